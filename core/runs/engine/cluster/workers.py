@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import hmac
 import itertools
 import os
@@ -223,12 +224,13 @@ def listening_socket(address: str) -> socket.socket:
     """Return the socket to which workers connect; raises SettingError."""
     match = ADDRESS.fullmatch(address)
     if match is None or int(match[2]) > 65_535:
-        raise SettingError(f"COMPILEBOARD_ENGINE is {address[:80]!r}; write workers://HOST:PORT")
+        raise SettingError(f"the engine is {address[:80]!r}; write workers://HOST:PORT")
     host, port = match[1].strip("[]"), int(match[2])
     try:
         listening = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except OSError as error:
-        raise SettingError(f"no worker can connect to {host}:{port}: {error.strerror}") from None
+        taken = "; another server has this port, choose one of its own" if error.errno == errno.EADDRINUSE else ""
+        raise SettingError(f"no worker can connect to {host}:{port}: {error.strerror}{taken}") from None
     # asyncio does so for sockets that name their protocol alone; without it, each answer waits 40 ms for the last one.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listening

@@ -195,5 +195,7 @@ def test_an_address_that_is_none_is_refused(home: Path, address: str) -> None:
 
 
 def test_a_port_that_is_taken_is_refused_in_words(transport: WorkersTransport, home: Path) -> None:
-    with pytest.raises(SettingError, match=f"no worker can connect to 127.0.0.1:{transport.port}"):
+    with pytest.raises(
+        SettingError, match=f"no worker can connect to 127.0.0.1:{transport.port}: .*; another server has this port"
+    ):
         WorkersTransport(f"workers://127.0.0.1:{transport.port}", home)
