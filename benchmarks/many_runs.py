@@ -142,7 +142,8 @@ def _searched(store: Store) -> list[Result]:
         results.append(_timed(what, lambda text=text, offset=offset: _listing(index, text, offset)))  # type: ignore[misc]
     (store.runs_dir / ".made").mkdir(exist_ok=True)
     (store.runs_dir / ".made").rmdir()
-    return [*results, _timed("newest page after a run was added", lambda: _listing(index, ""))]
+    results.append(_timed("newest page after a run was added", lambda: _listing(index, "")))
+    return [*results, _timed("use of the store by a visitor", lambda: str(index.usage("ada")))]
 
 
 def _visited(home: Path) -> Result:
@@ -164,7 +165,7 @@ def _listing(index: RunIndex, text: str, offset: int = 0) -> None:
     index.search(RunQuery.of(text), 100, offset)
 
 
-def _timed(what: str, work: Callable[[], None]) -> Result:
+def _timed(what: str, work: Callable[[], object]) -> Result:
     began_s = time.process_time()
     work()
     cpu_s = time.process_time() - began_s

@@ -114,6 +114,19 @@ def write_atomically(path: Path, data: bytes) -> None:
         file.write(data)
 
 
+def append_line(path: Path, line: bytes, most_bytes: int, earlier: Path) -> None:
+    """Append a line to a log of several processes; a log that is full replaces `earlier`. Raises OSError."""
+    # One write at the end of the file: lines of several processes do not mix.
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    try:
+        os.write(file, line + b"\n")
+        is_full = os.fstat(file).st_size > most_bytes
+    finally:
+        os.close(file)
+    if is_full:
+        path.replace(earlier)
+
+
 @contextlib.contextmanager
 def writing(path: Path) -> Iterator[BinaryIO]:
     """Open a file to write; it exists whole once the block ends without an error, or not at all."""

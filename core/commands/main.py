@@ -21,7 +21,7 @@
     python -m core sweeps [ID] [--json | --csv]
     python -m core runs [TERM…] [--not TERM] [--most N] [--json]
     python -m core mark RUN [--tag WORD] [--untag WORD] [--pin | --unpin]
-    python -m core prune [TERM…] [--not TERM] [--keep N] [--delete]
+    python -m core prune [TERM…] [--not TERM] [--keep N] [--due] [--delete | --move]
     python -m core archive RUN… | TERM… --out FILE.tar.gz
     python -m core import FILE.tar.gz
     python -m core backends [--json]
@@ -48,11 +48,14 @@ not done, `ranks` if the ranks differ.
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
+import sys
 from collections.abc import Sequence
 
 from core.base.errors import CompileboardError, JobError, StoreError, TraceError
 from core.base.machine import PROGRAM
+from core.base.run_id import RUN_ID
 from core.commands import (
     aoti,
     archive,
@@ -83,6 +86,8 @@ from core.commands import (
     work,
 )
 from core.commands.output import CANCELLED, FAILED, MISSING, USAGE, complain
+from core.runs.remote import VARIABLE, bring_back, is_away
+from core.runs.store import Run, Store
 
 COMMANDS = (
     samples.add_command,
@@ -128,6 +133,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code."""
     arguments = make_parser().parse_args(argv)
     try:
+        _bring_back(arguments)
         return int(arguments.function(arguments))
     except JobError as error:
         return complain(str(error), USAGE)
@@ -137,6 +143,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         return complain(str(error), FAILED)
     except KeyboardInterrupt:
         return complain("cancelled", CANCELLED)
+
+
+def _bring_back(arguments: argparse.Namespace) -> None:
+    """Bring back the files of runs that a command names from the archive elsewhere; raises CompileboardError."""
+    if not os.environ.get(VARIABLE) or arguments.function in runs.NOT_OPENED:
+        return
+    store = Store()
+    for value in vars(arguments).values():
+        for name in value if isinstance(value, list) else (value,):
+            if isinstance(name, str) and RUN_ID.fullmatch(name) and is_away(run := Run(name, store.runs_dir / name)):
+                print(f"fetching {name} from the archive", file=sys.stderr)
+                bring_back(run)
 
 
 def make_parser() -> argparse.ArgumentParser:

@@ -1,4 +1,4 @@
-"""`python -m core runs`, `mark` and `prune`: list and search stored runs, tag and pin them, delete many at once."""
+"""`python -m core runs`, `mark` and `prune`: list and search stored runs, tag and pin them, delete or move many."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from core.base.words import bytes_, count, number
 from core.commands.output import OK, Commands, add_json_option
 from core.runs.index import RunIndex
 from core.runs.marks import set_pinned, set_tags, tags_of
-from core.runs.store import Store
+from core.runs.remote import VARIABLE, ArchiveError, RemoteArchive, remote_archive
+from core.runs.retention import DAYS, DELETES, SIZE, retain
+from core.runs.store import Run, Store
+from core.views.retention import retention_view
 from core.views.runs import ListedRun, RunLists, RunListView
 
 LISTED = 50
@@ -42,13 +45,18 @@ def add_mark_command(commands: Commands) -> None:
 
 def add_prune_command(commands: Commands) -> None:
     """Add the command `prune`."""
-    command = commands.add_parser("prune", help="delete stored runs that a search matches, except pinned and live ones")
+    command = commands.add_parser(
+        "prune", help="delete or move runs that a search matches, except pinned and live ones"
+    )
     command.set_defaults(function=_prune)
     _add_search(command)
     command.add_argument(
         "--keep", type=int, metavar="N", default=0, help="keep the newest N matching runs of each model"
     )
-    command.add_argument("--delete", action="store_true", help="delete them; without it they are only listed")
+    command.add_argument("--due", action="store_true", help="the runs that are due by the store's rules, not a search")
+    what = command.add_mutually_exclusive_group()
+    what.add_argument("--delete", action="store_true", help="delete them; without it they are only listed")
+    what.add_argument("--move", action="store_true", help="move their large files to the archive COMPILEBOARD_ARCHIVE")
 
 
 def _add_search(command: argparse.ArgumentParser) -> None:
@@ -104,19 +112,74 @@ def _mark(arguments: argparse.Namespace) -> int:
 
 
 def _prune(arguments: argparse.Namespace) -> int:
+    if arguments.due:
+        return _prune_due(arguments)
     text = search_text(arguments)
     if not text and not arguments.keep:
         raise JobError("prune", "name the runs by a search, such as is:failed or before:90d, or --keep N")
-    candidates = _beyond(exact_runs(f"{text} is:ended -is:pinned"), max(0, arguments.keep))
+    away = " -is:archived" if arguments.move else ""
+    candidates = _beyond(exact_runs(f"{text} is:ended -is:pinned{away}"), max(0, arguments.keep))
+    if arguments.move:
+        return _move([run.run for run in candidates])
     size = bytes_(sum(run.entry.size_bytes or 0 for run in candidates))
     if not arguments.delete:
         for run in candidates:
             print(run.line)
-        print(f"{count(len(candidates), 'run')}, {size}; add --delete to delete them", file=sys.stderr)
+        print(f"{count(len(candidates), 'run')}, {size}; add --delete to delete them, or --move", file=sys.stderr)
         return OK
     store = Store()
     deleted = sum(_delete(store, run) for run in candidates)
     print(f"{count(deleted, 'run')} deleted, {size}", file=sys.stderr)
+    return OK
+
+
+# Commands that open no run.
+NOT_OPENED = (_list, _mark, _prune)
+
+
+def _prune_due(arguments: argparse.Namespace) -> int:
+    """Move or delete the runs that are due, as the option and the rules say; list them without an option."""
+    if arguments.search or arguments.excluded or arguments.keep:
+        raise JobError("prune", "--due takes the runs that the rules name, and no search and no --keep")
+    index = RunIndex(Store())
+    view = retention_view(index)
+    if not view.rules.are_set:
+        raise JobError("prune", f"there are no rules; set {DAYS} or {SIZE}")
+    if not (arguments.move or arguments.delete):
+        for entry in view.due.runs:
+            print(ListedRun(index.run(entry.id), entry).line)
+        print(view.words, file=sys.stderr)
+        return OK
+    if arguments.delete and (view.archive is not None or not view.rules.deletes):
+        raise JobError("prune", f"--due --delete needs {DELETES}=1, and no archive, to which runs move instead")
+    if arguments.move:
+        _archive(index.store)
+    runs, freed = retain(index, view.rules, view.archive)
+    print(f"{count(runs, 'run')} {'moved' if arguments.move else 'deleted'}, {bytes_(freed)} freed", file=sys.stderr)
+    return OK
+
+
+def _archive(store: Store) -> RemoteArchive:
+    archive = remote_archive(store)
+    if archive is None:
+        raise JobError("prune", f"--move needs an archive; set {VARIABLE} to an address such as s3://bucket/runs")
+    return archive
+
+
+def _move(runs: Sequence[Run]) -> int:
+    """Move the large files of runs to the archive; print why, if a run cannot be moved. Raises StoreError."""
+    store, moved, freed = Store(), 0, 0
+    archive = _archive(store)
+    for run in runs:
+        try:
+            freed += archive.move(run)
+            moved += 1
+        except ArchiveError:
+            raise
+        except StoreError as error:
+            print(f"{run.id}: {error}", file=sys.stderr)
+    archive.remove_deleted()
+    print(f"{count(moved, 'run')} moved, {bytes_(freed)} freed", file=sys.stderr)
     return OK
 
 

@@ -21,10 +21,12 @@ from core.base.errors import CompileboardError, DecodeError, StoreError, TraceEr
 from core.base.files import OWNER_ALONE, in_words, one_line, open_regular, read, regular
 from core.base.run_id import RUN_ID
 from core.base.words import number
+from core.runs.audience import AUDIENCE
 from core.runs.inputs.archives import kind_of, unpack
 from core.runs.marks import TAGS
+from core.runs.remote import bring_back
 from core.runs.status import Status
-from core.runs.store import AUDIENCE, MAX_STATUS_BYTES, NAME, NOTE, PINNED, Run, Store
+from core.runs.store import MAX_STATUS_BYTES, NAME, NOTE, PINNED, Run, Store
 
 STATUS = "status.json"
 FILES = (
@@ -51,6 +53,7 @@ def write_archive(runs: Sequence[Run], target: Path) -> None:
     for run in runs:
         if run.status().live:
             raise StoreError(f"the run {run.id} is still going; archive it when it has ended")
+        bring_back(run)
     with in_words(target.parent), tarfile.open(target, "w:gz", compresslevel=6) as archive:
         for run in runs:
             _write(archive, run)

@@ -7,7 +7,6 @@ Several servers of one home may append at once.
 from __future__ import annotations
 
 import contextlib
-import os
 import time
 from collections.abc import Iterator, MutableSequence
 from pathlib import Path
@@ -17,7 +16,7 @@ import msgspec
 
 from core.base.decoder import decoded_as
 from core.base.errors import AccessError, CompileboardError, DecodeError
-from core.base.files import in_words, one_line, open_regular
+from core.base.files import append_line, in_words, one_line, open_regular
 from core.runs.status import Seconds
 
 NAME, EARLIER = "audit.jsonl", "audit.1.jsonl"
@@ -43,17 +42,8 @@ class Event(msgspec.Struct, frozen=True):
 def append(home: Path, event: Event) -> None:
     """Add an event to the log below a store's home; raises StoreError."""
     path = home / NAME
-    line = msgspec.json.encode(_bounded(event)) + b"\n"
     with in_words(path):
-        # One write at the end of the file: lines of several servers do not mix.
-        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-        try:
-            os.write(file, line)
-            is_full = os.fstat(file).st_size > MOST_FILE_BYTES
-        finally:
-            os.close(file)
-        if is_full:
-            path.replace(home / EARLIER)
+        append_line(path, msgspec.json.encode(_bounded(event)), MOST_FILE_BYTES, home / EARLIER)
 
 
 def events(home: Path) -> Iterator[Event]:

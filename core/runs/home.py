@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
-from core.base.files import OWNER_ALONE, in_words, make_private
+from core.base.files import OWNER_ALONE, in_words, make_private, read, write_atomically
 
+# Records of what deleted runs have in an archive elsewhere.
+DELETED_RECORDS = "deleted-archived"
+# Locks of runs whose files are moved to or from there.
+LOCKS = "archive-locks"
 # What a home has that is used for nothing else.
 OURS = {
     *(
@@ -21,8 +26,16 @@ OURS = {
         "store-id",
         "workers-token",
     ),
-    *("audit.jsonl", "audit.1.jsonl"),
+    *("audit.jsonl", "audit.1.jsonl", "deleted.jsonl", "deleted.1.jsonl", "retention.lock", DELETED_RECORDS, LOCKS),
 }
+
+
+def keep_record(home: Path, name: str, record: Path) -> None:
+    """Keep the record of what a deleted run has in an archive elsewhere, from where it is removed later."""
+    with suppress(OSError):
+        data = read(record)
+        make_private(home / DELETED_RECORDS)
+        write_atomically(home / DELETED_RECORDS / f"{name}.json", data)
 
 
 def make_home(home: Path, *private: Path) -> None:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-import os
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
+import time
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from itertools import islice
 
-from core.base.errors import AccessError, JobError, SettingError, StoreError
+from core.base.errors import AccessError, JobError, SettingError
 from core.base.words import bytes_, gib, limit_s
 from core.job import GIB, CompileJob
-from core.runs.store import MAX_LOG_BYTES, Run, Store
+from core.runs.index import RunIndex
+from core.runs.rates import HOUR_S, Rate, check_executions
+from core.runs.sizes import Usage
+from core.runs.store import MAX_LOG_BYTES
 
 MB = 1_000_000
 DELETE = "delete some of yours on the page Runs"
@@ -25,7 +26,8 @@ class Limits:
     """Limits of a server; None for no limit.
 
     Per run: `time_s` and `memory_bytes`. Per visitor: `live_runs` (queued or running), and stored `runs` and
-    `visitor_bytes`. For all visitors: `queue` (queued or running), and `store_bytes`. `upload_bytes` is the limit of
+    `visitor_bytes`; within an hour, `runs_an_hour` that are started and `seconds_an_hour` that runs and kernel tools
+    execute. For all visitors: `queue` (queued or running), and `store_bytes`. `upload_bytes` is the limit of
     one log.
     """
 
@@ -37,6 +39,13 @@ class Limits:
     queue: int | None = None
     store_bytes: int | None = None
     upload_bytes: int = MAX_LOG_BYTES
+    runs_an_hour: int | None = None
+    seconds_an_hour: float | None = None
+
+    @property
+    def rate(self) -> Rate:
+        """The rate of a visitor."""
+        return Rate(self.runs_an_hour, self.seconds_an_hour)
 
     def fitted(self, job: CompileJob) -> CompileJob:
         """Return the job with its time and memory reduced to the limits of a run."""
@@ -55,6 +64,8 @@ PUBLIC = Limits(
     queue=40,
     store_bytes=20 * GIB,
     upload_bytes=256 * MB,
+    runs_an_hour=60,
+    seconds_an_hour=3_600.0,
 )
 
 # The variable of each limit, and the unit of its number.
@@ -67,6 +78,8 @@ VARIABLES: dict[str, tuple[str, int]] = {
     "queue": ("COMPILEBOARD_MAX_QUEUE", 1),
     "store_bytes": ("COMPILEBOARD_MAX_STORE_GIB", GIB),
     "upload_bytes": ("COMPILEBOARD_MAX_UPLOAD_MB", MB),
+    "runs_an_hour": ("COMPILEBOARD_MAX_RUNS_AN_HOUR", 1),
+    "seconds_an_hour": ("COMPILEBOARD_MAX_MINUTES_AN_HOUR", 60),
 }
 
 
@@ -90,79 +103,6 @@ def _number(variable: str, unit: int, text: str) -> int | float:
     return number if variable.endswith("_S") else max(1, int(number * unit))
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """Usage of a store by one visitor, and by all. Kernel tool results count for the visitor who requested them."""
-
-    live_runs: int = 0
-    runs: int = 0
-    visitor_bytes: int = 0
-    queue: int = 0
-    store_bytes: int = 0
-    live_tools: int = 0
-    answers: int = 0
-    tool_queue: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class ToolUse:
-    """A kernel tool result, finished or in progress: its requester, and its bytes on disk."""
-
-    by: str
-    live: bool
-    size: int
-
-
-def usage(store: Store, by: str = "") -> Usage:
-    """Return the usage of a store; the server's owner, who has no name, has no runs of a visitor."""
-    listed = [(status, bytes_of(run), tuple(_tools_of(run))) for run, status in store.list()]
-    mine = [(status, size, tools) for status, size, tools in listed if by and status.by == by]
-    every_tool = [tool for _, _, tools in listed for tool in tools]
-    my_tools = [tool for tool in every_tool if by and tool.by == by]
-    without_tools = sum(size - sum(tool.size for tool in tools) for _, size, tools in mine)
-    return Usage(
-        live_runs=sum(status.live for status, _, _ in mine),
-        runs=len(mine),
-        visitor_bytes=without_tools + sum(tool.size for tool in my_tools),
-        queue=sum(status.live for status, _, _ in listed),
-        store_bytes=sum(size for _, size, _ in listed),
-        live_tools=sum(tool.live for tool in my_tools),
-        answers=len(my_tools),
-        tool_queue=sum(tool.live for tool in every_tool),
-    )
-
-
-def _tools_of(run: Run) -> Iterator[ToolUse]:
-    """Yield the tool results of a run; an unreadable one counts only for the run's owner."""
-    try:
-        names = os.listdir(run.path / "tools")
-    except OSError:
-        return
-    for name in names:
-        tool = Run(f"{run.id}/{name}", run.path / "tools" / name, run.liveness)
-        with suppress(StoreError):
-            status = tool.status()
-            yield ToolUse(status.by, status.live, bytes_of(tool))
-
-
-def bytes_of(run: Run) -> int:
-    """Return a run's bytes on disk; files that disappear meanwhile count as 0."""
-    return sum(_file_sizes(run))
-
-
-def bytes_within(run: Run, most_files: int) -> int | None:
-    """Return a run's bytes on disk; None for a directory with more files than are counted."""
-    sizes = list(islice(_file_sizes(run), most_files + 1))
-    return sum(sizes) if len(sizes) <= most_files else None
-
-
-def _file_sizes(run: Run) -> Iterator[int]:
-    for directory, _, names in os.walk(run.path):
-        for name in names:
-            with suppress(OSError):
-                yield os.lstat(os.path.join(directory, name)).st_size
-
-
 def check_job(limits: Limits, job: CompileJob) -> None:
     """Raise JobError if a run may not use so much time or memory."""
     if limits.time_s is not None and job.time_limit_s > limits.time_s:
@@ -171,11 +111,11 @@ def check_job(limits: Limits, job: CompileJob) -> None:
         raise JobError("memory_limit_bytes", f"this server gives a run at most {gib(limits.memory_bytes)}")
 
 
-def check_room(limits: Limits, store: Store, by: str) -> None:
+def check_room(limits: Limits, index: RunIndex, by: str) -> None:
     """Raise AccessError if there is no room for another run; existing runs are never deleted for it."""
     if limits == Limits():
         return
-    used = usage(store, by)
+    used = index.usage(by)
     _check_stored(limits, used)
     if by and _full(limits.live_runs, used.live_runs):
         raise AccessError(
@@ -188,11 +128,11 @@ def check_room(limits: Limits, store: Store, by: str) -> None:
         )
 
 
-def check_tool(limits: Limits, store: Store, by: str) -> None:
+def check_tool(limits: Limits, index: RunIndex, by: str) -> None:
     """Raise AccessError if there is no room for another kernel tool request or its result."""
     if limits == Limits():
         return
-    used = usage(store, by)
+    used = index.usage(by)
     _check_stored(replace(limits, runs=None), used)
     if by and _full(limits.live_runs, used.live_tools):
         raise AccessError(
@@ -207,10 +147,17 @@ def check_tool(limits: Limits, store: Store, by: str) -> None:
         )
 
 
-def check_storage(limits: Limits, store: Store, by: str, more_bytes: int = 0) -> None:
+def check_rate(rate: Rate, index: RunIndex, by: str) -> None:
+    """Raise AccessError, which says when it is possible again, if a visitor may start nothing within this hour."""
+    if by and rate != Rate():
+        now_s = time.time()
+        check_executions(rate, index.executions(by, now_s - HOUR_S), now_s)
+
+
+def check_storage(limits: Limits, index: RunIndex, by: str, more_bytes: int = 0) -> None:
     """Raise AccessError if there is no room for a log of so many bytes."""
     if limits != Limits():
-        used = usage(store, by)
+        used = index.usage(by)
         grown = used.visitor_bytes + more_bytes, used.store_bytes + more_bytes
         _check_stored(limits, replace(used, visitor_bytes=grown[0], store_bytes=grown[1]))
 

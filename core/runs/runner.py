@@ -21,9 +21,10 @@ from core.runs.engine.opening import open_engine
 from core.runs.engine.protocol import Assignment, Engine
 from core.runs.engine.queues import Lane, assigned, device_of
 from core.runs.index import RunIndex
-from core.runs.limits import Limits, check_job, check_room, check_storage, check_tool, check_upload
+from core.runs.limits import Limits, check_job, check_rate, check_room, check_storage, check_tool, check_upload
 from core.runs.permission import allowed, allowed_request
 from core.runs.profile import add_profile
+from core.runs.rates import Rate
 from core.runs.recordings import add_recording
 from core.runs.status import State
 from core.runs.store import Run, Store
@@ -38,7 +39,8 @@ class Runner:
 
     At most `parallel` runs execute at once, plus one on each further accelerator, but none that would disturb a
     measurement. If `code_allowed` returns False, only jobs that `core.runs.permission` allows are run. `limits` apply
-    to the server's visitors, each of whom has a name; the owner has none.
+    to the server's visitors, each of whom has a name; the owner has none. `rate_of` returns the rate of a visitor, who
+    may have another than the limits say.
     """
 
     def __init__(
@@ -48,11 +50,13 @@ class Runner:
         parallel: int = 1,
         code_allowed: Callable[[], bool] = lambda: True,
         limits: Limits | None = None,
+        rate_of: Callable[[str, Rate], Rate] = lambda by, rate: rate,
     ) -> None:
         self.engine: Engine = engine or open_engine(store)
         self.store = store.with_liveness(self.engine)
         self.index = RunIndex(self.store)
         self.limits = limits or Limits()
+        self._rate_of = rate_of
         self._admitting = threading.Lock()
         self._code_allowed = code_allowed
         self._lock = threading.RLock()
@@ -82,7 +86,8 @@ class Runner:
         if refusal := self.engine.refusal(device_of(job)):
             raise JobError("device", refusal)
         with self._admitting:
-            check_room(self.limits, self.store, by)
+            self._check_rate(by)
+            check_room(self.limits, self.index, by)
             run = self.store.create(job, fingerprint(job, written, torch_version()), code, by, original)
         try:
             created(run)
@@ -95,30 +100,30 @@ class Runner:
     def expect_log(self, size: int, by: str = "") -> None:
         """Raise AccessError if a visitor may not add a log of so many bytes."""
         check_upload(self.limits, size)
-        check_storage(self.limits, self.store, by, size)
+        check_storage(self.limits, self.index, by, size)
 
     def add_log(self, name: str, source: BinaryIO, by: str = "") -> Run:
         """Store a visitor's imported log.
 
         Raises StoreError if it is not a trace, AccessError if there is no room for it.
         """
-        check_storage(self.limits, self.store, by)
+        check_storage(self.limits, self.index, by)
         return self.store.add_log(name, source, by, self.limits.upload_bytes)
 
     def add_path(self, path: Path, by: str = "") -> Run:
         """Store a visitor's log, directory of logs or archive, by its path; raises the same errors, and TraceError."""
-        check_storage(self.limits, self.store, by)
+        check_storage(self.limits, self.index, by)
         return self.store.add_path(path, by)
 
     def add_profile(self, run: Run, source: BinaryIO, by: str = "") -> Run:
         """Store a visitor's profile beside a run's log; raises StoreError, AccessError."""
-        check_storage(self.limits, self.store, by)
+        check_storage(self.limits, self.index, by)
         add_profile(run, source)
         return run
 
     def follow_path(self, path: Path, by: str = "") -> Run:
         """Follow logs that another process is writing, until it is cancelled; raises the same errors."""
-        check_room(self.limits, self.store, by)
+        check_room(self.limits, self.index, by)
         run, process = start_following(self.store, path, by)
         # The thread holds the process, whose input is closed when this server ends.
         threading.Thread(target=wait_for_end, args=(run, process), daemon=True).start()
@@ -126,7 +131,7 @@ class Runner:
 
     def add_recording(self, name: str, by: str = "") -> Run:
         """Add a recording as a visitor's run; raises StoreError, AccessError if there is no room for it."""
-        check_storage(self.limits, self.store, by)
+        check_storage(self.limits, self.index, by)
         return add_recording(self.store, name, by)
 
     def start_tool(self, run: Run, request: Request, by: str = "") -> Run:
@@ -136,15 +141,20 @@ class Runner:
         tool = tool_run(run, request)
         if tool.path.exists():
             return tool
-        check_tool(self.limits, self.store, by)
+        self._check_rate(by)
+        check_tool(self.limits, self.index, by)
         # Outside the lock, since reading the report may take long.
         task = task_for(run, request)
         with self._admitting:
-            check_tool(self.limits, self.store, by)
+            check_tool(self.limits, self.index, by)
             created = create(run, task, by)
         if created:
+            self.index.update([run.path.name])
             self._enqueue(self._tools, Assignment(tool, by=by))
         return tool
+
+    def _check_rate(self, by: str) -> None:
+        check_rate(self._rate_of(by, self.limits.rate), self.index, by)
 
     def _enqueue(self, lane: Lane, assignment: Assignment) -> None:
         with self._lock:

@@ -14,11 +14,11 @@
                       /profile.json   a profile by torch.profiler, as it was added
                       /graphs/*.json  the nodes of large graphs, rebuilt like the report
                       /programs/*     the accelerator's; aoti/*: the package of AOTInductor
-  <home>/index/                       the index of the runs, which is made from their directories
-  <home>/cache/                       compiled objects that runs share
+                      /archived.json  what of it was moved to an archive elsewhere
+  <home>/index/, cache/               the index, which is made from the runs; compiled objects that runs share
   <home>/servers/*.json               dashboards that listen on the store
   <home>/store-id, carried/           its id in a cluster, and locks of the runs that its servers carry from there
-  <home>/audit.jsonl                  what people changed, where they sign in
+  <home>/audit.jsonl                  what people changed, where they sign in; deleted.jsonl: what counts for rates
 Runs, index and cache are readable by their owner only, and so is the home unless it has other files, too.
 """
 
@@ -59,17 +59,19 @@ from core.base.machine import default_home
 from core.base.run_id import RUN_ID, creation_time_s, fresh_id, slug_of, split_rank, with_rank
 from core.base.words import gib, ranges_words
 from core.job import MAX_CODE_BYTES, CompileJob, job_from_json, job_to_json
+from core.runs.audience import read_audience, write_audience
 from core.runs.audit import audited
 from core.runs.engine.handles import LOCAL, handle_of_pids
 from core.runs.engine.servers import address, announced
-from core.runs.home import make_home
+from core.runs.home import keep_record, make_home
 from core.runs.inputs import logs_in
 from core.runs.rank_logs import RankLogs, stored_name, stored_ranks
+from core.runs.rates import note_deleted
 from core.runs.status import Liveness, Status
 from core.trace import NO_RECORD, has_record
 
-NAME, NOTE, RANKS, AUDIENCE = "name.txt", "note.txt", "ranks", "audience.txt"
-PINNED = "pinned"
+NAME, NOTE, RANKS, TOOLS = "name.txt", "note.txt", "ranks", "tools"
+PINNED, ARCHIVED = "pinned", "archived.json"
 MAX_LOG_BYTES = 8 * 1024**3
 MAX_STATUS_BYTES = 1_000_000
 MAX_JOB_BYTES = 16_000_000
@@ -77,9 +79,6 @@ MOST_TAIL_BYTES = 20_000
 MOST_NAME_CHARS = 80
 MOST_NOTE_CHARS = 400
 MOST_TITLE_CHARS = 120
-PRIVATE = "private"
-# Who may see a run besides its author and the server's owner: nobody, whoever has its address, or all in their lists.
-AUDIENCES = (PRIVATE, "link", "all")
 
 
 class _DamageError(StoreError):
@@ -150,8 +149,7 @@ class Run:
 
     def audience(self) -> str:
         """Return who may see it, one of AUDIENCES; empty if its author did not choose. An unknown one is private."""
-        text = read_line(self.path / AUDIENCE, MOST_NAME_CHARS)
-        return text if text in ("", *AUDIENCES) else PRIVATE
+        return read_audience(self.path)
 
     def ranks(self) -> tuple[int, ...]:
         """Return the ranks that have a log, lowest first; empty for a run without ranks."""
@@ -160,6 +158,11 @@ class Run:
     def log_of(self, rank: int) -> Path:
         """Return the log of a rank, whether it exists or not."""
         return self.trace_dir / stored_name(rank)
+
+    def tools(self) -> tuple[Run, ...]:
+        """Return the directories of its kernel tool results."""
+        names = os.listdir(self.path / TOOLS) if (self.path / TOOLS).is_dir() else ()
+        return tuple(Run(f"{self.id}/{name}", self.path / TOOLS / name, self.liveness) for name in names)
 
     def of_rank(self, rank: int) -> Run:
         """Return the same run with another rank shown; raises StoreError if it has no log."""
@@ -257,7 +260,8 @@ class Run:
             return "" if os.access(log, os.R_OK) else "its log cannot be read: permission denied"
         if any(self.trace_dir.glob("*.log")):
             return f"its log cannot be read: {NO_FILE}"
-        return "its log is gone" * (status.kind == "log" and status.state == "done")
+        gone = status.kind == "log" and status.state == "done" and regular(self.path / ARCHIVED) is None
+        return "its log is gone" * gone
 
     def write_status(self, status: Status) -> None:
         """Replace the status atomically, so that no reader sees a partial one; raises StoreError."""
@@ -408,10 +412,7 @@ class Store:
 
     def set_audience(self, run: Run, audience: str) -> None:
         """Set who may see a run, one of AUDIENCES; raises StoreError."""
-        if audience not in AUDIENCES:
-            raise StoreError(f"a run is for one of {', '.join(AUDIENCES)}")
-        with in_words(run.path):
-            write_atomically(run.path / AUDIENCE, audience.encode())
+        write_audience(run.path, audience)
 
     def audited(self, by: str, action: str) -> AbstractContextManager[MutableSequence[str]]:
         """Log a person's action in this context; its subjects are what the caller adds to the list."""
@@ -430,8 +431,13 @@ class Store:
         if run.pinned:
             raise StoreError(f"the run {run.id} is pinned; unpin it first")
         with contextlib.suppress(_DamageError):
-            if run.status().live:
+            if (status := run.status()).live:
                 raise StoreError("the run is still going; cancel it first")
+            note_deleted(self.home, status)
+        for tool in run.tools():
+            with contextlib.suppress(StoreError):
+                note_deleted(self.home, tool.status(), is_run=False)
+        keep_record(self.home, run.path.name, run.path / ARCHIVED)
         gone = run.path.with_name(f".{run.path.name}.{secrets.token_hex(4)}")
         with in_words(run.path):
             run.path.rename(gone)

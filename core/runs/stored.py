@@ -25,6 +25,7 @@ from core.graph.model import collection_paused
 from core.graph.recorded import NodesOf
 from core.report import Compilation, FxGraph, FxNode, Report, from_json, to_json
 from core.report.parts import PartsWriter, open_parts
+from core.runs.remote import bring_back, is_away
 from core.runs.store import Run
 from core.trace import TraceIndex, index_of
 from core.trace.parsers import build_in_parts, build_report, load_graph, outline
@@ -78,6 +79,7 @@ class Summaries:
 
 def open_report(run: Run, summaries: Summaries | None = None) -> Report:
     """Return the report of a run; raises StoreError if it has no log yet. A large log is read with `summaries`."""
+    bring_back(run)
     log = run.log_path()
     if log is None:
         raise StoreError(f"run {run.id} has recorded nothing: {run.standing().reason or 'it has not started'}")
@@ -168,7 +170,7 @@ def open_summary(run: Run, stored_alone: bool = False) -> Summary | None:
     Raises StoreError. None if `stored_alone` and it is not stored.
     """
     log, path = run.log_path(), _summary_path(run)
-    if log is not None and _as_new(path, log):
+    if (log is not None and _as_new(path, log)) or (log is None and is_away(run)):
         with contextlib.suppress(DecodeError, OSError):
             return decoded_as(read(path, MAX_SUMMARY_BYTES), Summary)
     if stored_alone:

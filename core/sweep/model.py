@@ -65,7 +65,7 @@ class Sweep:
 
     `runs` has the ids of the cells' runs in the order of `cells`, empty for cells without a run. `code` is a digest of
     the measured code, `torch` its version. `handle` is the server that executes the cells, empty if none does, and
-    `reason` why it stopped early.
+    `reason` why it stopped early. `audience` is who may see it, empty if its author did not choose.
     """
 
     id: str
@@ -80,6 +80,7 @@ class Sweep:
     torch: str = ""
     reason: str = ""
     handle: Handle = ""
+    audience: str = ""
 
 
 @dataclass(frozen=True, slots=True)

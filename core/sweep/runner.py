@@ -17,7 +17,7 @@ from core.base.words import agree, count, number
 from core.job import MODES, CompileJob
 from core.job.prepared import model_code, prepared, torch_version
 from core.runs.engine.queues import device_of, is_measured
-from core.runs.limits import Limits, check_job, check_storage, usage
+from core.runs.limits import Limits, check_job, check_storage
 from core.runs.permission import allowed
 from core.runs.recordings import Recording, recordings
 from core.runs.runner import Runner
@@ -154,11 +154,14 @@ class SweepExecutor:
             runs = (*self._sweep.runs[: cell.index], run.id, *self._sweep.runs[cell.index + 1 :])
             self._store.write(replace(self._sweep, runs=runs))
             self._sweep = replace(self._sweep, runs=runs)
+            # After the write: whoever sets the audience now finds this run, or else it is read here.
+            if audience := self._store.audience(self._sweep.id):
+                self._runner.store.set_audience(run, audience)
 
         try:
             self._live[cell.index] = self._runner.admit(cell.job, self._sweep.by, created)
         except AccessError:
-            check_storage(self._runner.limits, self._runner.store, self._sweep.by)
+            check_storage(self._runner.limits, self._runner.index, self._sweep.by)
             return False
         self._waiting.remove(cell.index)
         self._tried[cell.index] += 1
@@ -319,7 +322,7 @@ class SweepRunner:
             raise AccessError(f"{count(going, 'sweep')} of yours are running, the limit for one visitor")
         if limits.runs is not None and len(mine) >= limits.runs:
             raise AccessError(f"{count(len(mine), 'sweep')} of yours are stored, as many as this server keeps")
-        left = None if limits.runs is None else limits.runs - usage(self.runner.store, by).runs
+        left = None if limits.runs is None else limits.runs - self.runner.index.usage(by).runs
         if left is not None and more > left:
             raise AccessError(f"{count(more, 'cell')} are more than the {number(max(0, left))} runs that you may add")
 

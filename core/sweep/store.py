@@ -2,6 +2,7 @@
 
 <home>/sweeps/<sweep id>/sweep.json       axes and run ids; written by the process that executes the sweep
                         /name.txt         its owner's name for it, if that is not its title
+                        /audience.txt     who may see it, if its author chose; its cells have the same
                         /stop             exists once somebody requests a stop
                         /lock             locked by the process that executes its cells
                         /rows/<run>.json  the row of a finished run, recreated if missing
@@ -35,8 +36,9 @@ from core.base.files import (
     write_atomically,
 )
 from core.base.run_id import RUN_ID
+from core.runs.audience import read_audience, write_audience
 from core.runs.engine.handles import handle_of_pids
-from core.runs.store import MOST_NAME_CHARS, Store
+from core.runs.store import MOST_NAME_CHARS, Run, Store
 from core.sweep.model import Sweep, check_axes
 
 MAX_SWEEP_BYTES = 32_000_000
@@ -67,7 +69,7 @@ class SweepStore:
             try:
                 fresh.mkdir(mode=OWNER_ALONE)
                 (fresh / ROWS).mkdir()
-                (fresh / "sweep.json").write_bytes(msgspec.json.encode(sweep))
+                (fresh / "sweep.json").write_bytes(_encoded(sweep))
                 fresh.rename(self.sweeps_dir / sweep.id)
             except BaseException:
                 shutil.rmtree(fresh, ignore_errors=True)
@@ -80,7 +82,7 @@ class SweepStore:
         try:
             data = read(path / "sweep.json", MAX_SWEEP_BYTES)
             sweep = decoded_as(data, Sweep)
-            sweep = sweep if sweep.handle else replace(sweep, handle=handle_of_pids(data))
+            sweep = replace(sweep, handle=sweep.handle or handle_of_pids(data), audience=self.audience(sweep_id))
             check_axes(sweep.axes)
         except (OSError, DecodeError, JobError) as error:
             raise StoreError(f"sweep {sweep_id} cannot be read: {error}; delete it, or start another") from None
@@ -92,7 +94,7 @@ class SweepStore:
         """Store a changed sweep; raises StoreError."""
         path = self.path(sweep.id)
         with in_words(path):
-            write_atomically(path / "sweep.json", msgspec.json.encode(sweep))
+            write_atomically(path / "sweep.json", _encoded(sweep))
 
     def changed_ns(self, sweep_id: str) -> int:
         """Return the time in ns at which a cell last started or ended, for pages and commands that wait.
@@ -138,6 +140,16 @@ class SweepStore:
         except StoreError:
             return ""
 
+    def audience(self, sweep_id: str) -> str:
+        """Return who may see a sweep, one of AUDIENCES; empty if its author did not choose."""
+        return read_audience(self.sweeps_dir / sweep_id)
+
+    def set_audience(self, sweep_id: str, audience: str) -> None:
+        """Set who may see a sweep and the runs of its cells, one of AUDIENCES; raises StoreError."""
+        write_audience(self.path(sweep_id), audience)
+        for run in self._own_runs(sweep_id):
+            self.runs.set_audience(run, audience)
+
     def request_stop(self, sweep_id: str) -> None:
         """Request a stop from the process that executes the sweep; raises StoreError."""
         path = self.path(sweep_id)
@@ -180,17 +192,24 @@ class SweepStore:
         path = self.path(sweep_id)
         with self.claimed(sweep_id):
             if with_runs:
-                self._delete_runs(sweep_id)
+                for run in self._own_runs(sweep_id):
+                    with contextlib.suppress(CompileboardError):
+                        self.runs.delete(run)
             gone = path.with_name(f".{sweep_id}.{secrets.token_hex(4)}")
             with in_words(path):
                 path.rename(gone)
                 remove(gone)
 
-    def _delete_runs(self, sweep_id: str) -> None:
-        """Delete the runs whose job names this sweep."""
+    def _own_runs(self, sweep_id: str) -> Iterator[Run]:
+        """Yield the runs whose job names this sweep."""
         for run_id in filter(None, self.open(sweep_id).runs):
             with contextlib.suppress(CompileboardError):
                 run = self.runs.open(run_id)
                 job = run.job()
                 if job is not None and job.sweep == sweep_id:
-                    self.runs.delete(run)
+                    yield run
+
+
+def _encoded(sweep: Sweep) -> bytes:
+    """Return a sweep as JSON, without its audience, which has a file of its own: its author changes it at any time."""
+    return msgspec.json.encode(replace(sweep, audience=""))

@@ -92,7 +92,7 @@ class ListedRun:
     def data(self) -> dict[str, Any]:
         """The run as JSON: its entry in the index, without what only the index uses."""
         data = msgspec.to_builtins(self.entry)
-        return {name: value for name, value in data.items() if name not in ("stamp", "is_open")}
+        return {name: value for name, value in data.items() if name not in ("stamp", "is_open", "tools")}
 
     @property
     def result(self) -> str:

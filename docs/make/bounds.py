@@ -44,6 +44,16 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_RUNS": "runs of an archive that is written",
             "MAX_UNPACKED_BYTES": "an archive of runs, unpacked",
         },
+        "core/runs/remote.py": {
+            "MAX_MARKER_BYTES": "`archived.json`",
+            "MOST_FILES": "files of a run that are moved to an archive elsewhere",
+            "MAX_MOVED_BYTES": "such files together",
+            "MOST_REASON_CHARS": "the reason why the archive cannot be used",
+            "MOST_AT_ONCE": "runs that a server fetches from there at once",
+        },
+        "core/runs/rates.py": {"MOST_FILE_BYTES": "a file of what was deleted within the hour, which has two files"},
+        "core/runs/audience.py": {"MOST_CHARS": "the word for an audience of a run or a sweep"},
+        "core/runs/retention.py": {"MOST_RUNS": "runs that one pass of retention moves or deletes"},
         "core/runs/index/entry.py": {
             "MOST_SETTINGS": "settings of a run in the index",
             "MOST_SETTING_CHARS": "such a setting, and other words of a job",

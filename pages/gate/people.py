@@ -11,14 +11,15 @@ import tomllib
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import msgspec
+from msgspec import Meta
 from streamlit import auth_util
 from streamlit.web.server.starlette import starlette_websocket
 from streamlit.web.server.starlette.starlette_server_config import USER_COOKIE_NAME
 
-from core import CompileboardError
+from core import CompileboardError, Rate
 from pages.gate.rules import SIGN_IN, Visitor
 
 VARIABLE = "COMPILEBOARD_PEOPLE"
@@ -28,6 +29,7 @@ MOST_ADDRESS_CHARS = 254
 EVERYBODY = "*"
 SETTINGS = ("redirect_uri", "cookie_secret", "client_id", "client_secret", "server_metadata_url")
 LEAST_SECRET_CHARS = 32
+LimitedRole = Literal["code", "samples"]
 KINDS = {"admin": Visitor.OWNER, "code": Visitor.CODER, "samples": Visitor.GUEST, "look": Visitor.ONLOOKER}
 
 
@@ -35,7 +37,8 @@ class Roles(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Addresses by role; the first role that names a person counts.
 
     An address is `ada@example.org`, `*@example.org` or `*`. If `verified` is False, an address counts although the
-    provider does not call it verified: for a provider that knows the people of one organization only.
+    provider does not call it verified: for a provider that knows the people of one organization only. Role →
+    `runs_an_hour` and `minutes_an_hour` that a person with it may start and execute, in place of the server's limits.
     """
 
     admin: tuple[str, ...] = ()
@@ -43,6 +46,8 @@ class Roles(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     samples: tuple[str, ...] = ()
     look: tuple[str, ...] = ()
     verified: bool = True
+    runs_an_hour: dict[LimitedRole, Annotated[int, Meta(gt=0)]] = {}
+    minutes_an_hour: dict[LimitedRole, Annotated[float, Meta(gt=0)]] = {}
 
     def kind(self, person: str) -> Visitor:
         """Return the kind of visitor that an address is; STRANGER if no role names it."""
@@ -50,6 +55,15 @@ class Roles(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             if any(_names(pattern.lower(), person) for pattern in getattr(self, role)):
                 return kind
         return Visitor.STRANGER
+
+    def rate(self, person: str, rate: Rate) -> Rate:
+        """Return the rate of a person: their role's, otherwise the server's; an admin has none."""
+        role = role_of(self.kind(person))
+        if role == "admin":
+            return Rate()
+        minutes = self.minutes_an_hour.get(role)  # type: ignore[call-overload]
+        seconds = rate.seconds if minutes is None else 60.0 * minutes
+        return Rate(self.runs_an_hour.get(role, rate.runs), seconds)  # type: ignore[call-overload]
 
 
 class People:
@@ -66,6 +80,10 @@ class People:
     def kind(self, person: str) -> Visitor:
         """Return the kind of visitor that a person is; STRANGER for nobody."""
         return self._current().kind(person) if person else Visitor.STRANGER
+
+    def rate(self, by: str, rate: Rate) -> Rate:
+        """Return how many runs a visitor may start within an hour, and how long those may execute."""
+        return self._current().rate(by, rate) if is_address(by) else rate
 
     def person(self, cookies: Mapping[str, str]) -> str:
         """Return the address of the person who has signed in with these cookies; empty if nobody has.

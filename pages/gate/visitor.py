@@ -82,14 +82,13 @@ class Who:
         audience = _audience(run) or ("all" if listed else "link")
         return audience == "all" and self.kind is not Visitor.STRANGER
 
-    def may_open(self, run: Run, by: str) -> bool:
-        """Return True if this visitor may open a run of `by` by its address, whether it is listed or not."""
+    def may_open(self, run: Run | Sweep, by: str) -> bool:
+        """Return True if this visitor may open a run or a sweep of `by` by its address, whether it is listed or not."""
         return self.sees(run, by) or (_audience(run) != "private" and self.kind is not Visitor.STRANGER)
 
 
 def _audience(run: Run | Sweep) -> str:
-    """Return who may see a run; a sweep is as public as its author's kind of visitor makes it."""
-    return run.audience() if isinstance(run, Run) else ""
+    return run.audience() if isinstance(run, Run) else run.audience
 
 
 def told(marks: Sequence[str]) -> Who:

@@ -22,7 +22,7 @@ from pages.parts.run.outcome import (
 from pages.parts.run.submit import job_again, needs_device
 from pages.parts.sweep.ask import preset_menu
 from pages.session import url
-from pages.session.require import empty, wait_for_reading
+from pages.session.require import empty, wait_for_files, wait_for_reading
 from pages.session.shown import RunView, shown_run
 
 shown = shown_run()
@@ -31,6 +31,9 @@ if shown is None:
     st.stop()
 if not shown.stands and not shown.is_followed:
     live_run(shown)
+    st.stop()
+if shown.fetch is not None:
+    wait_for_files(shown.run, shown.fetch)
     st.stop()
 if shown.reading:
     wait_for_reading(shown.run)

@@ -216,6 +216,13 @@ def set_audience(run: Run, audience: str) -> None:
 
 
 @logged
+def set_sweep_audience(sweep_id: str, audience: str) -> None:
+    """Set who may see a sweep and the runs of its cells; raises CompileboardError."""
+    _require_own_sweep(sweep_id)
+    server.sweeps().store.set_audience(sweep_id, audience)
+
+
+@logged
 def delete(*runs: Run) -> int:
     """Delete runs, and return their number; raises CompileboardError."""
     for run in runs:
@@ -233,6 +240,7 @@ def forget(tool: KernelTool) -> None:
     visitor, directory = who(), tool.directory
     visitor.require_own(directory if visitor.owns(maker_of(directory)) else tool.run)
     tool.forget()
+    server.runner().index.update([tool.run.path.name])
 
 
 def refused(words: str) -> None:

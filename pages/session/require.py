@@ -12,7 +12,10 @@ from core.base import words as fmt
 from core.report import Compilation, Report
 from core.views.following import followed_words
 from core.views.outline import outline_view
+from core.views.remote import Fetch
 from pages import menu
+from pages.gate.rules import Visitor
+from pages.gate.visitor import who
 from pages.look.text import LONGEST_TEXT, plain, prose
 from pages.session import url
 from pages.session.navigate import PAGE
@@ -114,6 +117,9 @@ def require_view(what: str) -> View | None:
 
 
 def _without_report(shown: ShownRun, what: str) -> None:
+    if shown.fetch is not None:
+        wait_for_files(shown.run, shown.fetch)
+        return
     if shown.reading:
         wait_for_reading(shown.run)
         return
@@ -124,6 +130,27 @@ def _without_report(shown: ShownRun, what: str) -> None:
         nothing = prose(NO_RECORD) if shown.is_no_trace else "The run recorded nothing."
         st.error(plain(shown.problem or shown.status.reason, LONGEST_TEXT) or nothing)
     st.page_link(menu.OVERVIEW.script, label=menu.OVERVIEW.title, icon=menu.OVERVIEW.icon, query_params=url.link())
+
+
+def wait_for_files(run: Run, fetch: Fetch) -> None:
+    """Show that the files of a run come back from the archive, or why not, and what the store has of it meanwhile."""
+    st.title("This run is in the archive.", anchor=False)
+    if kept := fetch.kept_words:
+        st.write(plain(kept, LONGEST_TEXT))
+    _wait_for_files(run, fetch)
+
+
+@st.fragment(run_every=1.0)
+def _wait_for_files(run: Run, fetch: Fetch) -> None:
+    if not Fetch.is_needed(run) or fetch.is_over:
+        st.rerun()
+    if fetch.problem:
+        # The address of the archive is the owner's to know.
+        problem = fetch.problem if who().kind is Visitor.OWNER else "the archive does not give its files back now"
+        st.error(plain(f"{problem[:1].upper()}{problem[1:]}", LONGEST_TEXT), icon=":material/cloud_off:")
+        st.caption("It is tried again in half a minute.")
+        return
+    st.progress(fetch.part, fetch.words)
 
 
 @st.fragment(run_every=1.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
@@ -10,6 +11,8 @@ from contextlib import ExitStack, contextmanager, suppress
 import streamlit as st
 
 from core import CompileboardError, Environment, Run, Runner, Store, SweepRunner, limits_of, open_engine
+from core.views.retention import keep_retaining
+from pages.gate.people import the_people
 from pages.gate.rules import code_allowed
 from pages.gate.visitor import maker_of, may_bring_code, require_gate, who
 
@@ -35,7 +38,10 @@ def the_runner() -> Runner:
     store = Store()
     allowed = code_allowed()
     limits = limits_of(os.environ, allowed)
-    return Runner(store, open_engine(store, allowed), code_allowed=may_bring_code, limits=limits)
+    engine, people = open_engine(store, allowed), the_people()
+    if people is None:
+        return Runner(store, engine, code_allowed=may_bring_code, limits=limits)
+    return Runner(store, engine, code_allowed=may_bring_code, limits=limits, rate_of=people.rate)
 
 
 def sweeps() -> SweepRunner:
@@ -60,10 +66,14 @@ def take_up_sweeps() -> None:
 
 @contextmanager
 def announced(url: str) -> Iterator[None]:
-    """Leave the server's address in its store in this context, for links from other processes."""
+    """Leave the server's address in its store in this context, for links from other processes; apply its retention."""
+    ended = threading.Event()
     with ExitStack() as stack:
+        stack.callback(ended.set)
         with suppress(CompileboardError):
-            stack.enter_context(Store().announced(url))
+            store = Store()
+            threading.Thread(target=keep_retaining, args=(store.home, ended), daemon=True).start()
+            stack.enter_context(store.announced(url))
         yield
 
 

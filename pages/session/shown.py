@@ -30,6 +30,7 @@ from core import (
 )
 from core.report import Compilation, FxGraph, FxNode, Payload, Report
 from core.views.header import first_compilation
+from core.views.remote import Fetch
 from pages.session import server, url
 from pages.session.cache import cached
 from pages.session.state import held, hold
@@ -45,7 +46,8 @@ MOST_GOING = 4
 class ShownRun:
     """The run that the page shows: its directory, its status, and its report.
 
-    The report of a live run has the records so far. `reading` is True while another process reads a large log.
+    The report of a live run has the records so far. `reading` is True while another process reads a large log. `fetch`
+    brings the files back from the archive elsewhere; None if they are here.
     """
 
     run: Run
@@ -53,6 +55,7 @@ class ShownRun:
     report: Report | None
     problem: str = ""
     reading: bool = False
+    fetch: Fetch | None = None
 
     @property
     def job(self) -> CompileJob | None:
@@ -126,7 +129,7 @@ def open_shown(run_id: str) -> ShownRun | None:
         return ShownRun(run, status, None)
     log = run.log_path()
     if log is None:
-        return ShownRun(run, status, None)
+        return ShownRun(run, status, None, fetch=_fetch_of(run))
     if status.live:
         return _live_run(run, status, log)
     try:
@@ -140,6 +143,23 @@ def open_shown(run_id: str) -> ShownRun | None:
         return ShownRun(run, status, _report(run_id=run.id, mtime_ns=stat.st_mtime_ns))
     except CompileboardError as error:
         return ShownRun(run, status, None, str(error))
+
+
+def _fetch_of(run: Run) -> Fetch | None:
+    """Return what brings the files of a run back; None if they are here."""
+    if not Fetch.is_needed(run):
+        return None
+    if (fetch := _fetching(run.path.name)).is_over:
+        # It came back and was removed again, or its archive did not answer a while ago.
+        _fetching.clear(run.path.name)
+        fetch = _fetching(run.path.name)
+    return fetch
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _fetching(run_id: str) -> Fetch:
+    runner = server.the_runner()
+    return Fetch(runner.index, runner.store.open(run_id))
 
 
 def _live_run(run: Run, status: Status, log: Path) -> ShownRun:

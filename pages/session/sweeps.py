@@ -55,11 +55,13 @@ def shown_sweep() -> str | None:
 
 
 def open_sweep(sweep_id: str) -> ShownSweep | None:
-    """Return the current sweep by its id; None if there is none, or it cannot be read."""
+    """Return the current sweep by its id; None if there is none that this visitor may open, or it cannot be read."""
     runner = server.sweeps()
     try:
         changed_ns = runner.store.changed_ns(sweep_id)
         sweep = runner.store.open(sweep_id)
+        if not who().may_open(sweep, sweep.by):
+            return None
         rows = runner.rows(sweep)
         standing = runner.standing(sweep, rows)
         name = runner.store.name(sweep_id) or sweep.title

@@ -37,6 +37,7 @@ SCREEN_LAYERS = {
         *("menu", "gate", "look", "session", "components/code", "components/contract"),
         *("parts/code", "parts/graphs", "parts/run"),
     },
+    "parts/audience": {"gate", "session"},
     "parts/code": {"look", "session", "components/code"},
     "parts/drawer": {"session", "components/drawer"},
     "parts/dynamo": {
@@ -44,7 +45,7 @@ SCREEN_LAYERS = {
         *("parts/code", "parts/run"),
     },
     "parts/run": {
-        *("menu", "gate", "look", "session", "parts/code", "parts/sweep"),
+        *("menu", "gate", "look", "session", "parts/audience", "parts/code", "parts/sweep"),
         *("components/code", "components/progress", "components/upload"),
     },
     "parts/learn": {"menu", "gate", "look", "session", "components/code", "parts/run"},
@@ -66,7 +67,7 @@ SCREEN_LAYERS = {
     "parts/palette": {
         *("menu", "look", "session", "components/keys", "components/palette", "parts/run"),
     },
-    "parts/sweep": {"menu", "gate", "look", "session"},
+    "parts/sweep": {"menu", "gate", "look", "session", "parts/audience"},
     "parts/aotinductor": {
         *("menu", "look", "session", "components/code", "components/way", "parts/code", "parts/run"),
     },
@@ -212,6 +213,7 @@ def test_tables_tell_what_was_picked_in_one_way() -> None:
 CHANGES = {
     "annotate",
     "set_audience",
+    "set_sweep_audience",
     "tag",
     "pin",
     "submit",

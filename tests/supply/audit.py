@@ -24,6 +24,7 @@ PINNED = (
     pins.DEVELOPMENT_CONSTRAINTS,
     pins.NEIGHBOURS,
     pins.RAY,
+    pins.ARCHIVE,
 )
 
 

@@ -14,7 +14,7 @@ from tests.support.places import ROOT
 
 REQUIREMENTS, DEVELOPMENT = "requirements.txt", "requirements-dev.txt"
 NEIGHBOURS, RAY = "requirements-neighbours.txt", "requirements-ray.txt"
-LOGIN = "requirements-login.txt"
+LOGIN, ARCHIVE = "requirements-login.txt", "requirements-archive.txt"
 CONSTRAINTS, DEVELOPMENT_CONSTRAINTS = "constraints.txt", "constraints-dev.txt"
 HASHES = "hashes.txt"
 PYTHONS = ("3.11", "3.12", "3.13")

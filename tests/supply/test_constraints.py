@@ -30,6 +30,8 @@ NOT_IMPORTED = {"tabulate": "torch's print_tabular imports it"}
 STUBS = {"_typeshed"}
 # A module that imports its own plugin.
 HOSTS = {"pytest"}
+# A module that torch brings, and that is imported for an archive elsewhere alone.
+BY_TORCH = {"fsspec"}
 
 
 def test_the_requirements_are_the_packages_that_we_import() -> None:
@@ -40,7 +42,7 @@ def imported_packages() -> set[str]:
     """The packages outside of Python and of this project that core, pages and the dashboard import."""
     modules = {top for name in FILES for top in tops(name)}
     providers = metadata.packages_distributions()
-    outside = modules - sys.stdlib_module_names - {"core", "pages"} - STUBS - HOSTS
+    outside = modules - sys.stdlib_module_names - {"core", "pages"} - STUBS - HOSTS - BY_TORCH
     return {canonicalize_name(package) for top in outside for package in providers.get(top, [top])}
 
 

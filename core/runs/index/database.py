@@ -14,7 +14,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from threading import RLock
@@ -29,6 +29,10 @@ from core.base.files import make_private
 from core.base.run_id import RUN_ID
 from core.runs.index.entry import IndexedRun, columns, read_entry, stamp_of
 from core.runs.index.query import RunQuery
+from core.runs.index.use import TABLES as USE_TABLES
+from core.runs.index.use import UNCOUNTED, executions_of, usage_of, write_tools
+from core.runs.rates import RateEntry, deleted
+from core.runs.sizes import Usage, bytes_of
 from core.runs.status import Status
 from core.runs.store import Run, Store
 from core.runs.stored import VERSION as SUMMARY_VERSION
@@ -65,6 +69,7 @@ TABLES = (
     "CREATE INDEX IF NOT EXISTS by_title ON runs (title, created_s)",
     "CREATE INDEX IF NOT EXISTS by_fingerprint ON runs (fingerprint)",
     "CREATE INDEX IF NOT EXISTS of_open ON runs (id) WHERE open",
+    *USE_TABLES,
 )
 INSERT = f"INSERT OR REPLACE INTO runs VALUES ({', '.join('?' * len(COLUMNS))})"
 # File systems over a network, on which SQLite's locks and shared memory do not work.
@@ -125,8 +130,27 @@ class RunIndex:
     def fill(self) -> None:
         """Bring the index up to date in short steps, in a thread; listings meanwhile show the runs that it has."""
         with suppress(StoreError):
-            while not self.refresh(STEP_S).complete:
-                time.sleep(STEP_S)
+            self.complete()
+
+    def complete(self) -> None:
+        """Bring the index up to date in short steps, until it has every run; raises StoreError."""
+        while not self.refresh(STEP_S).complete:
+            time.sleep(STEP_S)
+
+    def usage(self, by: str = "") -> Usage:
+        """Return what a visitor and all use of the store; an index that lacks runs is completed first.
+
+        The server's owner, who has no name, has no runs of a visitor. Raises StoreError.
+        """
+        self.complete()
+        with self._lock:
+            used, uncounted = self._guarded(
+                lambda connection: (usage_of(connection, by), connection.execute(UNCOUNTED).fetchall())
+            )
+        sizes = [(author, bytes_of(self.run(run_id))) for run_id, author in uncounted]
+        mine = sum(size for author, size in sizes if by and author == by)
+        every = sum(size for _, size in sizes)
+        return replace(used, visitor_bytes=used.visitor_bytes + mine, store_bytes=used.store_bytes + every)
 
     def search(self, query: RunQuery, most: int, offset: int = 0) -> RunPage:
         """Return the runs of a query as they are now; those that were deleted meanwhile are left out."""
@@ -151,6 +175,16 @@ class RunIndex:
         with self._lock:
             self.updates += 1
             self._guarded(lambda connection: self._read(connection, run_ids))
+
+    def executions(self, by: str, since_s: float) -> list[RateEntry]:
+        """Return what a visitor started or executed since a time, also if it is deleted; raises StoreError.
+
+        An index that lacks runs is completed first.
+        """
+        self.complete()
+        with self._lock:
+            stored = self._guarded(lambda connection: executions_of(connection, by, since_s))
+        return [*stored, *deleted(self.store.home, by)]
 
     def close(self) -> None:
         """Close the file; the next use opens it again."""
@@ -312,8 +346,9 @@ def _write(connection: sqlite3.Connection, entries: Sequence[IndexedRun], gone: 
         return True
     try:
         connection.execute("BEGIN IMMEDIATE")
-        connection.executemany(INSERT, [(*columns(entry).values(), msgspec.json.encode(entry)) for entry in entries])
+        connection.executemany(INSERT, [(*columns(entry).values(), _encoded(entry)) for entry in entries])
         connection.executemany("DELETE FROM runs WHERE id = ?", removed)
+        write_tools(connection, entries, removed)
         connection.execute("COMMIT")
     except sqlite3.OperationalError as error:
         if error.sqlite_errorcode & PRIMARY not in BUSY:
@@ -323,6 +358,10 @@ def _write(connection: sqlite3.Connection, entries: Sequence[IndexedRun], gone: 
         if connection.in_transaction:
             connection.execute("ROLLBACK")
     return True
+
+
+def _encoded(entry: IndexedRun) -> bytes:
+    return msgspec.json.encode(replace(entry, tools=()))
 
 
 @cache

@@ -6,15 +6,19 @@ import os
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 from core.analysis.summary import Summary
 from core.base.errors import CompileboardError
+from core.base.files import regular
 from core.base.words import count
 from core.job import CompileJob
 from core.job.targets import TARGETS
 from core.runs.index.query import Value, torch_key
-from core.runs.limits import bytes_within
 from core.runs.marks import tags_of
+from core.runs.rates import was_executed
+from core.runs.remote import moved_of
+from core.runs.sizes import ToolUse, bytes_within, tool_uses
 from core.runs.status import Status
 from core.runs.store import Run
 from core.runs.stored import open_summary
@@ -27,6 +31,7 @@ MOST_FILES = 20_000
 # A directory that changed just now may change again without another modification time.
 SETTLED_NS = 2_000_000_000
 UNSETTLED = 0
+COMMENTS = "comments.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +41,9 @@ class IndexedRun:
     `is_open` is True if the status may change without a change of the directory, `stamp` changes with the directory.
     `settings` are those that differ from a default job, and the device of a recorded run; `ranks` is their number;
     `is_cell` is True if a sweep made the run. `model`, `device` and `target` are the job's, empty for an imported log.
-    `size_bytes` is None for a directory with too many files, `summary` until the report was made once.
+    `size_bytes` is None for a directory with too many files, `summary` until the report was made once. `tools` is empty
+    in an entry from the file, which has a table of them. `archived` says whether large files were moved to an archive
+    elsewhere, and are away or came back; `commented` is True if people wrote something about the run.
     """
 
     id: str
@@ -56,6 +63,9 @@ class IndexedRun:
     target: str = ""
     size_bytes: int | None = None
     summary: Summary | None = None
+    tools: tuple[ToolUse, ...] = ()
+    archived: Literal["", "away", "here"] = ""
+    commented: bool = False
 
     @property
     def title(self) -> str:
@@ -82,12 +92,13 @@ def read_entry(run: Run) -> IndexedRun | None:
 
 def _entry(run: Run, times: list[int]) -> IndexedRun:
     status, job = run.standing_and_job()
-    ranks = run.ranks()
+    moved = moved_of(run)
+    ranks, tools = run.ranks(), tuple(tool_uses(run))
     settings = (*(job.differences() if job else ()), *([status.recorded] if status.recorded else ()))
     return IndexedRun(
         run.id,
         _cut(status),
-        _is_open(run, status),
+        _is_open(run, status) or any(tool.live for tool in tools),
         sum(times) if time.time_ns() - max(times) > SETTLED_NS else UNSETTLED,
         run.name(),
         run.note(),
@@ -102,11 +113,14 @@ def _entry(run: Run, times: list[int]) -> IndexedRun:
         "" if job is None else _target(job),
         bytes_within(run, MOST_FILES),
         _summary(run, status),
+        tools,
+        "" if moved is None else "away" if moved.missing(run) else "here",
+        bool(run.note()) or regular(run.path / COMMENTS) is not None,
     )
 
 
 def stamp_of(path: Path) -> int | None:
-    """Return a number that changes whenever a file of the run, or of its log, is made, replaced or removed.
+    """Return a number that changes whenever a file of the run, or of its log, or a tool result is made or removed.
 
     None if there is no such directory.
     """
@@ -116,7 +130,7 @@ def stamp_of(path: Path) -> int | None:
 def _times(path: Path) -> list[int]:
     """Return the modification times of the directories of a run; empty if it is gone."""
     times: list[int] = []
-    for directory in (str(path), f"{path}/trace", f"{path}/ranks/0"):
+    for directory in (str(path), f"{path}/trace", f"{path}/ranks/0", f"{path}/tools"):
         try:
             times.append(os.stat(directory).st_mtime_ns)
         except OSError:
@@ -145,7 +159,7 @@ def _cut(status: Status) -> Status:
         reason=status.reason[:MOST_REASON_CHARS],
         origin=status.origin[:MOST_REASON_CHARS],
         recorded=status.recorded[:MOST_SETTING_CHARS],
-        by=status.by[:MOST_SETTING_CHARS],
+        by=status.by[:MOST_REASON_CHARS],
         fingerprint=status.fingerprint[:MOST_SETTING_CHARS],
     )
 
@@ -191,6 +205,10 @@ def columns(entry: IndexedRun) -> dict[str, Value | None]:
         "kernels": summary.kernels,
         "compile_s": summary.compile_s,
         "took_s": status.took_s,
+        "started_s": status.started_s,
+        "executed": was_executed(status),
+        "archived": entry.archived,
+        "commented": entry.commented,
         "size_bytes": entry.size_bytes,
         "memory_bytes": status.peak_memory_bytes,
         "words": " ".join(words).casefold(),

@@ -60,6 +60,7 @@ IS: dict[str, Condition] = {
     "pinned": Condition("pinned"),
     "log": Condition("kind = 'log'"),
     "cell": Condition("cell"),
+    "archived": Condition("archived = 'away'"),
 }
 
 

@@ -23,6 +23,7 @@ from core.base.errors import DecodeError, StoreError
 from core.base.files import in_words, read, remove, write_atomically
 from core.base.words import duration_s
 from core.job import GIB
+from core.runs.rates import note_deleted
 from core.runs.status import Status
 from core.runs.store import Run
 from core.runs.tools.requests import Answer, Request, Trouble, digest
@@ -86,6 +87,7 @@ def forget(run: Run, request: Request) -> None:
     tool = tool_run(run, request)
     if tool.standing().live:
         raise StoreError("the tool is still at work; cancel it first")
+    note_deleted(run.path.parent.parent, tool.standing(), is_run=False)
     with in_words(tool.path):
         remove(tool.path)
 

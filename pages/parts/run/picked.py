@@ -13,7 +13,7 @@ from pages import menu
 from pages.gate.visitor import ANOTHERS, who
 from pages.look.sizes import MAX_LINE_CHARS
 from pages.look.text import LONGEST_TEXT, plain
-from pages.parts.run.audience import audience_picker
+from pages.parts.audience import run_audience
 from pages.parts.run.measure import measure_picked
 from pages.session import actions, url
 from pages.session.actions import attempt, toasted
@@ -62,7 +62,7 @@ def picked_run(listed: lists.ListedRun) -> None:
             max_chars=MOST_NOTE_CHARS,
             on_change=lambda: attempt(lambda: actions.annotate(run, held(note)), toasted),
         )
-        audience_picker(run)
+        run_audience(run)
         st.toggle(
             "Pinned",
             listed.entry.pinned,

@@ -12,14 +12,15 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from core import Limits, Usage, usage
+from core import Limits, Usage
 from core.base import words as fmt
 from core.views import header
 from core.views import runs as lists
+from core.views.retention import retention_words
 from pages.gate.people import the_people
 from pages.gate.visitor import who
 from pages.look.sizes import TALL
-from pages.look.text import LONGEST_LINE, LONGEST_NAME, one_line
+from pages.look.text import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, one_line, prose
 from pages.session import server
 from pages.session.cache import cached
 from pages.session.runs import summarised
@@ -45,6 +46,7 @@ COLUMNS: dict[str, Any] = {
     "note": st.column_config.TextColumn(width=150),
 }
 SHOWN_S = 10.0
+RETENTION_S = 300.0
 NEARLY = 0.8
 PINNED = "📌 "
 
@@ -82,9 +84,9 @@ def draw_again(why: str) -> None:
 def _row(listed: lists.ListedRun, now: float) -> dict[str, Any]:
     entry, status, summary = listed.entry, listed.status, listed.summary
     interval = summary.speed.interval if summary and summary.speed else None
-    ranks = [fmt.count(entry.ranks, "rank")] if entry.ranks > 1 else []
+    more = [fmt.count(entry.ranks, "rank")] if entry.ranks > 1 else ["in the archive"] * (entry.archived == "away")
     return {
-        NAME: " · ".join([f"{PINNED * entry.pinned}{one_line(listed.title, LONGEST_NAME)}", *ranks]),
+        NAME: " · ".join([f"{PINNED * entry.pinned}{one_line(listed.title, LONGEST_NAME)}", *more]),
         "state": status.state,
         SPEEDUP: interval.middle if interval else None,
         "breaks": summary.breaks if summary else None,
@@ -105,6 +107,17 @@ def _row(listed: lists.ListedRun, now: float) -> dict[str, Any]:
         "kind": header.kind_words(status),
         "id": listed.id,
     }
+
+
+def what_goes() -> None:
+    """Draw which runs move or are deleted by the rules of the server's owner, and when; nothing without rules."""
+    if words := _retention():
+        st.caption(f":material/archive: {prose(words, LONGEST_TEXT)}")
+
+
+@cached(seconds=RETENTION_S)
+def _retention() -> str:
+    return retention_words(server.runner().index)
 
 
 def what_is_used() -> None:
@@ -128,7 +141,7 @@ def what_is_used() -> None:
 
 @cached(seconds=SHOWN_S)
 def _usage(name: str) -> Usage:
-    return usage(server.runner().store, name)
+    return server.runner().index.usage(name)
 
 
 def _parts(limits: Limits, used: Usage) -> list[tuple[str, str, str, float]]:

@@ -25,6 +25,7 @@ from pages.look.charts import PLOTLY_CONFIG, blended, plotly_layout
 from pages.look.palette import GRID, INK, MUTED, PAPER, PHASES, STATUS, Theme, kernel_colour
 from pages.look.sizes import SHORT, TALL
 from pages.look.text import LONGEST_LINE, plain
+from pages.parts.audience import sweep_audience
 from pages.parts.sweep.charts import (
     cumulative_chart,
     hover_text,
@@ -59,6 +60,8 @@ def sweep(shown: ShownSweep) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="sweep-bar"):
         _progress(shown)
         _steer(shown)
+        if shown.own:
+            sweep_audience(shown.view.sweep)
         st.page_link(menu.SWEEP.script, label="All sweeps", icon=":material/apps:", query_params={url.SWEEP: ""})
         csv_twin(view.sweep.id, lambda: view.csv, key="sweep")
         json_twin(view.sweep.id, lambda: view.data, key="sweep")

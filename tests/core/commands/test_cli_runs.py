@@ -86,7 +86,7 @@ def test_prune_lists_first_and_deletes_on_request_without_pinned_runs(
     out, (err,) = lines(capsys)
     assert out == [f"{runs[3].id} failed mlp"]
     assert err.startswith("1 run, ")
-    assert err.endswith("; add --delete to delete them")
+    assert err.endswith("; add --delete to delete them, or --move")
     assert len(store.list()) == 4
     assert main(["prune", "is:failed", "--delete"]) == OK
     assert {run.id for run, _ in store.list()} == {run.id for run in runs[:3]}

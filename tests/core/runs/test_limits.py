@@ -20,10 +20,10 @@ from core import (
     Store,
     limits_of,
     open_report,
-    usage,
 )
 from core.base.errors import SettingError
 from core.job import GIB
+from core.runs.index import RunIndex
 from core.runs.limits import PUBLIC, VARIABLES
 from core.runs.tools import Interpret, Ladder
 from pages import menu
@@ -135,15 +135,23 @@ def test_a_full_store_takes_no_run_no_log_and_no_answer_of_a_tool(tmp_path: Path
             ask()
 
 
-def test_usage_counts_a_visitors_own_and_all(tmp_path: Path) -> None:
+def test_usage_counts_a_visitors_own_and_all_also_while_the_index_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     store = Store(tmp_path)
     add_run(tmp_path, "a", b"12345", by="ann", state="running", **keeper())
     add_run(tmp_path, "b", b"123", by="bob")
     add_run(tmp_path, "c", b"123")
-    used = usage(store, "ann")
+    index = RunIndex(store)
+    used = index.usage("ann")
+    # A directory with more files than an entry counts is counted when it is needed.
+    monkeypatch.setattr("core.runs.index.entry.MOST_FILES", 1)
+    for path in index.path.parent.iterdir():
+        path.unlink()
+    assert RunIndex(store).usage("ann") == used
     assert (used.live_runs, used.runs, used.queue) == (1, 1, 1)
     assert 5 < used.visitor_bytes < used.store_bytes
-    assert usage(store).runs == 0
+    assert index.usage().runs == 0
 
 
 def test_the_widgets_show_the_bound_and_why(closed_pages: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,10 +183,10 @@ def test_answers_of_tools_are_used_by_who_asks_whoever_made_the_run(tmp_path: Pa
     found = runner(tmp_path, PUBLIC)
     run = anns(found)
     kernel = kernel_of(run)
-    before = usage(found.store, "ann")
+    before = found.index.usage("ann")
     for program in range(3):
         found.start_tool(run, Interpret(kernel, program=(program, 0, 0)), "bob")
-    ann, bob = usage(found.store, "ann"), usage(found.store, "bob")
+    ann, bob = found.index.usage("ann"), found.index.usage("bob")
     assert (ann.visitor_bytes, ann.live_tools, ann.answers) == (before.visitor_bytes, 0, 0)
     assert (bob.runs, bob.live_runs, bob.live_tools, bob.answers, bob.tool_queue) == (0, 0, 3, 3, 3)
     assert bob.visitor_bytes == ann.store_bytes - before.store_bytes > 0

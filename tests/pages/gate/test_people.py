@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,7 +14,7 @@ from streamlit import auth_util
 from streamlit.web.server.starlette import starlette_websocket
 from streamlit.web.server.starlette.starlette_app_utils import create_signed_value
 
-from core import AccessError, CompileboardError, CompileJob, Model, StoreError
+from core import AccessError, CompileboardError, CompileJob, Model, Rate, StoreError
 from core.runs.audit import events
 from pages.gate import people, visitor
 from pages.gate.middleware import VISITOR, Gate
@@ -80,6 +81,20 @@ def test_whom_no_role_names_is_a_stranger() -> None:
     assert Roles(code=("ada@example.org",)).kind("bob@example.org") is Visitor.STRANGER
 
 
+def test_a_role_has_its_own_rate_and_an_admin_none(known: People) -> None:
+    roles = read_roles(known._path)
+    limited = msgspec.structs.replace(roles, runs_an_hour={"code": 9}, minutes_an_hour={"samples": 0.5})
+    known._roles = (known._roles[0], limited)
+    people = ("boss@example.org", "ada@example.org", "bob@example.org", "not an address", "")
+    assert [known.rate(person, Rate(5, 7.0)) for person in people] == [
+        Rate(),
+        Rate(9, 7.0),
+        Rate(5, 30.0),
+        Rate(5, 7.0),
+        Rate(5, 7.0),
+    ]
+
+
 def test_a_changed_file_counts_at_once_and_a_broken_one_gives_nobody_a_role(known: People, tmp_path: Path) -> None:
     path = tmp_path / "people.toml"
     for text, kind in (('admin = ["ada@example.org"]', Visitor.OWNER), ("admin = [", Visitor.STRANGER),
@@ -91,7 +106,19 @@ def test_a_changed_file_counts_at_once_and_a_broken_one_gives_nobody_a_role(know
     assert told(["coder ada@example.org"]).kind is Visitor.STRANGER
 
 
-@pytest.mark.parametrize("text", ["admin = 3", 'boss = ["*"]', "[admin]", "admin = [", "\x00", 'verified = "no"'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "admin = 3",
+        "[runs_an_hour]\ncode = 0",
+        "[minutes_an_hour]\nadmin = 3",
+        'boss = ["*"]',
+        "[admin]",
+        "admin = [",
+        "\x00",
+        'verified = "no"',
+    ],
+)
 def test_a_file_of_other_things_is_no_file_of_roles(tmp_path: Path, text: str) -> None:
     (tmp_path / "people.toml").write_text(text)
     with pytest.raises(CompileboardError, match="which is no file of roles"):
@@ -316,7 +343,7 @@ def test_only_its_author_and_an_admin_choose_who_sees_a_run(
             actions.set_audience(run, "all")
     visit(monkeypatch, BOSS)
     actions.set_audience(run, "private")
-    with pytest.raises(StoreError, match="a run is for one of private, link, all"):
+    with pytest.raises(StoreError, match="a run or a sweep is for one of private, link, all"):
         actions.set_audience(run, "world")
     assert run.audience() == "private"
     (run.path / "audience.txt").write_text("everybody")

@@ -10,9 +10,12 @@ from core import AccessError, Axis, CompileboardError, CompileJob, Model, Runner
 from pages.gate.rules import Visitor
 from pages.gate.visitor import ANOTHERS, NOT_YOURS, Who
 from pages.session import actions, server
+from pages.session import sweeps as session
 from tests.support.engines import PromptEngine
 
 ANN, BOB = Who(Visitor.GUEST, "ann"), Who(Visitor.GUEST, "bob")
+ADA, EVE = Who(Visitor.CODER, "ada@example.org"), Who(Visitor.GUEST, "eve@example.org")
+STRANGER = Who(Visitor.STRANGER, "mallory@example.org")
 SAMPLE = new_sweep(CompileJob(Model("sample", "mlp")), (Axis("batch", (1, 2)),))
 
 
@@ -80,3 +83,40 @@ def test_a_server_takes_up_the_owners_code_only_where_it_runs_such_code(
     assert after.resume_interrupted() == ((sweep_id,) if trusted else ())
     after.wait(sweep_id)
     assert after.standing(after.store.open(sweep_id)).done == done
+
+
+def test_a_sweep_and_its_cells_are_seen_by_the_audience_that_its_author_chose(
+    sweeps: SweepRunner, visited: Callable[[Who], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    visited(ADA)
+    stored = actions.start_sweep(SAMPLE)
+    sweeps.wait(stored.id)
+    seen = {}
+    for audience in ("", "all", "link", "private"):
+        visited(ADA)
+        if audience:
+            actions.set_sweep_audience(stored.id, audience)
+        assert {run.audience() for run, _ in sweeps.runner.store.list()} == {audience}
+        for who in (Who(Visitor.OWNER), ADA, EVE, STRANGER):
+            monkeypatch.setattr(session, "who", lambda who=who: who)
+            listed = [sweep.id for sweep in session.listed_sweeps()] == [stored.id]
+            seen[audience, who.kind.value] = (listed, session.open_sweep(stored.id) is not None)
+    yes, no = (True, True), (False, False)
+    for_eve = {"": yes, "all": yes, "link": (False, True), "private": no}
+    assert seen == {
+        (audience, kind): shown
+        for audience in for_eve
+        for kind, shown in {"owner": yes, "coder": yes, "guest": for_eve[audience], "stranger": no}.items()
+    }
+    for run, _ in sweeps.runner.store.list():
+        sweeps.runner.store.delete(run)
+    actions.resume_sweep(stored.id)
+    sweeps.wait(stored.id)
+    assert [run.audience() for run, _ in sweeps.runner.store.list()] == ["private", "private"]
+    visited(EVE)
+    with pytest.raises(AccessError):
+        actions.set_sweep_audience(stored.id, "all")
+    visited(ADA)
+    with pytest.raises(CompileboardError, match="one of private, link, all"):
+        actions.set_sweep_audience(stored.id, "world")
+    assert sweeps.store.open(stored.id).audience == "private"

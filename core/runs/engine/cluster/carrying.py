@@ -148,8 +148,9 @@ class Carrier:
                 self._close_if_lost(run)
 
     def look_for_lost(self) -> None:
-        """Look through the store for runs that are live on hosts, at the start and when a host is lost."""
+        """Look through the store for runs and kernel tools that are live on hosts, at the start and after a loss."""
         listed = self._store.list()
+        listed += [(tool, tool.standing()) for run, _ in listed for tool in run.tools()]
         self._unseen |= {run for run, status in listed if status.live and self._nodes.host_of(status.handle)}
 
     def _follow(self, carried: CarriedRun) -> None:

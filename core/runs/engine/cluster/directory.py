@@ -17,8 +17,9 @@ from pathlib import Path
 from core.base.errors import StoreError
 from core.base.files import OWNER_ALONE
 from core.base.words import number
+from core.runs.audience import AUDIENCE
 from core.runs.engine.cluster.messages import MOST_FILES, PIECE_BYTES, HostFile, PieceReply
-from core.runs.store import AUDIENCE, NAME, NOTE, RANKS
+from core.runs.store import NAME, NOTE, RANKS
 
 # The server's own: the status is carried over by itself, and the rest is written by who looks at the run.
 OWN = ("status.json", NAME, NOTE, AUDIENCE)

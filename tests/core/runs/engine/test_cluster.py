@@ -17,6 +17,7 @@ from core.runs.engine.cluster.host import Host
 from core.runs.engine.cluster.messages import FilesReply, HostFile, PieceReply, StartCall, packed, reply_of
 from core.runs.engine.cluster.remote import RemoteEngine
 from core.runs.engine.protocol import Assignment
+from core.runs.tools import Interpret, Task, create, tool_run
 from core.sweep import Axis, SweepRunner
 from tests.support.cluster import LOG, NodeEngine, Nodes, kill, nodes_below
 from tests.support.engines import PromptEngine, until
@@ -170,6 +171,20 @@ def test_a_lost_node_interrupts_its_run_and_the_next_goes_to_another(nodes: Node
     nodes.transport.hosts["one"] = host
     until(lambda: is_empty(nodes, "one"))
     assert run.status() == status
+
+
+def test_a_kernel_tool_whose_server_and_node_are_both_lost_is_interrupted(nodes: Nodes) -> None:
+    engine = nodes.add("one", NodeEngine(hold_after=0))
+    first = nodes.server()
+    run = runner_of(nodes, first).submit(JOB)
+    until(lambda: len(engine.started) == 1)
+    create(run, Task(Interpret("k")))
+    tool = tool_run(run, Interpret("k"))
+    tool.write_status(replace(run.status(), started_s=1.0))
+    kill(first)
+    nodes.lose("one")
+    runner_of(nodes)
+    until(lambda: tool.written_status().state == "interrupted")
 
 
 def test_a_cluster_that_does_not_answer_loses_nothing(nodes: Nodes) -> None:

@@ -1,0 +1,113 @@
+"""Rates: how many runs a visitor may start within an hour, and how long what they start may execute.
+
+Runs and kernel tool results count while the store has them. `<home>/deleted.jsonl` has one JSON object a line for each
+that its visitor deletes within the hour, so that deleting is no way around a rate.
+"""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from core.base.decoder import decoded_as
+from core.base.errors import AccessError, DecodeError
+from core.base.files import append_line, open_regular
+from core.base.words import count, duration_s
+from core.runs.status import Seconds, Status
+
+HOUR_S = 3_600
+NAME, EARLIER = "deleted.jsonl", "deleted.1.jsonl"
+MOST_FILE_BYTES = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """Runs that a visitor may start within an hour, and seconds that these and kernel tools may execute.
+
+    None for no limit.
+    """
+
+    runs: int | None = None
+    seconds: float | None = None
+
+
+class RateEntry(msgspec.Struct, frozen=True):
+    """A run that a visitor started, or a kernel tool. `started_s` is None before the start, `ended_s` until the end."""
+
+    by: str
+    created_s: Seconds
+    started_s: Seconds | None = None
+    ended_s: Seconds | None = None
+    is_run: bool = True
+
+    def seconds_since(self, since_s: float, now_s: float) -> float:
+        """Return for how long it has executed since a time."""
+        if self.started_s is None:
+            return 0.0
+        return max(0.0, (now_s if self.ended_s is None else self.ended_s) - max(since_s, self.started_s))
+
+
+def note_deleted(home: Path, status: Status, is_run: bool = True) -> None:
+    """Note a visitor's run or tool result that is deleted soon after its start; a full disk prevents no deletion."""
+    ended_s = status.ended_s if status.took_s is not None else status.started_s
+    is_recent = max(status.created_s, ended_s or 0.0) > time.time() - HOUR_S
+    if status.by and is_recent and was_executed(status):
+        noted = RateEntry(status.by, status.created_s, status.started_s, ended_s, is_run)
+        with suppress(OSError):
+            append_line(home / NAME, msgspec.json.encode(noted), MOST_FILE_BYTES, home / EARLIER)
+
+
+def was_executed(status: Status) -> bool:
+    """Return True for a run that this server executes or has queued: no log, and no recording."""
+    return status.kind == "run" and not status.recorded
+
+
+def deleted(home: Path, by: str) -> list[RateEntry]:
+    """Return what a visitor deleted soon after its start; damaged lines are left out."""
+    executions = []
+    for name in (EARLIER, NAME):
+        with suppress(OSError), open_regular(home / name) as file:
+            for line in file:
+                with suppress(DecodeError):
+                    executions.append(decoded_as(line, RateEntry))
+    return [execution for execution in executions if execution.by == by]
+
+
+def check_executions(rate: Rate, executions: Sequence[RateEntry], now_s: float) -> None:
+    """Raise AccessError, which says when it is possible again, if a visitor may start nothing now."""
+    if rate.runs is not None:
+        most_runs = rate.runs
+        wait_s = _wait_s(lambda since_s: _runs(executions, since_s) < most_runs, now_s)
+        if wait_s:
+            raise AccessError(
+                f"you started {count(_runs(executions, now_s - HOUR_S), 'run')} within the last hour, and this server "
+                f"starts {most_runs} an hour for one person. Try again in {duration_s(wait_s)}"
+            )
+    if rate.seconds is not None:
+        most_s = rate.seconds
+        wait_s = _wait_s(lambda since_s: _seconds(executions, since_s, now_s) < most_s, now_s)
+        if wait_s:
+            raise AccessError(
+                f"your runs and kernel tools executed for {duration_s(_seconds(executions, now_s - HOUR_S, now_s))} "
+                f"within the last hour, and this server gives one person {duration_s(most_s)} an hour. Try again in "
+                f"{duration_s(wait_s)}, or later if some are still running"
+            )
+
+
+def _wait_s(fits: Callable[[float], bool], now_s: float) -> int:
+    """Return the seconds until an hour fits; 0 if the last one does."""
+    return bisect_left(range(HOUR_S), True, key=lambda wait_s: fits(now_s - HOUR_S + wait_s))
+
+
+def _runs(executions: Iterable[RateEntry], since_s: float) -> int:
+    return sum(execution.is_run and execution.created_s > since_s for execution in executions)
+
+
+def _seconds(executions: Iterable[RateEntry], since_s: float, now_s: float) -> float:
+    return sum(execution.seconds_since(since_s, now_s) for execution in executions)

@@ -1,0 +1,367 @@
+"""Remote archive: the large files of runs at any URL that fsspec opens, from where they come back when a run is opened.
+
+`COMPILEBOARD_ARCHIVE` is a directory, such as `s3://bucket/runs`. A run that is moved there has one file in it, named
+by its content, and in its own directory
+
+  archived.json   the name of that file, its bytes, and path, bytes and modification time of each file that was moved
+
+Status, job, code, names, tags, comments, tool results and the summary stay. What is made from the log is made again.
+Files that came back are a cache: when they take more than `COMPILEBOARD_ARCHIVE_CACHE_GIB`, those of the run that was
+opened least recently are removed again. Nothing that comes back is trusted: its size and SHA-256 are checked, and no
+name or link leads out of the run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import re
+import secrets
+import shutil
+import stat
+import tarfile
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Any, BinaryIO
+
+import msgspec
+from filelock import FileLock
+from msgspec import Meta
+
+from core.base.decoder import decoded_as
+from core.base.errors import DecodeError, SettingError, StoreError, TraceError
+from core.base.files import OWNER_ALONE, in_words, make_private, one_line, read, remove, write_atomically
+from core.base.words import bytes_
+from core.job import GIB
+from core.runs.home import DELETED_RECORDS, LOCKS
+from core.runs.inputs.archives import unpack
+from core.runs.store import ARCHIVED, RANKS, TOOLS, Run, Store
+
+VARIABLE, CACHE_VARIABLE = "COMPILEBOARD_ARCHIVE", "COMPILEBOARD_ARCHIVE_CACHE_GIB"
+CACHE_GIB = 20.0
+# Files of a run that stay: small ones, and what its people wrote.
+STAYS = re.compile(r"[\w-]{1,40}\.(?:json|txt|py)|pinned|summary-\d+\.json")
+MOVED = ("profile.json", "output.txt")
+# What is made from the log.
+MADE = re.compile(r"report\.[\w.]+|graphs|results")
+NAME = re.compile(r"([\w.-]{1,150})-([0-9a-f]{64})\.tar\.gz")
+MAX_MARKER_BYTES = 4_000_000
+MOST_FILES = 10_000
+MAX_MOVED_BYTES = 64 * GIB
+MOST_REASON_CHARS = 300
+PIECE = 1 << 20
+# Headers of a file in a tar file, and the end of one.
+TAR_BYTES = 20_480
+MOST_AT_ONCE = 2
+_turn = threading.BoundedSemaphore(MOST_AT_ONCE)
+Bytes = Annotated[int, Meta(ge=0, le=MAX_MOVED_BYTES)]
+
+
+class ArchiveError(StoreError):
+    """The archive cannot be used now, for any run."""
+
+
+@dataclass(frozen=True, slots=True)
+class MovedFile:
+    """A file of a run that was moved: its path below the run, its bytes, and its modification time."""
+
+    path: str
+    size_bytes: Bytes
+    mtime_ns: Annotated[int, Meta(ge=0, le=2**63 - 1)]
+
+    def is_at(self, run: Run) -> bool:
+        """Return True if the run has the file as it was moved."""
+        status = _own_file(run.path / self.path)
+        return status is not None and (status.st_size, status.st_mtime_ns) == (self.size_bytes, self.mtime_ns)
+
+
+@dataclass(frozen=True, slots=True)
+class MovedFiles:
+    """Files of a run that were moved: the name and the bytes of its file in the archive, and the files in it."""
+
+    name: str
+    size_bytes: Bytes
+    files: Annotated[tuple[MovedFile, ...], Meta(max_length=MOST_FILES)]
+
+    @property
+    def unpacked_bytes(self) -> int:
+        """Bytes of the run's files together."""
+        return sum(file.size_bytes for file in self.files)
+
+    def missing(self, run: Run) -> tuple[MovedFile, ...]:
+        """Return the files that are not in the run's directory, neither as moved nor changed since."""
+        return tuple(file for file in self.files if not os.path.lexists(run.path / file.path))
+
+
+def moved_of(run: Run, record: Path | None = None) -> MovedFiles | None:
+    """Return what was moved of a run; None if nothing was, or if its record is not readable or of another run."""
+    try:
+        moved = decoded_as(read(record or run.path / ARCHIVED, MAX_MARKER_BYTES), MovedFiles)
+    except (OSError, DecodeError):
+        return None
+    match = NAME.fullmatch(moved.name)
+    return moved if match is not None and match[1] == run.path.name else None
+
+
+def is_away(run: Run) -> bool:
+    """Return True if files of a run are in the archive alone."""
+    moved = moved_of(run)
+    return moved is not None and bool(moved.missing(run))
+
+
+def remote_archive(store: Store, environment: Mapping[str, str] = os.environ) -> RemoteArchive | None:
+    """Return the archive of a store; None if its owner has named none. Raises SettingError."""
+    url, text = environment.get(VARIABLE, "").strip(), environment.get(CACHE_VARIABLE, "").strip()
+    if not url:
+        return None
+    try:
+        cache_gib = float(text or CACHE_GIB)
+    except ValueError:
+        cache_gib = -1.0
+    if not 0 <= cache_gib < MAX_MOVED_BYTES:
+        raise SettingError(f"{CACHE_VARIABLE} is `{text[:60]}`, and must be a number of GiB")
+    return RemoteArchive(store, url, int(cache_gib * GIB))
+
+
+def bring_back(run: Run, progress: Callable[[int, int], object] = lambda done, total: None) -> None:
+    """Bring back the files of a run, if they are away; raises StoreError."""
+    if not is_away(run):
+        return
+    archive = remote_archive(Store(run.path.parent.parent))
+    if archive is None:
+        raise StoreError(f"the files of run {run.id} were moved to an archive; set {VARIABLE} to its address")
+    archive.bring_back(run, progress)
+
+
+class RemoteArchive:
+    """The archive of a store at a URL. Safe to use by several processes."""
+
+    def __init__(self, store: Store, url: str, cache_bytes: int) -> None:
+        self.store = store
+        self._url = url
+        self.cache_bytes = cache_bytes
+
+    @property
+    def words(self) -> str:
+        """The address without a user's name and password."""
+        return one_line(re.sub(r"//[^/@]*@", "//", self._url), MOST_REASON_CHARS)
+
+    def move(self, run: Run) -> int:
+        """Move the large files of a run that has ended; return the bytes that this frees. Raises StoreError.
+
+        The copy is read again before a file is removed.
+        """
+        if run.status().live:
+            raise StoreError(f"the run {run.id} is still going; move it when it has ended")
+        if run.ranks():
+            raise StoreError(f"the run {run.id} has ranks, whose logs stay in the store")
+        with _locked(run), self._scratch() as scratch:
+            earlier, files = moved_of(run), tuple(_moved_files(run.path))
+            if not files or (earlier is not None and earlier.missing(run)):
+                return 0
+            if earlier is not None and set(earlier.files) == set(files):
+                return _remove(run, earlier)
+            packed = scratch / "packed"
+            moved = _pack(run, files, packed)
+            with self._in_words():
+                self._upload(packed, moved)
+            with in_words(run.path):
+                write_atomically(run.path / ARCHIVED, msgspec.json.encode(moved))
+                return _remove(run, moved)
+
+    def bring_back(self, run: Run, progress: Callable[[int, int], object] = lambda done, total: None) -> None:
+        """Bring back the files of a run; `progress` gets the bytes that are there and all. Raises StoreError."""
+        with _turn, _locked(run), self._scratch() as scratch:
+            moved = moved_of(run)
+            missing = moved.missing(run) if moved is not None else ()
+            if moved is None or not missing:
+                return
+            packed, unpacked = scratch / "packed", scratch / "unpacked"
+            with self._in_words(), self._files.open(self._place(moved.name), "rb") as source, packed.open("xb") as file:
+                digest = _copy(source, file, moved.size_bytes, lambda done: progress(done, moved.size_bytes))
+            _check_digest(moved, digest)
+            _unpack(packed, unpacked, moved)
+            with in_words(run.path):
+                for file_back in missing:
+                    _put_back(unpacked, run, file_back)
+                os.utime(run.path / ARCHIVED)
+
+    def let_go(self, run: Run) -> int:
+        """Remove the files of a run that came back and have not changed; return the bytes that this frees."""
+        with _locked(run), in_words(run.path):
+            moved = moved_of(run)
+            return _remove(run, moved) if moved is not None and not moved.missing(run) else 0
+
+    def remove_deleted(self) -> None:
+        """Remove from the archive what belongs to runs that were deleted since; raises ArchiveError."""
+        for path in (self.store.home / DELETED_RECORDS).glob("*.json"):
+            name = path.name.removesuffix(".json")
+            moved = moved_of(Run(name, self.store.runs_dir / name), path)
+            with self._in_words():
+                if moved is not None and self._files.exists(self._place(moved.name)):
+                    self._files.rm_file(self._place(moved.name))
+            with in_words(path):
+                path.unlink(missing_ok=True)
+
+    @cached_property
+    def _opened(self) -> tuple[Any, str]:
+        from fsspec.core import url_to_fs  # type: ignore[import-untyped]
+
+        files, root = url_to_fs(self._url)
+        return files, root
+
+    @property
+    def _files(self) -> Any:
+        return self._opened[0]
+
+    def _place(self, name: str) -> str:
+        return f"{self._opened[1].rstrip('/')}/{name}"
+
+    def _upload(self, packed: Path, moved: MovedFiles) -> None:
+        """Copy a packed run to the archive, and read it again; raises StoreError if it is another file then."""
+        place = self._place(moved.name)
+        if "file" in self._files.protocol:
+            self._files.makedirs(self._opened[1], exist_ok=True)
+        self._files.put_file(str(packed), place)
+        with self._files.open(place, "rb") as source, open(os.devnull, "wb") as nowhere:
+            _check_digest(moved, _copy(source, nowhere, moved.size_bytes))
+
+    @contextlib.contextmanager
+    def _in_words(self) -> Iterator[None]:
+        """Turn the errors of a file system into a StoreError: each has its own, and none is ours."""
+        try:
+            yield
+        except StoreError:
+            raise
+        except Exception as error:
+            reason = one_line(str(error) or type(error).__name__, MOST_REASON_CHARS)
+            raise ArchiveError(f"the archive {self.words} cannot be used: {reason}") from None
+
+    @contextlib.contextmanager
+    def _scratch(self) -> Iterator[Path]:
+        """Yield a new directory in the store, removed at the end, or by its name and age if this process is killed."""
+        scratch = self.store.runs_dir / f".{secrets.token_hex(8)}.{secrets.token_hex(4)}"
+        with in_words(scratch):
+            scratch.mkdir(mode=OWNER_ALONE)
+        try:
+            yield scratch
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _locked(run: Run) -> Iterator[None]:
+    """Keep other processes from moving the files of a run; raises StoreError."""
+    # Outside the run's directory, where code could put a link. Few files for many runs.
+    locks = run.path.parent.parent / LOCKS
+    stripe = hashlib.sha256(run.path.name.encode()).hexdigest()[:2]
+    with in_words(locks):
+        make_private(locks)
+        lock = FileLock(locks / stripe, mode=0o600, thread_local=False, fallback_to_soft=False)
+        lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _moved_files(directory: Path) -> Iterator[MovedFile]:
+    """Yield the regular files of a run that are moved; links are left where they are."""
+    for parent, names, files in os.walk(directory):
+        below = Path(parent).relative_to(directory)
+        if parent == str(directory):
+            names[:] = [name for name in names if name not in (TOOLS, RANKS) and not MADE.fullmatch(name)]
+        for name in sorted(files):
+            stays = name not in MOVED and (STAYS.fullmatch(name) or MADE.fullmatch(name) or name.startswith("."))
+            status = _own_file(Path(parent) / name)
+            if status is not None and not (stays and parent == str(directory)):
+                yield MovedFile((below / name).as_posix(), status.st_size, status.st_mtime_ns)
+
+
+def _own_file(path: Path) -> os.stat_result | None:
+    """Return the stat result of a regular file; None for all others, links among them."""
+    try:
+        status = path.lstat()
+    except (OSError, ValueError):
+        return None
+    return status if stat.S_ISREG(status.st_mode) else None
+
+
+def _open_no_link(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+
+
+def _pack(run: Run, files: tuple[MovedFile, ...], target: Path) -> MovedFiles:
+    """Write the files of a run to an archive, and return its record; raises StoreError."""
+    if len(files) > MOST_FILES or sum(file.size_bytes for file in files) > MAX_MOVED_BYTES:
+        raise StoreError(f"the run {run.id} has more files, or larger ones, than are moved")
+    with in_words(run.path), tarfile.open(target, "w:gz", compresslevel=6) as archive:
+        for moved in files:
+            with open(run.path / moved.path, "rb", opener=_open_no_link) as file:
+                member = tarfile.TarInfo(moved.path)
+                member.size = moved.size_bytes
+                archive.addfile(member, file)
+    with target.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return MovedFiles(f"{run.path.name}-{digest}.tar.gz", target.stat().st_size, files)
+
+
+def _copy(source: Any, target: BinaryIO, most_bytes: int, progress: Callable[[int], object] = lambda done: None) -> str:
+    """Copy a file, and return its SHA-256; raises StoreError if it is larger than it was."""
+    digest, done = hashlib.sha256(), 0
+    while piece := source.read(PIECE):
+        done += len(piece)
+        if done > most_bytes:
+            raise StoreError(f"the file in the archive is larger than the {bytes_(most_bytes)} that were moved there")
+        digest.update(piece)
+        target.write(piece)
+        progress(done)
+    return digest.hexdigest()
+
+
+def _check_digest(moved: MovedFiles, digest: str) -> None:
+    if NAME.fullmatch(moved.name) is None or not moved.name.endswith(f"-{digest}.tar.gz"):
+        raise StoreError(f"{moved.name} in the archive is not what was moved there: its SHA-256 is {digest}")
+
+
+def _unpack(packed: Path, target: Path, moved: MovedFiles) -> None:
+    """Unpack a run's archive; raises StoreError if it has anything but the files that were moved."""
+    # The tar file and the files in it.
+    most_bytes = 2 * moved.unpacked_bytes + (1 + len(moved.files)) * TAR_BYTES
+    try:
+        with packed.open("rb") as file:
+            skipped = unpack(file, "gzip", target, moved.name, most_bytes)
+    except TraceError as error:
+        raise StoreError(str(error)) from None
+    if skipped or not target.is_dir():
+        raise StoreError(f"{moved.name} in the archive has something else than files")
+
+
+def _put_back(unpacked: Path, run: Run, file: MovedFile) -> None:
+    """Move an unpacked file to its place in the run; raises StoreError if it differs, or if the place is elsewhere."""
+    pure, source, target = PurePosixPath(file.path), unpacked / file.path, run.path / file.path
+    status = _own_file(source)
+    if pure.is_absolute() or ".." in pure.parts or status is None or status.st_size != file.size_bytes:
+        raise StoreError(f"the archive of run {run.id} has no such file `{one_line(file.path, MOST_REASON_CHARS)}`")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if not target.parent.resolve().is_relative_to(run.path.resolve()):
+        raise StoreError(f"`{one_line(file.path, MOST_REASON_CHARS)}` leads out of run {run.id}")
+    os.utime(source, ns=(file.mtime_ns, file.mtime_ns))
+    source.rename(target)
+
+
+def _remove(run: Run, moved: MovedFiles) -> int:
+    """Remove the files that the archive has, unchanged ones alone, and what is made from the log."""
+    freed = 0
+    for file in moved.files:
+        if file.is_at(run):
+            (run.path / file.path).unlink()
+            freed += file.size_bytes
+    for path in list(run.path.iterdir()):
+        if MADE.fullmatch(path.name):
+            remove(path)
+    return freed

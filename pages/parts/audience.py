@@ -1,0 +1,45 @@
+"""Choice of who may see a run or a sweep, where people sign in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import streamlit as st
+
+from core import Run, Sweep
+from pages.gate.people import the_people
+from pages.session import actions
+from pages.session.actions import attempt, toasted
+from pages.session.state import held
+
+AUDIENCES = {"private": "only me", "link": "whoever has its address", "all": "all in their lists"}
+HELP = "The owner of this server and its admins see every {}."
+
+
+def run_audience(run: Run) -> None:
+    """Draw the choice of a run's audience; all see it until its author chooses."""
+    _picker(run.id, run.audience(), "run", lambda audience: actions.set_audience(run, audience))
+
+
+def sweep_audience(sweep: Sweep) -> None:
+    """Draw the choice of the audience of a sweep and of the runs of its cells."""
+    change = partial(actions.set_sweep_audience, sweep.id)
+    _picker(sweep.id, sweep.audience, "sweep", change, "Seen by: ")
+
+
+def _picker(name: str, current: str, what: str, choose: Callable[[str], None], inline_label: str = "") -> None:
+    if the_people() is None:
+        return
+    key = f"audience-{name}"
+    st.selectbox(
+        "Seen by",
+        list(AUDIENCES),
+        list(AUDIENCES).index(current or "all"),
+        key=key,
+        format_func=lambda audience: f"{inline_label}{AUDIENCES[audience]}",
+        width=300 if inline_label else 220,
+        help=HELP.format(what),
+        label_visibility="collapsed" if inline_label else "visible",
+        on_change=lambda: attempt(lambda: choose(held(key)), toasted),
+    )
