@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from core.analysis.summary import Summary
-from core.base.errors import CompileboardError
+from core.base.errors import CompileboardError, StoreError
 from core.base.words import count
 from core.job import CompileJob
 from core.job.targets import TARGETS
+from core.runs.comments import talk_of
 from core.runs.index.query import Value, torch_key
 from core.runs.limits import bytes_within
 from core.runs.marks import tags_of
@@ -36,7 +37,8 @@ class IndexedRun:
     `is_open` is True if the status may change without a change of the directory, `stamp` changes with the directory.
     `settings` are those that differ from a default job, and the device of a recorded run; `ranks` is their number;
     `is_cell` is True if a sweep made the run. `model`, `device` and `target` are the job's, empty for an imported log.
-    `size_bytes` is None for a directory with too many files, `summary` until the report was made once.
+    `comments` is the number of open threads. `size_bytes` is None for a directory with too many files,
+    `summary` until the report was made once.
     """
 
     id: str
@@ -54,6 +56,7 @@ class IndexedRun:
     model: str = ""
     device: str = ""
     target: str = ""
+    comments: int = 0
     size_bytes: int | None = None
     summary: Summary | None = None
 
@@ -100,6 +103,7 @@ def _entry(run: Run, times: list[int]) -> IndexedRun:
         "" if job is None else f"{job.model.value[:MOST_SETTING_CHARS]} {job.model.name[:MOST_SETTING_CHARS]}",
         "" if job is None else job.device[:MOST_SETTING_CHARS],
         "" if job is None else _target(job),
+        _open_threads(run),
         bytes_within(run, MOST_FILES),
         _summary(run, status),
     )
@@ -130,6 +134,13 @@ def _is_open(run: Run, status: Status) -> bool:
     if status.state == "interrupted" or (status.state == "done" and status.kind == "log"):
         return run.written_status().live
     return status.live
+
+
+def _open_threads(run: Run) -> int:
+    try:
+        return talk_of(run).open_threads
+    except StoreError:
+        return 0
 
 
 def _target(job: CompileJob) -> str:
@@ -181,6 +192,7 @@ def columns(entry: IndexedRun) -> dict[str, Value | None]:
         "torch": torch_key(summary.torch) if summary.torch else "",
         "tags": f" {' '.join(entry.tags)} ".casefold(),
         "pinned": entry.pinned,
+        "comments": entry.comments,
         "cell": entry.is_cell,
         "outcome": summary.outcome,
         "speed": seen,
