@@ -5,6 +5,7 @@ import hashlib
 import os
 import re
 import sys
+from functools import partial
 from pathlib import Path
 
 import streamlit as st
@@ -22,6 +23,7 @@ from pages.gate.people import the_people
 from pages.gate.rules import rules
 from pages.gate.theme import read_theme_once
 from pages.session import server
+from pages.session.previews import Previews, preview_routes, to_stranger
 from pages.session.uploads import upload_routes
 
 INDEX = (Path(st.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
@@ -76,9 +78,10 @@ RULES = rules(PEOPLE.kind if PEOPLE is not None else None)
 app = st.App(
     "pages/app.py",
     lifespan=greeting(RULES, begin=server.take_up_sweeps, announced=server.announced),
-    routes=[*graph_routes(BASE), *module_routes(BASE), *upload_routes(BASE)],
+    routes=[*graph_routes(BASE), *module_routes(BASE), *upload_routes(BASE), *preview_routes(BASE)],
     middleware=[
         *(Middleware(SecurityHeaders), Middleware(Ahead)),
-        *(Middleware(Gate, rules=RULES, people=PEOPLE), Middleware(Addresses, base=BASE)),
+        *(Middleware(Gate, rules=RULES, people=PEOPLE, preview=partial(to_stranger, BASE)),),
+        *(Middleware(Addresses, base=BASE), Middleware(Previews, base=BASE)),
     ],
 )

@@ -15,6 +15,7 @@ from pages.look.images import image  # noqa: E402
 from pages.look.sizes import MENU_PX  # noqa: E402
 from pages.look.text import LONGEST_TEXT, plain  # noqa: E402
 from pages.menu import ENTRIES, NEW_RUN  # noqa: E402
+from pages.parts.comments.comments import comments  # noqa: E402
 from pages.parts.palette.palette import command_palette  # noqa: E402
 from pages.session.header import header  # noqa: E402
 from pages.session.navigate import PAGE, arrive  # noqa: E402
@@ -36,8 +37,9 @@ one_entry_a_page(key="history")
 hold(PAGE, page.url_path or NEW_RUN.name)
 arrive(page.url_path or NEW_RUN.name)
 try:
-    header(page.url_path or NEW_RUN.name)
+    line = header(page.url_path or NEW_RUN.name)
     command_palette()
+    comments(line)
     page.run()
     drop_press()
 except CompileboardError as error:

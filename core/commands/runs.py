@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from core.base.errors import JobError, StoreError
 from core.base.words import bytes_, count, number
 from core.commands.output import OK, Commands, add_json_option
+from core.runs.comments import Anchor, Author, add_comment
 from core.runs.index import RunIndex
 from core.runs.marks import set_pinned, set_tags, tags_of
 from core.runs.remote import VARIABLE, ArchiveError, RemoteArchive, remote_archive
@@ -33,11 +34,12 @@ def add_command(commands: Commands) -> None:
 
 def add_mark_command(commands: Commands) -> None:
     """Add the command `mark`."""
-    command = commands.add_parser("mark", help="tag a stored run, or pin it so that it is not deleted")
+    command = commands.add_parser("mark", help="tag a stored run, comment on it, or pin it so that it is not deleted")
     command.set_defaults(function=_mark)
     command.add_argument("run", metavar="RUN", help="stored run")
     command.add_argument("--tag", action="append", default=[], metavar="WORD", help="add a tag")
     command.add_argument("--untag", action="append", default=[], metavar="WORD", help="remove a tag")
+    command.add_argument("--comment", metavar="TEXT", default="", help="add a comment on the run as a whole")
     pinned = command.add_mutually_exclusive_group()
     pinned.add_argument("--pin", action="store_true", help="protect the run from being deleted")
     pinned.add_argument("--unpin", action="store_true", help="let the run be deleted again")
@@ -106,6 +108,8 @@ def _mark(arguments: argparse.Namespace) -> int:
         set_tags(run, {*tags_of(run), *arguments.tag} - {*arguments.untag})
     if arguments.pin or arguments.unpin:
         set_pinned(run, arguments.pin)
+    if arguments.comment:
+        add_comment(run, Author(), Anchor(), arguments.comment)
     RunIndex(store).update([run.path.name])
     print(" · ".join([*tags_of(run), *(["pinned"] if run.pinned else [])]) or "no tags, not pinned")
     return OK

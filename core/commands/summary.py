@@ -37,8 +37,10 @@ from core.analysis.numerics import numerics_lines
 from core.base.words import count, duration_s
 from core.report import Report, RunError
 from core.report import as_json as data_as_json
+from core.runs.sides import side_of_run
 from core.runs.status import Status
 from core.runs.store import Run
+from core.views.comments import CommentsView
 from core.views.neighbours import NeighboursView
 from core.views.script import ScriptView
 
@@ -46,12 +48,15 @@ MAX_DIFFERENCES = 20
 
 
 def print_run(run: Run, report: Report, as_json: bool) -> None:
-    """Print the report of a stored run, as JSON or as text."""
-    status = run.status()
+    """Print the report of a stored run with its comments, as JSON or as text."""
+    status, comments = run.status(), CommentsView.stored(run, side_of_run(run))
     if as_json:
-        sys.stdout.write(data_as_json(report_data(report, status)).decode() + "\n")
-    else:
-        summarise(report, ending_words(status.state, status.reason, report), run.output_tail())
+        added = {"comments": comments.data} if comments.lines else {}
+        sys.stdout.write(data_as_json(report_data(report, status) | added).decode() + "\n")
+        return
+    summarise(report, ending_words(status.state, status.reason, report), run.output_tail())
+    for line in comments.lines:
+        print(f"  {line}")
 
 
 def report_data(report: Report, status: Status) -> dict[str, Any]:

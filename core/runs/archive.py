@@ -1,7 +1,7 @@
 """Archives of runs: what their owners, their workers and torch wrote, as a tar file, without what is made from it.
 
-  <run id>/job.json, status.json, model.py, …, name.txt, note.txt, tags.txt, pinned, audience.txt, output.txt,
-          /profile.json
+  <run id>/job.json, status.json, model.py, …, name.txt, note.txt, tags.txt, pinned, audience.txt, comments.json,
+          /output.txt, profile.json
           /trace/*.log
 Reports, summaries and graphs are made again from the log. Results of kernel tools, programs and packages are left out.
 """
@@ -22,6 +22,7 @@ from core.base.files import OWNER_ALONE, in_words, one_line, open_regular, read,
 from core.base.run_id import RUN_ID
 from core.base.words import number
 from core.runs.audience import AUDIENCE
+from core.runs.comments import COMMENTS, import_talk
 from core.runs.inputs.archives import kind_of, unpack
 from core.runs.marks import TAGS
 from core.runs.remote import bring_back
@@ -31,7 +32,7 @@ from core.runs.store import MAX_STATUS_BYTES, NAME, NOTE, PINNED, Run, Store
 STATUS = "status.json"
 FILES = (
     *("job.json", "model.py", "original.py", "backend.py", "rival_backend.py", "rival_model.py"),
-    *(NAME, NOTE, TAGS, PINNED, AUDIENCE, "output.txt", "profile.json"),
+    *(NAME, NOTE, TAGS, PINNED, AUDIENCE, COMMENTS, "output.txt", "profile.json"),
 )
 MOST_RUNS = 2_000
 MAX_UNPACKED_BYTES = 64 * 1024**3
@@ -134,7 +135,8 @@ def _status(directory: Path) -> Status:
 def _add(store: Store, directory: Path, status: Status) -> Run:
     with store.making(status.title, directory.name) as fresh:
         for path in _files_of(directory):
-            if path.name != STATUS:
+            if path.name not in (STATUS, COMMENTS):
                 shutil.move(path, fresh.path / path.relative_to(directory))
+        import_talk(directory, fresh.path)
         fresh.write_status(status)
     return store.open(fresh.id)

@@ -7,6 +7,7 @@
                       /backend.py     a backend's code; rival_backend.py, rival_model.py: the alternative's
                       /name.txt       the owner's name for it, if not its title; note.txt: notes; tags.txt: tags
                       /pinned         if the run may not be deleted; audience.txt: who may see it, if its author chose
+                      /comments.json  what people wrote about it and its parts, and the parts that they pinned
                       /trace/*.log    PyTorch's structured trace; output.txt: the worker's printed output, bounded
                       /trace/rank_3.log  that of one rank, whose report, verdict and graphs are in ranks/3
                       /report.json    the report, rebuilt when the log is newer; summary-*.json: its summary

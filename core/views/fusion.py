@@ -60,9 +60,7 @@ class FusionView:
     @property
     def name(self) -> str:
         """Name of the graph among the compilation's scheduled graphs."""
-        schedule = self.schedule
-        name = f"{schedule.direction or 'graph'} {schedule.graph_id}" if schedule.graph_id >= 0 else schedule.direction
-        return f"{name}, {one_line(schedule.subgraph, LONGEST_NAME)}" if schedule.subgraph else name
+        return schedule_name(self.schedule)
 
     @property
     def title(self) -> str:
@@ -187,6 +185,12 @@ class FusionView:
             return f"{match.group()} ({ops})" if ops else match.group()
 
         return SCHEDULER_NAME.sub(annotated, reason)
+
+
+def schedule_name(schedule: Schedule) -> str:
+    """Return the name of a scheduled graph among those of its compilation."""
+    name = f"{schedule.direction or 'graph'} {schedule.graph_id}" if schedule.graph_id >= 0 else schedule.direction
+    return f"{name}, {one_line(schedule.subgraph, LONGEST_NAME)}" if schedule.subgraph else name
 
 
 def _shared_words(shared: Mapping[str, int], is_explained: bool) -> str:

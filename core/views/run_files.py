@@ -18,6 +18,7 @@ from core.report.model import DEBUG_FILES
 from core.runs.sides import side_of_run
 from core.runs.store import Run
 from core.runs.stored import open_report
+from core.views.comments import CommentsView
 from core.views.html import as_html, comparison_as_html, words_of_file
 from core.views.issue import issue_of
 from core.views.perfetto import perfetto_trace
@@ -114,7 +115,8 @@ def _identifying(run: Run) -> Identifying:
         raise StoreError(f"the log has more than {bytes_(MAX_SCRUBBED_BYTES)}: it cannot be scrubbed")
     job, status, sources = run.job(), run.status(), side.report.sources if side else ()
     code = SourceView(side.report, side.text) if side else None
-    names = [run.name(), status.title, *(PurePath(source.path).stem for source in sources), run.note()]
+    authors = (each.by for each in CommentsView.stored(run).talk.comments if each.by)
+    names = [run.name(), status.title, *(PurePath(source.path).stem for source in sources), run.note(), *authors]
     return Identifying(
         codes=(run.code() if job else "", *(code.text(source.path) for source in sources if code)),
         texts=(read_log(log) if log else "", run.output_tail(), job_to_json(job).decode() if job else ""),

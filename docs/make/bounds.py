@@ -34,6 +34,15 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_TITLE_CHARS": "the title of an opened log, which is its file's name",
         },
         "core/runs/marks.py": {"MOST_TAGS": "tags of a run", "MOST_TAG_CHARS": "such a tag"},
+        "core/runs/comments.py": {
+            "MOST_COMMENTS": "comments on a run",
+            "MOST_OF_ONE_PERSON": "comments of one person on a run, admins excepted",
+            "MOST_COMMENT_CHARS": "a comment",
+            "MOST_PINNED_PARTS": "pinned parts of a run",
+            "MOST_PART_CHARS": "the name of a part with comments",
+            "MAX_COMMENTS_BYTES": "the file of a run's comments",
+        },
+        "core/runs/preview.py": {"MOST_TOKEN_CHARS": "the token of a link that previews"},
         "core/runs/stored.py": {"MAX_SUMMARY_BYTES": "the stored summary of a run"},
         "core/analysis/summary.py": {
             "MOST_VERSION_CHARS": "torch's version in a summary",

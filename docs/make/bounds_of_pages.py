@@ -33,6 +33,20 @@ PAGES: dict[str, dict[str, str]] = {
         "MOST_OF_GUESTS": "uploads of all guests at once",
         "LONGEST_S": "seconds that a guest's upload may take",
     },
+    "pages/session/previews.py": {
+        "MOST_QUERY_CHARS": "the query of a link that previews",
+        "MOST_PAGE_BYTES": "a page that gets the tags of a preview",
+        "MOST_WAITING": "pictures of previews that wait to be drawn",
+    },
+    "pages/look/card.py": {"MOST_ITEMS": "boxes of a graph in such a picture"},
+    "core/views/card.py": {
+        "LARGEST_LOG_BYTES": "a log that is read for a preview",
+        "MOST_OPS": "ops of a graph that is drawn for a preview",
+    },
+    "core/views/comments.py": {"LARGEST_GRAPH": "ops of a graph in which a commented node is looked for"},
+    "pages/components/comments/view.py": {"MOST_ID_CHARS": "the id of a selected item"},
+    "pages/parts/comments/comments.py": {"MOST_ELSEWHERE": "parts with comments that the pane lists"},
+    "pages/parts/comments/lists.py": {"MOST_THREADS": "threads that Overview lists"},
     "pages/session/shown.py": {"MOST_GOING": "runs that go on whose logs are held"},
     "pages/session/runs.py": {
         "MOST_NAMED": "runs in a menu of names",

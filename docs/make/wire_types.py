@@ -19,6 +19,7 @@ from core.views.wire import GraphData
 from pages.components.chips.view import ChipsData
 from pages.components.code.editor import EditorData
 from pages.components.code.view import CodeData
+from pages.components.comments.view import CommentsData
 from pages.components.contract.view import ContractData
 from pages.components.flame.view import FlameData
 from pages.components.graph import messages
@@ -48,6 +49,7 @@ MESSAGES: tuple[type, ...] = (
     ProgressData,
     FlameData,
     ChipsData,
+    CommentsData,
     ContractData,
     KeysData,
     LineageData,

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 from google.protobuf.message import DecodeError
 from starlette.requests import cookie_parser
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit.proto.BackMsg_pb2 import BackendOperationRequest, BackMsg
 from streamlit.proto.ClientState_pb2 import ClientState
@@ -43,6 +44,8 @@ OWN_PATH = re.compile(r"/(?![/\\])[\x21-\x7e]*")
 NAME = re.compile(r"[A-Za-z0-9_-]{32}")
 KNOWN_S = 365 * 86_400
 Headers = Iterable[tuple[bytes, bytes]]
+# The preview of a link for a visitor without a role, with the address of the sign-in; None if there is none.
+Preview = Callable[[Scope, str], Awaitable[Response | None]]
 HEEDED = frozenset({"rerun_script", "stop_script", "app_heartbeat", "backend_operation_request"})
 # Streamlit's other operations install files for developers.
 OPERATIONS = frozenset({"deferred_file", "dataframe_chunk"})
@@ -60,8 +63,11 @@ WIDGET = re.compile(r"(\$\$STREAMLIT_INTERNAL_KEY_)?\$\$ID-[0-9a-f]{32}-[^\x00-\
 class Gate:
     """Middleware that passes a request on if the rules allow it. Plain ASGI, since it must not buffer."""
 
-    def __init__(self, app: ASGIApp, rules: Rules, people: People | None = None) -> None:
+    def __init__(
+        self, app: ASGIApp, rules: Rules, people: People | None = None, preview: Preview | None = None
+    ) -> None:
         self.app = app
+        self._preview = preview
         self.rules = rules
         self.people = people
         self._most_bytes = MOST_BYTES if rules.code else MOST_BYTES_WITHOUT_CODE
@@ -74,7 +80,9 @@ class Gate:
         scope = {**scope, PORT: self.rules.group}
         asked = self._signed_in(read(scope), scope)
         refused = self.rules.refusal(asked)
-        if refused is not None and refused.may_sign_in and self.people and _wants_page(scope):
+        if refused is not None and refused.of_visitor and (shown := await self._previewed(refused, asked, scope)):
+            await shown(scope, receive, send)
+        elif refused is not None and refused.may_sign_in and self.people and _wants_page(scope):
             await self._sign_in(asked, scope, send, self.people)
         elif refused is not None:
             await _refuse(refused, scope, send)
@@ -86,6 +94,17 @@ class Gate:
             answer = _naming(scope, asked, send) if self._is_new(asked) else send
             heard = heeded(receive, self._most_bytes) if scope["type"] == "websocket" else receive
             await self.app({**scope, "headers": self._told(asked, scope["headers"])}, heard, answer)
+
+    async def _previewed(self, refused: Refusal, request: VisitorRequest, scope: Scope) -> Response | None:
+        """Return what a link with a token shows to a visitor without a role, with the way to the sign-in; else None."""
+        if self._preview is None or request.method != "GET":
+            return None
+        people = self.people if refused.may_sign_in else None
+        shown = await self._preview(scope, f"{self.rules.base}{people.sign_in_path()}" if people else "")
+        if shown is not None and people and shown.media_type == "text/html":
+            headers = self._to_sign_in(request, scope, people)
+            shown.raw_headers += [(name, value) for name, value in headers if name == b"set-cookie"]
+        return shown
 
     def _signed_in(self, request: VisitorRequest, scope: Scope) -> VisitorRequest:
         """Return the request with the person who has signed in, where people sign in."""

@@ -102,12 +102,13 @@ class VisitorRequest:
 class Refusal:
     """The reason why a request is refused: the HTTP status, and a sentence for the reader.
 
-    `may_sign_in` is True if a sign-in may change it.
+    `may_sign_in` is True if a sign-in may change it, `of_visitor` if it is about who asks, and not about the request.
     """
 
     status: int
     words: str
     may_sign_in: bool = False
+    of_visitor: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,9 +147,10 @@ class Rules:
             return None
         visitor = self.visitor(request)
         if visitor is Visitor.STRANGER:
-            return Refusal(403, NO_ROLE.format(request.person)) if request.person else Refusal(401, SIGN_IN_FIRST, True)
+            known = Refusal(403, NO_ROLE.format(request.person), of_visitor=True)
+            return known if request.person else Refusal(401, SIGN_IN_FIRST, may_sign_in=True, of_visitor=True)
         if self.code and self.kind_of is None and visitor is not Visitor.OWNER:
-            return Refusal(403, STRANGER)
+            return Refusal(403, STRANGER, of_visitor=True)
         return None
 
     @property

@@ -9,6 +9,7 @@ import streamlit as st
 from streamlit import runtime
 
 from core import AccessError, CompileboardError, Run, Sweep
+from core.views import comments
 from pages.gate.middleware import VISITOR
 from pages.gate.people import is_address, the_people
 from pages.gate.rules import NAMELESS, Visitor, code_allowed
@@ -21,6 +22,8 @@ NOT_YOURS = (
 ANOTHERS = "This is another visitor's; only who has made it, and the owner of this server, may cancel or delete it."
 LOOKS_ONLY = "Your role on this server is `look`: you may not start, cancel and delete runs. Its owner gives roles."
 CODE_IS_CLOSED = "Your role on this server does not include running your own code and reading files of its machine."
+NO_COMMENTS = "Your role on this server is `look`: you may read comments, and write none. Its owner gives roles."
+NO_COOKIE = "Comments need a browser that keeps cookies, so that you can change what you wrote."
 NO_ROLE_NOW = "You have no role on this server any more. Its owner gives roles."
 NO_GATE = "Nothing is shown, because access control is off. Start the dashboard with `streamlit run dashboard.py`."
 
@@ -39,6 +42,14 @@ class Who:
         """Raise AccessError for a visitor who may only look."""
         if self.kind in (Visitor.ONLOOKER, Visitor.STRANGER):
             raise AccessError(LOOKS_ONLY if self.name else NOT_YOURS)
+
+    def author(self) -> comments.Author:
+        """Return the visitor as the author of comments; raises AccessError for one who may write none."""
+        if self.kind in (Visitor.ONLOOKER, Visitor.STRANGER):
+            raise AccessError(NO_COMMENTS if self.name else NOT_YOURS)
+        if self.name == NAMELESS:
+            raise AccessError(NO_COOKIE)
+        return comments.Author(self.name, self.kind is Visitor.OWNER)
 
     def require_code(self) -> None:
         """Raise AccessError for a visitor who may not run their own code here, nor read this machine's files."""
@@ -134,6 +145,14 @@ def _is_served() -> bool:
 def may_bring_code() -> bool:
     """Return True if this visitor may run custom code."""
     return who().runs_code
+
+
+def author() -> comments.Author | None:
+    """Return this visitor as the author of comments; None for one who may write none."""
+    try:
+        return who().author()
+    except AccessError:
+        return None
 
 
 def maker_of(run: Run | Sweep) -> str:

@@ -4,6 +4,7 @@ import streamlit as st
 
 from core.views.overview import OutcomeView
 from pages import menu
+from pages.parts.comments.lists import all_threads, pinned_parts
 from pages.parts.dynamo.fixes import back_link
 from pages.parts.graphs.drawn import graph_picture
 from pages.parts.run.findings import evidence, finding_cards, overview_view, result_note
@@ -19,6 +20,7 @@ from pages.parts.run.outcome import (
     script_calls,
     what_was_read,
 )
+from pages.parts.run.share import share
 from pages.parts.run.submit import job_again, needs_device
 from pages.parts.sweep.ask import preset_menu
 from pages.session import url
@@ -57,6 +59,7 @@ with st.container(horizontal=True, vertical_alignment="center"):
     if shown.run.ranks():
         st.page_link(menu.RANKS.script, label=menu.RANKS.title, icon=menu.RANKS.icon, query_params=url.link())
     preset_menu(job_again(shown), "overview")
+    share(shown)
 if unavailable := needs_device(shown):
     st.caption(unavailable)
 outcome(shown, ending)
@@ -67,11 +70,13 @@ overview = overview_view(view)
 back_link(view)
 left, right = st.columns([3, 2], gap="medium")
 with left:
+    pinned_parts(shown)
     finding_cards(view, overview)
     not_compiled(view, ending)
     result_note(view.report)
     script_calls(view)
     evidence(overview)
+    all_threads(shown)
     compilations(overview)
     printed(overview)
     what_was_read(overview)

@@ -13,6 +13,7 @@ from typing import BinaryIO, ParamSpec, TypeVar
 import streamlit as st
 
 from core import CompileboardError, CompileJob, RecordedSweep, Run, Store, Sweep
+from core.views import card, comments
 from core.views.kernels import KernelTool
 from pages.gate.rules import Visitor
 from pages.gate.visitor import Who, maker_of, who
@@ -210,6 +211,17 @@ def _change(run: Run, change: Callable[[Store], None]) -> None:
 
 
 @logged
+def comment(run: Run, what: str, change: Callable[[comments.Author], object]) -> None:
+    """Change the comments and pins of a run that the visitor may open; `what` is the change's name for the audit log.
+
+    Raises CompileboardError.
+    """
+    server.open_run(run.id)
+    change(who().author())
+    server.runner().index.update([run.path.name])
+
+
+@logged
 def set_audience(run: Run, audience: str) -> None:
     """Set who may see a run; raises CompileboardError."""
     _change(run, lambda store: store.set_audience(run, audience))
@@ -220,6 +232,11 @@ def set_sweep_audience(sweep_id: str, audience: str) -> None:
     """Set who may see a sweep and the runs of its cells; raises CompileboardError."""
     _require_own_sweep(sweep_id)
     server.sweeps().store.set_audience(sweep_id, audience)
+
+
+def set_preview(run: Run, allowed: bool) -> None:
+    """Make a link of a run that previews for everybody, or withdraw it; raises CompileboardError."""
+    _change(run, lambda _: card.set_preview(run, allowed))
 
 
 @logged

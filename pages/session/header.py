@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core import Run
 from core.base import words as fmt
@@ -26,8 +27,8 @@ from pages.session.shown import ShownRun, header_run, shown_compilation
 RANK, RANK_PX = "rank", 130
 
 
-def header(page: str) -> None:
-    """Draw the pickers of run and compilation, the chips, and the row of panes.
+def header(page: str) -> DeltaGenerator:
+    """Draw the pickers of run and compilation, the chips, and the row of panes; return the header's line.
 
     `page` is the name of the page below it.
     """
@@ -68,6 +69,7 @@ def header(page: str) -> None:
     if opened is not None:
         go_to(opened, url.link())
     draw_panes(page, shown)
+    return line
 
 
 def _chips(view: views.HeaderView) -> list[Chip]:

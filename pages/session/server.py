@@ -11,10 +11,11 @@ from contextlib import ExitStack, contextmanager, suppress
 import streamlit as st
 
 from core import CompileboardError, Environment, Run, Runner, Store, SweepRunner, limits_of, open_engine
+from core.views import card
 from core.views.retention import keep_retaining
 from pages.gate.people import the_people
 from pages.gate.rules import code_allowed
-from pages.gate.visitor import maker_of, may_bring_code, require_gate, who
+from pages.gate.visitor import Who, maker_of, may_bring_code, require_gate, who
 
 
 def runner() -> Runner:
@@ -30,6 +31,15 @@ def open_run(run_id: str) -> Run:
     if not who().may_open(run, maker_of(run)):
         raise store.missing(run_id)
     return run
+
+
+def previewed_run(run_id: str, token: str, visitor: Who) -> Run | None:
+    """Return a stored run if a visitor may open it, or has the token of its link; None if not, or if there is none."""
+    try:
+        run = the_runner().store.open(run_id)
+    except CompileboardError:
+        return None
+    return run if visitor.may_open(run, maker_of(run)) or card.may_preview(run, token) else None
 
 
 @st.cache_resource(show_spinner=False)

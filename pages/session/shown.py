@@ -29,7 +29,7 @@ from core import (
     start_reading,
 )
 from core.report import Compilation, FxGraph, FxNode, Payload, Report
-from core.views.header import first_compilation
+from core.views import header
 from core.views.remote import Fetch
 from pages.session import server, url
 from pages.session.cache import cached
@@ -224,7 +224,7 @@ def _going(run_id: str, log: str, is_followed: bool) -> GrowingReport:
 
 def shown_compilation(report: Report) -> Compilation | None:
     """Return the picked compilation, otherwise the heaviest."""
-    return report.compilation(str(st.session_state.get(url.COMPILATION))) or first_compilation(report)
+    return report.compilation(str(st.session_state.get(url.COMPILATION))) or header.first_compilation(report)
 
 
 @dataclass(frozen=True, slots=True)

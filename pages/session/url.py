@@ -8,6 +8,10 @@ import streamlit as st
 
 # The run and the compilation of every page, and the selection in its views.
 RUN, COMPILATION, SELECT, DRAWER, COLOUR = "run", "compilation", "select", "drawer", "colour"
+# The token of a link that previews.
+PREVIEW = "preview"
+# Whether the comments are open.
+COMMENTS = "comments"
 # The shown part of a page; `frame` is a film's frame on the page Passes, and a Python frame on Compile time.
 SAMPLE, FILTER, AGAIN = "sample", "filter", "again"
 # Runs page: table or chart over time, the page of the table, and the model, the number and the axis of the chart.
@@ -31,7 +35,7 @@ ASPECT = "aspect"
 # Ranks page: the group that is compared with the largest, by its lowest rank, and the table.
 GROUP, RANK_TABLE = "group", "ranks"
 SCHEDULE, FUSION = "schedule", "fusion"
-KERNEL, VIEW, TARGET, WHOLE, OTHER = "kernel", "view", "target", "whole", "other"
+KERNEL, VIEW, TARGET, WHOLE, LINE, OTHER = "kernel", "view", "target", "whole", "line", "other"
 SWEEP, MEASURE = "sweep", "measure"
 # Backend page: the left and the right pane, and the selected reported table and text.
 PANE, BESIDE, TABLE, TEXT = "pane", "beside", "table", "text"
@@ -75,6 +79,12 @@ def number(name: str) -> int | None:
     """Return a query parameter as a number; None unless it is a number of at most seven digits."""
     text = asked(name) or ""
     return int(text) if text.isdecimal() and len(text) < 8 else None
+
+
+def line_of(kernel: str) -> int | None:
+    """Return the line of generated code in the URL, as `40@KERNEL`, if it is this kernel's; None if not."""
+    line, _, of_kernel = (asked(LINE) or "").partition("@")
+    return int(line) if of_kernel == kernel and line.isdecimal() and len(line) < 8 else None
 
 
 def put(name: str, value: str | None) -> None:

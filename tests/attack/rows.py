@@ -116,6 +116,10 @@ ROWS: dict[str, str] = {
     "login 6": "a sign-out",
     "role 1": "code, paths of the server, and runs of others with a role that does not include them",
     "role 2": "a private run or sweep by its address, a list, a comparison, an earlier run of the same job",
+    "role 3": "comments by who may only look, on a private run, in another's name, and changes of another's comment",
+    "preview 1": "title, verdict or picture of a private run, by its link, its picture's address, or a token",
+    "preview 2": "a token that is guessed, cut, empty or withdrawn; other routes with a token",
+    "preview 3": "names of runs that are markup, in tags and in the page of a preview",
     "abuse 7": "requests that are smuggled, doubled, absolute, cut or huge; slow ones; secrets in the log",
 }
 
@@ -127,6 +131,11 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "tests/pages/gate/test_people.py::test_only_its_author_and_an_admin_choose_who_sees_a_run": ("role 1",),
     "tests/pages/gate/test_people.py::test_a_run_is_seen_by_the_audience_that_its_author_chose": ("role 2",),
     "tests/pages/gate/test_sweep_doors.py::test_a_sweep_and_its_cells_are_seen_by_the_audience_that_its_author_chose": ("role 2",),
+    "tests/pages/gate/test_comment_doors.py::test_each_role_comments_as_the_table_says": ("role 3",),
+    "tests/core/runs/test_comments.py::test_an_imported_comment_belongs_to_nobody_here": ("role 3",),
+    "tests/pages/gate/test_previews.py::test_of_a_private_run_a_link_says_what_it_says_of_none": ("preview 1",),
+    "tests/pages/gate/test_previews.py::test_without_a_role_a_link_previews_with_its_token_alone": ("preview 2",),
+    "tests/pages/gate/test_previews.py::test_no_text_of_a_run_is_markup": ("preview 3",),
     "tests/house/test_screen_layers.py::test_pages_open_what_a_visitor_names_by_one_door": ("role 2",),
     "tests/core/runs/test_remote.py::test_what_comes_back_is_checked": ("log 6",),
     "tests/core/runs/test_remote.py::test_a_record_that_leads_elsewhere_is_none": ("log 6",),

@@ -16,6 +16,7 @@ SCREEN_LAYERS = {
     "components": set(),
     "components/chips": {"components/modules"},
     "components/code": {"components/first_wish", "components/modules", "look"},
+    "components/comments": {"components/modules"},
     "components/contract": {"components/modules"},
     "components/drawer": {"components/modules"},
     "components/first_wish": set(),
@@ -39,6 +40,7 @@ SCREEN_LAYERS = {
     },
     "parts/audience": {"gate", "session"},
     "parts/code": {"look", "session", "components/code"},
+    "parts/comments": {"menu", "gate", "look", "session", "components/comments"},
     "parts/drawer": {"session", "components/drawer"},
     "parts/dynamo": {
         *("menu", "gate", "look", "session", "components/code", "components/lineage"),
@@ -73,11 +75,11 @@ SCREEN_LAYERS = {
     },
     "scripts": {
         *("menu", "gate", "look", "session", "components/code", "components/contract"),
-        *("parts/backends", "parts/code", "parts/drawer"),
+        *("parts/backends", "parts/code", "parts/comments", "parts/drawer"),
         *("parts/run", "parts/dynamo", "parts/graphs", "parts/kernels", "parts/kernel", "parts/compare"),
         *("parts/performance", "parts/accelerator", "parts/sweep", "parts/aotinductor", "parts/learn"),
     },
-    "app": {"menu", "look", "session", "components/history", "parts/palette"},
+    "app": {"menu", "look", "session", "components/history", "parts/comments", "parts/palette"},
     "dashboard": {"gate", "session", "components/graph", "components/modules"},
 }
 SECTIONS = {page.section.lower() for page in PAGES.values()}

@@ -161,6 +161,10 @@ def _closed(_: str, __: Data) -> str:
     return ""
 
 
+def _comments(name: str, data: Data) -> str:
+    return f"- {name}: {data['count']} open, marked: {', '.join(data['commented'])}" if data["count"] else ""
+
+
 def _command(_: str, data: Data) -> str:
     return f"- chosen in the graph: {data['id']}" if data["id"] else ""
 
@@ -245,6 +249,7 @@ COMPONENTS: dict[str, Callable[[str, Data], str]] = {
     "menu": lambda _name, _data: "",
     "chips": _chips,
     "code_view": _code,
+    "comments": _comments,
     "flame": _flame,
     "graph_command": _command,
     "graph_view": _graph,

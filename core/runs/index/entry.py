@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Literal
 
 from core.analysis.summary import Summary
-from core.base.errors import CompileboardError
+from core.base.errors import CompileboardError, StoreError
 from core.base.files import regular
 from core.base.words import count
 from core.job import CompileJob
 from core.job.targets import TARGETS
+from core.runs.comments import COMMENTS, talk_of
 from core.runs.index.query import Value, torch_key
 from core.runs.marks import tags_of
 from core.runs.rates import was_executed
@@ -31,7 +32,6 @@ MOST_FILES = 20_000
 # A directory that changed just now may change again without another modification time.
 SETTLED_NS = 2_000_000_000
 UNSETTLED = 0
-COMMENTS = "comments.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,8 @@ class IndexedRun:
     `is_cell` is True if a sweep made the run. `model`, `device` and `target` are the job's, empty for an imported log.
     `size_bytes` is None for a directory with too many files, `summary` until the report was made once. `tools` is empty
     in an entry from the file, which has a table of them. `archived` says whether large files were moved to an archive
-    elsewhere, and are away or came back; `commented` is True if people wrote something about the run.
+    elsewhere, and are away or came back; `commented` is True if people wrote something about the run, and `comments`
+    is the number of open threads.
     """
 
     id: str
@@ -61,6 +62,7 @@ class IndexedRun:
     model: str = ""
     device: str = ""
     target: str = ""
+    comments: int = 0
     size_bytes: int | None = None
     summary: Summary | None = None
     tools: tuple[ToolUse, ...] = ()
@@ -111,6 +113,7 @@ def _entry(run: Run, times: list[int]) -> IndexedRun:
         "" if job is None else f"{job.model.value[:MOST_SETTING_CHARS]} {job.model.name[:MOST_SETTING_CHARS]}",
         "" if job is None else job.device[:MOST_SETTING_CHARS],
         "" if job is None else _target(job),
+        _open_threads(run),
         bytes_within(run, MOST_FILES),
         _summary(run, status),
         tools,
@@ -144,6 +147,13 @@ def _is_open(run: Run, status: Status) -> bool:
     if status.state == "interrupted" or (status.state == "done" and status.kind == "log"):
         return run.written_status().live
     return status.live
+
+
+def _open_threads(run: Run) -> int:
+    try:
+        return talk_of(run).open_threads
+    except StoreError:
+        return 0
 
 
 def _target(job: CompileJob) -> str:
@@ -195,6 +205,7 @@ def columns(entry: IndexedRun) -> dict[str, Value | None]:
         "torch": torch_key(summary.torch) if summary.torch else "",
         "tags": f" {' '.join(entry.tags)} ".casefold(),
         "pinned": entry.pinned,
+        "comments": entry.comments,
         "cell": entry.is_cell,
         "outcome": summary.outcome,
         "speed": seen,

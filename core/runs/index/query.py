@@ -36,6 +36,7 @@ NUMBERS = {
     "took": "took_s",
     "size": "size_bytes",
     "memory": "memory_bytes",
+    "comments": "comments",
 }
 SORTS = {**NUMBERS, "created": "created_s"}
 NEWEST_FIRST = "created_s DESC, id DESC"

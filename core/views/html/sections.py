@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 
 from core.base import words as fmt
 from core.report import Compilation
+from core.views.comments import Comment, CommentsView, author_words
 from core.views.compilations import CompilationsView
 from core.views.compile_time import CompileTimeView
 from core.views.graph_breaks import BreakBox, GraphBreaksView
@@ -17,7 +19,7 @@ from core.views.html.page import Bar, Bars, Block, Cell, Curves, Fold, Line, Lis
 from core.views.html.source import Source
 from core.views.html.spans import Code, spans
 from core.views.kernels import KernelsView, KernelView
-from core.views.markdown import LONGEST_LINE, one_line
+from core.views.markdown import LONGEST_LINE, one_line, plain
 from core.views.memory import AllocatedCurve, MemoryView
 from core.views.overview import FindingView, OutcomeView, OverviewView
 from core.views.recompiles import RecompilesView, RecompileTree
@@ -36,6 +38,7 @@ def sections(source: Source, outcome: OutcomeView, graphs: Graphs) -> Iterator[S
     overview = OverviewView(source.report, source.run.output_tail())
     yield from section("failure", "Failure", _failure(outcome))
     yield from section("findings", "Findings", _findings(overview))
+    yield from section("comments", "Comments", _comments(source))
     yield from section("graphs", "Graphs and fusion", _graphs(source, graphs))
     yield from section("kernels", "Kernels", _kernels(source))
     yield from section("graph_breaks", "Graph breaks", _breaks(source))
@@ -70,6 +73,25 @@ def _findings(overview: OverviewView) -> Iterator[Block]:
         yield Fold(spans(finding.title), tuple(_finding(finding)), is_open=True)
     yield from paragraph(overview.nothing_compiled)
     yield from paragraph(overview.ending, "warn")
+
+
+def _comments(source: Source) -> Iterator[Block]:
+    view = CommentsView.stored(source.run, source.side)
+    yield from paragraph(plain(view.problem), "bad")
+    for pin in view.talk.pins:
+        figure = view.figure(pin.anchor)
+        yield from paragraph(f"**Pinned** {view.title_of(pin.anchor)}{figure and f' · {figure}'}")
+    for thread in source.first("Comments", view.threads):
+        title = view.title_of(thread.first.anchor) + " · resolved" * (not thread.is_open)
+        blocks = [block for each in thread.comments for block in _comment(each)]
+        yield from folded(title, blocks, is_open=thread.is_open)
+
+
+def _comment(comment: Comment) -> Iterator[Block]:
+    at = time.strftime("%Y-%m-%d %H:%M", time.localtime(comment.at_s))
+    yield from paragraph(f"{plain(author_words(comment.by, comment.imported))} · {at}", "quiet")
+    for line in comment.text.splitlines() if comment.deleted_s is None else ("Deleted",):
+        yield from paragraph(plain(line))
 
 
 def _finding(finding: FindingView) -> Iterator[Block]:

@@ -1,11 +1,15 @@
 // Shared code of the components: elements, counted words, the theme, and the bus on which views send each other
 // selections.
-/** @import { Bus } from "./types.d.ts" */
+/** @import { Bus, Commented } from "./types.d.ts" */
 /** @import { CommandData } from "./wire.d.ts" */
 
 // Python's command for each graph view, for a view that mounts later.
 /** @type {Map<string, CommandData>} */
 export const COMMANDS = new Map();
+
+// The items with comments, for a view that mounts later.
+/** @type {Commented} */
+export const COMMENTED = { commented: [], pinned: [] };
 
 /** @template {keyof Bus} Name @param {Name} name @param {Bus[Name]} detail */
 export function tell(name, detail) {

@@ -21,6 +21,8 @@ export interface Speaker {
 export interface Told {
   id: string | null;
   links: string[];
+  /** True for a selection that a page begins with: nobody has clicked. */
+  initial?: boolean;
 }
 
 export type Saying = Speaker & Told;
@@ -46,12 +48,19 @@ export interface Turn {
   taken: boolean;
 }
 
+/** The items that have open comments, and those that are pinned, by their ids. */
+export interface Commented {
+  commented: string[];
+  pinned: string[];
+}
+
 /** What is said on the bus, by the name of its event. */
 export interface Bus {
   turn: Turn;
   select: Saying;
   hover: Saying;
   ask: Speaker;
+  comments: Commented;
   command: CommandData;
   want: string;
   entries: RunEntriesData;

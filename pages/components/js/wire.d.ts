@@ -328,6 +328,15 @@ export interface ChipsData {
   chips: Chip[];
 }
 
+/** The message to the browser: the ids of items with comments, and of pinned ones, and the number of open threads.
+ * `open` is True if the comments are shown, so that the browser reports each selection. */
+export interface CommentsData {
+  commented: string[];
+  pinned: string[];
+  count: number;
+  open: boolean;
+}
+
 /** A step of the picture: its title, the object that is passed on, and this run's number for it. */
 export interface StationData {
   name: string;

@@ -14,6 +14,7 @@ _COMPONENT = st.components.v2.component("compileboard_keys", js=component_script
 ON_A_PAGE = {
     "Ctrl K, ⌘ K": "go to a page, a run, a kernel or a node, or start an action",
     "[  and  ]": "the previous and the next compilation",
+    "C": "the comments on what is selected, and back",
     "F": "the drawing in full screen, and back",
     "P": "present: larger type, no menu",
     "Page Down, Page Up": "while presenting: the next step of a film, then the next page",

@@ -10,7 +10,7 @@ from core.report import FxNode, Place
 from pages.components.code.view import code_view
 from pages.look.sizes import FILL
 from pages.look.text import LONGEST_NAME, one_line
-from pages.parts.code import node_links, places_of, recorded_files, user_code
+from pages.parts.code import line_prefix, node_links, places_of, recorded_files, user_code
 from pages.session import url
 from pages.session.shown import View
 
@@ -24,6 +24,7 @@ def node_of(nodes: Iterable[FxNode], selected: str | None) -> FxNode | None:
 def node_lines(view: View, nodes: Sequence[FxNode], node: FxNode | None, key: str) -> None:
     """Draw the file with the innermost line of a node, or of most nodes; the visitor can choose its callers' lines."""
     files = recorded_files(view, nodes)
+    files.sort(key=lambda path: not (url.selected() or "").startswith(f"{line_prefix(view, path)}:"))
     stack = [place for place in reversed(places_of(node)) if place.file in files] if node else []
     paths = {_title(place): place.file for place in stack} or {_title(Place(path, 0)): path for path in files}
     if not paths:

@@ -28,12 +28,17 @@ def kernel_source(view: View, kernel: Kernel, whole: bool, height: int = TALL) -
     """
     whole_code = output_code(view, kernel, {})
     if whole:
-        code_view(whole_code, key=f"kernel-{kernel.id}-whole", height=height, selected=f"c:{kernel.lines[0]}")
+        code_view(whole_code, key=f"kernel-{kernel.id}-whole", height=height, selected=f"c:{_linked(kernel)}")
         return
     first = KernelView(view.report, view.compilation, kernel).first_line
     lines = whole_code.lines[first - 1 : first + kernel_text(view, kernel).count("\n")]
     language = "cpp" if kernel.language == "cpp" else "python"
     code_view(CodePicture(kernel.name, language, lines), key=f"kernel-{kernel.id}", height=height)
+
+
+def _linked(kernel: Kernel) -> int:
+    """Return the line of the output code that a link to this kernel names, otherwise the kernel's first."""
+    return url.line_of(kernel.id) or kernel.lines[0]
 
 
 def user_lines(view: View, kernel: Kernel) -> None:
@@ -46,7 +51,9 @@ def user_lines(view: View, kernel: Kernel) -> None:
     user = _coloured(view, kernel, nodes, path)
     if user is not None:
         lines = shown.lines_in(path, nodes)
-        first = f"{line_prefix(view, path)}:{min(lines)}" if lines else None
+        # A link to a line of generated code begins with that line, and not with one of the user's.
+        begins = bool(lines) and url.line_of(kernel.id) is None
+        first = f"{line_prefix(view, path)}:{min(lines)}" if begins else None
         code_view(user, key=f"lines-{kernel.id}", height=SHORT, selected=first)
     else:
         st.caption("The log does not contain your code.")

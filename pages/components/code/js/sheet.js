@@ -1,7 +1,8 @@
 // The lines in the document: chunks that are filled when they come near the visible part. All text is set as text,
 // never as markup.
-import { element } from "../../js/shared.js";
+import { COMMENTED, element } from "../../js/shared.js";
 import { bands, noteOf } from "./dom.js";
+/** @import { Commented } from "../../js/types.d.ts" */
 /** @import { CodeLine } from "./dom.js" */
 
 const CHUNK = 100;
@@ -15,6 +16,8 @@ export class Sheet {
   lines = [];
   /** @type {HTMLElement[]} */
   rows = [];
+  /** @type {Commented} */
+  comments = COMMENTED;
 
   // A line's text comes in `pieces`; `dress` marks its row.
   /**
@@ -91,7 +94,21 @@ export class Sheet {
     this.rows[index] = row;
     this.drawText(index);
     this.dress(row, index);
+    this.sign(row, line.id);
     return line.note ? [row, noteOf(line)] : [row];
+  }
+
+  /** @param {Commented} told */
+  showComments(told) {
+    this.comments = told;
+    this.rows.forEach((row, index) => this.sign(row, this.lines[index].id));
+  }
+
+  /** @param {HTMLElement} row @param {string} id */
+  sign(row, id) {
+    row.classList.toggle("commented", this.comments.commented.includes(id));
+    row.classList.toggle("pinned", this.comments.pinned.includes(id));
+    row.ariaDescription = row.classList.contains("commented") ? "has comments" : null;
   }
 
   /** @param {number} index */

@@ -1,7 +1,7 @@
 // The view of a piece of code: its bar, its marks, and their messages to Python and to the other views of its
 // channel.
 import { Room } from "../../js/room.js";
-import { counted, element, isDark, listen, tell } from "../../js/shared.js";
+import { COMMENTED, counted, element, isDark, listen, tell } from "../../js/shared.js";
 import { copyText, isTyping, readLine, ticks } from "./dom.js";
 import { Finder } from "./find.js";
 import { Sheet } from "./sheet.js";
@@ -92,8 +92,10 @@ class CodeView {
     this.listening = new AbortController();
     const { signal } = this.listening;
     listen("select", (said) => this.hears(said) && this.selectElsewhere(said), signal);
+    listen("comments", (told) => this.sheet.showComments(told), signal);
     listen("hover", (said) => this.hears(said) && this.mark("preview", this.related(said)), signal);
     globalThis.addEventListener("keydown", (event) => this.onPageKey(event), { signal });
+    this.sheet.showComments(COMMENTED);
     setTimeout(() => this.ask());
     this.room.keep(this.data.height, signal);
     this.resize.observe(this.sheet.scroller);
@@ -169,11 +171,11 @@ class CodeView {
   }
 
   // Send the selection or the hovered line to the other views, and highlight related lines here.
-  /** @param {"select" | "hover"} name @param {number | null} index */
-  tell(name, index) {
+  /** @param {"select" | "hover"} name @param {number | null} index @param {boolean} [initial] */
+  tell(name, index, initial = false) {
     const { channel, source } = this.data;
     const line = index === null ? undefined : this.sheet.lines[index];
-    const told = { channel, source, id: line?.id ?? null, links: line?.links ?? [] };
+    const told = { channel, source, id: line?.id ?? null, links: line?.links ?? [], initial };
     tell(name, told);
     this.mark(name === "select" ? "related" : "preview", this.related(told));
   }
@@ -224,7 +226,7 @@ class CodeView {
     this.mark("related", this.related({ id, links: index === undefined ? [] : this.sheet.lines[index].links }));
     const first = index ?? Math.min(...this.marked.related);
     if (Number.isFinite(first)) requestAnimationFrame(() => this.sheet.reveal(first));
-    if (index !== undefined) setTimeout(() => this.tell("select", index));
+    if (index !== undefined) setTimeout(() => this.tell("select", index, true));
   }
 
   /** @param {MouseEvent} event */

@@ -1,13 +1,21 @@
 // Selection and hover in the other views of the channel: highlight the related items here.
-import { listen } from "../../js/shared.js";
-/** @import { Saying, Speaker, Told } from "../../js/types.d.ts" */
+import { COMMENTED, listen } from "../../js/shared.js";
+/** @import { Commented, Saying, Speaker, Told } from "../../js/types.d.ts" */
 /** @import { Drawing } from "./drawing.js" */
+/** @import { Graph } from "./model.js" */
 
 const MOST_ASKED = 4;
+const MOST_FOLDED = 20;
 
 export class Elsewhere {
   /** @type {Told | null} */
   selected = null;
+  /** @type {Commented} */
+  comments = COMMENTED;
+  /** The groups around items that are not loaded yet. @type {Map<string, number[]>} */
+  folded = new Map();
+  /** @type {Graph | null} */
+  searched = null;
 
   /** @param {Drawing} drawing */
   constructor(drawing) {
@@ -18,6 +26,8 @@ export class Elsewhere {
   connect(signal) {
     listen("select", (said) => this.hears(said) && this.select(said), signal);
     listen("hover", (said) => this.hears(said) && this.mark("preview", toldOf(said)), signal);
+    listen("comments", (told) => this.comment(told), signal);
+    this.comment(COMMENTED);
   }
 
   // True if a message comes from another view of the channel.
@@ -47,8 +57,44 @@ export class Elsewhere {
     this.mark("related", told);
   }
 
+  /** @param {Commented} told */
+  async comment(told) {
+    this.comments = told;
+    this.sign();
+    const { graph } = this.drawing;
+    if (graph !== this.searched) this.folded.clear();
+    this.searched = graph;
+    const unknown = [...told.commented, ...told.pinned].filter((id) => !graph.byId.has(id) && !this.folded.has(id));
+    for (const id of unknown.slice(0, MOST_FOLDED)) {
+      this.folded.set(id, (await graph.source.find(id).catch(() => null))?.path ?? []);
+    }
+    if (unknown.length && graph === this.drawing.graph) this.sign();
+  }
+
+  sign() {
+    for (const [name, ids] of Object.entries(this.comments)) {
+      this.drawing.stage.mark(name, new Set(ids.flatMap((/** @type {string} */ id) => this.shown(id))));
+    }
+  }
+
+  // An item that is in a folded group is signed at the group.
+  /** @param {string} id @returns {string[]} */
+  shown(id) {
+    const { graph, picture } = this.drawing;
+    const places = graph.byId.get(id) ?? [];
+    if (!places.length) {
+      const folded = this.folded.get(id)?.find((gid) => !picture.open.has(gid));
+      const group = folded === undefined ? undefined : graph.groups.get(folded);
+      return group ? [group.id] : [];
+    }
+    return places.flatMap((place) =>
+      picture.levels.has(place.gid) ? place.id : graph.shown(place, picture)?.item.id ?? []
+    );
+  }
+
   // The picture has changed: highlighted items may have moved, or may be in a folded group.
   relight() {
+    this.sign();
     if (this.selected) this.mark("related", this.selected);
   }
 

@@ -6,6 +6,11 @@ import { drawCurve, drawItem, edgeOf, middleOf } from "./scene.js";
 /** @import { EdgeData, MetricsData, RowData } from "../../../js/wire.d.ts" */
 /** @import { Item, ItemElement, Line, Picture, Placed, Rect, Stub } from "../types.d.ts" */
 
+/** @type {Record<string, string>} */
+const SIGNS = {
+  commented: "M-4 -15H10A3 3 0 0 1 13 -12V-6A3 3 0 0 1 10 -3H3L-2 2V-3H-4A3 3 0 0 1 -7 -6V-12A3 3 0 0 1 -4 -15Z",
+  pinned: "M18 -15H26V-13L25 -12V-8L27 -6V-4.500H22.700V1H21.300V-4.500H17V-6L19 -8V-12L18 -13Z",
+};
 const PER_FRAME = 150;
 const MOST_LABELS = 24;
 const LABEL_CHAR = 6.1;
@@ -148,7 +153,7 @@ export class Stage {
     for (const each of [element, ...element.rows]) {
       const id = idOf(each);
       this.byId.set(id, (this.byId.get(id) ?? new Set()).add(each));
-      for (const [name, ids] of this.marks) each.classList.toggle(name, ids.has(id));
+      for (const [name, ids] of this.marks) toggle(each, name, ids.has(id));
       each.setAttribute("aria-selected", String(each.classList.contains("selected")));
     }
     if (!placed.open) return this.items.append(element);
@@ -197,9 +202,9 @@ export class Stage {
     const before = this.marks.get(name) ?? new Set();
     this.marks.set(name, ids);
     for (const id of before) {
-      if (!ids.has(id)) { for (const element of this.byId.get(id) ?? []) element.classList.remove(name); }
+      if (!ids.has(id)) { for (const element of this.byId.get(id) ?? []) toggle(element, name, false); }
     }
-    for (const id of ids) for (const element of this.byId.get(id) ?? []) element.classList.add(name);
+    for (const id of ids) for (const element of this.byId.get(id) ?? []) toggle(element, name, true);
     if (name !== "selected") return;
     for (const id of before) {
       for (const element of this.byId.get(id) ?? []) element.setAttribute("aria-selected", "false");
@@ -263,4 +268,15 @@ function overlap(one, other) {
 /** @param {SVGElement} element */
 function idOf(element) {
   return element.dataset.id ?? "";
+}
+
+// Comments and pins have a sign at the item's corner, other marks the item's own border.
+/** @param {Element} element @param {string} name @param {boolean} on */
+function toggle(element, name, on) {
+  element.classList.toggle(name, on);
+  const sign = SIGNS[name];
+  if (!sign) return;
+  const old = element.querySelector(`:scope > .${name}-sign`);
+  if (on && !old) make("path", { class: `${name}-sign`, d: sign }, element);
+  if (!on) old?.remove();
 }

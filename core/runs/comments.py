@@ -1,0 +1,293 @@
+"""Comments on a run and its parts, and pinned parts, with the rights of their authors.
+
+`<run>/comments.json` holds all of it. A change replaces the file under the lock `comments.lock`, so that
+writers in several processes keep each other's comments, and a deleted text is gone from the disk.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import secrets
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+from filelock import FileLock, Timeout
+
+from core.base.decoder import decoded_as
+from core.base.errors import AccessError, DecodeError, StoreError
+from core.base.files import in_words, one_line, read, regular, remove, write_atomically
+from core.base.words import number
+from core.runs.status import Seconds
+from core.runs.store import Run
+
+COMMENTS, LOCK = "comments.json", "comments.lock"
+MOST_COMMENTS = 300
+# Comments of one person on one run, admins excepted, so that nobody takes all the room.
+MOST_OF_ONE_PERSON = 100
+MOST_COMMENT_CHARS = 2_000
+MOST_PINNED_PARTS = 50
+MOST_PART_CHARS = 500
+MAX_COMMENTS_BYTES = 8_000_000
+LOCK_S = 5.0
+DIGEST_CHARS = 12
+Part = Literal[
+    "run", "node", "module", "scheduler node", "kernel", "line", "generated line", "graph break", "recompile"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """Anchor of a comment: a part of a run, by the names that torch gives; by default the run as a whole.
+
+    `compilation` is a compile id, `graph` a graph of it; `name` is an FX node, a scheduler node, a kernel's id, or the
+    path of a file. `digest` is that of a line's text, or of a graph break's reason, so that a changed one is noticed.
+    """
+
+    part: Part = "run"
+    compilation: str = ""
+    graph: str = ""
+    name: str = ""
+    line: int = 0
+    digest: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Comment:
+    """A comment, or a reply to the comment `reply_to`, which has none itself.
+
+    `by` is its author as in a run's status: empty for the server's owner. A deleted comment has no text. The first
+    comment of a thread is resolved by `resolved_by` if `resolved_s` is set. `imported` is True if another server wrote
+    it, whose people are not ours.
+    """
+
+    id: str
+    at_s: Seconds
+    by: str
+    text: str
+    anchor: Anchor = Anchor()
+    reply_to: str = ""
+    edited_s: Seconds | None = None
+    deleted_s: Seconds | None = None
+    resolved_s: Seconds | None = None
+    resolved_by: str = ""
+    imported: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """A part of a run that a person keeps in sight."""
+
+    anchor: Anchor
+    at_s: Seconds
+    by: str
+    imported: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """All comments on a run, oldest first, and its pinned parts."""
+
+    comments: tuple[Comment, ...] = ()
+    pins: tuple[Pin, ...] = ()
+
+    @property
+    def open_threads(self) -> int:
+        """The number of threads that are neither resolved nor deleted as a whole."""
+        return sum(not (first.reply_to or first.resolved_s) and self._is_there(first) for first in self.comments)
+
+    def _is_there(self, first: Comment) -> bool:
+        return any(each.deleted_s is None for each in self.comments if first.id in (each.id, each.reply_to))
+
+
+@dataclass(frozen=True, slots=True)
+class Author:
+    """An author: the name, empty for the server's owner, and whether they may change others' comments."""
+
+    name: str = ""
+    is_admin: bool = True
+
+    def may_change(self, comment: Comment) -> bool:
+        """Return True if this author may edit and delete the comment."""
+        return self.is_admin or (comment.by == self.name and not comment.imported)
+
+    def require_own(self, comment: Comment) -> None:
+        """Raise AccessError unless this author may edit and delete the comment."""
+        if not self.may_change(comment):
+            raise AccessError("only its author, and the admins of this server, may change a comment")
+
+
+def digest_of(text: str) -> str:
+    """Return the digest by which a line or a reason is recognised; spaces around it do not count."""
+    return hashlib.sha256(text.strip().encode("utf-8", "replace")).hexdigest()[:DIGEST_CHARS]
+
+
+def talk_of(run: Run) -> Talk:
+    """Return the comments and pinned parts of a run; raises StoreError if its file is damaged."""
+    try:
+        return decoded_as(read(run.path / COMMENTS, MAX_COMMENTS_BYTES), Talk)
+    except FileNotFoundError:
+        return Talk()
+    except (OSError, DecodeError) as error:
+        raise StoreError(f"the comments of run {run.path.name} cannot be read: {error}") from None
+
+
+def add_comment(run: Run, author: Author, anchor: Anchor, text: str, reply_to: str = "") -> Comment:
+    """Add a comment, or a reply to the first comment of a thread; return it. Raises StoreError."""
+    with _changing(run) as talk:
+        first = _comment(talk.value, reply_to) if reply_to else None
+        if first is not None and first.reply_to:
+            raise StoreError("a reply has no replies; reply to the first comment")
+        _require_room(talk.value, author)
+        fresh = Comment(
+            secrets.token_hex(6),
+            time.time(),
+            author.name,
+            _checked(text),
+            _bounded(first.anchor if first else anchor),
+            reply_to,
+        )
+        talk.value = replace(talk.value, comments=(*talk.value.comments, fresh))
+    return fresh
+
+
+def edit_comment(run: Run, author: Author, comment_id: str, text: str) -> None:
+    """Replace the text of a comment; raises StoreError, AccessError."""
+
+    def edited(comment: Comment) -> Comment:
+        author.require_own(comment)
+        if comment.deleted_s is not None:
+            raise StoreError("the comment was deleted")
+        return replace(comment, text=_checked(text), edited_s=time.time())
+
+    _change(run, comment_id, edited)
+
+
+def delete_comment(run: Run, author: Author, comment_id: str) -> None:
+    """Remove the text of a comment; that there was one stays. Raises StoreError, AccessError."""
+
+    def deleted(comment: Comment) -> Comment:
+        author.require_own(comment)
+        return replace(comment, text="", deleted_s=time.time())
+
+    _change(run, comment_id, deleted)
+
+
+def resolve_comment(run: Run, author: Author, comment_id: str, resolved: bool) -> None:
+    """Resolve a thread by its first comment, or open it again; raises StoreError."""
+
+    def settled(comment: Comment) -> Comment:
+        if comment.reply_to:
+            raise StoreError("a thread is resolved by its first comment")
+        return replace(comment, resolved_s=time.time() if resolved else None, resolved_by=author.name * resolved)
+
+    _change(run, comment_id, settled)
+
+
+def pin_part(run: Run, author: Author, anchor: Anchor, pinned: bool) -> None:
+    """Keep a part of a run in sight, or no longer; raises StoreError."""
+    anchor = _bounded(anchor)
+    with _changing(run) as talk:
+        pins = [pin for pin in talk.value.pins if pin.anchor != anchor]
+        if pinned and len(pins) >= MOST_PINNED_PARTS:
+            raise StoreError(f"a run has at most {number(MOST_PINNED_PARTS)} pinned parts; unpin one first")
+        fresh = [Pin(anchor, time.time(), author.name)] if pinned else []
+        talk.value = replace(talk.value, pins=(*pins, *fresh))
+
+
+def import_talk(source: Path, target: Path) -> None:
+    """Copy the comments of another server's run, whose authors are not this server's; raises StoreError."""
+    if not (source / COMMENTS).exists():
+        return
+    talk = talk_of(Run(source.name, source))
+    comments = tuple(
+        replace(comment, anchor=_bounded(comment.anchor), text=_cleaned(comment.text), imported=True)
+        for comment in talk.comments[:MOST_COMMENTS]
+    )
+    pins = tuple(replace(pin, anchor=_bounded(pin.anchor), imported=True) for pin in talk.pins[:MOST_PINNED_PARTS])
+    write_atomically(target / COMMENTS, msgspec.json.encode(Talk(comments, pins)))
+
+
+class _Draft:
+    """A run's talk while it is changed."""
+
+    def __init__(self, value: Talk) -> None:
+        self.value = value
+
+
+@contextlib.contextmanager
+def _changing(run: Run) -> Iterator[_Draft]:
+    """Yield the talk of a run under the lock, and write it if it was changed."""
+    with in_words(run.path), _locked(run.path):
+        draft = _Draft(before := talk_of(run))
+        yield draft
+        if draft.value != before:
+            write_atomically(run.path / COMMENTS, msgspec.json.encode(draft.value))
+
+
+@contextlib.contextmanager
+def _locked(directory: Path) -> Iterator[None]:
+    """Hold the lock on a run's comments; it ends with the process that holds it."""
+    path = directory / LOCK
+    # Only a regular file can be locked by our processes; the code of a run may have put something else there.
+    if os.path.lexists(path) and (path.is_symlink() or regular(path) is None):
+        remove(path)
+    lock = FileLock(path, LOCK_S, 0o600, thread_local=False, fallback_to_soft=False)
+    try:
+        with lock:
+            yield
+    except Timeout:
+        raise StoreError("another visitor is writing comments on this run; try again") from None
+
+
+def _change(run: Run, comment_id: str, change: Callable[[Comment], Comment]) -> None:
+    with _changing(run) as talk:
+        before = _comment(talk.value, comment_id)
+        after = change(before)
+        talk.value = replace(
+            talk.value, comments=tuple(after if each is before else each for each in talk.value.comments)
+        )
+
+
+def _comment(talk: Talk, comment_id: str) -> Comment:
+    comment = next((comment for comment in talk.comments if comment.id == comment_id), None)
+    if comment is None:
+        raise StoreError("there is no such comment on this run")
+    return comment
+
+
+def _require_room(talk: Talk, author: Author) -> None:
+    if len(talk.comments) >= MOST_COMMENTS:
+        raise StoreError(f"a run has at most {number(MOST_COMMENTS)} comments")
+    own = sum(comment.by == author.name for comment in talk.comments)
+    if own >= MOST_OF_ONE_PERSON and not author.is_admin:
+        raise StoreError(f"one person writes at most {number(MOST_OF_ONE_PERSON)} comments on a run")
+
+
+def _checked(text: str) -> str:
+    """Return a comment's text without invisible characters; raises StoreError if it is empty or too long."""
+    if len(text) > MOST_COMMENT_CHARS:
+        raise StoreError(
+            f"a comment has at most {number(MOST_COMMENT_CHARS)} characters, and this has {number(len(text))}"
+        )
+    if not (cleaned := _cleaned(text)):
+        raise StoreError("a comment needs a text")
+    return cleaned
+
+
+def _cleaned(text: str) -> str:
+    """Return a text without invisible characters, and without those that change its direction; line ends stay."""
+    lines = ("".join(letter if letter.isprintable() else " " for letter in line) for line in text.splitlines())
+    return "\n".join(line.rstrip() for line in lines).strip("\n")[:MOST_COMMENT_CHARS]
+
+
+def _bounded(anchor: Anchor) -> Anchor:
+    """Return an anchor whose texts are short lines."""
+    texts = anchor.compilation, anchor.graph, anchor.name, anchor.digest
+    compilation, graph, name, digest = (one_line(text, MOST_PART_CHARS) for text in texts)
+    return replace(anchor, compilation=compilation, graph=graph, name=name, digest=digest)

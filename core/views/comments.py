@@ -1,0 +1,429 @@
+"""Comments on a run in words: what each is about, where that is shown, who wrote it, and the marks on a page.
+
+Texts are Markdown; the lines for the command line are plain.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import PurePosixPath
+from typing import Any
+
+from core.analysis.comparison import RunSide
+from core.analysis.kernels import kernel_names, measured_seconds
+from core.base import words as fmt
+from core.base.errors import StoreError
+from core.report import Compilation, FxGraph, FxNode, GraphBreak, Kernel, Payload, Report, Schedule, tensor_text
+from core.runs.comments import (
+    MOST_COMMENT_CHARS,
+    Anchor,
+    Author,
+    Comment,
+    Pin,
+    Talk,
+    add_comment,
+    delete_comment,
+    digest_of,
+    edit_comment,
+    pin_part,
+    resolve_comment,
+    talk_of,
+)
+from core.runs.store import Run
+from core.views.fusion import schedule_name
+from core.views.markdown import LONGEST_LINE, LONGEST_NAME, one_line, plain, prose
+from core.views.source import SourceView
+
+__all__ = [
+    "MOST_COMMENT_CHARS",
+    "Anchor",
+    "Author",
+    "Comment",
+    "CommentsView",
+    "Shown",
+    "Talk",
+    "Thread",
+    "add_comment",
+    "author_words",
+    "body",
+    "delete_comment",
+    "edit_comment",
+    "pin_part",
+    "resolve_comment",
+    "schedule_name",
+]
+
+# A larger graph takes seconds to read, so its nodes are not looked for.
+LARGEST_GRAPH = 5_000
+VISITOR_CHARS = 6
+ISSUE = re.compile(r"https://github\.com/pytorch/pytorch/(?:issues|pull)/(\d{1,7})(?![\w/])|pytorch#(\d{1,7})\b")
+ISSUES = "https://github.com/pytorch/pytorch/issues"
+USER_LINE = re.compile(r"l(\d{0,4}):(\d{1,7})")
+GENERATED_LINE = re.compile(r"c:(\d{1,7})")
+NodesOf = Callable[[Compilation, FxGraph], tuple[FxNode, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class PagePlace:
+    """Page of a part that has comments, with the query parameters that select the part."""
+
+    page: str
+    query: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """A comment with its replies, oldest first."""
+
+    first: Comment
+    replies: tuple[Comment, ...]
+
+    @property
+    def comments(self) -> tuple[Comment, ...]:
+        """All comments of the thread."""
+        return (self.first, *self.replies)
+
+    @property
+    def is_open(self) -> bool:
+        """True if it is not resolved, and has a comment that is not deleted."""
+        return self.first.resolved_s is None and any(each.deleted_s is None for each in self.comments)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """Selection of a page: a compilation, and an FX graph, a schedule and a kernel if one of them is shown."""
+
+    compilation: Compilation | None = None
+    graph: str = ""
+    schedule: Schedule | None = None
+    kernel: Kernel | None = None
+
+
+def author_words(by: str, imported: bool = False) -> str:
+    """Return the name of an author as plain text: an address, the owner, or a visitor by the browser's name."""
+    name = by if "@" in by else f"visitor {by[:VISITOR_CHARS]}" if by else "owner"
+    return one_line(name, LONGEST_NAME) + " (imported)" * imported
+
+
+def body(text: str) -> str:
+    """Return a comment's text as Markdown that shows exactly that text; issues of PyTorch are links."""
+    return "  \n".join(_line(line) for line in text.splitlines())
+
+
+def _line(line: str) -> str:
+    parts, end = [], 0
+    for match in ISSUE.finditer(line):
+        number = match[1] or match[2]
+        parts += [_plain(line[end : match.start()]), f"[pytorch\\#{number}]({ISSUES}/{number})"]
+        end = match.end()
+    return "".join([*parts, _plain(line[end:])]) or " "
+
+
+def _plain(text: str) -> str:
+    """Return a part of a line, whose spaces at both ends stay."""
+    return " " * text.startswith(" ") + plain(text) + " " * (text.endswith(" ") and text != " ")
+
+
+@dataclass(frozen=True)
+class CommentsView:
+    """The comments and pins of a run; `report` is None without one.
+
+    `read` returns a payload of the log as text, `nodes` the nodes of a graph. `problem` says why there are none if
+    their file is damaged.
+    """
+
+    talk: Talk
+    report: Report | None = None
+    read: Callable[[Payload], str] = lambda _: ""
+    nodes: NodesOf = lambda *_: ()
+    problem: str = ""
+
+    @staticmethod
+    def stored(run: Run, side: RunSide | None = None) -> CommentsView:
+        """Return the comments of a stored run; `side` is its report with its texts and nodes, None without one."""
+        try:
+            talk, problem = talk_of(run), ""
+        except StoreError as error:
+            talk, problem = Talk(), str(error)
+        if side is None:
+            return CommentsView(talk, problem=problem)
+        return CommentsView(talk, side.report, side.text, side.nodes, problem)
+
+    @cached_property
+    def threads(self) -> tuple[Thread, ...]:
+        """All threads, the open ones first, each part oldest first; those of which all is deleted are left out."""
+        replies: dict[str, list[Comment]] = {}
+        for comment in self.talk.comments:
+            replies.setdefault(comment.reply_to, []).append(comment)
+        threads = [Thread(first, tuple(replies.get(first.id, ()))) for first in replies.get("", ())]
+        there = [thread for thread in threads if any(each.deleted_s is None for each in thread.comments)]
+        return tuple(sorted(there, key=lambda thread: not thread.is_open))
+
+    @property
+    def title(self) -> str:
+        """The numbers of comments and resolved threads; empty without comments."""
+        comments = sum(each.deleted_s is None for thread in self.threads for each in thread.comments)
+        resolved = sum(not thread.is_open for thread in self.threads)
+        words = [fmt.count(comments, "comment"), f"{fmt.count(resolved, 'thread')} resolved" if resolved else ""]
+        return ", ".join(filter(None, words)) if comments else ""
+
+    def threads_on(self, anchor: Anchor) -> tuple[Thread, ...]:
+        """Return the threads about a part of the run."""
+        return tuple(thread for thread in self.threads if thread.first.anchor == anchor)
+
+    def pin_of(self, anchor: Anchor) -> Pin | None:
+        """Return the pin of a part of the run; None if it is not pinned."""
+        return next((pin for pin in self.talk.pins if pin.anchor == anchor), None)
+
+    def anchor_at(self, item_id: str, shown: Shown) -> Anchor | None:
+        """Return what an item of a page is, by its id in the views; None for an item that cannot be commented on."""
+        kind, _, name = item_id.partition(":")
+        compile_id = shown.compilation.id if shown.compilation else ""
+        if match := USER_LINE.fullmatch(item_id):
+            return self._line_at(int(match[1] or 0), int(match[2]))
+        if match := GENERATED_LINE.fullmatch(item_id):
+            return self._generated_at(int(match[1]), compile_id, shown.kernel)
+        if kind == "k" and (kernel := self._kernel(compile_id, name)):
+            return Anchor("kernel", compile_id, name=kernel.id)
+        if kind in "sg" and kind and shown.schedule:
+            return _scheduled_at(kind, name, compile_id, shown.schedule)
+        if kind in ("n", "m") and compile_id:
+            return Anchor("node" if kind == "n" else "module", compile_id, shown.graph, name)
+        recompiled = {recompile.compilation for recompile in self.report.recompiles} if self.report else set()
+        return Anchor("recompile", item_id) if item_id in recompiled else None
+
+    def _line_at(self, file: int, line: int) -> Anchor | None:
+        sources = self.report.sources if self.report else ()
+        if file >= len(sources):
+            return None
+        path = sources[file].path
+        broken = next((each for each in self._breaks(path, line)), None)
+        if broken is not None:
+            return Anchor("graph break", name=path, line=line, digest=digest_of(broken.reason))
+        text = self._text_of(path, line)
+        return Anchor("line", name=path, line=line, digest=digest_of(text)) if text is not None else None
+
+    def _generated_at(self, line: int, compile_id: str, kernel: Kernel | None) -> Anchor | None:
+        text = _row(self.read(kernel.output_code), line) if kernel else None
+        if kernel is None or text is None:
+            return None
+        return Anchor("generated line", compile_id, kernel.graph, kernel.id, line, digest_of(text))
+
+    def words(self, anchor: Anchor) -> str:
+        """Return what a comment is about, as plain text with code in backticks."""
+        name = one_line(anchor.name.replace("`", "'"), LONGEST_NAME)
+        place, where = f"`{PurePosixPath(name).name}:{anchor.line}`", f"[{anchor.compilation}]"
+        kernel = self._kernel(anchor.compilation, anchor.name)
+        called = kernel.name if kernel else name.removeprefix(f"{anchor.compilation}.")
+        match anchor.part:
+            case "run":
+                return "The run"
+            case "line":
+                return place
+            case "graph break":
+                return f"Graph break at {place}"
+            case "recompile":
+                return f"Recompile {where}"
+            case "kernel":
+                return f"Kernel `{called}` {where}"
+            case "generated line":
+                return f"Generated code, line {anchor.line} {where}"
+        graph = f" in {anchor.graph}" if anchor.graph else ""
+        return f"{anchor.part.capitalize()} `{name}`{graph} {where}"
+
+    def title_of(self, anchor: Anchor) -> str:
+        """Return what a comment is about as Markdown."""
+        return prose(self.words(anchor), LONGEST_LINE)
+
+    def label(self, anchor: Anchor) -> str:
+        """Return what a comment is about as Markdown for a link, in which code would begin a line of its own."""
+        return plain(self.words(anchor).replace("`", ""), LONGEST_LINE)
+
+    def target(self, anchor: Anchor) -> PagePlace:
+        """Return where a part is shown; the overview for what no page shows."""
+        select = {"compilation": anchor.compilation}
+        match anchor.part:
+            case "node" | "module":
+                graph = {"graph": anchor.graph} if anchor.graph else {}
+                return PagePlace("fx_graph", {**select, **graph, "select": f"{anchor.part[0]}:{anchor.name}"})
+            case "scheduler node":
+                return PagePlace("fusion", {**select, "schedule": anchor.graph, "select": f"s:{anchor.name}"})
+            case "kernel":
+                return PagePlace("kernels", {**select, "select": f"k:{anchor.name}"})
+            case "generated line":
+                line = {"whole": "true", "line": f"{anchor.line}@{anchor.name}"}
+                return PagePlace("kernels", {**select, "select": f"k:{anchor.name}", **line})
+            case "recompile":
+                return PagePlace("recompiles", {**select, "select": anchor.compilation})
+            case "graph break":
+                return PagePlace("graph_breaks", {"select": self._line_id(anchor)})
+            case "line" if self.report and any(compilation.graphs for compilation in self.report.compilations):
+                return PagePlace("fx_graph", {"drawer": "node", "select": self._line_id(anchor)})
+        return PagePlace("overview", {})
+
+    def missing(self, anchor: Anchor) -> str:
+        """Return why a part is not in the shown log, as a sentence; empty if it is there, or cannot be looked for."""
+        if self.report is None or anchor.part == "run":
+            return ""
+        if anchor.part in ("line", "graph break"):
+            return self._missing_line(anchor)
+        compilation = self.report.compilation(anchor.compilation)
+        if compilation is None:
+            return f"This log has no compilation [{one_line(anchor.compilation, LONGEST_NAME)}]."
+        return "" if self._is_in(anchor, compilation) else f"{self.words(anchor)} is not in this log."
+
+    def _missing_line(self, anchor: Anchor) -> str:
+        text = self._text_of(anchor.name, anchor.line)
+        if anchor.part == "graph break":
+            there = any(digest_of(each.reason) == anchor.digest for each in self._breaks(anchor.name, anchor.line))
+            return "" if there else "This log has no such graph break at that line."
+        if text is None:
+            return "This log does not contain that line."
+        return "" if digest_of(text) == anchor.digest else "The line has changed since the comment was written."
+
+    def _is_in(self, anchor: Anchor, compilation: Compilation) -> bool:
+        match anchor.part:
+            case "kernel":
+                return self._kernel(compilation.id, anchor.name) is not None
+            case "generated line":
+                kernel = self._kernel(compilation.id, anchor.name)
+                text = _row(self.read(kernel.output_code), anchor.line) if kernel else None
+                return text is not None and digest_of(text) == anchor.digest
+            case "scheduler node":
+                named = (each for each in compilation.schedules if schedule_name(each) == anchor.graph)
+                return any(node.name == anchor.name for each in named for node in each.before)
+            case "node" if anchor.graph:
+                graph = compilation.graph(anchor.graph)
+                if graph is None or graph.calls > LARGEST_GRAPH:
+                    return graph is not None
+                return any(node.name == anchor.name for node in self.nodes(compilation, graph))
+        return True
+
+    def figure(self, anchor: Anchor) -> str:
+        """Return one fact about a part, as Markdown; empty if there is none."""
+        compilation = self.report.compilation(anchor.compilation) if self.report else None
+        match anchor.part:
+            case "kernel" if compilation and (kernel := self._kernel(compilation.id, anchor.name)):
+                return _kernel_figure(kernel, compilation)
+            case "node" if compilation and (graph := compilation.graph(anchor.graph)):
+                nodes = self.nodes(compilation, graph) if graph.calls <= LARGEST_GRAPH else ()
+                node = next((node for node in nodes if node.name == anchor.name), None)
+                return f"`{tensor_text(node.meta.dtype, node.meta.shape)}`" if node and node.meta else ""
+            case "scheduler node" if compilation:
+                named = (each for each in compilation.schedules if schedule_name(each) == anchor.graph)
+                sizes = [node.bytes_accessed for each in named for node in each.before if node.name == anchor.name]
+                return f"{fmt.bytes_(sizes[0])} read and written" if sizes else ""
+            case "line":
+                text = self._text_of(anchor.name, anchor.line)
+                return prose(f"`{text.strip().replace('`', chr(39))}`", LONGEST_LINE) if text else ""
+            case "graph break":
+                breaks = list(self._breaks(anchor.name, anchor.line))
+                return f"hit {fmt.count(len(breaks[0].compilations), 'time')}" if breaks else ""
+            case "recompile" if self.report:
+                reasons = [each.reason for each in self.report.recompiles if each.compilation == anchor.compilation]
+                return plain(reasons[0].split("\n")[0], LONGEST_LINE) if reasons else ""
+        return ""
+
+    def marks(self, shown: Shown) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the ids of a page's items that have open threads, and of those that are pinned."""
+        commented = {thread.first.anchor for thread in self.threads if thread.is_open}
+        pinned = {pin.anchor for pin in self.talk.pins}
+        return tuple(sorted(self._ids(commented, shown))), tuple(sorted(self._ids(pinned, shown)))
+
+    def _ids(self, anchors: set[Anchor], shown: Shown) -> set[str]:
+        return {item_id for anchor in anchors for item_id in self._ids_of(anchor, shown)}
+
+    def _ids_of(self, anchor: Anchor, shown: Shown) -> Iterator[str]:
+        if anchor.part in ("line", "graph break"):
+            yield self._line_id(anchor)
+        if shown.compilation is None or anchor.compilation != shown.compilation.id:
+            return
+        match anchor.part:
+            case "node" | "module" if anchor.graph in ("", shown.graph) or not shown.graph:
+                yield f"{anchor.part[0]}:{anchor.name}"
+            case "scheduler node" if shown.schedule and schedule_name(shown.schedule) == anchor.graph:
+                yield f"s:{anchor.name}"
+            case "generated line" if shown.kernel and shown.kernel.graph == anchor.graph:
+                yield f"c:{anchor.line}"
+            case "kernel":
+                yield f"k:{anchor.name}"
+                yield from _launches(anchor.name, shown.schedule)
+                if shown.kernel and shown.kernel.id == anchor.name:
+                    yield f"c:{shown.kernel.lines[0]}"
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The open threads and pins as lines of text for the command line."""
+        now = time.time()
+        pins = [f"pinned: {self.words(pin.anchor)}" for pin in self.talk.pins]
+        threads = [line for thread in self.threads if thread.is_open for line in self._lines_of(thread, now)]
+        return (*filter(None, [self.problem]), *pins, *threads)
+
+    def _lines_of(self, thread: Thread, now: float) -> Iterator[str]:
+        missing = self.missing(thread.first.anchor)
+        yield f"{self.words(thread.first.anchor)}{f' ({missing})' if missing else ''}"
+        for comment in thread.comments:
+            said = one_line(comment.text, LONGEST_LINE) if comment.deleted_s is None else "(deleted)"
+            yield f"  {author_words(comment.by, comment.imported)}, {fmt.ago(comment.at_s, now)}: {said}"
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The comments and pins as JSON, each with what it is about."""
+        return asdict(self.talk)
+
+    def _kernel(self, compile_id: str, kernel_id: str) -> Kernel | None:
+        compilation = self.report.compilation(compile_id) if self.report else None
+        return next((each for each in compilation.kernels if each.id == kernel_id), None) if compilation else None
+
+    def _breaks(self, path: str, line: int) -> Iterator[GraphBreak]:
+        for graph_break in self.report.graph_breaks if self.report else ():
+            if any((frame.file, frame.line) == (path, line) for frame in graph_break.stack):
+                yield graph_break
+
+    def _line_id(self, anchor: Anchor) -> str:
+        paths = [source.path for source in self.report.sources] if self.report else []
+        return f"l{(paths.index(anchor.name) or '') if anchor.name in paths else ''}:{anchor.line}"
+
+    def _text_of(self, path: str, line: int) -> str | None:
+        """Return a line of a logged file; None if the log does not contain it."""
+        return _row(self._file(path), line)
+
+    def _file(self, path: str) -> str:
+        return SourceView(self.report, self.read).text(path) if self.report and path else ""
+
+
+def _scheduled_at(kind: str, name: str, compile_id: str, schedule: Schedule) -> Anchor | None:
+    """Return the kernel of a launch, else the scheduler node."""
+    node = next((node for node in schedule.before if node.name == name), None)
+    if node is None:
+        return None
+    if kind == "g" and node.kernel:
+        return Anchor("kernel", compile_id, name=node.kernel)
+    return Anchor("scheduler node", compile_id, schedule_name(schedule), name)
+
+
+def _launches(kernel_id: str, schedule: Schedule | None) -> Iterator[str]:
+    """Yield the ids of the boxes that launch a kernel in the drawing after fusion."""
+    order = {node.name: index for index, node in enumerate(schedule.before)} if schedule else {}
+    for node in schedule.after if schedule else ():
+        if node.kernel == kernel_id:
+            yield f"g:{min(node.nodes, key=lambda name: order.get(name, len(order)))}"
+
+
+def _kernel_figure(kernel: Kernel, compilation: Compilation) -> str:
+    name, seconds = kernel_names(compilation)[kernel.id], measured_seconds(compilation).get(kernel.id)
+    moved = (
+        None if kernel.bytes_read is None or kernel.bytes_written is None else kernel.bytes_read + kernel.bytes_written
+    )
+    traffic = f"{'at most ' * kernel.at_most}{fmt.bytes_(moved)} read and written" if moved is not None else ""
+    figure = fmt.duration_s(seconds) if seconds is not None else traffic
+    return " · ".join(filter(None, (plain(name, LONGEST_NAME), figure)))
+
+
+def _row(text: str, line: int) -> str | None:
+    rows = text.split("\n")
+    return rows[line - 1] if text and 0 < line <= len(rows) else None

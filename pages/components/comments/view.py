@@ -1,0 +1,60 @@
+"""Button that opens the comments on what is selected, and the marks on the items of the page's views that have some."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import streamlit as st
+
+from pages.components.modules import component_script
+
+HERE = Path(__file__).parent
+MOST_ID_CHARS = 1_000
+
+_COMPONENT = st.components.v2.component(
+    "compileboard_comments",
+    css=(HERE / "view.css").read_text(encoding="utf-8"),
+    js=component_script(HERE / "view.js"),
+)
+
+
+class CommentsData(msgspec.Struct, frozen=True):
+    """The message to the browser: the ids of items with comments, and of pinned ones, and the number of open threads.
+
+    `open` is True if the comments are shown, so that the browser reports each selection.
+    """
+
+    commented: tuple[str, ...]
+    pinned: tuple[str, ...]
+    count: int
+    open: bool
+
+
+class Selection(msgspec.Struct, frozen=True):
+    """The last selection in a view of a page, by the page's path and the view's name; `id` is None for none."""
+
+    page: str = ""
+    source: str = ""
+    id: str | None = None
+
+
+def comments_button(data: CommentsData, *, key: str, toggle: Callable[[], None]) -> Selection:
+    """Draw the button, and return what is selected in the views of the page; `toggle` is called on a click."""
+    result = _COMPONENT(
+        key=key,
+        data=msgspec.to_builtins(data),
+        default={"selected": None},
+        on_selected_change=_nothing,
+        on_toggled_change=toggle,
+    )
+    try:
+        selected = msgspec.convert(result.selected or {}, Selection)
+    except msgspec.ValidationError:
+        return Selection()
+    return selected if len(selected.id or "") <= MOST_ID_CHARS else Selection()
+
+
+def _nothing() -> None:
+    """Do nothing: a component's state needs a callback to exist."""

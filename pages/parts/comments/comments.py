@@ -1,0 +1,258 @@
+"""Comments on every page: the button in the header, and the pane beside the page with what was written about a part."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+
+import streamlit as st
+
+from core import Run
+from core.base import words as fmt
+from core.report import Compilation, Kernel
+from core.views import comments as views
+from core.views.fx_graph import GraphStages
+from pages import menu
+from pages.components.comments.view import CommentsData, Selection, comments_button
+from pages.gate.visitor import author
+from pages.look.text import component_key, plain
+from pages.session import actions, url
+from pages.session.actions import attempt, toasted
+from pages.session.navigate import PAGE
+from pages.session.shown import RunView, ShownRun, shown_compilation, shown_run
+from pages.session.state import held, hold
+
+OPEN = "open"
+# Keys: the comment that is answered or edited, and its action.
+WRITING, REPLY, EDIT = "comment-writing", "reply", "edit"
+MOST_ELSEWHERE = 30
+BOX_PX = 90
+# Writes a text by an author.
+Written = Callable[[views.Author, str], None]
+
+
+def comments(place: st.delta_generator.DeltaGenerator) -> None:
+    """Draw the button in `place`, and the pane if it is open; nothing without a run."""
+    shown = shown_run()
+    if shown is None:
+        return
+    view = comments_of(shown)
+    at = _shown(shown, Selection())
+    opened = url.asked(url.COMMENTS) == OPEN
+    with place:
+        data = CommentsData(*view.marks(at), view.talk.open_threads, opened)
+        selected = comments_button(data, key="comments", toggle=_toggle)
+    if opened:
+        with st.container(key="comments-pane", gap="small"):
+            _pane(shown, view, selected)
+
+
+def comments_of(shown: ShownRun) -> views.CommentsView:
+    """Return the comments of a run."""
+    side = RunView(shown, shown.report).side if shown.report is not None else None
+    return views.CommentsView.stored(shown.run, side)
+
+
+def _toggle() -> None:
+    url.put(url.COMMENTS, None if url.asked(url.COMMENTS) == OPEN else OPEN)
+
+
+def _shown(shown: ShownRun, selected: Selection) -> views.Shown:
+    """Return what the page shows; the view of the selection says which graph, schedule and kernel are meant."""
+    compilation = shown_compilation(shown.report) if shown.report is not None else None
+    if compilation is None:
+        return views.Shown()
+    source = selected.source
+    names = [views.schedule_name(schedule) for schedule in compilation.schedules]
+    wanted = held(url.SCHEDULE) or url.asked(url.SCHEDULE)
+    schedule = compilation.schedules[names.index(wanted) if wanted in names else 0] if names else None
+    return views.Shown(compilation, _graph(compilation, source), schedule, _kernel(compilation, source))
+
+
+def _graph(compilation: Compilation, source: str) -> str:
+    """Return the graph that a view shows; without a view, the one of the page, empty if it shows none."""
+    names = [graph.id for graph in compilation.graphs]
+    drawn = [name for name in names if source == component_key(f"fx-{compilation.id}-{name}")]
+    if drawn or not names or held(PAGE) not in (menu.FX_GRAPH.name, menu.OVERVIEW.name):
+        return drawn[0] if drawn else ""
+    wanted = (held(url.GRAPH) or url.asked(url.GRAPH)) if held(PAGE) == menu.FX_GRAPH.name else None
+    return str(wanted) if wanted in names else GraphStages(compilation.graphs).first.id
+
+
+def _kernel(compilation: Compilation, source: str) -> Kernel | None:
+    """Return the kernel whose code a view shows; without a view, the selected one."""
+    for kernel in compilation.kernels:
+        own = component_key(f"kernel-{kernel.id}")
+        if source in (own, f"{own}-whole", component_key(f"generated-{compilation.id}-{kernel.graph}")):
+            return kernel
+    selected = (url.selected() or "").removeprefix("k:")
+    return next((kernel for kernel in compilation.kernels if kernel.id == selected), None)
+
+
+def _anchor(shown: ShownRun, view: views.CommentsView, selected: Selection) -> views.Anchor:
+    """Return what is selected: in a view, otherwise in the URL; the run if nothing is."""
+    at = _shown(shown, selected)
+    if selected.id is not None and (selected.page or menu.NEW_RUN.name) == held(PAGE):
+        anchor = view.anchor_at(selected.id, at)
+        if anchor is not None:
+            return anchor
+    linked = at.kernel and url.line_of(at.kernel.id)
+    item = f"c:{linked}" if linked else url.selected()
+    return (view.anchor_at(item, at) if item else None) or views.Anchor()
+
+
+def _pane(shown: ShownRun, view: views.CommentsView, selected: Selection) -> None:
+    if view.problem:
+        st.error(plain(view.problem), icon=":material/error:")
+        return
+    anchor = _anchor(shown, view, selected)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="comments-title"):
+        st.markdown(f"**{view.title_of(anchor)}**", width="stretch")
+        _pin_button(shown.run, view, anchor)
+        st.button("", icon=":material/close:", key="comments-close", help="Close", on_click=_toggle, type="tertiary")
+    if missing := view.missing(anchor):
+        st.caption(f":material/link_off: {plain(missing)}")
+    elif figure := view.figure(anchor):
+        st.caption(figure)
+    threads = view.threads_on(anchor)
+    for thread in threads:
+        _thread(shown.run, thread)
+    if author():
+        _write(shown.run, anchor, bool(threads))
+    elif not threads:
+        st.caption("No comment here.")
+    _elsewhere(view, anchor)
+
+
+def _pin_button(run: Run, view: views.CommentsView, anchor: views.Anchor) -> None:
+    pin = view.pin_of(anchor)
+    if anchor.part == "run" or not (author() or pin):
+        return
+    by = f"Pinned by {views.author_words(pin.by, pin.imported)}" if pin else "Keep it at the top of Overview"
+    st.button(
+        "Unpin" if pin else "Pin",
+        icon=":material/keep_off:" if pin else ":material/keep:",
+        key="comments-pin",
+        type="tertiary",
+        help=plain(by),
+        disabled=author() is None,
+        on_click=_do,
+        args=(run, "unpin" if pin else "pin", lambda by: views.pin_part(run, by, anchor, pin is None)),
+    )
+
+
+def _thread(run: Run, thread: views.Thread) -> None:
+    """Draw a thread; a resolved one is folded."""
+    if thread.is_open:
+        place = st.container(border=True, gap="small", key=f"thread-{thread.first.id}")
+    else:
+        place = st.expander(f"Resolved by {plain(views.author_words(thread.first.resolved_by))}")
+    first = thread.first
+    with place:
+        for comment in thread.comments:
+            _comment(run, comment, thread)
+        if held(WRITING) == (first.id, REPLY) and author() is not None:
+            _form(run, f"reply-form-{first.id}", "Reply", partial(_reply, run, first))
+
+
+def _comment(run: Run, comment: views.Comment, thread: views.Thread) -> None:
+    words = [f"**{plain(views.author_words(comment.by, comment.imported))}**", fmt.ago(comment.at_s, time.time())]
+    if comment.edited_s is not None and comment.deleted_s is None:
+        words.append("edited")
+    st.caption(" · ".join(words))
+    if held(WRITING) == (comment.id, EDIT):
+        _form(run, f"edit-form-{comment.id}", "Save", partial(_edit, run, comment.id), comment.text)
+        return
+    st.markdown(views.body(comment.text) if comment.deleted_s is None else "*Deleted*")
+    if (by := author()) is not None:
+        with st.container(horizontal=True, gap="small"):
+            _changes(run, comment, thread, by)
+
+
+def _changes(run: Run, comment: views.Comment, thread: views.Thread, by: views.Author) -> None:
+    """Draw what the visitor may do with a comment, and at the first one with its thread."""
+    if comment is thread.first:
+        _link("Reply", f"reply-{comment.id}", hold, WRITING, (comment.id, REPLY))
+        what = "resolve" if thread.is_open else "reopen"
+        settle = partial(_resolve, run, comment.id, thread.is_open)
+        _link(what.capitalize(), f"{what}-{comment.id}", _do, run, what, settle)
+    if comment.deleted_s is None and by.may_change(comment):
+        _link("Edit", f"edit-{comment.id}", hold, WRITING, (comment.id, EDIT))
+        _link("Delete", f"delete-{comment.id}", _do, run, "delete", partial(_delete, run, comment.id))
+
+
+def _write(run: Run, anchor: views.Anchor, is_talked_about: bool) -> None:
+    hint = "Another comment on it" if is_talked_about else "Write a comment"
+    _form(run, "comment-form", "Comment", partial(_add, run, anchor), hint=hint)
+
+
+def _form(run: Run, key: str, label: str, write: Written, text: str = "", *, hint: str = "") -> None:
+    """Draw a text field, and the button that writes its text; Ctrl Enter is the button, too."""
+    field = f"{key}-text"
+    with st.form(key, clear_on_submit=True, border=False):
+        st.text_area(
+            label,
+            text,
+            key=field,
+            height=BOX_PX,
+            max_chars=views.MOST_COMMENT_CHARS,
+            label_visibility="collapsed",
+            placeholder=hint,
+        )
+        st.form_submit_button(label, on_click=_submit, args=(run, label, write, field))
+
+
+def _submit(run: Run, label: str, write: Written, field: str) -> None:
+    hold(WRITING, None)
+    _do(run, label.lower(), lambda by: write(by, str(held(field) or "")))
+
+
+def _do(run: Run, what: str, change: Callable[[views.Author], object]) -> None:
+    """Change the comments of a run, as a callback, and show a refusal in a toast."""
+    attempt(lambda: actions.comment(run, what, change), toasted)
+
+
+def _add(run: Run, anchor: views.Anchor, by: views.Author, text: str) -> None:
+    views.add_comment(run, by, anchor, text)
+
+
+def _reply(run: Run, first: views.Comment, by: views.Author, text: str) -> None:
+    views.add_comment(run, by, first.anchor, text, first.id)
+
+
+def _edit(run: Run, comment_id: str, by: views.Author, text: str) -> None:
+    views.edit_comment(run, by, comment_id, text)
+
+
+def _delete(run: Run, comment_id: str, by: views.Author) -> None:
+    views.delete_comment(run, by, comment_id)
+
+
+def _resolve(run: Run, comment_id: str, resolved: bool, by: views.Author) -> None:
+    views.resolve_comment(run, by, comment_id, resolved)
+
+
+def _link(label: str, key: str, action: Callable[..., None], *args: object) -> None:
+    st.button(label, key=key, type="tertiary", on_click=action, args=args)
+
+
+def _elsewhere(view: views.CommentsView, anchor: views.Anchor) -> None:
+    """Draw links to the other parts that have comments."""
+    others = dict.fromkeys(thread.first.anchor for thread in view.threads if thread.is_open)
+    others.pop(anchor, None)
+    if not others:
+        return
+    st.caption("Elsewhere in this run")
+    for other in list(others)[:MOST_ELSEWHERE]:
+        link(view, other, f"{view.label(other)} · {fmt.count(len(view.threads_on(other)), 'thread')}")
+    if len(others) > MOST_ELSEWHERE:
+        st.caption(f"{fmt.count(len(others) - MOST_ELSEWHERE, 'more part')} on Overview")
+
+
+def link(view: views.CommentsView, anchor: views.Anchor, label: str) -> None:
+    """Draw a link that opens the page of a part with the part selected, and its comments."""
+    target = view.target(anchor)
+    page = menu.PAGES[target.page]
+    query = {**url.link(), **{url.COMMENTS: OPEN}, **target.query}
+    st.page_link(page.script, label=label, icon=page.icon, query_params=query, width="stretch")
