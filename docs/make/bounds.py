@@ -93,6 +93,10 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_REASON_CHARS": "the reason why a call failed",
             "MOST_NEW_BYTES": "new bytes of a run in a reply",
         },
+        "core/runs/engine/cluster/machine.py": {
+            "MOST_KIND_CHARS": "hardware and versions of a node, in words",
+            "MOST_VERSION_CHARS": "the version of a driver",
+        },
         "core/runs/engine/cluster/nodes.py": {
             "MOST_NAME_CHARS": "the name of a host in a message",
             "MOST_REASON_CHARS": "a host's reason in a message",

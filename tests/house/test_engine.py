@@ -52,7 +52,8 @@ def test_handles_are_read_by_their_engine_alone() -> None:
 def test_an_engine_is_made_in_one_place() -> None:
     made = {name for name in CORE if "LocalEngine" in taken(name, "core.runs.engine.local")}
     # A host executes the runs of other machines on its own.
-    assert made == {"core/__init__.py", "core/runs/engine/opening.py", "core/runs/engine/cluster/host.py"}
+    hosts = {"core/runs/engine/cluster/host.py", "core/runs/engine/cluster/ray_host.py"}
+    assert made == {"core/__init__.py", "core/runs/engine/opening.py", *hosts}
     assert offending(CORE, lambda name: taken(name, "core") & {"LocalEngine"}) == {}
 
 

@@ -21,7 +21,7 @@ import psutil
 from core import Environment, Run, WorkerError
 from core.base.machine import default_home
 from core.job.prepared import torch_version
-from core.runs.engine.cluster import host
+from core.runs.engine.cluster.host import Host
 from core.runs.engine.protocol import Assignment
 from tests.support.engines import ENDS, FakeSite
 
@@ -86,11 +86,9 @@ class ControlledEngine(FakeSite):
         self.site.finish(run, end.state, end.reason, end.signal)
 
 
-class Host(host.Host):
+def make_host(code_allowed: bool) -> Host:
     """A host with such an engine."""
-
-    def __init__(self, code_allowed: bool) -> None:
-        super().__init__(engine=ControlledEngine(), code_allowed=code_allowed)
+    return Host(engine=ControlledEngine(), code_allowed=code_allowed)
 
 
 def _control(run: Run, kind: str) -> Path:

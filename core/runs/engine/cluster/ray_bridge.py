@@ -39,7 +39,7 @@ class HostActor:
     def __init__(self, module: str, code_allowed: bool) -> None:
         import importlib
 
-        self._host = importlib.import_module(module).Host(code_allowed=code_allowed)
+        self._host = importlib.import_module(module).make_host(code_allowed)
 
     def answer(self, data: bytes) -> bytes:
         """Return the host's reply to a call."""
@@ -112,7 +112,7 @@ def _words(error: Exception) -> str:
 
 
 def main(address: str, code: str, hosts: str) -> None:
-    """Connect, report the nodes, and make calls until the input ends; `hosts` is the module with `Host`."""
+    """Connect, report the nodes, and make calls until the input ends; `hosts` is the module with `make_host`."""
     output = BridgeOutput()
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     try:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from core.base.machine import default_home
-from core.runs.engine.cluster import host
+from core.runs.engine.cluster.host import Host
 from core.runs.engine.local import LocalEngine
 from core.runs.engine.protocol import Assignment
 from core.runs.engine.queues import CPU
@@ -123,9 +123,7 @@ class QuietEngine(LocalEngine):
         self._resources.give_back(run.path)
 
 
-class Host(host.Host):
-    """A host in an actor of a Ray node."""
-
-    def __init__(self, code_allowed: bool) -> None:
-        engine = QuietEngine(default_home().resolve() / "cache", Resources())
-        super().__init__(engine=engine, code_allowed=code_allowed)
+def make_host(code_allowed: bool) -> Host:
+    """Return the host of an actor of a node."""
+    engine = QuietEngine(default_home().resolve() / "cache", Resources())
+    return Host(engine=engine, code_allowed=code_allowed)
