@@ -1,5 +1,6 @@
 """Charts on literal values: what is drawn where, and with which ticks."""
 
+import time
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -9,13 +10,18 @@ from core.analysis.kernels import ledger
 from core.views.backend.compilation import BackendCompilationView, ExecutionBar
 from core.views.compare import CompareTimes, RatioBar
 from core.views.memory import MemoryPlanView
+from core.views.numerics import ErrorPoint, NodeNumericsView
+from core.views.run_history import METRICS, HistoryPoint, HistorySeries, HistoryView
 from pages.look.charts import decades, log_ticks
 from pages.parts.accelerator.program import stages_chart
 from pages.parts.backends.panes import executions_chart
 from pages.parts.compare.aspects import ratio_chart
 from pages.parts.kernels.ledger import treemap
 from pages.parts.performance.memory import plan_chart
+from pages.parts.performance.numerics import nodes_chart
+from pages.parts.run.history import history_chart
 from pages.parts.sweep.charts import hover_text
+from tests.support.numerics import RIGHT
 from tests.support.reports.timed import ITEM, REPORT
 
 
@@ -49,6 +55,24 @@ def test_an_interval_is_drawn_from_its_lower_to_its_upper_bound() -> None:
     assert drawn == [(2.0, 1.0, 0.5), (1.0, pytest.approx(0.2), pytest.approx(0.1))]
     assert [trace.marker.size for trace in figure.data] == [10, 7]
     assert (figure.layout.height, figure.layout.showlegend) == (240, False)
+
+
+def test_a_run_stands_at_its_date_or_at_its_version() -> None:
+    point = HistoryPoint("a", 86_400.0, "2.13.0", 2.0, None, ("mlp",))
+    view = HistoryView("mlp", METRICS["speedup"], (HistorySeries("cpu", (point,)),), (), 0)
+    (dated,), (versioned,) = (history_chart(view, by_torch, "light").data for by_torch in (False, True))
+    date = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(86_400.0))
+    assert (dated.x, versioned.x, dated.y) == ((date,), ("2.13.0",), (2.0,))
+
+
+@pytest.mark.parametrize(("nodes", "named"), [(1, True), (12, True), (13, False)])
+def test_few_nodes_are_named_below_the_axis_and_many_are_numbered(nodes: int, named: bool) -> None:
+    points = tuple(ErrorPoint(at, f"node {at}", RIGHT) for at in range(nodes))
+    graph = cast(NodeNumericsView, SimpleNamespace(points=points, first_to_differ=""))
+    axis = nodes_chart(graph, "", "light").layout.xaxis
+    assert (axis.ticktext, axis.tickformat) == (
+        (tuple(point.name for point in points), None) if named else (None, ",d")
+    )
 
 
 def test_executions_outside_of_calls_are_one_bar_with_their_mean() -> None:

@@ -1,6 +1,7 @@
 """The page New run: while torch starts and once it has, what it offers, and what it refuses."""
 
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -245,49 +246,68 @@ def test_a_backend_of_the_models_file_is_named(submitted: list[CompileJob]) -> N
 
 
 SIN_COS = CompileJob(Model("sample", "sin_cos"))
+# The fields of an option that are no list of choices.
+WIDGETS = {
+    "seed": "number_input",
+    "time": "number_input",
+    "memory": "number_input",
+    "calls": "text_area",
+    "inductor": "text_input",
+    "measure": "toggle",
+}
 
 
 @pytest.mark.parametrize(
-    ("kind", "name", "value", "job"),
+    ("fields", "job"),
     [
-        ("selectbox", "backend", "aot_eager", replace(SIN_COS, compile=CompileOptions(backend="aot_eager"))),
-        ("selectbox", "backend", "inspect", replace(SIN_COS, compile=CompileOptions(backend="inspect"))),
+        ({"backend": "aot_eager"}, replace(SIN_COS, compile=CompileOptions(backend="aot_eager"))),
+        ({"backend": "inspect"}, replace(SIN_COS, compile=CompileOptions(backend="inspect"))),
         (
-            "selectbox",
-            "backend",
-            OWN,
+            {"backend": OWN},
             replace(SIN_COS, compile=CompileOptions(backend="backend", backend_code=shipped_text("template"))),
         ),
-        ("selectbox", "mode", "max-autotune", replace(SIN_COS, compile=CompileOptions(mode="max-autotune"))),
-        ("selectbox", "dynamic", "always", replace(SIN_COS, compile=CompileOptions(dynamic=True))),
-        ("selectbox", "dtype", "bfloat16", replace(SIN_COS, dtype="bfloat16")),
-        ("selectbox", "device", "cuda", replace(SIN_COS, device="cuda")),
-        ("selectbox", "device", "h100", replace(SIN_COS, target="h100")),
-        ("number_input", "seed", 7, replace(SIN_COS, seed=7)),
-        ("selectbox", "fullgraph", "on", replace(SIN_COS, compile=CompileOptions(fullgraph=True))),
-        ("selectbox", "training", "on", replace(SIN_COS, training=True)),
-        ("selectbox", "training", "off", replace(SIN_COS, training=False)),
-        ("selectbox", "mode", "default", SIN_COS.with_settings(mode=None)),
-        ("text_input", "inductor", "none", SIN_COS.with_settings(options=None)),
-        ("toggle", "measure", False, replace(SIN_COS, measure=False)),
+        ({"mode": "default", "training": "off"}, SIN_COS.with_settings(mode=None, training=False)),
+        ({"inductor": "none", "calls": ""}, SIN_COS.with_settings(options=None)),
         (
-            "text_input",
-            "inductor",
-            "epilogue_fusion=False",
-            replace(SIN_COS, compile=CompileOptions(options={"epilogue_fusion": False})),
+            {"device": "h100", "inductor": "epilogue_fusion=False"},
+            replace(SIN_COS, target="h100", compile=CompileOptions(options={"epilogue_fusion": False})),
         ),
-        ("text_area", "calls", " f32[8] \n\nf32[9], 2.0\n", replace(SIN_COS, calls=("f32[8]", "f32[9], 2.0"))),
-        ("number_input", "time", 30, replace(SIN_COS, time_limit_s=30.0)),
-        ("number_input", "memory", 1.5, replace(SIN_COS, memory_limit_bytes=3 * 2**29)),
-        ("text_area", "calls", "", SIN_COS),
+        (
+            {
+                "mode": "max-autotune",
+                "dynamic": "always",
+                "fullgraph": "on",
+                "dtype": "bfloat16",
+                "device": "cuda",
+                "seed": 7,
+                "training": "on",
+                "measure": False,
+                "calls": " f32[8] \n\nf32[9], 2.0\n",
+                "time": 30,
+                "memory": 1.5,
+            },
+            CompileJob(
+                Model("sample", "sin_cos"),
+                compile=CompileOptions(mode="max-autotune", dynamic=True, fullgraph=True),
+                dtype="bfloat16",
+                device="cuda",
+                seed=7,
+                training=True,
+                measure=False,
+                calls=("f32[8]", "f32[9], 2.0"),
+                time_limit_s=30.0,
+                memory_limit_bytes=3 * 2**29,
+            ),
+        ),
     ],
 )
 def test_every_option_reaches_the_job(
-    submitted: list[CompileJob], kind: str, name: str, value: object, job: CompileJob
+    submitted: list[CompileJob], fields: Mapping[str, object], job: CompileJob
 ) -> None:
     app = opened(menu.NEW_RUN.script, sample="sin_cos")
-    widget = getattr(app, kind)(key=f"options-sample-sin_cos-{name}")
-    widget.set_value(value).run()
+    for name, value in fields.items():
+        getattr(app, WIDGETS.get(name, "selectbox"))(key=f"options-sample-sin_cos-{name}").set_value(value)
+    app.run()
     assert_sound(app)
     app.button(key="compile-sample").click().run()
     assert submitted == [job]

@@ -45,6 +45,7 @@ def test_the_first_node_that_differs_is_in_the_sentence_the_code_and_the_graph(e
     link = {"graph": "dynamo_output_graph", "select": "n:gelu", "colour": "numerics"}
     graph = opened(menu.FX_GRAPH.script, run, **link)
     assert_sound(graph)
+    assert graph.query_params["colour"] == "numerics"
     assert "first to differ: off by 0.500 of the norm" in str([table.value for table in graph.table])
     overlay = next(
         one for one in component(graph, "fx-0/0-dynamo_output_graph")["overlays"] if one["name"] == "numerics"

@@ -174,7 +174,9 @@ def test_a_sweep_that_goes_on_says_how_far_it_is(empty_home: Path) -> None:
     app = opened(menu.SWEEP.script, sweep=sweep.id)
     assert_sound(app)
     assert [item.proto.text for item in app.get("progress")] == ["1 of 2 cells done"]
-    assert [button.key for button in app.button] == ["cancel-sweep"]
+    assert [(button.key, button.disabled) for button in app.button] == [("cancel-sweep", False)]
+    SweepStore(Store(empty_home)).request_stop(sweep.id)
+    assert opened(menu.SWEEP.script, sweep=sweep.id).button(key="cancel-sweep").disabled
 
 
 def test_one_sweep_that_is_ticked_can_be_named(empty_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

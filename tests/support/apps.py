@@ -11,7 +11,8 @@ from unittest.mock import patch
 import pytest
 import streamlit as st
 from streamlit.components.v2 import manifest_scanner
-from streamlit.testing.v1 import AppTest
+from streamlit.runtime.scriptrunner.script_cache import ScriptCache
+from streamlit.testing.v1 import AppTest, local_script_runner
 
 from core import CompileJob, Environment
 from pages import menu
@@ -82,6 +83,25 @@ def components_found_once() -> Iterator[None]:
     """Streamlit reads what every installed package says of itself each time that an AppTest is opened, for 0.4 s."""
     found = functools.cache(manifest_scanner.scan_component_manifests)
     with patch.object(manifest_scanner, "scan_component_manifests", found):
+        yield
+
+
+@contextmanager
+def scripts_compiled_once() -> Iterator[None]:
+    """Streamlit compiles the scripts again for each AppTest, and looks each millisecond whether they have ended, which
+    together takes a quarter of a page's time.
+    """
+    scripts, look = ScriptCache(), local_script_runner.require_widgets_deltas
+
+    def wait(runner: local_script_runner.LocalScriptRunner, timeout: float) -> None:
+        assert runner._script_thread is not None
+        runner._script_thread.join(timeout)
+        look(runner, timeout)
+
+    with (
+        patch.object(local_script_runner, "ScriptCache", lambda: scripts),
+        patch.object(local_script_runner, "require_widgets_deltas", wait),
+    ):
         yield
 
 

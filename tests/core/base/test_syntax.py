@@ -10,16 +10,16 @@ import pytest
 from core.base.syntax import MARKS, MAX_CHARS, MAX_STATEMENT_MARKS, NOT_READ, expression, module
 
 GRAPH = '        relu_{}: "f32[8, 64][64, 1]cpu" = torch.ops.aten.relu.default(x);  x = None  # File: m.py:1 in f\n'
-HELD = f"class G(Module):\n    def forward(self, x):\n{''.join(map(GRAPH.format, range(3_000)))}        return (x,)\n"
+HELD = f"class G(Module):\n    def forward(self, x):\n{''.join(map(GRAPH.format, range(1_200)))}        return (x,)\n"
 BRANCH = "if a:\n    b = 1\nelif c:\n    b = 2\nelse:\n    b = [\n1,\n]\n@d\ndef e():\n    '''\nf = 1\n    '''\n"
 TEXTS = {
     "a graph": HELD,
     "graphs in a graph": f"class O(Module):\n    a = 1\n    {HELD.replace(chr(10), chr(10) + '    ')}",
-    "branches, decorators, strings": BRANCH * 3_000,
-    "the same in a function": f"def g():\n    {(BRANCH * 3_000).replace(chr(10), chr(10) + '    ')}\n",
+    "branches, decorators, strings": BRANCH * 1_500,
+    "the same in a function": f"def g():\n    {(BRANCH * 1_500).replace(chr(10), chr(10) + '    ')}\n",
     "a string longer than a piece": f"def g():\n  '''{'x' * 100 + chr(10)}{'y = 1' * 30_000}'''\nz = 1\n"
-    + "a\n" * 60_000,
-    "lines that end otherwise": "def f(a):\r\n  a = 1\r\n" * 10_000 + "b = 1\r",
+    + "a\n" * 20_000,
+    "lines that end otherwise": "def f(a):\r\n  a = 1\r\n" * 7_000 + "b = 1\r",
 }
 _compiled: list[list[str]] = []
 
@@ -55,9 +55,9 @@ HOSTILE = {
     "one statement": "a = [" + "1," * 1_000_000 + "]",
     "a string that never ends": "'''" + "x = 1;\n" * 200_000,
     "a bracket that never ends": "a = (\n" + "b\n" * 500_000,
-    "short statements": "x = 1\n" * 250_000,
+    "short statements": "x = 1\n" * 100_000,
     "classes in classes": "".join(f"{' ' * depth}class A:\n" for depth in range(90)) + (" " * 90 + "x=1\n") * 20_000,
-    "wrong at the end": "x = 1\n" * 100_000 + "(",
+    "wrong at the end": "x = 1\n" * 40_000 + "(",
 }
 
 

@@ -86,6 +86,7 @@ def test_wrong_usage_exits_with_2(arguments: list[str], capsys: pytest.CaptureFi
 
 
 @pytest.mark.torch
+@pytest.mark.usefixtures("one_engine")
 def test_run_prints_its_report_alone_and_tells_its_steps_beside(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = home / "double.py"
     file.write_text("import torch\nprint('hello')\ndouble = lambda x: x * 2\ninputs = (torch.ones(2),)\n")

@@ -28,6 +28,7 @@ def test_doctor_looks_without_torch_and_fails_without_a_compiler(
 
 
 @pytest.mark.torch
+@pytest.mark.usefixtures("one_engine")
 def test_doctor_compiles_a_function(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor", "--json"]) == OK
     compiled = json.loads(capsys.readouterr().out)[-1]
@@ -51,6 +52,7 @@ def test_doctor_says_that_a_function_does_not_compile(
 
 
 @pytest.mark.torch
+@pytest.mark.usefixtures("one_engine")
 def test_options_are_searched(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["options", "recompile_limit", "--module", "dynamo", "--json"]) == OK
     found = json.loads(capsys.readouterr().out)

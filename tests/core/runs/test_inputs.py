@@ -102,6 +102,12 @@ def test_a_directory_may_hold_compressed_logs(store: Store, tmp_path: Path) -> N
     assert store.add_path(folder).ranks() == (0, 1, 2)
 
 
+def test_a_directory_may_be_listed_twice_in_an_archive(store: Store, tmp_path: Path) -> None:
+    made = tarred({"a": linked("a", "", tarfile.DIRTYPE), "./a": linked("./a", "", tarfile.DIRTYPE), "a/x.log": LOG})
+    run = store.add_log("log.tar", io.BytesIO(made))
+    assert (run.log_path() or tmp_path).read_bytes() == LOG
+
+
 @pytest.mark.parametrize("name", ["../out.log", "/tmp/out.log", "a/../../out.log", "..", "a\\..\\out.log", "C:out.log"])
 @pytest.mark.parametrize("pack", [zipped, tarred])
 def test_a_name_that_leads_out_of_an_archive_refuses_it(
@@ -203,7 +209,7 @@ PACKED = {
 }
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from(sorted(PACKED)), st.data())
 def test_a_damaged_archive_is_a_run_or_nothing(tmp_path: Path, kind: str, data: st.DataObject) -> None:
     made = bytearray(PACKED[kind])
@@ -218,7 +224,7 @@ def test_a_damaged_archive_is_a_run_or_nothing(tmp_path: Path, kind: str, data: 
     assert nothing_is_left(store, tmp_path)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.dictionaries(st.text(min_size=1, max_size=40), st.just(RECORD), min_size=1, max_size=4), st.booleans())
 def test_names_in_an_archive_stay_within_the_run(tmp_path: Path, files: dict[str, bytes], zips: bool) -> None:
     store = Store(tmp_path / "home")

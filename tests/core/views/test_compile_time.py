@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from core import Report, build_report
 from core.report import Phase, Setting
-from core.views.compile_time import CompileTimeView
+from core.views.compile_time import CompileTimeView, PhaseOwner
 from tests.support.places import TRACES
 
 S = 1_000_000.0
@@ -20,6 +20,10 @@ REPORT = replace(build_report(TRACES / "training_step" / "trace.log"), phases=PH
 def test_the_title_names_the_most_expensive_phase() -> None:
     assert CompileTimeView(REPORT).title == "11.0 s of compile time; dynamo took the most by itself: 8.00 s."
     assert CompileTimeView(Report(Setting())).title == "No phase was recorded."
+
+
+def test_a_compilation_that_was_not_recorded_leads_to_no_graph_and_no_kernels() -> None:
+    assert CompileTimeView(REPORT).owner("9/9") == PhaseOwner("9/9", "", 0.0, has_graph=False, has_kernels=False)
 
 
 def test_rows_and_their_sum_are_of_the_chosen_compilation() -> None:

@@ -174,6 +174,7 @@ def test_those_who_send_for_ever_shut_out_themselves_alone(
         (250_000, 21.0, False),
         (10_000 * 1_000, 1_000.0, False),
         (10_000 * 1_000 - 1, 1_000.0, True),
+        (256_000_000, 1_200.0, False),
         (256_000_000, 1_201.0, True),
     ],
 )

@@ -52,6 +52,8 @@ def test_any_rung_can_be_put_on_either_side(empty_home: Path) -> None:
     next(item for item in app.segmented_control if str(item.key).endswith("-right")).set_value("ttir").run()
 
     assert next(key for key in keys(sound(app)) if key.endswith("right-ttir"))
+    next(item for item in app.segmented_control if str(item.key).endswith("-right")).set_value(None).run()
+    assert next(key for key in keys(sound(app)) if key.endswith("right-sass"))
 
 
 def test_a_problem_of_the_target_stands_above_the_rungs(empty_home: Path) -> None:

@@ -199,6 +199,7 @@ def test_cells_of_the_treemap_fill_their_rectangle_each_with_its_part() -> None:
 def test_cells_of_calls_without_a_size_are_empty() -> None:
     assert squarified([], 6, 4) == []
     assert squarified([0.0, 0.0], 6, 4) == [Cell(0, 0, 0, 0)] * 2
+    assert squarified([4.0, 0.0], 6, 4)[0] == Cell(0, 0, 6, 4)
 
 
 def test_a_cell_is_told_as_much_of_as_fits_and_no_name_is_markup() -> None:

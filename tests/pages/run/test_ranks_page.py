@@ -61,11 +61,11 @@ def test_a_rank_that_recompiles_alone_is_named_with_its_line_and_what_to_do(empt
     assert link.proto.page == "compare"
 
 
-@pytest.mark.parametrize("table", parts.TABLES)
 @pytest.mark.parametrize("scenario", ["uneven", "tensor_parallel", "warm_cache", "nccl"])
-def test_each_table_of_recorded_ranks_can_be_opened(empty_home: Path, scenario: str, table: str) -> None:
-    logs = {rank: recorded(scenario, rank) for rank in range(2)}
-    assert_sound(opened(PAGE, add_ranks(empty_home, logs), ranks=table))
+def test_each_table_of_recorded_ranks_can_be_opened(empty_home: Path, scenario: str) -> None:
+    run = add_ranks(empty_home, {rank: recorded(scenario, rank) for rank in range(2)})
+    for table in parts.TABLES:
+        assert_sound(opened(PAGE, run, ranks=table))
 
 
 def test_a_visitor_chooses_among_several_groups(empty_home: Path) -> None:

@@ -159,6 +159,13 @@ def test_what_a_backend_raised_is_mended_in_its_own_line() -> None:
     assert found.advice == "The backend raised it: fix `mine.py:7`."
 
 
+def test_a_break_without_times_is_told_without_compile_time() -> None:
+    report = replace(build_report(TRACES / "graph_break_zoo" / "trace.log"), phases=())
+    titles = [finding.title for finding in findings(report) if finding.rule == "graph breaks"]
+    assert len(titles) == 5
+    assert [title for title in titles if "compile time" in title] == []
+
+
 def test_one_cause_is_told_once_with_all_that_it_cost() -> None:
     report = replace(
         QUIET,

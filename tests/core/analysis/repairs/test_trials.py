@@ -56,6 +56,13 @@ def test_more_breaks_than_before_are_worse() -> None:
     assert (found.outcome, found.words) == ("worse", "Worse than before: 6 graph breaks instead of 5")
 
 
+def test_more_recompiles_are_worse_where_as_many_breaks_stay() -> None:
+    recompiled = replace(WHOLE, recompiles=STORM.recompiles)
+    found = trial(BEFORE, after("where:25", breaks=BROKEN.graph_breaks, report=recompiled), ("where:25",))
+    before, now = (len({each.compilation for each in report.recompiles}) for report in (BROKEN, STORM))
+    assert (found.outcome, found.words) == ("worse", f"Worse than before: {now} recompiles instead of {before}")
+
+
 def test_a_line_is_found_again_behind_lines_that_a_repair_adds() -> None:
     text = "import torch\n" + ZOO
     moved = tuple(replace(item, place=Place(PATH, item.place.line + 1)) for item in other_lines(25) if item.place.line)
