@@ -1,6 +1,7 @@
 """The recipes for continuous integration, carried out as far as that goes without a code host: their command lines."""
 
 import os
+import shlex
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -13,6 +14,7 @@ import yaml
 from core import CompileJob, LocalEngine, Model, Runner, Store, open_report
 from core.analysis import alternative_sentence
 from core.analysis.budget import read_budget
+from core.commands.main import main
 from tests.support.documents import blocks
 from tests.support.homes import CACHE, link_cache
 from tests.support.places import ROOT
@@ -38,13 +40,20 @@ def command(value: Any) -> str:
     return next(filter(None, map(command, value.values() if isinstance(value, dict) else value or ())), "")
 
 
-def carried_out(folder: Path, recipe: str, line: str, *options: str) -> subprocess.CompletedProcess[str]:
-    """Carry a recipe's command out for a model with that line, without measuring."""
+OPTIONS = " --no-measure --baseline old.py"
+
+
+def prepare(folder: Path, line: str) -> None:
+    """Write a model with that line, and its budget; the baseline is the model without it."""
     (folder / "model.py").write_text(MODEL.format(line=f"    {line}"))
+    (folder / "old.py").write_text(MODEL.format(line=""))
     (folder / "compileboard.toml").write_text(BUDGET)
     link_cache(folder / "home", CACHE)
-    python = f'"{sys.executable}"'
-    text = command(yaml.safe_load(recipe)).replace("python", python, 1) + " --no-measure " + " ".join(options)
+
+
+def carried_out(folder: Path, recipe: str) -> subprocess.CompletedProcess[str]:
+    """Carry a recipe's command out in a shell, without measuring."""
+    text = command(yaml.safe_load(recipe)).replace("python", f'"{sys.executable}"', 1) + OPTIONS
     variables = {
         "PYTHONPATH": str(ROOT),
         "COMPILEBOARD_HOME": str(folder / "home"),
@@ -55,16 +64,23 @@ def carried_out(folder: Path, recipe: str, line: str, *options: str) -> subproce
     )
 
 
-def test_a_graph_break_is_annotated_at_its_line_and_one_baseline_without_it_is_found(tmp_path: Path) -> None:
+@pytest.mark.usefixtures("commands_here")
+def test_a_graph_break_is_annotated_at_its_line_and_one_baseline_without_it_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     github, gitlab = blocks("docs/checking.md", "yaml")
-    (tmp_path / "old.py").write_text(MODEL.format(line=""))
-    broken = carried_out(tmp_path, github, "print('a break')", "--baseline", "old.py")
+    prepare(tmp_path, "print('a break')")
+    broken = carried_out(tmp_path, github)
     assert broken.returncode == 4, broken.stderr
     assert "::error file=model.py,line=5,title=model%3A graph breaks::1, at most 0." in broken.stdout
     assert "title=model%3A kernels::1 → 2, at most 0 more." in broken.stdout
     assert "| graph breaks | at most 0 | 1 | over |" in (tmp_path / "summary.md").read_text()
-    whole = carried_out(tmp_path, gitlab, "", "--baseline", "old.py")
-    assert whole.returncode == 4, whole.stdout
+    prepare(tmp_path, "")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COMPILEBOARD_HOME", str(tmp_path / "home"))
+    python, *arguments = shlex.split(command(yaml.safe_load(gitlab)) + OPTIONS)
+    assert [python, *arguments[:2]] == ["python", "-m", "core"]
+    assert main(arguments[2:]) == 4
     suite = ET.parse(tmp_path / "report.xml").getroot()
     assert [(case.get("name"), len(case)) for case in suite] == [
         ("results", 0),

@@ -7,7 +7,7 @@ import re
 import pytest
 import torch
 
-from core import CompileOptions, Report, open_report
+from core import CompileOptions, Conditions, Report, open_report
 from core.analysis.kernels import LedgerRow, kernels_disturbed, ledger, summary
 from core.analysis.kernels.times import kernel_times
 from core.worker.measuring.kernel_times import Copies, _measured
@@ -42,12 +42,16 @@ TRAINING = (
 )
 
 
+# More of them would spin while they wait for each other.
+ONE_THREAD = Conditions(threads=1)
+
+
 def rows(report: Report) -> list[LedgerRow]:
     return [row for compilation in report.compilations for row in ledger(report, compilation)]
 
 
 def test_every_kernel_call_of_a_run_is_timed_and_its_flops_are_torchs(run_code: RunCode) -> None:
-    run = run_code(CODE, measure=True)
+    run = run_code(CODE, measure=True, conditions=ONE_THREAD)
     report = open_report(run)
 
     assert (report.problems, report.unparsed.keys() & {"artifact:compileboard_kernel_times"}) == ((), set())
@@ -80,7 +84,7 @@ def test_every_kernel_call_of_a_run_is_timed_and_its_flops_are_torchs(run_code: 
 
 
 def test_kernels_of_the_backward_are_timed_too(run_code: RunCode) -> None:
-    report = open_report(run_code(TRAINING, measure=True, training=True))
+    report = open_report(run_code(TRAINING, measure=True, training=True, conditions=ONE_THREAD))
 
     assert {row.direction for row in rows(report) if row.measured} == {"forward", "backward"}
     times = [time for compilation in report.compilations for time in compilation.wrapper_times]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from core import CompileJob, Model, Report, Runner, open_report
+from core import CompileJob, Conditions, Model, Report, Runner, open_report
 from core.commands.main import main
 from core.report import Neighbour
 from tests.support.homes import CACHE, link_cache
@@ -54,7 +54,7 @@ def standing(neighbour: Neighbour) -> tuple[str, str, list[bool | None]]:
 
 
 def test_torchscript_runs_the_model_and_what_is_not_installed_says_so(runner: Runner) -> None:
-    report, found = neighbours(runner, Model("sample", "mlp"))
+    report, found = neighbours(runner, Model("sample", "mlp"), conditions=Conditions(threads=1))
     assert list(found) == [
         *(TRACED, SCRIPTED, "ONNX Runtime", "OpenVINO", "OpenXLA, the compiler of JAX", "TVM", "TensorRT", "MLX")
     ]

@@ -56,6 +56,7 @@ def test_a_training_run_with_several_batches_is_recorded_and_equal_to_eager(run_
             assert segment.arena_bytes == program.arena_bytes
 
 
+@pytest.mark.usefixtures("commands_here")
 def test_a_file_of_the_command_line_runs_without_torch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from core.commands.main import main
     from tests.support.homes import link_cache
