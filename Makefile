@@ -1,7 +1,7 @@
 # `make help` lists what there is.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run setup test test-fast matrix image package issues check format bundles constraints audit bench record screens docs site
+.PHONY: help run setup test test-fast ray matrix image package issues check format bundles constraints audit bench record screens docs site
 
 VENV := .venv
 PYTHON := $(VENV)/bin/python
@@ -39,6 +39,10 @@ test-fast: $(DEVELOPMENT)  ## Run the tests that need neither torch nor a browse
 
 matrix: $(DEVELOPMENT)  ## Run the live tests with each supported torch, each in an environment of its own (ARGS="2.15.0" for one)
 	$(PYTHON) -m tests.matrix $(ARGS)
+
+ray: $(DEVELOPMENT)  ## Run the tests of the runner and of sweeps on a Ray cluster of four nodes (needs requirements-ray.txt; minutes)
+	$(PYTHON) -m pytest --site ray tests/core/runs tests/core/sweep $(ARGS)
+	$(PYTHON) -m pytest tests/live/test_ray.py $(ARGS)
 
 image: $(DEVELOPMENT)  ## Carry the Dockerfile out in a bare Debian, then run it as compose.yaml says (Linux, root, minutes)
 	$(PYTHON) -m pytest -m image --capture=no $(ARGS)

@@ -28,11 +28,14 @@ from tests.support.browsers import FLAGS, NoBrowser, executable
 from tests.support.engines import Cluster, Elsewhere, FakeSite
 from tests.support.homes import CACHE
 from tests.support.places import ROOT
+from tests.support.ray_site import RaySites, ray_sites
 from tests.support.user_code import RunCode
 
 # Pages of one server need no process against each other, and what is drawn in software none of its own: a page's load
-# takes a quarter less.
-FEWER_PROCESSES = ("--in-process-gpu", "--disable-site-isolation-trials")
+# takes half less.
+FEWER_PROCESSES = ("--in-process-gpu", "--disable-site-isolation-trials", "--process-per-site")
+# New objects after which Python looks for garbage; 700 by itself.
+LITTLE_GARBAGE = 10_000
 QUICK = ("core", "house", "pages")
 # What `--fast` leaves out: folders and marks of what takes torch, a browser or a server, and files that import torch or
 # whose tests all need it: they would load it by what they import.
@@ -46,8 +49,11 @@ hypothesis.settings.load_profile("untimed")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add `--fast`."""
+    """Add `--fast` and `--site`."""
     parser.addoption("--fast", action="store_true", help="leave out what needs torch, a browser or a server")
+    parser.addoption(
+        "--site", choices=("ray",), help="run the tests of the runner and of sweeps on a Ray cluster, alone"
+    )
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -62,11 +68,15 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Look for no garbage while tests are collected: they stay, and looking takes a quarter of the time."""
+    """Look for no garbage while tests are collected, and never among them: they stay. It takes a quarter of that time,
+    and a tenth of what tests take that start no process.
+    """
     gc.disable()
     try:
         return (yield)
     finally:
+        gc.freeze()
+        gc.set_threshold(LITTLE_GARBAGE)
         gc.enable()
 
 
@@ -75,6 +85,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """What shares a fixture that is dear goes to one process; folders whose tests take long begin, so that none waits
     for another's at the end. Before pytest-xdist, which reads the groups.
     """
+    if config.getoption("site"):
+        items[:] = [item for item in items if "any_site" in getattr(item, "fixturenames", ())]
+        for item in items:
+            # Ray leaves files open.
+            item.add_marker(pytest.mark.filterwarnings("ignore"))
     if config.getoption("fast"):
         items[:] = [item for item in items if not any(item.get_closest_marker(name) for name in SLOW_MARKS)]
     items.sort(key=lambda item: _place(item) in QUICK)
@@ -123,13 +138,37 @@ def engine() -> Iterator[LocalEngine]:
     engine.close()
 
 
-@pytest.fixture(params=["here", "elsewhere"])
-def any_site(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Where the test's fake engines are."""
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run the tests of an engine's site at each, or on Ray alone."""
+    if "any_site" in metafunc.fixturenames:
+        site = metafunc.config.getoption("site")
+        metafunc.parametrize("any_site", [site] if site else ["here", "elsewhere"], indirect=True)
+
+
+@pytest.fixture
+def any_site(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Where the test's fake engines are, in words for `site_of`."""
+    if request.param == "ray":
+        if (elsewhere := request.node.get_closest_marker("not_on_ray")) is not None:
+            pytest.skip(elsewhere.args[0])
+        sites: RaySites = request.getfixturevalue("ray")
+        words, home = sites.next_words(), request.getfixturevalue("tmp_path")
+        monkeypatch.setattr(FakeSite, "new_site", lambda: sites.server(words, home))
+        yield words
+        sites.end_servers()
+        return
     if request.param == "elsewhere":
         cluster = Cluster()
         monkeypatch.setattr(FakeSite, "new_site", lambda: Elsewhere(cluster))
-    return str(request.param)
+    yield str(request.param)
+
+
+@pytest.fixture(scope="session")
+def ray(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RaySites]:
+    """The Ray cluster of the whole test run."""
+    pytest.importorskip("ray", reason="requirements-ray.txt")
+    with ray_sites(tmp_path_factory.mktemp("ray")) as sites:
+        yield sites
 
 
 @pytest.fixture

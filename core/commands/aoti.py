@@ -12,7 +12,7 @@ import msgspec
 
 from core.analysis import aoti_lines, aoti_sentence, aoti_story
 from core.base.errors import StoreError
-from core.commands.output import Commands, add_json_option
+from core.commands.output import Commands, add_engine_option, add_json_option
 from core.commands.products import Product
 from core.commands.run import run_job
 from core.job import CompileJob, Packaging, add_job_options, dims_from_text, job_of
@@ -28,6 +28,7 @@ def add_command(commands: Commands) -> None:
     command = commands.add_parser("aoti", help="export a model, package it by AOTInductor, and run it without Python")
     command.set_defaults(function=lambda arguments: run_job(_job(arguments), arguments, PRODUCT.finish))
     add_job_options(command)
+    add_engine_option(command)
     add = command.add_argument_group("AOTInductor").add_argument
     add("--out", metavar="DIR", help="write package, inputs, results, main.cpp and CMakeLists.txt there")
     add(

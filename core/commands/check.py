@@ -13,7 +13,7 @@ from pathlib import Path
 from core.analysis.budget import Budget, compare_sides, judge, read_budget
 from core.analysis.comparison import RunSide, comparison_sentence
 from core.base.errors import CompileboardError, JobError, StoreError
-from core.commands.output import OK, WRONG, Commands, add_json_option, write_file
+from core.commands.output import OK, WRONG, Commands, add_engine_option, add_json_option, write_file
 from core.commands.run import run_job
 from core.job import CompileJob, add_job_options, job_of
 from core.job.notebook import SUFFIX
@@ -35,6 +35,7 @@ def add_command(commands: Commands) -> None:
     command = commands.add_parser("check", help="check a model, a run or a log against a budget")
     command.set_defaults(function=_check)
     add_job_options(command)
+    add_engine_option(command)
     group = command.add_argument_group("budget")
     group.add_argument("--budget", default=FILE, metavar="FILE", help=f"file with the limits ({FILE})")
     group.add_argument(

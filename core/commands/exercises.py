@@ -10,7 +10,7 @@ import msgspec
 
 from core.base.errors import JobError
 from core.base.files import read
-from core.commands.output import OK, WRONG, Commands, add_json_option, print_markdown
+from core.commands.output import OK, WRONG, Commands, add_engine_option, add_json_option, print_markdown
 from core.commands.run import exit_code, run_job
 from core.job import MAX_CODE_BYTES
 from core.job.exercises import Exercise, exercise
@@ -27,6 +27,7 @@ def add_command(commands: Commands) -> None:
     command.set_defaults(function=_exercises)
     command.add_argument("name", nargs="?", metavar="NAME", help="the exercise; without a file, print its code")
     command.add_argument("file", nargs="?", type=Path, metavar="FILE.py", help="a solution to check")
+    add_engine_option(command)
     add_json_option(command)
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import msgspec
 
-from core.commands.output import Commands, add_json_option
+from core.commands.output import Commands, add_engine_option, add_json_option
 from core.commands.run import exit_code, run_job
 from core.job import CompileJob, add_job_options, job_of
 from core.runs.store import Run
@@ -21,6 +21,7 @@ def add_command(commands: Commands) -> None:
     command = commands.add_parser("neighbours", help="run a model on other compilers and runtimes, and compare")
     command.set_defaults(function=lambda arguments: run_job(_job(arguments), arguments, _finish))
     add_job_options(command)
+    add_engine_option(command)
     add_json_option(command)
 
 

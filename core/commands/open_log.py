@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 import webbrowser
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from http.client import HTTPException
 from pathlib import Path
 from urllib.error import HTTPError
@@ -21,8 +21,9 @@ from urllib.request import ProxyHandler, build_opener
 
 from core.base.errors import WorkerError
 from core.base.machine import DASHBOARD_DIR
-from core.commands.output import OK, Commands
+from core.commands.output import OK, Commands, add_engine_option
 from core.runs.engine.following import start_following
+from core.runs.engine.opening import VARIABLE, check_shared
 from core.runs.store import Run, Store
 
 HOST, PORT = "127.0.0.1", 8501
@@ -47,6 +48,7 @@ def add_dashboard_command(commands: Commands) -> None:
     command = commands.add_parser("dashboard", help="start the dashboard")
     command.set_defaults(function=_start)
     _add_address(command)
+    add_engine_option(command)
     command.add_argument(
         "--processes", type=int, default=1, metavar="N", help="servers of one store, on ports from --port up (1)"
     )
@@ -69,7 +71,7 @@ def _open(arguments: argparse.Namespace) -> int:
         running = "" if arguments.port else store.dashboard()
         if running:
             return _show(f"{running}{where}", arguments, copied)
-        with _dashboard(arguments.port or _free_port()) as (server, address):
+        with _dashboard(arguments.port or _free_port(), {}) as (server, address):
             return _show(f"{address}{where}", arguments, server.wait)
 
 
@@ -78,17 +80,23 @@ def _start(arguments: argparse.Namespace) -> int:
     _end_on_sigterm()
     port = arguments.port or _free_port()
     if arguments.processes < 2:
-        with _dashboard(port, arguments.options) as (server, address):
+        with _dashboard(port, _variables(arguments), arguments.options) as (server, address):
             return _show(address, arguments, server.wait)
+    check_shared(arguments.engine)
     group = f"{port}:{secrets.token_urlsafe(32)}"
+    variables = {**_variables(arguments), GROUP: group}
     with contextlib.ExitStack() as stack:
         started = [
-            stack.enter_context(_dashboard(each, arguments.options, group))
+            stack.enter_context(_dashboard(each, variables, arguments.options))
             for each in range(port, port + arguments.processes)
         ]
         servers, addresses = zip(*started, strict=True)
         print("\n".join(addresses))
         return _show(f"{addresses[0]}/?token={group.partition(':')[2]}", arguments, lambda: _wait_for_any(servers))
+
+
+def _variables(arguments: argparse.Namespace) -> dict[str, str]:
+    return {} if arguments.engine is None else {VARIABLE: arguments.engine}
 
 
 def _end_on_sigterm() -> None:
@@ -127,16 +135,17 @@ def _run_of(store: Store, arguments: argparse.Namespace) -> Iterator[tuple[Run, 
 
 
 @contextlib.contextmanager
-def _dashboard(port: int, more: Sequence[str] = (), group: str = "") -> Iterator[tuple[subprocess.Popen[bytes], str]]:
-    """Start a dashboard, and yield it with its address once it listens; raises WorkerError if it doesn't.
+def _dashboard(
+    port: int, variables: Mapping[str, str], more: Sequence[str] = ()
+) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
+    """Start a dashboard with more variables and options, and yield it with its address once it listens.
 
-    Dashboards of one `group` know each other's visitors.
+    Raises WorkerError if it doesn't.
     """
     # -P: no module of the current directory hides one of Python's. Streamlit reads .streamlit beside dashboard.py.
     command = [sys.executable, "-P", "-m", "streamlit", "run", str(DASHBOARD_DIR / "dashboard.py")]
     options = ["--server.headless", "true", "--server.address", HOST, "--server.port", str(port), *more]
-    environment = {**os.environ, **({GROUP: group} if group else {})}
-    server = subprocess.Popen([*command, *options], stdout=subprocess.DEVNULL, env=environment)
+    server = subprocess.Popen([*command, *options], stdout=subprocess.DEVNULL, env={**os.environ, **variables})
     try:
         _wait_until_it_listens(server, port)
         yield server, f"http://{HOST}:{port}"

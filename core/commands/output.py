@@ -29,6 +29,15 @@ def add_json_option(command: argparse.ArgumentParser) -> None:
     command.add_argument("--json", action="store_true", help="JSON on standard output, and nothing else")
 
 
+def add_engine_option(command: argparse.ArgumentParser) -> None:
+    """Add `--engine`."""
+    command.add_argument(
+        "--engine",
+        metavar="ADDRESS",
+        help="where runs are executed: sandbox, ray://HOST:PORT or workers://HOST:PORT (COMPILEBOARD_ENGINE)",
+    )
+
+
 def write_file(path: str, data: bytes, mode: Literal["wb", "ab"] = "wb") -> None:
     """Write a file that was asked for, or add to it; raises CompileboardError."""
     try:

@@ -12,7 +12,7 @@ import msgspec
 from core.accelerator.program import PROGRAMS
 from core.analysis import pipeline_lines, pipeline_sentence, pipelines
 from core.base.errors import JobError, StoreError
-from core.commands.output import Commands, add_json_option
+from core.commands.output import Commands, add_engine_option, add_json_option
 from core.commands.products import Product
 from core.commands.run import run_job
 from core.job import CompileJob, add_job_options, job_of
@@ -27,6 +27,7 @@ def add_command(commands: Commands) -> None:
     command = commands.add_parser("pipeline", help="build a model into programs of the accelerator, and run them")
     command.set_defaults(function=lambda arguments: run_job(_job(arguments), arguments, PRODUCT.finish))
     add_job_options(command)
+    add_engine_option(command)
     add = command.add_argument_group("the accelerator").add_argument
     add(
         "--out", metavar="FILE", help="write the program there, with the inputs and results of its first call beside it"

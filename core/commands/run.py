@@ -14,6 +14,7 @@ from core.commands.output import (
     OK,
     Commands,
     add_check_options,
+    add_engine_option,
     add_json_option,
     check_report,
     complain,
@@ -38,6 +39,7 @@ def add_command(commands: Commands) -> None:
     command = commands.add_parser("run", help="compile a model and report")
     command.set_defaults(function=lambda arguments: run_job(job_of(arguments), arguments, _finish))
     add_job_options(command)
+    add_engine_option(command)
     add_check_options(command, WRONG_RESULTS)
     add_json_option(command)
 
@@ -47,6 +49,7 @@ def add_bisect_command(commands: Commands) -> None:
     command = commands.add_parser("bisect", help="run a model without measuring, and look for why it fails or differs")
     command.set_defaults(function=_bisect)
     add_job_options(command)
+    add_engine_option(command)
     add_check_options(command, WRONG_RESULTS)
     add_json_option(command)
 
@@ -56,6 +59,7 @@ def add_measure_command(commands: Commands) -> None:
     command = commands.add_parser("measure", help="measure a stored run's job again, as a run of its own")
     command.set_defaults(function=_measure)
     command.add_argument("what", metavar="RUN", help="stored run to measure again")
+    add_engine_option(command)
     add_check_options(command, WRONG_RESULTS)
     add_json_option(command)
 
@@ -66,7 +70,7 @@ def run_job(job: CompileJob, arguments: argparse.Namespace, finish: Callable[[Ru
     Ctrl-C cancels the run.
     """
     store = Store()
-    engine = open_engine(store)
+    engine = open_engine(store, address=arguments.engine)
     try:
         runner = Runner(store, engine)
         run = runner.submit(job)

@@ -16,7 +16,7 @@ import msgspec
 from core.base.errors import JobError
 from core.base.machine import Environment
 from core.base.words import bytes_, count, duration_s, number
-from core.commands.output import CANCELLED, FAILED, OK, Commands, add_json_option
+from core.commands.output import CANCELLED, FAILED, OK, Commands, add_engine_option, add_json_option
 from core.job import add_job_options, job_of
 from core.runs.engine.opening import open_engine, open_local_engine
 from core.runs.runner import Runner
@@ -40,6 +40,7 @@ def add_command(commands: Commands) -> None:
     command = commands.add_parser("sweep", help="change a model's job along axes, and compare")
     command.set_defaults(function=_run_sweep)
     add_job_options(command, nargs="?")
+    add_engine_option(command)
     add = command.add_argument_group("the sweep").add_argument
     add(
         *("--axis",),
@@ -69,7 +70,7 @@ def add_list_command(commands: Commands) -> None:
 def _run_sweep(arguments: argparse.Namespace) -> int:
     """Start or resume a sweep, and run it to its end; returns the exit code. After Ctrl-C it can be resumed."""
     store = Store()
-    engine = open_engine(store)
+    engine = open_engine(store, address=arguments.engine)
     try:
         sweeps = SweepRunner(Runner(store, engine))
         sweep = _started_sweep(arguments, sweeps, engine.environment)

@@ -12,10 +12,10 @@ from typing import BinaryIO
 
 from core.analysis.repairs import repaired
 from core.base.errors import CompileboardError, JobError, NodeError, WorkerError
-from core.base.words import limit_s
 from core.job import CompileJob, fingerprint
 from core.job.exercises import exercise
 from core.job.prepared import prepared, torch_version
+from core.runs.ending import ended_for
 from core.runs.engine.following import start_following, stop_following, wait_for_end
 from core.runs.engine.opening import open_engine
 from core.runs.engine.protocol import Assignment, Engine
@@ -25,9 +25,9 @@ from core.runs.limits import Limits, check_job, check_room, check_storage, check
 from core.runs.permission import allowed, allowed_request
 from core.runs.profile import add_profile
 from core.runs.recordings import add_recording
-from core.runs.status import State, Status
+from core.runs.status import State
 from core.runs.store import Run, Store
-from core.runs.tools import Request, create, read_task, task_for, tool_run
+from core.runs.tools import Request, create, task_for, tool_run
 
 TOOLS_AT_ONCE = 2
 TURN_S = 0.2
@@ -312,16 +312,4 @@ class Runner:
         with contextlib.suppress(CompileboardError):
             status = run.written_status()
             if status.live:
-                state, reason = self._untold_end(run, status)
-                run.write_status(replace(status, state=state, reason=reason, ended_s=time.time(), handle=""))
-
-    def _untold_end(self, run: Run, status: Status) -> tuple[State, str]:
-        if run.id in self._cancelled:
-            return "cancelled", "cancelled by the user; its keeper did not answer, and was killed"
-        limits = read_task(run) or run.job()
-        if limits and status.started_s and time.time() - status.started_s > limits.time_limit_s:
-            return (
-                "timed out",
-                f"not done after {limit_s(limits.time_limit_s)}; its keeper did not answer, and was killed",
-            )
-        return "interrupted", "its keeper was killed"
+                run.write_status(ended_for(run, status, run.id in self._cancelled))

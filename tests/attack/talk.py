@@ -71,8 +71,8 @@ class Visitor:
 def talking(server: Server, **headers: str) -> Iterator[Visitor]:
     """A session of a page of ours, with more headers."""
     url = server.url.replace("http", "ws", 1) + "/_stcore/stream"
-    origin = Origin(server.url)
-    with connect(url, origin=origin, additional_headers=headers, max_size=None, proxy=None) as connection:
+    options: dict[str, Any] = {"max_size": None, "proxy": None, "compression": None}
+    with connect(url, origin=Origin(server.url), additional_headers=headers, **options) as connection:
         yield Visitor(connection)
 
 

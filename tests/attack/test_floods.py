@@ -8,27 +8,27 @@ from contextlib import ExitStack, suppress
 from urllib.parse import urlsplit
 
 import pytest
+from streamlit.proto.Element_pb2 import Element
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 
+from core import TARGETS, samples
 from pages.gate.middleware import MOST_BYTES, MOST_BYTES_WITHOUT_CODE
 from tests.attack.flooding import BAITS, FIELDS, Health, drawn_pages, ids, only_run, typed
-from tests.attack.talk import is_finished, talking, words
+from tests.attack.talk import element_of, is_finished, talking, words
 from tests.attack.web import LIMIT_S, answer, ask, send
 from tests.support.browser import Server, serving
 from tests.support.homes import add_scenario
 
 # Far above what a page takes on a busy machine, and far below what the parser takes for megabytes.
 MOST_S = 20.0
-# Frames of JSON that is none, for components, and of every kind for every widget.
-KINDS: tuple[dict[str, object], ...] = (
-    {"int_value": 2**62},
-    {"json_value": "\x1b]0;owned\x07"},
-    {"json_value": "\x1b]0;owned again\x07"},
-)
+COMPONENTS = ("bidi_component", "component_instance")
+NO_JSON = "\x1b]0;owned\x07"
+REPEATED = {*(sample.name for sample in samples()), *TARGETS}
+FAILURES = 100
 PATIENCE_S = 10.0
 MOST_LOG_BYTES = 150_000
 # How many text fields the pages have at least, so that none is forgotten.
-LEAST_FIELDS = {"guest": 8, "owner": 10}
+LEAST_FIELDS = {"guest": 14, "owner": 19}
 GUEST = {"X-Forwarded-For": "198.51.100.7"}
 
 
@@ -85,17 +85,35 @@ def test_a_session_that_fails_for_ever_fills_no_log(public: Server) -> None:
     log = public.home / "server.log"
     with talking(public, **GUEST) as visitor:
         pages = drawn_pages(visitor, only_run(public))
-    for value in KINDS:
-        first = log.stat().st_size
-        # What stands on every page is tried on one.
-        tried: set[str] = set()
-        for query, script, drawn in pages:
-            names = [name for name in ids(drawn) if name not in tried]
-            tried.update(names)
-            forge(public, query, script, names, value)
+    for query, script, names in distinct(pages):
+        forge(public, query, script, names, {"int_value": 2**62})
+    for query, script, names in distinct(pages, COMPONENTS):
+        for name in names:
+            forge(public, query, script, [name], {"json_value": NO_JSON})
+    first = log.stat().st_size
+    # Once it has read what is no JSON, a session fails whatever it is told.
+    query, script, drawn = pages[0]
+    fail_for_ever(public, query, script, ids(drawn, COMPONENTS)[0])
     assert log.stat().st_size < MOST_LOG_BYTES
     assert log.stat().st_size - first < MOST_LOG_BYTES / 3
     assert "\x1b" not in log.read_text()
+
+
+def distinct(
+    pages: list[tuple[str, str, list[Element]]], kinds: tuple[str, ...] = ()
+) -> Iterator[tuple[str, str, list[str]]]:
+    """The widgets of each page: what stands on every page on one, and what is repeated for samples or targets once."""
+    tried: set[str] = set()
+    for query, script, drawn in pages:
+        names = {alike(name): name for name in ids(drawn, kinds) if alike(name) not in tried}
+        tried.update(names)
+        yield query, script, list(names.values())
+
+
+def alike(widget: str) -> str:
+    """The key of a widget without the sample or target that it is for."""
+    start, _, last = widget.split("-", 2)[-1].partition("-")
+    return start if last in REPEATED else widget
 
 
 def forge(server: Server, query: str, script: str, names: list[str], value: dict[str, object]) -> None:
@@ -106,6 +124,16 @@ def forge(server: Server, query: str, script: str, names: list[str], value: dict
                 state = WidgetState(id=names.pop(), **value)  # type: ignore[arg-type]
                 visitor.rerun(query, state, page_script_hash=script)
                 visitor.until(is_finished, PATIENCE_S)
+
+
+def fail_for_ever(server: Server, query: str, script: str, name: str) -> None:
+    """Have a session read what is no JSON, each time in other words: then only its error is drawn."""
+    with talking(server, **GUEST) as visitor:
+        for number in range(FAILURES):
+            state = WidgetState(id=name, json_value=f"{NO_JSON}{number}")
+            visitor.rerun(query, state, page_script_hash=script)
+            drawn = [element for message in visitor.until(is_finished) if (element := element_of(message))]
+    assert [element.WhichOneof("type") for element in drawn] == ["exception"]
 
 
 @pytest.mark.attack("abuse 11", "uploads that send a byte now and then: guests', onlookers'")

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, Route, expect
+from playwright.sync_api import Page, Route, expect
 
-from tests.support.browser import PATIENCE_S
+from tests.support.browser import NewContext
 from tests.support.graph_harness import harness
 from tests.support.graph_view import fold_all, item, mount, told, unfold_all, unfolded
 from tests.support.places import ROOT
@@ -25,18 +25,12 @@ def address() -> Iterator[str]:
 
 
 @pytest.fixture
-def page(chromium: Browser, address: str) -> Iterator[Page]:
+def page(new_context: NewContext, address: str) -> Page:
     """The harness without motion; an error in a script fails the test."""
-    context = chromium.new_context(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
-    context.set_default_timeout(1000 * PATIENCE_S)
-    page = context.new_page()
-    errors: list[str] = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
+    page = new_context().new_page()
     page.goto(address)
     page.wait_for_function("window.ready")
-    yield page
-    context.close()
-    assert errors == []
+    return page
 
 
 def test_groups_unfold_in_place_and_fold_again(page: Page) -> None:

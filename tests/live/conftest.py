@@ -45,6 +45,13 @@ def witnessed(name: str, engine: LocalEngine, home: Path, **fields: object) -> B
     return Both(_seen(home / "witness"), ours, changed, report, run)
 
 
+@pytest.fixture
+def commands_here(engine: LocalEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands that are called in this process use its fork server, and leave it running."""
+    monkeypatch.setattr(engine, "close", lambda: None)
+    monkeypatch.setattr("core.commands.run.open_engine", lambda _: engine)
+
+
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runner]:
     """A runner with a fork server of its own, which may be harmed; the last test of a file may close its engine."""

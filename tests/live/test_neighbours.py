@@ -96,6 +96,7 @@ def test_a_run_that_trains_says_that_neighbours_run_the_forward_alone(runner: Ru
     assert standing(found[TRACED]) == ("start", "it runs only the forward, and this run trains", [])
 
 
+@pytest.mark.usefixtures("commands_here")
 def test_the_command_prints_a_line_for_each_neighbour_and_json_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -85,7 +85,7 @@ def keeper_of(run: Run) -> psutil.Process:
 def test_run_that_kills_its_keeper_ends_with_all_that_it_left(runner: Runner, run_code: RunCode) -> None:
     run = begun(runner, "os.kill(KEEPER, signal.SIGKILL); time.sleep(100)")
     assert left_when_over(run) == []
-    assert ended(run) == ("interrupted", "its keeper was killed")
+    assert ended(run) == ("interrupted", "its supervisor was killed")
     assert (open_report(run).steps[-1], run_code(FINE).status().state) == ("call 0: eager", "done")
 
 
@@ -115,7 +115,7 @@ def test_run_that_stops_its_keeper_again_and_again_is_held_to_its_limit(runner: 
     # Sent on between two stops, the keeper ends its worker itself, or it gets too little of the time.
     by_keeper, by_fork_server = (
         "raise the time limit, or give it less to do",
-        "its keeper did not answer, and was killed",
+        "its supervisor did not answer, and was killed",
     )
     assert ended(run) in [("timed out", f"not done after 3 s; {who}") for who in (by_keeper, by_fork_server)]
 

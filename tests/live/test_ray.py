@@ -3,34 +3,50 @@
 Needs Ray (requirements-ray.txt); its nodes start torch, so the whole takes minutes.
 """
 
-import re
-import socket
+import os
+import subprocess
+import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
-from core import CompileJob, LocalEngine, Model, Run, Runner, Store, new_sweep, open_engine
+from core import CompileJob, LocalEngine, Model, Runner, Store, new_sweep, open_engine
 from core.sweep import Axis, SweepRunner
-from core.trace import TraceReader
 from tests.support.browser import wait_for
 from tests.support.cluster import kill
 from tests.support.homes import CACHE, link_cache
 from tests.support.places import ROOT
+from tests.support.ray_site import free_port, ray_cluster
+from tests.support.same_run import tree
 
 pytestmark = [
     pytest.mark.torch,
     pytest.mark.skipif(find_spec("ray") is None, reason="requirements-ray.txt"),
     pytest.mark.filterwarnings("ignore"),
 ]
-STORE_BYTES = 80 * 1024**2
-JOB = CompileJob(Model("sample", "mlp"), measure=False)
+CODE = Model("code", "import torch\ndef model(x):\n    return x + 1\ninputs = (torch.ones(2),)\n")
+JOB = CompileJob(CODE, measure=False).with_settings(backend="eager")
+CELLS = 200
+# A server in a process of its own, which is killed; it starts a sweep.
+SERVER = """
+import sys, time
+from pathlib import Path
+from core import Runner, Store, new_sweep
+from core.sweep import Axis, SweepRunner
+from tests.live.test_ray import CELLS, JOB
+
+sweep = SweepRunner(Runner(Store(Path(sys.argv[1])))).start(new_sweep(JOB, (Axis("seed", tuple(range(CELLS))),)))
+print(sweep.id, flush=True)
+time.sleep(6000)
+"""
 
 
 def sleeping(seconds: float, seed: int = 0) -> CompileJob:
@@ -44,63 +60,39 @@ class RayCluster:
 
     home: Path
     cluster: Any
-    port: int
-
-    def add_node(self) -> Any:
-        return self.cluster.add_node(num_cpus=1, object_store_memory=STORE_BYTES, resources={"compileboard": 1})
+    address: str
 
     @contextmanager
     def server(self, nodes: int, killed: bool = False) -> Iterator[Runner]:
         """A server that has greeted so many nodes, whose torch has started; its runs go on if it is `killed`."""
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("COMPILEBOARD_ENGINE", f"ray://127.0.0.1:{self.port}")
-            runner = Runner(store := Store(self.home / "server"), open_engine(store))
+        store = Store(self.home / "server")
+        runner = Runner(store, open_engine(store, address=self.address))
         try:
-            wait_for(lambda: len(runner.engine.nodes("cpu")) == nodes, 600)
+            wait_for(lambda: len(runner.engine.nodes("cpu")) == nodes, 900)
             yield runner
         finally:
             kill(runner.engine) if killed else runner.engine.close()
 
 
 @contextmanager
-def ray_cluster(home: Path, nodes: int) -> Iterator[RayCluster]:
-    from ray.cluster_utils import Cluster
-
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+def real_cluster(home: Path, nodes: int, port: int = 0) -> Iterator[RayCluster]:
+    port = port or free_port()
     (home / "nodes").mkdir(exist_ok=True)
     link_cache(home / "nodes", CACHE)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-        patch.setenv("COMPILEBOARD_HOME", str(home / "nodes"))
-        patch.setenv("PYTHONPATH", str(ROOT))
-        head = {"num_cpus": 0, "object_store_memory": STORE_BYTES, "include_dashboard": False}
-        cluster = Cluster(initialize_head=True, head_node_args={**head, "ray_client_server_port": port})
-        made = RayCluster(home, cluster, port)
-        try:
-            for _ in range(nodes):
-                made.add_node()
-            yield made
-        finally:
-            cluster.shutdown()
-
-
-def files(run: Run) -> list[str]:
-    names = [path.relative_to(run.path).as_posix() for path in run.path.rglob("*") if path.is_file()]
-    return sorted(re.sub(r"trace_\w+\.log", "trace.log", name) for name in names)
+    with ray_cluster(home, nodes, port) as cluster:
+        yield RayCluster(home, cluster, f"ray://127.0.0.1:{port}")
 
 
 def test_runs_and_sweeps_survive_a_killed_node_server_and_head(tmp_path: Path, engine: LocalEngine) -> None:
     home = tmp_path
-    with ray_cluster(home, 2) as ray:
+    with real_cluster(home, 2) as ray:
         with ray.server(2) as runner:
             _is_as_a_local_one(runner, Runner(Store(home / "local"), engine))
             _ends_on_cancel(runner)
             _goes_on_without_a_node(runner, ray)
         _is_carried_by_the_next_server(ray)
         waits = _begin_and_kill_the_head(ray)
-    with ray_cluster(home, 2) as again, again.server(2) as runner:
+    with real_cluster(home, 2) as again, again.server(2) as runner:
         run = runner.store.open(waits)
         wait_for(lambda: not run.status().live)
         assert run.status().state == "done"
@@ -114,17 +106,7 @@ def leftovers(home: Path) -> list[str]:
 def _is_as_a_local_one(runner: Runner, local: Runner) -> None:
     there, here = (each.wait(each.submit(JOB)) for each in (runner, local))
     assert (there.status().state, here.status().state) == ("done", "done")
-    assert files(there) == files(here)
-    assert (there.path / "model.py").read_bytes() == (here.path / "model.py").read_bytes()
-    assert kinds(there) == kinds(here)
-
-
-def kinds(run: Run) -> Counter[str]:
-    """The records of a log by kind; how often caches were used depends on what ran before."""
-    log = run.log_path()
-    assert log is not None
-    with TraceReader(log) as reader:
-        return Counter(record.kind for record in reader.records() if "cache" not in record.kind)
+    assert tree(there) == tree(here)
 
 
 def _ends_on_cancel(runner: Runner) -> None:
@@ -161,3 +143,62 @@ def _begin_and_kill_the_head(ray: RayCluster) -> str:
         time.sleep(25)
         assert run.status().state == "running"
     return run.id
+
+
+def test_two_hundred_cells_survive_a_killed_node_server_and_head_and_a_cancel(tmp_path: Path) -> None:
+    port = free_port()
+    with real_cluster(tmp_path, 4, port) as ray:
+        sweep = _begin_and_kill_a_node_and_the_server(ray)
+        with ray.server(3, killed=True) as runner:
+            sweeps = SweepRunner(runner)
+            assert sweeps.resume_interrupted() == (sweep,)
+            wait_for(lambda: len(done(runner.store)) >= 110, 900)
+            sweeps.cancel(sweep)
+            sweeps.wait(sweep, 120)
+            assert not [status for _, status in runner.store.list() if status.live]
+            wait_for(lambda: not leftovers(tmp_path))
+            sweeps.resume(sweep)
+            wait_for(lambda: len(done(runner.store)) >= 140, 900)
+            ray.cluster.remove_node(ray.cluster.head_node, allow_graceful=False)
+            ray.cluster.shutdown()
+            with real_cluster(tmp_path, 4, port):
+                sweeps.wait(sweep, 900)
+                found = sweeps.standing(sweeps.store.open(sweep))
+                assert (found.state, found.done, found.failed, found.total) == ("done", CELLS, 0, CELLS)
+                assert Counter(done(runner.store)) == Counter(range(CELLS))
+                assert not [status for _, status in runner.store.list() if status.live]
+                wait_for(lambda: not leftovers(tmp_path))
+    wait_for(lambda: not processes(tmp_path))
+
+
+def _begin_and_kill_a_node_and_the_server(ray: RayCluster) -> str:
+    store = Store(ray.home / "server")
+    environment = {**os.environ, "COMPILEBOARD_ENGINE": ray.address}
+    command = [sys.executable, "-c", SERVER, str(store.home)]
+    server = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, env=environment)
+    assert server.stdout is not None
+    try:
+        sweep = server.stdout.readline().decode().strip()
+        wait_for(lambda: len(done(store)) >= 30, 900)
+        ray.cluster.remove_node(ray.cluster.list_all_nodes()[-1], allow_graceful=False)
+        wait_for(lambda: len(done(store)) >= 70, 900)
+    finally:
+        server.kill()
+        server.communicate()
+    return sweep
+
+
+def done(store: Store) -> list[int]:
+    """The seeds of the cells that are done."""
+    jobs = [run.job() for run, status in store.list() if status.state == "done"]
+    return [job.seed for job in jobs if job is not None]
+
+
+def processes(home: Path) -> list[str]:
+    """What is alive of the nodes: hosts, their fork servers, and runs."""
+    alive = []
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            if process.environ().get("COMPILEBOARD_HOME") == str(home / "nodes"):
+                alive.append(" ".join(process.cmdline()))
+    return alive

@@ -112,7 +112,8 @@ NewContext = Callable[..., BrowserContext]
 class Contexts:
     """Contexts that outlive a test, so that the dashboard's scripts are fetched and compiled once for each look.
 
-    What a visitor leaves behind goes after each test: pages, cookies and storage.
+    What a visitor leaves behind goes after each test: pages, cookies and storage. A blank page stays, and with it the
+    process that has compiled the scripts.
     """
 
     def __init__(self, chromium: Browser) -> None:
@@ -132,7 +133,7 @@ class Contexts:
     def take_back(self) -> list[str]:
         """End the sessions of a test; gives what it did that no page may do."""
         for look, context in self._lent:
-            for page in context.pages:
+            for page in context.pages[1:]:
                 _forget(context, page)
                 page.close()
             context.clear_cookies()
@@ -146,6 +147,7 @@ class Contexts:
         context.set_default_timeout(1000 * PATIENCE_S)
         context.on("page", self._watch)
         context.on("request", lambda asked: self._request(asked.url))
+        open_sources(context.new_page())
         return context
 
     def _watch(self, page: Page) -> None:

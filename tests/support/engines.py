@@ -1,4 +1,4 @@
-"""Engines that compile nothing, at one of two sites: this machine, or a cluster that shares nothing with it."""
+"""Engines that compile nothing, here, in a cluster that shares nothing with this machine, or on Ray."""
 
 from __future__ import annotations
 
@@ -19,27 +19,67 @@ from core.runs.status import Liveness
 
 WAIT_S = 120.0
 TOOK_S = 2.0
+# Instead of a state: the supervisor is killed before it writes one.
+KILLED = "killed"
 ENDS: dict[str, str] = {"cancelled": "cancelled by the user", "failed": "a failure"}
 
 
 class Site(Liveness, Protocol):
     """Where an engine's runs are: who is alive there, and which devices are locked."""
 
+    def nodes(self) -> tuple[str, ...]: ...
+
     def take_turn(self, assignment: Assignment) -> bool: ...
 
     def end_turn(self, run: Run) -> None: ...
 
+    def begin(self, assignment: Assignment, ended: Callable[[], None], error: WorkerError | None) -> None:
+        """Start a run that goes on until `finish`, or fail to."""
+
+    def cancel(self, run: Run) -> None:
+        """Ask a run to end; a test says when it does."""
+
+    def finish(self, run: Run, state: str, reason: str = "", signal: str | None = None) -> None:
+        """End a run so, or kill its supervisor before it can say how; return once its server knows."""
+
+
+class InMemory(Protocol):
+    """The half of a site that knows its runs itself."""
+
+    endings: dict[Path, Callable[[], None]]
+
     def supervised(self, run: Run, /) -> str:
         """The handle of a run that starts here."""
 
-    def gone(self, run: Run) -> None:
+    def gone(self, run: Run, /) -> None:
         """Nothing of the run is alive any more."""
 
+    def nodes(self) -> tuple[str, ...]:
+        return HERE
 
-class Here(LocalLiveness):
+    def begin(self, assignment: Assignment, ended: Callable[[], None], error: WorkerError | None) -> None:
+        if error is not None:
+            raise error
+        run = assignment.run
+        self.endings[run.path] = ended
+        started_s = time.time() - TOOK_S
+        run.write_status(replace(run.status(), state="running", started_s=started_s, handle=self.supervised(run)))
+
+    def cancel(self, run: Run) -> None: ...
+
+    def finish(self, run: Run, state: str, reason: str = "", signal: str | None = None) -> None:
+        if state != KILLED:
+            status = replace(run.status(), state=state, reason=reason, signal=signal, handle="")  # type: ignore[arg-type]
+            run.write_status(replace(status, ended_s=(status.started_s or 0.0) + TOOK_S))
+        self.gone(run)
+        self.endings.pop(run.path)()
+
+
+class Here(LocalLiveness, InMemory):
     """This process, and the device locks of this machine."""
 
     def __init__(self) -> None:
+        self.endings = {}
         self._turns = Turns()
 
     def take_turn(self, assignment: Assignment) -> bool:
@@ -63,11 +103,11 @@ class Cluster:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
-class Elsewhere:
+class Elsewhere(InMemory):
     """A server of a cluster: no process id, no file lock, and nothing that this machine knows."""
 
     def __init__(self, cluster: Cluster) -> None:
-        self.cluster = cluster
+        self.cluster, self.endings = cluster, {}
         self._handle = f"elsewhere:server {uuid.uuid4().hex}"
         cluster.alive.add(self._handle)
 
@@ -116,7 +156,7 @@ class FakeSite:
         self.take_turn, self.end_turn = self.site.take_turn, self.site.end_turn
 
     def nodes(self, _: str, _alike: str = "", /) -> tuple[str, ...]:
-        return HERE
+        return self.site.nodes()
 
     def refusal(self, _: str, /) -> str:
         return ""
@@ -143,9 +183,7 @@ class FakeEngine(FakeSite):
         self.started: list[Run] = []
         self.visitors: list[str] = []
         self.cancelled: list[Run] = []
-        self._ended: list[Callable[[], None]] = []
-        self._error = error
-        self._ended_by = ended_by
+        self._error = WorkerError(error, ended_by) if error else None
 
     def prepare(self, assignment: Assignment) -> None:
         if self.lacks(assignment):
@@ -157,26 +195,20 @@ class FakeEngine(FakeSite):
         return "torch for CUDA" if slow else ""
 
     def start(self, assignment: Assignment, ended: Callable[[], None]) -> None:
-        if self._error:
-            raise WorkerError(self._error, self._ended_by)
-        run = assignment.run
-        run.write_status(replace(run.status(), state="running", handle=self.site.supervised(run)))
-        self._ended.append(ended)
+        self.site.begin(assignment, ended, self._error)
         self.visitors.append(assignment.by)
-        self.started.append(run)
+        self.started.append(assignment.run)
 
     def end(self, index: int, state: str = "done") -> None:
-        run = self.started[index]
-        run.write_status(replace(run.status(), state=state, handle=""))  # type: ignore[arg-type]
-        self.die(index)
+        self.site.finish(self.started[index], state)
 
     def die(self, index: int) -> None:
         """End a run whose supervisor has written no end."""
-        self.site.gone(self.started[index])
-        self._ended[index]()
+        self.end(index, KILLED)
 
     def cancel(self, run: Run) -> None:
         self.cancelled.append(run)
+        self.site.cancel(run)
 
 
 class SlowToSay(FakeEngine):
@@ -196,7 +228,7 @@ class PromptEngine(FakeSite):
         self.hold_after = hold_after
         self.started: list[Run] = []
         self.at_once: list[tuple[str, ...]] = []
-        self._going: dict[str, tuple[Assignment, Callable[[], None]]] = {}
+        self._going: dict[str, Assignment] = {}
         self._lock = threading.Lock()
 
     def prepare(self, _: Assignment) -> None: ...
@@ -206,30 +238,25 @@ class PromptEngine(FakeSite):
 
     def start(self, assignment: Assignment, ended: Callable[[], None]) -> None:
         run = assignment.run
-        started_s = time.time() - TOOK_S
-        run.write_status(replace(run.status(), state="running", started_s=started_s, handle=self.site.supervised(run)))
+        self.site.begin(assignment, ended, None)
         with self._lock:
             self.started.append(run)
-            self._going[run.id] = assignment, ended
-            self.at_once.append(tuple(item.device for item, _ in self._going.values()))
+            self._going[run.id] = assignment
+            self.at_once.append(tuple(going.device for going in self._going.values()))
         if self.hold_after is None or len(self.started) <= self.hold_after:
             threading.Thread(target=self.end, args=(run,), daemon=True).start()
 
     def end(self, run: Run, state: str = "") -> None:
         """End a run that goes."""
         with self._lock:
-            _, ended = self._going.pop(run.id, (None, None))
-        if ended is None:
-            return
+            if self._going.pop(run.id, None) is None:
+                return
         state = state or self.outcome(run)
         signal, state = (state, "crashed") if state.startswith("SIG") else (None, state)
-        status = replace(run.status(), state=state, reason=ENDS.get(state, ""), signal=signal)  # type: ignore[arg-type]
-        if state != "killed":
-            run.write_status(replace(status, ended_s=(status.started_s or 0.0) + TOOK_S, handle=""))
-        self.site.gone(run)
-        ended()
+        self.site.finish(run, state, ENDS.get(state, ""), signal)
 
     def cancel(self, run: Run) -> None:
+        self.site.cancel(run)
         self.end(run, "cancelled")
 
 

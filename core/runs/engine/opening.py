@@ -1,7 +1,7 @@
 """The only constructor of engines, so that commands, pages and the Runner name no specific engine.
 
-`COMPILEBOARD_ENGINE` chooses it: empty for this machine, `sandbox` for a sandbox on it, `ray://HOST:PORT` for a Ray
-cluster, `workers://HOST:PORT` for workers that connect to that address.
+`--engine` or `COMPILEBOARD_ENGINE` chooses it: empty for this machine, `sandbox` for a sandbox on it, `ray://HOST:PORT`
+for a Ray cluster, `workers://HOST:PORT` for workers that connect to that address.
 """
 
 from __future__ import annotations
@@ -21,19 +21,28 @@ if TYPE_CHECKING:
 VARIABLE = "COMPILEBOARD_ENGINE"
 
 
-def open_engine(store: Store, code_allowed: bool = True) -> Engine:
+def open_engine(store: Store, code_allowed: bool = True, address: str | None = None) -> Engine:
     """Return the engine that executes the runs of a store; the caller must close it.
 
-    `code_allowed` is False on a server that runs samples only: it uses no node that runs other code. Raises
-    SettingError.
+    `code_allowed` is False on a server that runs samples only: it uses no node that runs other code. The address is
+    that of `COMPILEBOARD_ENGINE` if it is None. Raises SettingError.
     """
-    address = os.environ.get(VARIABLE, "")
+    address = os.environ.get(VARIABLE, "") if address is None else address
     if not address:
         return open_local_engine(store)
     # What one machine does not need is not imported for it.
     from core.runs.engine.cluster.remote import RemoteEngine
 
     return RemoteEngine(store, _transport(address, store, code_allowed), code_allowed)
+
+
+def check_shared(address: str | None) -> None:
+    """Raise SettingError if several server processes cannot share an engine's address."""
+    address = os.environ.get(VARIABLE, "") if address is None else address
+    if address.startswith("workers://"):
+        raise SettingError(
+            "workers connect to one server process: use --processes 1, or a Ray cluster (ray://HOST:PORT)"
+        )
 
 
 def open_local_engine(store: Store) -> Engine:
@@ -56,7 +65,7 @@ def _transport(address: str, store: Store, code_allowed: bool) -> Transport:
 
         return WorkersTransport(address, store.home)
     raise SettingError(
-        f"{VARIABLE} is {address[:80]!r}; write sandbox, ray://HOST:PORT or workers://HOST:PORT, or leave it empty"
+        f"the engine is {address[:80]!r}; write sandbox, ray://HOST:PORT or workers://HOST:PORT, or leave it empty"
     )
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from core.job import CompileJob
+from core.runs.engine.fair import FairQueue
 from core.runs.engine.protocol import Assignment
 from core.runs.store import Run
 
@@ -50,20 +51,13 @@ class Lane:
 
     most: int
     nodes: Callable[[str, str], Sequence[str]] = lambda device, alike: HERE
-    queue: deque[Assignment] = field(default_factory=deque)
+    queue: FairQueue = field(default_factory=FairQueue)
     going: dict[str, Assignment] = field(default_factory=dict)
     started: set[str] = field(default_factory=set)
 
     def add(self, new: Assignment) -> None:
         """Queue an assignment so that visitors alternate; assignments of one visitor stay in order."""
-        places = [place for place, queued in enumerate(self.queue) if queued.by == new.by]
-        before: Counter[str] = Counter()
-        for place, queued in enumerate(self.queue):
-            if place > max(places, default=-1) and before[queued.by] > len(places):
-                self.queue.insert(place, new)
-                return
-            before[queued.by] += 1
-        self.queue.append(new)
+        self.queue.add(new)
 
     def remove(self, run: Run) -> bool:
         """Remove a run from the queue.
@@ -71,33 +65,34 @@ class Lane:
         Its visitor's later runs each move up one place. Return False if not queued.
         """
         gone = self.waiting(run)
-        if gone is None:
-            return False
-        places = [place for place, queued in enumerate(self.queue) if queued.by == gone.by]
-        moved = [self.queue[place] for place in places if self.queue[place] != gone]
-        del self.queue[places[-1]]
-        for place, assignment in zip(places, moved, strict=False):
-            self.queue[place] = assignment
-        return True
+        if gone is not None:
+            self.queue.withdraw(gone)
+        return gone is not None
 
     def take(self) -> Assignment | None:
         """Move the first assignment that may start from the queue to the running ones.
 
         It may not pass an assignment in the queue that it would disturb.
         """
-        for place, assignment in enumerate(self.queue):
-            if any(disturbs(assignment, self.queue[before]) for before in range(place)):
+        running: defaultdict[str, list[Assignment]] = defaultdict(list)
+        for current in self.going.values():
+            running[current.node].append(current)
+        passed: dict[tuple[str, bool, str], Assignment] = {}
+        for assignment in self.queue:
+            needs = (assignment.device, assignment.measures, assignment.alike)
+            if needs in passed or any(disturbs(assignment, earlier) for earlier in passed.values()):
+                passed.setdefault(needs, assignment)
                 continue
             at_nodes = (replace(assignment, node=node) for node in self.nodes(assignment.device, assignment.alike))
-            placed = next(filter(self._has_room, at_nodes), None)
+            placed = next((placed for placed in at_nodes if self._has_room(placed, running[placed.node])), None)
             if placed is not None:
-                del self.queue[place]
+                self.queue.take(assignment)
                 self.going[placed.run.id] = placed
                 return placed
+            passed[needs] = assignment
         return None
 
-    def _has_room(self, assignment: Assignment) -> bool:
-        running = [current for current in self.going.values() if current.node == assignment.node]
+    def _has_room(self, assignment: Assignment, running: Sequence[Assignment]) -> bool:
         if any(disturbs(assignment, current) for current in running):
             return False
         return len(running) < self.most or all(CPU != current.device != assignment.device != CPU for current in running)

@@ -22,7 +22,7 @@ def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PromptEngine:
     """The engine of each command, over a home of the test's own."""
     monkeypatch.setenv("COMPILEBOARD_HOME", str(tmp_path))
     found = PromptEngine()
-    monkeypatch.setattr(command, "open_engine", lambda *_: found)
+    monkeypatch.setattr(command, "open_engine", lambda *_, **__: found)
     monkeypatch.setattr(command, "POLL_S", 0.01)
     return found
 

@@ -29,9 +29,12 @@ from core import CompileJob
 from core.sweep import new_sweep
 from tests.support.places import ROOT
 from tests.support.engines import Cluster, Elsewhere, PromptEngine, FakeSite
+from tests.support.ray_site import server_at
 
 if sys.argv[2] == "elsewhere":
     FakeSite.new_site = lambda: Elsewhere(Cluster())
+elif sys.argv[2] != "here":
+    FakeSite.new_site = lambda: server_at(sys.argv[2])
 engine = PromptEngine(hold_after=30)
 sweep = sweeper(Path(sys.argv[1]), engine).start(new_sweep(CompileJob(CODE), BATCH_SEED))
 while len(engine.started) < 31:
@@ -112,10 +115,10 @@ def test_each_of_several_devices_has_a_worker_of_its_own(tmp_path: Path) -> None
     axes = (Axis("device", ("cuda:0", "cuda:1")), Axis("batch", (1, 2)))
     sweep = found.start(new_sweep(CompileJob(CODE), axes))
     until(lambda: len(engine.started) == 2)
-    assert engine.at_once[-1] == ("cuda:0", "cuda:1")
+    assert sorted(engine.at_once[-1]) == ["cuda:0", "cuda:1"]
     engine.end(engine.started[1])
     until(lambda: len(engine.started) == 3)
-    assert engine.at_once[-1] == ("cuda:0", "cuda:1")
+    assert sorted(engine.at_once[-1]) == ["cuda:0", "cuda:1"]
     found.cancel(sweep.id)
     found.wait(sweep.id)
 
@@ -187,6 +190,7 @@ def test_two_processes_do_not_go_through_one_sweep(tmp_path: Path) -> None:
     assert second.standing(second.store.open(sweep.id)).state == "cancelled"
 
 
+@pytest.mark.not_on_ray("the time left is computed from the server's clock, which the fake's seconds do not move")
 def test_partial_table_tells_what_is_done_what_runs_and_how_long_it_may_take(tmp_path: Path) -> None:
     engine = PromptEngine(hold_after=1)
     found = sweeper(tmp_path, engine)

@@ -40,6 +40,10 @@ from core.runs.tools import read_task
 
 # Between two looks at a run: until its first bytes, and then, when more of them would disturb what is measured.
 FIRST_POLL_S, POLL_S, CANCEL_S = 0.01, 0.1, 2.0
+# With many runs the looks come less often, so that they take half of what the transport can carry.
+SHARE, LONGEST_POLL_S = 1 / 2, 10.0
+# Weight of the newest look in the mean time of one.
+NEWEST = 1 / 16
 # A host that does not answer has ended its run by the run's own time limit, and so many seconds.
 OVERDUE_S = 60.0
 # Locks of the runs that servers carry, and what they collect.
@@ -63,6 +67,25 @@ class CarriedRun:
     over: threading.Event = field(default_factory=threading.Event)
 
 
+@dataclass(slots=True)
+class Pace:
+    """Times between two looks at a run.
+
+    `look_s` is the mean time of a look, which grows when the transport is busy.
+    """
+
+    look_s: float = 0.0
+
+    def note(self, took_s: float) -> None:
+        """Take in how long a look took."""
+        self.look_s += (took_s - self.look_s) * NEWEST
+
+    def pause_s(self, has_begun: bool, runs: int) -> float:
+        """Return the time until the next look at one of so many runs; `has_begun` is True once it has written."""
+        shortest_s = POLL_S if has_begun else FIRST_POLL_S
+        return min(max(shortest_s, self.look_s * runs / SHARE), LONGEST_POLL_S)
+
+
 class Carrier:
     """The runs of a store that its server carries from hosts. Safe to use from threads."""
 
@@ -72,6 +95,7 @@ class Carrier:
         self._carried: dict[Path, CarriedRun] = {}
         # Live runs whose hosts may be lost.
         self._unseen: set[Run] = set()
+        self._pace = Pace()
 
     def all(self) -> list[CarriedRun]:
         """Return the runs that are carried now."""
@@ -131,7 +155,7 @@ class Carrier:
     def _follow(self, carried: CarriedRun) -> None:
         """Carry a run's new bytes until it has ended, then all that it has left."""
         cancel_s = 0.0
-        while not self._nodes.closed.wait(POLL_S if carried.sizes else FIRST_POLL_S):
+        while not self._nodes.closed.wait(self._pace.pause_s(bool(carried.sizes), len(self._carried))):
             try:
                 if carried.cancelled and time.monotonic() > cancel_s:
                     cancel_s = time.monotonic() + CANCEL_S
@@ -152,10 +176,18 @@ class Carrier:
         self.release(carried)
         carried.ended()
 
+    def _look(self, carried: CarriedRun) -> ProgressReply:
+        """Ask a run's host for its state and new bytes."""
+        call = PollCall(self._nodes.store_id, self.key(carried.run), carried.sizes)
+        began_s = time.monotonic()
+        progress = self._nodes.call(carried.host, call, ProgressReply)
+        self._pace.note(time.monotonic() - began_s)
+        return progress
+
     def _step(self, carried: CarriedRun) -> bool:
         """Take the new bytes of a run; return True once it has ended and all of it is here."""
         run, key = carried.run, self.key(carried.run)
-        progress = self._nodes.call(carried.host, PollCall(self._nodes.store_id, key, carried.sizes), ProgressReply)
+        progress = self._look(carried)
         for new in progress.pieces:
             carried.sizes[new.name] = directory.append(run.path, new)
         if progress.status is None:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import hashlib
 import os
 import secrets
 import threading
@@ -21,15 +20,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import assert_never
 
-import psutil
-
 from core.analysis.repairs import repaired
 from core.base.errors import CompileboardError, NodeError, StoreError, WorkerError
 from core.base.files import OWNER_ALONE, in_words, make_private, one_line, remove
 from core.base.machine import Environment, default_home, package_version
 from core.job.exercises import exercise
 from core.job.prepared import prepared
+from core.runs.ending import ended_for
 from core.runs.engine.cluster import directory
+from core.runs.engine.cluster.machine import device_of, drivers, kind_of, physical
 from core.runs.engine.cluster.messages import (
     MOST_FILES,
     PROTOCOL,
@@ -76,7 +75,6 @@ LEASE_S, KEEP_S = 30.0, 7 * 86_400.0
 # Growing files of a run, and the bytes of one reply.
 GROWING = ("trace/*.log", "output.txt")
 MOST_NEW_BYTES = 8 * 1024**2
-GIB = 1024**3
 
 
 class Host:
@@ -100,6 +98,7 @@ class Host:
         self._code_allowed = code_allowed
         self._lock = threading.RLock()
         self._live: set[str] = set()
+        self._cancelled: set[str] = set()
         # Key → the server that has locked the device for a run.
         self._turns: dict[str, str] = {}
         self._heard_s: dict[str, float] = {}
@@ -169,8 +168,7 @@ class Host:
     def _hello(self, call: HelloCall) -> FactsReply:
         self._heard_s[call.server] = time.monotonic()
         environment = self._environment or Environment()
-        devices = {_device(name): words for name, words in environment.devices.items()}
-        versions = environment.torch, package_version("triton")
+        devices = {device_of(name): words for name, words in environment.devices.items()}
         return FactsReply(
             host=self.id,
             protocol=PROTOCOL,
@@ -178,8 +176,9 @@ class Host:
             code_allowed=self._code_allowed,
             devices=devices,
             torch=environment.torch,
-            triton=versions[1],
-            kind=_kind(devices, versions) if devices else "",
+            triton=package_version("triton"),
+            driver=drivers(),
+            kind=kind_of(devices, environment.torch) if devices else "",
             problem=environment.problem,
             runs=self._runs_of(call.store),
         )
@@ -222,7 +221,7 @@ class Host:
             self._release_silent()
             if key in self._turns:
                 return True
-            device = _physical(call.device)
+            device = physical(call.device)
             if not self._engine.take_turn(Assignment(self._run(call), "", device, call.measures)):
                 return False
             self._turns[key] = call.server
@@ -299,9 +298,9 @@ class Host:
         with contextlib.suppress(CompileboardError):
             status = run.written_status()
             if status.live:
-                ended = replace(status, state="interrupted", reason="its supervisor was killed", ended_s=time.time())
-                run.write_status(replace(ended, handle=""))
+                run.write_status(ended_for(run, status, run.path.name in self._cancelled))
         with self._lock:
+            self._cancelled.discard(run.path.name)
             self._live.discard(run.path.name)
             self._end_turn(run.path.name)
 
@@ -328,6 +327,8 @@ class Host:
                     cancelled = replace(run.written_status(), state="cancelled", handle="")
                     run.write_status(replace(cancelled, reason="cancelled before it started"))
                 return
+            if run.path.name in self._live:
+                self._cancelled.add(run.path.name)
         self._engine.cancel(run)
 
     def _forget(self, call: ForgetCall) -> None:
@@ -381,29 +382,6 @@ def _take_slot(hosts: Path) -> tuple[int, str]:
             named.write_text(secrets.token_hex(8))
         return number, named.read_text()
     raise StoreError(f"{MOST_SLOTS} hosts are running over {hosts.parent}; use another home")
-
-
-def _device(name: str) -> str:
-    """Return a device as assignments name it: `cuda:0` for `cuda`."""
-    return name if name == "cpu" or ":" in name else f"{name}:0"
-
-
-def _physical(device: str) -> str:
-    """Return the name of a device for locks that hosts of one machine share, of which each may see other cards."""
-    kind, _, index = device.partition(":")
-    visible = os.environ.get("CUDA_VISIBLE_DEVICES", "") if kind == "cuda" else ""
-    cards = [card.strip() for card in visible.split(",") if card.strip()]
-    if not index or int(index) >= len(cards):
-        return device
-    card = cards[int(index)]
-    return f"cuda:{card}" if card.isdigit() else f"cuda:{hashlib.sha256(card.encode()).hexdigest()[:8]}"
-
-
-def _kind(devices: dict[str, str], versions: tuple[str, ...]) -> str:
-    """Return the hardware and versions that decide what is measured, in words."""
-    memory = round(psutil.virtual_memory().total / GIB)
-    size = f"{os.cpu_count()} CPUs, {memory} GiB"
-    return "; ".join((*(f"{name} {words}" for name, words in sorted(devices.items())), size, *versions))[:2_000]
 
 
 def _new_pieces(run: Path, sizes: dict[str, int]) -> tuple[tuple[PieceReply, ...], bool]:

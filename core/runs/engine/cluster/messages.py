@@ -132,6 +132,7 @@ class FactsReply(msgspec.Struct, frozen=True, tag=True):
     devices: dict[Device, Words] = {}
     torch: Words = ""
     triton: Words = ""
+    driver: Words = ""
     kind: Words = ""
     problem: Words = ""
     runs: Annotated[tuple[RunKey, ...], Meta(max_length=MOST_FILES)] = ()

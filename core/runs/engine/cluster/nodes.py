@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import re
 import secrets
 import threading
+import time
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -32,7 +34,8 @@ from core.runs.engine.cluster.messages import (
 from core.runs.store import Store
 
 HELLO_S, CALL_S, LONG_CALL_S, RETRY_S = 10.0, 30.0, 300.0, 1.0
-GREETED_AT_ONCE = 16
+# Hosts that are greeted in a second, and in parallel.
+GREETED, GREETED_AT_ONCE = 50, 16
 MOST_NAME_CHARS = 80
 MOST_REASON_CHARS = 600
 HOST_ID = re.compile(r"[0-9a-f]{16}")
@@ -82,6 +85,8 @@ class Nodes:
         self.closed = threading.Event()
         self.transport = transport
         self.store_id, self.server = _store_id(store), secrets.token_hex(8)
+        # When hosts were greeted last, by the transport's names.
+        self._greeted_s: dict[str, float] = {}
         # Why a host that answers is not used.
         self.refused = ""
         self._code_allowed = code_allowed
@@ -129,7 +134,10 @@ class Nodes:
         return f"no node has it; the nodes have {', '.join(offered) or 'no torch that starts'}"
 
     def greet(self) -> bool:
-        """Greet all hosts; return True if one came, is lost, or can execute more than before. Raises NodeError."""
+        """Greet the hosts that were greeted longest ago, new ones first.
+
+        Return True if one came, is lost, or can execute more than before. Raises NodeError.
+        """
         before = self._states()
         peers = self.transport.peers()
         for node in self.all().values():
@@ -137,8 +145,16 @@ class Nodes:
             node.answers = peers.get(node.peer, False)
         # One that is slow to answer keeps no other from being heard.
         with ThreadPoolExecutor(GREETED_AT_ONCE) as threads:
-            threads.map(self._greet_peer, [peer for peer, can_be_called in peers.items() if can_be_called])
+            threads.map(self._greet_peer, self._due([peer for peer, can_be_called in peers.items() if can_be_called]))
         return before != self._states()
+
+    def _due(self, peers: Sequence[str]) -> list[str]:
+        """Return the hosts to greet now."""
+        due = sorted(peers, key=lambda peer: self._greeted_s.get(peer, -math.inf))[:GREETED]
+        now_s = time.monotonic()
+        earlier = {peer: greeted_s for peer, greeted_s in self._greeted_s.items() if peer in peers}
+        self._greeted_s = earlier | dict.fromkeys(due, now_s)
+        return due
 
     @contextlib.contextmanager
     def unless_lost(self, host: str) -> Iterator[None]:

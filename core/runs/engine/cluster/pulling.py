@@ -49,7 +49,9 @@ class Puller:
         self._host = host
         self._say = say
         self._over = threading.Event()
-        self._is_connected = False
+        # The threads that have a connection.
+        self._connected: set[int] = set()
+        self._noting = threading.Lock()
         self._refused = ""
 
     def run(self, ended: threading.Event) -> None:
@@ -110,8 +112,10 @@ class Puller:
         return data
 
     def _note(self, is_connected: bool, why: str = "") -> None:
-        if is_connected != self._is_connected:
-            self._is_connected = is_connected
-            self._say(
-                "connected; waiting for runs" if is_connected else f"the server does not answer: {why}; trying again"
-            )
+        """Note whether this thread has a connection; say so if it is the first one, or was the last."""
+        with self._noting:
+            before = bool(self._connected)
+            (self._connected.add if is_connected else self._connected.discard)(threading.get_ident())
+            if before == bool(self._connected):
+                return
+        self._say("connected; waiting for runs" if not before else f"the server does not answer: {why}; trying again")

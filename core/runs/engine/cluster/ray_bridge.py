@@ -1,7 +1,8 @@
 """Process between the server and a Ray cluster, the only one that imports Ray: it can die, hang or lose the cluster.
 
-    python -m core.runs.engine.cluster.ray_bridge ADDRESS    started by `ray_transport`; ends when its input is closed
+    python -m core.runs.engine.cluster.ray_bridge ADDRESS code|samples HOSTS
 
+Started by `ray_transport`; ends when its input is closed.
 Nodes with the resource `compileboard` get a detached actor each, which owns a host; Ray carries its bytes, and says
 which nodes are alive.
 """
@@ -15,7 +16,6 @@ import threading
 import time
 from typing import Any
 
-from core.base.machine import own_module
 from core.runs.engine.cluster.bridge import (
     BridgeCall,
     BridgeNodes,
@@ -50,11 +50,11 @@ class HostActor:
 class Bridge:
     """Connection to a cluster, and the actors of its nodes."""
 
-    def __init__(self, address: str, code_allowed: bool, output: BridgeOutput) -> None:
+    def __init__(self, address: str, code_allowed: bool, hosts: str, output: BridgeOutput) -> None:
         self._ray = importlib.import_module("ray")
         self._ray.init(address, namespace=NAMESPACE, log_to_driver=False, logging_level="error")
         self._affinity = importlib.import_module("ray.util.scheduling_strategies").NodeAffinitySchedulingStrategy
-        self._code_allowed = code_allowed
+        self._code_allowed, self._hosts = code_allowed, hosts
         self._output = output
         self._making = threading.Lock()
         self._actors: dict[str, Any] = {}
@@ -98,7 +98,7 @@ class Bridge:
                         runtime_env={"env_vars": ALL_CARDS},
                         scheduling_strategy=self._affinity(node, soft=False),
                     )
-                    .remote(own_module("core.runs.engine.cluster.host"), self._code_allowed)
+                    .remote(self._hosts, self._code_allowed)
                 )
             return self._actors[node]
 
@@ -111,12 +111,12 @@ def _words(error: Exception) -> str:
     return lines[-1][:600]
 
 
-def main(address: str, code: str) -> None:
-    """Connect, report the nodes, and make calls until the input ends."""
+def main(address: str, code: str, hosts: str) -> None:
+    """Connect, report the nodes, and make calls until the input ends; `hosts` is the module with `Host`."""
     output = BridgeOutput()
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     try:
-        bridge = Bridge(address, code == "code", output)
+        bridge = Bridge(address, code == "code", hosts, output)
     except Exception as error:
         output.write(BridgeProblem(_words(error)))
         return

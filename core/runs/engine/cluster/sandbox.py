@@ -21,7 +21,7 @@ from core.runs.store import Store
 PROGRAM = "bwrap"
 # Variable with more paths that no run may read, separated as in PATH.
 HIDE = "COMPILEBOARD_SANDBOX_HIDE"
-MISSING = "COMPILEBOARD_ENGINE=sandbox needs bubblewrap, which is not installed (apt-get install bubblewrap)"
+MISSING = "the engine `sandbox` needs bubblewrap, which is not installed (apt-get install bubblewrap)"
 # Directories of the system in which others leave files, and what is there instead of them.
 HIDDEN = ("/tmp", "/var/tmp", "/run", "/home", "/root", "/srv", "/mnt", "/media")
 HOME_INSIDE = "/tmp/compileboard"

@@ -1,14 +1,17 @@
 """Hosts behind a transport: runs start once, come back whole, and end whatever is lost on the way."""
 
+import os
+import secrets
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from core import CompileJob, JobError, Model, Run, Runner, Status, StoreError, new_sweep
+from core import CompileJob, JobError, Model, Run, Runner, Status, Store, StoreError, new_sweep
+from core.runs.engine.cluster import machine
 from core.runs.engine.cluster.directory import check_name, unpack
 from core.runs.engine.cluster.host import Host
 from core.runs.engine.cluster.messages import FilesReply, HostFile, PieceReply, StartCall, packed, reply_of
@@ -16,7 +19,8 @@ from core.runs.engine.cluster.remote import RemoteEngine
 from core.runs.engine.protocol import Assignment
 from core.sweep import Axis, SweepRunner
 from tests.support.cluster import LOG, NodeEngine, Nodes, kill, nodes_below
-from tests.support.engines import until
+from tests.support.engines import PromptEngine, until
+from tests.support.same_run import tree
 
 JOB = CompileJob(Model("sample", "mlp"), measure=False)
 
@@ -52,6 +56,17 @@ def starts(nodes: Nodes) -> Counter[str]:
     return Counter(run.id for engine in nodes.engines.values() for run in engine.started)
 
 
+def test_nodes_of_equal_kind_have_the_same_drivers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "nvidia").mkdir()
+    (tmp_path / "nvidia" / "version").write_text("580.65.06\n")
+    (tmp_path / "amdgpu").mkdir()
+    assert machine.drivers(tmp_path) == f"nvidia 580.65.06, amdgpu {os.uname().release}"
+    monkeypatch.setattr(machine, "drivers", lambda: "nvidia 580.65.06")
+    card = {"cpu": "a CPU", "cuda:0": "a card"}
+    assert machine.kind_of(card, "2.13.0").endswith("nvidia 580.65.06")
+    assert "nvidia" not in machine.kind_of({"cpu": "a CPU"}, "2.13.0")
+
+
 def test_a_run_comes_back_whole_and_its_host_forgets_it(nodes: Nodes) -> None:
     nodes.add("one")
     run, status = ended(runner_of(nodes))
@@ -59,6 +74,40 @@ def test_a_run_comes_back_whole_and_its_host_forgets_it(nodes: Nodes) -> None:
     assert set(files(run)) == {"job.json", "model.py", "status.json", "output.txt", LOG}
     assert (files(run)[LOG], run.output_tail()) == (b"first\n", "printed\n")
     until(lambda: is_empty(nodes, "one"))
+
+
+class WritingEngine(NodeEngine):
+    """Its runs leave files below directories, empty ones, bytes, and a log that names the run and its path."""
+
+    def start(self, assignment: Assignment, ended: Callable[[], None]) -> None:
+        run = assignment.run
+        head = f"V1122 20:38:07.{time.monotonic_ns() % 10**6:06} {os.getpid()} torch/_logging/_internal.py:1328] "
+        log = run.path / "trace" / f"dedicated_log_torch_trace_{secrets.token_hex(4)}.log"
+        log.write_text(
+            f'{head}{{"artifact": {{"path": "{run.path}/model.py", "seconds": {time.time()}}}}}\n\t{run.id}\n'
+        )
+        for name, data in {
+            "out/kernels/a.py": b"x = 1\n",
+            "out/empty": b"",
+            "é": bytes(range(256)),
+            "b=@+": b"b",
+        }.items():
+            (run.path / name).parent.mkdir(parents=True, exist_ok=True)
+            (run.path / name).write_bytes(data)
+        PromptEngine.start(self, assignment, ended)
+
+
+def test_a_runs_directory_is_a_local_ones_but_for_times_and_host(nodes: Nodes, tmp_path: Path) -> None:
+    nodes.add("one", WritingEngine())
+    there, _ = ended(runner_of(nodes))
+    here, _ = ended(Runner(Store(tmp_path / "local"), WritingEngine()))
+    assert tree(there) == tree(here)
+    assert set(tree(here)) == {
+        *("job.json", "model.py", "status.json", "trace/dedicated_log_torch_trace.log"),
+        *("out/kernels/a.py", "out/empty", "é", "b=@+"),
+    }
+    (there.path / "out" / "empty").write_bytes(b"!")
+    assert tree(there) != tree(here)
 
 
 def test_a_log_grows_here_while_the_run_goes_on(nodes: Nodes) -> None:

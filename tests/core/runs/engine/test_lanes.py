@@ -1,10 +1,15 @@
 """Which of the waiting may go: nothing that would disturb what is measured."""
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from core import CompileJob, Model, Run
+from core.runs.engine.fair import FairQueue
+from core.runs.engine.protocol import Assignment
 from core.runs.engine.queues import Lane, assigned, device_of
 
 
@@ -15,7 +20,8 @@ def job(device: str = "cpu", measure: bool = True, target: str = "") -> CompileJ
 def taken(*jobs: CompileJob, most: int = 1) -> list[int]:
     """Which of these jobs go at once, in the order in which they are taken."""
     lane = Lane(most)
-    lane.queue.extend(assigned(Run(str(place), Path(str(place))), one) for place, one in enumerate(jobs))
+    for place, one in enumerate(jobs):
+        lane.add(assigned(Run(str(place), Path(str(place))), one))
     found = []
     while (item := lane.take()) is not None:
         found.append(int(item.run.id))
@@ -56,12 +62,53 @@ def test_visitors_take_turns_however_many_runs_one_of_them_submits() -> None:
     assert [item.run.id for item in lane.queue] == ["a1", "b1", "c1", "a2", "b2", "a3", "a4", "a5"]
 
 
-def test_a_visitor_keeps_the_order_of_its_runs_whatever_was_taken_before() -> None:
+class PlainQueue(list[Assignment]):
+    """The rule of the order as one reads it, in quadratic time."""
+
+    def add(self, new: Assignment) -> None:
+        own = [place for place, queued in enumerate(self) if queued.by == new.by]
+        before: Counter[str] = Counter(queued.by for queued in self[: max(own, default=-1) + 1])
+        for place in range(max(own, default=-1) + 1, len(self)):
+            if before[self[place].by] > len(own):
+                return self.insert(place, new)
+            before[self[place].by] += 1
+        return self.append(new)
+
+    def withdraw(self, gone: Assignment) -> None:
+        places = [place for place, queued in enumerate(self) if queued.by == gone.by]
+        moved = [self[place] for place in places if self[place] != gone]
+        del self[places[-1]]
+        for place, assignment in zip(places, moved, strict=False):
+            self[place] = assignment
+
+
+# What happens to a queue: a visitor's run is added, or the run at some place is taken or withdrawn.
+EVENTS = st.lists(st.one_of(st.sampled_from("aaaabbbccd"), st.tuples(st.booleans(), st.integers(0, 30))), max_size=80)
+
+
+@given(EVENTS)
+def test_order_is_that_of_the_rule_whatever_was_taken_or_withdrawn_before(
+    events: list[str | tuple[bool, int]],
+) -> None:
+    fast, plain = FairQueue(), PlainQueue()
+    for number, event in enumerate(events):
+        if isinstance(event, str):
+            new = assigned(Run(str(number), Path(str(number))), job(), by=event)
+            fast.add(new)
+            plain.add(new)
+        elif plain:
+            gone = plain[event[1] % len(plain)]
+            (fast.take if event[0] else fast.withdraw)(gone)
+            (plain.remove if event[0] else plain.withdraw)(gone)
+        assert list(fast) == list(plain)
+
+
+def test_a_thousand_visitors_come_before_the_second_run_of_the_first_in_the_order_of_their_coming() -> None:
     lane = Lane(1)
-    for name in ("a1", "a2", "a3", "b1"):
-        lane.queue.append(assigned(Run(name, Path(name)), job(), by=name[0]))
-    lane.add(assigned(Run("b2", Path("b2")), job(), by="b"))
-    assert [item.run.id for item in lane.queue] == ["a1", "a2", "a3", "b1", "b2"]
+    names = ["first", "first", *map(str, range(1_000))]
+    for place, name in enumerate(names):
+        lane.add(assigned(Run(str(place), Path(str(place))), job(), by=name))
+    assert [assignment.run.id for assignment in lane.queue] == ["0", *map(str, range(2, 1_002)), "1"]
 
 
 def test_the_later_runs_of_a_visitor_take_the_places_of_the_earlier_where_one_is_removed() -> None:

@@ -9,6 +9,7 @@ from core import CompileJob, Model, Run, Runner, Store
 from core.runs.engine.queues import assigned
 from tests.support.engines import PromptEngine, until
 
+IDS = ("20260101-000000-mlp-0000", "20260101-000000-mlp-0001")
 pytestmark = pytest.mark.usefixtures("any_site")
 
 
@@ -32,7 +33,9 @@ def test_what_is_measured_has_its_device_to_itself(
     tmp_path: Path, here: CompileJob, there: CompileJob, both: bool
 ) -> None:
     ours, theirs = PromptEngine(), PromptEngine()
-    one, other = (assigned(Run(name, tmp_path / "runs" / name), found) for name, found in (("a", here), ("b", there)))
+    one, other = (
+        assigned(Run(name, tmp_path / "runs" / name), found) for name, found in ((IDS[0], here), (IDS[1], there))
+    )
     assert (ours.take_turn(one), theirs.take_turn(other)) == (True, both)
     ours.end_turn(one.run)
     theirs.end_turn(other.run)

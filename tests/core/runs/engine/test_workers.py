@@ -1,9 +1,10 @@
 """Workers that connect to a server over HTTP: what they are refused, and runs that they execute."""
 
 import http.client
+import socket
 import stat
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,12 +17,20 @@ from core.runs.engine.cluster.host import Host
 from core.runs.engine.cluster.messages import HelloCall, packed
 from core.runs.engine.cluster.pulling import Puller
 from core.runs.engine.cluster.remote import RemoteEngine
-from core.runs.engine.cluster.workers import MOST_BODY_BYTES, TOKEN_FILE, WorkerReply, WorkersTransport, token_of
+from core.runs.engine.cluster.workers import (
+    MOST_BODY_BYTES,
+    TOKEN_FILE,
+    WorkerReply,
+    WorkersTransport,
+    listening_socket,
+    token_of,
+)
 from tests.support.cluster import LOG, NodeEngine, kill
 from tests.support.engines import WAIT_S, until
 
 JOB = CompileJob(Model("sample", "mlp"), measure=False)
 HOST = "0123456789abcdef"
+CONNECTED = "connected; waiting for runs"
 HELLO = packed(HelloCall(HOST, HOST))
 
 
@@ -55,14 +64,22 @@ def send(
 
 
 @contextmanager
-def worker(transport: WorkersTransport, home: Path, token: str, engine: NodeEngine | None = None) -> Iterator[Host]:
+def worker(
+    transport: WorkersTransport,
+    home: Path,
+    token: str,
+    engine: NodeEngine | None = None,
+    say: Callable[[str], None] = lambda text: None,
+) -> Iterator[Host]:
     host, ended = Host(home, engine or NodeEngine(), home.name), threading.Event()
-    puller = Puller(f"http://127.0.0.1:{transport.port}", token, host, lambda text: None)
+    puller = Puller(f"http://127.0.0.1:{transport.port}", token, host, say)
     thread = threading.Thread(target=puller.run, args=(ended,))
     thread.start()
-    yield host
-    ended.set()
-    thread.join()
+    try:
+        yield host
+    finally:
+        ended.set()
+        thread.join()
 
 
 @pytest.mark.parametrize("method", ["POST", "DELETE"])
@@ -83,6 +100,15 @@ def test_the_token_is_in_a_file_that_only_its_owner_reads(transport: WorkersTran
     (home / TOKEN_FILE).write_text("short")
     with pytest.raises(SettingError, match="holds no token"):
         token_of(home)
+
+
+def test_no_answer_waits_until_the_worker_acknowledges_the_last_one() -> None:
+    with (
+        listening_socket("workers://127.0.0.1:0") as listening,
+        socket.create_connection(listening.getsockname()),
+        listening.accept()[0] as accepted,
+    ):
+        assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 @pytest.mark.parametrize(
@@ -141,7 +167,8 @@ def test_a_server_that_starts_anew_gets_its_workers_and_their_runs_back(home: Pa
     engine = NodeEngine(hold_after=0)
     server = RemoteEngine(Store(home), first)
     runner = Runner(Store(home), server)
-    with worker(first, tmp_path / "one", token_of(home), engine):
+    said: list[str] = []
+    with worker(first, tmp_path / "one", token_of(home), engine, said.append):
         run = runner.submit(JOB)
         until(lambda: len(engine.started) == 1)
         kill(server)
@@ -149,6 +176,7 @@ def test_a_server_that_starts_anew_gets_its_workers_and_their_runs_back(home: Pa
         second = WorkersTransport(f"workers://127.0.0.1:{first.port}", home)
         again = Runner(Store(home), RemoteEngine(Store(home), second))
         assert again.wait(again.store.open(run.id)).status().state == "done"
+        assert [text.partition(":")[0] for text in said] == [CONNECTED, "the server does not answer", CONNECTED]
         again.engine.close()
 
 
@@ -167,5 +195,7 @@ def test_an_address_that_is_none_is_refused(home: Path, address: str) -> None:
 
 
 def test_a_port_that_is_taken_is_refused_in_words(transport: WorkersTransport, home: Path) -> None:
-    with pytest.raises(SettingError, match=f"no worker can connect to 127.0.0.1:{transport.port}"):
+    with pytest.raises(
+        SettingError, match=f"no worker can connect to 127.0.0.1:{transport.port}: .*; another server has this port"
+    ):
         WorkersTransport(f"workers://127.0.0.1:{transport.port}", home)

@@ -1,0 +1,131 @@
+"""Host on a node of a Ray cluster: while it measures, it holds the node's resources of Ray that keep other work away.
+
+`compileboard_quiet`    where the node has it: one, for every measured run
+`GPU`                   where the node has it: all of the node, while a run is measured on a card
+
+Ray's other work on the node waits meanwhile, and a measured run waits until Ray gives it what it needs.
+"""
+
+from __future__ import annotations
+
+import importlib
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from core.base.machine import default_home
+from core.runs.engine.cluster import host
+from core.runs.engine.local import LocalEngine
+from core.runs.engine.protocol import Assignment
+from core.runs.engine.queues import CPU
+from core.runs.store import Run
+
+QUIET, CARDS = "compileboard_quiet", "GPU"
+# Seconds after which a run that nobody starts any more waits for no resources.
+LEASE_S, LOOK_S = 30.0, 5.0
+
+
+class Placeholder:
+    """Actor that does nothing but hold resources. Ray sends the class by value."""
+
+    def is_there(self) -> bool:
+        """Return True, once Ray has given the resources."""
+        return True
+
+
+class Resources:
+    """Resources of a node that its host holds for measured runs, each by an actor that ends with the host.
+
+    Safe to use from threads.
+    """
+
+    def __init__(self) -> None:
+        self._ray = importlib.import_module("ray")
+        self._node = self._ray.get_runtime_context().get_node_id()
+        declared = next(node["Resources"] for node in self._ray.nodes() if node["NodeID"] == self._node)
+        self._most = {name: declared[name] for name in (QUIET, CARDS) if declared.get(name)}
+        self._lock = threading.RLock()
+        # Resource → its actor, and the reply that comes once Ray has given it; and the runs that need it.
+        self._actors: dict[str, tuple[Any, Any]] = {}
+        self._needed: dict[str, set[Path]] = {name: set() for name in self._most}
+        # Run → when it was asked for, until it is measured.
+        self._waiting: dict[Path, float] = {}
+        if self._most:
+            threading.Thread(target=self._look, daemon=True).start()
+
+    def take(self, run: Path, device: str) -> bool:
+        """Request what a measured run needs; return True once all of it is held. Does not wait."""
+        names = [name for name in self._most if name == QUIET or device != CPU]
+        with self._lock:
+            self._waiting[run] = time.monotonic()
+            for name in names:
+                self._needed[name].add(run)
+                if name not in self._actors:
+                    self._actors[name] = self._request(name)
+            if not all(self._is_held(name) for name in names):
+                return False
+            del self._waiting[run]
+            return True
+
+    def give_back(self, run: Path) -> None:
+        """Need nothing for a run any more."""
+        with self._lock:
+            self._waiting.pop(run, None)
+            for name, runs in self._needed.items():
+                runs.discard(run)
+                if not runs and name in self._actors:
+                    self._ray.kill(self._actors.pop(name)[0])
+
+    def _request(self, name: str) -> tuple[Any, Any]:
+        strategies = importlib.import_module("ray.util.scheduling_strategies")
+        affinity = strategies.NodeAffinitySchedulingStrategy(self._node, soft=False)
+        amounts = {"num_gpus": self._most[CARDS]} if name == CARDS else {"resources": {QUIET: 1}}
+        options = {"num_cpus": 0, "scheduling_strategy": affinity, **amounts}
+        actor = self._ray.remote(Placeholder).options(**options).remote()
+        return actor, actor.is_there.remote()
+
+    def _is_held(self, name: str) -> bool:
+        ready, _ = self._ray.wait([self._actors[name][1]], timeout=0)
+        return bool(ready)
+
+    def _look(self) -> None:
+        """Give back what was requested for runs whose server has ended before they were measured."""
+        while True:
+            time.sleep(LOOK_S)
+            now = time.monotonic()
+            with self._lock:
+                for run, asked_s in list(self._waiting.items()):
+                    if now - asked_s > LEASE_S:
+                        self.give_back(run)
+
+
+class QuietEngine(LocalEngine):
+    """The engine of this machine, whose measured runs need resources beside the lock of their device."""
+
+    def __init__(self, cache_dir: Path, resources: Resources) -> None:
+        super().__init__(cache_dir)
+        self._resources = resources
+
+    def take_turn(self, assignment: Assignment) -> bool:
+        """Lock the assignment's device, and hold its resources; False if either is not free."""
+        path = assignment.run.path
+        if assignment.measures and not self._resources.take(path, assignment.device):
+            return False
+        has_lock = super().take_turn(assignment)
+        if not has_lock:
+            self._resources.give_back(path)
+        return has_lock
+
+    def end_turn(self, run: Run) -> None:
+        """Release the device lock and the resources of a run, if it has any."""
+        super().end_turn(run)
+        self._resources.give_back(run.path)
+
+
+class Host(host.Host):
+    """A host in an actor of a Ray node."""
+
+    def __init__(self, code_allowed: bool) -> None:
+        engine = QuietEngine(default_home().resolve() / "cache", Resources())
+        super().__init__(engine=engine, code_allowed=code_allowed)
