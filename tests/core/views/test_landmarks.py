@@ -40,6 +40,12 @@ def test_the_times_are_those_of_torchs_phases() -> None:
     assert LandmarksView(REPORT).title.endswith(f"torch timed this run in {len(timed)} of them.")
 
 
+def test_without_a_run_only_the_places_are_counted() -> None:
+    title = LandmarksView(None).title
+    assert title.startswith(f"{len(LANDMARKS)} places in torch ")
+    assert title.endswith(" and Triton.")
+
+
 def test_a_run_of_another_torch_is_noted() -> None:
     older = replace(REPORT, setting=replace(REPORT.setting, torch="2.5.0+cu118"))
     assert "The run was recorded with torch 2.5.0+cu118" in LandmarksView(older).note
