@@ -14,8 +14,7 @@
                       /report.*       of a large log: its index, outline, and the report's head and parts
                       /profile.json   a profile by torch.profiler, as it was added
                       /graphs/*.json  the nodes of large graphs, rebuilt like the report
-                      /programs/*     the accelerator's; aoti/*: the package of AOTInductor
-                      /archived.json  what of it was moved to an archive elsewhere
+                      /programs/*     the accelerator's; aoti/*: AOTInductor's package; archived.json: what is elsewhere
   <home>/index/, cache/               the index, which is made from the runs; compiled objects that runs share
   <home>/servers/*.json               dashboards that listen on the store
   <home>/store-id, carried/           its id in a cluster, and locks of the runs that its servers carry from there

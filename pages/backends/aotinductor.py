@@ -2,14 +2,14 @@
 
 import streamlit as st
 
-from core.views.aotinductor import AotInductorView
+from core.views import aotinductor
 from core.views.glossary import GLOSSARY
 from pages.parts.aotinductor.panels import ask_for_package, choose_step, panel, sizes_part, times_part
 from pages.session.downloads import json_twin
 from pages.session.require import require_report
 
 view = require_report("The model as a package, compiled ahead of time, will stand here.")
-aoti = AotInductorView(view.report)
+aoti = aotinductor.AotInductorView(view.report)
 if aoti.compiled_for:
     st.title(aoti.title, anchor=False)
     st.write(aoti.compiled_for)

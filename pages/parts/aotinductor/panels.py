@@ -14,7 +14,7 @@ import streamlit as st
 
 from core import CompileJob
 from core.base import words as fmt
-from core.views.aotinductor import AotInductorView, PackageRequest, PackageRunView, PackageView
+from core.views import aotinductor
 from pages import menu
 from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.components.way.view import WayStage, way
@@ -42,7 +42,7 @@ HELP = (
 BOUND_HELP = "Empty: torch's default bound. Torch reports a bound that the model narrows."
 
 
-def choose_step(aoti: AotInductorView) -> str:
+def choose_step(aoti: aotinductor.AotInductorView) -> str:
     """Draw the steps; return the open step: the chosen one, by default the first failed step."""
     first = aoti.first_step
     url.read(url.STEP, aoti.step_ids, first)
@@ -56,12 +56,12 @@ def choose_step(aoti: AotInductorView) -> str:
     return chosen
 
 
-def panel(view: RunView, aoti: AotInductorView, step: str) -> None:
+def panel(view: RunView, aoti: aotinductor.AotInductorView, step: str) -> None:
     """Draw the result of one step."""
     PANELS[step](view, aoti)
 
 
-def _export_panel(view: RunView, aoti: AotInductorView) -> None:
+def _export_panel(view: RunView, aoti: aotinductor.AotInductorView) -> None:
     export = aoti.export
     if export is None:
         return
@@ -100,7 +100,7 @@ def _not_exported(problem: str, line: int | None, picture: CodePicture | None) -
             code_view(picture, key="not-exported", height=TALL, selected=f"l:{line}")
 
 
-def _package_panel(view: RunView, aoti: AotInductorView) -> None:
+def _package_panel(view: RunView, aoti: aotinductor.AotInductorView) -> None:
     """Draw the files of the package, next to the text of the chosen file."""
     package = aoti.package
     if package is None:
@@ -124,7 +124,7 @@ def _package_panel(view: RunView, aoti: AotInductorView) -> None:
         _file_text(view, package, name)
 
 
-def _choose_file(package: PackageView) -> str | None:
+def _choose_file(package: aotinductor.PackageView) -> str | None:
     """Draw the tree; return the name of the file that is chosen, by a click or by the URL."""
     clicked = newly_picked(pd.DataFrame(package.rows), package.tree, "package-files", height=SHORT)
     if clicked is not None and clicked.file is not None:
@@ -134,7 +134,7 @@ def _choose_file(package: PackageView) -> str | None:
     return url.asked(url.FILE)
 
 
-def _file_text(view: RunView, package: PackageView, name: str | None) -> None:
+def _file_text(view: RunView, package: aotinductor.PackageView, name: str | None) -> None:
     """Draw the text of a file, or its size if it has no text."""
     file = package.file(name)
     if file.code is None:
@@ -145,7 +145,7 @@ def _file_text(view: RunView, package: PackageView, name: str | None) -> None:
     code_view(picture, key=f"package-{file.code.name}", height=TALL, channel="package")
 
 
-def _python_panel(view: RunView, aoti: AotInductorView) -> None:
+def _python_panel(view: RunView, aoti: aotinductor.AotInductorView) -> None:
     """Draw the Python code that runs the package, and its results."""
     left, right = st.columns(2, gap="medium")
     with left:
@@ -156,7 +156,7 @@ def _python_panel(view: RunView, aoti: AotInductorView) -> None:
         _results(aoti, aoti.python)
 
 
-def _cpp_panel(view: RunView, aoti: AotInductorView) -> None:
+def _cpp_panel(view: RunView, aoti: aotinductor.AotInductorView) -> None:
     """Draw the C++ program with its build files, its build command, and its results."""
     left, right = st.columns([3, 2], gap="medium")
     with left:
@@ -167,7 +167,7 @@ def _cpp_panel(view: RunView, aoti: AotInductorView) -> None:
             _build(aoti.cpp)
 
 
-def _cpp_sources(view: RunView, aoti: AotInductorView) -> None:
+def _cpp_sources(view: RunView, aoti: aotinductor.AotInductorView) -> None:
     """Draw the files of the C++ program, each in a tab."""
     sources = aoti.cpp_sources
     if not sources:
@@ -179,7 +179,7 @@ def _cpp_sources(view: RunView, aoti: AotInductorView) -> None:
             code_view(picture, key=f"runner-{source.name}", height=TALL, channel="runner")
 
 
-def _results(aoti: AotInductorView, run: PackageRunView | None) -> None:
+def _results(aoti: aotinductor.AotInductorView, run: aotinductor.PackageRunView | None) -> None:
     """Draw the outputs compared with eager, or the error message."""
     if run is None:
         st.caption(aoti.no_run)
@@ -195,7 +195,7 @@ def _results(aoti: AotInductorView, run: PackageRunView | None) -> None:
         shown(pd.DataFrame(rows), rows, height=SHORT)
 
 
-def _build(run: PackageRunView) -> None:
+def _build(run: aotinductor.PackageRunView) -> None:
     """Draw the build command of the program, and the program's output."""
     if run.build:
         st.caption(run.build)
@@ -206,7 +206,7 @@ def _build(run: PackageRunView) -> None:
         st.code(run.output, language=None, height=code_height(run.output))
 
 
-PANELS: dict[str, Callable[[RunView, AotInductorView], None]] = {
+PANELS: dict[str, Callable[[RunView, aotinductor.AotInductorView], None]] = {
     "export": _export_panel,
     "package": _package_panel,
     "python": _python_panel,
@@ -214,7 +214,7 @@ PANELS: dict[str, Callable[[RunView, AotInductorView], None]] = {
 }
 
 
-def times_part(view: RunView, aoti: AotInductorView) -> None:
+def times_part(view: RunView, aoti: aotinductor.AotInductorView) -> None:
     """Draw the times of all sides in one chart with quartiles, and the speedup of each over eager with its interval."""
     times = aoti.times
     st.header("Time per call", anchor=False)
@@ -230,7 +230,7 @@ def times_part(view: RunView, aoti: AotInductorView) -> None:
     st.caption(times.method)
 
 
-def sizes_part(aoti: AotInductorView) -> None:
+def sizes_part(aoti: aotinductor.AotInductorView) -> None:
     """Draw the requested dynamic dimensions, torch's own ranges, and the results of calls at their ends."""
     sizes = aoti.sizes
     st.header("Sizes", anchor=False)
@@ -250,12 +250,12 @@ def sizes_part(aoti: AotInductorView) -> None:
         st.caption(sizes.checks)
 
 
-def ask_for_package(view: RunView, aoti: AotInductorView, label: str) -> None:
+def ask_for_package(view: RunView, aoti: aotinductor.AotInductorView, label: str) -> None:
     """Offer to package the run's model, and show the command line; draw nothing if the job may not run here."""
     job = job_again(view)
     if job is None or job.target:
         return
-    request = PackageRequest(job, _bounds(aoti.sizes_now, job))
+    request = aotinductor.PackageRequest(job, _bounds(aoti.sizes_now, job))
     with st.container(horizontal=True, vertical_alignment="center"):
         if pressed(label, key="package-model", type="primary", icon=menu.AOTINDUCTOR.icon):
             submit_or_open(request.job)
@@ -266,8 +266,8 @@ def ask_for_package(view: RunView, aoti: AotInductorView, label: str) -> None:
 
 def _bounds(sizes: dict[str, int], job: CompileJob) -> dict[str, tuple[int | None, int | None]]:
     """Return the chosen dimensions, each with its bounds."""
-    before = PackageRequest.bounds_of(job)
-    names = PackageRequest.names(job, sizes)
+    before = aotinductor.PackageRequest.bounds_of(job)
+    names = aotinductor.PackageRequest.names(job, sizes)
     chosen = st.multiselect(
         "Dynamic dimensions",
         names,

@@ -14,9 +14,8 @@ import streamlit as st
 
 from core import Limits, Usage
 from core.base import words as fmt
-from core.views import header
+from core.views import header, retention
 from core.views import runs as lists
-from core.views.retention import retention_words
 from pages.gate.people import the_people
 from pages.gate.visitor import who
 from pages.look.sizes import TALL
@@ -117,7 +116,7 @@ def what_goes() -> None:
 
 @cached(seconds=RETENTION_S)
 def _retention() -> str:
-    return retention_words(server.runner().index)
+    return retention.retention_words(server.runner().index)
 
 
 def what_is_used() -> None:
