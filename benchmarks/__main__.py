@@ -8,6 +8,7 @@ from benchmarks import (
     accelerator,
     budgets,
     click_to_report,
+    cluster_queue,
     flood,
     graph_view,
     interval_coverage,
@@ -46,6 +47,7 @@ BENCHMARKS = {
     "sweeps": sweeps,
     "flood": flood,
     "ranks": ranks,
+    "cluster_queue": cluster_queue,
     "many_runs": many_runs,
 }
 
