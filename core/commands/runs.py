@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from core.base.errors import JobError, StoreError
 from core.base.words import bytes_, count, number
 from core.commands.output import OK, Commands, add_json_option
-from core.runs.comments import Anchor, Author, add_comment
+from core.runs.comments import Anchor, Author, add_comment, talk_of
 from core.runs.index import RunIndex
 from core.runs.marks import set_pinned, set_tags, tags_of
 from core.runs.remote import VARIABLE, ArchiveError, RemoteArchive, remote_archive
@@ -111,7 +111,9 @@ def _mark(arguments: argparse.Namespace) -> int:
     if arguments.comment:
         add_comment(run, Author(), Anchor(), arguments.comment)
     RunIndex(store).update([run.path.name])
-    print(" · ".join([*tags_of(run), *(["pinned"] if run.pinned else [])]) or "no tags, not pinned")
+    threads = talk_of(run).open_threads
+    marks = [*tags_of(run), *(["pinned"] if run.pinned else []), *([count(threads, "open thread")] if threads else [])]
+    print(" · ".join(marks) or "no tags, no open threads, not pinned")
     return OK
 
 

@@ -68,12 +68,18 @@ def test_runs_are_json(store: Store, capsys: pytest.CaptureFixture[str]) -> None
     assert data["runs"][0]["status"]["by"] == "ada"
 
 
-def test_a_run_is_tagged_and_pinned(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_is_tagged_pinned_and_commented(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
     run = add_run(store.home, "mlp", b"")
     assert main(["mark", run.id, "--tag", "nightly", "--tag", "slow", "--pin"]) == OK
     assert main(["mark", run.id, "--untag", "slow"]) == OK
     assert main(["mark", run.id, "--untag", "nightly", "--unpin"]) == OK
-    assert lines(capsys)[0] == ["nightly · slow · pinned", "nightly · pinned", "no tags, not pinned"]
+    assert main(["mark", run.id, "--comment", "slower since Monday"]) == OK
+    assert lines(capsys)[0] == [
+        "nightly · slow · pinned",
+        "nightly · pinned",
+        "no tags, no open threads, not pinned",
+        "1 open thread",
+    ]
     assert main(["mark", "20260101-000000-none-0000", "--pin"]) == MISSING
 
 
