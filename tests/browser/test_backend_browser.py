@@ -5,7 +5,7 @@ from playwright.sync_api import Page, expect
 
 from core import CompileJob, Model, job_to_json
 from core.base.decoder import decoded
-from tests.browser.test_axe_browser import AXE, LOOK
+from tests.browser.test_axe_browser import AXE, LOOK, TABLES
 from tests.support.browser import NewContext, Server, go, headline, settle
 from tests.support.homes import add_run, chain_log
 from tests.support.reports.backends import JOB, backend_log
@@ -32,7 +32,7 @@ def test_a_click_on_a_line_of_the_contract_shows_that_compilation(server: Server
     expect(page.get_by_role("button", name="[0/1]")).to_have_attribute("aria-pressed", "true")
     assert "compilation=0%2F1" in page.url
     page.evaluate(AXE)
-    assert page.evaluate(LOOK, {}) == []
+    assert page.evaluate(LOOK, [{}, TABLES]) == []
 
 
 def test_a_backend_is_written_run_mended_and_its_executions_drawn(server: Server, page: Page) -> None:

@@ -49,7 +49,7 @@ def witnessed(name: str, engine: LocalEngine, home: Path, **fields: object) -> B
 def commands_here(engine: LocalEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     """Commands that are called in this process use its fork server, and leave it running."""
     monkeypatch.setattr(engine, "close", lambda: None)
-    monkeypatch.setattr("core.commands.run.open_engine", lambda _: engine)
+    monkeypatch.setattr("core.commands.run.open_engine", lambda *_, **__: engine)
 
 
 @pytest.fixture(scope="module")

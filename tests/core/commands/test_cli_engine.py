@@ -42,6 +42,6 @@ def test_the_dashboard_is_started_with_it(options: Sequence[str], monkeypatch: p
         yield SimpleNamespace(wait=lambda: 0, poll=lambda: 0), f"http://localhost:{port}"
 
     monkeypatch.setattr(open_log, "_dashboard", started)
-    monkeypatch.setattr(open_log, "_wait_for_any", lambda _: None)
+    monkeypatch.setattr(open_log, "_keep", lambda *_: None)
     assert main(["dashboard", "--no-browser", *options, *ENGINE]) == OK
     assert engines == ["ray:nowhere"] * (2 if options else 1)

@@ -45,7 +45,7 @@ def test_a_run_comes_back_as_it_was_and_is_opened_by_itself(
     (run.path / "profile.json").write_text("{}")
     (run.path / "aoti").mkdir()
     (run.path / "aoti" / "package.pt2").write_bytes(b"\0" * 5_000)
-    (run.path / "comments.json").write_text("[]")
+    (run.path / "comments.json").write_text("{}")
     (run.path / "link.log").symlink_to("/etc/passwd")
     before = files_of(run)
     monkeypatch.setenv("COMPILEBOARD_ARCHIVE", url.format(tmp_path))

@@ -41,7 +41,7 @@ def store(tmp_path: Path) -> Store:
     add(home, "live", 50, state="running", **keeper())
     add(home, "cell", 50, job={**job_of("transformer_block"), "sweep": "s"})
     store.annotate(add(home, "noted", 50), "keep this")
-    (add(home, "commented", 50).path / "comments.json").write_text("[]")
+    (add(home, "commented", 50).path / "comments.json").write_text("{}")
     (add(home, "damaged", 50).path / "job.json").write_text("{")
     add(home, "new", 1)
     return store

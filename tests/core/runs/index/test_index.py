@@ -85,6 +85,7 @@ def test_an_entry_holds_what_a_list_shows(store: Store) -> None:
         target="h100 NVIDIA H100 cuda:sm_90",
         size_bytes=sum(path.lstat().st_size for path in run.path.rglob("*") if path.is_file()),
         summary=summary,
+        commented=True,
     )
     assert summary is not None
     assert (summary.torch, entry.stamp > 0) == ("2.13.0+cpu", True)
