@@ -84,10 +84,13 @@ def one_line(text: str, most_chars: int) -> str:
     return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())[:most_chars]
 
 
-def regular(path: Path) -> os.stat_result | None:
-    """Return the stat result of a regular file; None for all others, and if it is missing."""
+def regular(path: Path, *, links: bool = True) -> os.stat_result | None:
+    """Return the stat result of a regular file, also behind a link if `links` is True.
+
+    None for all others, and if it is missing.
+    """
     try:
-        status = path.stat()
+        status = path.stat(follow_symlinks=links)
     except (OSError, ValueError):
         return None
     return status if stat.S_ISREG(status.st_mode) else None

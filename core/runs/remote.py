@@ -19,7 +19,6 @@ import os
 import re
 import secrets
 import shutil
-import stat
 import tarfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -34,7 +33,7 @@ from msgspec import Meta
 
 from core.base.decoder import decoded_as
 from core.base.errors import DecodeError, SettingError, StoreError, TraceError
-from core.base.files import OWNER_ALONE, in_words, make_private, one_line, read, remove, write_atomically
+from core.base.files import OWNER_ALONE, in_words, make_private, one_line, read, regular, remove, write_atomically
 from core.base.words import bytes_
 from core.job import GIB
 from core.runs.home import DELETED_RECORDS, LOCKS
@@ -75,7 +74,7 @@ class MovedFile:
 
     def is_at(self, run: Run) -> bool:
         """Return True if the run has the file as it was moved."""
-        status = _own_file(run.path / self.path)
+        status = regular(run.path / self.path, links=False)
         return status is not None and (status.st_size, status.st_mtime_ns) == (self.size_bytes, self.mtime_ns)
 
 
@@ -277,18 +276,9 @@ def _moved_files(directory: Path) -> Iterator[MovedFile]:
             names[:] = [name for name in names if name not in (TOOLS, RANKS) and not MADE.fullmatch(name)]
         for name in sorted(files):
             stays = name not in MOVED and (STAYS.fullmatch(name) or MADE.fullmatch(name) or name.startswith("."))
-            status = _own_file(Path(parent) / name)
+            status = regular(Path(parent) / name, links=False)
             if status is not None and not (stays and parent == str(directory)):
                 yield MovedFile((below / name).as_posix(), status.st_size, status.st_mtime_ns)
-
-
-def _own_file(path: Path) -> os.stat_result | None:
-    """Return the stat result of a regular file; None for all others, links among them."""
-    try:
-        status = path.lstat()
-    except (OSError, ValueError):
-        return None
-    return status if stat.S_ISREG(status.st_mode) else None
 
 
 def _open_no_link(path: str, flags: int) -> int:
@@ -344,7 +334,7 @@ def _unpack(packed: Path, target: Path, moved: MovedFiles) -> None:
 def _put_back(unpacked: Path, run: Run, file: MovedFile) -> None:
     """Move an unpacked file to its place in the run; raises StoreError if it differs, or if the place is elsewhere."""
     pure, source, target = PurePosixPath(file.path), unpacked / file.path, run.path / file.path
-    status = _own_file(source)
+    status = regular(source, links=False)
     if pure.is_absolute() or ".." in pure.parts or status is None or status.st_size != file.size_bytes:
         raise StoreError(f"the archive of run {run.id} has no such file `{one_line(file.path, MOST_REASON_CHARS)}`")
     target.parent.mkdir(parents=True, exist_ok=True)
