@@ -139,21 +139,17 @@ def talk_of(run: Run) -> Talk:
 
 def add_comment(run: Run, author: Author, anchor: Anchor, text: str, reply_to: str = "") -> Comment:
     """Add a comment, or a reply to the first comment of a thread; return it. Raises StoreError."""
-    with _changing(run) as talk:
-        first = _comment(talk.value, reply_to) if reply_to else None
+
+    def added(talk: Talk) -> Talk:
+        first = _comment(talk, reply_to) if reply_to else None
         if first is not None and first.reply_to:
             raise StoreError("a reply has no replies; reply to the first comment")
-        _require_room(talk.value, author)
-        fresh = Comment(
-            secrets.token_hex(6),
-            time.time(),
-            author.name,
-            _checked(text),
-            _bounded(first.anchor if first else anchor),
-            reply_to,
-        )
-        talk.value = replace(talk.value, comments=(*talk.value.comments, fresh))
-    return fresh
+        _require_room(talk, author)
+        place = _bounded(first.anchor if first else anchor)
+        fresh = Comment(secrets.token_hex(6), time.time(), author.name, _checked(text), place, reply_to)
+        return replace(talk, comments=(*talk.comments, fresh))
+
+    return _change(run, added).comments[-1]
 
 
 def edit_comment(run: Run, author: Author, comment_id: str, text: str) -> None:
@@ -165,7 +161,7 @@ def edit_comment(run: Run, author: Author, comment_id: str, text: str) -> None:
             raise StoreError("the comment was deleted")
         return replace(comment, text=_checked(text), edited_s=time.time())
 
-    _change(run, comment_id, edited)
+    _change_comment(run, comment_id, edited)
 
 
 def delete_comment(run: Run, author: Author, comment_id: str) -> None:
@@ -175,7 +171,7 @@ def delete_comment(run: Run, author: Author, comment_id: str) -> None:
         author.require_own(comment)
         return replace(comment, text="", deleted_s=time.time())
 
-    _change(run, comment_id, deleted)
+    _change_comment(run, comment_id, deleted)
 
 
 def resolve_comment(run: Run, author: Author, comment_id: str, resolved: bool) -> None:
@@ -186,18 +182,21 @@ def resolve_comment(run: Run, author: Author, comment_id: str, resolved: bool) -
             raise StoreError("a thread is resolved by its first comment")
         return replace(comment, resolved_s=time.time() if resolved else None, resolved_by=author.name * resolved)
 
-    _change(run, comment_id, settled)
+    _change_comment(run, comment_id, settled)
 
 
 def pin_part(run: Run, author: Author, anchor: Anchor, pinned: bool) -> None:
     """Keep a part of a run in sight, or no longer; raises StoreError."""
     anchor = _bounded(anchor)
-    with _changing(run) as talk:
-        pins = [pin for pin in talk.value.pins if pin.anchor != anchor]
+
+    def changed(talk: Talk) -> Talk:
+        pins = [pin for pin in talk.pins if pin.anchor != anchor]
         if pinned and len(pins) >= MOST_PINNED_PARTS:
             raise StoreError(f"a run has at most {number(MOST_PINNED_PARTS)} pinned parts; unpin one first")
         fresh = [Pin(anchor, time.time(), author.name)] if pinned else []
-        talk.value = replace(talk.value, pins=(*pins, *fresh))
+        return replace(talk, pins=(*pins, *fresh))
+
+    _change(run, changed)
 
 
 def import_talk(source: Path, target: Path) -> None:
@@ -213,21 +212,14 @@ def import_talk(source: Path, target: Path) -> None:
     write_atomically(target / COMMENTS, msgspec.json.encode(Talk(comments, pins)))
 
 
-class _Draft:
-    """A run's talk while it is changed."""
-
-    def __init__(self, value: Talk) -> None:
-        self.value = value
-
-
-@contextlib.contextmanager
-def _changing(run: Run) -> Iterator[_Draft]:
-    """Yield the talk of a run under the lock, and write it if it was changed."""
+def _change(run: Run, change: Callable[[Talk], Talk]) -> Talk:
+    """Change the talk of a run under the lock, write it if it is another, and return it."""
     with in_words(run.path), _locked(run.path):
-        draft = _Draft(before := talk_of(run))
-        yield draft
-        if draft.value != before:
-            write_atomically(run.path / COMMENTS, msgspec.json.encode(draft.value))
+        before = talk_of(run)
+        after = change(before)
+        if after != before:
+            write_atomically(run.path / COMMENTS, msgspec.json.encode(after))
+        return after
 
 
 @contextlib.contextmanager
@@ -235,7 +227,7 @@ def _locked(directory: Path) -> Iterator[None]:
     """Hold the lock on a run's comments; it ends with the process that holds it."""
     path = directory / LOCK
     # Only a regular file can be locked by our processes; the code of a run may have put something else there.
-    if os.path.lexists(path) and (path.is_symlink() or regular(path) is None):
+    if os.path.lexists(path) and regular(path, links=False) is None:
         remove(path)
     lock = FileLock(path, LOCK_S, 0o600, thread_local=False, fallback_to_soft=False)
     try:
@@ -245,13 +237,13 @@ def _locked(directory: Path) -> Iterator[None]:
         raise StoreError("another visitor is writing comments on this run; try again") from None
 
 
-def _change(run: Run, comment_id: str, change: Callable[[Comment], Comment]) -> None:
-    with _changing(run) as talk:
-        before = _comment(talk.value, comment_id)
+def _change_comment(run: Run, comment_id: str, change: Callable[[Comment], Comment]) -> None:
+    def changed(talk: Talk) -> Talk:
+        before = _comment(talk, comment_id)
         after = change(before)
-        talk.value = replace(
-            talk.value, comments=tuple(after if each is before else each for each in talk.value.comments)
-        )
+        return replace(talk, comments=tuple(after if each is before else each for each in talk.comments))
+
+    _change(run, changed)
 
 
 def _comment(talk: Talk, comment_id: str) -> Comment:
