@@ -155,7 +155,7 @@ class CommentsView:
 
     @cached_property
     def threads(self) -> tuple[Thread, ...]:
-        """All threads, the open ones first, each part oldest first; those of which all is deleted are left out."""
+        """All threads, open ones first, each part oldest first, without those that were deleted as a whole."""
         replies: dict[str, list[Comment]] = {}
         for comment in self.talk.comments:
             replies.setdefault(comment.reply_to, []).append(comment)

@@ -47,7 +47,7 @@ class Fetch:
         return f"Fetching the files of this run from the archive: {done} of {total}"
 
     @property
-    def kept_words(self) -> str:
+    def stored_words(self) -> str:
         """The figures that the store has of the run meanwhile; empty if its report was never made."""
         summary = open_summary(self._run, stored_alone=True)
         if summary is None:

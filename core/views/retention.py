@@ -54,7 +54,7 @@ class RetentionView:
 
     @property
     def words(self) -> str:
-        """RetentionRules, due runs and exceptions; empty without rules."""
+        """The rules, the due runs and the exceptions; empty without rules."""
         return " ".join(filter(None, (self.rule_words, self.due_words, STAY))) if self.rule_words else ""
 
 

@@ -135,7 +135,7 @@ def _without_report(shown: ShownRun, what: str) -> None:
 def wait_for_files(run: Run, fetch: Fetch) -> None:
     """Show that the files of a run come back from the archive, or why not, and what the store has of it meanwhile."""
     st.title("This run is in the archive.", anchor=False)
-    if kept := fetch.kept_words:
+    if kept := fetch.stored_words:
         st.write(plain(kept, LONGEST_TEXT))
     _wait_for_files(run, fetch)
 

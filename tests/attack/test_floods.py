@@ -91,7 +91,7 @@ def test_a_session_that_fails_for_ever_fills_no_log(public: Server) -> None:
         for name in names:
             forge(public, query, script, [name], {"json_value": NO_JSON})
     first = log.stat().st_size
-    # Once it has read what is no JSON, a session fails whatever it is told.
+    # A session that has read no JSON fails at every later message.
     query, script, drawn = pages[0]
     fail_for_ever(public, query, script, ids(drawn, COMPONENTS)[0])
     assert log.stat().st_size < MOST_LOG_BYTES

@@ -94,7 +94,7 @@ def read_entry(run: Run) -> IndexedRun | None:
 
 def _entry(run: Run, times: list[int]) -> IndexedRun:
     status, job = run.standing_and_job()
-    moved = moved_of(run)
+    moved, note = moved_of(run), run.note()
     ranks, tools = run.ranks(), tuple(tool_uses(run))
     settings = (*(job.differences() if job else ()), *([status.recorded] if status.recorded else ()))
     return IndexedRun(
@@ -103,7 +103,7 @@ def _entry(run: Run, times: list[int]) -> IndexedRun:
         _is_open(run, status) or any(tool.live for tool in tools),
         sum(times) if time.time_ns() - max(times) > SETTLED_NS else UNSETTLED,
         run.name(),
-        run.note(),
+        note,
         tags_of(run),
         run.pinned,
         run.audience(),
@@ -118,7 +118,7 @@ def _entry(run: Run, times: list[int]) -> IndexedRun:
         _summary(run, status),
         tools,
         "" if moved is None else "away" if moved.missing(run) else "here",
-        bool(run.note()) or regular(run.path / COMMENTS) is not None,
+        bool(note) or regular(run.path / COMMENTS) is not None,
     )
 
 

@@ -26,7 +26,7 @@ def device_of(name: str) -> str:
 
 
 def physical(device: str) -> str:
-    """Return the name of a device for locks that hosts of one machine share, of which each may see other cards."""
+    """Return a device's name in the locks that hosts of one machine share; each host may see other cards."""
     kind, _, index = device.partition(":")
     visible = os.environ.get("CUDA_VISIBLE_DEVICES", "") if kind == "cuda" else ""
     cards = [card.strip() for card in visible.split(",") if card.strip()]
