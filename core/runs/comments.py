@@ -137,6 +137,13 @@ def talk_of(run: Run) -> Talk:
         raise StoreError(f"the comments of run {run.path.name} cannot be read: {error}") from None
 
 
+def talk_moment(run: Run) -> tuple[int, int] | None:
+    """Return a value that changes with the comments and pins of a run, without reading them; None if the run is gone."""
+    if file := regular(run.path / COMMENTS):
+        return file.st_ino, file.st_mtime_ns
+    return (0, 0) if run.path.is_dir() else None
+
+
 def add_comment(run: Run, author: Author, anchor: Anchor, text: str, reply_to: str = "") -> Comment:
     """Add a comment, or a reply to the first comment of a thread; return it. Raises StoreError."""
 

@@ -31,6 +31,7 @@ from core.runs.comments import (
     edit_comment,
     pin_part,
     resolve_comment,
+    talk_moment,
     talk_of,
 )
 from core.runs.store import Run
@@ -55,6 +56,7 @@ __all__ = [
     "pin_part",
     "resolve_comment",
     "schedule_name",
+    "talk_moment",
 ]
 
 # A larger graph takes seconds to read, so its nodes are not looked for.

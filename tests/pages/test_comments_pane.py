@@ -2,8 +2,10 @@
 
 from pathlib import Path
 
-from core import Store
-from core.runs.comments import Anchor, Author, add_comment, pin_part, talk_of
+from streamlit.testing.v1 import AppTest
+
+from core import Run, Store
+from core.runs.comments import Anchor, Author, add_comment, pin_part, talk_moment, talk_of
 from tests.support.apps import component, opened, words
 from tests.support.homes import add_scenario
 
@@ -28,3 +30,33 @@ def test_a_page_marks_what_has_comments_and_the_pane_shows_them(empty_home: Path
     overview = words(opened("run/overview.py", run.id))
     assert "**Pinned**" in overview
     assert "**2 comments**" in overview
+
+
+def following() -> None:
+    """A page with a pane that was drawn at the moment in the session."""
+    import streamlit as st
+
+    from core.runs.comments import talk_moment, talk_of
+    from pages.parts.comments.comments import follow_comments
+
+    run, moment = st.session_state.run, st.session_state.pop("drawn_at", None)
+    st.write(" ".join(comment.text for comment in talk_of(run).comments))
+    st.session_state.times = st.session_state.get("times", 0) + 1
+    follow_comments(run, moment or talk_moment(run))
+
+
+def drawn_at(moment: object, run: Run) -> tuple[list[str], int]:
+    """What a page shows in the end that was drawn at a moment, and how often it was drawn."""
+    app = AppTest.from_function(following)
+    app.session_state.run, app.session_state.drawn_at = run, moment
+    app.run()
+    return [text.value for text in app.markdown], app.session_state.times
+
+
+def test_an_open_pane_draws_the_page_again_once_another_person_has_written(empty_home: Path) -> None:
+    run = Store(empty_home).open(add_scenario(empty_home, "eager_backend"))
+    add_comment(run, Author(), Anchor(), "first")
+    before = talk_moment(run)
+    add_comment(run, Author("ada@example.org", is_admin=False), Anchor(), "second")
+    assert drawn_at(before, run) == (["first second"], 2)
+    assert drawn_at(talk_moment(run), run) == (["first second"], 1)

@@ -28,6 +28,8 @@ OPEN = "open"
 WRITING, REPLY, EDIT = "comment-writing", "reply", "edit"
 MOST_ELSEWHERE = 30
 BOX_PX = 90
+# Seconds until comments of others appear.
+FOLLOW_S = 4.0
 # Writes a text by an author.
 Written = Callable[[views.Author, str], None]
 
@@ -37,6 +39,7 @@ def comments(place: st.delta_generator.DeltaGenerator) -> None:
     shown = shown_run()
     if shown is None:
         return
+    moment = views.talk_moment(shown.run)
     view = comments_of(shown)
     at = _shown(shown, Selection())
     opened = url.asked(url.COMMENTS) == OPEN
@@ -46,6 +49,14 @@ def comments(place: st.delta_generator.DeltaGenerator) -> None:
     if opened:
         with st.container(key="comments-pane", gap="small"):
             _pane(shown, view, selected)
+            follow_comments(shown.run, moment)
+
+
+@st.fragment(run_every=FOLLOW_S)
+def follow_comments(run: Run, moment: tuple[int, int] | None) -> None:
+    """Rerun the page once the comments on a run are no longer those of a moment; what is typed stays."""
+    if views.talk_moment(run) != moment:
+        st.rerun()
 
 
 def comments_of(shown: ShownRun) -> views.CommentsView:
@@ -143,13 +154,17 @@ def _pin_button(run: Run, view: views.CommentsView, anchor: views.Anchor) -> Non
 
 
 def _thread(run: Run, thread: views.Thread) -> None:
-    """Draw a thread; a resolved one is folded."""
-    if thread.is_open:
-        place = st.container(border=True, gap="small", key=f"thread-{thread.first.id}")
-    else:
-        place = st.expander(f"Resolved by {plain(views.author_words(thread.first.resolved_by))}")
+    """Draw a thread; a resolved one is folded, unless the visitor is writing in it."""
     first = thread.first
+    resolved = f"Resolved by {plain(views.author_words(first.resolved_by))}"
+    is_written = any(held(WRITING) in ((comment.id, REPLY), (comment.id, EDIT)) for comment in thread.comments)
+    if thread.is_open or is_written:
+        place = st.container(border=True, gap="small", key=f"thread-{first.id}")
+    else:
+        place = st.expander(resolved, key=f"resolved-{first.id}")
     with place:
+        if is_written and not thread.is_open:
+            st.caption(resolved)
         for comment in thread.comments:
             _comment(run, comment, thread)
         if held(WRITING) == (first.id, REPLY) and author() is not None:
@@ -190,7 +205,8 @@ def _write(run: Run, anchor: views.Anchor, is_talked_about: bool) -> None:
 def _form(run: Run, key: str, label: str, write: Written, text: str = "", *, hint: str = "") -> None:
     """Draw a text field, and the button that writes its text; Ctrl Enter is the button, too."""
     field = f"{key}-text"
-    with st.form(key, clear_on_submit=True, border=False):
+    # Streamlit knows a container by its key, so the form keeps what is typed when a comment appears above it.
+    with st.container(key=f"{key}-place"), st.form(key, clear_on_submit=True, border=False):
         st.text_area(
             label,
             text,
