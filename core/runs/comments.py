@@ -138,7 +138,7 @@ def talk_of(run: Run) -> Talk:
 
 
 def talk_moment(run: Run) -> tuple[int, int] | None:
-    """Return a value that changes with the comments and pins of a run, without reading them; None if the run is gone."""
+    """Return a value that changes with the comments and pins of a run; None if the run is gone."""
     if file := regular(run.path / COMMENTS):
         return file.st_ino, file.st_mtime_ns
     return (0, 0) if run.path.is_dir() else None

@@ -264,7 +264,7 @@ def test_a_run_waits_for_a_first_node(nodes: Nodes) -> None:
     runner = Runner(nodes.store(), nodes.server())
     run = runner.submit(JOB)
     time.sleep(0.3)
-    assert run.status().state == "queued"
+    assert (run.status().state, runner.waits_for(run)) == ("queued", Wait("cpu"))
     nodes.add("one")
     assert runner.wait(run).status().state == "done"
 
