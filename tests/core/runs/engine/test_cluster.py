@@ -17,6 +17,7 @@ from core.runs.engine.cluster.host import Host
 from core.runs.engine.cluster.messages import FilesReply, HostFile, PieceReply, StartCall, packed, reply_of
 from core.runs.engine.cluster.remote import RemoteEngine
 from core.runs.engine.protocol import Assignment
+from core.runs.runner import Wait
 from core.runs.tools import Interpret, Task, create, tool_run
 from core.sweep import Axis, SweepRunner
 from tests.support.cluster import LOG, NodeEngine, Nodes, kill, nodes_below
