@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import msgspec
 import streamlit as st
 
@@ -14,6 +16,7 @@ from pages.look.text import plain
 from pages.parts.dynamo.fixes import fixes_of, offer
 from pages.session import url
 from pages.session.navigate import go_to
+from pages.session.presses import press, taken
 from pages.session.shown import RunView
 
 
@@ -87,7 +90,9 @@ def recompile_trees(view: RunView, recompiles: RecompilesView, chosen: str) -> N
             explained=recompiles.letters if number == 0 else "",
             chosen=chosen,
         )
-        clicked = lineage_view(picture, key=f"lineage-{number}")
+        key = f"lineage-{number}"
+        lineage_view(picture, key=key, on_pick=partial(press, key))
+        clicked = taken(key)
         if clicked and clicked != chosen:
             go_to(menu.RECOMPILES, url.link(compilation=clicked, select=clicked))
         if tree.shown is not None:

@@ -8,6 +8,7 @@ Entries of the command palette: pages, runs, and the compilations, kernels and n
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -35,6 +36,7 @@ from pages.session import url
 from pages.session.cache import cached
 from pages.session.downloads import log_download, report_download
 from pages.session.navigate import PAGE, go_to
+from pages.session.presses import press, taken
 from pages.session.runs import named_runs, show_run
 from pages.session.shown import RunView, ShownRun, shown_run
 from pages.session.state import held
@@ -56,6 +58,7 @@ ANYWHERE = (
     PaletteEntry(FULL, "Full screen", "the drawing alone · F"),
     PaletteEntry(KEYS, "Keys", "help on all keys · ?"),
 )
+PALETTE = "palette"
 MOST_RUNS = 50
 MOST_COMPILATIONS = 200
 MOST_KERNELS = 500
@@ -65,7 +68,8 @@ MOST_NODES = 2_000
 def command_palette() -> None:
     """Draw the palette, and execute a new choice."""
     here = shown_run()
-    chosen = palette(_data(here), key="palette")
+    palette(_data(here), key=PALETTE, on_choose=partial(press, PALETTE))
+    chosen: PaletteChoice | None = taken(PALETTE)
     # Its place is reserved, so that the page below, and the focus in it, stay when the first run is shown.
     with st.container():
         if here is not None:

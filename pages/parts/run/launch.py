@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import streamlit as st
@@ -22,7 +23,7 @@ from pages.parts.sweep.ask import preset_menu
 from pages.session import actions, server, url
 from pages.session.actions import attempt, passed_over
 from pages.session.navigate import go_to
-from pages.session.presses import pressed
+from pages.session.presses import press, pressed, taken
 from pages.session.runs import show_run
 from pages.session.state import held, hold
 
@@ -207,7 +208,8 @@ def log_form() -> None:
         "dedicated_log_torch_trace….log here: as it is, as .gz or .zst, or in a .zip or .tar.gz with the logs of all "
         "ranks. tlparse's output and the directories of `TORCH_COMPILE_DEBUG=1` and vLLM's graph dumps open, too."
     )
-    stored = upload(server.runner().limits.upload_bytes, key="upload")
+    upload(server.runner().limits.upload_bytes, key="upload", on_stored=partial(press, "upload"))
+    stored = taken("upload")
     if stored is not None:
         show_run(stored)
     if not may_bring_code():
