@@ -134,7 +134,8 @@ def talk_of(run: Run) -> Talk:
     except FileNotFoundError:
         return Talk()
     except (OSError, DecodeError) as error:
-        raise StoreError(f"the comments of run {run.path.name} cannot be read: {error}") from None
+        why = f"the comments of run {run.path.name} cannot be read ({error})"
+        raise StoreError(f"{why}; the server's owner can repair or remove {COMMENTS} in its directory") from None
 
 
 def talk_moment(run: Run) -> tuple[int, int] | None:

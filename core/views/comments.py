@@ -113,7 +113,8 @@ def author_words(by: str, imported: bool = False) -> str:
 
 def body(text: str) -> str:
     """Return a comment's text as Markdown that shows exactly that text; issues of PyTorch are links."""
-    return "  \n".join(_line(line) for line in text.splitlines())
+    shown = text[:MOST_COMMENT_CHARS] + "…" * (len(text) > MOST_COMMENT_CHARS)
+    return "  \n".join(_line(line) for line in shown.splitlines())
 
 
 def _line(line: str) -> str:
@@ -150,7 +151,8 @@ class CommentsView:
         try:
             talk, problem = talk_of(run), ""
         except StoreError as error:
-            talk, problem = Talk(), str(error)
+            reason = str(error)
+            talk, problem = Talk(), f"{reason[:1].upper()}{reason[1:]}"
         if side is None:
             return CommentsView(talk, problem=problem)
         return CommentsView(talk, side.report, side.text, side.nodes, problem)
@@ -164,6 +166,11 @@ class CommentsView:
         threads = [Thread(first, tuple(replies.get(first.id, ()))) for first in replies.get("", ())]
         there = [thread for thread in threads if any(each.deleted_s is None for each in thread.comments)]
         return tuple(sorted(there, key=lambda thread: not thread.is_open))
+
+    @property
+    def newest(self) -> tuple[Thread, ...]:
+        """All threads, open ones first, each part with the newest comment first."""
+        return tuple(sorted(self.threads, key=lambda thread: (not thread.is_open, -thread.comments[-1].at_s)))
 
     @property
     def title(self) -> str:

@@ -39,7 +39,7 @@ def header(page: str) -> DeltaGenerator:
     named = {listed.id: listed.run for listed in listed_runs}
     runs = {listed.id: listed.label for listed in listed_runs}
     wanted = st.query_params.get(url.RUN)
-    if wanted and wanted not in runs and wanted != st.session_state.get(url.RUN):
+    if wanted and wanted not in runs:
         st.warning(
             f"There is no run {code(wanted, LONGEST_NAME)} here; it may have been deleted.", icon=":material/link_off:"
         )

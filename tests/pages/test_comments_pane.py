@@ -2,10 +2,22 @@
 
 from pathlib import Path
 
+import msgspec
 from streamlit.testing.v1 import AppTest
 
 from core import Run, Store
-from core.runs.comments import Anchor, Author, add_comment, pin_part, talk_moment, talk_of
+from core.base.files import write_atomically
+from core.runs.comments import (
+    MOST_COMMENTS,
+    Anchor,
+    Author,
+    Comment,
+    Talk,
+    add_comment,
+    pin_part,
+    talk_moment,
+    talk_of,
+)
 from tests.support.apps import component, opened, words
 from tests.support.homes import add_scenario
 
@@ -30,6 +42,27 @@ def test_a_page_marks_what_has_comments_and_the_pane_shows_them(empty_home: Path
     overview = words(opened("run/overview.py", run.id))
     assert "**Pinned**" in overview
     assert "**2 comments**" in overview
+
+
+def test_a_full_pane_draws_the_newest_first_and_a_refused_text_stays(empty_home: Path) -> None:
+    run = Store(empty_home).open(add_scenario(empty_home, "eager_backend"))
+    all_comments = tuple(Comment(f"{place:012}", 1e9 + place, "", f"number {place}") for place in range(MOST_COMMENTS))
+    write_atomically(run.path / "comments.json", msgspec.json.encode(Talk(all_comments)))
+    app = opened("run/overview.py", run.id, comments="open")
+    assert [text.value for text in app.markdown if text.value.startswith("number ")][::19] == [
+        "number 280",
+        "number 299",
+    ]
+    app.button(key="earlier-True").click().run()
+    assert [text.value for text in app.markdown if text.value.startswith("number ")][::39] == [
+        "number 260",
+        "number 299",
+    ]
+    for typed, field in (("one more", "comment-form-text"), ("once more", "comment-form-text1")):
+        app.text_area(key=field).set_value(typed)
+        next(button for button in app.button if button.label == "Comment").click().run()
+        assert [error.value for error in app.error] == ["A run has at most 300 comments"]
+    assert app.text_area(key="comment-form-text2").value == "once more"
 
 
 def following() -> None:

@@ -10,6 +10,7 @@ from typing import Literal
 import msgspec
 import streamlit as st
 
+from pages.components.first_wish import browser_value
 from pages.components.modules import component_script
 
 HERE = Path(__file__).parent
@@ -44,7 +45,7 @@ def chips(items: list[Chip], *, key: str, on_open: Callable[[str], None]) -> Non
     pages = {chip.page for chip in items if chip.page}
 
     def opened() -> None:
-        page = st.session_state[key].get("open")
+        page = browser_value(key, "open")
         if page in pages:
             on_open(page)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 import streamlit as st
 
-from pages.components.first_wish import first_wish
+from pages.components.first_wish import browser_value, first_wish
 from pages.components.modules import component_script
 from pages.look.text import component_key
 
@@ -127,7 +127,7 @@ def flame(
     key = component_key(key)
 
     def opened() -> None:
-        link = _opened(st.session_state[key].get("opened"), picture)
+        link = _opened(browser_value(key, "opened"), picture)
         if link is not None:
             on_open(link)
 

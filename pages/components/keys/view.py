@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 import streamlit as st
 
+from pages.components.first_wish import browser_value
 from pages.components.modules import component_script
 
 _COMPONENT = st.components.v2.component("compileboard_keys", js=component_script(Path(__file__).with_name("view.js")))
@@ -65,7 +66,7 @@ def page_keys(on_press: Callable[[str], None], *, key: str) -> None:
     """Call `on_press` with a pressed key before the page runs again: one of KeysData, or of TURNS in a presentation."""
 
     def changed() -> None:
-        on_press(str(st.session_state[key].get("pressed") or ""))
+        on_press(str(browser_value(key, "pressed") or ""))
 
     _COMPONENT(key=key, data=msgspec.to_builtins(KeysData()), on_pressed_change=changed)
 

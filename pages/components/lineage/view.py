@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 import streamlit as st
 
+from pages.components.first_wish import browser_value
 from pages.components.modules import component_script
 
 HERE = Path(__file__).parent
@@ -58,7 +59,7 @@ def lineage_view(data: LineageData, *, key: str, on_pick: Callable[[str], None])
     ids = {row.id for row in data.rows}
 
     def picked() -> None:
-        compile_id = st.session_state[key].get("chosen")
+        compile_id = browser_value(key, "chosen")
         if compile_id in ids:
             on_pick(compile_id)
 

@@ -9,6 +9,7 @@ import msgspec
 import streamlit as st
 
 from core.base import words as fmt
+from pages.components.first_wish import browser_value
 from pages.components.modules import component_script
 
 HERE = Path(__file__).parent
@@ -39,7 +40,7 @@ def upload(most_bytes: int, *, key: str, on_stored: Callable[[str], None], profi
     """
 
     def stored() -> None:
-        run_id = st.session_state[key].get("stored")
+        run_id = browser_value(key, "stored")
         if isinstance(run_id, str):
             on_stored(run_id)
 

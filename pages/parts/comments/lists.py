@@ -34,7 +34,7 @@ def all_threads(shown: ShownRun) -> None:
     if not view.threads:
         return
     st.markdown(f"**{view.title}**")
-    for thread in view.threads[:MOST_THREADS]:
+    for thread in view.newest[:MOST_THREADS]:
         link(view, thread.first.anchor, f"{view.label(thread.first.anchor)} · {_line(thread)}")
     if len(view.threads) > MOST_THREADS:
         st.caption(f"{fmt.count(len(view.threads) - MOST_THREADS, 'older thread')} not shown")
