@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import PurePosixPath
 from typing import Any
@@ -51,6 +51,7 @@ __all__ = [
     "add_comment",
     "author_words",
     "body",
+    "compared_parts",
     "delete_comment",
     "edit_comment",
     "pin_part",
@@ -179,6 +180,12 @@ class CommentsView:
         resolved = sum(not thread.is_open for thread in self.threads)
         words = [fmt.count(comments, "comment"), f"{fmt.count(resolved, 'thread')} resolved" if resolved else ""]
         return ", ".join(filter(None, words)) if comments else ""
+
+    @property
+    def anchors(self) -> tuple[Anchor, ...]:
+        """The parts that have threads or a pin, the newest thread first, then pins."""
+        threads = (thread.first.anchor for thread in self.newest)
+        return tuple(dict.fromkeys([*threads, *(pin.anchor for pin in self.talk.pins)]))
 
     def threads_on(self, anchor: Anchor) -> tuple[Thread, ...]:
         """Return the threads about a part of the run."""
@@ -403,6 +410,16 @@ class CommentsView:
 
     def _file(self, path: str) -> str:
         return SourceView(self.report, self.read).text(path) if self.report and path else ""
+
+
+def compared_parts(left: CommentsView, right: CommentsView) -> tuple[tuple[Anchor | None, Anchor | None], ...]:
+    """Return the parts with comments or pins in two runs, first those of both; None in the run that has none on it.
+
+    A line or a graph break is the same at the same place, also if its text differs.
+    """
+    sides = [{replace(anchor, digest=""): anchor for anchor in view.anchors} for view in (left, right)]
+    pairs = [tuple(side.get(place) for side in sides) for place in dict.fromkeys([*sides[0], *sides[1]])]
+    return tuple(sorted(((first, second) for first, second in pairs), key=lambda pair: None in pair))
 
 
 def _scheduled_at(kind: str, name: str, compile_id: str, schedule: Schedule) -> Anchor | None:

@@ -44,6 +44,25 @@ def test_a_page_marks_what_has_comments_and_the_pane_shows_them(empty_home: Path
     assert "**2 comments**" in overview
 
 
+def test_two_compared_runs_show_the_comments_on_the_same_part_side_by_side(empty_home: Path) -> None:
+    left, right = (Store(empty_home).open(add_scenario(empty_home, "transformer_block")) for _ in range(2))
+    node = Anchor("node", "0/0", "dynamo_output_graph", "layer_norm")
+    add_comment(left, Author(), Anchor(), "the run alone")
+    add_comment(left, Author(), node, "was *slow*")
+    add_comment(right, Author("bobbob", is_admin=False), node, "is fast")
+    pin_part(right, Author(), node, pinned=True)
+    app = opened("run/compare.py", left.id, other=right.id)
+    assert [caption.value for caption in app.caption if "just now" in caption.value] == [
+        "owner, just now: was \\*slow\\*",
+        "visitor bobbob, just now: is fast",
+        "owner, just now: the run alone",
+    ]
+    links = [(item.proto.label, item.proto.query_string) for item in app.get("page_link")]
+    of_node = [(label, f"run={right.id}" in query) for label, query in links if label.startswith("Node layer")]
+    part = "Node layer\\_norm in dynamo\\_output\\_graph \\[0/0\\] · 1 thread"
+    assert of_node == [(part, False), (f"{part} · pinned", True)]
+
+
 def numbers(app: AppTest) -> tuple[str, str]:
     """The first and the last numbered comment of a pane."""
     first, *_, last = (text.value for text in app.markdown if text.value.startswith("number "))

@@ -310,9 +310,10 @@ def _elsewhere(view: views.CommentsView, anchor: views.Anchor) -> None:
         st.caption(f"{fmt.count(len(others) - MOST_ELSEWHERE, 'more part')} on Overview")
 
 
-def link(view: views.CommentsView, anchor: views.Anchor, label: str) -> None:
-    """Draw a link that opens the page of a part with the part selected, and its comments."""
+def link(view: views.CommentsView, anchor: views.Anchor, label: str, run: Run | None = None) -> None:
+    """Draw a link that opens the page of a part of a run, by default the shown one, selected and with its comments."""
     target = view.target(anchor)
     page = menu.PAGES[target.page]
-    query = {**url.link(), **{url.COMMENTS: OPEN}, **target.query}
+    of_run = {url.RUN: run.id} if run is not None else url.link()
+    query = {**of_run, **{url.COMMENTS: OPEN}, **target.query}
     st.page_link(page.script, label=label, icon=page.icon, query_params=query, width="stretch")
