@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 from core.base import words as fmt
 from core.runs.rates import ReachedLimit
@@ -23,6 +24,13 @@ def waiting_words(wait: Wait) -> str:
     if wait.starts.startswith("torch"):
         return f"Starting {one_line(wait.starts, LONGEST_LINE)}, once…"
     return f"Waiting for {one_line(wait.starts, LONGEST_LINE)}…" if wait.starts else "Starting…"
+
+
+def starting_words(nodes: Sequence[str]) -> str:
+    """Return what the first run waits for while torch has not started; `nodes` are the engine's."""
+    if nodes:
+        return "torch is starting in the background."
+    return "No node is ready yet: none has connected, or torch is starting there."
 
 
 def reached_words(reached: ReachedLimit) -> str:

@@ -11,6 +11,7 @@ import streamlit as st
 
 from core import CompileJob, Environment, Model, Run, Sample
 from core.views.job_form import JobForm
+from core.views.waiting import starting_words
 from pages import menu
 from pages.components.code.editor import code_editor
 from pages.components.code.view import CodePicture, code_lines, code_view
@@ -59,7 +60,7 @@ def torch_is_starting(meanwhile: str = "") -> None:
     """Show that torch is starting, and what can be done meanwhile; rerun the page once its environment is known."""
     if server.environment() is not None:
         st.rerun()
-    st.caption(f"torch is starting in the background. {meanwhile}")
+    st.caption(f"{starting_words(server.runner().engine.nodes('cpu'))} {meanwhile}")
 
 
 @dataclass(frozen=True, slots=True)

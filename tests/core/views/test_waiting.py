@@ -2,9 +2,10 @@
 
 import time
 
+from core.runs.engine.queues import HERE
 from core.runs.rates import ReachedLimit
 from core.runs.runner import Wait
-from core.views.waiting import reached_words, waiting_words
+from core.views.waiting import reached_words, starting_words, waiting_words
 
 
 def test_a_queued_run_says_what_it_waits_for() -> None:
@@ -18,6 +19,11 @@ def test_a_queued_run_says_what_it_waits_for() -> None:
         Wait(): "Starting…",
     }
     assert {wait: waiting_words(wait) for wait in waits} == waits
+
+
+def test_torch_starts_here_or_on_a_node() -> None:
+    assert starting_words(HERE) == "torch is starting in the background."
+    assert starting_words(()) == "No node is ready yet: none has connected, or torch is starting there."
 
 
 def test_a_reached_limit_says_how_much_is_used_and_when_there_is_room_again() -> None:
