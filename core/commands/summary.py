@@ -42,7 +42,7 @@ from core.runs.status import Status
 from core.runs.store import Run
 from core.views.comments import CommentsView
 from core.views.neighbours import NeighboursView
-from core.views.script import ScriptView
+from core.views.outcome import ScriptView
 
 MAX_DIFFERENCES = 20
 

@@ -198,7 +198,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_FIELDS": "large fields of a stored report that stay in memory",
         },
         "core/report/results.py": {"MOST_BYTES": "a stored sum over all compilations of a report"},
-        "core/views/outline.py": {"MOST_ROWS": "compilations in the outline of a large log"},
+        "core/views/progress.py": {"MOST_ROWS": "compilations in the outline of a large log"},
         "core/trace/parsers/draft.py": {
             "MAX_ITEMS": "entries of one list in a report",
             "MAX_STACK": "frames of a stack",
@@ -262,7 +262,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_ENTRIES": "callables of a script whose calls are recorded",
             "MAX_TEXT_CHARS": "characters of a name, of options, or of an error in such a record",
         },
-        "core/views/script.py": {"MOST_CALL_LINES": "calls of a callable that the command line prints"},
+        "core/views/outcome.py": {"MOST_CALL_LINES": "calls of a callable that the command line prints"},
         "core/job/options/run.py": {"MAX_THREADS": "threads of a job"},
         "core/runs/recordings/__init__.py": {"MAX_HEADER_BYTES": "what a recording says of itself before its log"},
         "core/job/text.py": {

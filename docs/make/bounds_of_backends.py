@@ -123,7 +123,7 @@ BACKENDS: dict[str, dict[str, str]] = {
         "MOST_NAME_CHARS": "characters of the name of a slice",
         "MOST_US": "a time in a profile, in microseconds",
     },
-    "core/views/timeline_area.py": {
+    "core/views/timeline.py": {
         "MOST_ROWS": "kernels of a profile, or names of its slices, in a table",
         "MOST_TEXT_CHARS": "characters of a selected area in the URL",
     },
@@ -173,19 +173,21 @@ BACKENDS: dict[str, dict[str, str]] = {
     "core/accelerator/library.py": {"MOST_AT_ONCE": "files of the runtime that are compiled at once"},
     "core/accelerator/segment.py": {"MOST_PROGRAMS": "sets of sizes that have a program, of one segment"},
     "core/graph/overlays.py": {"MOST_TOLD_OVERLAYS": "tables of a backend that are painted onto a graph"},
-    "core/views/neighbours.py": {"MOST_NEIGHBOURS": "neighbours in the table"},
-    "core/views/mlx.py": {
+    "core/views/neighbours.py": {
+        "MOST_NEIGHBOURS": "neighbours in the table",
         "MOST_FUNCTIONS": "functions of MLX that are listed",
         "MOST_NODES": "primitives of a lazy graph that are drawn",
         "LONGEST_BOX": "characters of a primitive's name in the drawing",
     },
-    "core/views/accelerator/segment.py": {"MOST_NAMES": "nodes that are named for one reason"},
+    "core/views/accelerator/run.py": {
+        "MOST_NAMES": "nodes that are named for one reason",
+        "MOST_COMPILATIONS": "other compilations that a page without a graph names",
+    },
     "core/views/accelerator/program.py": {
         "MOST_ENTRIES": "instructions of a program in its table",
         "MOST_BUFFERS": "buffers of a program in their table",
         "MOST_DRAWN": "temporaries that are drawn",
     },
-    "core/views/accelerator/run.py": {"MOST_COMPILATIONS": "other compilations that a page without a graph names"},
     "pages/parts/accelerator/program.py": {"MOST_NAMED": "ticks of an axis"},
     "pages/parts/accelerator/panels.py": {"LARGEST_DOWNLOAD_BYTES": "a program that the page gives out"},
     "pages/parts/backends/panes.py": {"MOST_IN_LEGEND": "calls that the chart of executions names"},

@@ -13,8 +13,8 @@ from core.analysis import compile_time_s
 from core.report import results
 from core.runs import stored
 from core.runs.stored import is_stored, open_index
-from core.views.outline import outline_view
 from core.views.prepared import prepared, summaries
+from core.views.progress import outline_view
 from tests.support.homes import add_run, add_scenario
 from tests.support.places import TRACES
 
