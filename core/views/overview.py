@@ -22,8 +22,8 @@ from core.analysis import (
     sentence,
     verdict,
 )
-from core.analysis.bisection import bisection_words, minified_words, nan_words, opaque_words
 from core.analysis.findings import FIRST, Finding, findings
+from core.analysis.numerics import bisection_words, minified_words, nan_words, opaque_words
 from core.base import words as fmt
 from core.graph import source_path
 from core.job import CompileJob, Model

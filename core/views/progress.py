@@ -67,7 +67,7 @@ class OutlineView:
 
     @staticmethod
     def of(report: Report) -> OutlineView:
-        """Return the outline as it is shown; `report` is that of `core.trace.parsers.outline`."""
+        """Return the outline as it is shown; `report` is that of `core.trace.parsers.build`."""
         return OutlineView(_title(report), plain(failure_sentence(failures(report))), _rows(report), _note(report))
 
 

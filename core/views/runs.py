@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from core.analysis.summary import Summary
+from core.analysis.verdict import Summary
 from core.base import words as fmt
 from core.base.errors import CompileboardError, StoreError
 from core.job import CompileJob

@@ -148,7 +148,7 @@ BACKENDS: dict[str, dict[str, str]] = {
     },
     "core/job/options/run.py": {"MOST_LOGS": "names of TORCH_LOGS in a job"},
     "core/worker/bits/values.py": {"MAX_LINE_CHARS": "characters of the line of a value"},
-    "core/job/bits.py": {"MAX_SETTINGS": "settings of the other configuration of a comparison bit by bit"},
+    "core/job/checks.py": {"MAX_SETTINGS": "settings of the other configuration of a comparison bit by bit"},
     "core/worker/bisection.py": {"MAX_WHAT_CHARS": "characters of what the bisector names, or of its error"},
     "core/worker/config.py": {
         "MOST_NEAR": "names that are proposed for a wrong name of an option",

@@ -17,7 +17,7 @@ from torch._guards import CompileContext, compile_context
 
 from core.base.words import count
 from core.report.records import Emit
-from core.report.records.graphs import BytecodeRecord
+from core.report.records.compilation import BytecodeRecord
 from core.worker.recorders.deferred import DeferredRecords
 
 MAX_CODE_CHARS = 200_000

@@ -18,7 +18,7 @@ from torch.fx import Graph, Node
 
 from core.report import Module
 from core.report.records import Emit
-from core.report.records.graphs import StacksRecord
+from core.report.records.compilation import StacksRecord
 from core.report.records.run import SourceRecord
 
 FRAME = re.compile(r'^  File "(.+)", line (\d+), in (.+)$', re.MULTILINE)

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import Report, build_report
-from core.analysis.profile import JoinedProfile, join_profile
-from core.analysis.profile_area import sum_area
+from core.analysis.profile import JoinedProfile, join_profile, sum_area
 from core.base.errors import TraceError
 from core.report import Compilation, Direction, Frame, Kernel, KernelCall, Payload, Setting
 from core.trace import profile as reader
