@@ -254,8 +254,7 @@ def _prepare_target(backend: str) -> None:
     """Import torch with the target's device in place of a real one."""
     if not backend:
         return
-    from core.worker.cross_compilation.device import pretend
-    from core.worker.cross_compilation.shim import load_shim, set_guard
+    from core.worker.cross_compilation.device import load_shim, pretend, set_guard
 
     shim = load_shim(Path(os.environ["COMPILEBOARD_CACHE"]))
     pretend(backend)

@@ -413,7 +413,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_BOXES_FOR_DOT": "boxes that Graphviz lays out",
             "MOST_EDGES_FOR_DOT": "edges that Graphviz lays out",
         },
-        "pages/components/graph/store.py": {"MOST_NODES": "nodes of all drawings that the server keeps"},
+        "pages/components/graph/messages.py": {"MOST_NODES": "nodes of all drawings that the server keeps"},
         "pages/components/graph/routes.py": {
             "MOST_NODES_AT_ONCE": "nodes in one answer",
             "MOST_LEVELS_AT_ONCE": "groups in one answer",

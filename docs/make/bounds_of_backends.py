@@ -15,18 +15,23 @@ PACKAGES: dict[str, dict[str, str]] = {
         "MOST_DEEP": "folders of a package in one another that are distinguished",
         "LONGEST_SAID": "characters of the first line of what torch said of a package",
     },
-    "core/worker/aoti/archive.py": {
+    "core/worker/aoti/stage.py": {
         "MOST_FILES": "files of a package",
         "MOST_TEXT_BYTES": "a text in a package",
         "MOST_TEXTS_BYTES": "all texts of a package",
         "MOST_NAME_CHARS": "a name in a package",
         "MOST_METADATA": "entries of a package's metadata",
         "MOST_VALUE_CHARS": "the value of one",
-    },
-    "core/worker/aoti/build.py": {"MOST_SAID_CHARS": "what the compiler says where the C++ program cannot be built"},
-    "core/worker/aoti/stage.py": {
         "MOST_KEPT_BYTES": "a package that is kept with its run",
         "MOST_TEXT_CHARS": "a text of a package in the log",
+    },
+    "core/worker/aoti/running.py": {
+        "MOST_SAID_CHARS": "what the compiler says where the C++ program cannot be built",
+        "MOST_PRINTED_CHARS": "what the C++ program prints",
+        "MOST_LINES": "its last lines",
+        "MOST_TENSORS": "tensors of a file for C++",
+        "MOST_RANK": "dimensions of one",
+        "MOST_TENSOR_BYTES": "bytes of one",
     },
     "core/worker/aoti/exporting.py": {
         "MOST_VALUES": "inputs and outputs of an exported program",
@@ -45,13 +50,6 @@ PACKAGES: dict[str, dict[str, str]] = {
     "core/views/capture.py": {
         "MOST_DRAWN": "nodes of all captures together that are drawn",
         "MOST_LINES": "lines of the user's file beside their nodes",
-    },
-    "core/worker/aoti/running.py": {
-        "MOST_PRINTED_CHARS": "what the C++ program prints",
-        "MOST_LINES": "its last lines",
-        "MOST_TENSORS": "tensors of a file for C++",
-        "MOST_RANK": "dimensions of one",
-        "MOST_TENSOR_BYTES": "bytes of one",
     },
     "core/worker/aoti/trials.py": {
         "MOST_TRIALS": "sizes that dynamic dimensions are tried with",

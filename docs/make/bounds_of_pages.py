@@ -61,7 +61,7 @@ PAGES: dict[str, dict[str, str]] = {
         "MOST_SERIES": "series of the chart over time",
         "MOST_RUNS": "runs of the chart over time",
     },
-    "pages/parts/run/history.py": {"MOST_JOINED": "points of a series of this chart that are joined by lines"},
+    "pages/parts/run/runs_table.py": {"MOST_JOINED": "points of a series of this chart that are joined by lines"},
     "pages/session/exercises.py": {"MOST_SOLUTIONS": "runs whose result of an exercise is cached"},
     "core/views/html/graphs.py": {
         "MOST_COMPILATIONS": "compilations of an HTML file with their graphs, kernels and guards",
@@ -134,11 +134,10 @@ PAGES: dict[str, dict[str, str]] = {
     "pages/parts/performance/numerics.py": {"MOST_RESULTS": "results in the chart of errors against float64"},
     "core/views/kernels/ledger.py": {"MOST_OPS": "ops of a kernel in the ledger"},
     "core/views/kernels/results.py": {"MOST_OUTLINED": "functions of OpenMP regions that are named"},
-    "pages/parts/kernel/compare.py": {
+    "pages/parts/kernel/ladder.py": {
         "MOST_RUNS": "runs whose kernels are offered",
         "MOST_CONFIGS": "configs of a kernel",
     },
-    "pages/parts/kernel/ladder.py": {"MOST_CONFIGS": "configs that were tried"},
     "core/views/memory.py": {
         "MOST_BLOCKS": "rectangles in a map of memory",
         "MOST_PLACED": "pieces of memory times kernel calls in it, the largest pieces alone where there are more",

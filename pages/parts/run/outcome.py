@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any, Literal
+from urllib.parse import urlencode
 
 import pandas as pd
 import streamlit as st
 
-from core import NO_RECORD
+from core import NO_RECORD, Run
 from core.base import words as fmt
+from core.views import card
 from core.views.overview import OutcomeView, OverviewView
 from core.views.run_files import RunFiles
 from pages import menu
 from pages.components.code.view import code_view
+from pages.gate.visitor import who
 from pages.look.sizes import SHORT, TALL
 from pages.look.text import plain, prose
 from pages.parts.code import user_code
 from pages.parts.run.submit import job_again, submit_or_open
-from pages.session import url
+from pages.session import actions, url
+from pages.session.actions import attempt, toasted
 from pages.session.downloads import scrub_choice
 from pages.session.navigate import go_to
 from pages.session.presses import pressed
@@ -32,6 +36,9 @@ FORMS: dict[str, Callable[[Any], str]] = {
     "kernels": fmt.number,
     "compile time": fmt.duration_s,
 }
+WORDS = (
+    "Whoever has this link sees the title, the verdict and the picture of the graph, without signing in; nothing else."
+)
 
 
 def outcome(shown: ShownRun, ending: OutcomeView) -> None:
@@ -186,3 +193,28 @@ def report_issue(shown: ShownRun) -> None:
             on_click="ignore",
             key="issue-zip",
         )
+
+
+def share(shown: ShownRun) -> None:
+    """Draw the run's link, and the choice whether it previews for visitors without a role; for its author alone."""
+    run = shown.run
+    if not who().owns(shown.status.by):
+        return
+    with st.popover("Share", icon=":material/link:", help="A link that shows title, verdict and picture in a chat"):
+        token = card.preview_token(run)
+        if run.audience() == "private":
+            st.caption("The run is private, so its links show nothing. *Runs* › *Seen by* changes that.")
+            return
+        if not token:
+            st.caption(
+                "A link shows a preview to those who may open the run. A link with a token shows it to everybody."
+            )
+            _button("Make a link with a token", run, allowed=True)
+            return
+        st.code(f"{st.context.url}?{urlencode({url.RUN: run.id, url.PREVIEW: token})}", language=None, wrap_lines=True)
+        st.caption(WORDS)
+        _button("Withdraw the link", run, allowed=False)
+
+
+def _button(label: str, run: Run, allowed: bool) -> None:
+    st.button(label, key="share", on_click=lambda: attempt(lambda: actions.set_preview(run, allowed), toasted))
