@@ -21,7 +21,7 @@ import msgspec
 
 from core.base.decoder import decoded_object
 from core.base.errors import DecodeError
-from core.code.rank_text import normalised, normalised_guards
+from core.code.diff import normalised, normalised_guards
 from core.report.places import Payload, Place
 from core.report.ranks import Collective, Fingerprint, MarkKind, RankCompilation, RankMark
 from core.trace.parsers.dynamo import parse_graph_break, parse_recompile_reasons

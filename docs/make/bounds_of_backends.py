@@ -39,7 +39,7 @@ PACKAGES: dict[str, dict[str, str]] = {
         "MOST_CHARS": "one of them",
         "MOST_PROBLEM_CHARS": "why there is no program, or no package",
     },
-    "core/code/landmarks.py": {
+    "core/code/torch_source.py": {
         "MOST_LINES": "lines of a function of torch that are shown",
         "MOST_FILE_BYTES": "a file of torch in which a function is looked up",
     },
@@ -97,10 +97,11 @@ BACKENDS: dict[str, dict[str, str]] = {
         "MAX_RECORD_S": "seconds until messages of torch's log are in the run's log",
         "MAX_LOG_BYTES": "bytes of torch's log that a run records; later messages are left out, and a note says so",
     },
-    "core/worker/minify.py": {
+    "core/worker/bisection.py": {
         "MAX_SCRIPT_CHARS": "characters of a minified script; of a longer one only the reason is recorded",
         "MAX_NAN_LINE_CHARS": "characters of the node that makes the first NaN, and of its line",
         "MOST_INLINE": "elements of an input whose values stand in a minified script that random ones do not reproduce",
+        "MAX_WHAT_CHARS": "characters of what the bisector names, or of its error",
     },
     "core/views/issue.py": {
         "MAX_PART_CHARS": "characters of the script and of the error in a bug report, each",
@@ -147,12 +148,11 @@ BACKENDS: dict[str, dict[str, str]] = {
     "core/job/options/run.py": {"MOST_LOGS": "names of TORCH_LOGS in a job"},
     "core/worker/bits/values.py": {"MAX_LINE_CHARS": "characters of the line of a value"},
     "core/job/checks.py": {"MAX_SETTINGS": "settings of the other configuration of a comparison bit by bit"},
-    "core/worker/bisection.py": {"MAX_WHAT_CHARS": "characters of what the bisector names, or of its error"},
     "core/worker/config.py": {
         "MOST_NEAR": "names that are proposed for a wrong name of an option",
         "LONGEST_VALUE": "characters of the value of an option of torch",
     },
-    "core/code/config_source.py": {"MOST_USES": "lines of torch that read an option"},
+    "core/code/torch_source.py": {"MOST_USES": "lines of torch that read an option"},
     "core/analysis/backend.py": {
         "MOST_PROBLEM_CHARS": "what was wrong with a backend in a sentence",
         "MOST_LINES": "compilations, calls, problems or tables of a backend that the command line tells",

@@ -18,7 +18,7 @@ from core.analysis.ranks.differences import (
     first_difference,
     forecast,
 )
-from core.code.rank_text import normalised, normalised_guards
+from core.code.diff import normalised, normalised_guards
 from core.report.places import Payload, Place
 from core.report.ranks import Fingerprint, RankMark
 

@@ -19,7 +19,7 @@ import streamlit as st
 
 from core import MOST_NAME_CHARS, MOST_NOTE_CHARS, Limits, Run, Usage
 from core.base import words as fmt
-from core.views import header, retention, run_history
+from core.views import header, run_history
 from core.views import runs as lists
 from pages import menu
 from pages.gate.people import the_people
@@ -139,7 +139,7 @@ def what_goes() -> None:
 
 @cached(seconds=RETENTION_S)
 def _retention() -> str:
-    return retention.retention_words(server.runner().index)
+    return lists.retention_words(server.runner().index)
 
 
 def what_is_used() -> None:

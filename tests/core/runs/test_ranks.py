@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from core.analysis.ranks import RankDifference, Ranks
-from core.code.rank_text import normalised_guards
+from core.code.diff import normalised_guards
 from core.runs import ranks as ranks_of_runs
 from core.runs.ranks import read_ranks, stored_ranks
 from tests.support.ranks import (
