@@ -3,33 +3,23 @@
 The supervisor is a separate process that never runs user code. It is the subreaper of all processes that the worker
 starts, so that no process outlives its run, even a detached one. It ends on SIGTERM (cancelled), and on SIGUSR1 when
 the fork server ends (interrupted). If it is killed itself, the worker dies with it, and the fork server ends the rest.
-
-Bounded output of a worker: its first megabyte and its end.
-
-Memory of a run's processes, counted once where forked processes share it.
-
-Inductor forks a compile worker for each CPU. Each has all pages of its parent, so that the sum of their resident sizes
-can be ten times what they take.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
-import re
 import resource
 import select
 import shutil
 import signal
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import psutil
 
-from core.base.files import NO_ROOM, sizes
-from core.base.words import gib, limit_s, number
+from core.base.files import sizes
+from core.base.words import gib, limit_s
 from core.job import CompileJob
 from core.runs.crash import OVERDUE
 from core.runs.engine.handles import process_handle
@@ -50,6 +40,8 @@ from core.runs.store import Run
 from core.runs.tools import Task, has_answer, read_task
 from core.worker.conditions import DIRECTORY
 from core.worker.kernel_tools import run_tool
+from core.worker.output import OutputFile
+from core.worker.process_memory import ProcessMemory
 from core.worker.record import has_end
 from core.worker.run import DISK_FULL, DONE, FAILED, LOG_LOST, OUT_OF_MEMORY, work
 
@@ -62,13 +54,6 @@ MAX_TRACE_BYTES = 4 * 1024**3
 # Threads count as processes, and a large machine has many.
 MOST_PROCESSES = 16_384
 DISK_WAS_FULL = "the disk is full; delete runs, or make room, and run the job again"
-HEAD_BYTES = 1_000_000
-TAIL_BYTES = 64_000
-# A page's share of a process, without files: Linux, documented in proc_pid_smaps(5).
-SHARE = re.compile(rb"^Pss_Anon:\s+(\d+) kB$", re.MULTILINE)
-# The exact count takes some milliseconds a process: it is made when the upper bound has grown so much, and beyond the
-# limit once in so many seconds.
-GROWTH, AGAIN_S = 1.1, 1.0
 
 
 @dataclass(slots=True)
@@ -263,92 +248,3 @@ def _signal_name(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:
         return f"signal {number}"
-
-
-class OutputFile:
-    """An output file of bounded size, whose end is always the end of the output.
-
-    `full` is True if the disk had no room; later output is dropped.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self._file = path.open("wb", buffering=0)
-        self.full = False
-        self._written = 0
-        self._tail = b""
-        self._left_out = 0
-
-    def write(self, chunk: bytes) -> None:
-        """Write a chunk of the worker's output."""
-        if not chunk or self.full:
-            return
-        try:
-            self._take(chunk)
-        except OSError as error:
-            self.full = error.errno in NO_ROOM
-            if not self.full:
-                raise
-
-    def _take(self, chunk: bytes) -> None:
-        head = chunk[: max(0, HEAD_BYTES - self._written)]
-        self._put(head)
-        self._written += len(head)
-        self._tail += chunk[len(head) :]
-        if self._tail:
-            self._rewrite_tail()
-
-    def close(self) -> None:
-        """Close the file."""
-        with contextlib.suppress(OSError):
-            self._file.close()
-
-    def _rewrite_tail(self) -> None:
-        self._left_out += max(0, len(self._tail) - TAIL_BYTES)
-        self._tail = self._tail[-TAIL_BYTES:]
-        note = f"\n… {number(self._left_out)} bytes left out …\n" if self._left_out else ""
-        self._file.seek(self._written)
-        self._put(note.encode() + self._tail)
-        self._file.truncate()
-
-    def _put(self, data: bytes) -> None:
-        """Write all data; a write to a nearly full disk writes only a part, and the next one fails."""
-        while data:
-            data = data[self._file.write(data) :]
-
-
-class ProcessMemory:
-    """Largest memory of processes so far in `peak_bytes`, of those that `exceeds` has looked at."""
-
-    def __init__(self) -> None:
-        self.peak_bytes = 0
-        self._largest_bound = 0.0
-        self._counted_s = 0.0
-
-    def exceeds(self, processes: Iterable[psutil.Process], limit_bytes: int) -> bool:
-        """Return True if the processes take more memory than the limit."""
-        bounds = {process: resident for process in processes if (resident := _resident(process))}
-        bound, now = sum(bounds.values()), time.monotonic()
-        is_due = bound > limit_bytes and now > self._counted_s + AGAIN_S
-        if bound <= self._largest_bound * GROWTH and not is_due:
-            return False
-        self._largest_bound = max(bound, self._largest_bound)
-        self._counted_s = now
-        used = sum(_share(process, resident) for process, resident in bounds.items())
-        self.peak_bytes = max(self.peak_bytes, used)
-        return used > limit_bytes
-
-
-def _resident(process: psutil.Process) -> int:
-    """Return the resident bytes of a process without those of files; 0 if it has ended."""
-    with contextlib.suppress(psutil.Error):
-        memory = process.memory_info()
-        return int(memory.rss - getattr(memory, "shared", 0))
-    return 0
-
-
-def _share(process: psutil.Process, resident: int) -> int:
-    """Return a process's share of its resident bytes; all of them where the system does not tell."""
-    with contextlib.suppress(OSError), open(f"/proc/{process.pid}/smaps_rollup", "rb") as file:
-        if match := SHARE.search(file.read()):
-            return int(match[1]) * 1024
-    return resident
