@@ -13,7 +13,7 @@ from core.runs.sides import side_of_run
 from core.runs.store import Run, Store
 from core.views.compare import CompareView
 from core.views.html import as_html, comparison_as_html
-from core.views.html.page import Bars, HtmlChip, Intervals, Listing, Text
+from core.views.html.page import Bars, Fold, HtmlChip, Intervals, Listing, Text
 from core.views.html.render import page_of, page_of_comparison
 from core.views.html.source import Source
 from core.views.html.spans import TextSpan, spans
@@ -197,3 +197,20 @@ def test_no_text_of_two_logs_is_markup(empty_home: Path) -> None:
 )  # fmt: skip
 def test_markdown_of_the_views_becomes_spans(markdown: str, expected: tuple[TextSpan, ...]) -> None:
     assert spans(markdown) == expected
+
+
+def test_several_compilations_are_folded_and_only_generated_kernels_have_code(empty_home: Path) -> None:
+    runs = [run_of(empty_home, name) for name in ("transformer_block", "graph_break_zoo")]
+    alone, several = ({part.id: part.blocks for part in page_of(run).sections} for run in runs)
+    titles = [
+        ["".join(span.text for span in block.title) for block in blocks["graphs"] if isinstance(block, Fold)]
+        for blocks in (alone, several)
+    ]
+    assert (titles[0][0], titles[1][:2]) == (
+        "FX graph: 17 ops: what Dynamo captured.",
+        ["[1/0] look", "[2/0] look, after line 20"],
+    )
+    assert [block.is_open for block in several["graphs"] if isinstance(block, Fold)][:3] == [True, False, False]
+    kernels = side_of_run(runs[0]).report.compilations[0].kernels
+    listings = [block for block in alone["kernels"] if isinstance(block, Listing)]
+    assert len(listings) == len([kernel for kernel in kernels if not kernel.extern]) < len(kernels)
