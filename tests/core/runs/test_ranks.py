@@ -2,14 +2,16 @@
 
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from core.analysis.ranks import RankDifference, Ranks
 from core.analysis.ranks.differences import code_difference
+from core.analysis.ranks.forecasts import Forecast, forecast
 from core.code.rank_text import normalised_guards
-from core.report.ranks import Fingerprint, RankMark
+from core.report.ranks import Fingerprint, RankCompilation, RankMark
 from core.runs import ranks as ranks_of_runs
 from core.runs.ranks import read_ranks, stored_ranks
 from tests.support.ranks import (
@@ -203,3 +205,14 @@ def test_ranks_that_go_on_with_different_compilations_name_them(
     assert difference is not None
     assert (difference.kind, difference.compile_id, difference.only) == ("compilation", compile_id, only)
     assert (difference.name, difference.alone) == (name, alone)
+
+
+def test_a_rank_alone_lets_the_others_wait_as_long_as_it_compiles() -> None:
+    seconds = {"0/0": {"whole compilation": 2.0}, "1/0": {"whole compilation": 3.0}, "2/0": {"dynamo": 9.0}}
+    compilations = tuple(RankCompilation(name, seconds=each) for name, each in seconds.items())
+    alone, waiting = Fingerprint(0, 0, compilations=compilations, parallel=("DDP",)), Fingerprint(1, 0)
+    difference = RankDifference("recompile", "0/0", only="left", alone=("0/0", "1/0", "2/0"))
+    assert forecast(difference, alone, waiting) == Forecast("wait", 5.0)
+    assert forecast(replace(difference, alone=("2/0",)), alone, waiting) == Forecast("wait", None)
+    assert forecast(replace(difference, only="", kind="end"), alone, waiting) == Forecast("stopped")
+    assert forecast(difference, waiting, waiting) is None

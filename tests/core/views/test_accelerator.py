@@ -104,3 +104,11 @@ def test_temporaries_are_drawn_at_their_place_or_stacked_without_one() -> None:
         ("t1", 0, "from byte 0 of the arena on"),
         ("t2", 96, "memory of its own"),
     ]
+
+
+def test_seconds_of_the_programs_are_those_of_their_segments() -> None:
+    view = segment()
+    timed = replace(view.pipeline, times_s={"capture": 0.25, "programs": 9.0}, segments=(SEGMENT, SEGMENT))
+    lowered = {name: 2 * seconds for name, seconds in SEGMENT.times_s.items()}
+    stages = replace(view, pipeline=timed).stages
+    assert list(stages.values()) == [0.25, *lowered.values()]

@@ -11,10 +11,12 @@ import pytest
 from core.base.decoder import decoded
 from core.runs.sides import side_of_run
 from core.runs.store import Run, Store
-from core.views.compare import CompareView
+from core.views.compare import CompareView, RatioBar
 from core.views.html import as_html, comparison_as_html
+from core.views.html.comparison import _ratios
 from core.views.html.page import Bars, Fold, HtmlChip, Intervals, Listing, Text
 from core.views.html.render import page_of, page_of_comparison
+from core.views.html.sections import _cell
 from core.views.html.source import Source
 from core.views.html.spans import TextSpan, spans
 from core.views.overview import OutcomeView
@@ -214,3 +216,29 @@ def test_several_compilations_are_folded_and_only_generated_kernels_have_code(em
     kernels = side_of_run(runs[0]).report.compilations[0].kernels
     listings = [block for block in alone["kernels"] if isinstance(block, Listing)]
     assert len(listings) == len([kernel for kernel in kernels if not kernel.extern]) < len(kernels)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "text"),
+    [
+        ("ops", None, ""),
+        ("ops", 1234, "1,234"),
+        ("compile time", 1.5, "1.50 s"),
+        ("status", "ok", "ok"),
+    ],
+)
+def test_a_cell_of_compilations_is_in_words(name: str, value: object, text: str) -> None:
+    assert _cell(name, value) == text
+
+
+def test_intervals_stand_on_an_axis_with_1_and_a_margin() -> None:
+    intervals = _ratios([RatioBar("all", 4.0, 2.0, 8.0, True), RatioBar("seconds", 4.0, 4.0, 4.0, False)])
+    (first, second) = intervals.rows
+    assert [round(place, 3) for place in (intervals.mark, first.low, first.middle, first.high)] == [
+        0.045,
+        0.348,
+        0.652,
+        0.955,
+    ]
+    assert second.low == second.high == first.middle
+    assert [round(_ratios([RatioBar("slower", 0.5, 0.25, 0.5, True)]).mark, 3)] == [0.955]
