@@ -1,4 +1,4 @@
-"""Files of a run that come back from the archive elsewhere: progress, what the store has meanwhile, and what failed."""
+"""Fetch of a run's archived files: its progress, the figures that the store has meanwhile, and failures."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ AGAIN_S = 30.0
 
 
 class Fetch:
-    """A run whose files come back in a thread; `problem` says why they did not."""
+    """A thread that fetches the files of a run; `problem` is the reason if that failed."""
 
     def __init__(self, index: RunIndex, run: Run) -> None:
         self.problem = ""
@@ -35,7 +35,7 @@ class Fetch:
 
     @property
     def part(self) -> float:
-        """The part of the bytes that is here."""
+        """Fetched share of the bytes, from 0 to 1."""
         return self.done_bytes / self.total_bytes if self.total_bytes else 0.0
 
     @property
@@ -48,7 +48,7 @@ class Fetch:
 
     @property
     def stored_words(self) -> str:
-        """The figures that the store has of the run meanwhile; empty if its report was never made."""
+        """Figures of the run from its stored summary; empty without one."""
         summary = open_summary(self._run, stored_alone=True)
         if summary is None:
             return ""
