@@ -26,7 +26,10 @@ NEWER = ("name", "disable", "recompile_limit", "isolate_recompiles", "shapes_spe
 RENAMED = {"shapes_spec": "dynamic_shapes"}
 AS_IT_IS = "The file calls torch.compile itself. The run used the backend, mode and options that it passes."
 MOST_NAMED = 3
-FOR_TARGET = "The file calls torch.compile itself. Code for the target was generated with the options of the job, not of the file."
+FOR_TARGET = (
+    "The file calls torch.compile itself. Code for the target was generated with the options of the job, "
+    "not with those of the file."
+)
 
 
 def compiled_by(job: CompileJob, model_copy: ModelCopy) -> Callable[..., Any]:
