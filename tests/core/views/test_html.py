@@ -11,6 +11,7 @@ import pytest
 from core.base.decoder import decoded
 from core.runs.sides import side_of_run
 from core.runs.store import Run, Store
+from core.views.card import CardView
 from core.views.compare import CompareView, RatioBar
 from core.views.html import as_html, comparison_as_html
 from core.views.html.comparison import _ratios
@@ -242,3 +243,8 @@ def test_intervals_stand_on_an_axis_with_1_and_a_margin() -> None:
     ]
     assert second.low == second.high == first.middle
     assert [round(_ratios([RatioBar("slower", 0.5, 0.25, 0.5, True)]).mark, 3)] == [0.955]
+
+
+def test_a_run_without_a_log_has_a_preview_without_a_graph(empty_home: Path) -> None:
+    card = CardView.of(add_run(empty_home, "lost", None, state="crashed"))
+    assert (card.picture, card.sentence) == (None, "Crashed.")
