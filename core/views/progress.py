@@ -110,7 +110,7 @@ def outline_view(run: Run) -> OutlineView | None:
 
 
 class Fetch:
-    """A run whose files come back in a thread; `problem` says why they did not."""
+    """A thread that fetches the files of a run; `problem` is the reason if that failed."""
 
     def __init__(self, index: RunIndex, run: Run) -> None:
         self.problem = ""
@@ -126,7 +126,7 @@ class Fetch:
 
     @property
     def part(self) -> float:
-        """The part of the bytes that is here."""
+        """Fetched share of the bytes, from 0 to 1."""
         return self.done_bytes / self.total_bytes if self.total_bytes else 0.0
 
     @property
@@ -139,7 +139,7 @@ class Fetch:
 
     @property
     def stored_words(self) -> str:
-        """The figures that the store has of the run meanwhile; empty if its report was never made."""
+        """Figures of the run from its stored summary; empty without one."""
         summary = open_summary(self._run, stored_alone=True)
         if summary is None:
             return ""

@@ -64,7 +64,7 @@ class ScheduleRecorder(logging.Handler):
         self._rejected: set[tuple[str, str, str]] = set()
 
     def before_fusion(self, nodes: list[Node]) -> list[Node]:
-        """Inductor's `_pre_fusion_custom_pass`: remember the nodes, change nothing."""
+        """Record the nodes before fusion, as Inductor's `_pre_fusion_custom_pass`, without a change."""
         order = {node: index for index, node in enumerate(V.graph.graph.nodes)}
         self._parts = {snode.get_name(): part_of(snode) for node in nodes for snode in node.get_nodes()}
         flops = FlopCounts()

@@ -246,7 +246,7 @@ def compare_button(left: lists.ListedRun, right: lists.ListedRun) -> None:
 
 
 def delete_button(picked: Sequence[lists.ListedRun]) -> None:
-    """Draw the deletion of the visitor's own runs that are neither live nor pinned."""
+    """Draw a button that deletes the visitor's own runs, except live and pinned ones."""
     own = [listed for listed in picked if who().owns(listed.status.by)]
     deletable = [listed.run for listed in own if not (listed.status.live or listed.entry.pinned)]
     with st.popover(
