@@ -213,13 +213,12 @@ class _Server:
             pid = _fork(warm_up)
             self._children.add(pid)
             return StartMessage(pid)
-        return self._started(Path(message.run))
+        return self._started(Run(message.id, Path(message.run)))
 
-    def _started(self, path: Path) -> StartMessage | FailureMessage:
+    def _started(self, run: Run) -> StartMessage | FailureMessage:
         """Fork the supervisor of a run; an unreadable job ends the run, not this process."""
         from core.worker.supervisor import SUPERVISOR_SIGNALS, supervise, task_of
 
-        run = Run(path.name, path)
         try:
             task = task_of(run)
         except (CompileboardError, OSError, ValueError) as error:
