@@ -63,15 +63,15 @@ MOST_KERNELS = 500
 MOST_NODES = 2_000
 
 
-def command_palette(here: ShownRun | None, runs: Sequence[lists.ListedRun]) -> None:
+def command_palette(shown: ShownRun | None, runs: Sequence[lists.ListedRun]) -> None:
     """Draw the palette of the shown run and the listed ones, and execute a new choice."""
-    chosen = palette(_data(here, runs), key="palette")
+    chosen = palette(_data(shown, runs), key="palette")
     # Its place is reserved, so that the page below, and the focus in it, stay when the first run is shown.
     with st.container():
-        if here is not None:
-            _run_entries(here)
+        if shown is not None:
+            _run_entries(shown)
     if chosen is not None and chosen.action:
-        act(chosen.action, here)
+        act(chosen.action, shown)
     elif chosen is not None:
         _open(chosen)
 
