@@ -6,8 +6,8 @@ import time
 from dataclasses import dataclass
 
 from core import CompileboardError, StoreError, Sweep, SweepStanding
+from core.views.progress import waiting_words
 from core.views.sweep import SweepView
-from core.views.waiting import waiting_words
 from pages import menu
 from pages.gate.visitor import who
 from pages.session import server, url

@@ -12,6 +12,7 @@ from core.base.machine import Environment
 from core.sweep import Axis, Sweep, SweepRow, SweepStanding, as_csv, as_json
 from core.sweep.presets import Answer, BreakEven, Crossover, Question, answer, preset_of, reason
 from core.views.markdown import LONGEST_LINE, LONGEST_TEXT, one_line, plain, prose
+from core.views.progress import at_words, reached_words
 from core.views.speedup import ratio_words
 from core.views.sweep.charts import (
     CellView,
@@ -25,7 +26,6 @@ from core.views.sweep.charts import (
     numeric_axis,
     ratio_series,
 )
-from core.views.waiting import at_words, reached_words
 
 MOST_BARS = 40
 AXIS_TITLES = {"batch": "batch size", "threads": "threads"}

@@ -120,9 +120,10 @@ def flame(
     area: FlameArea | None = None,
     areas: bool = False,
 ) -> FlameChoice:
-    """Draw a flame chart; `selected` and `area` are used only when it appears. Return a choice from the sent data.
+    """Draw a flame chart, and return the visitor's selection, which is always part of the sent data.
 
-    `on_open` gets a clicked link with its owner before the page runs again. With `areas`, areas can be selected.
+    `selected` and `area` are the initial selection. `on_open` gets a clicked link with its owner before the page runs
+    again. `areas` allows to select areas.
     """
     key = component_key(key)
 

@@ -5,7 +5,7 @@ import time
 from core.runs.engine.queues import HERE
 from core.runs.rates import ReachedLimit
 from core.runs.runner import Wait
-from core.views.waiting import reached_words, starting_words, waiting_words
+from core.views.progress import reached_words, starting_words, waiting_words
 
 
 def test_a_queued_run_says_what_it_waits_for() -> None:
