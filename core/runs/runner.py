@@ -36,7 +36,7 @@ TURN_S = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Why a queued run has not started; empty if it is about to.
+    """Reason why a queued run has not started; empty shortly before the start.
 
     `node_for` is its device if no node that answers has it, `earlier` the number of runs ahead of it, and `starts` what
     must start before it, such as `torch for CUDA`. `is_blocked` is True if another server measures on its device, and

@@ -10,7 +10,8 @@ import streamlit as st
 from core import NO_RECORD, Run
 from core.base import words as fmt
 from core.report import Compilation, Report
-from core.views.progress import Fetch, followed_words, outline_view, waiting_words
+from core.views import progress
+from core.views.progress import Fetch, followed_words, outline_view
 from pages import menu
 from pages.gate.rules import Visitor
 from pages.gate.visitor import who
@@ -99,7 +100,7 @@ def still_to_come(shown: ShownRun) -> str:
     if shown.is_followed:
         return plain(followed_words(shown.run, shown.report, time.time()))
     if shown.status.state == "queued":
-        return plain(waiting_words(server.runner().waits_for(shown.run)))
+        return plain(progress.waiting_words(server.runner().waits_for(shown.run)))
     words = plain(shown.progress.words) or "the run has not started"
     sentence = f"{words[:1].upper()}{words[1:]}…"
     return (

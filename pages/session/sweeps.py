@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 
 from core import CompileboardError, StoreError, Sweep, SweepStanding
-from core.views.progress import waiting_words
+from core.views import progress
 from core.views.sweep import SweepView
 from pages import menu
 from pages.gate.visitor import who
@@ -40,13 +40,13 @@ class ShownSweep:
 
     @property
     def waits(self) -> str:
-        """What its first queued cell waits for; empty if none is queued."""
+        """The reason why its first queued cell has not started; empty if none is queued."""
         queued = next((row.run for row in self.view.rows if row.state == "queued"), None)
         if queued is None:
             return ""
         try:
             runner = server.runner()
-            return waiting_words(runner.waits_for(runner.store.open(queued)))
+            return progress.waiting_words(runner.waits_for(runner.store.open(queued)))
         except StoreError:
             return ""
 

@@ -32,7 +32,8 @@ WRITING, REPLY, EDIT = "comment-writing", "reply", "edit"
 REFUSED = "comment-refused"
 MOST_ELSEWHERE = 30
 # Threads, and replies in each, that are drawn at first, and the key of how many are; each click draws as many more.
-MOST_AT_FIRST, DRAWN = 20, "comments-drawn"
+MOST_AT_FIRST = 20
+DRAWN = "comments-drawn"
 BOX_PX = 90
 # Seconds until comments of others appear.
 FOLLOW_S = 4.0

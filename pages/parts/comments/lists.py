@@ -15,7 +15,8 @@ from pages.session.shown import ShownRun
 
 MOST_THREADS = 50
 # Parts of two runs, and threads on each.
-MOST_PARTS, MOST_ON_PART = 20, 3
+MOST_PARTS = 20
+MOST_ON_PART = 3
 
 
 def pinned_parts(shown: ShownRun) -> None:

@@ -28,9 +28,9 @@ from core import (
     samples,
 )
 from core.base import words as fmt
+from core.views import progress
 from core.views import runs as lists
 from core.views.job_form import JobForm
-from core.views.progress import starting_words
 from pages import menu
 from pages.components.code.editor import code_editor
 from pages.components.code.view import CodePicture, code_lines, code_view
@@ -89,7 +89,7 @@ def torch_is_starting(meanwhile: str = "") -> None:
     """Show that torch is starting, and what can be done meanwhile; rerun the page once its environment is known."""
     if server.environment() is not None:
         st.rerun()
-    st.caption(f"{starting_words(server.runner().engine.nodes('cpu'))} {meanwhile}")
+    st.caption(f"{progress.starting_words(server.runner().engine.nodes('cpu'))} {meanwhile}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,8 @@ import streamlit as st
 
 from core import Run
 from core.base import words as fmt
-from core.views.progress import followed_words, waiting_words
+from core.views import progress
+from core.views.progress import followed_words
 from pages.components.progress.view import progress_view
 from pages.gate.visitor import ANOTHERS, who
 from pages.look.sizes import SHORT
@@ -104,7 +105,7 @@ def _printed(run: Run) -> None:
 def live_headline(shown: ShownRun) -> str:
     """Describe what a live run does or waits for."""
     if shown.status.state == "queued":
-        return plain(waiting_words(server.runner().waits_for(shown.run)))
+        return plain(progress.waiting_words(server.runner().waits_for(shown.run)))
     words = plain(shown.progress.words)
     return f"{words[:1].upper()}{words[1:]}…" if words else "Starting the worker…"
 
