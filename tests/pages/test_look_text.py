@@ -6,8 +6,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from core.report import Place
 from pages.look import card
 from pages.look.text import LONGEST_LINE, code, component_key, one_line, one_line_cells, plain, prose
+from pages.parts.graphs import node
 from tests.support.homes import IMAGE
 
 CONTROLS = "\x00\x07\x1b\x7f\x9f\u061c\u200b\u202e\u2028\u2066\ufeff\ud800"
@@ -163,3 +165,11 @@ def test_an_edge_of_the_preview_is_a_bezier_curve() -> None:
     points = card._curve([(0.0, 0.0), (0.0, 8.0), (8.0, 8.0), (8.0, 0.0)])
     assert (points[0], points[4], points[-1], len(points)) == ((0.0, 0.0), (4.0, 6.0), (8.0, 0.0), 9)
     assert points[2] == (1.25, 4.5)
+
+
+@pytest.mark.parametrize(
+    ("place", "title"),
+    [(Place("/a/b.py", 0), "b.py"), (Place("/a/b.py", 3), "b.py:3"), (Place("/a/b.py", 3, "f"), "b.py:3 in f")],
+)
+def test_a_file_without_a_line_is_titled_by_its_name(place: Place, title: str) -> None:
+    assert node._title(place) == title

@@ -41,7 +41,7 @@ def test_what_is_alive_at_a_peak_is_a_table_of_the_chosen_side(empty_home: Path)
     app.button_group(key="alive-side").set_value("compiled").run()
     assert_sound(app)
     assert (eager, len(app.dataframe[0].value)) == (len(EAGER.alive), len(COMPILED.alive))
-    assert arranged(app) == ["3 × row center", "1 × row", "1 × columns 60:40 medium gap"]
+    assert arranged(app) == ["3 × row center", "1 × row", "2 × columns 60:40 medium gap"]
 
 
 def test_a_selected_kernel_is_one_click_from_its_code(empty_home: Path) -> None:
