@@ -19,7 +19,7 @@ from pages.parts.compare.aspects import ratio_chart
 from pages.parts.kernels.ledger import treemap
 from pages.parts.performance.memory import plan_chart
 from pages.parts.performance.numerics import nodes_chart
-from pages.parts.run.history import history_chart
+from pages.parts.run.runs_table import history_chart
 from pages.parts.sweep.charts import hover_text
 from tests.charts import FILE, written
 from tests.support.numerics import RIGHT

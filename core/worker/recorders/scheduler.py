@@ -24,7 +24,7 @@ from core.ops import op_class
 from core.report import FusionRound
 from core.report.inductor import Direction
 from core.report.records import Emit
-from core.report.records.kernels import BufferLayout, KernelRecord, ScheduledNode, ScheduleRecord
+from core.report.records.compilation import BufferLayout, KernelRecord, ScheduledNode, ScheduleRecord
 from core.worker.recorders.stacks import Modules
 from core.worker.recorders.traffic import NodeTraffic, Part, hint, iterations, part_of, traffic
 

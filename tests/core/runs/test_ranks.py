@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from core.analysis.ranks import RankDifference, Ranks
-from core.analysis.ranks.differences import code_difference
-from core.analysis.ranks.forecasts import Forecast, forecast
-from core.code.rank_text import normalised_guards
+from core.analysis.ranks.differences import Forecast, code_difference, forecast
+from core.code.diff import normalised_guards
 from core.report.ranks import Fingerprint, RankCompilation, RankMark
 from core.runs import ranks as ranks_of_runs
 from core.runs.ranks import read_ranks, stored_ranks

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from core.analysis.comparison.times import time_comparison
+from core.analysis.comparison.figures import time_comparison
 from core.runs.sides import side_of_log
 from core.views.compare import CompareTimes, CompareView, PairView
 from tests.support.homes import measured_log

@@ -15,11 +15,10 @@ from core.views.card import CardView
 from core.views.compare import CompareView, RatioBar
 from core.views.html import as_html, comparison_as_html
 from core.views.html.comparison import _ratios
-from core.views.html.page import Bars, Fold, HtmlChip, Intervals, Listing, Text
+from core.views.html.graphs import Source
+from core.views.html.page import Bars, Fold, HtmlChip, Intervals, Listing, Text, TextSpan, spans
 from core.views.html.render import page_of, page_of_comparison
 from core.views.html.sections import _cell
-from core.views.html.source import Source
-from core.views.html.spans import TextSpan, spans
 from core.views.overview import OutcomeView
 from tests.support.homes import add_run, add_scenario, hostile_log, job_of, measured_log
 

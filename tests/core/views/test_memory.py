@@ -3,7 +3,7 @@
 from core import Report, build_report
 from core.report import Setting
 from core.runs.sides import side_of_log
-from core.views.memory import MemoryView, memory_plans
+from core.views.memory import MemoryPlanView, MemoryView
 from tests.support.places import TRACES
 from tests.support.reports.remembered import COMPILED, EAGER
 
@@ -36,7 +36,7 @@ def test_a_run_for_another_device_measured_nothing() -> None:
 
 def test_a_plan_has_a_row_for_each_kernel_call_and_frees_all_but_the_outputs() -> None:
     side = side_of_log(TRACES / "transformer_block" / "trace.log")
-    (plan,) = memory_plans(side.report.compilations[0], side.text)
+    (plan,) = MemoryPlanView.of_codes(side.report.compilations[0], side.text)
     rows = plan.rows
     assert [row["call"] for row in rows] == list(range(1, len(rows) + 1))
     assert [row["live"] for row in rows] == plan.live_bytes

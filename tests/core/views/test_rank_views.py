@@ -3,7 +3,7 @@
 import pytest
 
 from core.analysis.ranks import RankDifference
-from core.analysis.ranks.forecasts import Forecast
+from core.analysis.ranks.differences import Forecast
 from core.views.ranks.difference import _forecast_words
 
 
