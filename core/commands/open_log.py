@@ -114,7 +114,7 @@ def _keep(servers: dict[int, subprocess.Popen[bytes]], start: Callable[[int], su
 
 
 def _show(url: str, arguments: argparse.Namespace, wait: Callable[[], object]) -> int:
-    """Print an address, open it, and wait for what serves it or writes there, or for Ctrl-C or SIGTERM."""
+    """Print an address, open it, and wait until its server or the writer ends, or for Ctrl-C or SIGTERM."""
     print(url, flush=True)
     if not arguments.no_browser:
         webbrowser.open(url)
