@@ -90,6 +90,7 @@ record: $(DEVELOPMENT)  ## Record the tests' traces and the gallery's pictures a
 
 screens: $(DEVELOPMENT)  ## Write the text of every page of each recorded scenario again (ARGS="run/runs.py" for one page)
 	$(PYTHON) -m tests.screens $(ARGS)
+	$(PYTHON) -m tests.charts
 
 docs: $(DEVELOPMENT)  ## Write the tables of docs/ and the browser's types again from the types and tables of Python
 	$(PYTHON) -m docs.make.report_schema

@@ -6,6 +6,7 @@ Menu and row of panes for the shown run: counts, and the reasons why pages are e
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -13,6 +14,7 @@ from streamlit.delta_generator import DeltaGenerator
 from core import Run
 from core.base import words as fmt
 from core.views import header as views
+from core.views import runs as lists
 from pages import menu
 from pages.components.chips.view import Chip, chips
 from pages.components.keys.view import page_keys
@@ -27,11 +29,17 @@ from pages.session.shown import ShownRun, header_run, shown_compilation
 RANK, RANK_PX = "rank", 130
 
 
-def header(page: str) -> DeltaGenerator:
-    """Draw the pickers of run and compilation, the chips, and the row of panes; return the header's line.
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The drawn header: its line, the runs that it lists, and the shown one."""
 
-    `page` is the name of the page below it.
-    """
+    line: DeltaGenerator
+    runs: list[lists.ListedRun]
+    shown: ShownRun | None
+
+
+def header(page: str) -> Header:
+    """Draw the pickers of run and compilation, the chips, and the row of panes; `page` is the page below it."""
     listed_runs = named_runs()
     named = {listed.id: listed.run for listed in listed_runs}
     runs = {listed.id: listed.label for listed in listed_runs}
@@ -69,7 +77,7 @@ def header(page: str) -> DeltaGenerator:
     if opened is not None:
         go_to(opened, url.link())
     draw_panes(page, shown)
-    return line
+    return Header(line, listed_runs, shown)
 
 
 def _chips(view: views.HeaderView) -> list[Chip]:
@@ -143,8 +151,9 @@ def draw_panes(page: str, shown: ShownRun | None) -> None:
     panes = [pane for pane in entry.pages if pane in entry.panes or pane.name == page]
     if len(panes) > 1:
         with st.container(horizontal=True, gap="small", key="panes"):
+            query = url.link()
             for pane in panes:
-                _link(pane, by_page.get(pane.name, views.PageContent()))
+                _link(pane, by_page.get(pane.name, views.PageContent()), query)
 
 
 def _contents(shown: ShownRun | None) -> dict[str, views.PageContent]:
@@ -159,7 +168,7 @@ def _entry_content(entry: menu.MenuEntry, by_page: Mapping[str, views.PageConten
     return views.PageContent(panes[0].count, panes[0].why_empty if all(pane.why_empty for pane in panes) else "")
 
 
-def _link(pane: menu.Page, content: views.PageContent) -> None:
+def _link(pane: menu.Page, content: views.PageContent, query: Mapping[str, str]) -> None:
     title = f":gray[{pane.title}]" if content.why_empty else pane.title
     count = f" :gray[{fmt.number(content.count)}]" if content.count is not None else ""
     st.page_link(
@@ -167,7 +176,7 @@ def _link(pane: menu.Page, content: views.PageContent) -> None:
         label=title + count,
         icon="",
         help=plain(content.why_empty) or None,
-        query_params=url.link(),
+        query_params=query,
     )
 
 

@@ -10,9 +10,7 @@ import streamlit as st
 from core import NO_RECORD, Run
 from core.base import words as fmt
 from core.report import Compilation, Report
-from core.views.following import followed_words
-from core.views.outline import outline_view
-from core.views.remote import Fetch
+from core.views.progress import Fetch, followed_words, outline_view
 from pages import menu
 from pages.gate.rules import Visitor
 from pages.gate.visitor import who

@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager, suppress
 import streamlit as st
 
 from core import CompileboardError, Environment, Run, Runner, Store, SweepRunner, limits_of, open_engine
-from core.views import card, retention
+from core.views import card, runs
 from pages.gate.people import the_people
 from pages.gate.rules import code_allowed
 from pages.gate.visitor import Who, maker_of, may_bring_code, require_gate, who
@@ -81,7 +81,7 @@ def announced(url: str) -> Iterator[None]:
         stack.callback(ended.set)
         with suppress(CompileboardError):
             store = Store()
-            threading.Thread(target=retention.keep_retaining, args=(store.home, ended), daemon=True).start()
+            threading.Thread(target=runs.keep_retaining, args=(store.home, ended), daemon=True).start()
             stack.enter_context(store.announced(url))
         yield
 

@@ -88,7 +88,7 @@ MOST_FILES = 24
 PUBLIC = {"core", "core.base", "core.report"}
 # A colour is a value and no function of core.
 VALUES = "core.views.colours"
-MOST_NAMES, MOST_NAMES_OF_CORE, MOST_OF_THE_FACE = 155, 52, 80
+MOST_NAMES, MOST_NAMES_OF_CORE, MOST_OF_THE_FACE = 150, 52, 80
 SCREEN = [name for name in FILES if not name.startswith("core/")]
 
 
@@ -104,7 +104,9 @@ def test_pages_import_the_public_api_alone() -> None:
 
 def test_pages_need_few_names_of_core() -> None:
     names = {(module, one) for name in SCREEN for module, taken in imports(name) for one in taken if module in PUBLIC}
-    views = [(module, taken) for name in SCREEN for module, taken in imports(name) if "views" in module]
+    views = [
+        (module, taken) for name in SCREEN for module, taken in imports(name) if f"{module}.".startswith("core.views.")
+    ]
     names |= {(module, one) for module, taken in views for one in taken if module != VALUES}
     assert len({name for name in names if name[0] == "core"}) <= MOST_NAMES_OF_CORE
     assert len(core.__all__) <= MOST_OF_THE_FACE

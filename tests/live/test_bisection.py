@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from core import CompileJob, CompileOptions, LocalEngine, Model, Run, Runner, Store, open_report
-from core.analysis.bisection import bisection_words, minified_words, nan_words, opaque_words
+from core.analysis.numerics import bisection_words, minified_words, nan_words, opaque_words
 from core.report import Bisection
 from core.views.issue import issue_of
 from tests.live.test_presets import RELU, WRONG_PASS

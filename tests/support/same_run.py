@@ -5,7 +5,8 @@ What is replaced, and nothing else:
 status.json    `created_s`, `started_s`, `ended_s` and `peak_memory_bytes` by whether they are there, `node` by nothing
 every file     the run's id, and the path of its directory, here or on a node
 names of logs  the random part
-logs           each line's time of day and process id, digests of payloads, ids of compiled functions, and the numbers
+logs           each line's time of day and process id, digests of payloads, ids of compiled functions, addresses of
+               Python's objects in their texts, and the numbers
                of the fields in `TIMES` and `TIME_LISTS`
 """
 
@@ -28,6 +29,7 @@ NUMBER = rb"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?"
 HEAD = re.compile(rb"^([A-Z])\d{4} \d\d:\d\d:\d\d\.\d{6} \d+ ", re.MULTILINE)
 PAYLOAD = re.compile(rb'("has_payload": )"[0-9a-f]{32}"')
 COMPILED = re.compile(rb"(__compiled_fn_\d+)_[0-9a-f]{8}(?:_[0-9a-f]{4}){3}_[0-9a-f]{12}\b")
+ADDRESS = re.compile(rb"( at )0x[0-9a-f]+\b")
 LATENCY = re.compile(rb"(Guard latency = )" + NUMBER)
 TIME = re.compile(rb'("(?:' + "|".join(TIMES).encode() + rb')": )' + NUMBER)
 TIME_LIST = re.compile(rb'"(?:' + "|".join(TIME_LISTS).encode() + rb')": (?:\[[^\]]*\]|\{[^}]*\})')
@@ -50,7 +52,7 @@ def _normal(run: Run, name: str, data: bytes) -> bytes:
 
 
 def _normal_log(data: bytes) -> bytes:
-    for pattern, instead in ((HEAD, rb"\1 "), (PAYLOAD, rb"\g<1>0"), (COMPILED, rb"\1")):
+    for pattern, instead in ((HEAD, rb"\1 "), (PAYLOAD, rb"\g<1>0"), (COMPILED, rb"\1"), (ADDRESS, rb"\g<1>0")):
         data = pattern.sub(instead, data)
     data = TIME.sub(rb"\g<1>0", LATENCY.sub(rb"\g<1>0", data))
     return TIME_LIST.sub(lambda times: re.sub(rb"(?<=[\[ ])" + NUMBER, b"0", times[0]), data)

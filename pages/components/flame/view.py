@@ -121,9 +121,9 @@ def flame(
     area: FlameArea | None = None,
     areas: bool = False,
 ) -> FlameChoice:
-    """Draw a flame chart; `selected` and `area` are used only when it appears. Return a choice from the sent data.
+    """Draw a flame chart, and return the visitor's selection, which is always part of the sent data.
 
-    With `areas`, areas can be selected.
+    `selected` and `area` are the initial selection. `areas` allows to select areas.
     """
     key = component_key(key)
     chosen, marked = first_wish(key, (selected, area))

@@ -16,8 +16,7 @@ import msgspec
 import streamlit as st
 
 from core.views import wire
-from pages.components.graph.messages import CommandData, PlaceData
-from pages.components.graph.store import GRAPHS
+from pages.components.graph.messages import GRAPHS, CommandData, PlaceData
 from pages.components.modules import component_script
 from pages.look.text import component_key
 

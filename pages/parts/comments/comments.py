@@ -20,7 +20,7 @@ from pages.look.text import component_key, plain
 from pages.session import actions, url
 from pages.session.actions import attempt, toasted
 from pages.session.navigate import PAGE
-from pages.session.shown import RunView, ShownRun, shown_compilation, shown_run
+from pages.session.shown import RunView, ShownRun, shown_compilation
 from pages.session.state import held, hold
 
 OPEN = "open"
@@ -32,9 +32,8 @@ BOX_PX = 90
 Written = Callable[[views.Author, str], None]
 
 
-def comments(place: st.delta_generator.DeltaGenerator) -> None:
-    """Draw the button in `place`, and the pane if it is open; nothing without a run."""
-    shown = shown_run()
+def comments(shown: ShownRun | None, place: st.delta_generator.DeltaGenerator) -> None:
+    """Draw the button of the shown run in `place`, and the pane if it is open; nothing without a run."""
     if shown is None:
         return
     view = comments_of(shown)

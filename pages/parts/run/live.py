@@ -8,7 +8,7 @@ import streamlit as st
 
 from core import Run
 from core.base import words as fmt
-from core.views.following import followed_words
+from core.views.progress import followed_words
 from pages.components.progress.view import progress_view
 from pages.gate.visitor import ANOTHERS, who
 from pages.look.sizes import SHORT

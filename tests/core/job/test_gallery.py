@@ -83,3 +83,9 @@ def test_code_that_no_job_may_have_is_not_read() -> None:
     assert literals(longest) == {"training": True}
     assert literals(longest + "#") == {}
     assert unread("training = f()\n" + "#" * MAX_CODE_BYTES) == ()
+
+
+def test_code_that_no_job_may_have_has_no_settings() -> None:
+    code = "training = True\n" + "#" * MAX_CODE_BYTES
+    assert (literals(code), unread(code)) == ({}, ())
+    assert (literals("training = True"), unread("training = f()")) == ({"training": True}, ("training",))

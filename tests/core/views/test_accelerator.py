@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from core import CompileJob, CompileOptions, Model
-from core.report import Crossing
+from core.report import Crossing, ProgramBuffer
 from core.views.accelerator import AcceleratorOptions, AcceleratorView, SegmentView
 from core.views.accelerator.run import crossing_words
 from tests.support.logs import report_of
@@ -91,3 +91,24 @@ def test_a_run_of_another_backend_says_which() -> None:
         "The accelerator received no graph.",
         "This run was made with `inductor`.",
     )
+
+
+def test_temporaries_are_drawn_at_their_place_or_stacked_without_one() -> None:
+    program = segment().program
+    assert program is not None
+    sizes = ((64, 128), (32, 0), (16, None))
+    buffers = [ProgramBuffer(f"t{at}", "temporary", *size, at, at + 1) for at, size in enumerate(sizes)]
+    placed = replace(program, segment=replace(program.segment, buffers=tuple(buffers))).arena
+    assert [(each.buffer.name, each.base, each.words[1]) for each in placed] == [
+        ("t0", 128, "from byte 128 of the arena on"),
+        ("t1", 0, "from byte 0 of the arena on"),
+        ("t2", 96, "memory of its own"),
+    ]
+
+
+def test_seconds_of_the_programs_are_those_of_their_segments() -> None:
+    view = segment()
+    timed = replace(view.pipeline, times_s={"capture": 0.25, "programs": 9.0}, segments=(SEGMENT, SEGMENT))
+    lowered = {name: 2 * seconds for name, seconds in SEGMENT.times_s.items()}
+    stages = replace(view, pipeline=timed).stages
+    assert list(stages.values()) == [0.25, *lowered.values()]
