@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from core.report import Place
 from pages.look import card
 from pages.look.text import LONGEST_LINE, code, component_key, one_line, one_line_cells, plain, prose
-from pages.parts.graphs import node
+from pages.parts.graphs import drawn
 from tests.support.homes import IMAGE
 
 CONTROLS = "\x00\x07\x1b\x7f\x9f\u061c\u200b\u202e\u2028\u2066\ufeff\ud800"
@@ -172,4 +172,4 @@ def test_an_edge_of_the_preview_is_a_bezier_curve() -> None:
     [(Place("/a/b.py", 0), "b.py"), (Place("/a/b.py", 3), "b.py:3"), (Place("/a/b.py", 3, "f"), "b.py:3 in f")],
 )
 def test_a_file_without_a_line_is_titled_by_its_name(place: Place, title: str) -> None:
-    assert node._title(place) == title
+    assert drawn._title(place) == title
