@@ -12,7 +12,6 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import plotly.graph_objects as go
-from core.views.mlx import LazyBox
 
 from core import Axis, CompileJob, Environment, Model, SweepStanding, new_sweep
 from core.analysis.comparison.figures import time_comparison
@@ -24,6 +23,7 @@ from core.views.accelerator import AcceleratorView
 from core.views.backend.compilation import BackendCompilationView, ExecutionBar
 from core.views.compare import CompareTimes, CompareView
 from core.views.memory import MemoryView
+from core.views.neighbours import LazyBox
 from core.views.numerics import ErrorPoint, NodeNumericsView
 from core.views.run_history import METRICS, HistoryPoint, HistorySeries, HistoryView
 from core.views.sweep import SweepView
