@@ -51,7 +51,9 @@ def torchs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, str]
     folders = {name: tmp_path_factory.mktemp(name) for name in NAMES}
     asked = [str(part) for name, folder in folders.items() for part in (sample(name).path, folder)]
     environment = {**os.environ, **NO_LOOKUPS, "TORCH_COMPILE_DEBUG": "1"}
-    subprocess.run([sys.executable, "-c", ALONE, *asked], env=environment, check=True, capture_output=True)
+    command = [sys.executable, "-c", ALONE, *asked]
+    # Torch writes its logs of debugging below the working directory.
+    subprocess.run(command, env=environment, check=True, capture_output=True, cwd=tmp_path_factory.mktemp("alone"))
     return {name: _files(folder) for name, folder in folders.items()}
 
 

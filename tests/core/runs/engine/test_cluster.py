@@ -23,6 +23,7 @@ from core.runs.engine.cluster.messages import (
 )
 from core.runs.engine.cluster.remote import RemoteEngine
 from core.runs.engine.protocol import Assignment
+from core.runs.runner import Wait
 from core.runs.tools import Interpret, Task, create, tool_run
 from core.sweep import Axis, SweepRunner
 from tests.support.cluster import LOG, NodeEngine, Nodes, kill, nodes_below
@@ -256,7 +257,7 @@ def test_a_run_waits_for_a_first_node(nodes: Nodes) -> None:
     runner = Runner(nodes.store(), nodes.server())
     run = runner.submit(JOB)
     time.sleep(0.3)
-    assert run.status().state == "queued"
+    assert (run.status().state, runner.waits_for(run)) == ("queued", Wait("cpu"))
     nodes.add("one")
     assert runner.wait(run).status().state == "done"
 
