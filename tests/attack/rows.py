@@ -281,7 +281,7 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "tests/core/runs/engine/test_workers.py::test_a_body_that_is_no_reply_is_refused": ("worker 3",),
     "tests/core/runs/engine/test_workers.py::test_a_reply_nobody_waits_for_is_left_out": ("worker 3",),
     "tests/core/runs/engine/test_workers.py::test_only_hosts_are_answered": ("worker 3",),
-    "tests/core/runs/engine/test_cluster.py::test_a_start_that_is_replayed_does_nothing": ("worker 4",),
+    "tests/core/runs/engine/test_launch.py::test_a_start_that_is_replayed_does_nothing": ("worker 4",),
     "tests/core/runs/engine/test_cluster.py::test_a_node_that_runs_samples_only_refuses_other_code": ("worker 5",),
     "tests/core/runs/engine/test_cluster.py::test_a_node_that_runs_samples_only_refuses_code_under_a_samples_name": ("worker 5",),
     "tests/core/runs/engine/test_cluster.py::test_a_server_that_forbids_code_uses_no_node_that_allows_it": ("worker 5",),
