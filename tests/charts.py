@@ -12,7 +12,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import plotly.graph_objects as go
-from core.analysis.comparison.times import time_comparison
+from core.analysis.comparison.figures import time_comparison
 from core.views.mlx import LazyBox
 from pages.parts.kernel.scripts import touched_chart
 from pages.parts.run.history import history_chart
