@@ -38,7 +38,7 @@ def public(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     home = tmp_path_factory.mktemp("public")
     add_scenario(home, "transformer_block")
     hosts = {"STREAMLIT_SERVER_ALLOWED_HOSTS": "board.example.org 127.0.0.1"}
-    with serving(home, COMPILEBOARD_ALLOW_CODE="0", **hosts) as server:
+    with serving(home, torch=False, COMPILEBOARD_ALLOW_CODE="0", **hosts) as server:
         yield server
 
 
@@ -47,7 +47,7 @@ def owned(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server that runs its owner's code, with a run in its store."""
     home = tmp_path_factory.mktemp("owned")
     add_scenario(home, "transformer_block")
-    with serving(home) as server:
+    with serving(home, torch=False) as server:
         yield server
 
 

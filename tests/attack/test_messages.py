@@ -48,7 +48,7 @@ def test_one_who_has_hung_up_is_not_taken_for_the_owner(tmp_path: Path) -> None:
     """Looking for an earlier run of the same job takes a while where there are many, between the button and the run."""
     for _ in range(MANY_RUNS):
         add_run(tmp_path, "x", None, job={"model": {"kind": "sample", "value": "mlp"}})
-    with serving(tmp_path, COMPILEBOARD_ALLOW_CODE="0") as server:
+    with serving(tmp_path, torch=False, COMPILEBOARD_ALLOW_CODE="0") as server:
         before = runs(server)
         for _ in range(10):
             with talking(server, **ONLOOKER) as visitor:

@@ -25,7 +25,9 @@ def public(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server that anybody may visit, with a bound for uploads."""
     hosts = {"STREAMLIT_SERVER_ALLOWED_HOSTS": "board.example.org 127.0.0.1"}
     home = tmp_path_factory.mktemp("public")
-    with serving(home, COMPILEBOARD_ALLOW_CODE="0", COMPILEBOARD_MAX_UPLOAD_MB=str(MOST_MB), **hosts) as server:
+    with serving(
+        home, torch=False, COMPILEBOARD_ALLOW_CODE="0", COMPILEBOARD_MAX_UPLOAD_MB=str(MOST_MB), **hosts
+    ) as server:
         yield server
 
 

@@ -64,8 +64,14 @@ class Server:
 
 
 @contextmanager
-def serving(home: Path, *options: str, script: str = "dashboard.py", **variables: str) -> Iterator[Server]:
-    """Start the dashboard as a user would, with options of Streamlit's and environment variables, and end it."""
+def serving(
+    home: Path, *options: str, script: str = "dashboard.py", torch: bool = True, **variables: str
+) -> Iterator[Server]:
+    """Start the dashboard as a user would, with options of Streamlit's and environment variables, and end it; without
+    torch where no run is started.
+    """
+    if not torch:
+        variables["PYTHONPATH"] = str(ROOT / "tests" / "support" / "torchless")
     link_cache(home, CACHE)
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
