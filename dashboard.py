@@ -16,12 +16,11 @@ from core import CompileboardError
 from pages.components.graph.routes import graph_routes
 from pages.components.modules import module_routes
 from pages.gate.addresses import Addresses
-from pages.gate.ahead import Ahead
+from pages.gate.ahead import Ahead, read_theme_once
 from pages.gate.greeting import greeting
 from pages.gate.middleware import Gate
 from pages.gate.people import the_people
 from pages.gate.rules import rules
-from pages.gate.theme import read_theme_once
 from pages.session import server
 from pages.session.previews import Previews, preview_routes, to_stranger
 from pages.session.uploads import upload_routes

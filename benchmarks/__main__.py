@@ -9,6 +9,7 @@ from benchmarks import (
     budgets,
     click_to_report,
     cluster_queue,
+    first_record,
     flood,
     graph_view,
     interval_coverage,
@@ -48,6 +49,7 @@ BENCHMARKS = {
     "flood": flood,
     "ranks": ranks,
     "cluster_queue": cluster_queue,
+    "first_record": first_record,
     "many_runs": many_runs,
 }
 

@@ -26,8 +26,7 @@ from benchmarks.table import Result, at_most, spread, tell
 from core import Run, Store, open_graph, open_report
 from core.graph import GraphModel, fx_model
 from core.graph.layout import Box, Edge
-from core.graph.layout.dot_server import DotError
-from core.graph.layout.ladder import lay_out_with_dot
+from core.graph.layout.ladder import DotError, lay_out_with_dot
 from core.runs.stored import store_graphs
 
 STAGE = "inductor_post_grad_graph"

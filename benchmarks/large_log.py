@@ -19,7 +19,7 @@ from benchmarks.homes import temporary_home
 from benchmarks.table import Result, at_most, spread, tell
 from core import Store
 from core.runs.stored import start_reading
-from core.views.outline import outline_view
+from core.views.progress import outline_view
 
 COMPILATIONS, LEAST_BYTES = 868, 233_000_000
 ROUNDS = 3

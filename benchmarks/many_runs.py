@@ -26,7 +26,7 @@ from benchmarks.table import Result, at_most, print_table, tell
 from core import CompileJob, CompileOptions, Model, Run, Status, Store, job_to_json
 from core.analysis.interval import Interval
 from core.analysis.speed import Speed
-from core.analysis.summary import Summary
+from core.analysis.verdict import Summary
 from core.base import words as fmt
 from core.runs.index import RunIndex, RunQuery
 from core.runs.status import Ended

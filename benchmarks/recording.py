@@ -112,8 +112,8 @@ def recording_or_not(kind: str, traces: Path) -> Iterator[None]:
     from core.job import CompileJob, Model
     from core.library.recording import record
     from core.worker.record import emit, start_trace
-    from core.worker.recorders.deferred import DeferredRecords
-    from core.worker.recording import recording
+    from core.worker.recorders.stacks import DeferredRecords
+    from core.worker.run import recording
 
     run, own = KINDS
     if kind == run:

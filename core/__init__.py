@@ -12,7 +12,7 @@ Nothing here imports torch; the worker that `Runner` starts does.
 from core.accelerator.backends import SHIPPED as SHIPPED_BACKENDS
 from core.analysis import Verdict, sentence, speed, verdict
 from core.analysis.comparison import RunComparison, RunSide, compare_runs, comparison_sentence
-from core.analysis.summary import Summary
+from core.analysis.verdict import Summary
 from core.base.errors import AccessError, CompileboardError, JobError, ReportError, StoreError, TraceError, WorkerError
 from core.base.machine import Environment
 from core.job import (

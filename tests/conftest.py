@@ -134,6 +134,7 @@ def engine() -> Iterator[LocalEngine]:
     """The fork server of the whole test run."""
     CACHE.mkdir(parents=True, exist_ok=True)
     engine = LocalEngine(CACHE)
+    engine.warm_up()
     yield engine
     engine.close()
 

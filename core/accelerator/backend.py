@@ -26,12 +26,11 @@ from torch.fx import GraphModule, Node
 from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
 from torch.fx.passes.utils.fuser_utils import fuse_by_partitions
 
-from core.accelerator.call import program_call
 from core.accelerator.describe import described, order_of, written_bytes
 from core.accelerator.library import runtime
 from core.accelerator.lowering import KERNELS, WHOLE, Support, op_name
 from core.accelerator.program import PASSES
-from core.accelerator.segment import CompiledSegment, SegmentModule
+from core.accelerator.segment import CompiledSegment, SegmentModule, program_call
 from core.base.errors import JobError, ProgramError
 from core.base.load import LoadWatch
 from core.report import Crossing, Pipeline, RefusedNode

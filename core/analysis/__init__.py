@@ -23,7 +23,6 @@ from core.analysis.aoti import (
     times_disturbed,
     trial_words,
 )
-from core.analysis.doubts import doubts, untimed_words
 from core.analysis.dynamo.compilations import (
     Entry,
     Instruction,
@@ -45,7 +44,6 @@ from core.analysis.dynamo.failures import (
     failures,
 )
 from core.analysis.dynamo.frame_names import frame_names
-from core.analysis.dynamo.frames import FilmStep
 from core.analysis.dynamo.guards import (
     GuardFamilyShare,
     GuardRow,
@@ -67,7 +65,7 @@ from core.analysis.dynamo.recompiles import (
     lineage_groups,
     lineages,
 )
-from core.analysis.film import FilmEdge, FilmNode, Segment, film, graph_at
+from core.analysis.film import FilmEdge, FilmNode, FilmStep, Segment, film, graph_at
 from core.analysis.findings.calls import printed_lines
 from core.analysis.fusion import (
     RefusalReasons,
@@ -135,7 +133,7 @@ from core.analysis.speed import (
     wall_speed,
 )
 from core.analysis.target import ended_words, target_lines, target_of, target_words
-from core.analysis.verdict import Verdict, pays_words, sentence, verdict
+from core.analysis.verdict import Verdict, doubts, pays_words, sentence, untimed_words, verdict
 from core.analysis.work import (
     UNEVEN,
     Traffic,

@@ -11,7 +11,6 @@ from itertools import pairwise
 from math import inf
 from typing import Literal
 
-from core.analysis.spans import Span, difference, intersection, length, merged, touched
 from core.report.profile import DEVICE_KINDS, PREPARING, Profile, ProfileSlice
 
 # What the host did while the device was idle.
@@ -37,6 +36,7 @@ CAUSES: tuple[Cause, ...] = (
     "wrapper",
     "op",
 )
+Span = tuple[float, float]
 
 
 class HostTree:
@@ -163,3 +163,56 @@ def _cause(piece: ProfileSlice) -> Cause | None:
         return "wrapper"
     is_frame = REGION.fullmatch(piece.name) or "CompiledFunction" in piece.name
     return "op" if piece.kind == "op" and not is_frame else None
+
+
+def merged(spans: Iterable[Span]) -> list[Span]:
+    """Return the union of spans, in order."""
+    found: list[Span] = []
+    for start, end in sorted(spans):
+        if found and start <= found[-1][1]:
+            found[-1] = (found[-1][0], max(found[-1][1], end))
+        else:
+            found.append((start, end))
+    return found
+
+
+def intersection(left: Sequence[Span], right: Sequence[Span]) -> list[Span]:
+    """Return the time in both of two ordered lists of spans."""
+    found: list[Span] = []
+    at = 0
+    for start, end in left:
+        while at < len(right) and right[at][1] <= start:
+            at += 1
+        index = at
+        while index < len(right) and right[index][0] < end:
+            found.append((max(start, right[index][0]), min(end, right[index][1])))
+            index += 1
+    return found
+
+
+def difference(left: Sequence[Span], right: Sequence[Span]) -> list[Span]:
+    """Return the time of the left list of ordered spans that is not in the right one."""
+    found: list[Span] = []
+    at = 0
+    for start, end in left:
+        while at < len(right) and right[at][1] <= start:
+            at += 1
+        index = at
+        while index < len(right) and right[index][0] < end:
+            if right[index][0] > start:
+                found.append((start, right[index][0]))
+            start = max(start, right[index][1])
+            index += 1
+        if start < end:
+            found.append((start, end))
+    return found
+
+
+def touched(spans: Sequence[Span], parts: Sequence[Span]) -> int:
+    """Return how many of some spans have one of the parts in them."""
+    starts = [start for start, _ in spans]
+    return len({bisect_right(starts, start) for start, _ in parts})
+
+
+def length(spans: Iterable[Span]) -> float:
+    return sum(end - start for start, end in spans)

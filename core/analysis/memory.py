@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from core.analysis.dynamo.frames import NodesOf
+from core.analysis.film import NodesOf
 from core.analysis.kernels.names import KernelNames, call_origins, schedule_of
 from core.base.words import agree, bytes_, count, number
 from core.code.memory_plan import MemoryPlan, memory_plan

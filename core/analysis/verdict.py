@@ -1,4 +1,4 @@
-"""Verdict of a run: a few numbers, and a sentence with them."""
+"""Verdict of a run: a few numbers, a sentence with them, a summary for long lists, and doubts about measurements."""
 
 from __future__ import annotations
 
@@ -6,13 +6,22 @@ from dataclasses import dataclass
 
 from core.analysis.dynamo.failures import failure_sentence, failures
 from core.analysis.interval import Interval
+from core.analysis.kernels.ledger import ledger
+from core.analysis.kernels.times import ALONE, kernels_disturbed
+from core.analysis.phases import compile_time_s
 from core.analysis.results import Results, failed_words, results, results_words
 from core.analysis.speed import Speed, break_even_calls, speed
 from core.analysis.work import Work, op_count_words, work, work_words
-from core.base.words import count, number, ordinal
+from core.base.words import agree, count, number, ordinal
 from core.report import Compilation, Report, stored
 
 NO_PROGRAM = "its graph was not recorded, which TORCH_DTRACE does"
+MOST_VERSION_CHARS = 60
+MOST_DEVICE_CHARS = 120
+MOST_INPUTS_CHARS = 300
+# Start of the worker's error if time ran out before any kernel was measured.
+NO_TIME = "TimeoutError: "
+NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,3 +153,64 @@ def pays_words(break_even: tuple[int, int]) -> str:
         if soonest == latest
         else f"pays off between the {soonest} and the {latest} call"
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Numbers of a verdict, the torch version, the driver's name of the device, and the inputs of the first call.
+
+    A text is empty and a number None if the log does not have it. `outcome` compares the compiled results with eager's.
+    `compile_s` is the compile time of all compilations together.
+    """
+
+    graphs: int = 0
+    breaks: int = 0
+    recompiles: int = 0
+    ops: int | None = None
+    kernels: int | None = None
+    outcome: str = ""
+    speed: Speed | None = None
+    compile_s: float | None = None
+    torch: str = ""
+    device: str = ""
+    inputs: str = ""
+
+
+def summary(report: Report) -> Summary:
+    """Return the summary of a report; texts of the log are cut off."""
+    of_run, setting = verdict(report), report.setting
+    return Summary(
+        graphs=of_run.graphs,
+        breaks=of_run.breaks,
+        recompiles=of_run.recompiles,
+        ops=of_run.work.ops,
+        kernels=of_run.work.kernels,
+        outcome=of_run.result.outcome if of_run.result else "",
+        speed=of_run.speed,
+        compile_s=compile_time_s(report) or None,
+        torch=setting.torch[:MOST_VERSION_CHARS],
+        device=setting.device[:MOST_DEVICE_CHARS],
+        inputs=report.calls[0].inputs[:MOST_INPUTS_CHARS] if report.calls else "",
+    )
+
+
+def doubts(report: Report) -> tuple[str, ...]:
+    """Return why the speedup and the kernels' times are unreliable; empty if they are reliable."""
+    measured = speed(report.timing)
+    of_speed = (measured.unknown or measured.disturbed) if measured is not None else ""
+    of_kernels = kernels_disturbed(report) or (report.untimed if report.untimed.startswith(NO_TIME) else "")
+    return tuple(dict.fromkeys(reason for reason in (of_speed, of_kernels) if reason))
+
+
+def untimed_words(report: Report) -> str:
+    """Return why no kernel was timed, or which kernels were timed only in place; empty if neither applies."""
+    if report.untimed:
+        return f"kernels were not timed: {report.untimed.removeprefix(NO_TIME).rstrip('.')}"
+    rows = [row for compilation in report.compilations for row in ledger(report, compilation) if row.measured]
+    rest = [row for row in rows if row.timed != ALONE]
+    if not rest:
+        return ""
+    named = ", ".join(f"`{row.label}`" for row in rest[:NAMED])
+    more = f" and {count(len(rest) - NAMED, 'more', 'more')}" if len(rest) > NAMED else ""
+    were = agree(len(rest), "was", "were")
+    return f"{number(len(rest))} of {count(len(rows), 'kernel call')} {were} only timed in place: {named}{more}"

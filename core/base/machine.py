@@ -116,7 +116,7 @@ def package_version(name: str) -> str:
 
 @cache
 def code_version() -> str:
-    """Return a digest of the files of `core`, their sizes and times: what our code made may differ with another."""
+    """Return a digest of the sizes and times of the files of `core`: caches of another digest are outdated."""
     core = Path(__file__).resolve().parents[1]
     files = sorted((str(path.relative_to(core)), path.stat()) for path in core.rglob("*.py"))
     texts = (f"{name} {status.st_size} {status.st_mtime_ns}" for name, status in files)

@@ -102,7 +102,7 @@ def percent(x: float | None) -> str:
 def share(part: float, total: float) -> str:
     """Write a measured part of a measured total as a percentage.
 
-    A part that was timed separately and took at least as long is "about all".
+    A part that was timed alone may be as long as the total: "about all".
     """
     return "about all" if part >= total else percent(part / total)
 

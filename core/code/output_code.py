@@ -15,12 +15,24 @@ and reuses buffers, and calls kernels and extern kernels, each below a comment w
 
 `find_kernels` reads lines, since code in an imported log may be damaged or too deep for Python's parser; `definitions`
 reads the syntax tree of code that torch has just written.
+
+Kernels in the C++ code of an AOTInductor package: the loops that it defines, and its calls of libraries and Triton.
+
+extern "C"  void  cpp_fused_relu_1(const float* in_ptr0,
+                       float* out_ptr0)
+{
+    …
+}
+    AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_cpu_addmm_out(buf0, _frozen_param1, arg0_1, …));
+    launchKernel(kernels.triton_poi_fused_relu_1, …);
+    call_triton_poi_fused_relu_1(buf0, 512, this->device_idx_, stream, kernels, this->cubin_dir_);
 """
 
 from __future__ import annotations
 
 import ast
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import cast
@@ -59,6 +71,10 @@ REUSE = re.compile(r"^\s+(\w+) = (?:reinterpret_tensor\()?(\w+)(?:, .*\))?; del 
 ITEM = re.compile(r"^\s+(\w+) = (\w+)\[(\d+)\]$")
 EMPTY = re.compile(r"^\s+(\w+) = empty_strided_\w+\((\(.*?\)), (\(.*?\)), torch\.(\w+)\)")
 RANDOM = re.compile(r"^\s+(\w+) = rand_strided\((\(.*?\)), (\(.*?\)), device='[^']*', dtype=torch\.(\w+)\)")
+DEFINED = re.compile(r'^extern "C"\s+(?:\w+ +)*void\s+(\w+)\(')
+PACKAGE_LIBRARY = re.compile(r"\b(aoti_torch_(?:cpu|cuda|xpu|mps)_(?!view_dtype\b)\w+)\(")
+TRITON = re.compile(r"\blaunchKernel\(\s*kernels\.(\w+)|^\s+call_(triton_\w+)\(")
+MOST_SIGNATURE_LINES = 200
 
 
 @dataclass(slots=True)
@@ -257,3 +273,33 @@ def kernel_code(kernel: Kernel, text: str) -> str:
     """Return a kernel's source from its output code; for an extern kernel, the lines around its call."""
     first, last = kernel.lines
     return lines_of(text, max(1, first - AROUND_CALL + 1), last + 1) if kernel.extern else lines_of(text, first, last)
+
+
+def package_kernels(text: str) -> list[FoundKernel]:
+    """Return every kernel in order; the calls of a kernel that the text defines are in another text."""
+    lines = text.split("\n")
+    ends = [number for number, line in enumerate(lines, 1) if line.startswith("}")]
+    kernels: dict[str, FoundKernel] = {}
+    for number, line in enumerate(lines, 1):
+        if match := DEFINED.match(line):
+            body = _body(lines, number)
+            if body is not None:
+                after = bisect_left(ends, body)
+                last = ends[after] if after < len(ends) else len(lines)
+                kernels.setdefault(match[1], FoundKernel(match[1], "cpp", False, "C++ loops", number, last))
+        elif match := PACKAGE_LIBRARY.search(line):
+            called = kernels.setdefault(match[1], FoundKernel(match[1], "extern", True, "extern", number, number))
+            called.calls.append(number)
+        elif match := TRITON.search(line):
+            name = match[1] or match[2]
+            launched = kernels.setdefault(name, FoundKernel(name, "triton", False, "Triton", number, number))
+            launched.calls.append(number)
+    return list(kernels.values())
+
+
+def _body(lines: list[str], first: int) -> int | None:
+    """Return the line that opens the body of a function, which begins in line `first`; None for a declaration."""
+    for number, line in enumerate(lines[first - 1 : first - 1 + MOST_SIGNATURE_LINES], first):
+        if line.rstrip().endswith((";", "{")):
+            return number if line.rstrip().endswith("{") else None
+    return None

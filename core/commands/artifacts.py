@@ -23,7 +23,7 @@ def add_command(commands: Commands) -> None:
     command.add_argument("--kind", default="", help="records of one kind, such as inductor_output_code")
     command.add_argument("--compilation", default="", metavar="ID", help="of one compilation, such as 0/0; - for none")
     command.add_argument("--search", default="", metavar="TEXT", help="records with a text in them")
-    command.add_argument("--all", action="store_true", help="also chromium events and descriptions of inputs")
+    command.add_argument("--all", action="store_true", help="also chromium events and input descriptions")
     command.add_argument("--page", type=int, default=1, metavar="N", help="page of 1,000 records (1)")
     command.add_argument("--show", type=int, metavar="N", help="print the payload of record N as it is in the log")
     add_json_option(command)

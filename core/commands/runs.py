@@ -16,8 +16,7 @@ from core.runs.marks import set_pinned, set_tags, tags_of
 from core.runs.remote import VARIABLE, ArchiveError, RemoteArchive, remote_archive
 from core.runs.retention import DAYS, DELETES, SIZE, retain
 from core.runs.store import Run, Store
-from core.views.retention import retention_view
-from core.views.runs import ListedRun, RunLists, RunListView
+from core.views.runs import ListedRun, RunLists, RunListView, retention_view
 
 LISTED = 50
 EVERYTHING = 10_000_000

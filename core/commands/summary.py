@@ -31,9 +31,8 @@ from core.analysis import (
     verdict,
 )
 from core.analysis.backend import backend_lines
-from core.analysis.bisection import bisection_words, bits_words, minified_words, nan_words, opaque_words
 from core.analysis.findings import FIRST, findings
-from core.analysis.numerics import numerics_lines
+from core.analysis.numerics import bisection_words, bits_words, minified_words, nan_words, numerics_lines, opaque_words
 from core.base.words import count, duration_s
 from core.report import Report, RunError
 from core.report import as_json as data_as_json
@@ -42,7 +41,7 @@ from core.runs.status import Status
 from core.runs.store import Run
 from core.views.comments import CommentsView
 from core.views.neighbours import NeighboursView
-from core.views.script import ScriptView
+from core.views.outcome import ScriptView
 
 MAX_DIFFERENCES = 20
 

@@ -21,8 +21,7 @@ from core.job import add_job_options, job_of
 from core.runs.engine.opening import open_engine, open_local_engine
 from core.runs.runner import Runner
 from core.runs.store import Store
-from core.sweep.axes import parse_axes
-from core.sweep.model import BACKEND, VARIANT, Sweep, check_backends
+from core.sweep.model import BACKEND, VARIANT, Sweep, check_backends, parse_axes
 from core.sweep.presets import PRESETS, Question, answer
 from core.sweep.presets.preset import reason, seconds, speed_words
 from core.sweep.row import SweepRow

@@ -2,8 +2,17 @@
 
 from core.graph.assemble import SMALL
 from core.graph.fusion import FusionStep, fusion_frames
-from core.graph.fx import CHANGES, DIFFERENCE, film_model, fx_model, union_model
-from core.graph.index import index_of
+from core.graph.fx import (
+    CHANGES,
+    DIFFERENCE,
+    divided_graph,
+    film_model,
+    fx_model,
+    kernels_of,
+    recorded_model,
+    source_path,
+    union_model,
+)
 from core.graph.levels import (
     METRICS,
     MOST_NEAR,
@@ -32,9 +41,9 @@ from core.graph.model import (
     Overlay,
     Row,
     Version,
+    index_of,
 )
 from core.graph.overlays import SEGMENT, annotation_name, annotations_of
-from core.graph.recorded import divided_graph, kernels_of, recorded_model, source_path
 from core.graph.schedule import after_model, before_model
 
 __all__ = [

@@ -11,10 +11,9 @@ from time import monotonic
 import msgspec
 
 from core.base.words import count
-from core.graph.index import Index, index_of, union
 from core.graph.layout import Box, Layout, lay_out
 from core.graph.layout import Edge as Link
-from core.graph.model import TOP, Edge, GraphModel, Group, Item, Level, LevelEdge, Node
+from core.graph.model import TOP, Edge, GraphModel, Group, Index, Item, Level, LevelEdge, Node, index_of, union
 from core.graph.modules import ancestors
 
 LEVEL_BUDGET_S = 0.3

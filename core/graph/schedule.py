@@ -59,8 +59,8 @@ def after_model(
 ) -> GraphModel:
     """Return groups of scheduler nodes as boxes, with ops as rows: kernel launches, unless `groups` is passed.
 
-    Rows are in dendrogram order, so that fused rows are adjacent. Each row has its groups, each with the first frame in
-    which it belongs to it (frame k: after k fusions).
+    Rows are in dendrogram order, so that fused rows are adjacent. Each row lists its groups, and the
+    first frame in which it is part of each (frame k: after k fusions).
     """
     drawing = _Drawing(schedule, nodes, source)
     order = member_order(schedule, kernels)

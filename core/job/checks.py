@@ -1,10 +1,14 @@
-"""Checks of every field of a job."""
+"""Checks of every field of a job.
+
+The other configuration of a comparison bit by bit: a job's own, with some settings changed.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import msgspec
 
@@ -12,17 +16,9 @@ from core.base.decoder import decoded_as
 from core.base.errors import DecodeError, JobError
 from core.base.words import count, number
 from core.job.arguments import parse_call, short
-from core.job.bits import other_configuration
-from core.job.model import (
-    BATCH,
-    FILE_SETTINGS,
-    SCHEMA,
-    CompileJob,
-    CompileOptions,
-    OptionValue,
-)
-from core.job.options import OPTIONS
-from core.job.text import MAX_CALLS_CHARS, MAX_CODE_BYTES, MAX_OPTIONS_CHARS
+from core.job.model import BATCH, FILE_SETTINGS, SCHEMA, CompileJob, CompileOptions, OptionValue
+from core.job.options import BY_NAME, OPTIONS, with_values
+from core.job.text import MAX_CALLS_CHARS, MAX_CODE_BYTES, MAX_OPTIONS_CHARS, OPTION
 
 MAX_CALLS = 64
 AS_IT_IS = "code without a model is a script, which is run as it is"
@@ -37,6 +33,16 @@ MAX_SIZES = 64
 BACKEND = r"[\w.-]{1,100}"
 DIMENSION = rf"{BATCH}|\w{{1,100}}(\.\d{{1,3}}){{1,8}}"
 DIMENSIONS = rf"({DIMENSION})(\+({DIMENSION})){{0,15}}"
+EVAL = "eval"
+# Options of a job that two configurations may differ in, and the types of their values.
+FIELDS: dict[str, tuple[type, ...]] = {
+    "training": (bool,),
+    "threads": (int,),
+    "mode": (str, type(None)),
+    "dynamic": (bool, type(None)),
+}
+OWN: dict[str, tuple[type, ...]] = {BATCH: (int,), EVAL: (bool,), **FIELDS}
+MAX_SETTINGS = 16
 
 
 def job_from_json(data: bytes | str) -> CompileJob:
@@ -239,3 +245,36 @@ def _check_aoti(job: CompileJob) -> None:
         in_range = all(bound is None or 0 <= bound <= MAX_SIZE for bound in (least, most))
         _require(in_range, "aoti.dims", f"`{dim.at}`: bounds are from 0 to {number(MAX_SIZE)}")
         _require(least is None or most is None or least < most, "aoti.dims", f"`{dim.at}`: its least size is not less")
+
+
+def other_configuration(job: CompileJob) -> CompileJob:
+    """Return the job in the other configuration; the worker applies `batch` and `eval` itself.
+
+    Raises JobError for a setting that cannot be changed.
+    """
+    if len(job.bits) > MAX_SETTINGS:
+        raise JobError("bits", f"at most {number(MAX_SETTINGS)} settings")
+    other = job
+    for name, value in job.bits.items():
+        if name.startswith(OPTION) and name != OPTION:
+            options = {**(other.compile.options or {}), name.removeprefix(OPTION): value}
+            other = other.with_settings(mode=None, options=options)
+        else:
+            _check(name, value)
+            other = with_values(other, {BY_NAME[name].path: value}) if name in FIELDS else other
+    if other.compile.mode != job.compile.mode and other.compile.mode:
+        other = other.with_settings(options=None)
+    return replace(other, bits={})
+
+
+def _check(name: str, value: Any) -> None:
+    if name not in OWN:
+        raise JobError("bits", f"`{name[:60]}` is none of {', '.join(OWN)}; write {OPTION}NAME for Inductor's own")
+    if type(value) not in OWN[name]:
+        kinds = " or ".join("none" if kind is type(None) else kind.__name__ for kind in OWN[name])
+        raise JobError("bits", f"`{name}` takes {kinds}, not `{value!s:.60}`")
+    if name == BATCH and not 1 <= value <= 2**40:
+        raise JobError("bits", "`batch` is at least 1")
+    check = BY_NAME[name].check if name in FIELDS else None
+    if problem := check(value) if check else "":
+        raise JobError("bits", problem)

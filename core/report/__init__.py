@@ -5,6 +5,8 @@ from core.report.aoti import (
     Export,
     ExportedDim,
     ExportedValue,
+    LazyNode,
+    Neighbour,
     Package,
     PackagedFile,
     PackagedKind,
@@ -12,10 +14,26 @@ from core.report.aoti import (
     PackageRun,
     PackageText,
     PackageUser,
+    PortedFunction,
     RangeTrial,
     SideTimes,
 )
-from core.report.backend import BackendNode, Execution, Executions, Invocation, ToldTable, ToldText
+from core.report.backend import (
+    BackendNode,
+    Crossing,
+    Execution,
+    Executions,
+    FileSection,
+    Invocation,
+    Pipeline,
+    PipelineSegment,
+    ProgramBuffer,
+    ProgramEntry,
+    ProgramPass,
+    RefusedNode,
+    ToldTable,
+    ToldText,
+)
 from core.report.dynamo import (
     Bytecode,
     Explanation,
@@ -102,19 +120,8 @@ from core.report.model import (
     from_json,
     to_json,
 )
-from core.report.neighbours import LazyNode, Neighbour, PortedFunction
-from core.report.pipeline import (
-    Crossing,
-    FileSection,
-    Pipeline,
-    PipelineSegment,
-    ProgramBuffer,
-    ProgramEntry,
-    ProgramPass,
-    RefusedNode,
-)
+from core.report.parts import stored
 from core.report.places import Frame, Module, ModulePath, Payload, Place, module_path
-from core.report.results import stored
 from core.report.run import (
     Call,
     Counters,

@@ -1,9 +1,10 @@
-"""Calls of custom backends, executions of the callables that they returned, and the tables and texts that they log."""
+"""Calls of custom backends, executions and annotations; segments, programs and calls of the backend `accelerator`."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from core.base.load import Load
 from core.report.places import Payload
 from core.report.record import Record
 
@@ -95,3 +96,137 @@ class ToldText:
     title: str
     language: str
     text: Payload
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedNode:
+    """A node that stays with torch: its op, the reason, and the bytes that it writes (0 for a view)."""
+
+    node: str
+    op: str
+    reason: str
+    written_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramEntry:
+    """An instruction of a program: its op, its FX nodes, its steps, and the tensors that it reads and writes."""
+
+    op: str
+    nodes: tuple[str, ...]
+    steps: tuple[str, ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramPass:
+    """The program after a pass: its text and number of instructions; the first is the program before any pass."""
+
+    name: str
+    entries: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileSection:
+    """A section of the program's file, with its CRC32C."""
+
+    name: str
+    offset: int
+    bytes: int
+    checksum: int
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramBuffer:
+    """Memory of a program: `place` is a temporary's offset in the arena, a constant's offset in its section, or the
+    index of an input or output; `first` and `last` are the first and last instruction that use it.
+    """
+
+    name: str
+    kind: str
+    bytes: int
+    place: int | None
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineSegment:
+    """Nodes that run as one program; if it could not be built, `problem` is the reason.
+
+    Bytes are for the sizes of the traced graph, without constants; `written_bytes` are the bytes that its nodes would
+    write one by one (0 for a view). `file` is the file's name in the run's directory; `times_s` are the seconds of each
+    build stage.
+    """
+
+    name: str
+    nodes: tuple[str, ...]
+    input_bytes: int
+    output_bytes: int
+    problem: str = ""
+    file: str = ""
+    file_bytes: int = 0
+    arena_bytes: int = 0
+    temporary_bytes: int = 0
+    constant_bytes: int = 0
+    dynamic: bool = False
+    entries: tuple[ProgramEntry, ...] = ()
+    passes: tuple[ProgramPass, ...] = ()
+    sections: tuple[FileSection, ...] = ()
+    buffers: tuple[ProgramBuffer, ...] = ()
+    times_s: dict[str, float] = field(default_factory=dict)
+    written_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline(Record):
+    """A graph that the backend `accelerator` compiled: logged for each forward, backward and inference graph."""
+
+    direction: str
+    """`forward`, `backward` or `inference`"""
+    calls: int
+    """number of calls in the graph before partitioning"""
+    order: tuple[str, ...]
+    """execution order after partitioning: names of the segments and of the nodes that stay with torch"""
+    refusals: tuple[RefusedNode, ...]
+    """the nodes that stay with torch, each with its op and the reason"""
+    segments: tuple[PipelineSegment, ...]
+    """the segments in execution order, each with its program"""
+    without: tuple[str, ...] = ()
+    """ops that were switched off"""
+    frozen: int = 0
+    """parameters and buffers that became constants of the programs"""
+    times_s: dict[str, float] = field(default_factory=dict)
+    """seconds of the stages: `capture`, `partition`, `programs`"""
+
+
+@dataclass(frozen=True, slots=True)
+class Crossing(Record):
+    """Calls of one segment across the C ABI: logged once, near the end of the run; includes calls while measuring."""
+
+    compilation: str
+    """the segment's compile id"""
+    direction: str
+    """`forward`, `backward` or `inference`"""
+    segment: str
+    """the segment's name"""
+    calls: int
+    """calls across the ABI"""
+    runtime_s: float
+    """total seconds in the runtime"""
+    call_s: float
+    """total seconds of the segment's calls, measured in Python"""
+    allocated_bytes: int
+    """bytes of temporaries in the last call"""
+    threads: int
+    """threads of the runtime"""
+    copies: int = 0
+    """number of inputs that were copied because their layout differs from the traced one"""
+    programs: int = 0
+    """number of size sets that programs were compiled for"""
+    fallbacks: dict[str, int] = field(default_factory=dict)
+    """reason → number of calls that torch ran instead"""
+    load: Load | None = None
+    """the machine's other load from the first compilation to the end of the run"""

@@ -148,7 +148,7 @@ class Expression:
 
 @dataclass(frozen=True, slots=True)
 class ExportIssue:
-    """A cause why an export is unsound or failed: a data-dependent expression, or an op's fake kernel.
+    """A cause of an unsound or failed export: a data-dependent expression, or an op's fake kernel.
 
     `subject` is the expression or op, `assumed` the value that torch assumed for the expression, empty if it raised an
     error. `values` are the user's variables at the innermost line of `stack`; `count` is the number of such records.

@@ -10,8 +10,8 @@ import msgspec
 from core.base.decoder import decoded_as
 from core.base.errors import DecodeError, ReportError
 from core.base.load import Load
-from core.report.aoti import Export, Package, PackageRun, PackageText, RangeTrial, SideTimes
-from core.report.backend import Execution, Executions, Invocation, ToldTable, ToldText
+from core.report.aoti import Export, Neighbour, Package, PackageRun, PackageText, RangeTrial, SideTimes
+from core.report.backend import Crossing, Execution, Executions, Invocation, Pipeline, ToldTable, ToldText
 from core.report.dynamo import (
     Bytecode,
     Explanation,
@@ -51,8 +51,6 @@ from core.report.measurements import (
     Timing,
     WrapperTime,
 )
-from core.report.neighbours import Neighbour
-from core.report.pipeline import Crossing, Pipeline
 from core.report.places import Frame, Module, Payload, Place
 from core.report.run import Call, Counters, Problem, RunError, Script, Setting, Source
 

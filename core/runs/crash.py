@@ -49,7 +49,7 @@ def ending_words(run: Run, report: Report) -> str:
 
 
 def last_line(run: Run, report: Report) -> tuple[str, int] | None:
-    """Return the innermost line of the user's files that a crashed or overdue worker was in, as file and line."""
+    """Return the innermost user line that a crashed or timed-out worker was executing, as file and line."""
     files = {source.path for source in report.sources}
     return next((frame for frame in _frames(run) if frame[0] in files), None)
 

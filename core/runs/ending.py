@@ -1,4 +1,4 @@
-"""End of a run whose supervisor was killed before it could write how the run ended."""
+"""End of a run that nobody has left to write it: its supervisor was killed, or its node is lost."""
 
 from __future__ import annotations
 
@@ -14,15 +14,25 @@ SILENT = "its supervisor did not answer, and was killed"
 
 
 def ended_for(run: Run, status: Status, is_cancelled: bool) -> Status:
-    """Return the status of a live run that has ended: cancelled, beyond its time limit, or interrupted."""
-    state, reason = _end_of(run, status, is_cancelled)
+    """Return the status of a live run whose supervisor was killed: cancelled, beyond its time limit, or interrupted."""
+    if is_cancelled:
+        return ended_as(status, "cancelled", SILENT, is_cancelled=True)
+    limit = overdue_limit_s(run, status)
+    if limit is not None:
+        return ended_as(status, "timed out", f"not done after {limit_s(limit)}; {SILENT}")
+    return ended_as(status, "interrupted", "its supervisor was killed")
+
+
+def ended_as(status: Status, state: State, reason: str, is_cancelled: bool = False) -> Status:
+    """Return the status of a live run that has ended now, as cancelled if its end was requested."""
+    if is_cancelled:
+        state, reason = "cancelled", f"cancelled by the user; {reason}"
     return replace(status, state=state, reason=reason, ended_s=time.time(), handle="")
 
 
-def _end_of(run: Run, status: Status, is_cancelled: bool) -> tuple[State, str]:
-    if is_cancelled:
-        return "cancelled", f"cancelled by the user; {SILENT}"
+def overdue_limit_s(run: Run, status: Status, grace_s: float = 0.0) -> float | None:
+    """Return the time limit that a started run has exceeded by so many seconds; None if it has not."""
     limits = read_task(run) or run.job()
-    if limits and status.started_s and time.time() - status.started_s > limits.time_limit_s:
-        return "timed out", f"not done after {limit_s(limits.time_limit_s)}; {SILENT}"
-    return "interrupted", "its supervisor was killed"
+    if limits is None or not status.started_s or time.time() - status.started_s <= limits.time_limit_s + grace_s:
+        return None
+    return limits.time_limit_s

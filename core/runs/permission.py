@@ -16,10 +16,10 @@ from core.base.errors import AccessError, JobError
 from core.base.words import number
 from core.job import GIB, CompileJob, OptionValue, job_from_json, job_to_json
 from core.job.arguments import OwnCall, TensorSpec, parse_call
-from core.job.bits import other_configuration
+from core.job.checks import other_configuration
 from core.job.gallery import sample
 from core.job.options import OPTIONS as OPTIONS_OF_A_JOB
-from core.job.rules import FLAG, Names, OneOf, Whole
+from core.job.options.row import FLAG, Names, OneOf, Whole
 from core.runs.store import Run
 from core.runs.tools import Interpret, Request
 

@@ -120,8 +120,8 @@ def _oldest(index: RunIndex) -> tuple[IndexedRun, ...]:
 def retain(index: RunIndex, rules: RetentionRules, archive: RemoteArchive | None) -> tuple[int, int]:
     """Move the due runs to the archive, or delete them if that is allowed; return their number and bytes.
 
-    One process of a store does so at a time: raises StoreError if another does, or if the archive cannot be used. Each
-    run is in the audit log, also one that stays because it cannot be moved.
+    One process of a store does so at a time: raises StoreError if another does, or if the archive cannot be used. The
+    audit log names each due run, including those that stay because they cannot be moved.
     """
     if archive is None and not rules.deletes:
         raise StoreError(f"nothing is moved or deleted: there is no archive, and {DELETES} is not 1")

@@ -15,14 +15,14 @@ from typing import TypeVar
 
 import msgspec
 
-from core.analysis.summary import Summary, summary
+from core.analysis.verdict import Summary, summary
 from core.base.decoder import decoded_as
 from core.base.errors import DecodeError, ReportError, StoreError
 from core.base.files import read, regular, remove, write_atomically, writing
 from core.base.machine import PROJECT_DIR, own_process
 from core.graph import GraphModel, recorded_model
+from core.graph.fx import NodesOf
 from core.graph.model import collection_paused
-from core.graph.recorded import NodesOf
 from core.report import Compilation, FxGraph, FxNode, Report, from_json, to_json
 from core.report.parts import PartsWriter, open_parts
 from core.runs.remote import bring_back, is_away

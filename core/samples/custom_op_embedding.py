@@ -1,7 +1,7 @@
 """Embedding with a custom operator
 
-Code that the compiler must not look into becomes one node of the graph: torch.library.custom_op wraps it, register_fake
-tells its output's shape, and the ops around it still fuse.
+An op that the compiler does not trace into is one node of the graph. torch.library.custom_op defines it, register_fake
+returns the shape of its output, and the ops around it still fuse.
 """
 
 import torch

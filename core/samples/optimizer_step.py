@@ -1,7 +1,7 @@
 """Adam step
 
-An optimizer step is many small pointwise ops on every parameter: compiled, each tensor is read and written once, and
-the loops over all tensors stand in one kernel.
+An optimizer step is many small pointwise ops on every parameter. The compiled step reads and writes each tensor once,
+in one kernel for all tensors.
 """
 
 import torch

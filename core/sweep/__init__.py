@@ -1,7 +1,17 @@
 """Sweeps: a job varied along axes, one run per cell, with the results in one table."""
 
-from core.sweep.axes import changed, parse_axes, parse_axis
-from core.sweep.model import Axis, AxisValue, Sweep, SweepCell, applied, cells, check_backends
+from core.sweep.model import (
+    Axis,
+    AxisValue,
+    Sweep,
+    SweepCell,
+    applied,
+    cells,
+    changed,
+    check_backends,
+    parse_axes,
+    parse_axis,
+)
 from core.sweep.row import Claim, SweepCall, SweepRow
 from core.sweep.runner import RecordedSweep, SweepRunner, new_sweep, recorded_sweeps
 from core.sweep.store import SweepStore

@@ -2,12 +2,16 @@
 
 Only the records that are compared are read. Texts that are equal byte by byte are normalised once in a process, however
 many ranks have them.
+
+Facts of a graph or of a guard tree that ranks are compared by: a digest, its collectives, its devices.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
-from collections.abc import Sequence
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -17,11 +21,10 @@ import msgspec
 
 from core.base.decoder import decoded_object
 from core.base.errors import DecodeError
-from core.code.rank_text import normalised
+from core.code.diff import normalised, normalised_guards
 from core.report.places import Payload, Place
 from core.report.ranks import Collective, Fingerprint, MarkKind, RankCompilation, RankMark
 from core.trace.parsers.dynamo import parse_graph_break, parse_recompile_reasons
-from core.trace.rank_texts import digest_of, text_of
 from core.trace.reader import TraceReader, TraceRecord
 
 MAX_MARKS = 100_000
@@ -67,6 +70,18 @@ PHASES = {
     "triton_compile_time_us": "kernel compilation",
     "backward_cumulative_compile_time_us": "backward",
 }
+MAX_COLLECTIVES = 2_000
+MAX_KNOWN_TEXTS = 20_000
+COLLECTIVE = re.compile(
+    rb'^[\t ]*\w+(?:: "(?P<tensor>[^"]*)")? = torch\.ops\.(?:_c10d_functional|_c10d_functional_autograd|c10d'
+    rb"|_dtensor)\.(?P<op>\w+?)_?(?:\.default)?\((?P<arguments>[^;\n]*)\)",
+    re.MULTILINE,
+)
+GROUP = re.compile(rb"""(?<![\w.])['"]([^'"]*)['"]\s*$""")
+NO_COLLECTIVES = frozenset({b"wait_tensor"})
+TENSOR = re.compile(r"^(\w+\[[^\]]*\])")
+DEVICES = re.compile(rb"\](cpu|cuda|xpu|hip|mtia|hpu|npu|mps)")
+NAMES = re.compile(rb"%?[A-Za-z_]\w*")
 
 
 def fingerprint(path: Path, rank: int) -> Fingerprint:
@@ -244,3 +259,63 @@ def _innermost(reader: TraceReader, stack: Any) -> Place | None:
     if not isinstance(last, dict) or not isinstance(last.get("line"), int):
         return None
     return Place(reader.file_name(last.get("filename"))[:MAX_TEXT], last["line"], str(last.get("name") or "")[:120])
+
+
+@dataclass(frozen=True, slots=True)
+class RankText:
+    """The digest of a normalised text, its collectives with the names of their groups, and its device types."""
+
+    digest: str
+    collectives: tuple[tuple[str, str, str, str], ...] = ()
+    devices: tuple[str, ...] = ()
+
+
+_known: OrderedDict[tuple[bytes, bool], RankText] = OrderedDict()
+
+
+def digest_of(data: bytes) -> str:
+    """Return a short digest of bytes."""
+    return hashlib.blake2b(data, digest_size=12).hexdigest()
+
+
+def text_of(data: bytes, guards: bool = False) -> RankText:
+    """Return what a text says; the result for each text is kept for the next log."""
+    key = (hashlib.blake2b(data, digest_size=16).digest(), guards)
+    if key in _known:
+        _known.move_to_end(key)
+        return _known[key]
+    if guards:
+        text = RankText(digest_of(normalised_guards(data)))
+    else:
+        devices = tuple(sorted({match.decode() for match in DEVICES.findall(data)}))
+        collectives = tuple(_collectives(data)) if b"c10d" in data or b"_dtensor" in data else ()
+        text = RankText(digest_of(normalised(data)), collectives, devices)
+    _known[key] = text
+    if len(_known) > MAX_KNOWN_TEXTS:
+        _known.popitem(last=False)
+    return text
+
+
+def _collectives(data: bytes) -> Iterator[tuple[str, str, str, str]]:
+    """Yield op, tensor, arguments without names of values, and group of each collective of a printed graph."""
+    for count, match in enumerate(COLLECTIVE.finditer(data)):
+        if count >= MAX_COLLECTIVES:
+            return
+        if match["op"] in NO_COLLECTIVES:
+            continue
+        arguments = match["arguments"]
+        group = GROUP.search(arguments)
+        rest = arguments[: group.start()] if group else arguments
+        tensor = TENSOR.match((match["tensor"] or b"").decode("utf-8", "replace"))
+        yield (
+            match["op"].decode()[:80],
+            tensor[1][:120] if tensor else "",
+            _constants(rest)[:120],
+            group[1].decode("utf-8", "replace")[:80] if group else "",
+        )
+
+
+def _constants(arguments: bytes) -> str:
+    """Return the arguments of a call that are no values of the graph: numbers and texts."""
+    parts = [part.strip() for part in arguments.split(b",")]
+    return ", ".join(part.decode("utf-8", "replace") for part in parts if part and not NAMES.fullmatch(part))

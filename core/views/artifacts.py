@@ -108,7 +108,7 @@ class ArtifactsView:
         """Records that the table leaves out, in sentences; empty if there are none."""
         notes = []
         if self._left_out:
-            notes.append(f"Without {fmt.count(self._left_out, 'event')} and descriptions of inputs.")
+            notes.append(f"Left out: {fmt.count(self._left_out, 'event or input', 'events and inputs')}.")
         if self.pages > 1:
             notes.append(f"Page {fmt.number(self._page)} of {fmt.number(self.pages)}.")
         if self.search and self._searched_up_to is not None:

@@ -24,7 +24,7 @@ from core.base import words as fmt
 from core.base.decoder import converted, decoded_object
 from core.graph import source_path
 from core.report import Compilation, Payload, Report
-from core.report.records.graphs import BytecodeRecord
+from core.report.records.compilation import BytecodeRecord
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain, prose
 
 RESUMES = "resume function after a graph break"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.analysis import results, sentence, verdict
-from core.analysis.bisection import bisection_words, minified_words, nan_words
+from core.analysis.numerics import bisection_words, minified_words, nan_words
 from core.base.errors import StoreError
 from core.base.words import bytes_, number
 from core.job import CompileJob, job_to_json

@@ -10,7 +10,7 @@ from core.analysis import phase_totals
 from core.analysis.phases import PhaseTotal
 from core.base import words as fmt
 from core.base.machine import package_version
-from core.code.landmarks import LANDMARKS, Landmark, LandmarkSource, landmark_source
+from core.code.torch_source import LANDMARKS, Landmark, LandmarkSource, landmark_source
 from core.report import Report
 
 NOT_TIMED = "not timed"

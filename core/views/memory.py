@@ -66,6 +66,12 @@ class MemoryPlanView:
     compilation: Compilation
     graph_plan: GraphPlan
 
+    @classmethod
+    def of_codes(cls, compilation: Compilation, read: Callable[[Payload], str]) -> tuple[MemoryPlanView, ...]:
+        """Return the plans of a compilation's generated codes; `read` returns a payload of the log as text."""
+        plans = [plan for plan in graph_plans(compilation, read) if plan.plan.steps]
+        return tuple(cls(_title(plans, index), compilation, plan) for index, plan in enumerate(plans))
+
     @property
     def heading(self) -> str:
         """Compilation of the plan."""
@@ -148,12 +154,6 @@ class MemoryPlanView:
     def _call(self, step: int) -> str:
         line = self.graph_plan.plan.steps[step].line
         return one_line(self.graph_plan.names.get(line, ""), LONGEST_NAME)
-
-
-def memory_plans(compilation: Compilation, read: Callable[[Payload], str]) -> tuple[MemoryPlanView, ...]:
-    """Return the plans of a compilation's generated codes; `read` returns a payload of the log as text."""
-    plans = [plan for plan in graph_plans(compilation, read) if plan.plan.steps]
-    return tuple(MemoryPlanView(_title(plans, index), compilation, plan) for index, plan in enumerate(plans))
 
 
 def _title(plans: Sequence[GraphPlan], index: int) -> str:
@@ -343,4 +343,4 @@ def _alive_row(row: AliveRow, lines: Sequence[str]) -> dict[str, object]:
     }
 
 
-__all__ = ["AllocatedCurve", "MemoryBlock", "MemoryPlanView", "MemoryView", "memory_plans"]
+__all__ = ["AllocatedCurve", "MemoryBlock", "MemoryPlanView", "MemoryView"]

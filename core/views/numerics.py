@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from core.analysis import target_words
-from core.analysis.bisection import bits_words
 from core.analysis.numerics import (
     Numerics,
     ResultStanding,
+    bits_words,
     first_inaccurate,
     graph_sentence,
     left_out_words,

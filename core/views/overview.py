@@ -22,8 +22,8 @@ from core.analysis import (
     sentence,
     verdict,
 )
-from core.analysis.bisection import bisection_words, minified_words, nan_words, opaque_words
 from core.analysis.findings import FIRST, Finding, findings
+from core.analysis.numerics import bisection_words, minified_words, nan_words, opaque_words
 from core.base import words as fmt
 from core.graph import source_path
 from core.job import CompileJob, Model
@@ -31,11 +31,9 @@ from core.report import Report, stored
 from core.runs.crash import ending_words
 from core.runs.status import Status
 from core.runs.store import Run
-from core.views.evidence import Evidence, evidence
-from core.views.failures import FailureView
-from core.views.following import WAITING
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain, prose
-from core.views.script import ScriptView
+from core.views.outcome import Evidence, FailureView, ScriptView, evidence
+from core.views.progress import WAITING
 
 ENDED_BY_CHOICE = ("cancelled", "interrupted")
 FAULTS = ("failed", "crashed", "timed out", "out of memory")

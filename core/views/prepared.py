@@ -13,8 +13,8 @@ from core.runs.stored import Summaries, open_graph, store_outline
 from core.views.colours import kernel_colours
 from core.views.compile_time import CompileTimeView
 from core.views.header import HeaderView, page_contents
-from core.views.outline import OutlineView
 from core.views.overview import OverviewView
+from core.views.progress import OutlineView
 from core.views.tour import TourView
 
 

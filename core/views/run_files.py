@@ -8,12 +8,17 @@ import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import PurePath
+from typing import Any
 
+import msgspec
+
+from core.analysis.kernels import measured_seconds
 from core.base.errors import StoreError
 from core.base.words import bytes_, count
 from core.code.diff import diff_texts
 from core.job import job_to_json
 from core.report import Payload, Report, to_json
+from core.report.measurements import MemoryUse
 from core.report.model import DEBUG_FILES
 from core.runs.sides import side_of_run
 from core.runs.store import Run
@@ -21,12 +26,17 @@ from core.runs.stored import open_report
 from core.views.comments import CommentsView
 from core.views.html import as_html, comparison_as_html, words_of_file
 from core.views.issue import issue_of
-from core.views.perfetto import perfetto_trace
 from core.views.scrub import NOTHING, Kind, Scrubber, read_log
 from core.views.scrub import scrubber as make_scrubber
 from core.views.source import SourceView
 
 MAX_SCRUBBED_BYTES = 64 * 1024**2
+COMPILING, KERNELS, MEMORY = 1, 2, 3
+PROCESSES = {
+    COMPILING: "torch.compile: phases",
+    KERNELS: "kernels, each call's measured time, one after another",
+    MEMORY: "memory of one call",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,3 +241,50 @@ class DebugFolder:
             if self.missing:
                 archive.writestr(README, f"{self.missing}\n")
         return buffer.getvalue()
+
+
+def perfetto_trace(report: Report) -> bytes:
+    """Return the run as JSON; what was not recorded is not in it."""
+    events = [*_phases(report), *_kernels(report), *_memory(report)]
+    used = {event["pid"] for event in events}
+    names = [
+        {"ph": "M", "name": "process_name", "pid": pid, "tid": 0, "args": {"name": name}}
+        for pid, name in PROCESSES.items()
+        if pid in used
+    ]
+    return msgspec.json.encode({"displayTimeUnit": "ms", "traceEvents": [*names, *events]})
+
+
+def _event(name: str, pid: int, tid: int, start_us: float, length_us: float, **args: Any) -> dict[str, Any]:
+    return {"ph": "X", "name": name, "pid": pid, "tid": tid, "ts": start_us, "dur": length_us, "args": args}
+
+
+def _phases(report: Report) -> Iterator[dict[str, Any]]:
+    origin_us = min((phase.start_us for phase in report.phases), default=0.0)
+    for phase in report.phases:
+        if phase.end_us is not None:
+            start_us, length_us = phase.start_us - origin_us, phase.end_us - phase.start_us
+            yield _event(phase.name, COMPILING, phase.thread, start_us, length_us, compilation=phase.compilation)
+
+
+def _kernels(report: Report) -> Iterator[dict[str, Any]]:
+    """Yield a slice for each kernel of each compilation, a compilation after the other."""
+    at_us = 0.0
+    for compilation in report.compilations:
+        seconds_of = measured_seconds(compilation)
+        for kernel in compilation.kernels:
+            length_us = seconds_of.get(kernel.id, 0.0) * 1e6
+            if length_us:
+                nodes = ", ".join(kernel.origins)
+                yield _event(kernel.name, KERNELS, 0, at_us, length_us, compilation=compilation.id, nodes=nodes)
+                at_us += length_us
+
+
+def _memory(report: Report) -> Iterator[dict[str, Any]]:
+    for use in report.memory:
+        yield from _curve(use)
+
+
+def _curve(use: MemoryUse) -> Iterator[dict[str, Any]]:
+    for at_us, live_bytes in zip(use.curve.at_us, use.curve.live_bytes, strict=False):
+        yield {"ph": "C", "name": use.side, "pid": MEMORY, "tid": 0, "ts": at_us, "args": {"bytes": live_bytes}}

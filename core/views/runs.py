@@ -1,7 +1,11 @@
-"""Runs of a store in lists: searched, page by page, the newest by name, and those of one model or one job."""
+"""Runs of a store in lists: searched, page by page, the newest by name, and those of one model or one job.
+
+Retention in words: which runs go, when and where to, for *Runs* and the command line.
+"""
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -10,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from core.analysis.summary import Summary
+from core.analysis.verdict import Summary
 from core.base import words as fmt
 from core.base.errors import CompileboardError, StoreError
 from core.job import CompileJob
@@ -21,6 +25,9 @@ from core.runs.index.entry import read_entry
 from core.runs.index.query import NEWEST_FIRST
 from core.runs.index.query import Viewer as Viewer
 from core.runs.marks import set_pinned, set_tags
+from core.runs.remote import RemoteArchive, remote_archive
+from core.runs.retention import DELETES, Due, RetentionRules, due, rules_of
+from core.runs.retention import keep_retaining as keep_retaining
 from core.runs.sides import Comparable, comparable_runs
 from core.runs.status import Status
 from core.runs.store import Run
@@ -34,6 +41,7 @@ MOST_ATTEMPTS = 1_000
 MOST_MODELS = 100
 # The report of a larger log is not read for a list.
 LARGEST_LOG_BYTES = 4_000_000
+STAY = "Pinned runs, cells of sweeps, and runs with notes or comments stay."
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,3 +292,59 @@ def _is_small(listed: ListedRun) -> bool:
         return log is not None and log.stat().st_size <= LARGEST_LOG_BYTES
     except OSError:
         return False
+
+
+@dataclass(frozen=True, slots=True)
+class RetentionView:
+    """The rules of a store, the archive, and the runs that are due."""
+
+    rules: RetentionRules
+    archive: RemoteArchive | None
+    due: Due
+
+    @property
+    def rule_words(self) -> str:
+        """The rules as a sentence; empty if there are none."""
+        days, size = self.rules.days, self.rules.most_bytes
+        parts = [
+            *([f"are older than {fmt.exact(days)} days"] if days is not None else []),
+            *([f"are the oldest of more than {fmt.gib(size)}"] if size is not None else []),
+        ]
+        return f"Runs that {' or '.join(parts)} {self.what_happens}." if parts else ""
+
+    @property
+    def what_happens(self) -> str:
+        """The end of the sentence: where due runs go, or why they stay."""
+        if self.archive is not None:
+            return "move to the archive, and come back when they are opened"
+        return "are deleted" if self.rules.deletes else f"stay: there is no archive, and {DELETES} is not 1"
+
+    @property
+    def due_words(self) -> str:
+        """The number of due runs, or when the next one is due; empty if none ever is."""
+        if self.due.runs:
+            number, size = len(self.due.runs), fmt.bytes_(self.due.size_bytes)
+            when = " within the hour" if self.archive is not None or self.rules.deletes else ""
+            return f"{fmt.count(number, 'run')} ({size}) {fmt.agree(number, 'is', 'are')} due{when}."
+        if self.due.next_s is None:
+            return ""
+        return f"The next is due on {time.strftime('%Y-%m-%d', time.localtime(self.due.next_s))}."
+
+    @property
+    def words(self) -> str:
+        """The rules, the due runs and the exceptions; empty without rules."""
+        return " ".join(filter(None, (self.rule_words, self.due_words, STAY))) if self.rule_words else ""
+
+
+def retention_view(index: RunIndex) -> RetentionView:
+    """Return the retention of a store, from the environment; raises SettingError, StoreError."""
+    rules, archive = rules_of(os.environ), remote_archive(index.store)
+    return RetentionView(rules, archive, due(index, rules, moves=archive is not None))
+
+
+def retention_words(index: RunIndex) -> str:
+    """Return the retention of a store in words; empty without rules. A wrong setting is said, too."""
+    try:
+        return retention_view(index).words
+    except CompileboardError as error:
+        return str(error)

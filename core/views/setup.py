@@ -12,7 +12,7 @@ from typing import ClassVar
 from core.base import words as fmt
 from core.base.errors import JobError
 from core.base.machine import ConfigModule, ConfigOption, Environment
-from core.code.config_source import ConfigUse, config_uses
+from core.code.torch_source import ConfigUse, config_uses
 from core.job import CompileJob
 from core.job.text import options_from_text
 from core.runs.doctor import Check, CheckState, checks, compiler_check, summary

@@ -1,34 +1,79 @@
-"""Bisection of a run that fails or differs: torch's CompilerBisector over the same calls, compiled again each time."""
+"""Bisection of a run that fails or differs: torch's CompilerBisector over the same calls, compiled again each time.
+
+Minified graph of a failing model by torch's minifier, as a model's file; and the first node that makes a NaN.
+"""
 
 from __future__ import annotations
 
 import gc
+import os
+import re
+import subprocess
+import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
+from torch._dynamo.debug_utils import NNModuleToString, cast_to_fp64, clone_inputs_retaining_gradness
+from torch._dynamo.utils import same
+from torch._functorch.fx_minifier import minifier
 from torch._inductor.compiler_bisector import BACKENDS, BisectionResult, CompilerBisector, ConfigChange
+from torch.fx import GraphModule, Interpreter, Node
+from torch.utils._pytree import tree_leaves
 
 from core.base.errors import JobError
-from core.job import CompileJob, Conditions
+from core.base.words import count
+from core.job import CompileJob, Conditions, Model
+from core.job.prepared import checked_script
 from core.report import Bisection, Call, Difference
-from core.worker.backends.selection import compiler_of
+from core.worker.backends.selection import Compiler, compiler_of
 from core.worker.calls import make_calls
 from core.worker.compiling import INDUCTOR, compiled_side, is_compiled
 from core.worker.conditions import lookups
-from core.worker.frames import first_line
+from core.worker.frames import first_line, node_line
 from core.worker.load import ModelCopy
-from core.worker.minify import GraphTrial, OutOfTimeError, first_nan, minified
-from core.worker.numerics.nodes import ITS_OWN, captured_graphs, quiet_compilation
+from core.worker.numerics.nodes import CALLS, ITS_OWN, CapturedGraph, captured_graphs, quiet_compilation
 from core.worker.streams import silence
 
 OTHER_BACKEND = "torch's CompilerBisector replaces the backend, so it bisects runs with the backend inductor alone"
 NOT_REPRODUCED = "compiled once more, the model neither fails nor differs"
 OUT_OF_TIME = "the run's time limit was near"
 MAX_WHAT_CHARS = 2_000
+DIFFERS = "differs"
+# That of torch._dynamo.config.repro_tolerance.
+TOLERANCE = 1e-3
+MAX_SCRIPT_CHARS = 200_000
+MAX_NAN_LINE_CHARS = 500
+MOST_INLINE = 64
+BLANK_LINES = re.compile(r"\n\s*\n(\s*\n)*")
+# A graph of an earlier compilation, without the model's file, would hide the cause; compiled objects are found by their
+# own source.
+NO_LOOKUPS = {"TORCHINDUCTOR_FX_GRAPH_CACHE": "0", "TORCHINDUCTOR_AUTOGRAD_CACHE": "0"}
+ALONE = "no graph of Dynamo, compiled alone, fails or differs"
+TOO_LONG = "the minified graph is too long for a script"
+SCRIPT = '''"""{title}"""
+
+from math import inf, nan
+
+import torch
+from torch import device, tensor
+from torch._dynamo.testing import rand_strided
+from torch.nn import *
+
+
+{graph}
+
+
+torch.manual_seed({seed})
+
+model = Repro()
+inputs = ({inputs},)
+'''
 
 
 class ComparedCompilation:
@@ -125,3 +170,224 @@ def _reported(result: BisectionResult) -> Bisection:
         application=result.bisect_number,
         what=(result.debug_info or "")[:MAX_WHAT_CHARS],
     )
+
+
+class OutOfTimeError(Exception):
+    """No time is left for another trial."""
+
+
+class FreshInputs(list[Any]):
+    """Inputs that are copied whenever they are unpacked: torch's minifier runs the graph, which may write to them."""
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(clone_inputs_retaining_gradness(list(self[:])))
+
+
+class GraphTrial:
+    """Compilation and comparison of a graph; its outcome is an error's type, `differs`, or empty.
+
+    `best` is the smallest graph so far with the outcome that is wanted, with its inputs.
+    """
+
+    def __init__(self, job: CompileJob, compiler: Compiler, until_s: float) -> None:
+        self.job, self.until_s = job, until_s
+        self._compiler = compiler
+        self.wanted = ""
+        self.best: tuple[GraphModule, Sequence[Any]] | None = None
+
+    def plain_job(self) -> CompileJob:
+        """Return the job of a file with a model and inputs of its own."""
+        return replace(self.job, model=Model("code", ""), calls=(), sizes={}, marks=(), dtype=None)
+
+    def __call__(self, graph: GraphModule, inputs: Sequence[Any]) -> bool:
+        """Return True if the graph has the wanted outcome; for torch's minifier."""
+        if time.monotonic() > self.until_s:
+            raise OutOfTimeError
+        if self.outcome(graph, inputs) != self.wanted:
+            return False
+        if self.best is None or ops_of(graph) < ops_of(self.best[0]):
+            self.best = deepcopy(graph), tuple(inputs)
+        return True
+
+    def outcome(self, model: Callable[..., Any], inputs: Sequence[Any]) -> str:
+        """Return what becomes of a compiled call: an error's type, `differs`, or empty if it equals eager's.
+
+        Graphs that fail in eager, or whose results are random, have no outcome.
+        """
+        torch.compiler.reset()
+        options = self.job.compile
+        try:
+            expected, again = self._results(model, inputs), self._results(model, inputs)
+            if not same(expected, again, equal_nan=True):
+                return ""
+        except Exception:
+            return ""
+        try:
+            compiled = torch.compile(
+                deepcopy(model),
+                dynamic=options.dynamic,
+                backend=self._compiler,
+                mode=options.mode,
+                options=options.options,
+            )
+            actual = self._results(compiled, inputs)
+        except Exception as error:
+            return type(error).__name__
+        is_same = same(expected, actual, self._reference(model, inputs), equal_nan=True, tol=TOLERANCE)
+        return "" if is_same else DIFFERS
+
+    def _results(self, function: Callable[..., Any], inputs: Sequence[Any]) -> list[torch.Tensor]:
+        """Return the results of a call with copies of the inputs; in training, the gradients of the inputs too."""
+        values = clone_inputs_retaining_gradness(inputs)
+        results = [value for value in tree_leaves(function(*values)) if isinstance(value, torch.Tensor)]
+        differentiable = [value for value in results if value.requires_grad]
+        if not self.job.training or not differentiable:
+            return results
+        torch.autograd.backward([value.sum() for value in differentiable])
+        read = [value for value in values if isinstance(value, torch.Tensor) and value.grad is not None]
+        return [*results, *(value.grad for value in read if value.grad is not None)]
+
+    def _reference(self, model: Any, inputs: Sequence[Any]) -> list[torch.Tensor] | None:
+        try:
+            return self._results(*cast_to_fp64(deepcopy(model), clone_inputs_retaining_gradness(inputs)))
+        except Exception:
+            return None
+
+
+def minified(trial: GraphTrial, graphs: Sequence[CapturedGraph], code: str) -> dict[str, Any]:
+    """Return the fields of a `Bisection` for the first of Dynamo's graphs that fails or differs alone.
+
+    If the script does not fail by itself, the model's `code` comes before it, with what it changes in torch.
+    """
+    for captured in graphs:
+        trial.wanted = "" if captured.reason else trial.outcome(captured.graph, captured.inputs)
+        if trial.wanted:
+            return _smallest(trial, captured, code)
+    return {"not_minified": ALONE}
+
+
+def _smallest(trial: GraphTrial, captured: CapturedGraph, code: str) -> dict[str, Any]:
+    trial.best = captured.graph, captured.inputs
+    try:
+        minifier(captured.graph, FreshInputs(captured.inputs), trial, dump_state=lambda *_: None)
+    except OutOfTimeError:
+        pass
+    except Exception as error:
+        return {"not_minified": first_line(error)}
+    graph, inputs = trial.best
+    title = f"Graph [{captured.compilation}], minified by torch from {count(ops_of(captured.graph), 'op')}."
+    random, inlined = (script_of(graph, inputs, title, trial.job.seed, inline) for inline in (0, MOST_INLINE))
+    alone = random if _reproduces(trial, random) else inlined
+    after_code = f"{code.rstrip()}\n\n\n{alone}"
+    script = next((text for text in (alone, after_code) if _fails_alone(trial, text)), "")
+    reproduces, script = bool(script), script or alone
+    if len(script) > MAX_SCRIPT_CHARS:
+        return {"not_minified": TOO_LONG}
+    return {
+        "script": script,
+        "ops": ops_of(graph),
+        "captured_ops": ops_of(captured.graph),
+        "outcome": trial.wanted,
+        "reproduces": reproduces,
+    }
+
+
+def script_of(graph: GraphModule, inputs: Sequence[Any], title: str, seed: int, inline: int) -> str:
+    """Return a graph and its inputs as a model's file.
+
+    Inputs of more than `inline` elements are random, with their shapes and strides.
+    """
+    text = NNModuleToString.convert(graph).replace("from torch.nn import *", "").strip()
+    text = BLANK_LINES.sub("\n\n", text)
+    return SCRIPT.format(
+        title=title, seed=seed, graph=text, inputs=", ".join(_value(value, inline) for value in inputs)
+    )
+
+
+def _value(value: Any, inline: int) -> str:
+    if not isinstance(value, torch.Tensor):
+        return repr(int(value) if isinstance(value, torch.SymInt) else value)
+    grad = ".requires_grad_()" if value.requires_grad else ""
+    if value.numel() <= inline and value.is_contiguous():
+        return (
+            f"torch.tensor({value.detach().cpu().tolist()!r}, dtype={value.dtype}, device={str(value.device)!r}){grad}"
+        )
+    shape, strides = tuple(map(int, value.shape)), tuple(map(int, value.stride()))
+    return f"rand_strided({shape}, {strides}, {value.dtype}, {str(value.device)!r}){grad}"
+
+
+def _reproduces(trial: GraphTrial, script: str) -> bool:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "minified.py"
+        path.write_text(script, encoding="utf-8")
+        try:
+            loaded = ModelCopy(path, trial.plain_job(), "compileboard_script")
+            ((inputs, _),) = loaded.calls()
+        except Exception:
+            return False
+        return trial.outcome(loaded.model, inputs) == trial.wanted
+
+
+def _fails_alone(trial: GraphTrial, script: str) -> bool:
+    """Return True if Python alone, without what the model's file changes in torch, has the same outcome."""
+    checked = checked_script(trial.job, script, minified=True)
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "minified.py"
+        path.write_text(checked, encoding="utf-8")
+        environment = {**os.environ, **NO_LOOKUPS}
+        command, left_s = [sys.executable, str(path)], trial.until_s - time.monotonic()
+        try:
+            ended = subprocess.run(
+                command,
+                capture_output=True,
+                text=True,
+                timeout=max(1.0, left_s),
+                cwd=folder,
+                env=environment,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return False
+    wanted = ("in assert_close", "AssertionError: ") if trial.wanted == DIFFERS else (trial.wanted,)
+    return ended.returncode != 0 and all(text in ended.stderr for text in wanted)
+
+
+def ops_of(graph: GraphModule) -> int:
+    """Return the number of calls in a graph."""
+    return sum(node.op in CALLS for node in graph.graph.nodes)
+
+
+def first_nan(graphs: Sequence[CapturedGraph]) -> tuple[str, str]:
+    """Return the first node that makes a NaN from values without one, in eager, and its line; empty without one."""
+    for captured in graphs:
+        finder = NanFinder(captured.graph)
+        if captured.reason:
+            continue
+        with torch.no_grad(), torch.compiler.set_stance("force_eager"):
+            finder.run(*clone_inputs_retaining_gradness(captured.inputs))
+        if finder.node is not None:
+            return f"{finder.node.name} = {finder.node.target}"[:MAX_NAN_LINE_CHARS], node_line(finder.node)[
+                :MAX_NAN_LINE_CHARS
+            ]
+    return "", ""
+
+
+class NanFinder(Interpreter):
+    """Interpreter that runs a graph and stops looking at the first node that makes a NaN."""
+
+    def __init__(self, graph: GraphModule) -> None:
+        super().__init__(graph)
+        self.node: Node | None = None
+
+    def run_node(self, n: Node) -> Any:
+        """Run one node."""
+        value = super().run_node(n)
+        made = self.node is None and n.op in CALLS and any(_nans(value))
+        if made and not any(any(_nans(self.env[read])) for read in n.all_input_nodes):
+            self.node = n
+        return value
+
+
+def _nans(value: Any) -> Iterator[bool]:
+    tensors = (leaf for leaf in tree_leaves(value) if isinstance(leaf, torch.Tensor) and leaf.is_floating_point())
+    return (bool(tensor.isnan().any()) for tensor in tensors)

@@ -24,14 +24,11 @@ INDUCTOR = "inductor"
 NEWER = ("name", "disable", "recompile_limit", "isolate_recompiles", "shapes_spec")
 # Names of parameters in later versions of torch.
 RENAMED = {"shapes_spec": "dynamic_shapes"}
-AS_IT_IS = (
-    "The file compiles its model itself, and that was run as it is: with the backend, mode and options that the file "
-    "gives to torch.compile."
-)
+AS_IT_IS = "The file calls torch.compile itself. The run used the backend, mode and options that it passes."
 MOST_NAMED = 3
 FOR_TARGET = (
-    "The file compiles its model itself. Code for the target was generated with the options of the job: those that the "
-    "file gives to torch.compile were not used."
+    "The file calls torch.compile itself. Code for the target was generated with the options of the job, "
+    "not with those of the file."
 )
 
 

@@ -18,7 +18,7 @@ import torch._inductor.config
 from core.base.errors import JobError
 from core.base.machine import ConfigModule, ConfigOption
 from core.base.syntax import TooDenseError
-from core.code.config_source import ConfigSource, config_sources
+from core.code.torch_source import ConfigSource, config_sources
 
 CONFIGS: dict[ConfigModule, Any] = {"inductor": torch._inductor.config, "dynamo": torch._dynamo.config}
 MOST_NEAR = 3

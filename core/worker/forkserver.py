@@ -166,6 +166,7 @@ class _Server:
         self._answers = answers
         self._children = Children()
         self._next_beat_s = 0.0
+        self._warming: dict[int, int] = {}
 
     def say(self, answer: Answer) -> None:
         """Write one message, as a line."""
@@ -199,6 +200,7 @@ class _Server:
         """
         while not select.select([descriptor], [], [], POLL_S)[0]:
             for pid in self._children.ended():
+                self._learn_headers(pid)
                 self.say(EndMessage(pid))
             if time.monotonic() > self._next_beat_s:
                 self._next_beat_s = time.monotonic() + BEAT_S
@@ -208,18 +210,32 @@ class _Server:
         if isinstance(message, Probe):
             return ProbeResult(self._probed())
         if isinstance(message, WarmUp):
-            from core.worker.warmup import warm_up
+            return StartMessage(self._warmed_up())
+        return self._started(Run(message.id, Path(message.run)))
 
-            pid = _fork(warm_up)
-            self._children.add(pid)
-            return StartMessage(pid)
-        return self._started(Path(message.run))
+    def _warmed_up(self) -> int:
+        """Fork the process that warms up; return its pid."""
+        from core.worker.warmup import warm_up
 
-    def _started(self, path: Path) -> StartMessage | FailureMessage:
+        reader, writer = os.pipe()
+        pid = _fork(lambda: _write_all(writer, msgspec.json.encode(warm_up())))
+        os.close(writer)
+        self._children.add(pid)
+        self._warming[pid] = reader
+        return pid
+
+    def _learn_headers(self, pid: int) -> None:
+        """If that process has warmed up, let later forks inherit which headers it has precompiled."""
+        from core.worker.warmup import HEADERS
+
+        if pid in self._warming:
+            with os.fdopen(self._warming.pop(pid), "rb") as pipe:
+                HEADERS.update(decoded_as(pipe.read() or b"{}", dict[str, str]))
+
+    def _started(self, run: Run) -> StartMessage | FailureMessage:
         """Fork the supervisor of a run; an unreadable job ends the run, not this process."""
         from core.worker.supervisor import SUPERVISOR_SIGNALS, supervise, task_of
 
-        run = Run(path.name, path)
         try:
             task = task_of(run)
         except (CompileboardError, OSError, ValueError) as error:
@@ -254,8 +270,7 @@ def _prepare_target(backend: str) -> None:
     """Import torch with the target's device in place of a real one."""
     if not backend:
         return
-    from core.worker.cross_compilation.device import pretend
-    from core.worker.cross_compilation.shim import load_shim, set_guard
+    from core.worker.cross_compilation.device import load_shim, pretend, set_guard
 
     shim = load_shim(Path(os.environ["COMPILEBOARD_CACHE"]))
     pretend(backend)
@@ -271,11 +286,12 @@ def _import_everything() -> None:
             importlib.import_module(name)
     import torch
 
-    from core.worker.warmup import rebuild_broken_objects, resolve_vector_math
+    from core.worker.warmup import rebuild_broken_objects, remember_headers, resolve_vector_math
 
     torch._dynamo.list_backends(exclude_tags=())
     resolve_vector_math()
     rebuild_broken_objects()
+    remember_headers()
     for module, function in CACHED:
         compute = getattr(importlib.import_module(module), function, None)
         if compute is not None:

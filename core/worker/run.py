@@ -1,6 +1,8 @@
 """A run inside its own process: load the code twice, call eagerly and compiled, compare, measure.
 
 Its records begin with the job and the machine, and end with torch's counters and an error.
+
+The recorders of a run, enabled together around its compilations.
 """
 
 from __future__ import annotations
@@ -14,7 +16,8 @@ import statistics
 import sys
 import time
 import traceback
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +25,7 @@ from typing import Any
 import msgspec
 import psutil
 import torch
+import torch._inductor.config
 import torch._inductor.metrics
 from torch._dynamo.utils import counters
 
@@ -49,30 +53,35 @@ from core.worker.backends.selection import (
     rival_file,
     write_code,
 )
+from core.worker.backends.watch import watching_backends
 from core.worker.bisection import bisection
 from core.worker.bits.compare import bit_comparison
 from core.worker.calls import Pair, PreparedCall, make_calls
 from core.worker.capture import CAPTURING, emit_captures
 from core.worker.compiling import compile_notes, compiled_side, effective_job, make_compiled_calls
-from core.worker.conditions import cache_hit_words, fill_caches, set_dynamo, set_threads, use_run_caches
+from core.worker.conditions import cache_hit_words, fill_caches, lookups, set_dynamo, set_threads, use_run_caches
 from core.worker.environment import device_name, devices, has_device
 from core.worker.frames import suggestion, user_frames
 from core.worker.load import ModelCopy
-from core.worker.log_watch import LogWatch
 from core.worker.measuring.kernel_times import measure_kernels
 from core.worker.measuring.pairs import SLOW_LIMIT_S, TimedSide, measure_alternative, time_interleaved
 from core.worker.measuring.roofline import emit_roofline
-from core.worker.memory.watch import MemoryWatch
+from core.worker.memory.sides import MemoryWatch
 from core.worker.neighbours.stage import NeighbourStage
 from core.worker.numerics.nodes import emit_graph_numerics
 from core.worker.profiling import record_profile
-from core.worker.record import emit, start_trace, step
-from core.worker.recorders.deferred import DeferredRecords
-from core.worker.recorders.reuse import graph_counts
-from core.worker.recording import recording
+from core.worker.record import LogWatch, emit, is_recorded, start_trace, step
+from core.worker.recorders.bytecode import watching_bytecode
+from core.worker.recorders.guards import watching_guards
+from core.worker.recorders.logs import watching_debug_files, watching_logs
+from core.worker.recorders.partition import emit_saved_values, watching_autotuning, watching_partition
+from core.worker.recorders.passes import PassRecorder
+from core.worker.recorders.reuse import graph_counts, watching_cudagraphs
+from core.worker.recorders.scheduler import ScheduleRecorder
+from core.worker.recorders.stacks import DeferredRecords, Modules
 from core.worker.script import RUNNING, run_script
 from core.worker.streams import flush, silence
-from core.worker.user_kernels import interpret_kernels
+from core.worker.triton import interpret_kernels
 
 # Exit codes that user code is unlikely to use. They only count if the log has its last record.
 DONE, FAILED, OUT_OF_MEMORY, LOG_LOST, DISK_FULL = 100, 101, 102, 103, 104
@@ -339,3 +348,39 @@ def emit_error(stage: str, paths: Collection[Path], error: BaseException) -> Non
             traceback="".join(trace.format())[-MAX_TRACEBACK_CHARS:],
         )
     )
+
+
+@contextmanager
+def recording(later: DeferredRecords, job: CompileJob) -> Iterator[None]:
+    """Enable all recorders of a run, and disable caches that would hide compilations.
+
+    A run that tests the caches keeps them enabled. Slow records are deferred to `later`, so that no call waits for
+    them.
+    """
+    # torch.compile deep-copies Inductor's config; a bound method would be copied with its object, a lambda isn't.
+    modules = Modules()
+    recorder = ScheduleRecorder(emit, modules)
+    passes = PassRecorder(emit, modules, later.sources)
+    settings = {
+        "_pre_fusion_custom_pass": lambda nodes: recorder.before_fusion(nodes),
+        "_post_fusion_custom_pass": lambda nodes: recorder.after_fusion(emit_saved_values(emit, nodes)),
+    }
+    # With a custom pass, torch doesn't use its graph caches.
+    conditions = job.conditions
+    watched = {} if conditions.caches == "warm" else settings
+    with (
+        watching_logs(job.logs),
+        recorder.watching_fusions(passed_on=bool(job.logs)),
+        lookups(conditions),
+        torch._inductor.config.patch(watched),
+        recorder.watching_kernels(),
+        watching_bytecode(emit, is_recorded, later),
+        watching_guards(emit),
+        watching_autotuning(emit),
+        passes.watching(),
+        watching_partition(emit, passes.subgraph),
+        watching_backends(emit, is_recorded),
+        watching_cudagraphs(),
+        watching_debug_files(job.debug_files),
+    ):
+        yield

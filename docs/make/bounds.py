@@ -44,7 +44,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         },
         "core/runs/preview.py": {"MOST_TOKEN_CHARS": "the token of a link that previews"},
         "core/runs/stored.py": {"MAX_SUMMARY_BYTES": "the stored summary of a run"},
-        "core/analysis/summary.py": {
+        "core/analysis/verdict.py": {
             "MOST_VERSION_CHARS": "torch's version in a summary",
             "MOST_DEVICE_CHARS": "the device's name in a summary",
             "MOST_INPUTS_CHARS": "the inputs in a summary",
@@ -92,6 +92,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_NAME_CHARS": "the name of a host",
             "MOST_REASON_CHARS": "the reason why a call failed",
             "MOST_NEW_BYTES": "new bytes of a run in a reply",
+            "MOST_WAITING": "starts that wait for a first record at once",
         },
         "core/runs/engine/cluster/machine.py": {
             "MOST_KIND_CHARS": "hardware and versions of a node, in words",
@@ -106,6 +107,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_WORKERS": "workers of a server",
             "MOST_CONNECTIONS": "connections to the workers' port",
             "MOST_BODY_BYTES": "a worker's request",
+            "MOST_LIMIT_S": "the time for a call of another server over the store",
         },
         "core/runs/engine/cluster/pulling.py": {"MOST_ANSWER_BYTES": "the server's response to a worker"},
         "core/runs/engine/cluster/bridge.py": {
@@ -178,17 +180,15 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MAX_COMPILATIONS": "compilations of a rank",
             "MAX_TEXT": "characters of a reason in a fingerprint",
             "MAX_COMPARED_BYTES": "a graph or a guard tree that is compared",
-        },
-        "core/trace/rank_texts.py": {
             "MAX_COLLECTIVES": "collectives of a graph",
             "MAX_KNOWN_TEXTS": "texts of other ranks whose digests are held",
         },
-        "core/analysis/ranks/groups.py": {"MAX_GROUPS": "groups of equal ranks that are compared with the largest"},
-        "core/analysis/ranks/differences.py": {"MAX_ALONE": "compilations that a rank has alone"},
-        "core/analysis/ranks/causes.py": {
+        "core/analysis/ranks/groups.py": {
+            "MAX_GROUPS": "groups of equal ranks that are compared with the largest",
             "MAX_SHOWN": "characters of a line that differs",
             "MAX_CAUSES": "recompiles of one rank among which the user's is looked for",
         },
+        "core/analysis/ranks/differences.py": {"MAX_ALONE": "compilations that a rank has alone"},
         "core/runs/ranks.py": {
             "MAX_STORED_BYTES": "the stored fingerprint of a rank",
             "MAX_TEXT_BYTES": "a text of a rank's log that is shown or compared",
@@ -196,9 +196,9 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         "core/report/parts.py": {
             "MOST_FIELD_BYTES": "a field in the head of a stored report, as JSON",
             "MOST_FIELDS": "large fields of a stored report that stay in memory",
+            "MOST_BYTES": "a stored sum over all compilations of a report",
         },
-        "core/report/results.py": {"MOST_BYTES": "a stored sum over all compilations of a report"},
-        "core/views/outline.py": {"MOST_ROWS": "compilations in the outline of a large log"},
+        "core/views/progress.py": {"MOST_ROWS": "compilations in the outline of a large log"},
         "core/trace/parsers/draft.py": {
             "MAX_ITEMS": "entries of one list in a report",
             "MAX_STACK": "frames of a stack",
@@ -213,13 +213,13 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_PAIRS": "parameters of a kernel's config",
             "MOST_COLLECTIVES": "collective calls of a graph",
         },
-        "core/trace/parsers/fx_listing.py": {"MAX_LINES": "lines of a graph that is printed as a listing"},
+        "core/trace/parsers/fx_text.py": {"MAX_LINES": "lines of a graph that is printed as a listing"},
         "core/trace/parsers/symbols.py": {
             "MAX_EXPRESSIONS": "expressions of symbols of a compilation",
             "MAX_VALUES": "variables and arguments of an expression",
             "MAX_TEXT_CHARS": "characters of an expression, or of a variable's value",
         },
-        "core/code/package_code.py": {"MOST_SIGNATURE_LINES": "lines of a kernel's signature in a package's code"},
+        "core/code/output_code.py": {"MOST_SIGNATURE_LINES": "lines of a kernel's signature in a package's code"},
         "core/analysis/aot_metadata.py": {
             "MAX_CHARS": "characters of AOTAutograd's metadata that are read",
             "MAX_ITEMS": "inputs, results or indices in it",
@@ -240,7 +240,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_ALIGNED": "nodes of two graphs in which much differs, aligned",
             "MOST_STEPS": "nodes that one of two graphs has alone",
         },
-        "core/analysis/comparison/options.py": {"LONGEST_VALUE": "characters of an option that is compared"},
+        "core/analysis/comparison/matching.py": {"LONGEST_VALUE": "characters of an option that is compared"},
         "core/code/diff.py": {
             "MAX_DIFF_LINES": "lines of a diff",
             "MAX_DIFFED_LINES": "lines of a text that is compared",
@@ -262,7 +262,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_ENTRIES": "callables of a script whose calls are recorded",
             "MAX_TEXT_CHARS": "characters of a name, of options, or of an error in such a record",
         },
-        "core/views/script.py": {"MOST_CALL_LINES": "calls of a callable that the command line prints"},
+        "core/views/outcome.py": {"MOST_CALL_LINES": "calls of a callable that the command line prints"},
         "core/job/options/run.py": {"MAX_THREADS": "threads of a job"},
         "core/runs/recordings/__init__.py": {"MAX_HEADER_BYTES": "what a recording says of itself before its log"},
         "core/job/text.py": {
@@ -274,7 +274,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_ARGUMENTS": "arguments of a script",
             "MAX_ARGUMENT_CHARS": "characters of all arguments of a script",
         },
-        "core/sweep/axes.py": {"MAX_AXIS_CHARS": "an axis of a sweep, as it is typed"},
+        "core/sweep/model.py": {"MAX_AXIS_CHARS": "an axis of a sweep, as it is typed"},
         "core/job/arguments.py": {
             "MAX_CALL_CHARS": "a call's arguments",
             "MAX_DIMENSIONS": "dimensions of an input",
@@ -288,7 +288,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_MEMORY_BYTES": "the memory that a visitor's job asks for",
             "MOST_PROGRAM": "a program id of the interpreter",
         },
-        "core/job/rules.py": {"MOST_NAMES_CHARS": "names in one option, where code is not allowed"},
+        "core/job/options/row.py": {"MOST_NAMES_CHARS": "names in one option, where code is not allowed"},
         "core/runs/sides.py": {"MOST": "runs that a run is offered to be compared with"},
     },
     "A sweep": {
@@ -369,7 +369,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         },
         "core/runs/tools/requests.py": {"MAX_LINES": "lines of an answer"},
         "core/runs/tools/ask.py": {"MAX_CODE_CHARS": "code that is given to a tool"},
-        "core/analysis/budget/judge.py": {"MOST_CULPRITS": "lines of code that are named for a limit"},
+        "core/analysis/budget.py": {"MOST_CULPRITS": "lines of code that are named for a limit"},
         "core/views/budget.py": {"LONGEST_REASON": "characters of a reason why a limit is not kept"},
         "core/commands/check.py": {
             "MAX_BUDGET_BYTES": "bytes of a budget's file",
@@ -415,7 +415,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_BOXES_FOR_DOT": "boxes that Graphviz lays out",
             "MOST_EDGES_FOR_DOT": "edges that Graphviz lays out",
         },
-        "pages/components/graph/store.py": {"MOST_NODES": "nodes of all drawings that the server keeps"},
+        "pages/components/graph/messages.py": {"MOST_NODES": "nodes of all drawings that the server keeps"},
         "pages/components/graph/routes.py": {
             "MOST_NODES_AT_ONCE": "nodes in one answer",
             "MOST_LEVELS_AT_ONCE": "groups in one answer",

@@ -15,18 +15,23 @@ PACKAGES: dict[str, dict[str, str]] = {
         "MOST_DEEP": "folders of a package in one another that are distinguished",
         "LONGEST_SAID": "characters of the first line of what torch said of a package",
     },
-    "core/worker/aoti/archive.py": {
+    "core/worker/aoti/stage.py": {
         "MOST_FILES": "files of a package",
         "MOST_TEXT_BYTES": "a text in a package",
         "MOST_TEXTS_BYTES": "all texts of a package",
         "MOST_NAME_CHARS": "a name in a package",
         "MOST_METADATA": "entries of a package's metadata",
         "MOST_VALUE_CHARS": "the value of one",
-    },
-    "core/worker/aoti/build.py": {"MOST_SAID_CHARS": "what the compiler says where the C++ program cannot be built"},
-    "core/worker/aoti/stage.py": {
         "MOST_KEPT_BYTES": "a package that is kept with its run",
         "MOST_TEXT_CHARS": "a text of a package in the log",
+    },
+    "core/worker/aoti/running.py": {
+        "MOST_SAID_CHARS": "what the compiler says where the C++ program cannot be built",
+        "MOST_PRINTED_CHARS": "what the C++ program prints",
+        "MOST_LINES": "its last lines",
+        "MOST_TENSORS": "tensors of a file for C++",
+        "MOST_RANK": "dimensions of one",
+        "MOST_TENSOR_BYTES": "bytes of one",
     },
     "core/worker/aoti/exporting.py": {
         "MOST_VALUES": "inputs and outputs of an exported program",
@@ -34,7 +39,7 @@ PACKAGES: dict[str, dict[str, str]] = {
         "MOST_CHARS": "one of them",
         "MOST_PROBLEM_CHARS": "why there is no program, or no package",
     },
-    "core/code/landmarks.py": {
+    "core/code/torch_source.py": {
         "MOST_LINES": "lines of a function of torch that are shown",
         "MOST_FILE_BYTES": "a file of torch in which a function is looked up",
     },
@@ -45,13 +50,6 @@ PACKAGES: dict[str, dict[str, str]] = {
     "core/views/capture.py": {
         "MOST_DRAWN": "nodes of all captures together that are drawn",
         "MOST_LINES": "lines of the user's file beside their nodes",
-    },
-    "core/worker/aoti/running.py": {
-        "MOST_PRINTED_CHARS": "what the C++ program prints",
-        "MOST_LINES": "its last lines",
-        "MOST_TENSORS": "tensors of a file for C++",
-        "MOST_RANK": "dimensions of one",
-        "MOST_TENSOR_BYTES": "bytes of one",
     },
     "core/worker/aoti/trials.py": {
         "MOST_TRIALS": "sizes that dynamic dimensions are tried with",
@@ -99,10 +97,11 @@ BACKENDS: dict[str, dict[str, str]] = {
         "MAX_RECORD_S": "seconds until messages of torch's log are in the run's log",
         "MAX_LOG_BYTES": "bytes of torch's log that a run records; later messages are left out, and a note says so",
     },
-    "core/worker/minify.py": {
+    "core/worker/bisection.py": {
         "MAX_SCRIPT_CHARS": "characters of a minified script; of a longer one only the reason is recorded",
         "MAX_NAN_LINE_CHARS": "characters of the node that makes the first NaN, and of its line",
         "MOST_INLINE": "elements of an input whose values stand in a minified script that random ones do not reproduce",
+        "MAX_WHAT_CHARS": "characters of what the bisector names, or of its error",
     },
     "core/views/issue.py": {
         "MAX_PART_CHARS": "characters of the script and of the error in a bug report, each",
@@ -123,7 +122,7 @@ BACKENDS: dict[str, dict[str, str]] = {
         "MOST_NAME_CHARS": "characters of the name of a slice",
         "MOST_US": "a time in a profile, in microseconds",
     },
-    "core/views/timeline_area.py": {
+    "core/views/timeline.py": {
         "MOST_ROWS": "kernels of a profile, or names of its slices, in a table",
         "MOST_TEXT_CHARS": "characters of a selected area in the URL",
     },
@@ -148,13 +147,12 @@ BACKENDS: dict[str, dict[str, str]] = {
     },
     "core/job/options/run.py": {"MOST_LOGS": "names of TORCH_LOGS in a job"},
     "core/worker/bits/values.py": {"MAX_LINE_CHARS": "characters of the line of a value"},
-    "core/job/bits.py": {"MAX_SETTINGS": "settings of the other configuration of a comparison bit by bit"},
-    "core/worker/bisection.py": {"MAX_WHAT_CHARS": "characters of what the bisector names, or of its error"},
+    "core/job/checks.py": {"MAX_SETTINGS": "settings of the other configuration of a comparison bit by bit"},
     "core/worker/config.py": {
         "MOST_NEAR": "names that are proposed for a wrong name of an option",
         "LONGEST_VALUE": "characters of the value of an option of torch",
     },
-    "core/code/config_source.py": {"MOST_USES": "lines of torch that read an option"},
+    "core/code/torch_source.py": {"MOST_USES": "lines of torch that read an option"},
     "core/analysis/backend.py": {
         "MOST_PROBLEM_CHARS": "what was wrong with a backend in a sentence",
         "MOST_LINES": "compilations, calls, problems or tables of a backend that the command line tells",
@@ -173,19 +171,21 @@ BACKENDS: dict[str, dict[str, str]] = {
     "core/accelerator/library.py": {"MOST_AT_ONCE": "files of the runtime that are compiled at once"},
     "core/accelerator/segment.py": {"MOST_PROGRAMS": "sets of sizes that have a program, of one segment"},
     "core/graph/overlays.py": {"MOST_TOLD_OVERLAYS": "tables of a backend that are painted onto a graph"},
-    "core/views/neighbours.py": {"MOST_NEIGHBOURS": "neighbours in the table"},
-    "core/views/mlx.py": {
+    "core/views/neighbours.py": {
+        "MOST_NEIGHBOURS": "neighbours in the table",
         "MOST_FUNCTIONS": "functions of MLX that are listed",
         "MOST_NODES": "primitives of a lazy graph that are drawn",
         "LONGEST_BOX": "characters of a primitive's name in the drawing",
     },
-    "core/views/accelerator/segment.py": {"MOST_NAMES": "nodes that are named for one reason"},
+    "core/views/accelerator/run.py": {
+        "MOST_NAMES": "nodes that are named for one reason",
+        "MOST_COMPILATIONS": "other compilations that a page without a graph names",
+    },
     "core/views/accelerator/program.py": {
         "MOST_ENTRIES": "instructions of a program in its table",
         "MOST_BUFFERS": "buffers of a program in their table",
         "MOST_DRAWN": "temporaries that are drawn",
     },
-    "core/views/accelerator/run.py": {"MOST_COMPILATIONS": "other compilations that a page without a graph names"},
     "pages/parts/accelerator/program.py": {"MOST_NAMED": "ticks of an axis"},
     "pages/parts/accelerator/panels.py": {"LARGEST_DOWNLOAD_BYTES": "a program that the page gives out"},
     "pages/parts/backends/panes.py": {"MOST_IN_LEGEND": "calls that the chart of executions names"},

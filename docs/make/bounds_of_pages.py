@@ -45,8 +45,15 @@ PAGES: dict[str, dict[str, str]] = {
     },
     "core/views/comments.py": {"LARGEST_GRAPH": "ops of a graph in which a commented node is looked for"},
     "pages/components/comments/view.py": {"MOST_ID_CHARS": "the id of a selected item"},
-    "pages/parts/comments/comments.py": {"MOST_ELSEWHERE": "parts with comments that the pane lists"},
-    "pages/parts/comments/lists.py": {"MOST_THREADS": "threads that Overview lists"},
+    "pages/parts/comments/comments.py": {
+        "MOST_ELSEWHERE": "parts with comments that the pane lists",
+        "MOST_AT_FIRST": "threads, and replies in each, that the pane draws at first",
+    },
+    "pages/parts/comments/lists.py": {
+        "MOST_THREADS": "threads that Overview lists",
+        "MOST_PARTS": "parts with comments that Compare lists",
+        "MOST_ON_PART": "threads on each part that Compare lists",
+    },
     "pages/session/shown.py": {"MOST_GOING": "runs that go on whose logs are held"},
     "pages/session/runs.py": {
         "MOST_NAMED": "runs in a menu of names",
@@ -61,9 +68,9 @@ PAGES: dict[str, dict[str, str]] = {
         "MOST_SERIES": "series of the chart over time",
         "MOST_RUNS": "runs of the chart over time",
     },
-    "pages/parts/run/history.py": {"MOST_JOINED": "points of a series of this chart that are joined by lines"},
+    "pages/parts/run/runs_table.py": {"MOST_JOINED": "points of a series of this chart that are joined by lines"},
     "pages/session/exercises.py": {"MOST_SOLUTIONS": "runs whose result of an exercise is cached"},
-    "core/views/html/source.py": {
+    "core/views/html/graphs.py": {
         "MOST_COMPILATIONS": "compilations of an HTML file with their graphs, kernels and guards",
         "MOST_NODES": "nodes of all graphs of an HTML file",
         "MOST_ROWS": "rows of a table of an HTML file",
@@ -84,15 +91,17 @@ PAGES: dict[str, dict[str, str]] = {
     "core/views/run_files.py": {"MAX_SCRUBBED_BYTES": "bytes of a log that a scrubber reads"},
     "core/views/scrub.py": {"MOST_EXAMPLES": "examples of each kind in a scrubber's preview"},
     "core/views/exercises.py": {"MOST_HINTS": "messages of torch about a solution of an exercise"},
-    "core/views/ranks/tables.py": {
+    "core/views/ranks/difference.py": {
         "MOST_COLUMNS": "groups of ranks with a column in a table",
         "MOST_ROWS": "rows of a table about ranks",
-    },
-    "core/views/ranks/difference.py": {
         "MOST_RANGES": "ranges of ranks in a sentence",
         "MOST_NAMED": "compilations in a sentence",
     },
-    "core/views/compile_time.py": {"MOST_SPANS": "phases in a flame chart"},
+    "core/views/compile_time.py": {
+        "MOST_SPANS": "phases in a flame chart",
+        "MOST_RECORDS": "records of torch's metrics that can be picked",
+        "MOST_CONFIGS": "configs that torch logged with a compilation",
+    },
     "core/views/compare.py": {"MOST_PHASES": "phases of two runs beside each other"},
     "pages/parts/palette/palette.py": {
         "MOST_RUNS": "runs in the command palette",
@@ -124,10 +133,6 @@ PAGES: dict[str, dict[str, str]] = {
         "MOST_ROWS": "ops with torch's estimate in a table",
         "MOST_OUTPUTS": "results of such an op",
     },
-    "core/views/metrics.py": {
-        "MOST_RECORDS": "records of torch's metrics that can be picked",
-        "MOST_CONFIGS": "configs that torch logged with a compilation",
-    },
     "core/views/passes.py": {"MOST_NODES": "nodes of a step that are written out"},
     "pages/parts/kernels/ledger.py": {
         "MOST_CELLS": "kernels in a treemap",
@@ -136,11 +141,10 @@ PAGES: dict[str, dict[str, str]] = {
     "pages/parts/performance/numerics.py": {"MOST_RESULTS": "results in the chart of errors against float64"},
     "core/views/kernels/ledger.py": {"MOST_OPS": "ops of a kernel in the ledger"},
     "core/views/kernels/results.py": {"MOST_OUTLINED": "functions of OpenMP regions that are named"},
-    "pages/parts/kernel/compare.py": {
+    "pages/parts/kernel/ladder.py": {
         "MOST_RUNS": "runs whose kernels are offered",
         "MOST_CONFIGS": "configs of a kernel",
     },
-    "pages/parts/kernel/ladder.py": {"MOST_CONFIGS": "configs that were tried"},
     "core/views/memory.py": {
         "MOST_BLOCKS": "rectangles in a map of memory",
         "MOST_PLACED": "pieces of memory times kernel calls in it, the largest pieces alone where there are more",

@@ -11,7 +11,7 @@ from importlib.metadata import version
 
 import msgspec
 
-from core.views.mlx import RECORDING, MlxRecording
+from core.views.neighbours import RECORDING, MlxRecording
 from core.worker.environment import device_name
 from core.worker.neighbours.mlx import ported_functions
 

@@ -7,7 +7,7 @@ from core.views.glossary import GLOSSARY
 from pages.look.text import prose
 from pages.parts.accelerator.change import change_menu, without_pipeline
 from pages.parts.accelerator.panels import draw_station, station_of
-from pages.parts.accelerator.segments import chosen_segment
+from pages.parts.accelerator.program import chosen_segment
 from pages.parts.drawer import title_row
 from pages.session.downloads import downloads, json_twin
 from pages.session.require import require_report

@@ -8,8 +8,7 @@ from core.views.graph_breaks import GraphBreaksView
 from pages.components.code.view import code_view
 from pages.look.sizes import TALL
 from pages.parts.code import user_code
-from pages.parts.dynamo.boxes import break_box, broken_file, eager_frames
-from pages.parts.dynamo.fixes import fixes_of, offer_all, original_run
+from pages.parts.dynamo.boxes import break_box, broken_file, eager_frames, fixes_of, offer_all, original_run
 from pages.parts.run.submit import submit
 from pages.session import url
 from pages.session.downloads import json_twin

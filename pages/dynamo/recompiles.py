@@ -5,8 +5,7 @@ import streamlit as st
 from core.views.glossary import GLOSSARY
 from core.views.recompiles import RecompilesView
 from pages import menu
-from pages.parts.dynamo.boxes import recompile_trees
-from pages.parts.dynamo.fixes import fixes_of, offer_all, original_run
+from pages.parts.dynamo.boxes import fixes_of, offer_all, original_run, recompile_trees
 from pages.session import url
 from pages.session.downloads import json_twin
 from pages.session.require import require_report

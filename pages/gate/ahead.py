@@ -1,11 +1,18 @@
-"""Preloading of browser libraries with the first page, so that the first chart does not wait for them."""
+"""Faster page loads: browser libraries preloaded with the first page, and the theme read once.
+
+Streamlit makes the message with the theme of `.streamlit/config.toml` anew for each run of each page.
+"""
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
+from typing import Protocol
 
 import streamlit
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from streamlit.proto.NewSession_pb2 import CustomThemeConfig
+from streamlit.runtime import app_session
 
 from pages.gate.middleware import is_page
 
@@ -36,3 +43,31 @@ class Ahead:
             await send(message)
 
         await self.app(scope, receive, send_ahead if scope["type"] == "http" else send)
+
+
+class Fill(Protocol):
+    """A function that fills a message with a section of the theme."""
+
+    def __call__(self, msg: CustomThemeConfig, section: str = "theme") -> None:
+        """Set the message's fields to the section's options."""
+
+
+def filled_once(fill: Fill) -> Fill:
+    """Return a function that fills a message with a section of the theme as `fill` does, but reads it once."""
+
+    @cache
+    def theme(section: str) -> CustomThemeConfig:
+        made = CustomThemeConfig()
+        fill(made, section)
+        return made
+
+    def filled(msg: CustomThemeConfig, section: str = "theme") -> None:
+        if (made := theme(section)).ByteSize():
+            msg.MergeFrom(made)
+
+    return filled
+
+
+def read_theme_once() -> None:
+    """Have Streamlit read the theme once; call it when the server starts."""
+    app_session._populate_theme_msg = filled_once(app_session._populate_theme_msg)

@@ -102,7 +102,7 @@ class VisitorRequest:
 class Refusal:
     """The reason why a request is refused: the HTTP status, and a sentence for the reader.
 
-    `may_sign_in` is True if a sign-in may change it, `of_visitor` if it is about who asks, and not about the request.
+    `may_sign_in` is True if signing in may help, `of_visitor` if the visitor is the reason, not the request.
     """
 
     status: int

@@ -5,10 +5,8 @@ import streamlit as st
 from core.views.glossary import GLOSSARY
 from core.views.kernels import KernelView
 from pages.look.text import prose
-from pages.parts.kernel.compare import compare_view
-from pages.parts.kernel.ladder import chosen_kernel, compiled_views
-from pages.parts.kernel.scripts import interpreter_view, reproduce_view
-from pages.parts.kernel.tool import may_run_tools
+from pages.parts.kernel.ladder import chosen_kernel, compare_view, compiled_views
+from pages.parts.kernel.tool import interpreter_view, may_run_tools, reproduce_view
 from pages.session import url
 from pages.session.require import require_view
 

@@ -5,7 +5,7 @@ import streamlit as st
 from core.views.glossary import GLOSSARY
 from pages import menu
 from pages.look.text import LONGEST_NAME, code, plain, prose
-from pages.parts.backends.edited import edit_and_run
+from pages.parts.backends.write import edit_and_run
 from pages.parts.kernels.estimates import estimates_of_torch
 from pages.parts.kernels.ledger import (
     chart,
@@ -66,5 +66,5 @@ with left:
     kernel_source(view, kernel, whole)
     edit_and_run(view, kernel)
 with right:
-    user_lines(view, kernel)
+    user_lines(view, kernel, selects=not whole)
 estimates_of_torch(view, kernels)

@@ -7,8 +7,7 @@ from core.base import words as fmt
 from core.views.passes import PartitionView
 from pages.look.sizes import SHORT
 from pages.parts.drawer import drawer, open_button, stage, title_row
-from pages.parts.graphs.drawn import fx_drawn, partitions_of, show
-from pages.parts.graphs.node import node_lines, node_of
+from pages.parts.graphs.drawn import fx_drawn, node_lines, node_of, partitions_of, show
 from pages.session import url
 from pages.session.downloads import downloads, json_twin
 from pages.session.require import require_view

@@ -1,4 +1,4 @@
-"""Glossary page: torch's terms in the order of a compilation, each with the page of a run's own and torch's manual."""
+"""Glossary page: torch's terms in the order of a compilation, each with links to the run and to torch's manual."""
 
 import streamlit as st
 

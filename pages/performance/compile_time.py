@@ -6,8 +6,7 @@ import streamlit as st
 from core.views.compile_time import CompileTimeView
 from core.views.glossary import GLOSSARY
 from pages.look.sizes import SHORT
-from pages.parts.performance.charts import PHASE_COLUMNS, PHASE_FORMS, flame_chart
-from pages.parts.performance.metrics import compile_metrics
+from pages.parts.performance.charts import PHASE_COLUMNS, PHASE_FORMS, compile_metrics, flame_chart
 from pages.session import url
 from pages.session.downloads import json_twin, perfetto_download
 from pages.session.require import require_report

@@ -4,7 +4,7 @@ import streamlit as st
 
 from core.views.glossary import GLOSSARY
 from core.views.numerics import NumericsView
-from pages.parts.graphs.node import node_lines
+from pages.parts.graphs.drawn import node_lines
 from pages.parts.performance.numerics import bits_part, graph_link, node_table, nodes_part, results_part
 from pages.parts.run.measure import bits_now, numerics_now
 from pages.session import url

@@ -4,10 +4,18 @@ import streamlit as st
 
 from pages import menu
 from pages.look.text import LONGEST_TEXT, plain
-from pages.parts.compare.aspects import breaks_and_recompiles, graphs, guards, phases, source, summary, times
-from pages.parts.compare.kernels import kernel_pairs
-from pages.parts.compare.runs import any_runs, compare_view, kernel_pairs_view, newest_other, pick_other
-from pages.parts.compare.what_if import what_if
+from pages.parts.comments.lists import compared_comments
+from pages.parts.compare.aspects import (
+    breaks_and_recompiles,
+    graphs,
+    guards,
+    kernel_pairs,
+    phases,
+    source,
+    summary,
+    times,
+)
+from pages.parts.compare.runs import any_runs, compare_view, kernel_pairs_view, newest_other, pick_other, what_if
 from pages.parts.run.live import live_run, measured_yet
 from pages.parts.run.measure import measure_again
 from pages.session import url
@@ -95,3 +103,4 @@ match aspect:
         times(compare, view, right)
     case _:
         summary(compare)
+        compared_comments(view.shown, right.shown)

@@ -6,8 +6,19 @@ from core import samples
 from core.views.setup import DoctorView
 from pages.gate.addresses import MISSING
 from pages.look.text import LONGEST_NAME, code, plain
-from pages.parts.run.gallery import card, recorded_form, tab_title
-from pages.parts.run.launch import CODE, LOG, TABS, asked_again, code_form, log_form, sample_form, torch_is_starting
+from pages.parts.run.launch import (
+    CODE,
+    LOG,
+    TABS,
+    asked_again,
+    card,
+    code_form,
+    log_form,
+    recorded_form,
+    sample_form,
+    tab_title,
+    torch_is_starting,
+)
 from pages.session import server, url
 from pages.session.runs import last_runs
 from pages.session.state import opened_once

@@ -7,9 +7,17 @@ import streamlit as st
 from pages import menu
 from pages.look.sizes import MAX_LINE_CHARS
 from pages.look.text import LONGEST_TEXT, prose
-from pages.parts.run.history import history
-from pages.parts.run.picked import compare_button, delete_button, downloads_of, picked_run
-from pages.parts.run.runs_table import draw_again, runs_table, what_goes, what_is_used
+from pages.parts.run.runs_table import (
+    compare_button,
+    delete_button,
+    downloads_of,
+    draw_again,
+    history,
+    picked_run,
+    runs_table,
+    what_goes,
+    what_is_used,
+)
 from pages.session import url
 from pages.session.runs import searched_runs, show_run
 from pages.session.state import held

@@ -5,7 +5,7 @@ import streamlit as st
 from core import likeliest
 from core.views.glossary import GLOSSARY
 from pages import menu
-from pages.parts.compare.kernels import kernel_pairs
+from pages.parts.compare.aspects import kernel_pairs
 from pages.parts.compare.runs import kernel_pairs_view, labels, other_runs
 from pages.parts.run.measure import retarget
 from pages.session import url

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -17,16 +18,18 @@ from core.views import header as views
 from core.views import runs as lists
 from pages import menu
 from pages.components.chips.view import Chip, chips
-from pages.components.keys.view import page_keys
+from pages.components.keys.view import TURNS, all_keys, page_keys
 from pages.components.menu.view import Mark, mark_menu
 from pages.look.text import LONGEST_NAME, code, plain
 from pages.session import url
 from pages.session.navigate import go_to
 from pages.session.person import account
+from pages.session.presses import press, taken
 from pages.session.runs import named_runs
 from pages.session.shown import ShownRun, header_run, shown_compilation
 
 RANK, RANK_PX = "rank", 130
+CHIPS, KEYS = "header-chips", "page-keys"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +47,7 @@ def header(page: str) -> Header:
     named = {listed.id: listed.run for listed in listed_runs}
     runs = {listed.id: listed.label for listed in listed_runs}
     wanted = st.query_params.get(url.RUN)
-    if wanted and wanted not in runs and wanted != st.session_state.get(url.RUN):
+    if wanted and wanted not in runs:
         st.warning(
             f"There is no run {code(wanted, LONGEST_NAME)} here; it may have been deleted.", icon=":material/link_off:"
         )
@@ -69,11 +72,14 @@ def header(page: str) -> Header:
             _compilation_picker(view)
     url.write(url.RUN, url.COMPILATION)
     with line:
-        clicked = chips(_chips(view), key="header-chips") if view is not None else None
+        if view is not None:
+            chips(_chips(view), key=CHIPS, on_open=partial(press, CHIPS))
         account()
-    ids = list(view.compilations) if view is not None else []
-    by = page_keys(lambda pressed: _step(ids, pressed), key="page-keys")
-    opened = _turned(page, by) if by else menu.of_script(clicked)
+    page_keys(partial(_press_key, list(view.compilations) if view is not None else []), key=KEYS)
+    key = taken(KEYS)
+    if key == "?":
+        all_keys()
+    opened = _turned(page, TURNS[key]) if key in TURNS else menu.of_script(taken(CHIPS))
     if opened is not None:
         go_to(opened, url.link())
     draw_panes(page, shown)
@@ -135,9 +141,10 @@ def _compilation_picker(view: views.HeaderView) -> None:
     )
 
 
-def _step(ids: list[str], pressed: str) -> None:
-    """Select the previous or next compilation, for the keys `[` and `]`."""
-    by = {"[": -1, "]": 1}.get(pressed, 0)
+def _press_key(ids: list[str], key: str) -> None:
+    """Select the previous or next compilation, for the keys `[` and `]`; the page takes other keys."""
+    press(KEYS, key)
+    by = {"[": -1, "]": 1}.get(key, 0)
     chosen = st.session_state.get(url.COMPILATION)
     if by and chosen in ids:
         st.session_state[url.COMPILATION] = ids[min(max(ids.index(chosen) + by, 0), len(ids) - 1)]

@@ -100,7 +100,7 @@ class Previews:
         self._base = _start(base)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on; a page of a run gets the tags."""
+        """Pass a request on, and add the preview's tags to a page of a run."""
         wanted = PreviewRequest.by(scope, self._base) if scope["type"] == "http" and scope["method"] == "GET" else None
         if wanted is None or not wanted.run_id:
             await self.app(scope, receive, send)

@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager, suppress
 import streamlit as st
 
 from core import CompileboardError, Environment, Run, Runner, Store, SweepRunner, limits_of, open_engine
-from core.views import card, retention
+from core.views import card, runs
 from pages.gate.people import the_people
 from pages.gate.rules import code_allowed
 from pages.gate.visitor import Who, maker_of, may_bring_code, require_gate, who
@@ -81,7 +81,7 @@ def announced(url: str) -> Iterator[None]:
         stack.callback(ended.set)
         with suppress(CompileboardError):
             store = Store()
-            threading.Thread(target=retention.keep_retaining, args=(store.home, ended), daemon=True).start()
+            threading.Thread(target=runs.keep_retaining, args=(store.home, ended), daemon=True).start()
             stack.enter_context(store.announced(url))
         yield
 
@@ -101,14 +101,21 @@ def _environment() -> Future[Environment]:
 
 
 def environment() -> Environment | None:
-    """Return versions, devices and backends of torch here.
+    """Return versions, devices and backends of torch here, or on the nodes that are ready now.
 
     None while torch is starting; `problem` is set if it cannot start.
     """
     future = _environment()
     if not future.done():
         return None
+    engine = the_runner().engine
+    # Nodes come and go, and the engine knows those that are ready. The node of this machine has no name.
+    has_nodes = any(engine.nodes("cpu"))
     try:
-        return future.result()
+        known = future.result()
     except CompileboardError as error:
-        return Environment(problem=str(error))
+        if not has_nodes:
+            return Environment(problem=str(error))
+        _environment.clear()
+        return None
+    return engine.environment() if has_nodes else known

@@ -31,7 +31,7 @@ from core import (
 )
 from core.report import Compilation, FxGraph, FxNode, Payload, Report
 from core.views import header
-from core.views.remote import Fetch
+from core.views.progress import Fetch
 from pages.session import server, url
 from pages.session.cache import cached
 from pages.session.state import held, hold

@@ -14,6 +14,9 @@ from tests.support.browser import Server
 
 FIELDS = ("text_input", "text_area")
 BAITS = ("<1", "[", "1,2,…,", "seed=1\n", "a=", "9")
+# A parser whose time grows with the square of the text takes longer than is allowed for this many bytes, too: each
+# field takes one bait at full length, and the others at this.
+MANY_BYTES = 400_000
 
 
 class Health:
@@ -76,6 +79,14 @@ def only_run(server: Server) -> str:
     """The one run in the store."""
     (found,) = (path.name for path in (server.home / "runs").iterdir() if not path.name.startswith("."))
     return found
+
+
+def baits(number: int, most_bytes: int) -> Iterator[str]:
+    """All baits for the field of this number: one as long as a frame may be, in turn, and the others shorter."""
+    longest = number % len(BAITS)
+    for place, bait in enumerate(BAITS):
+        size = most_bytes if place == longest else min(most_bytes, MANY_BYTES)
+        yield bait * (size // len(bait.encode()))
 
 
 def typed(field: str, text: str) -> WidgetState:

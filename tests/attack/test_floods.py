@@ -13,7 +13,7 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState
 
 from core import TARGETS, samples
 from pages.gate.middleware import MOST_BYTES, MOST_BYTES_WITHOUT_CODE
-from tests.attack.flooding import BAITS, FIELDS, Health, drawn_pages, ids, only_run, typed
+from tests.attack.flooding import FIELDS, Health, baits, drawn_pages, ids, only_run, typed
 from tests.attack.talk import element_of, is_finished, talking, words
 from tests.attack.web import LIMIT_S, answer, ask, send
 from tests.support.browser import Server, serving
@@ -57,15 +57,15 @@ def test_megabytes_in_every_text_field_keep_nobody_waiting(who: str, request: py
     server: Server = request.getfixturevalue("public" if who == "guest" else "owned")
     most = (MOST_BYTES_WITHOUT_CODE if who == "guest" else MOST_BYTES) - 20_000
     headers = GUEST if who == "guest" else {}
-    tried = set()
+    tried: list[str] = []
     with Health(server) as health, talking(server, **headers) as visitor:
         for query, script, drawn in drawn_pages(visitor, only_run(server)):
-            for field in set(ids(drawn, FIELDS)) - tried:
-                tried.add(field)
-                for bait in BAITS:
-                    text = bait * (most // len(bait.encode()))
-                    state = typed(field, "f32[1]" + text)
-                    visitor.page(query, state, page_script_hash=script)
+            for field in ids(drawn, FIELDS):
+                if field in tried:
+                    continue
+                for text in baits(len(tried), most):
+                    visitor.page(query, typed(field, "f32[1]" + text), page_script_hash=script)
+                tried.append(field)
     assert len(tried) >= LEAST_FIELDS[who]
     assert health.slowest_s < MOST_S
 

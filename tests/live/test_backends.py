@@ -58,8 +58,8 @@ def test_a_model_that_its_file_has_compiled_is_run_as_it_is_with_what_the_backen
         "`quiet` received 1 graph; executed 1 time in 1 call.",
     )
     assert report.notes == (
-        "The file compiles its model itself, and that was run as it is: with the backend, mode and options that the "
-        "file gives to torch.compile. Those of the job were not used: backend=quiet.",
+        "The file calls torch.compile itself. The run used the backend, mode and options that it passes. "
+        "Those of the job were not used: backend=quiet.",
     )
 
 

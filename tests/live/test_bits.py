@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from core import CompileJob, CompileOptions, Conditions, JobError, Model, Runner, open_report
-from core.analysis.bisection import bits_words, first_difference
+from core.analysis.numerics import bits_words, first_difference
 from core.job import validated
 from core.report import BitComparison
 from core.worker.bits.compare import MAX_STORED_BYTES, OtherSide

@@ -3,13 +3,19 @@
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 import torch
+from torch._inductor import codecache
 
-from core.worker.warmup import VECTOR_MATH
+from core import Runner
+from core.worker import warmup
+from core.worker.warmup import VECTOR_MATH, remember_headers
+from tests.support.browser import PATIENCE_S
 from tests.support.places import ROOT
+from tests.support.user_code import EAGER, INPUTS, RunCode
 
 pytestmark = pytest.mark.torch
 RESOLVES = """
@@ -33,3 +39,31 @@ def test_resolving_them_starts_no_thread() -> None:
     done = subprocess.run([sys.executable, "-c", RESOLVES], cwd=ROOT, capture_output=True, text=True, check=True)
     before, after = done.stdout.splitlines()
     assert after == before
+
+
+def test_a_header_is_preprocessed_once_while_its_file_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+
+    def precompile(header: str, command: str, *, vec_isa: str) -> str:
+        made.append(f"{header} {command} {vec_isa}")
+        path = tmp_path / f"{len(made)}.h"
+        path.touch()
+        return str(path)
+
+    monkeypatch.setattr(codecache, "_precompile_header", precompile)
+    monkeypatch.setattr(warmup, "HEADERS", {})
+    remember_headers()
+    first = [codecache._precompile_header("a.h", "g++", vec_isa=vectors) for vectors in ("avx2", "avx512", "avx2")]
+    Path(first[0]).unlink()
+    again = codecache._precompile_header("a.h", "g++", vec_isa="avx2")
+    assert [Path(path).name for path in (*first, again)] == ["1.h", "2.h", "1.h", "3.h"]
+    assert made == ["a.h g++ avx2", "a.h g++ avx512", "a.h g++ avx2"]
+
+
+def test_runs_know_the_headers_that_the_warm_up_has_precompiled(run_code: RunCode, runner: Runner) -> None:
+    runner.engine.warm_up()
+    says = f"from core.worker.warmup import HEADERS\nimport torch\nprint('headers:', len(HEADERS))\nmodel = abs{INPUTS}"
+    deadline = time.monotonic() + PATIENCE_S
+    while "headers: 0" in run_code(says, compile=EAGER).output_tail():
+        assert time.monotonic() < deadline
+    assert "headers: 1" in run_code(says, compile=EAGER).output_tail()

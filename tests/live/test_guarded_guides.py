@@ -21,8 +21,8 @@ def add_finding(copy: Copy) -> None:
     rule, report = blocks("docs/adding-a-finding.md", "python")
     copy.write("core/analysis/findings/graphs.py", rule)
     rules = "core/analysis/findings/__init__.py"
-    copy.put(rules, "graphs, ", before="kernels\nfrom core.analysis.findings.calls")
-    copy.put(rules, f"{inline('docs/adding-a-finding.md', 'graphs.tiny')},\n    ", before="calls.slower,")
+    copy.put(rules, "graphs, ", before="kernels\nfrom core.analysis.findings.finding")
+    copy.put(rules, f"{inline('docs/adding-a-finding.md', '*graphs.RULES')}, ", before="*kernels.RULES")
     assert "{'tiny_graphs'}" in copy.fails(SUITE.format(tests=[FINDINGS]))
     copy.add("tests/support/reports/findings.py", report)
 

@@ -6,7 +6,7 @@ from functools import reduce
 
 import pytest
 
-from core.code.landmarks import LANDMARKS, Landmark, landmark_source
+from core.code.torch_source import LANDMARKS, Landmark, landmark_source
 
 # torch's own modules use what it has deprecated.
 pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore::DeprecationWarning")]

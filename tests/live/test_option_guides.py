@@ -14,9 +14,9 @@ from core.job import add_job_options, job_of
 from core.runs.permission import allowed
 from core.runs.sides import side_of_log
 from core.analysis.comparison import compare_runs
-from core.sweep.axes import changed, parse_axis
+from core.sweep.model import changed, parse_axis
 from docs.make import options
-from pages.parts.compare.what_if import MENU
+from pages.parts.compare.runs import MENU
 from tests.core.job.test_options import test_each_field_of_a_job_has_a_row_or_a_reason
 from tests.support.places import TRACES
 

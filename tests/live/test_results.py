@@ -266,6 +266,6 @@ def test_a_file_may_register_a_backend_and_it_can_be_chosen(run_code: RunCode, b
 def test_a_model_that_the_file_compiles_itself_is_told(run_code: RunCode, model: str) -> None:
     run = run_code(f"import torch\nmodel = {model}\ninputs = (torch.ones(4),)", compile=EAGER)
     assert open_report(run).notes == (
-        "The file compiles its model itself, and that was run as it is: with the backend, mode and options that the "
-        "file gives to torch.compile. Those of the job were not used: backend='eager'.",
+        "The file calls torch.compile itself. The run used the backend, mode and options that it passes. "
+        "Those of the job were not used: backend='eager'.",
     )

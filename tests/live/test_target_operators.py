@@ -20,7 +20,7 @@ OTHERS = ("Meta", "CPU", "CompositeExplicitAutograd", "CompositeImplicitAutograd
 WITHIN = """
 import json, sys, warnings
 from pathlib import Path
-from core.worker.cross_compilation.shim import load_shim, set_guard
+from core.worker.cross_compilation.device import load_shim, set_guard
 shim = load_shim(Path(sys.argv[1]))
 from core.worker.cross_compilation.device import compiling_for, pretend
 pretend("cuda")

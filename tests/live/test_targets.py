@@ -73,7 +73,7 @@ KERNELS = """
 import json
 from pathlib import Path
 from core.worker.cross_compilation.device import compiling_for, pretend
-from core.worker.cross_compilation.shim import load_shim, set_guard
+from core.worker.cross_compilation.device import load_shim, set_guard
 import sys
 shim = load_shim(Path(sys.argv[1]))
 pretend("cuda")

@@ -10,7 +10,7 @@ from core.job.prepared import prepared
 from core.runs.sides import side_of_log
 from core.views.compare import ASPECTS, CompareView
 from pages import menu
-from pages.parts.compare import what_if
+from pages.parts.compare import runs
 from pages.session import actions
 from tests.support.apps import assert_sound, component, keys, opened, titles, words
 from tests.support.homes import HOSTILE, IMAGE, add_run, add_scenario, hostile_log, job_of, keeper, measured_log
@@ -169,7 +169,7 @@ def test_what_if_takes_fields_as_a_sweep_does_and_tells_those_that_are_wrong(
     jobs: list[CompileJob] = []
     monkeypatch.setattr(actions, "submit", jobs.append)
     app = opened(PAGE, two[0], other=two[1])
-    app.selectbox(key="what-if-option").set_value(what_if.TYPED).run()
+    app.selectbox(key="what-if-option").set_value(runs.TYPED).run()
     app.text_area(key="what-if-fields").set_value("batch=1,2").run()
     assert app.button(key="what-if-run").disabled
     assert "axis batch: give it one value here" in app.error[0].value.replace("\\", "")
@@ -184,15 +184,15 @@ def test_what_if_takes_fields_as_a_sweep_does_and_tells_those_that_are_wrong(
 )
 def test_what_if_changes_what_it_names_and_leaves_the_rest_to_the_file(option: str, word: str, training: bool) -> None:
     job, _ = prepared(CompileJob(Model("code", "training = True\n")))
-    found, _ = prepared(what_if.MENU[option](job)[word])
+    found, _ = prepared(runs.MENU[option](job)[word])
     assert (found.training, found.compile.dynamic) == (training, True if option == "dynamic" else None)
 
 
-@pytest.mark.parametrize("option", what_if.MENU)
+@pytest.mark.parametrize("option", runs.MENU)
 def test_every_option_offers_another_job(option: str, empty_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(what_if.server, "environment", lambda: None)
+    monkeypatch.setattr(runs.server, "environment", lambda: None)
     job = CompileJob(Model("sample", "mlp"))
-    offered = what_if.MENU[option](job)
+    offered = runs.MENU[option](job)
     assert [label for label, other in offered.items() if other != job]
 
 

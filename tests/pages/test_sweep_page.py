@@ -173,7 +173,8 @@ def test_a_sweep_that_goes_on_says_how_far_it_is(empty_home: Path) -> None:
     sweep, _ = going(empty_home)
     app = opened(menu.SWEEP.script, sweep=sweep.id)
     assert_sound(app)
-    assert [item.proto.text for item in app.get("progress")] == ["1 of 2 cells done"]
+    progress = [item.proto.text for item in app.get("progress")]
+    assert progress == ["1 of 2 cells done · Waiting in the queue of another server…"]
     assert [(button.key, button.disabled) for button in app.button] == [("cancel-sweep", False)]
     SweepStore(Store(empty_home)).request_stop(sweep.id)
     assert opened(menu.SWEEP.script, sweep=sweep.id).button(key="cancel-sweep").disabled
@@ -222,11 +223,11 @@ def test_a_sweep_of_many_runs_tells_its_minutes_and_is_confirmed_before_it_start
     title = CompileJob(Model("sample", "transformer_block")).title()
     run.write_status(replace(status, title=title, started_s=1_767_225_600.0, ended_s=1_767_225_610.0))
     app = opened(menu.SWEEP.script, run.id)
-    assert "runs over `backend`, about 4 min 50 s by the last run" in words(app)
+    assert "runs over `backend`, about 4 min 50 s, estimated from the last run" in words(app)
     app.button("ask-backends").click().run()
     assert_sound(app)
     assert started == []
-    assert "29 runs over `backend`, about 4 min 50 s by the last run, one after the other" in words(app)
+    assert "29 runs over `backend`, about 4 min 50 s, estimated from the last run, one after the other" in words(app)
     assert app.button("confirm-sweep").label == "Start 29 runs"
 
 

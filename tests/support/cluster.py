@@ -11,7 +11,7 @@ from core import Environment, Run, Store
 from core.base.errors import NodeError
 from core.job.prepared import torch_version
 from core.runs.engine.cluster.host import Host
-from core.runs.engine.cluster.messages import HelloCall, HostCall, call_of
+from core.runs.engine.cluster.messages import HelloCall, HostCall, LaunchCall, call_of
 from core.runs.engine.cluster.remote import RemoteEngine
 from core.runs.engine.protocol import Assignment, Engine
 from tests.support.engines import WAIT_S, PromptEngine
@@ -43,7 +43,10 @@ class NodeEngine(PromptEngine):
 
 
 class Direct:
-    """A transport to hosts of this process. `silent` do not answer, `lose_replies` counts replies that get lost."""
+    """A transport to hosts of this process. `silent` do not answer.
+
+    `lose_launches` and `lose_replies` count launches that get lost on their way, and replies.
+    """
 
     scheme = "direct"
 
@@ -51,7 +54,7 @@ class Direct:
         self.hosts: dict[str, Host] = {}
         self.silent: set[str] = set()
         self.broken = False
-        self.lose_replies = 0
+        self.lose_launches = self.lose_replies = 0
         self.calls: list[HostCall] = []
         self._lock = threading.Lock()
 
@@ -63,10 +66,15 @@ class Direct:
     def call(self, peer: str, data: bytes, limit_s: float) -> bytes:
         if self.broken or peer in self.silent or peer not in self.hosts:
             raise NodeError(f"{peer} does not answer within {limit_s} s")
+        call = call_of(data)
+        if isinstance(call, LaunchCall) and self.lose_launches:
+            self.lose_launches -= 1
+            raise NodeError("the launch was lost")
+        with self._lock:
+            self.calls.append(call)
         reply = self.hosts[peer].answer(data)
         with self._lock:
-            self.calls.append(call_of(data))
-            if self.lose_replies and not isinstance(self.calls[-1], HelloCall):
+            if self.lose_replies and not isinstance(call, HelloCall):
                 self.lose_replies -= 1
                 raise NodeError("the reply was lost")
         return reply

@@ -18,8 +18,8 @@ from torch._dynamo.eval_frame import _debug_get_cache_entry_list
 
 from core.job import CompileJob, Model
 from core.worker.record import emit, start_trace
-from core.worker.recorders.deferred import DeferredRecords
-from core.worker.recording import recording
+from core.worker.recorders.stacks import DeferredRecords
+from core.worker.run import recording
 
 OFFSET = 3
 TABLE = {"a": 1.5, "b": {"c": [1, 2, 3]}, 7: "x"}

@@ -1,11 +1,13 @@
 """Text of a page: what a reader sees of it, as Markdown that can be reviewed.
 
-Layout, widths, ids and colours are left out, and so is what differs from machine to machine.
+The kinds of rows and columns are one line at the end. Widths, ids and colours are left out, and so is what differs from
+machine to machine.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from html.parser import HTMLParser
 from typing import Any
@@ -33,10 +35,16 @@ Fields = Mapping[str, Any]
 
 def written(app: AppTest) -> str:
     """Return the page as Markdown: a list of widgets, paragraphs, tables and code."""
-    text = _joined(list(_blocks(app.main)))
+    kinds = arranged(app)
+    text = _joined([*_blocks(app.main), *([f"_Arranged in: {', '.join(kinds)}_"] if kinds else [])])
     for varying, instead in VARYING:
         text = varying.sub(instead, text)
     return text
+
+
+def arranged(app: AppTest) -> list[str]:
+    """Return the kinds of rows, columns and frames of a page with their numbers, such as `2 × columns 60:40`."""
+    return [f"{number} × {kind}" for kind, number in Counter(_arrangements(app.main)).items()]
 
 
 def _joined(blocks: list[str]) -> str:
@@ -61,6 +69,32 @@ def _blocks(node: Any) -> Iterator[str]:
     yield from children
 
 
+def _arrangements(node: Any) -> Iterator[str]:
+    """Yield how a page arranges its widgets: columns with their shares, rows, frames, and boxes that scroll."""
+    children = list(getattr(node, "children", {}).values())
+    if node.type == "flex_container":
+        fields = MessageToDict(node.proto)
+        flex, gap = fields["flexContainer"], fields["flexContainer"].get("gapConfig", {}).get("gapSize", "no")
+        columns = [MessageToDict(child.proto) for child in children if child.type == "column"]
+        height = fields.get("heightConfig", {}).get("pixelHeight")
+        if columns:
+            shares = ":".join(f"{100 * column['weight']:.0f}" for column in columns)
+            yield _placed(f"columns {shares}", gap, columns[0].get("verticalAlignment", ""))
+        elif flex.get("direction") == "HORIZONTAL":
+            justify = flex.get("justify", "").removeprefix("JUSTIFY_")
+            yield _placed("row", gap, flex.get("align", "").removeprefix("ALIGN_"), justify)
+        elif flex.get("border") or height:
+            yield _placed(f"box of {height} pixels" if height else "frame", gap)
+    for child in children:
+        yield from _arrangements(child)
+
+
+def _placed(name: str, gap: str, *places: str) -> str:
+    """Return an arrangement with all that is not Streamlit's default."""
+    notes = [place.lower() for place in places if place not in ("", "START", "STRETCH")]
+    return " ".join([name, *notes, *([] if gap == "SMALL" else [f"{gap.lower()} gap"])])
+
+
 def _container(kind: str, fields: Fields, children: list[str]) -> str:
     shown = fields.get(kind, fields)
     head = f"- {kind} **{plain(shown.get('label') or shown.get('icon', ''))}**{_notes(shown)}"
@@ -70,7 +104,8 @@ def _container(kind: str, fields: Fields, children: list[str]) -> str:
 def _element(node: Any, fields: Fields) -> str:
     kind = node.type
     if kind in HEADINGS:
-        return f"{HEADINGS[kind]} {plain(fields.get('body', ''))}{_notes(fields)}"
+        anchor = "" if fields.get("hideAnchor") else " (with an anchor)"
+        return f"{HEADINGS[kind]} {plain(fields.get('body', ''))}{_notes(fields)}{anchor}"
     if kind in ALERTS:
         return f"> {kind}: {_paragraph(fields)}"
     if kind in ("dataframe", "arrow_data_frame", "table"):

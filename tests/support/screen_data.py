@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,11 @@ DRAWN = {
     *("x", "y", "w", "h", "height", "points", "part", "parts", "metrics", "least", "most", "light", "dark"),
     *("colour", "colours", "digest", "stamp", "source", "channel", "serial", "lane"),
 }
+# Properties of a chart that its other lines tell, and what plotly packs.
+TOLD = re.compile(
+    r"(template|height|title|annotations\.text|[xy]axis\d*\.(title|range))\b"
+    r"|trace\.(type|name|x|y|z|text|values|base|width)\b|.*\.(bdata|dtype|shape)$"
+)
 MEASURES = ("x", "y", "z", "base", "width", "values")
 Data = Mapping[str, Any]
 
@@ -27,6 +33,8 @@ def table(node: Any, fields: Data) -> str:
     """Return a table as a reader sees it: its first rows, with numbers in the words of the page."""
     columns = json.loads(fields.get("columns") or "{}")
     frame = _displayed(node)
+    if not (columns.get("_index") or {}).get("hidden"):
+        frame = frame.rename_axis("index").reset_index()
     shown = [name for name in frame.columns if not (columns.get(name) or {}).get("hidden")]
     lines = [_row(shown), _row(["---"] * len(shown))]
     for at in range(min(len(frame), MAX_ROWS)):
@@ -67,7 +75,7 @@ def _number(value: float, style: Any) -> str:
 
 
 def chart(fields: Data) -> str:
-    """Return what a chart shows: its axes, and each trace with its number of points."""
+    """Return what a chart shows: its axes, each trace with its number of points, and how they are drawn."""
     spec = json.loads(fields["spec"])
     layout = spec.get("layout", {})
     axes = {name: _title(axis) for name, axis in sorted(layout.items()) if name.startswith(("xaxis", "yaxis"))}
@@ -78,7 +86,29 @@ def chart(fields: Data) -> str:
     head = " · ".join(filter(None, [_title(layout), *titles, *ranges, height]))
     lines = [f"  - {_trace(trace)}" for trace in spec["data"]]
     lines += [f"  - notes: {clipped(listed(notes, MAX_LIST))}"] if notes else []
+    lines += [f"  - drawn: {'; '.join(_drawn(spec))}"]
     return "\n".join(["- chart" + (f" ({head})" if head else ""), *lines])
+
+
+def _drawn(spec: Data) -> list[str]:
+    """Return the distinct values of each property that is drawn, such as `trace.marker.size`."""
+    values: dict[str, dict[str, None]] = {}
+    for path, value in _properties({"trace": spec["data"], **spec.get("layout", {})}):
+        text = f"{value:.4g}" if isinstance(value, float) else str(value)
+        values.setdefault(path, {})[text] = None
+    return [clipped(f"{path} {listed(list(each), MAX_LINES)}") for path, each in values.items() if not TOLD.match(path)]
+
+
+def _properties(part: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield each value with its path; the parts of a list have the list's path."""
+    if isinstance(part, list):
+        for value in part:
+            yield from _properties(value, path)
+    elif isinstance(part, dict):
+        for name, value in part.items():
+            yield from _properties(value, f"{path}.{name}" if path else name)
+    else:
+        yield path, part
 
 
 def _number_pair(axis: Data) -> str:
@@ -109,6 +139,8 @@ def _values(values: Any) -> list[Any]:
     """Return the values of an axis, which plotly may have packed."""
     if isinstance(values, dict):
         return list(np.frombuffer(base64.b64decode(values["bdata"]), values["dtype"]).tolist())
+    if values and isinstance(values, list) and all(isinstance(row, list) for row in values):
+        return [value for row in values for value in row]
     return values if isinstance(values, list) else []
 
 

@@ -34,8 +34,9 @@ from core.accelerator.program.program import (
     double_bits,
     lives,
     number,
+    program_of,
+    program_text,
 )
-from core.accelerator.program.text import program_of, program_text
 
 __all__ = [
     "DTYPES",

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from core.accelerator.program.file import read_program, write_program
-from core.accelerator.program.text import program_of, program_text
+from core.accelerator.program.program import program_of, program_text
 from core.base.errors import ProgramError
 
 

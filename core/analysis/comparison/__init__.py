@@ -1,9 +1,8 @@
 """Comparison of two runs: options, compiled graphs and kernels, and times."""
 
-from core.analysis.comparison.figures import Figure, PhasePair
+from core.analysis.comparison.figures import Figure, PhasePair, TimeComparison
 from core.analysis.comparison.graphs import BOTH, Change, GraphUnion, UnionNode, graph_union
-from core.analysis.comparison.matching import GuardDifference, MatchedPair, RunSide, SourceDifference
-from core.analysis.comparison.options import OptionDifference
+from core.analysis.comparison.matching import GuardDifference, MatchedPair, OptionDifference, RunSide, SourceDifference
 from core.analysis.comparison.run import (
     CompilationComparison,
     GraphDifference,
@@ -15,7 +14,6 @@ from core.analysis.comparison.run import (
     seconds_words,
     speed_words,
 )
-from core.analysis.comparison.times import TimeComparison
 
 __all__ = [
     "BOTH",

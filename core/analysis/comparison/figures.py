@@ -1,22 +1,38 @@
-"""Numbers of two runs side by side."""
+"""Numbers of two runs side by side, and the time ratio of their compiled calls.
+
+Time ratio of the compiled calls of two runs, from samples of two processes.
+
+Within one process, samples of compiled and eager calls are interleaved; between two processes they are not. So two
+estimates are compared: the ratio of the seconds, and the ratio of the speedups over eager. If the machine became slower
+between the runs, only the first estimate changes. The interval spans both estimates, unless the eager time clearly
+differs although eager does the same work in both runs: then only the ratio of the speedups counts.
+
+Each ratio's interval is from the Mann-Whitney test for a shift between two samples, here of logarithms (Conover,
+"Practical Nonparametric Statistics", 5.4), over blocks of neighbouring samples as in `core.analysis.interval`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import math
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal
 
+from core.analysis.interval import ERROR, FEW, NOT_MEASURABLE, SCATTERED, Interval, in_blocks
 from core.analysis.memory import memory_of, saved_bytes
 from core.analysis.phases import compile_time_s, phase_totals
 from core.analysis.speed import Speed, speed
 from core.analysis.verdict import Verdict, verdict
 from core.analysis.work import captured_ops
 from core.base.words import bytes_, duration_s, number, ratio
-from core.report import MemorySide, Report
+from core.report import MemorySide, Report, Timing
 
 Unit = Literal["", "s", "B", "×"]
 
 WORDS: dict[Unit, Callable[[float | None], str]] = {"": number, "s": duration_s, "B": bytes_, "×": ratio}
+LEAST_SAMPLES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,3 +160,144 @@ def _peak(report: Report, side: MemorySide) -> float | None:
 def _ratio(report: Report) -> float | None:
     measured = speed(report.timing)
     return measured.interval.middle if measured and measured.interval else None
+
+
+@dataclass(frozen=True, slots=True)
+class TimeComparison:
+    """Steady state of two runs on one clock, and the speedup of the right run's compiled call.
+
+    `seconds` is the ratio of the seconds. `against_eager` is the ratio of the speedups over eager, None if eager
+    differs between the runs. `interval` spans both. `eager` is the speedup of the right run's eager call: the machine's
+    drift between the runs. All are None with too few samples. `disturbed` is the reason if the machine was not quiet.
+    """
+
+    left: Speed
+    right: Speed
+    interval: Interval | None
+    seconds: Interval | None
+    against_eager: Interval | None
+    eager: Interval | None
+    disturbed: str
+
+    @property
+    def drifted(self) -> bool:
+        """True if the machine's speed clearly changed between the runs, judged by the eager calls."""
+        return self.eager is not None and self.eager.apart
+
+    @property
+    def comparable(self) -> bool:
+        """True if a difference can be attributed to the runs; seconds from a busy machine alone can't."""
+        measured = self.interval is not None and not self.interval.wide
+        return measured and (self.against_eager is not None or not self.disturbed)
+
+    @property
+    def why_not(self) -> str:
+        """Reason why no faster side is reported; empty if the runs are comparable."""
+        if self.interval is None:
+            return FEW
+        return "" if self.comparable else f"{NOT_MEASURABLE}: {self.disturbed or SCATTERED}"
+
+    @property
+    def faster(self) -> bool:
+        """True if the right run is clearly faster."""
+        return self.comparable and self.interval is not None and self.interval.above
+
+    @property
+    def slower(self) -> bool:
+        """True if the right run is clearly slower."""
+        return self.comparable and self.interval is not None and self.interval.below
+
+
+def time_comparison(left: Report, right: Report, same_eager: bool) -> TimeComparison | None:
+    """Compare the times of two measured runs; None if one was not measured.
+
+    `same_eager` is True if both runs do the same eager work.
+    """
+    if left.timing is None or right.timing is None:
+        return None
+    left_timing, right_timing = _on_same_clock(left.timing, right.timing)
+    left_speed, right_speed = speed(left_timing), speed(right_timing)
+    if left_speed is None or right_speed is None:
+        return None
+    (left_eager, left_compiled), (right_eager, right_compiled) = _logs(left_timing), _logs(right_timing)
+    seconds = shift(left_compiled, right_compiled)
+    drift = shift(left_eager, right_eager) if same_eager else None
+    left_gains = [e - c for e, c in zip(left_eager, left_compiled, strict=True)]
+    right_gains = [e - c for e, c in zip(right_eager, right_compiled, strict=True)]
+    steadied = shift(right_gains, left_gains) if same_eager else None
+    return TimeComparison(
+        left=left_speed,
+        right=right_speed,
+        interval=steadied if drift is not None and drift.apart else _interval_over(seconds, steadied),
+        seconds=seconds,
+        against_eager=steadied,
+        eager=drift,
+        disturbed=_disturbed(left_speed, right_speed),
+    )
+
+
+def _on_same_clock(left: Timing, right: Timing) -> tuple[Timing, Timing]:
+    """Return both timings on the wall clock if only one of them has device times."""
+    if bool(left.eager_wall_s) == bool(right.eager_wall_s):
+        return left, right
+    return _on_wall_clock(left), _on_wall_clock(right)
+
+
+def _on_wall_clock(timing: Timing) -> Timing:
+    if not timing.eager_wall_s:
+        return timing
+    return replace(timing, eager_s=timing.eager_wall_s, compiled_s=timing.compiled_wall_s)
+
+
+def shift(above: Sequence[float], below: Sequence[float]) -> Interval | None:
+    """Return the ratio of two samples, both as logarithms; None with too few samples."""
+    if min(len(above), len(below)) < LEAST_SAMPLES:
+        return None
+    above_medians, below_medians = ([statistics.median(block) for block in in_blocks(logs)] for logs in (above, below))
+    differences = sorted(x - y for x in above_medians for y in below_medians)
+    rank = _rank(len(above_medians), len(below_medians))
+    middle = statistics.median(differences)
+    return Interval(math.exp(differences[rank - 1]), math.exp(middle), math.exp(differences[-rank]))
+
+
+@lru_cache(maxsize=256)
+def _rank(n: int, m: int) -> int:
+    """Return the rank of the sorted difference that bounds the shift from below.
+
+    It is the largest rank such that the Mann-Whitney statistic is below it in at most `ERROR` / 2 of all orders.
+    """
+    orders = _order_counts(n, m)
+    total, tail, rank = math.comb(n + m, n), 0, 0
+    while (tail + orders[rank]) / total <= ERROR / 2:
+        tail += orders[rank]
+        rank += 1
+    return max(rank, 1)
+
+
+def _order_counts(n: int, m: int) -> list[int]:
+    """Return the numbers of orders of n and m samples with statistic 0, 1, 2 …: a Gaussian binomial coefficient."""
+    orders = [1] + [0] * (n * m)
+    for k in range(1, n + 1):
+        for at in range(n * m, m + k - 1, -1):
+            orders[at] -= orders[at - m - k]
+        for at in range(k, n * m + 1):
+            orders[at] += orders[at - k]
+    return orders
+
+
+def _logs(timing: Timing) -> tuple[list[float], list[float]]:
+    eager, compiled = (list(map(math.log, side[timing.warm_up :])) for side in (timing.eager_s, timing.compiled_s))
+    return eager, compiled
+
+
+def _interval_over(first: Interval | None, second: Interval | None) -> Interval | None:
+    if first is None or second is None:
+        return first
+    return Interval(min(first.low, second.low), first.middle, max(first.high, second.high))
+
+
+def _disturbed(left: Speed, right: Speed) -> str:
+    if left.disturbed and left.disturbed == right.disturbed:
+        return f"in both runs {left.disturbed}"
+    sides = (("left", left), ("right", right))
+    return ", ".join(f"on the {name} {run_speed.disturbed}" for name, run_speed in sides if run_speed.disturbed)

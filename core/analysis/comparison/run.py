@@ -7,22 +7,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import Any
 
-from core.analysis.comparison.figures import Figure, PhasePair, figures, phase_pairs
+from core.analysis.comparison.figures import Figure, PhasePair, TimeComparison, figures, phase_pairs, time_comparison
 from core.analysis.comparison.graphs import Change, graph_union
 from core.analysis.comparison.matching import (
     GuardDifference,
     MatchedPair,
+    OptionDifference,
     RunSide,
     SourceDifference,
     breaks,
     compilations,
     guard_difference,
     matched,
+    option_differences,
     recompiles,
     source_differences,
 )
-from core.analysis.comparison.options import OptionDifference, option_differences
-from core.analysis.comparison.times import TimeComparison, time_comparison
 from core.analysis.dynamo.failures import failure_sentence, failures
 from core.analysis.interval import NOT_MEASURABLE, Interval
 from core.analysis.kernels import Comparison, compare, side_of

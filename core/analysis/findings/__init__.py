@@ -5,40 +5,13 @@ A rule is a pure function of the report and of the run's output. It yields nothi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from typing import get_args
 
 from core.analysis.findings import answers, calls, dynamo, kernels
-from core.analysis.findings.calls import printed
-from core.analysis.findings.finding import CALLS, Evidence, Finding, Proposal, RunFacts, Weight
+from core.analysis.findings.finding import CALLS, Evidence, Finding, Proposal, Rule, RunFacts, Weight
 from core.report import Report, stored
 
-RULES: tuple[Callable[[RunFacts], Iterator[Finding]], ...] = (
-    dynamo.not_compiled,
-    answers.differs,
-    answers.other_strides,
-    answers.asks_whether_compiled,
-    dynamo.near_the_limit,
-    dynamo.graph_breaks,
-    dynamo.recompiles,
-    calls.slower,
-    calls.outside_of_kernels,
-    calls.guards,
-    kernels.unlike_times,
-    kernels.tf32,
-    kernels.products_at_the_roofline,
-    kernels.decomposed,
-    kernels.fallbacks,
-    kernels.copies,
-    kernels.doubles,
-    kernels.missed,
-    printed,
-    calls.first_call,
-    answers.random_numbers,
-    answers.cuda_graphs,
-    answers.logs_set_too_late,
-)
-
+RULES: tuple[Rule, ...] = (*dynamo.RULES, *answers.RULES, *calls.RULES, *kernels.RULES)
 # Number of findings shown first; the others are shown on request.
 FIRST = 3
 WEIGHTS: tuple[Weight, ...] = get_args(Weight)

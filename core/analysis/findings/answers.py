@@ -11,7 +11,7 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
-from core.analysis.findings.finding import Finding, Proposal, RunFacts
+from core.analysis.findings.finding import Finding, Proposal, Rule, RunFacts
 from core.analysis.results import difference_words, results_words
 from core.base.syntax import NOT_READ, module
 from core.base.words import agree, count, number
@@ -320,3 +320,13 @@ def next_rung(facts: RunFacts, output: str = "") -> tuple[str, Proposal | None]:
         f"the problem is gone, `{backend}` causes it.",
         EAGER,
     )
+
+
+RULES: tuple[Rule, ...] = (
+    differs,
+    other_strides,
+    asks_whether_compiled,
+    random_numbers,
+    cuda_graphs,
+    logs_set_too_late,
+)

@@ -12,7 +12,7 @@ from itertools import groupby
 from core.analysis.dynamo.frame_names import is_wrapper
 from core.analysis.dynamo.varied_sizes import InputDimension, SizeAdvice, number_is_symbolic, size_advice
 from core.analysis.findings.finding import Proposal, RunFacts
-from core.analysis.repairs.settings import SETTINGS, settings_of_break
+from core.analysis.repairs.source import SETTINGS, settings_of_break
 from core.report import Frame, GraphBreak, Recompile
 
 # Files that the user can't edit: installed packages and Python's standard library.

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from core.analysis.findings.finding import Finding, Proposal, RunFacts
+from core.analysis.findings.finding import Finding, Proposal, Rule, RunFacts
 from core.analysis.kernels import kernels_disturbed, summary
 from core.analysis.phases import AHEAD_OF_TIME, phase_class, phase_totals
 from core.analysis.work import frame_of
@@ -297,3 +297,6 @@ def _kind(text: str, line: str) -> PrintedKind:
     if SLOW.search(text):
         return "slow"
     return "deprecated" if DEPRECATED.search(line) else ""
+
+
+RULES: tuple[Rule, ...] = (slower, outside_of_kernels, guards, printed, first_call)

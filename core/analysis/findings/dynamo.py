@@ -17,7 +17,7 @@ from core.analysis.findings.break_advice import (
     size_words,
     users_name,
 )
-from core.analysis.findings.finding import Finding, Proposal, RunFacts
+from core.analysis.findings.finding import Finding, Proposal, Rule, RunFacts
 from core.analysis.work import frame_of
 from core.base.words import count, duration_s, number
 from core.report import Compilation, GraphBreak, Place, Recompile
@@ -300,3 +300,6 @@ def _compiled(frames: Sequence[Compilation]) -> int:
 
 def _is_over(frames: Sequence[Compilation]) -> bool:
     return any(compilation.status == "failed" for compilation in frames)
+
+
+RULES: tuple[Rule, ...] = (not_compiled, near_the_limit, graph_breaks, recompiles)

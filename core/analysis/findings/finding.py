@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
@@ -121,6 +121,9 @@ class RunFacts:
         newest = {frame_of(compilation): compilation for compilation in self.report.compilations if compilation.kernels}
         timed = [compilation for compilation in newest.values() if kernel_times(compilation)]
         return tuple(row for compilation in timed for row in ledger(self.report, compilation) if row.measured)
+
+
+Rule = Callable[[RunFacts], Iterator[Finding]]
 
 
 def _undisturbed(measured: Speed | None) -> Speed | None:

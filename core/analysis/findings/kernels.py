@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from core.analysis.findings.finding import Finding, Proposal, RunFacts
+from core.analysis.findings.finding import Finding, Proposal, Rule, RunFacts
 from core.analysis.fusion import reasons_between, refused_pairs
 from core.analysis.interval import busy
 from core.analysis.kernels import TF32, LedgerRow, ceilings, kernels_disturbed, product_dtype, uneven_repeats
@@ -389,3 +389,6 @@ def _finding(
         each_s=shared / limits.bandwidth(shared).bytes_s if limits else 0.0,
         weight="cost" if limits else "note",
     )
+
+
+RULES: tuple[Rule, ...] = (unlike_times, tf32, products_at_the_roofline, decomposed, fallbacks, copies, doubles, missed)

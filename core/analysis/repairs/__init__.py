@@ -21,8 +21,7 @@ from core.analysis.repairs.offers import (
     together,
     together_diff,
 )
-from core.analysis.repairs.settings import SETTINGS, dynamo_settings
-from core.analysis.repairs.source import REPAIR_ID, CodeFix, Repair, Risk
+from core.analysis.repairs.source import REPAIR_ID, SETTINGS, CodeFix, Repair, Risk, dynamo_settings
 from core.analysis.repairs.trials import Remainder, Trial, TrialOutcome, TrialSide, recompile_subject, trial
 
 __all__ = [

@@ -11,9 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from core.analysis.dynamo.varied_sizes import InputDimension, is_of_size, number_is_symbolic, size_advice
-from core.analysis.repairs import calls, choices, recompiles, settings
-from core.analysis.repairs.settings import settings_of_break
-from core.analysis.repairs.source import CodeFix, Repair, Rule, edited, fix_of, read_code
+from core.analysis.repairs import calls, choices, recompiles, source
+from core.analysis.repairs.source import CodeFix, Repair, Rule, edited, fix_of, read_code, settings_of_break
 from core.base.errors import JobError
 from core.code import diff_texts
 from core.report import GraphBreak, Recompile, Report
@@ -35,7 +34,7 @@ RULES: dict[str, Rule] = {
     "constant": calls.constant,
     "allow_in_graph": calls.allow_in_graph,
     "disable": calls.disable,
-    "setting": settings.setting,
+    "setting": source.setting,
     "mark_dynamic": recompiles.mark_dynamic,
     "tensor_argument": recompiles.tensor_argument,
     "tensor_global": recompiles.tensor_global,

@@ -1,15 +1,18 @@
-"""Row type of the table of options: the value's field in a job, and its form on each page and command."""
+"""Row type of the table of options: the value's field in a job, and its form on each page and command.
+
+Rules for options of visitors who may not run code of their own.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, Literal
 
 from core.base.words import number
-from core.job.model import FILE_SETTINGS, CompileJob, Model
-from core.job.rules import Names, OneOf, Whole
+from core.job.model import FILE_SETTINGS, CompileJob, Model, OptionValue
 from core.job.text import Reader
 
 # The message of a check; empty if the value is valid.
@@ -17,6 +20,7 @@ Check = Callable[[Any], str]
 # Section, row and column of a form.
 Place = tuple[Literal["call", "conditions"], int, int]
 LAST: Place = ("conditions", 99, 0)
+MOST_NAMES_CHARS = 4_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,3 +167,55 @@ def within(least: float, most: float, words: str = "") -> Check:
     """Return a check that a number is within bounds; None passes."""
     message = words or f"from {number(least)} to {number(most)}"
     return lambda value: "" if value is None or least <= value <= most else message
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """An integer from `least` to `most`."""
+
+    least: int
+    most: int
+
+    def holds(self, value: OptionValue) -> bool:
+        """Return True if the value is such an integer; True and False are not."""
+        return type(value) is int and self.least <= value <= self.most
+
+    def words(self) -> str:
+        """Return the valid values as text."""
+        return f"a whole number from {self.least} to {self.most}"
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """A choice of a few values, of the same type."""
+
+    values: tuple[OptionValue, ...]
+
+    def holds(self, value: OptionValue) -> bool:
+        """Return True if the value is one of them; 1 is not True."""
+        return any(type(value) is type(choice) and value == choice for choice in self.values)
+
+    def words(self) -> str:
+        """Return the valid values as text."""
+        return f"one of {', '.join(map(str, self.values))}"
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Names separated by spaces: those in `listed`, or any names if that is empty."""
+
+    listed: tuple[str, ...] = ()
+
+    def holds(self, value: OptionValue) -> bool:
+        """Return True if the value consists only of such names."""
+        if not isinstance(value, str) or len(value) > MOST_NAMES_CHARS:
+            return False
+        return all(NAME.fullmatch(name) and (not self.listed or name in self.listed) for name in value.split(" "))
+
+    def words(self) -> str:
+        """Return the valid values as text."""
+        return f"names of {', '.join(self.listed)}" if self.listed else "names of ops"
+
+
+NAME = re.compile(r"[a-z0-9_.-]{1,100}")
+FLAG = OneOf((False, True))

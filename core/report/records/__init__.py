@@ -30,17 +30,19 @@ from core.report import (
     Timing,
 )
 from core.report.record import Emit, Record
-from core.report.records.graphs import (
+from core.report.records.compilation import (
+    BinaryRecord,
     BytecodeRecord,
     GuardsRecord,
     KeptRecord,
+    KernelRecord,
     ModulesRecord,
     PartitionRecord,
     PassesRecord,
     PassRecord,
+    ScheduleRecord,
     StacksRecord,
 )
-from core.report.records.kernels import BinaryRecord, KernelRecord, ScheduleRecord
 from core.report.records.run import (
     EndRecord,
     ExecutionsRecord,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from core.analysis.summary import Summary
+from core.analysis.verdict import Summary
 from core.base.errors import CompileboardError, StoreError
 from core.base.files import regular
 from core.base.words import count

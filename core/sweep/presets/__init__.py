@@ -13,7 +13,7 @@ from core.sweep.presets.conditions import DTYPE, MEMORY, NUMERICS, THREADS, TRAI
 from core.sweep.presets.ladder import LADDER
 from core.sweep.presets.mitigations import MITIGATIONS_PRESET
 from core.sweep.presets.modes import MODES_PRESET
-from core.sweep.presets.own import OWN, SAME_QUESTION
+from core.sweep.presets.own import OWN
 from core.sweep.presets.preset import (
     Answer,
     BackendFact,
@@ -36,6 +36,7 @@ PRESETS = {
         *(MEMORY, DTYPE, TRAINING, THREADS, NUMERICS, MITIGATIONS_PRESET, LADDER),
     )
 }
+OF_FIELD = {field: preset for preset in PRESETS.values() for field in preset.fields}
 
 __all__ = [
     "PRESETS",
@@ -58,7 +59,7 @@ def preset_of(sweep: Sweep) -> Preset:
     """Return the preset of a sweep: its own, or the one whose field is the sweep's only axis."""
     named = sweep.preset if len(sweep.axes) == 1 or sweep.preset in PRESETS else ""
     field = sweep.axes[0].field if len(sweep.axes) == 1 else ""
-    return PRESETS.get(named) or PRESETS.get(SAME_QUESTION.get(field.partition(".")[0], "")) or OWN
+    return PRESETS.get(named) or OF_FIELD.get(field.partition(".")[0]) or OWN
 
 
 def answer(question: Question) -> Answer:

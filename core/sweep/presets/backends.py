@@ -167,4 +167,5 @@ BACKENDS = Preset(
     "What does each of torch's backends do with this model, where does it stop, and which run here?",
     plan,
     answer,
+    fields=("backend",),
 )

@@ -140,4 +140,5 @@ BATCH_SIZE = Preset(
     plan,
     answer,
     "lines",
+    ("batch", "inputs"),
 )

@@ -83,4 +83,5 @@ CALLS = Preset(
     plan,
     answer,
     "cumulative",
+    ("caches",),
 )

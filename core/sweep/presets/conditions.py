@@ -112,7 +112,12 @@ def threads_answer(question: Question) -> Answer:
 
 
 DTYPE = Preset(
-    "dtype", "Dtype", "How fast is the model in each floating dtype, and are its results eager's?", dtypes, answer
+    "dtype",
+    "Dtype",
+    "How fast is the model in each floating dtype, and are its results eager's?",
+    dtypes,
+    answer,
+    fields=("dtype",),
 )
 TRAINING = Preset(
     "training",
@@ -120,9 +125,15 @@ TRAINING = Preset(
     "Does compiling pay for the forward alone, and for the forward with its backward?",
     trainings,
     training_answer,
+    fields=("training",),
 )
 THREADS = Preset(
-    "threads", "Threads", "How do eager and compiled scale with the threads of the CPU?", threads, threads_answer
+    "threads",
+    "Threads",
+    "How do eager and compiled scale with the threads of the CPU?",
+    threads,
+    threads_answer,
+    fields=("threads",),
 )
 
 

@@ -155,4 +155,5 @@ MODES_PRESET = Preset(
     "What does each mode set, what does it change for this model, and is it faster?",
     plan,
     answer,
+    fields=("mode",),
 )

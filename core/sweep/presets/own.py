@@ -21,18 +21,6 @@ from core.sweep.presets.preset import (
     speed_words,
 )
 
-# Field of an axis → the preset with the same question.
-SAME_QUESTION = {
-    "backend": "backends",
-    "mode": "modes",
-    "batch": "batch",
-    "inputs": "batch",
-    "caches": "calls",
-    "dtype": "dtype",
-    "training": "training",
-    "threads": "threads",
-}
-
 
 def plan(base: CompileJob, environment: Environment) -> Plan:
     """Return no axis, since the user defines them."""

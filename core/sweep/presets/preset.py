@@ -294,7 +294,10 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """A question: its names, text, sweep, answer and picture."""
+    """A question: its names, text, sweep, answer and picture.
+
+    A sweep over one axis of `fields` asks the same question, such as `batch` and `inputs` of the job.
+    """
 
     name: str
     title: str
@@ -302,6 +305,7 @@ class Preset:
     plan: Callable[[CompileJob, Environment], Plan]
     answer: Callable[[Question], Answer]
     picture: Picture = "bars"
+    fields: tuple[str, ...] = ()
 
 
 def calls_of(base: CompileJob, sizes: Sequence[int]) -> tuple[str, ...]:

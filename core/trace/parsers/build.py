@@ -1,6 +1,8 @@
 """Reader of a whole log into a Report, and of single payloads later.
 
 The report of a log that is still being written: each record is read once, however often the report is shown.
+
+Outline of a large log: what its index and its small records say, seconds before the whole log is read.
 """
 
 from __future__ import annotations
@@ -23,20 +25,21 @@ from core.report import (
     GraphPass,
     Module,
     Payload,
+    Phase,
     Place,
     Problem,
     Report,
     Setting,
+    Stage,
     Status,
     UnchangedPasses,
 )
-from core.trace import AppendedReader, GrowingReader, TraceIndex, TraceReader, TraceRecord, text_at
-from core.trace.parsers.draft import CompilationDraft, ReportDraft
+from core.trace import AppendedReader, GrowingReader, IndexRow, TraceIndex, TraceReader, TraceRecord, text_at
+from core.trace.parsers.draft import MAX_ITEMS, CompilationDraft, ReportDraft
 from core.trace.parsers.dynamo import SKIP_REASON
 from core.trace.parsers.fx_text import parse_graph
-from core.trace.parsers.inductor import dumped_graph, is_dumped_graph, join_kernels, with_stacks
-from core.trace.parsers.roots import is_root, root_frame
-from core.trace.parsers.table import parser_of
+from core.trace.parsers.inductor import FIRST, GRAPH_STAGES, dumped_graph, is_dumped_graph, join_kernels, with_stacks
+from core.trace.parsers.table import is_root, parser_of, root_frame
 from core.trace.reader import MOST_AT_ONCE_BYTES
 
 MAX_KINDS = 2_000
@@ -45,6 +48,19 @@ MOST_CONTEXT_CHARS = 256
 OURS = "artifact:compileboard_"
 LOOK_S = 0.2
 LONGEST_LOOK_S = 0.5
+# Records of metrics, with the name of the phase whose start and duration they have.
+METRICS = {"compilation_metrics": "entire_frame_compile", "bwd_compilation_metrics": "entire_backward_compile"}
+# Small records, which say what was compiled, why, and for how long.
+OUTLINED = (
+    *METRICS,
+    "dynamo_start",
+    "artifact:compileboard_step",
+    "artifact:dynamo_graph_break_reason",
+    "artifact:dynamo_error",
+    "artifact:recompile_reasons",
+    "artifact:torch_version",
+    "exported_program",
+)
 
 
 def build_report(path: Path, strict: bool = False) -> Report:
@@ -319,3 +335,46 @@ class GrowingReport:
         self._changed |= reader.size != before
         if self._changed and not (self._appended and self.is_behind):
             self._report, self._changed = draft_report(self._draft), False
+
+
+def outline(index: TraceIndex) -> Report:
+    """Return a report with frames, graph breaks, recompiles, failures and seconds; raises TraceError.
+
+    Its phases are those of torch's metrics, one for each compilation and direction. Its graphs have no ops; guards,
+    kernels and everything else that is read from large records are left out.
+    """
+    with TraceReader(index.path) as reader:
+        reader.strings.update(index.tables.strings)
+        draft = ReportDraft(reader)
+        for row in index.rows(index.numbers((*OUTLINED, *GRAPH_STAGES))):
+            if row.kind in GRAPH_STAGES:
+                _add_graph(draft, row, GRAPH_STAGES[row.kind])
+                continue
+            for record in reader.record_of(row.header, row.offset + row.length):
+                read_record(draft, record)
+                _add_phase(draft, record)
+        draft.kinds.clear()
+        draft.kinds.update(index.counts())
+        return draft_report(draft)
+
+
+def _add_phase(draft: ReportDraft, record: TraceRecord) -> None:
+    body = record.body if record.kind in METRICS and isinstance(record.body, dict) else {}
+    start_us, length_us = body.get("start_time_us"), counted(body.get("duration_us"))
+    if isinstance(start_us, int) and length_us is not None and len(draft.phases) < MAX_ITEMS:
+        compile_id = draft.unique_id(record.compile_id)
+        draft.phases.append(
+            Phase(METRICS[record.kind], compile_id, float(start_us), float(start_us + length_us), depth=0)
+        )
+
+
+def _add_graph(draft: ReportDraft, row: IndexRow, stage: Stage) -> None:
+    compile_id = draft.unique_id(row.compile_id)
+    record = TraceRecord(
+        row.kind, {}, compile_id, row.attempt, row.rank, "", row.header, row.offset, row.length, md5=""
+    )
+    if not row.compile_id and stage in FIRST:
+        draft.begin_root()
+    compilation = draft.compilation(record)
+    graph_id = compilation.fresh_id(stage, "")
+    compilation.graphs.append(FxGraph(graph_id, stage, "", row.attempt, draft.payload(record), {}))

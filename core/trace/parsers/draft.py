@@ -46,7 +46,7 @@ from core.report import (
 )
 from core.report.inductor import Direction
 from core.report.records import SCHEMA, Record
-from core.report.records.kernels import KernelRecord
+from core.report.records.compilation import KernelRecord
 from core.trace import TraceReader, TraceRecord
 
 if TYPE_CHECKING:

@@ -32,7 +32,7 @@ from core.report import (
     Place,
     Recompile,
 )
-from core.report.records.graphs import BytecodeRecord, GuardsRecord
+from core.report.records.compilation import BytecodeRecord, GuardsRecord
 from core.trace import TraceRecord
 from core.trace.parsers.draft import MAX_ITEMS, ReportDraft, without_worker
 

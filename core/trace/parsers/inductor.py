@@ -19,7 +19,7 @@ from core.base.decoder import counted, decoded, decoded_as, whole
 from core.base.errors import DecodeError
 from core.base.syntax import NOT_READ, TooDenseError
 from core.code import output_code
-from core.code.package_code import package_kernels
+from core.code.output_code import package_kernels
 from core.report import (
     AotMetadata,
     Autotuning,
@@ -38,11 +38,10 @@ from core.report import (
     Stage,
 )
 from core.report.inductor import Direction
-from core.report.records.graphs import StacksRecord
+from core.report.records.compilation import StacksRecord
 from core.trace import TraceRecord
 from core.trace.parsers.draft import CompilationDraft, OutputCode, ReportDraft
-from core.trace.parsers.fx_listing import HEAD_BYTES, is_printed_graph
-from core.trace.parsers.fx_text import parse_graphs
+from core.trace.parsers.fx_text import HEAD_BYTES, is_printed_graph, parse_graphs
 
 STACK_LINE = re.compile(r'File "(.*?)", line (\d{1,9}), in (\S+)\n\s*(.*)')
 DIRECTIONS: dict[Stage, Direction] = {

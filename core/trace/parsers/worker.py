@@ -40,15 +40,18 @@ from core.report import (
     WrapperTime,
 )
 from core.report.model import DEBUG_FILES
-from core.report.records.graphs import (
+from core.report.records.compilation import (
+    BinaryRecord,
     KeptRecord,
+    KernelRecord,
     ModulesRecord,
     PartitionRecord,
     PassesRecord,
     PassRecord,
+    ScheduledNode,
+    ScheduleRecord,
     StacksRecord,
 )
-from core.report.records.kernels import BinaryRecord, KernelRecord, ScheduledNode, ScheduleRecord
 from core.report.records.run import (
     CaptureHead,
     ExecutionsRecord,

@@ -1,7 +1,6 @@
 """The backend `accelerator` in a run: its segments with their programs, its calls, and changes between runs."""
 
 from core.views.accelerator.program import ProgramFileView, ProgramView
-from core.views.accelerator.run import AcceleratorOptions, AcceleratorView
-from core.views.accelerator.segment import SegmentView
+from core.views.accelerator.run import AcceleratorOptions, AcceleratorView, SegmentView
 
 __all__ = ["AcceleratorOptions", "AcceleratorView", "ProgramFileView", "ProgramView", "SegmentView"]

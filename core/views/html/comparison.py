@@ -8,11 +8,26 @@ from dataclasses import dataclass, field
 
 from core.base import words as fmt
 from core.views.compare import CompareTimes, CompareView, PairView, RatioBar
-from core.views.html.blocks import folded, left_out, paragraph, section, table
-from core.views.html.graphs import Drawings
-from core.views.html.page import Bar, Bars, Block, Drawing, Fold, HtmlChip, IntervalRow, Intervals, Listing, Section
-from core.views.html.source import Allowance, Source
-from core.views.html.spans import Code, spans
+from core.views.html.graphs import Allowance, Drawings, Source
+from core.views.html.page import (
+    Bar,
+    Bars,
+    Block,
+    Code,
+    Drawing,
+    Fold,
+    HtmlChip,
+    IntervalRow,
+    Intervals,
+    Listing,
+    Section,
+    folded,
+    left_out,
+    paragraph,
+    section,
+    spans,
+    table,
+)
 from core.views.kernel_pairs import KernelPairsView, PairOfKernels
 from core.views.markdown import LONGEST_LINE, code, one_line, plain
 from core.views.overview import OutcomeView

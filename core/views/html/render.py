@@ -24,11 +24,9 @@ from core.base.words import bytes_
 from core.runs.store import Run
 from core.views.header import HeaderView
 from core.views.html.comparison import TwoRuns, title_of
-from core.views.html.graphs import Graphs
-from core.views.html.page import HtmlChip, HtmlPage, Section
+from core.views.html.graphs import Graphs, Source
+from core.views.html.page import Code, HtmlChip, HtmlPage, Section, spans
 from core.views.html.sections import sections
-from core.views.html.source import Source
-from core.views.html.spans import Code, spans
 from core.views.overview import OutcomeView
 from core.views.scrub import NOTHING, Scrubber
 

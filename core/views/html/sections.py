@@ -13,11 +13,25 @@ from core.views.compile_time import CompileTimeView
 from core.views.graph_breaks import BreakBox, GraphBreaksView
 from core.views.guards import GuardsView
 from core.views.header import page_contents
-from core.views.html.blocks import folded, left_out, paragraph, section
-from core.views.html.graphs import Graphs
-from core.views.html.page import Bar, Bars, Block, Cell, Curves, Fold, Line, Listing, Section, Table
-from core.views.html.source import Source
-from core.views.html.spans import Code, spans
+from core.views.html.graphs import Graphs, Source
+from core.views.html.page import (
+    Bar,
+    Bars,
+    Block,
+    Cell,
+    Code,
+    Curves,
+    Fold,
+    Line,
+    Listing,
+    Section,
+    Table,
+    folded,
+    left_out,
+    paragraph,
+    section,
+    spans,
+)
 from core.views.kernels import KernelsView, KernelView
 from core.views.markdown import LONGEST_LINE, one_line, plain
 from core.views.memory import AllocatedCurve, MemoryView

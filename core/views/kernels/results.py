@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from core.base import words as fmt
 from core.code import without_locations
-from core.code.landmarks import stage_landmark
+from core.code.torch_source import stage_landmark
 from core.report import Autotuning, Choice
 from core.runs.store import Run
 from core.runs.tools import (

@@ -13,11 +13,12 @@ from core.report.ranks import Fingerprint
 from core.runs.ranks import is_quick, open_ranks, rank_side, ranks_read, start_reading_ranks
 from core.runs.store import Run
 from core.views.markdown import LONGEST_LINE, one_line, plain
-from core.views.ranks.difference import WORDS_OF_ADVICE, DifferenceView, ranks_words, with_small_start
-from core.views.ranks.tables import (
+from core.views.ranks.difference import (
     ABSENT,
     MOST_COLUMNS,
     MOST_ROWS,
+    WORDS_OF_ADVICE,
+    DifferenceView,
     Row,
     cache_cell,
     collective_table,
@@ -25,7 +26,9 @@ from core.views.ranks.tables import (
     compilation_cell,
     compilation_table,
     group_row,
+    ranks_words,
     tensor_cell,
+    with_small_start,
 )
 
 NO_RANKS = (

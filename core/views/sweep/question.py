@@ -76,7 +76,7 @@ class SweepQuestion:
 
     @property
     def cost(self) -> str:
-        """Number of runs, the axes, and the total time by the last run; raises JobError."""
+        """Number of runs, the axes, and the total time estimated from the last run; raises JobError."""
         fields = [axis.field for axis in self.plan.axes if axis.field != "variant"]
         over = f" over {', '.join(map(code, fields))}" if fields else ""
         return f"{fmt.count(self.cells, 'run')}{over}{self._total_time}"
@@ -98,14 +98,14 @@ class SweepQuestion:
 
     @property
     def cells_sentence(self) -> str:
-        """Number of cells of custom axes, and their total time by the last run."""
+        """Number of cells of custom axes, and their total time, estimated from the last run."""
         return f"{fmt.count(self.cells, 'cell')}, each an ordinary run; {ONE_BY_ONE}{self._total_time}."
 
     @property
     def _total_time(self) -> str:
         if self.each_s is None:
             return ""
-        return f", about {fmt.duration_s(round(self.cells * self.each_s))} by the last run"
+        return f", about {fmt.duration_s(round(self.cells * self.each_s))}, estimated from the last run"
 
     def sweep(self) -> Sweep:
         """Return a new sweep that has not started; raises JobError."""

@@ -21,7 +21,7 @@ from torch.utils._pytree import tree_leaves, tree_map_only
 
 from core.base.errors import JobError
 from core.job import BATCH, CompileJob, Conditions
-from core.job.bits import EVAL, other_configuration
+from core.job.checks import EVAL, other_configuration
 from core.report import BitComparison, NodeBits
 from core.worker.bits.values import BufferNode, ValueRecorder, WrittenValue
 from core.worker.calls import ModelCalls

@@ -22,9 +22,8 @@ from torch.nn.attention import SDPBackend
 
 from core.base.words import exact
 from core.job.targets import Target
-from core.worker.cross_compilation.device import target
+from core.worker.cross_compilation.device import choose_attention, target
 from core.worker.cross_compilation.fallbacks import record_choice
-from core.worker.cross_compilation.shim import choose_attention
 
 aten = torch.ops.aten
 # Two of the rules, and cuDNN's head dimensions, changed in torch 2.13.

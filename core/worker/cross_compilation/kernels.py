@@ -29,7 +29,7 @@ from core.base.words import limit_s
 from core.code.output_code import Definition, definitions
 from core.code.resources import Resources, amd_resources, cubin_usage, ptxas_resources, too_large
 from core.report import Binary, Config
-from core.report.records.kernels import BinaryRecord
+from core.report.records.compilation import BinaryRecord
 from core.worker.cross_compilation.device import process_target
 from core.worker.record import emit
 from core.worker.recorders.scheduler import current_graph

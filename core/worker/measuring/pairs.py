@@ -10,6 +10,10 @@ is paired with a wall-clock sample of as many back-to-back calls, which includes
 Alternative torch.compile configuration, timed interleaved with the run's own in one process.
 
 The difference may be smaller than the noise between two processes.
+
+Interleaved timing of several calls: each round times all of them in random order.
+
+It ends when the ratios are known well enough or the time is up.
 """
 
 from __future__ import annotations
@@ -17,7 +21,7 @@ from __future__ import annotations
 import random
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -29,7 +33,7 @@ import torch
 from core.analysis.interval import Interval, median_ratio
 from core.base.load import LoadWatch
 from core.job import CompileJob, CompileOptions
-from core.report import Call, Load, Rival
+from core.report import Call, Load, Rival, SideTimes
 from core.worker.calls import PreparedCall, make_calls
 from core.worker.compiling import compiled_by
 from core.worker.load import ModelCopy
@@ -49,6 +53,8 @@ NARROW_ENOUGH, LIMIT = "narrow enough", "limit"
 TimedCall = Callable[[], Any]
 MAX_REASON_CHARS = 2_000
 REFUSED = "its stance refused the last call"
+FIRST = "eager"
+TRIED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,3 +240,65 @@ def _timed(
         threads=samples.threads,
         clock=samples.clock,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class SampledSide:
+    """A timed side: a function that returns seconds per call, and the context around its calls."""
+
+    seconds: Callable[[int], float]
+    around: Callable[[], AbstractContextManager[Any]] = nullcontext
+
+
+def prepared_side(call: PreparedCall, wall: WallClock) -> SampledSide:
+    """Return the side of a prepared call."""
+    return SampledSide(lambda calls: wall.seconds(call, calls), call.ready)
+
+
+def time_sides(
+    sides: Mapping[str, SampledSide], most_s: float, clocks: str, clock: Clock = time.perf_counter
+) -> SideTimes:
+    """Time all sides, including `eager`; ends before a round that is expected to exceed `most_s`."""
+    call_s = min(_call_seconds(side) for side in sides.values())
+    calls = max(1, round(SAMPLE_S / max(call_s, 1e-7)))
+    samples: dict[str, list[float]] = {name: [] for name in sides}
+    order, rng, watch = list(sides), random.Random(0), LoadWatch()
+    start, stopped, spent_s = clock(), "", 0.0
+    while not stopped:
+        rng.shuffle(order)
+        for name in order:
+            with sides[name].around():
+                if call_s <= CACHED_S:
+                    sides[name].seconds(1)
+                samples[name].append(sides[name].seconds(calls))
+        spent_s = clock() - start
+        stopped = _rounds_stopped(samples, spent_s, most_s)
+    return SideTimes(
+        sides={name: tuple(seconds) for name, seconds in samples.items()},
+        warm_up=unsettled(*samples.values()),
+        calls_per_sample=calls,
+        stopped=stopped,
+        spent_s=spent_s,
+        load=watch.load(),
+        threads=torch.get_num_threads(),
+        clock=clocks,
+    )
+
+
+def _call_seconds(side: SampledSide) -> float:
+    """Return the median seconds of a few calls."""
+    with side.around():
+        return statistics.median(side.seconds(1) for _ in range(TRIED))
+
+
+def _rounds_stopped(samples: Mapping[str, list[float]], spent_s: float, most_s: float) -> str:
+    """Return why sampling can stop; empty if it must continue."""
+    warm_up = unsettled(*samples.values())
+    first = samples[FIRST][warm_up:]
+    ratios = [median_ratio(first, seconds[warm_up:]) for name, seconds in samples.items() if name != FIRST]
+    intervals = [ratio for ratio in ratios if ratio is not None]
+    all_known = len(intervals) == len(ratios)
+    if all_known and all(map(is_narrow, intervals)) and spent_s >= LEAST_S:
+        return NARROW_ENOUGH
+    round_s = spent_s / len(samples[FIRST])
+    return LIMIT if spent_s + round_s > min(most_s, LIMIT_S if all_known else SLOW_LIMIT_S) else ""

@@ -1,6 +1,8 @@
 """Memory of one side: makes its calls, then repeats the last one under the profiler.
 
 Growth of a process's resident memory during a call, as Linux counts it.
+
+Memory of both sides of a run on request; on a CPU each side is measured in a standby process.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import torch
 from torch.utils._pytree import tree_leaves
@@ -20,19 +22,23 @@ from core.job import CompileJob
 from core.report import MemorySide
 from core.report.records.run import MemoryRecord
 from core.worker.backends.selection import load_backend
-from core.worker.calls import ModelCalls, PreparedCall, observed
+from core.worker.calls import ModelCalls, Pair, PreparedCall, observed
 from core.worker.compiling import compiled_side
 from core.worker.conditions import lookups, set_dynamo, set_threads
 from core.worker.load import Arguments, ModelCopy
 from core.worker.measuring.stopwatches import synchronize
 from core.worker.measuring.wrappers import wrappers
 from core.worker.memory.allocator import CallMemory, mark_kernels, mark_lines, mark_modules, watched
+from core.worker.record import emit
+from core.worker.standby import MAX_REASON_CHARS, StandBy
+from core.worker.streams import silence
 
 STATUS, CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 # Written to `clear_refs`, it resets the peak of the resident memory: proc(5).
 RESET_PEAK = "5"
 # From malloc.h, and its default: mallopt(3).
 M_MMAP_THRESHOLD, FIRST_THRESHOLD_BYTES = -3, 128 * 1024
+SIDES: tuple[MemorySide, ...] = get_args(MemorySide)
 
 
 def side_alone(side: MemorySide, job: CompileJob, path: Path) -> MemoryRecord:
@@ -178,3 +184,36 @@ def _status_bytes(name: str) -> int:
         if key == name:
             return int(value.split()[0]) * 1024
     raise LookupError(name)
+
+
+class MemoryWatch:
+    """Measures memory at the end of a run; on a CPU in a standby process, so it must be created first."""
+
+    def __init__(self, job: CompileJob, original: Path, path: Path) -> None:
+        self._job = job
+        self._paths: dict[MemorySide, Path] = {"eager": original, "compiled": path}
+        alone = job.memory and not job.target and job.device.partition(":")[0] == "cpu"
+        self._stand_by = (
+            StandBy(SIDES, MemoryRecord, lambda side: side_alone(side, job, self._paths[side]), failed)
+            if alone
+            else None
+        )
+
+    def emit(self, calls: Pair, twins: tuple[ModelCopy, ModelCopy]) -> None:
+        """Measure and record both sides; errors are recorded, not raised."""
+        if self._stand_by is not None:
+            for record in self._stand_by.results():
+                emit(record)
+            return
+        for side, call, twin in zip(SIDES, calls, twins, strict=True):
+            try:
+                with silence():
+                    record = measured(side, call, twin, self._job.device, self._paths[side])
+            except Exception as error:
+                record = failed(side, f"{type(error).__name__}: {error}"[:MAX_REASON_CHARS])
+            emit(record)
+
+
+def failed(side: MemorySide, reason: str) -> MemoryRecord:
+    """Return the record of a side that could not be measured, with the reason."""
+    return MemoryRecord(side=side, reason=reason)

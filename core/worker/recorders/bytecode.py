@@ -17,8 +17,8 @@ from torch._guards import CompileContext, compile_context
 
 from core.base.words import count
 from core.report.records import Emit
-from core.report.records.graphs import BytecodeRecord
-from core.worker.recorders.deferred import DeferredRecords
+from core.report.records.compilation import BytecodeRecord
+from core.worker.recorders.stacks import DeferredRecords
 
 MAX_CODE_CHARS = 200_000
 MAX_CONSTANT_CHARS = 200

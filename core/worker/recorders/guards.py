@@ -26,7 +26,7 @@ from torch._C._dynamo.guards import RelationalGuard
 
 from core.report import GuardFilter, guard_family, module_roots
 from core.report.records import Emit
-from core.report.records.graphs import GuardsRecord
+from core.report.records.compilation import GuardsRecord
 from core.worker.recorders.reuse import met
 
 WARM_UP, CHECKS, CHECKS_OF_COPY = 3, 20, 8

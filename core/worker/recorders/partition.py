@@ -20,7 +20,7 @@ from torch.fx import GraphModule, Node
 
 from core.report import Autotuning, Choice, Decision, KeptValue, SavedValue
 from core.report.records import Emit
-from core.report.records.graphs import KeptRecord, PartitionRecord
+from core.report.records.compilation import KeptRecord, PartitionRecord
 
 PARTITION = "min_cut_rematerialization_partition"
 Nodes = list[Any]

@@ -29,7 +29,7 @@ from torch.fx.passes.graph_transform_observer import GraphTransformObserver
 from core.report import Module
 from core.report.inductor import PassStage
 from core.report.records import Emit
-from core.report.records.graphs import ModulesRecord, PassesRecord, PassRecord
+from core.report.records.compilation import ModulesRecord, PassesRecord, PassRecord
 from core.worker.recorders.stacks import Modules, Sources, stacks_of
 
 # Node name → the node, and its target, args and kwargs. FX never changes args in place, so identical objects mean no

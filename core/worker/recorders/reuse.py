@@ -83,7 +83,7 @@ graph_counts: Counter[str] = Counter()
 
 @contextmanager
 def watching_cudagraphs() -> Iterator[None]:
-    """Count the calls of this process; nothing without a CUDA device."""
+    """Count the calls that CUDA graphs handle in this process; do nothing without a CUDA device."""
     if not torch.cuda.is_available():
         yield
         return

@@ -24,7 +24,7 @@ from core.ops import op_class
 from core.report import FusionRound
 from core.report.inductor import Direction
 from core.report.records import Emit
-from core.report.records.kernels import BufferLayout, KernelRecord, ScheduledNode, ScheduleRecord
+from core.report.records.compilation import BufferLayout, KernelRecord, ScheduledNode, ScheduleRecord
 from core.worker.recorders.stacks import Modules
 from core.worker.recorders.traffic import NodeTraffic, Part, hint, iterations, part_of, traffic
 
@@ -64,7 +64,7 @@ class ScheduleRecorder(logging.Handler):
         self._rejected: set[tuple[str, str, str]] = set()
 
     def before_fusion(self, nodes: list[Node]) -> list[Node]:
-        """Inductor's `_pre_fusion_custom_pass`: remember the nodes, change nothing."""
+        """Record the nodes before fusion, as Inductor's `_pre_fusion_custom_pass`, without a change."""
         order = {node: index for index, node in enumerate(V.graph.graph.nodes)}
         self._parts = {snode.get_name(): part_of(snode) for node in nodes for snode in node.get_nodes()}
         flops = FlopCounts()

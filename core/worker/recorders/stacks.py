@@ -1,6 +1,8 @@
 """Stack traces of FX nodes, and their source files.
 
 `nn.Module` of each FX node; backward nodes get the module of their forward node.
+
+Deferred recording between the steps of a run, so that no call waits for it.
 """
 
 from __future__ import annotations
@@ -8,7 +10,7 @@ from __future__ import annotations
 import linecache
 import re
 import sysconfig
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import torch
@@ -18,7 +20,7 @@ from torch.fx import Graph, Node
 
 from core.report import Module
 from core.report.records import Emit
-from core.report.records.graphs import StacksRecord
+from core.report.records.compilation import StacksRecord
 from core.report.records.run import SourceRecord
 
 FRAME = re.compile(r'^  File "(.+)", line (\d+), in (.+)$', re.MULTILINE)
@@ -180,3 +182,22 @@ def _from_neighbours(calls: list[Node], modules: dict[Node, Module]) -> None:
         found = [modules[item] for item in node.all_input_nodes if item in modules]
         if node not in modules and found:
             modules[node] = found[0]
+
+
+class DeferredRecords:
+    """Deferred records: the files named so far, and tasks that emit a record when called."""
+
+    def __init__(self, emit: Emit) -> None:
+        self.sources = Sources(emit)
+        self._tasks: list[Callable[[], None]] = []
+
+    def add(self, task: Callable[[], None]) -> None:
+        """Add a task for later."""
+        self._tasks.append(task)
+
+    def record(self) -> None:
+        """Call the tasks in order, then record the files."""
+        tasks, self._tasks = self._tasks, []
+        for task in tasks:
+            task()
+        self.sources.record()

@@ -13,8 +13,7 @@ from starlette.routing import Route
 
 from core.base import words as fmt
 from core.views import wire
-from pages.components.graph.messages import FoundData, HitData, HitsData, LevelsData, PartData, ProblemData
-from pages.components.graph.store import GRAPHS
+from pages.components.graph.messages import GRAPHS, FoundData, HitData, HitsData, LevelsData, PartData, ProblemData
 
 MOST_NODES_AT_ONCE = 60_000
 MOST_LEVELS_AT_ONCE = 500

@@ -15,7 +15,7 @@ from core import CompileJob, Environment, compile_options_as_text
 from core.views.accelerator import AcceleratorOptions, AcceleratorView, SegmentView
 from pages import menu
 from pages.look.text import LONGEST_MESSAGE, LONGEST_NAME, LONGEST_TEXT, code, one_line_cells, plain, prose
-from pages.parts.accelerator.segments import nodes_of
+from pages.parts.accelerator.program import nodes_of
 from pages.parts.run.submit import job_again, stored_run, submit_or_open
 from pages.session import actions, server, url
 from pages.session.actions import attempt

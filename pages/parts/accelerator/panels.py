@@ -28,15 +28,14 @@ from pages.look.text import LONGEST_NAME, LONGEST_TEXT, one_line, one_line_cells
 from pages.parts.accelerator.change import changes_station, run_before
 from pages.parts.accelerator.program import (
     memory_station,
+    nodes_of,
     passes_station,
     program_or_reason,
     program_station,
     stages_chart,
 )
-from pages.parts.accelerator.segments import nodes_of
 from pages.parts.drawer import drawer, open_button, stage
-from pages.parts.graphs.drawn import fx_drawn, show
-from pages.parts.graphs.node import node_lines, node_of
+from pages.parts.graphs.drawn import fx_drawn, node_lines, node_of, show
 from pages.session import url
 from pages.session.actions import attempt
 from pages.session.cache import kept, theme

@@ -14,15 +14,14 @@ import streamlit as st
 
 from core.base import words as fmt
 from core.report import FxNode
-from core.views.accelerator import ProgramView, SegmentView
+from core.views.accelerator import AcceleratorView, ProgramView, SegmentView
 from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.look.charts import PLOTLY_CONFIG, in_unit, plotly_layout, text_on
 from pages.look.palette import INK, MUTED, PAPER, Theme, kernel_colour
 from pages.look.sizes import FILL, SHORT, TALL
 from pages.look.text import LONGEST_NAME, one_line, one_line_cells, prose
-from pages.parts.accelerator.segments import nodes_of
 from pages.parts.code import diff_view
-from pages.parts.graphs.node import node_lines, node_of
+from pages.parts.graphs.drawn import node_lines, node_of
 from pages.session import url
 from pages.session.cache import kept, theme
 from pages.session.shown import View
@@ -235,3 +234,26 @@ def stages_chart(stages: Mapping[str, float], on: Theme) -> go.Figure:
     figure.update_xaxes(title=f"time, measured once ({unit})", range=[0, 1.2 * most])
     figure.update_yaxes(autorange="reversed")
     return figure
+
+
+def chosen_segment(accelerator: AcceleratorView) -> SegmentView:
+    """Return the segment in the URL, by default the largest; draw a choice if there are several."""
+    segments, largest = accelerator.segments, accelerator.largest
+    url.read(url.SEGMENT, segments, largest)
+    if len(segments) == 1:
+        return segments[largest]
+    chosen = st.selectbox(
+        "Segment",
+        list(segments),
+        key=url.SEGMENT,
+        format_func=lambda name: segments[name].label if name in segments else name,
+        label_visibility="collapsed",
+        width=230,
+    )
+    url.write(url.SEGMENT)
+    return segments[chosen or largest]
+
+
+def nodes_of(view: View, segment: SegmentView) -> tuple[FxNode, ...]:
+    """Return the nodes of the partitioned graph; empty if the log does not contain it."""
+    return view.nodes(segment.graph) if segment.graph else ()

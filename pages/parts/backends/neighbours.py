@@ -8,7 +8,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from core.views.mlx import LazyBox, MlxView
+from core.views.neighbours import LazyBox, MlxView
 from pages.look.charts import CODE_FONT, PLOTLY_CONFIG, plotly_layout
 from pages.look.palette import INK, MUTED, PAPER, Theme
 from pages.session.cache import theme

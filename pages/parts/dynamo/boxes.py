@@ -1,20 +1,47 @@
-"""Boxes of graph breaks with their fixes, frames that run eagerly, and recompiles with their lineage."""
+"""Boxes of graph breaks with their fixes, frames that run eagerly, and recompiles with their lineage.
+
+Fixes of the user's code as diffs, and trials: runs of the fixed code, compared with the original run.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import nullcontext
+from functools import partial
+
 import msgspec
+import pandas as pd
 import streamlit as st
 
-from core.views.fixes import FixesView
+from core import CompileJob, Run, Status
+from core.views.fixes import Fix, FixesView, TrialView
 from core.views.graph_breaks import BreakBox, GraphBreaksView
 from core.views.recompiles import RecompileDetails, RecompilesView
 from pages import menu
 from pages.components.lineage.view import CompilationData, LineageData, lineage_view
-from pages.look.text import plain
-from pages.parts.dynamo.fixes import fixes_of, offer
-from pages.session import url
+from pages.gate.visitor import ANOTHERS, who
+from pages.look.text import LONGEST_NAME, LONGEST_TEXT, plain
+from pages.parts.code import diff_view, source_text
+from pages.parts.run.submit import job_again, needs_device
+from pages.session import actions, server, url
+from pages.session.actions import attempt, passed_over, toasted
 from pages.session.navigate import go_to
-from pages.session.shown import RunView
+from pages.session.presses import press, taken
+from pages.session.runs import newest_of
+from pages.session.shown import RunView, open_shown, open_view
+
+POLL_S = 0.5
+LINE_PX, LEAST_LINES, SHOWN_LINES = 20, 4, 22
+NOT_AGAIN = "A fix cannot be tried here: this log, or this server, does not allow running the code."
+TRIED = "Run the fixed code with the same options, and compare its results with the original code."
+ICONS = {
+    "repaired": ":material/check:",
+    "partly": ":material/remove:",
+    "nothing": ":material/remove:",
+    "untold": ":material/help:",
+    "worse": ":material/trending_down:",
+    "differs": ":material/block:",
+}
 
 
 def broken_file(breaks: GraphBreaksView) -> str:
@@ -87,7 +114,9 @@ def recompile_trees(view: RunView, recompiles: RecompilesView, chosen: str) -> N
             explained=recompiles.letters if number == 0 else "",
             chosen=chosen,
         )
-        clicked = lineage_view(picture, key=f"lineage-{number}")
+        key = f"lineage-{number}"
+        lineage_view(picture, key=key, on_pick=partial(press, key))
+        clicked = taken(key)
         if clicked and clicked != chosen:
             go_to(menu.RECOMPILES, url.link(compilation=clicked, select=clicked))
         if tree.shown is not None:
@@ -126,3 +155,138 @@ def _links(details: RecompileDetails) -> None:
 
 def _link(page: menu.Page, label: str, query: dict[str, str]) -> None:
     st.page_link(page.script, label=plain(label), icon=page.icon, query_params=query)
+
+
+def fixes_of(view: RunView) -> FixesView:
+    """Return the fixes of a run, with the jobs that this visitor may run."""
+    return FixesView(view.run.id, view.report, source_text(view), view.job, job_again(view))
+
+
+def offer(view: RunView, fixes: Sequence[Fix], key: str) -> None:
+    """Draw the fixes of a graph break or recompile, one at a time, with a button to try it; nothing without fixes."""
+    if not fixes:
+        return
+    with st.container(key=f"offer-{key}"):
+        index = _chosen(fixes, key)
+        st.caption(fixes[index].caption)
+        _diff(fixes[index], f"{key}-{index}")
+        _trial(view, fixes[index], f"{key}-{index}", "Try it")
+
+
+def offer_all(view: RunView, fix: Fix | None, key: str) -> None:
+    """Offer all compatible fixes of a page at once; nothing if there is only one."""
+    if fix is None:
+        return
+    with st.container(border=True, key=f"all-{key}"):
+        st.markdown(fix.paragraph)
+        with st.expander("Diff") if fix.diff else nullcontext():
+            _diff(fix, f"all-{key}")
+        _trial(view, fix, f"all-{key}", "Apply all")
+
+
+def original_run(view: RunView) -> None:
+    """Draw, for a run that tries a fix, the link to the original run and the comparison of both."""
+    before = back_link(view)
+    if before is not None:
+        _before_and_after(before, view)
+
+
+def back_link(view: RunView) -> RunView | None:
+    """Draw the link to the original run of a run that tries a fix; return the original run, None if there is none."""
+    before = open_view(view.job.repairs_of) if view.job is not None and view.job.repairs_of else None
+    if before is None:
+        return None
+    page = menu.GRAPH_BREAKS if before.report.graph_breaks else menu.RECOMPILES
+    label = "Back to the run that this fix is for"
+    st.page_link(page.script, label=label, icon=":material/undo:", query_params={url.RUN: before.run.id})
+    return before
+
+
+def _before_and_after(before: RunView, after: RunView) -> None:
+    """Draw the result of a fix: its verdict, the remaining breaks with torch's reasons, and numbers of both runs."""
+    trial = TrialView(fixes_of(before), fixes_of(after))
+    bar = {"repaired": st.success, "worse": st.error, "differs": st.error}.get(trial.outcome, st.warning)
+    bar(trial.verdict, icon=ICONS[trial.outcome])
+    if trial.remainders:
+        st.markdown(trial.remainders)
+    if trial.more_remainders:
+        st.caption(trial.more_remainders)
+    st.table(pd.DataFrame.from_dict(trial.rows, orient="index", columns=["before", "after"]))
+    st.caption(trial.method)
+
+
+def _chosen(fixes: Sequence[Fix], key: str) -> int:
+    """Return the index of the chosen fix; the first one by default."""
+    if len(fixes) == 1:
+        st.markdown(fixes[0].heading)
+        return 0
+    picked = st.segmented_control(
+        "Fixes",
+        range(len(fixes)),
+        format_func=lambda index: fixes[index].label,
+        default=0,
+        key=f"ways-{key}",
+        label_visibility="collapsed",
+    )
+    return picked or 0
+
+
+def _diff(fix: Fix, key: str) -> None:
+    if not fix.diff:
+        return
+    lines = fix.diff.count("\n") + 1
+    height = LINE_PX * (min(max(lines, LEAST_LINES), SHOWN_LINES) + 3)
+    diff_view("repair", fix.diff, key=f"repair-{key}", height=height)
+
+
+def _trial(view: RunView, fix: Fix, key: str, label: str) -> None:
+    """Draw the button that tries a fix, or the result of the trial."""
+    if fix.job is None:
+        st.caption(needs_device(view) or NOT_AGAIN)
+        return
+    job = server.runner().limits.fitted(fix.job)
+    mark = attempt(lambda: server.runner().fingerprint(job), passed_over)
+    tried = newest_of(mark) if mark else None
+    if tried is None or tried.status.state in ("cancelled", "interrupted"):
+        # A callback, since another rerun may end the page before it comes to a button that was pressed.
+        st.button(label, key=f"try-{key}", icon=":material/play_arrow:", help=TRIED, on_click=_submit, args=(job,))
+        return
+    run, status = tried.pair
+    if status.live:
+        _progress(run, key)
+        return
+    after = open_view(run.id)
+    if status.state != "done" or after is None:
+        st.error(f"The fixed run ended: {plain(status.reason or status.state, LONGEST_TEXT)}", icon=":material/error:")
+        _trial_link(run)
+        return
+    _before_and_after(view, after)
+    _trial_link(run)
+
+
+def _submit(job: CompileJob) -> None:
+    attempt(lambda: actions.submit(job), toasted)
+
+
+def _trial_link(run: Run) -> None:
+    st.page_link(
+        menu.OVERVIEW.script,
+        label="Open the fixed run",
+        icon=":material/open_in_new:",
+        query_params={url.RUN: run.id},
+    )
+
+
+@st.fragment(run_every=POLL_S)
+def _progress(run: Run, key: str) -> None:
+    """Draw the progress of a trial, and the button that cancels it."""
+    status: Status = run.standing()
+    if not status.live:
+        st.rerun()
+    shown = open_shown(run.id)
+    steps = shown.progress.steps if shown else ()
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(f":material/hourglass_top: {plain(steps[-1], LONGEST_NAME) if steps else 'Starting'}…")
+        mine = who().owns(status.by)
+        help_ = None if mine else ANOTHERS
+        st.button("Cancel", key=f"cancel-{key}", on_click=actions.cancel, args=(run,), disabled=not mine, help=help_)

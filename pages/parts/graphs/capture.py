@@ -9,7 +9,7 @@ from core.base import words as fmt
 from core.views.capture import CaptureView
 from core.views.source import SourceView
 from pages.look.sizes import TALL
-from pages.parts.graphs.node import node_lines, node_of
+from pages.parts.graphs.drawn import node_lines, node_of
 from pages.session.shown import View
 from pages.session.tables import in_words, shown
 

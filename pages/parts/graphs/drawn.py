@@ -6,17 +6,19 @@ Every view of a page uses the same ids: `n:` an FX node, `s:` a scheduler node, 
 The graph of the picked compilation on the overview, by default of the heaviest.
 
 Row of a compilation's recorded graphs; the visitor picks one.
+
+The lines of code that a node of a graph comes from.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 import streamlit as st
 
 from core.base import words as fmt
-from core.report import FxGraph, Partition
+from core.report import FxGraph, FxNode, Partition, Place
 from core.views import wire
 from core.views.capture import CaptureView
 from core.views.colours import kernel_colours
@@ -25,10 +27,12 @@ from core.views.fx_graph import FxGraphView, GraphStages
 from core.views.graph import GraphView
 from core.views.passes import PartitionView, PassesView
 from pages import menu
+from pages.components.code.view import code_view
 from pages.components.graph.view import Chosen, GraphDrawing, drawn, graph_view
 from pages.components.stages.view import Stop, Stretch, stages
 from pages.look.sizes import FILL, PICTURE
-from pages.look.text import plain
+from pages.look.text import LONGEST_NAME, one_line, plain
+from pages.parts.code import line_prefix, node_links, places_of, recorded_files, user_code
 from pages.session import url
 from pages.session.cache import cached
 from pages.session.shown import RunView, View, shown_compilation
@@ -171,3 +175,35 @@ def stage_row(graphs: Sequence[FxGraph], chosen: FxGraph) -> None:
 
 def _stop(graph: FxGraph) -> Stop:
     return Stop(graph.id, fmt.number(graph.calls), GraphStages.describe(graph))
+
+
+def node_of(nodes: Iterable[FxNode], selected: str | None) -> FxNode | None:
+    """Return the selected node; None if it is not one of `nodes`."""
+    name = (selected or "").removeprefix("n:")
+    return next((node for node in nodes if node.name == name), None)
+
+
+def node_lines(view: View, nodes: Sequence[FxNode], node: FxNode | None, key: str) -> None:
+    """Draw the file with the innermost line of a node, or of most nodes; the visitor can choose its callers' lines."""
+    files = recorded_files(view, nodes)
+    files.sort(key=lambda path: not (url.selected() or "").startswith(f"{line_prefix(view, path)}:"))
+    stack = [place for place in reversed(places_of(node)) if place.file in files] if node else []
+    paths = {_title(place): place.file for place in stack} or {_title(Place(path, 0)): path for path in files}
+    if not paths:
+        st.caption("The log does not hold the code. The graph's text names its lines.")
+        return
+    title = next(iter(paths))
+    if len(paths) > 1:
+        name = node.name if node else ""
+        title = st.selectbox("Lines", list(paths), key=f"lines-{key}-{name}", label_visibility="collapsed") or title
+    path = paths[title]
+    picture = user_code(view, path=path, links=node_links(nodes, path), breaks=view.report.graph_breaks)
+    if picture is not None:
+        code_view(picture, key=f"user-{key}-{path}", height=FILL, selected=url.selected())
+
+
+def _title(place: Place) -> str:
+    """Return `modeling_llama.py:193 in forward`, or only the file's name."""
+    if not place.line:
+        return one_line(place.file.rsplit("/", 1)[-1], LONGEST_NAME)
+    return one_line(f"{place.short} in {place.name}" if place.name else place.short, LONGEST_NAME)

@@ -13,7 +13,7 @@ from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.look.sizes import FILL, MAX_CHARS, SHORT, TALL
 from pages.look.text import LONGEST_NAME, code
 from pages.parts.code import output_code
-from pages.parts.graphs.node import node_lines, node_of
+from pages.parts.graphs.drawn import node_lines, node_of
 from pages.session import url
 from pages.session.shown import View
 from pages.session.tables import in_words, newly_picked

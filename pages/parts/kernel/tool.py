@@ -1,23 +1,40 @@
-"""Result of a tool on a page: requested when first shown, awaited in a fragment, and stored."""
+"""Result of a tool on a page: requested when first shown, awaited in a fragment, and stored.
+
+Scripts of a kernel: its reproduction, and a program of a Triton kernel in the interpreter.
+"""
 
 from __future__ import annotations
 
 import time
 
+import plotly.graph_objects as go
 import streamlit as st
 
 from core.base import words as fmt
-from core.views.kernels import KernelResult, KernelTool
+from core.views.kernels import KernelResult, KernelTool, KernelView
+from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.gate.visitor import may_bring_code
-from pages.look.sizes import SHORT
-from pages.look.text import LONGEST_TEXT, plain
+from pages.look.charts import PLOTLY_CONFIG, plotly_layout
+from pages.look.palette import ACCENT, GRID, INK, MUTED, Theme
+from pages.look.sizes import MAX_CODE_CHARS, SHORT, TALL
+from pages.look.text import LONGEST_TEXT, code, plain, prose
 from pages.session import actions
 from pages.session.actions import attempt, toasted
-from pages.session.shown import ShownRun
+from pages.session.cache import cached, theme
+from pages.session.shown import RunView, ShownRun
 from pages.session.state import held, hold
 
 POLL_S = 0.3
 WAITING = "tool-waiting"
+THIS, SAMPLE, PASTED = "this kernel", "vector add", "your code"
+CONVENTION = (
+    "A module that defines a `@triton.jit` kernel and launches it on CPU tensors. Its `result` is compared with its "
+    "`expected`."
+)
+AXES = ("x", "y", "z")
+KINDS = ("untouched", "loaded", "stored", "loaded and stored")
+# A picture with at most this many rows or columns has a gap between its cells.
+FEW_CELLS = 64
 
 
 def may_run_tools(shown: ShownRun) -> bool:
@@ -91,3 +108,115 @@ def _wait(tool: KernelTool) -> None:
             on_click=actions.cancel,
             args=(directory,),
         )
+
+
+@cached()
+def _script(run_id: str, kernel_id: str, _view: RunView, _kernel: KernelView) -> tuple[str, str]:
+    """Return the script and an empty string, or an empty string and the reason why there is no script."""
+    problems: list[str] = []
+    script = attempt(lambda: _kernel.reproduction(_view.run), problems.append)
+    return script or "", "".join(problems)
+
+
+def reproduce_view(view: RunView, shown: KernelView) -> None:
+    """Draw the script that reproduces the kernel alone, with a button that runs it."""
+    kernel_id = shown.kernel.id
+    script, problem = _script(view.run.id, kernel_id, view, shown)
+    if problem:
+        st.info(plain(problem, LONGEST_TEXT))
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption("Self-contained: it needs torch alone, checks the kernel against eager, and times both.")
+        st.download_button(
+            "repro.py", script, "repro.py", "text/x-python", icon=":material/download:", on_click="ignore"
+        )
+        st.button("Run it here", icon=":material/play_arrow:", key="run-repro", on_click=_wanted, args=(kernel_id,))
+    code_view(CodePicture("repro.py", "python", code_lines(script, prefix="r")), key=f"repro-{kernel_id}", height=TALL)
+    if held("repro-wanted") == kernel_id and may_run_tools(view.shown):
+        _reproduction(tool_result(KernelTool.reproduced(view.run, kernel_id)))
+
+
+def _wanted(kernel_id: str) -> None:
+    hold("repro-wanted", kernel_id)
+
+
+def _reproduction(result: KernelResult | None) -> None:
+    reproduction = result.reproduction if result is not None else None
+    if reproduction is None:
+        return
+    if reproduction.exit_code == 0:
+        st.success("It ran, and all compared results equal eager.")
+    else:
+        st.error(f"It ended with exit code {reproduction.exit_code}.")
+    st.code(reproduction.output or "It printed nothing.", language=None)
+
+
+def interpreter_view(view: RunView, shown: KernelView) -> None:
+    """Draw one program of a Triton kernel, and the tensor elements that it loads and stores."""
+    sources = [THIS] * (shown.kernel.language == "triton") + [SAMPLE] + [PASTED] * may_bring_code()
+    source = st.segmented_control(
+        "Interpret", sources, default=sources[0], key="interpret", label_visibility="collapsed"
+    )
+    pasted = ""
+    if source == PASTED:
+        st.caption(CONVENTION)
+        pasted = st.text_area(
+            "Code", height=SHORT, key="interpret-code", max_chars=MAX_CODE_CHARS, label_visibility="collapsed"
+        )
+        if not pasted.strip():
+            return
+    with st.container(horizontal=True):
+        program = tuple(
+            int(st.number_input(f"program id {axis}", 0, 2**31 - 1, 0, key=f"program-{axis}")) for axis in AXES
+        )
+    if source == THIS and not may_run_tools(view.shown):
+        return
+    kernel_id = shown.kernel.id if source == THIS else ""
+    tool = KernelTool.interpreted(view.run, kernel_id, pasted, (program[0], program[1], program[2]))
+    _interpretation(tool_result(tool), f"touched-{source}")
+
+
+def _interpretation(result: KernelResult | None, key: str) -> None:
+    """Draw the verdict, then one picture for each tensor."""
+    interpretation = result.interpretation if result is not None else None
+    if interpretation is None:
+        return
+    st.caption(prose(interpretation.caption))
+    same, words = interpretation.answer.same, plain(interpretation.answer.words, LONGEST_TEXT)
+    if same is None:
+        st.info(words)
+    elif same:
+        st.success(words, icon=":material/check:")
+    else:
+        st.error(words, icon=":material/close:")
+    columns = st.columns(2, gap="medium")
+    for index, tensor in enumerate(interpretation.tensors):
+        with columns[index % 2]:
+            st.markdown(f"{code(tensor.name)} {code(tensor.dtype_and_shape)}: {tensor.accesses}")
+            figure = touched_chart(tensor.cells, tensor.axes, theme())
+            st.plotly_chart(figure, theme=None, config=PLOTLY_CONFIG, key=f"{key}-{index}")
+    if interpretation.answer.output.strip():
+        with st.expander("What the script printed"):
+            st.code(interpretation.answer.output, language=None, height=SHORT)
+
+
+def touched_chart(cells: list[list[int]], titles: tuple[str, str], on: Theme) -> go.Figure:
+    """Draw a heat map of a tensor's elements, each 0 to 3 as in KINDS."""
+    colours = (GRID[on], ACCENT[on], INK[on], MUTED[on])
+    scale = [[at, colour] for index, colour in enumerate(colours) for at in (index / 4, (index + 1) / 4)]
+    figure = go.Figure(
+        go.Heatmap(
+            z=cells,
+            zmin=-0.5,
+            zmax=3.5,
+            colorscale=scale,
+            hovertemplate="row %{y}, column %{x}<extra></extra>",
+            xgap=1 if len(cells[0]) <= FEW_CELLS else 0,
+            ygap=1 if len(cells) <= FEW_CELLS else 0,
+            colorbar={"tickvals": [0, 1, 2, 3], "ticktext": list(KINDS), "thickness": 8},
+        )
+    )
+    figure.update_layout(**plotly_layout(on), height=max(160, min(360, 60 + 6 * len(cells))))
+    figure.update_yaxes(autorange="reversed", title=titles[1])
+    figure.update_xaxes(title=titles[0])
+    return figure

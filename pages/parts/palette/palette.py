@@ -8,7 +8,7 @@ Entries of the command palette: pages, runs, and the compilations, kernels and n
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import msgspec
@@ -36,6 +36,7 @@ from pages.session import url
 from pages.session.cache import cached
 from pages.session.downloads import log_download, report_download
 from pages.session.navigate import PAGE, go_to
+from pages.session.presses import press, taken
 from pages.session.runs import show_run
 from pages.session.shown import RunView, ShownRun
 from pages.session.state import held
@@ -57,21 +58,23 @@ ANYWHERE = (
     PaletteEntry(FULL, "Full screen", "the drawing alone · F"),
     PaletteEntry(KEYS, "Keys", "help on all keys · ?"),
 )
+PALETTE = "palette"
 MOST_RUNS = 50
 MOST_COMPILATIONS = 200
 MOST_KERNELS = 500
 MOST_NODES = 2_000
 
 
-def command_palette(here: ShownRun | None, runs: Sequence[lists.ListedRun]) -> None:
+def command_palette(shown: ShownRun | None, runs: Sequence[lists.ListedRun]) -> None:
     """Draw the palette of the shown run and the listed ones, and execute a new choice."""
-    chosen = palette(_data(here, runs), key="palette")
+    palette(_data(shown, runs), key=PALETTE, on_choose=partial(press, PALETTE))
+    chosen: PaletteChoice | None = taken(PALETTE)
     # Its place is reserved, so that the page below, and the focus in it, stay when the first run is shown.
     with st.container():
-        if here is not None:
-            _run_entries(here)
+        if shown is not None:
+            _run_entries(shown)
     if chosen is not None and chosen.action:
-        act(chosen.action, here)
+        act(chosen.action, shown)
     elif chosen is not None:
         _open(chosen)
 

@@ -1,12 +1,17 @@
-"""Figures of the performance pages: eager compared with compiled, and a flame chart of torch's phases."""
+"""Figures of the performance pages: eager compared with compiled, and a flame chart of torch's phases.
+
+Torch's metrics of a compilation, grouped and with units, and the configs that torch logged with them.
+"""
 
 from __future__ import annotations
 
 import math
 import statistics
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
+import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
@@ -15,23 +20,21 @@ from core.report import Call
 from core.views.compile_time import CompileTimeView
 from core.views.speedup import CallTotals
 from pages import menu
-from pages.components.flame.view import (
-    FlameLegend,
-    FlameName,
-    FlameOwner,
-    FlamePicture,
-    FlameSpan,
-    flame,
-)
+from pages.components.flame.view import FlameLegend, FlameName, FlameOwner, FlamePicture, FlameSpan, flame
 from pages.look.charts import decades, in_unit, median_bars, plotly_layout
 from pages.look.palette import PHASES, Theme, kernel_colour
+from pages.look.sizes import SHORT
 from pages.session import url
 from pages.session.cache import cached
 from pages.session.navigate import go_to
+from pages.session.presses import press, taken
 from pages.session.shown import RunView
+from pages.session.tables import in_words
 
 EAGER, COMPILED = "eager", "compiled"
 COLOURS = {EAGER: 3, COMPILED: 0}
+COLUMNS = 2
+RUN_TIME_FORMS = {"time": fmt.duration_s}
 
 
 def steady_chart(medians: Sequence[tuple[str, float, tuple[float, float]]], on: Theme) -> go.Figure:
@@ -127,15 +130,16 @@ def flame_chart(view: RunView, phases: CompileTimeView) -> None:
     picture = _picture(view.run.id, view.report.log_bytes, phases.compile_id, phases)
     wanted = url.selected() or ""
     key = f"flame-{view.run.id}-{phases.compile_id}"
-    choice = flame(picture, key=key, selected=wanted if wanted[:2] == "p:" else None)
+    choice = flame(picture, key=key, on_open=partial(press, key), selected=wanted if wanted[:2] == "p:" else None)
     if choice.selected:
         url.select(choice.selected)
-    if choice.opened == KERNELS:
-        go_to(menu.KERNELS, url.link(**{url.COMPILATION: choice.owner}))
-    if choice.opened == GRAPH:
-        graph = phases.graph_of(choice.owner, (choice.selected or "").removeprefix("p:"))
+    link, owner = taken(key) or ("", "")
+    if link == KERNELS:
+        go_to(menu.KERNELS, url.link(**{url.COMPILATION: owner}))
+    if link == GRAPH:
+        graph = phases.graph_of(owner, (choice.selected or "").removeprefix("p:"))
         more = {url.GRAPH: graph.id} if graph else {}
-        go_to(menu.FX_GRAPH, url.link(**{url.COMPILATION: choice.owner, **more}))
+        go_to(menu.FX_GRAPH, url.link(**{url.COMPILATION: owner, **more}))
 
 
 @cached()
@@ -181,3 +185,27 @@ def _owner(phases: CompileTimeView, compile_id: str) -> FlameOwner:
     owner = phases.owner(compile_id)
     links = (*((GRAPH,) if owner.has_graph else ()), *((KERNELS,) if owner.has_kernels else ()))
     return FlameOwner(owner.id, owner.function, owner.seconds, links)
+
+
+def compile_metrics(view: RunView, phases: CompileTimeView) -> None:
+    """Draw one of torch's records of metrics whole; a visitor picks it."""
+    metrics = phases.metrics(view.text)
+    st.header("Torch's metrics", anchor=False)
+    if not metrics.records:
+        st.write(metrics.why_none)
+        return
+    if metrics.run_time:
+        st.write(metrics.run_time)
+        st.dataframe(in_words(pd.DataFrame(metrics.run_time_rows), RUN_TIME_FORMS), hide_index=True)
+    label = st.selectbox("Record", metrics.labels, key="metrics-record", label_visibility="collapsed", width=360)
+    columns = st.columns(COLUMNS, gap="medium")
+    for number, group in enumerate(metrics.groups(label)):
+        with columns[number % COLUMNS]:
+            st.subheader(group.name, anchor=False)
+            st.dataframe(group.rows, hide_index=True)
+    st.caption(metrics.without_value(label))
+    configs = metrics.configs(label)
+    if configs:
+        name = st.selectbox("Config", list(configs), index=None, key="metrics-config", placeholder="Configs", width=360)
+        if name:
+            st.code(configs[name], language="json", height=SHORT)

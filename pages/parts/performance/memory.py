@@ -16,7 +16,7 @@ import streamlit as st
 from core.base import words as fmt
 from core.report import Compilation
 from core.views.colours import kernel_colours
-from core.views.memory import AllocatedCurve, MemoryBlock, MemoryPlanView, MemoryView, memory_plans
+from core.views.memory import AllocatedCurve, MemoryBlock, MemoryPlanView, MemoryView
 from pages import menu
 from pages.look.charts import PLOTLY_CONFIG, plotly_layout
 from pages.look.palette import INK, MUTED, PAPER, Theme, kernel_colour
@@ -65,7 +65,7 @@ def alive_table(memory: MemoryView) -> None:
 
 @cached()
 def _plans(run_id: str, log_bytes: int, compile_id: str, _view: View) -> tuple[MemoryPlanView, ...]:
-    return memory_plans(_view.compilation, _view.text)
+    return MemoryPlanView.of_codes(_view.compilation, _view.text)
 
 
 def plans_of(view: RunView, compilation: Compilation | None) -> tuple[MemoryPlanView, ...]:

@@ -1,29 +1,45 @@
 """Table of all stored runs, with their settings and verdicts.
 
 Display of a visitor's use of the server's limits.
+
+Actions on the runs that are selected in the table: rename, tag, note, pin, open, download, compare, delete.
+
+Chart of one model's runs over time: one number, in series of comparable runs; a click opens a run.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
+import plotly.graph_objects as go
 import streamlit as st
 
-from core import Limits, Usage
+from core import MOST_NAME_CHARS, MOST_NOTE_CHARS, Limits, Run, Usage
 from core.base import words as fmt
-from core.views import header, retention
+from core.views import header, run_history
 from core.views import runs as lists
+from pages import menu
 from pages.gate.people import the_people
-from pages.gate.visitor import who
-from pages.look.sizes import TALL
-from pages.look.text import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, one_line, prose
-from pages.session import server
-from pages.session.cache import cached
-from pages.session.runs import summarised
-from pages.session.tables import in_words, opened_or_ticked
+from pages.gate.visitor import ANOTHERS, who
+from pages.look.charts import PLOTLY_CONFIG, plotly_layout
+from pages.look.palette import MUTED, Theme, kernel_colour
+from pages.look.sizes import MAX_LINE_CHARS, TALL
+from pages.look.text import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, one_line, plain, prose
+from pages.parts.audience import run_audience
+from pages.parts.run.measure import measure_picked
+from pages.session import actions, server, url
+from pages.session.actions import attempt, toasted
+from pages.session.cache import cached, theme
+from pages.session.downloads import html_download, log_download, report_download
+from pages.session.navigate import go_to
+from pages.session.presses import pressed
+from pages.session.runs import models_of, runs_of_model, show_run, summarised
+from pages.session.shown import open_shown
+from pages.session.state import held, hold
+from pages.session.tables import in_words, opened_or_ticked, picked_points
 
 NAME, SPEEDUP = "run", "speedup"
 AGAIN_S = 1.0
@@ -48,6 +64,13 @@ SHOWN_S = 10.0
 RETENTION_S = 300.0
 NEARLY = 0.8
 PINNED = "📌 "
+NAME_PX, TAGS_PX = 260, 200
+HEIGHT_PX, LEGEND_PX, WIDTH_PX = 380, 20, 260
+# Lines between more points than this hide them.
+MOST_JOINED = 80
+CHART, OPENED = "runs-over-time", "runs-over-time-opened"
+AXES = {"date": "Date", "torch": "torch version"}
+SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "pentagon")
 
 
 def runs_table(listed: Sequence[lists.ListedRun]) -> tuple[lists.ListedRun | None, list[lists.ListedRun]]:
@@ -116,7 +139,7 @@ def what_goes() -> None:
 
 @cached(seconds=RETENTION_S)
 def _retention() -> str:
-    return retention.retention_words(server.runner().index)
+    return lists.retention_words(server.runner().index)
 
 
 def what_is_used() -> None:
@@ -155,3 +178,185 @@ def _parts(limits: Limits, used: Usage) -> list[tuple[str, str, str, float]]:
     )
     bounds = known if who().name else known[2:]
     return [(words(have), words(most), what, have / most) for most, have, words, what in bounds if most is not None]
+
+
+def picked_run(listed: lists.ListedRun) -> None:
+    """Draw why a run is damaged, and the fields that its owner may change."""
+    run, status = listed.pair
+    if status.state == "damaged":
+        st.error(plain(status.reason, LONGEST_TEXT), icon=":material/error:")
+    if not who().owns(status.by):
+        return
+    name, tags, note, pinned = (f"{field}-{run.id}" for field in ("name", "tags", "note", "pin"))
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.text_input(
+            "Name",
+            run.name(),
+            key=name,
+            placeholder=status.title,
+            max_chars=MOST_NAME_CHARS,
+            width=NAME_PX,
+            on_change=lambda: attempt(lambda: actions.rename(run, held(name)), toasted),
+        )
+        st.text_input(
+            "Tags",
+            " ".join(listed.entry.tags),
+            key=tags,
+            placeholder="Words, such as: nightly",
+            max_chars=MAX_LINE_CHARS,
+            width=TAGS_PX,
+            on_change=lambda: attempt(lambda: actions.tag(run, held(tags)), toasted),
+        )
+        st.text_input(
+            "Note",
+            run.note(),
+            key=note,
+            placeholder="Note on the run",
+            max_chars=MOST_NOTE_CHARS,
+            on_change=lambda: attempt(lambda: actions.annotate(run, held(note)), toasted),
+        )
+        run_audience(run)
+        st.toggle(
+            "Pinned",
+            listed.entry.pinned,
+            key=pinned,
+            help="A pinned run cannot be deleted.",
+            on_change=lambda: attempt(lambda: actions.pin(run, held(pinned)), toasted),
+        )
+
+
+def downloads_of(listed: lists.ListedRun) -> None:
+    """Draw the buttons that open a run, download its files, and measure it again."""
+    run, status = listed.pair
+    if pressed("Open", key=f"open-{run.id}", type="primary", icon=":material/open_in_new:"):
+        show_run(run.id)
+    log_download(run)
+    if status.state == "damaged":
+        return
+    report_download(run)
+    html_download(run)
+    if (shown := open_shown(run.id)) is not None:
+        measure_picked(shown)
+
+
+def compare_button(left: lists.ListedRun, right: lists.ListedRun) -> None:
+    """Draw the button that compares two runs."""
+    if pressed("Compare", key="compare-runs", type="primary", icon=menu.COMPARE.icon):
+        go_to(menu.COMPARE, {url.RUN: left.id, url.OTHER: right.id})
+
+
+def delete_button(picked: Sequence[lists.ListedRun]) -> None:
+    """Draw a button that deletes the visitor's own runs, except live and pinned ones."""
+    own = [listed for listed in picked if who().owns(listed.status.by)]
+    deletable = [listed.run for listed in own if not (listed.status.live or listed.entry.pinned)]
+    with st.popover(
+        f"Delete {fmt.count(len(deletable), 'run')}",
+        icon=":material/delete:",
+        disabled=not deletable,
+        help=None if own else ANOTHERS,
+    ):
+        st.write("Deleted runs cannot be brought back.")
+        st.button("Delete for good", key="delete-runs", type="primary", on_click=_delete, args=tuple(deletable))
+
+
+def _delete(*runs: Run) -> None:
+    attempt(lambda: actions.delete(*runs), toasted)
+    if url.asked(url.RUN) in {run.id for run in runs}:
+        url.put(url.RUN, None)
+
+
+def history(text: str) -> None:
+    """Draw the choice of a model among the runs that a search matches, and its chart."""
+    if opened := held(OPENED):
+        hold(OPENED, None)
+        show_run(opened)
+    models = models_of(text)
+    if not models:
+        st.caption("No run that has ended matches.")
+        return
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        model = _choice(
+            "Model", url.MODEL, {name: f"{_named(name)} · {fmt.count(count, 'run')}" for name, count in models.items()}
+        )
+        metric = _choice("Number", url.METRIC, {name: each.title for name, each in run_history.METRICS.items()})
+        axis = _choice("Against", url.AXIS, AXES)
+    listed, total = runs_of_model(model, run_history.MOST_RUNS, text)
+    runs, waiting = summarised(listed)
+    if waiting:
+        draw_again("Reading more reports…")
+    view = run_history.HistoryView.of(model, metric, runs, total)
+    st.markdown(f"**{view.title}**")
+    if view.series:
+        figure = history_chart(view, by_torch=axis == "torch", on=theme())
+        st.plotly_chart(figure, theme=None, config=PLOTLY_CONFIG, key=CHART, on_select=_open_point)
+    for note in view.notes:
+        st.caption(note)
+
+
+def _named(model: str) -> str:
+    return one_line(model, LONGEST_NAME) or "no title"
+
+
+def _choice(label: str, key: str, names: Mapping[str, str]) -> str:
+    """Draw a choice that is in the URL, by default the first; return its key."""
+    url.read(key, names, next(iter(names)))
+    st.selectbox(label, list(names), key=key, format_func=lambda name: names.get(name, name), width=WIDTH_PX)
+    url.write(key)
+    return str(held(key))
+
+
+def _open_point() -> None:
+    """Note the picked run, which the next drawing of the page opens."""
+    for point in picked_points(CHART):
+        if point.get("customdata"):
+            hold(OPENED, str(point["customdata"][0]))
+
+
+def history_chart(view: run_history.HistoryView, by_torch: bool, on: Theme) -> go.Figure:
+    """Draw one number of each run against its date, or against its torch version."""
+    figure = go.Figure()
+    for place, series in enumerate(view.series):
+        _add(figure, view, series, place, by_torch)
+    if view.metric is run_history.METRICS["speedup"]:
+        figure.add_hline(y=1, line={"color": MUTED[on], "width": 1, "dash": "dot"})
+    figure.update_layout(**plotly_layout(on), showlegend=len(view.series) > 1)
+    figure.update_layout(height=HEIGHT_PX + LEGEND_PX * len(view.series), clickmode="event+select")
+    figure.update_layout(legend={"orientation": "v", "x": 0, "y": -0.18, "yanchor": "top"}, scattermode="group")
+    figure.update_yaxes(title=view.metric.axis, rangemode="tozero")
+    versions = sorted({point.torch for series in view.series for point in series.points}, key=_version_key)
+    figure.update_xaxes(**({"type": "category", "categoryarray": versions, "title": "torch"} if by_torch else {}))
+    return figure
+
+
+def _add(
+    figure: go.Figure, view: run_history.HistoryView, series: run_history.HistorySeries, place: int, by_torch: bool
+) -> None:
+    factor, points = view.metric.factor, series.points
+    bounds = [point.bounds or (point.value, point.value) for point in points]
+    figure.add_scatter(
+        name=series.label,
+        mode="markers" if by_torch or len(points) > MOST_JOINED else "lines+markers",
+        x=[point.torch if by_torch else _date(point.created_s) for point in points],
+        y=[point.value * factor for point in points],
+        error_y={
+            "type": "data",
+            "symmetric": False,
+            "array": [high - point.value for (_, high), point in zip(bounds, points, strict=True)],
+            "arrayminus": [point.value - low for (low, _), point in zip(bounds, points, strict=True)],
+            "visible": any(point.bounds for point in points),
+            "color": kernel_colour(place),
+        },
+        line={"width": 1},
+        marker={"color": kernel_colour(place), "symbol": SYMBOLS[place % len(SYMBOLS)], "size": 7},
+        customdata=[[point.run] for point in points],
+        hovertext=["<br>".join(point.lines) for point in points],
+        hovertemplate="%{hovertext}<extra></extra>",
+    )
+
+
+def _date(created_s: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(created_s))
+
+
+def _version_key(version: str) -> tuple[list[int], str]:
+    return [int(part) for part in version.split(".") if part.isdecimal()], version

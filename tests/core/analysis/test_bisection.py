@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.analysis.bisection import bisection_words
+from core.analysis.numerics import bisection_words
 from core.report import Bisection
 
 PASS = "post_grad_passes"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.analysis.bisection import bits_words
+from core.analysis.numerics import bits_words
 from core.report import BitComparison, NodeBits
 
 SUM = NodeBits(

@@ -175,3 +175,11 @@ def test_every_kernel_of_the_recorded_traces_has_a_name() -> None:
     names = [name for compilation in report.compilations for name in kernel_names(compilation).values()]
     assert len(names) == len([kernel for compilation in report.compilations for kernel in compilation.kernels])
     assert not [name for name in names if not name or name.startswith(("cpp_fused", "extern_kernels"))]
+
+
+def test_a_path_is_shortened_inside_the_layers_alone() -> None:
+    stack = ("self", "model")
+    assert shortened(("self", "model", "layers", "0"), stack) == ("layers", "0")
+    assert shortened(stack, stack) == ("model",)
+    assert shortened(("self", "head"), stack) == ("head",)
+    assert shortened(("self", "0"), ("self",)) == ("0",)

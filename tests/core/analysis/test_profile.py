@@ -10,15 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import Report, build_report
-from core.analysis.profile import JoinedProfile, join_profile
-from core.analysis.profile_area import sum_area
+from core.analysis.profile import JoinedProfile, join_profile, sum_area
 from core.base.errors import TraceError
 from core.report import Compilation, Direction, Frame, Kernel, KernelCall, Payload, Setting
 from core.trace import profile as reader
 from core.trace.profile import read_profile
-from core.views.perfetto import perfetto_trace
-from core.views.timeline import TimelineView
-from core.views.timeline_area import TimelineArea, area_from_text
+from core.views.run_files import perfetto_trace
+from core.views.timeline import TimelineArea, TimelineView, area_from_text
 from tests.support.places import TRACES
 from tests.support.profiles import PROFILE, profiled_log
 

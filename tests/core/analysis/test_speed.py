@@ -296,3 +296,8 @@ def test_warm_up_takes_a_quarter_of_the_samples_at_most() -> None:
 
 def test_calls_that_round_to_one_are_named_once() -> None:
     assert pays_words((1_990, 2_030)) == "pays off from about the 2,000th call"
+
+
+def test_a_ratio_needs_as_many_times_on_both_sides_and_none_of_zero() -> None:
+    assert median_ratio([1.0] * 8, [1.0] * 7) is None
+    assert median_ratio([1.0] * 7 + [0.0], [1.0] * 8) is None

@@ -122,6 +122,7 @@ def test_a_value_of_a_type_is_the_same_whether_its_text_is_odd_or_not() -> None:
         ("12345678901234567890.5", True),
         ("[" + "0.1234567890123456789, " * 200_000 + "1e999]", True),
     ],
+    ids=range(7),
 )
 def test_long_fractions_and_texts_are_not_odd(text: str, odd: bool) -> None:
     assert _is_odd(text.encode()) == odd

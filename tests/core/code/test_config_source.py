@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from core.code.config_source import ConfigSource, ConfigUse, config_sources, config_uses
+from core.code.torch_source import ConfigSource, ConfigUse, config_sources, config_uses
 
 SOURCE = """
 import os

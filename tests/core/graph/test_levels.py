@@ -8,8 +8,7 @@ import pytest
 from core.graph import Edge, GraphModel, Group, Node, level
 from core.graph.layout import Box, Layout
 from core.graph.layout import Edge as Link
-from core.graph.layout.dot_server import DotError, DotServer
-from core.graph.layout.ladder import lay_out_with_dot
+from core.graph.layout.ladder import DotError, DotServer, lay_out_with_dot
 
 
 def graph(count: int, edges: list[tuple[int, int]]) -> GraphModel:

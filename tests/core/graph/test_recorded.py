@@ -9,7 +9,7 @@ from core import build_report
 from core.analysis import partitions
 from core.analysis.numerics import node_standings
 from core.graph import SEGMENT, GraphModel, divided_graph
-from core.graph.recorded import NodesOf, recorded_model, source_path
+from core.graph.fx import NodesOf, recorded_model, source_path
 from core.report import Call, Compilation, Difference, FxGraph, Report, Source
 from tests.support.numerics import GRAPH
 from tests.support.pipelines import pipeline_log

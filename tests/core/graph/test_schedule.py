@@ -124,3 +124,13 @@ def test_launches_that_were_not_timed_one_by_one_share_their_kernels_time_equall
     boxes = ((first,), (second, third))
     assert launch_seconds(boxes, {}, {"k": 3.0}) == {first.name: 1.5, second.name: 1.5}
     assert launch_seconds(boxes, {}, {"other": 3.0}) == {}
+
+
+def test_a_box_has_the_class_of_its_weightiest_op() -> None:
+    ((_, schedule, nodes),) = schedules("transformer_block")
+    classes = {node.label: node.op_class for node in before_model(schedule, nodes).nodes}
+    assert {label: classes[label] for label in ("addmm", "add", "add · var_mean")} == {
+        "addmm": "matmul",
+        "add": "pointwise",
+        "add · var_mean": "reduction",
+    }

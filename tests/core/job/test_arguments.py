@@ -12,7 +12,7 @@ from core.job import compile_options_from_text, dims_from_text, options_from_tex
 from core.job.arguments import MAX_CALL_CHARS, parse_call, tensor_sizes
 from core.job.text import MAX_CALLS_CHARS, MAX_OPTIONS_CHARS, MAX_SIZE_CHARS
 from core.sweep import changed, parse_axes, parse_axis
-from core.sweep.axes import MAX_AXIS_CHARS
+from core.sweep.model import MAX_AXIS_CHARS
 
 JOB = CompileJob(Model("sample", "mlp"))
 

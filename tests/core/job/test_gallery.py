@@ -83,3 +83,8 @@ def test_code_that_no_job_may_have_is_not_read() -> None:
     assert literals(longest) == {"training": True}
     assert literals(longest + "#") == {}
     assert unread("training = f()\n" + "#" * MAX_CODE_BYTES) == ()
+
+
+def test_code_that_is_not_python_has_no_settings() -> None:
+    assert (literals("training = ("), unread("training = (")) == ({}, ())
+    assert (literals("training = True"), unread("training = f()")) == ({"training": True}, ("training",))

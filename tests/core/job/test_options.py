@@ -11,7 +11,7 @@ from core.job.options import OPTIONS, ChoiceField, with_values
 from core.job.options.row import one_of
 from core.runs import permission
 from core.runs.permission import allowed
-from core.sweep.axes import changed
+from core.sweep.model import changed
 
 JOB = CompileJob(Model("sample", "mlp"))
 # Fields that are no options, and why.

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from core import Comparable, CompileJob, Model, Run, Store, comparable_runs, job_to_json, likeliest
+from core.runs.index import RunIndex
+from core.views.runs import RunLists
 from tests.support.homes import add_run
 
 MLP = CompileJob(Model("sample", "mlp"))
@@ -62,3 +64,12 @@ def test_the_first_to_hold_against_is_the_newest_for_another_target(store: Store
     newest_first = tuple(Comparable(run, run.status(), run.job()) for run in reversed(runs))
     assert likeliest(newest_first, MLP).run.id == runs[1].id
     assert likeliest(newest_first[::2], MLP).run.id == runs[2].id
+
+
+def test_a_fixed_run_is_compared_with_its_origin_whatever_its_title(store: Store) -> None:
+    before = added(store, MLP, title="renamed")
+    fixed = replace(MLP, repairs=(("keep_tensor:17",),), repairs_of=before.id)
+    after = added(store, fixed, title=fixed.title())
+    lists = RunLists(RunIndex(store))
+    assert [item.run.id for item in lists.comparable(after, fixed.title(), fixed)] == [before.id]
+    assert lists.comparable(before, "renamed", MLP) == ()

@@ -369,3 +369,8 @@ def test_a_dump_that_grows_beyond_the_bound_is_refused(tmp_path: Path) -> None:
 def test_a_path_that_cannot_be_read_says_so(store: Store, tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=r"none\.log cannot be read: No such file"):
         store.add_path(tmp_path / "none.log")
+
+
+def test_a_directory_may_follow_its_file_in_an_archive(store: Store, tmp_path: Path) -> None:
+    made = tarred({"a/b/x.log": LOG, "a": linked("a", "", tarfile.DIRTYPE), "c/d": linked("c/d", "", tarfile.DIRTYPE)})
+    assert (store.add_log("log.tar", io.BytesIO(made)).log_path() or tmp_path).read_bytes() == LOG

@@ -10,11 +10,11 @@ import pytest
 from benchmarks.big_log import write_log
 from core import Run, Store, build_report, from_json, open_report, to_json, verdict
 from core.analysis import compile_time_s
-from core.report import results
+from core.report import parts
 from core.runs import stored
 from core.runs.stored import is_stored, open_index
-from core.views.outline import outline_view
 from core.views.prepared import prepared, summaries
+from core.views.progress import outline_view
 from tests.support.homes import add_run, add_scenario
 from tests.support.places import TRACES
 
@@ -75,7 +75,7 @@ def test_what_another_version_of_our_code_made_is_made_again(tmp_path: Path, mon
     changed = path.read_bytes().replace(b'"graphs":', b'"graphs":1')
     path.write_bytes(changed)
     assert verdict(open_report(run)) != made
-    monkeypatch.setattr(results, "code_version", lambda: "another")
+    monkeypatch.setattr(parts, "code_version", lambda: "another")
     assert verdict(open_report(run)) == made
 
 

@@ -2,12 +2,15 @@
 
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from core.analysis.ranks import RankDifference, Ranks
-from core.code.rank_text import normalised_guards
+from core.analysis.ranks.differences import Forecast, code_difference, forecast
+from core.code.diff import normalised_guards
+from core.report.ranks import Fingerprint, RankCompilation, RankMark
 from core.runs import ranks as ranks_of_runs
 from core.runs.ranks import read_ranks, stored_ranks
 from tests.support.ranks import (
@@ -180,3 +183,35 @@ def test_a_guard_on_the_number_of_the_rank_is_no_difference() -> None:
     trees = [b"| +- EQUALS_MATCH: L['self'].rank == %d" % rank for rank in range(3)]
     assert len(set(map(normalised_guards, trees))) == 1
     assert len({normalised_guards(b"| +- EQUALS_MATCH: L['n'] == %d" % number) for number in range(3)}) == 3
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "compile_id", "name", "only", "alone"),
+    [
+        ("abc", "abd", "2/0", "3/0", "", ()),
+        ("ab", "abc", "2/0", "", "right", ("2/0",)),
+        ("abc", "a", "1/0", "", "left", ("1/0", "2/0")),
+        ("ab", "acb", "2/0", "", "right", ("2/0",)),
+        ("acdb", "ab", "2/0", "", "left", ("2/0", "3/0")),
+    ],
+)
+def test_ranks_that_go_on_with_different_compilations_name_them(
+    left: str, right: str, compile_id: str, name: str, only: str, alone: tuple[str, ...]
+) -> None:
+    marks = {letter: RankMark("start", f"{at}/0", letter, "digest") for at, letter in enumerate("abcd")}
+    sides = [Fingerprint(rank, 0, tuple(marks[each] for each in letters)) for rank, letters in enumerate((left, right))]
+    difference = code_difference(*sides)
+    assert difference is not None
+    assert (difference.kind, difference.compile_id, difference.only) == ("compilation", compile_id, only)
+    assert (difference.name, difference.alone) == (name, alone)
+
+
+def test_a_rank_alone_lets_the_others_wait_as_long_as_it_compiles() -> None:
+    seconds = {"0/0": {"whole compilation": 2.0}, "1/0": {"whole compilation": 3.0}, "2/0": {"dynamo": 9.0}}
+    compilations = tuple(RankCompilation(name, seconds=each) for name, each in seconds.items())
+    alone, waiting = Fingerprint(0, 0, compilations=compilations, parallel=("DDP",)), Fingerprint(1, 0)
+    difference = RankDifference("recompile", "0/0", only="left", alone=("0/0", "1/0", "2/0"))
+    assert forecast(difference, alone, waiting) == Forecast("wait", 5.0)
+    assert forecast(replace(difference, alone=("2/0",)), alone, waiting) == Forecast("wait", None)
+    assert forecast(replace(difference, only="", kind="end"), alone, waiting) == Forecast("stopped")
+    assert forecast(difference, waiting, waiting) is None

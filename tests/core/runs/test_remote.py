@@ -181,3 +181,17 @@ def test_what_is_wrong_with_the_archive_is_said_without_a_password(
     assert remote_archive(store, {}) is None
     with pytest.raises(SettingError, match="COMPILEBOARD_ARCHIVE_CACHE_GIB is `many`"):
         remote_archive(store, {"COMPILEBOARD_ARCHIVE": "memory://x", "COMPILEBOARD_ARCHIVE_CACHE_GIB": "many"})
+
+
+def test_what_is_deleted_is_removed_from_the_archive_once(store: Store, tmp_path: Path) -> None:
+    archive = archive_at(store, f"file://{tmp_path}/elsewhere")
+    runs = [store.open(add_scenario(store.home, "error")) for _ in range(2)]
+    assert archive.let_go(runs[0]) == 0
+    for run in runs:
+        archive.move(run)
+        store.delete(run)
+    gone, _ = sorted((tmp_path / "elsewhere").iterdir())
+    gone.unlink()
+    archive.remove_deleted()
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+    archive.remove_deleted()

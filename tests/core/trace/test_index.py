@@ -107,3 +107,11 @@ def test_records_are_chosen_by_kind_and_compilation() -> None:
 def test_a_log_that_is_gone_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(TraceError, match=r"gone\.log cannot be read"):
         index_of(tmp_path / "gone.log", tmp_path / "index")
+
+
+def test_a_log_without_a_record_has_an_index_without_rows(tmp_path: Path) -> None:
+    log, stored = log_of(tmp_path, b""), tmp_path / "index"
+    index_of(log, stored)
+    before = stored.stat().st_mtime_ns
+    assert list(index_of(log, stored).rows()) == []
+    assert stored.stat().st_mtime_ns == before

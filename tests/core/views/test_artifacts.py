@@ -176,7 +176,7 @@ def test_records_are_chosen_by_compilation_kind_and_text() -> None:
     outside = replace(view, compilation="-")
     assert outside.matches
     assert all(view.index.row(number).compile_id == "" for number in outside.matches)
-    assert view.note == f"Without {len(view.index) - len(view.matches):,} events and descriptions of inputs."
+    assert view.note == f"Left out: {len(view.index) - len(view.matches):,} events and inputs."
 
 
 def test_a_long_or_deep_payload_is_shown_in_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

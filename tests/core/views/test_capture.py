@@ -5,7 +5,7 @@ from dataclasses import replace
 from core import CompileJob, Model, build_report
 from core.report import Capture, Explanation, Frame, Report
 from core.trace.parsers import load_graph, load_text
-from core.views.capture import CaptureView
+from core.views.capture import CaptureView, _listed
 from core.views.source import SourceView
 from tests.support.places import TRACES
 
@@ -101,3 +101,10 @@ def test_a_run_without_other_captures_is_run_again_with_them() -> None:
     assert CaptureView.capturing(replace(job, capture=True)) is None
     assert CaptureView.capturing(CompileJob(Model("code", "", ""))) is None
     assert not captures(replace(REPORT, captures=())).is_recorded
+
+
+def test_at_most_four_targets_are_named() -> None:
+    targets = [f"torch.ops.aten.op{number}" for number in range(5)]
+    assert _listed(targets[:4]) == "`aten.op0`, `aten.op1`, `aten.op2`, `aten.op3`"
+    assert _listed(targets) == "`aten.op0`, `aten.op1`, `aten.op2`, `aten.op3` and 1 more"
+    assert _listed(()) == "other ops"

@@ -1,7 +1,12 @@
 """The comparison of two runs in words and rows."""
 
+from dataclasses import replace
+
+from core.analysis.comparison.figures import time_comparison
 from core.runs.sides import side_of_log
-from core.views.compare import CompareView, PairView
+from core.views.compare import CompareTimes, CompareView, PairView
+from tests.support.homes import measured_log
+from tests.support.logs import report_of
 from tests.support.places import TRACES
 
 
@@ -52,3 +57,16 @@ def test_the_stages_of_equal_runs_are_the_same() -> None:
 def test_a_run_that_was_not_measured_has_no_times() -> None:
     compare = compared("foreign", "foreign")
     assert (compare.times, compare.unmeasured, compare.seconds) == (None, ["left", "right"], "")
+
+
+def test_a_claim_needs_intervals_that_can_be_compared() -> None:
+    quiet, busy = (report_of(measured_log(seconds)) for seconds in (1e-3, 0.5e-3))
+    comparison = time_comparison(quiet, busy, same_eager=True)
+    assert comparison is not None
+    assert CompareTimes(comparison).claim == "2.00× faster (1.90–2.11)."
+    disturbed = replace(comparison, disturbed="the right run ran on a busy machine", against_eager=None)
+    assert CompareTimes(disturbed).claim == (
+        "Not comparable: the right run ran on a busy machine, and eager does different work in both, "
+        "so it cannot correct for this."
+    )
+    assert (CompareTimes(comparison).unknown, CompareTimes(replace(comparison, interval=None)).unknown[-1]) == ("", ".")

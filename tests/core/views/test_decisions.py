@@ -69,3 +69,12 @@ def test_a_choice_that_failed_has_no_time() -> None:
     tuning = Autotuning("bmm", "choices", (Choice("cpp", None), Choice("bmm", 1e-6, True)))
     changed = replace(view, report=replace(view.report, autotuned=(tuning,)))
     assert changed.chosen == ["`bmm`: bmm 1.00 µs, cpp failed"]
+
+
+def test_ops_are_counted_by_how_they_are_computed() -> None:
+    title = "26 ops: 16 computed in fused kernels, 4 in generated kernels, not fused, 6 by library calls"
+    assert view_of("training_step").title == title
+    assert view_of("transformer_block").title == (
+        "15 ops: 8 computed in fused kernels, 2 in generated kernels, not fused, 4 by library calls, "
+        "1 by fallbacks to ATen"
+    )

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from core import CompileJob, Model, Report, build_report, load_text
-from core.views.fixes import FixesView, TrialView
+from core.views.fixes import DYNAMIC, FixesView, TrialView
 from core.views.source import SourceView
 from tests.support.places import TRACES
 
@@ -52,3 +52,18 @@ def test_a_trial_compares_the_numbers_of_both_runs() -> None:
     assert (trial.outcome, trial.verdict) == ("repaired", "**5 graph breaks fewer, equal results.**")
     assert trial.rows["graph breaks"] == ("5", "0")
     assert (trial.remainders, trial.more_remainders) == ("", "")
+
+
+def test_dynamic_shapes_are_offered_to_a_job_that_has_not_tried_them() -> None:
+    job = CompileJob(Model("sample", "recompile_zoo"))
+    report, _ = source_of("recompile_zoo")
+    dynamic = f"Compile with `{DYNAMIC}`."
+
+    def names(tried: CompileJob | None) -> list[str]:
+        fixes = fixes_of("recompile_zoo", tried)
+        return [fix.name for fix in fixes.of_recompile(report.recompiles[0])]
+
+    assert dynamic in names(job)
+    assert dynamic in names(None)
+    assert dynamic not in names(job.with_settings(dynamic=True))
+    assert dynamic in names(job.with_settings(dynamic=False))

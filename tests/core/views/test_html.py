@@ -11,12 +11,14 @@ import pytest
 from core.base.decoder import decoded
 from core.runs.sides import side_of_run
 from core.runs.store import Run, Store
-from core.views.compare import CompareView
+from core.views.card import CardView
+from core.views.compare import CompareView, RatioBar
 from core.views.html import as_html, comparison_as_html
-from core.views.html.page import Bars, HtmlChip, Intervals, Listing, Text
+from core.views.html.comparison import _ratios
+from core.views.html.graphs import Source
+from core.views.html.page import Bars, Fold, HtmlChip, Intervals, Listing, Text, TextSpan, spans
 from core.views.html.render import page_of, page_of_comparison
-from core.views.html.source import Source
-from core.views.html.spans import TextSpan, spans
+from core.views.html.sections import _cell
 from core.views.overview import OutcomeView
 from tests.support.homes import add_run, add_scenario, hostile_log, job_of, measured_log
 
@@ -197,3 +199,51 @@ def test_no_text_of_two_logs_is_markup(empty_home: Path) -> None:
 )  # fmt: skip
 def test_markdown_of_the_views_becomes_spans(markdown: str, expected: tuple[TextSpan, ...]) -> None:
     assert spans(markdown) == expected
+
+
+def test_several_compilations_are_folded_and_only_generated_kernels_have_code(empty_home: Path) -> None:
+    runs = [run_of(empty_home, name) for name in ("transformer_block", "graph_break_zoo")]
+    alone, several = ({part.id: part.blocks for part in page_of(run).sections} for run in runs)
+    titles = [
+        ["".join(span.text for span in block.title) for block in blocks["graphs"] if isinstance(block, Fold)]
+        for blocks in (alone, several)
+    ]
+    assert (titles[0][0], titles[1][:2]) == (
+        "FX graph: 17 ops: what Dynamo captured.",
+        ["[1/0] look", "[2/0] look, after line 20"],
+    )
+    assert [block.is_open for block in several["graphs"] if isinstance(block, Fold)][:3] == [True, False, False]
+    kernels = side_of_run(runs[0]).report.compilations[0].kernels
+    listings = [block for block in alone["kernels"] if isinstance(block, Listing)]
+    assert len(listings) == len([kernel for kernel in kernels if not kernel.extern]) < len(kernels)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "text"),
+    [
+        ("ops", None, ""),
+        ("ops", 1234, "1,234"),
+        ("compile time", 1.5, "1.50 s"),
+        ("status", "ok", "ok"),
+    ],
+)
+def test_a_cell_of_compilations_is_in_words(name: str, value: object, text: str) -> None:
+    assert _cell(name, value) == text
+
+
+def test_intervals_stand_on_an_axis_with_1_and_a_margin() -> None:
+    intervals = _ratios([RatioBar("all", 4.0, 2.0, 8.0, True), RatioBar("seconds", 4.0, 4.0, 4.0, False)])
+    (first, second) = intervals.rows
+    assert [round(place, 3) for place in (intervals.mark, first.low, first.middle, first.high)] == [
+        0.045,
+        0.348,
+        0.652,
+        0.955,
+    ]
+    assert second.low == second.high == first.middle
+    assert [round(_ratios([RatioBar("slower", 0.5, 0.25, 0.5, True)]).mark, 3)] == [0.955]
+
+
+def test_a_run_without_a_log_has_a_preview_without_a_graph(empty_home: Path) -> None:
+    card = CardView.of(add_run(empty_home, "lost", None, state="crashed"))
+    assert (card.picture, card.sentence) == (None, "Crashed.")

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from core.analysis.kernels import LedgerSum, ledger, summary
+from core.base.load import Load
 from core.code.cpp import Loop
 from core.report import Bandwidth
 from core.runs.tools.requests import AssemblyAnswer, Rung
@@ -86,3 +87,8 @@ def test_assembly_has_the_compilers_command_and_counts_its_loops() -> None:
     assert view.command == "g++ -O3 x.cpp"
     assert view.caption == "1 of 2 loops vectorised; 1 OpenMP region outlined."
     assert view.vectorised == {3: True, 7: False}
+
+
+def test_times_of_a_busy_machine_are_named_unreliable_in_the_caption() -> None:
+    busy = replace(KERNELS, report=replace(REPORT, kernel_load=Load(others=0.9)))
+    assert busy.caption.startswith("The times below are not reliable; no finding uses them.")

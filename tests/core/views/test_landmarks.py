@@ -6,7 +6,7 @@ import msgspec
 
 from core import build_report
 from core.analysis import phase_totals
-from core.code.landmarks import LANDMARKS, Landmark, landmark_source
+from core.code.torch_source import LANDMARKS, Landmark, landmark_source
 from core.views.kernels.results import LadderView
 from core.views.landmarks import LandmarksView, place_of
 from tests.support.places import TRACES
@@ -71,3 +71,9 @@ def test_a_landmark_is_opened_by_its_name() -> None:
     assert untimed is not None
     assert untimed.words == "Says whether two nodes may fuse. torch does not time it."
     assert LandmarksView(REPORT).of("nothing") is None
+
+
+def test_without_a_run_the_title_counts_places_alone() -> None:
+    title = LandmarksView(None).title
+    assert (title[-1], "timed this run" in title) == (".", False)
+    assert LandmarksView(REPORT).title.startswith(title)

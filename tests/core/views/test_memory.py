@@ -2,7 +2,8 @@
 
 from core import Report, build_report
 from core.report import Setting
-from core.views.memory import MemoryView
+from core.runs.sides import side_of_log
+from core.views.memory import MemoryPlanView, MemoryView
 from tests.support.places import TRACES
 from tests.support.reports.remembered import COMPILED, EAGER
 
@@ -31,3 +32,13 @@ def test_a_run_for_another_device_measured_nothing() -> None:
     memory = MemoryView(build_report(TRACES / "target_h100" / "trace.log"), lambda _: "")
     assert (memory.title, memory.uses) == ("Nothing was run, so no memory was measured.", ())
     assert memory.compiled_for.startswith("The code was ")
+
+
+def test_a_plan_has_a_row_for_each_kernel_call_and_frees_all_but_the_outputs() -> None:
+    side = side_of_log(TRACES / "transformer_block" / "trace.log")
+    (plan,) = MemoryPlanView.of_codes(side.report.compilations[0], side.text)
+    rows = plan.rows
+    assert [row["call"] for row in rows] == list(range(1, len(rows) + 1))
+    assert [row["live"] for row in rows] == plan.live_bytes
+    sums = [sum(int(str(row[name])) for row in rows) for name in ("allocated", "freed")]
+    assert (rows[0]["allocated"], rows[0]["freed"], sums) == (528_384, 0, [5_246_976, 4_722_688])

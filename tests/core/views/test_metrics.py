@@ -9,7 +9,7 @@ import pytest
 from core import build_report
 from core.report import Report, Setting
 from core.trace.parsers import load_text
-from core.views.metrics import MetricsGroup, MetricsView
+from core.views.compile_time import MetricsGroup, MetricsView
 from tests.support.logs import record
 
 METRICS: dict[str, Any] = {

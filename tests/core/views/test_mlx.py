@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from core import Report
 from core.report import Difference, LazyNode, Neighbour, PortedFunction, Setting, SideTimes
-from core.views.mlx import MOST_FUNCTIONS, MOST_NODES, LazyBox, MlxView, mlx_recording
+from core.views.neighbours import MOST_FUNCTIONS, MOST_NODES, LazyBox, MlxView, mlx_recording
 
 SIN_COS = PortedFunction(
     name="sin + cos",

@@ -8,7 +8,7 @@ import pytest
 from core import Run, Status
 from core.analysis.interval import Interval
 from core.analysis.speed import Speed
-from core.analysis.summary import Summary
+from core.analysis.verdict import Summary
 from core.runs.index import IndexedRun
 from core.views import run_history
 from core.views.run_history import HistoryView

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from core import build_report
-from core.views.script import ScriptView
+from core.views.outcome import ScriptView
 from tests.support.places import TRACES
 
 REPORT = build_report(TRACES / "script" / "trace.log")

@@ -173,8 +173,8 @@ def test_a_preset_tells_its_runs_before_it_is_asked() -> None:
     presets = {question.name: question for question in questions().presets}
     assert list(presets) == list(PRESETS)
     assert {name: presets[name].cost for name in ("backends", "shapes")} == {
-        "backends": "3 runs over `backend`, about 30.0 s by the last run",
-        "shapes": "4 runs, about 40.0 s by the last run",
+        "backends": "3 runs over `backend`, about 30.0 s, estimated from the last run",
+        "shapes": "4 runs, about 40.0 s, estimated from the last run",
     }
     assert not presets["backends"].needs_confirmation
     sweep = presets["backends"].sweep()
@@ -200,7 +200,8 @@ def test_custom_axes_are_counted_and_start_without_a_fix() -> None:
     base = replace(MLP, sweep="an-older-one")
     question = questions(base).custom("backend=eager,inductor\n\nbatch=1,2,4,…,64")
     assert question.cells_sentence == (
-        "14 cells, each an ordinary run; one after the other on a device, about 2 min 20 s by the last run."
+        "14 cells, each an ordinary run; one after the other on a device, about 2 min 20 s, "
+        "estimated from the last run."
     )
     sweep = question.sweep()
     assert ([axis.field for axis in sweep.axes], sweep.base, sweep.preset) == (["backend", "batch"], MLP, "")

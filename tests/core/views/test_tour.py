@@ -77,3 +77,11 @@ def test_claims_are_compared_with_what_was_measured() -> None:
     assert claims["torch.compile makes models 2 to 10 times faster."].startswith("True here")
     unmeasured = dict(tour("script").claims)
     assert unmeasured["torch.compile makes models 2 to 10 times faster."] == "Not measured in this run."
+
+
+def test_lines_are_counted_with_those_of_one_node() -> None:
+    answers = [answer.answer for answer in tour("transformer_block").answers if "line of Python" in answer.question]
+    assert answers == [
+        "No. Here 6 lines became 17 nodes: 1 of them one node each, and line 47 became 5. "
+        "Lines that compute no tensor became none."
+    ]

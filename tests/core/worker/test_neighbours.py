@@ -11,7 +11,7 @@ pytestmark = pytest.mark.torch
 
 
 def test_the_requirements_are_what_installs_the_neighbours_of_a_cpu() -> None:
-    from core.worker.neighbours.runtimes import NEIGHBOURS
+    from core.worker.neighbours.stage import NEIGHBOURS
 
     on_a_cpu = [runtime for runtime in NEIGHBOURS if runtime.devices == ("cpu",) or runtime.name == "MLX"]
     named = {name for runtime in on_a_cpu for name in re.findall(r"[a-z]+(?:-[a-z]+)*", runtime.install)[2:]}
@@ -19,7 +19,7 @@ def test_the_requirements_are_what_installs_the_neighbours_of_a_cpu() -> None:
 
 
 def test_the_document_names_each_neighbour_and_its_packages() -> None:
-    from core.worker.neighbours.runtimes import NEIGHBOURS
+    from core.worker.neighbours.stage import NEIGHBOURS
 
     page = (pins.ROOT / "docs/neighbours.md").read_text(encoding="utf-8")
     for runtime in NEIGHBOURS:
@@ -29,7 +29,7 @@ def test_the_document_names_each_neighbour_and_its_packages() -> None:
 
 
 def test_what_is_not_installed_is_missing_and_has_no_version() -> None:
-    from core.worker.neighbours.runtimes import Runtime
+    from core.worker.neighbours.stage import Runtime
 
     record = Runtime("Nobody", "nobody()", None, ("torch", "no_such_module"), "pip install nobody").record
     assert (record.missing, record.version, record.install) == (("no_such_module",), "", "pip install nobody")
@@ -37,7 +37,7 @@ def test_what_is_not_installed_is_missing_and_has_no_version() -> None:
 
 
 def test_a_flat_model_takes_and_returns_tensors_alone() -> None:
-    from core.worker.neighbours.runtimes import FlatModel
+    from core.worker.neighbours.stage import FlatModel
 
     class Named(torch.nn.Module):
         def forward(self, x: torch.Tensor, factor: int, *, bias: torch.Tensor) -> dict[str, object]:

@@ -2,8 +2,7 @@
 
 import pytest
 
-from core.worker.measuring.pairs import LIMIT, NARROW_ENOUGH
-from core.worker.measuring.rounds import SampledSide, time_sides
+from core.worker.measuring.pairs import LIMIT, NARROW_ENOUGH, SampledSide, time_sides
 
 pytestmark = pytest.mark.torch
 

@@ -9,7 +9,7 @@ import pytest
 
 from core.report import MemorySide
 from core.report.records.run import MemoryRecord
-from core.worker.memory.watch import SIDES, failed
+from core.worker.memory.sides import SIDES, failed
 from core.worker.standby import ENDED, NO_TIME, StandBy
 
 Side = StandBy[MemorySide, MemoryRecord]

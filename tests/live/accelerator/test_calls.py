@@ -16,7 +16,7 @@ pytestmark = pytest.mark.torch
 
 @pytest.fixture(params=["extension", "ctypes"])
 def calls(request: pytest.FixtureRequest) -> Callable[..., Any]:
-    from core.accelerator.call import call_by_ctypes, program_call
+    from core.accelerator.segment import call_by_ctypes, program_call
 
     found, _ = program_call()
     assert found is not call_by_ctypes, "this Python has its headers, and so an extension module"
@@ -24,7 +24,7 @@ def calls(request: pytest.FixtureRequest) -> Callable[..., Any]:
 
 
 def test_a_module_that_cannot_be_loaded_is_replaced_by_ctypes_and_the_reason_is_known(tmp_path: Path) -> None:
-    from core.accelerator.call import call_by_ctypes, fastest_call
+    from core.accelerator.segment import call_by_ctypes, fastest_call
 
     damaged = tmp_path / "call.so"
     damaged.write_bytes(b"no module")

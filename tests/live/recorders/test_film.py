@@ -88,8 +88,8 @@ import sys, torch
 from torch import nn
 from core.job import CompileJob, Model
 from core.worker.record import emit, start_trace
-from core.worker.recording import recording
-from core.worker.recorders.deferred import DeferredRecords
+from core.worker.run import recording
+from core.worker.recorders.stacks import DeferredRecords
 
 start_trace(sys.argv[1])
 model = nn.Sequential(

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from core.analysis import film, graph_at
-from core.analysis.dynamo.frames import meaning
+from core.analysis.film import meaning
 from core.report import Compilation, FxGraph, FxNode
 from core.trace.parsers import load_graph
 

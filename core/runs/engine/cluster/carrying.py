@@ -19,24 +19,24 @@ from tempfile import TemporaryDirectory
 from core.base.errors import CompileboardError, NodeError, StoreError
 from core.base.files import OWNER_ALONE, in_words
 from core.base.words import gib
+from core.runs.ending import ended_as, overdue_limit_s
 from core.runs.engine.cluster import directory
 from core.runs.engine.cluster.messages import (
     CancelCall,
-    DoneReply,
     FilesReply,
     ForgetCall,
     HostFile,
+    LaunchCall,
     ListCall,
     PieceReply,
     PollCall,
     ProgressReply,
     ReadCall,
-    StartCall,
 )
 from core.runs.engine.cluster.nodes import LONG_CALL_S, RETRY_S, Nodes
+from core.runs.engine.protocol import Assignment
 from core.runs.status import Liveness, State, Status
 from core.runs.store import Run, Store
-from core.runs.tools import read_task
 
 # Between two looks at a run: until its first bytes, and then, when more of them would disturb what is measured.
 FIRST_POLL_S, POLL_S, CANCEL_S = 0.01, 0.1, 2.0
@@ -52,16 +52,17 @@ CARRIED = "carried"
 
 @dataclass(slots=True)
 class CarriedRun:
-    """A run that this server carries, with the locked file that says so, and its start, which may be repeated.
+    """A run that this server carries, with the locked file that says so.
 
-    `sizes` are the bytes of its growing files here; `over` is set once it is carried no longer.
+    `assignment` is its launch as long as that may have to be repeated: until its host says that it has the run. `sizes`
+    are the bytes of its growing files here; `over` is set once it is carried no longer.
     """
 
     run: Run
     host: str
     lock: int
     ended: Callable[[], None]
-    start: StartCall | None
+    assignment: Assignment | None
     cancelled: bool = False
     sizes: dict[str, int] = field(default_factory=dict)
     over: threading.Event = field(default_factory=threading.Event)
@@ -110,7 +111,7 @@ class Carrier:
         return run.path.relative_to(self._store.runs_dir).as_posix().replace("/tools/", "/")
 
     def claim(
-        self, run: Run, host: str, ended: Callable[[], None] = lambda: None, start: StartCall | None = None
+        self, run: Run, host: str, ended: Callable[[], None] = lambda: None, assignment: Assignment | None = None
     ) -> CarriedRun | None:
         """Claim a run for this server; None if another one carries it."""
         folder = self._store.home / CARRIED
@@ -122,7 +123,25 @@ class Carrier:
             except OSError:
                 os.close(lock)
                 return None
-            return self._carried.setdefault(run.path, CarriedRun(run, host, lock, ended, start))
+            return self._carried.setdefault(run.path, CarriedRun(run, host, lock, ended, assignment))
+
+    def launch(self, carried: CarriedRun, assignment: Assignment) -> None:
+        """Send a run to its host, which starts it, and take its first bytes.
+
+        Raises NodeError, WorkerError, StoreError.
+        """
+        run = carried.run
+        files = directory.parcel(run.path)
+        call = LaunchCall(
+            self._nodes.store_id,
+            self.key(run),
+            assignment.target,
+            assignment.device,
+            assignment.measures,
+            directory.digest(files),
+            files,
+        )
+        self._take(carried, self._nodes.call(carried.host, call, ProgressReply, LONG_CALL_S))
 
     def follow(self, carried: CarriedRun) -> None:
         """Carry a run to its end, in a thread of its own."""
@@ -189,19 +208,32 @@ class Carrier:
         """Take the new bytes of a run; return True once it has ended and all of it is here."""
         run, key = carried.run, self.key(carried.run)
         progress = self._look(carried)
-        for new in progress.pieces:
-            carried.sizes[new.name] = directory.append(run.path, new)
+        self._take(carried, progress)
         if progress.status is None:
-            self._end(carried, "interrupted", "its node no longer has it")
-            return True
+            return self._launch_again(carried)
         if progress.live:
-            if progress.status.state == "queued" and carried.start and not carried.cancelled:
-                self._nodes.call(carried.host, carried.start, DoneReply)
             return False
         self._collect(carried)
         run.write_status(_ended(run.written_status(), progress.status))
         self._nodes.try_call(carried.host, ForgetCall(self._nodes.store_id, key))
         return True
+
+    def _launch_again(self, carried: CarriedRun) -> bool:
+        """Launch a run that its host does not have; return True once it ends instead."""
+        if carried.assignment is None or carried.cancelled:
+            reason = "it had not started" if carried.assignment else "its node does not have it"
+            self._end(carried, "interrupted", reason)
+            return True
+        self.launch(carried, carried.assignment)
+        return False
+
+    def _take(self, carried: CarriedRun, progress: ProgressReply) -> None:
+        """Append the new bytes of a run to its files here; raises StoreError."""
+        if progress.status is not None:
+            carried.assignment = None
+        with in_words(carried.run.path):
+            for new in progress.pieces:
+                carried.sizes[new.name] = directory.append(carried.run.path, new)
 
     def _collect(self, carried: CarriedRun) -> None:
         """Fetch each file of an ended run that differs from the one here."""
@@ -238,14 +270,19 @@ class Carrier:
             self.follow(carried)
 
     def _close_if_lost(self, run: Run) -> None:
-        """Write the end of a run whose host is lost, and that no server carries."""
+        """Close a run that no server carries, and whose host is lost or has not got it."""
         status = run.written_status() if run.path.is_dir() else None
         host = self._nodes.host_of(status.handle) if status and status.live else None
         if status is None or host is None:
             self._unseen.discard(run)
-        elif run.path not in self._carried and self._is_lost(host, run) and (carried := self.claim(run, host)):
-            self._end_lost(carried)
-            self.release(carried)
+        elif run.path in self._carried:
+            return
+        elif self._is_lost(host, run):
+            if carried := self.claim(run, host):
+                self._end_lost(carried)
+                self.release(carried)
+        elif self._is_without(host, run) and (carried := self.claim(run, host)):
+            self.follow(carried)
 
     def _end_lost(self, carried: CarriedRun) -> None:
         self._end(carried, "interrupted", f"its node {self._nodes.name(carried.host)} was lost")
@@ -255,18 +292,19 @@ class Carrier:
         with contextlib.suppress(CompileboardError):
             status = carried.run.written_status()
             if status.live:
-                state, reason = (
-                    ("cancelled", f"cancelled by the user; {reason}") if carried.cancelled else (state, reason)
-                )
-                carried.run.write_status(replace(status, state=state, reason=reason, ended_s=time.time(), handle=""))
+                carried.run.write_status(ended_as(status, state, reason, carried.cancelled))
 
     def _is_lost(self, host: str, run: Run) -> bool:
         """Return True if nothing of a run can be alive, and its host cannot say how it ended."""
         node = self._nodes.all().get(host)
         if node is not None and (node.lost or node.answers):
             return node.lost
-        limits, status = read_task(run) or run.job(), run.written_status()
-        return bool(limits and status.started_s and time.time() > status.started_s + limits.time_limit_s + OVERDUE_S)
+        return overdue_limit_s(run, run.written_status(), OVERDUE_S) is not None
+
+    def _is_without(self, host: str, run: Run) -> bool:
+        """Return True if a host that answers has no such run: its server may have ended before it sent it."""
+        node = self._nodes.all().get(host)
+        return node is not None and node.answers and self.key(run) not in node.facts.runs
 
     def _run(self, key: str) -> Run:
         run, _, tool = key.partition("/")

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import assert_never
 
 from core.analysis.repairs import repaired
-from core.base.errors import CompileboardError, NodeError, StoreError, WorkerError
+from core.base.errors import CompileboardError, StoreError, WorkerError
 from core.base.files import OWNER_ALONE, in_words, make_private, one_line, remove
 from core.base.machine import Environment, default_home, package_version
 from core.job.exercises import exercise
@@ -34,7 +34,6 @@ from core.runs.engine.cluster.messages import (
     PROTOCOL,
     CallAboutRun,
     CancelCall,
-    DeliverCall,
     DescribeCall,
     DescriptionReply,
     DoneReply,
@@ -47,13 +46,13 @@ from core.runs.engine.cluster.messages import (
     HostCall,
     HostReply,
     LackReply,
+    LaunchCall,
     ListCall,
     PieceReply,
     PollCall,
     PrepareCall,
     ProgressReply,
     ReadCall,
-    StartCall,
     TakeTurnCall,
     TurnReply,
     call_of,
@@ -72,8 +71,14 @@ MOST_NAME_CHARS = 80
 MOST_REASON_CHARS = 600
 # A server that was silent for so long has lost its locks, and an ended run that nobody collects is removed.
 LEASE_S, KEEP_S = 30.0, 7 * 86_400.0
+# The reply to a launch waits so long for the first record, in so many threads: calls need the others.
+FIRST_S, FIRST_POLL_S = 0.2, 0.002
+MOST_WAITING = 2
+# A run that was forgotten, or cancelled before it came, is started by no launch that comes late.
+REFUSED_S = 3_600.0
 # Growing files of a run, and the bytes of one reply.
-GROWING = ("trace/*.log", "output.txt")
+LOGS = "trace/*.log"
+GROWING = (LOGS, "output.txt")
 MOST_NEW_BYTES = 8 * 1024**2
 
 
@@ -103,6 +108,9 @@ class Host:
         self._turns: dict[str, str] = {}
         self._heard_s: dict[str, float] = {}
         self._problems: dict[str, str] = {}
+        # Runs that start no more, and since when.
+        self._refused: dict[str, float] = {}
+        self._waiting = threading.BoundedSemaphore(MOST_WAITING)
         self._starting: set[str] = set()
         self._environment: Environment | None = None
         self._remove_old()
@@ -145,12 +153,10 @@ class Host:
         match call:
             case TakeTurnCall():
                 return TurnReply(self._take_turn(call))
-            case DeliverCall():
-                self._deliver(call)
-            case StartCall():
-                self._start(call)
+            case LaunchCall():
+                return self._launch(call)
             case PollCall():
-                return self._progress(call)
+                return self._progress(call, call.sizes)
             case ListCall():
                 return FilesReply(directory.entries(self._ended_run(call).path))
             case ReadCall():
@@ -241,7 +247,15 @@ class Host:
             if key not in self._live and self._turns.pop(key, None) is not None:
                 self._engine.end_turn(Run(key, self._runs_dir / key))
 
-    def _deliver(self, call: DeliverCall) -> None:
+    def _launch(self, call: LaunchCall) -> ProgressReply:
+        """Receive a run and start it, unless that was done before or the run is refused."""
+        if self._key(call) not in self._refused:
+            self._receive(call)
+            self._start(call)
+            self._wait_for_record(self._run(call))
+        return self._progress(call, {})
+
+    def _receive(self, call: LaunchCall) -> None:
         if directory.digest(call.files) != call.digest:
             raise StoreError("the run's files were damaged on their way; try again")
         run = self._run(call)
@@ -256,7 +270,9 @@ class Host:
                 received = Run(run.id, fresh)
                 self._check_code(received)
                 received.write_status(Status("queued", time.time(), handle=LOCAL.local_handle()))
-                fresh.rename(run.path)
+                with self._lock:
+                    if not run.path.exists():
+                        fresh.rename(run.path)
             finally:
                 if fresh.exists():
                     remove(fresh)
@@ -274,13 +290,12 @@ class Host:
         if not same or (job.has_original and run.original_path.read_text(encoding="utf-8") != original):
             raise StoreError(f"{self.name} runs samples only, and this code is not its sample's")
 
-    def _start(self, call: StartCall) -> None:
+    def _start(self, call: LaunchCall) -> None:
+        """Start a run unless it has been started, was cancelled, or is refused since."""
         run, mark = self._run(call), self._mark(call)
         with self._lock:
-            if mark.exists():
+            if mark.exists() or run.path.name in self._refused or run.status().state != "queued":
                 return
-            if not run.path.is_dir() or run.status().state != "queued":
-                raise NodeError(f"{self.name} has no such run to start, or it was cancelled")
             mark.touch(mode=0o600)
             self._live.add(run.path.name)
         try:
@@ -293,6 +308,17 @@ class Host:
             )
             self._end(run)
 
+    def _wait_for_record(self, run: Run) -> None:
+        """Wait a moment for the first bytes of a run's log, so that the server needs not ask for them."""
+        if not self._waiting.acquire(blocking=False):
+            return
+        try:
+            end_s = time.monotonic() + FIRST_S
+            while run.path.name in self._live and time.monotonic() < end_s and not _has_record(run.path):
+                time.sleep(FIRST_POLL_S)
+        finally:
+            self._waiting.release()
+
     def _end(self, run: Run) -> None:
         """Note that nothing of a run is alive, and write the end that its supervisor could not."""
         with contextlib.suppress(CompileboardError):
@@ -304,13 +330,13 @@ class Host:
             self._live.discard(run.path.name)
             self._end_turn(run.path.name)
 
-    def _progress(self, call: PollCall) -> ProgressReply:
+    def _progress(self, call: CallAboutRun, sizes: dict[str, int]) -> ProgressReply:
         run = self._run(call)
         if not run.path.is_dir():
             return ProgressReply(None)
         live = run.path.name in self._live
         status = run.status()
-        pieces, complete = _new_pieces(run.path, call.sizes)
+        pieces, complete = _new_pieces(run.path, sizes)
         return ProgressReply(status, live or status.live or not complete, pieces)
 
     def _ended_run(self, call: CallAboutRun) -> Run:
@@ -326,6 +352,8 @@ class Host:
                 if run.path.is_dir():
                     cancelled = replace(run.written_status(), state="cancelled", handle="")
                     run.write_status(replace(cancelled, reason="cancelled before it started"))
+                else:
+                    self._refuse(run)
                 return
             if run.path.name in self._live:
                 self._cancelled.add(run.path.name)
@@ -335,9 +363,17 @@ class Host:
         run = self._run(call)
         if run.path.is_dir() and self._is_live(run):
             raise StoreError("the run is still going; cancel it first")
+        with self._lock:
+            self._refuse(run)
         with in_words(run.path):
             remove(run.path)
             remove(self._mark(call))
+
+    def _refuse(self, run: Run) -> None:
+        """Start a run no more; what was refused long ago cannot come any more."""
+        now = time.monotonic()
+        recent = {key: since_s for key, since_s in self._refused.items() if now - since_s < REFUSED_S}
+        self._refused = {**recent, run.path.name: now}
 
     def _is_live(self, run: Run) -> bool:
         return run.path.name in self._live or run.status().live
@@ -382,6 +418,10 @@ def _take_slot(hosts: Path) -> tuple[int, str]:
             named.write_text(secrets.token_hex(8))
         return number, named.read_text()
     raise StoreError(f"{MOST_SLOTS} hosts are running over {hosts.parent}; use another home")
+
+
+def _has_record(run: Path) -> bool:
+    return any(path.stat().st_size for path in run.glob(LOGS))
 
 
 def _new_pieces(run: Path, sizes: dict[str, int]) -> tuple[tuple[PieceReply, ...], bool]:

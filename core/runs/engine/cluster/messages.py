@@ -5,8 +5,7 @@ DescribeCall     DescriptionReply, with None while torch starts
 PrepareCall      LackReply, empty once torch runs
 TakeTurnCall     TurnReply
 EndTurnCall      DoneReply
-DeliverCall      DoneReply: the run's directory is there, whole
-StartCall        DoneReply: it runs, or has run; a second start of a run does nothing
+LaunchCall       ProgressReply: the run is there, whole, and goes, or has ended; a second launch does nothing
 PollCall         ProgressReply: new bytes of the files that grow
 ListCall         FilesReply: the files of the ended run
 ReadCall         PieceReply: bytes of a file
@@ -26,7 +25,7 @@ from core.base.decoder import unpacked_as
 from core.base.machine import Environment
 from core.runs.status import Status
 
-PROTOCOL = 1
+PROTOCOL = 2
 # A delivered directory is one message; so are the pieces of a reply.
 MOST_CALL_BYTES = 64 * 1024**2
 MOST_REPLY_BYTES = 16 * 1024**2
@@ -78,19 +77,17 @@ class EndTurnCall(RunMessage, frozen=True, tag=True):
     """Request to release a run's lock."""
 
 
-class DeliverCall(RunMessage, frozen=True, tag=True):
-    """Files of a run's directory by their names, with the digest of all."""
+class LaunchCall(RunMessage, frozen=True, tag=True):
+    """Request to start a run, at most once: the files of its directory by their names, with the digest of all.
 
-    digest: Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$")]
-    files: dict[Name, bytes]
-
-
-class StartCall(RunMessage, frozen=True, tag=True):
-    """Request to start a delivered run, at most once."""
+    The reply waits a moment for the first record of the run's log.
+    """
 
     target: Words
     device: Device
     measures: bool
+    digest: Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$")]
+    files: dict[Name, bytes]
 
 
 class PollCall(RunMessage, frozen=True, tag=True):
@@ -200,9 +197,7 @@ class FailureReply(msgspec.Struct, frozen=True, tag=True):
     signal: str | None = None
 
 
-CallAboutRun = (
-    EndTurnCall | DeliverCall | StartCall | PollCall | ListCall | ReadCall | CancelCall | ForgetCall | TakeTurnCall
-)
+CallAboutRun = EndTurnCall | LaunchCall | PollCall | ListCall | ReadCall | CancelCall | ForgetCall | TakeTurnCall
 HostCall = HelloCall | DescribeCall | PrepareCall | CallAboutRun
 HostReply = (
     FactsReply

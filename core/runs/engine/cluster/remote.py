@@ -14,20 +14,16 @@ from pathlib import Path
 
 from core.base.errors import CompileboardError, WorkerError
 from core.base.machine import Environment
-from core.runs.engine.cluster import directory
 from core.runs.engine.cluster.carrying import POLL_S, Carrier
 from core.runs.engine.cluster.messages import (
     CancelCall,
-    DeliverCall,
-    DoneReply,
     EndTurnCall,
     LackReply,
     PrepareCall,
-    StartCall,
     TakeTurnCall,
     TurnReply,
 )
-from core.runs.engine.cluster.nodes import LONG_CALL_S, Nodes, Transport, has_servers_torch, union
+from core.runs.engine.cluster.nodes import Nodes, Transport, has_servers_torch, union
 from core.runs.engine.handles import LocalLiveness, engine_of
 from core.runs.engine.protocol import Assignment
 from core.runs.store import Run, Store
@@ -93,21 +89,18 @@ class RemoteEngine(LocalLiveness):
             self._nodes.call_in_background(host, EndTurnCall(self._nodes.store_id, self._carrier.key(run)))
 
     def start(self, assignment: Assignment, ended: Callable[[], None]) -> None:
-        """Deliver a run to its node and start it there; raises WorkerError.
+        """Send a run to its node and start it there; raises WorkerError.
 
-        If no reply to the start comes, the run counts as started until its node says otherwise.
+        If no reply comes, the run counts as started until its node says otherwise.
         """
-        run, host, key = assignment.run, assignment.node, self._carrier.key(assignment.run)
-        files = directory.parcel(run.path)
-        self._deliver(host, DeliverCall(self._nodes.store_id, key, directory.digest(files), files))
-        start = StartCall(self._nodes.store_id, key, assignment.target, assignment.device, assignment.measures)
-        carried = self._carrier.claim(run, host, ended, start)
+        run, host = assignment.run, assignment.node
+        carried = self._carrier.claim(run, host, ended, assignment)
         if carried is None:
             raise WorkerError("another server carries this run")
         try:
             self._write_running(run, host)
             with self._nodes.unless_lost(host):
-                self._nodes.call(host, start, DoneReply)
+                self._carrier.launch(carried, assignment)
         except CompileboardError:
             self._carrier.release(carried)
             raise
@@ -151,13 +144,6 @@ class RemoteEngine(LocalLiveness):
             each.over.wait(max(0.0, end_s - time.monotonic()))
         self._nodes.closed.set()
         self._nodes.transport.close()
-
-    def _deliver(self, host: str, call: DeliverCall) -> None:
-        """Make a call until its node has answered; raises NodeError if the node is lost."""
-        while True:
-            with self._nodes.unless_lost(host):
-                self._nodes.call(host, call, DoneReply, LONG_CALL_S)
-                return
 
     def _lack(self, assignment: Assignment) -> str:
         with self._nodes.unless_lost(assignment.node):

@@ -5,8 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from core.analysis.budget import Judgement, judge, read_budget
-from core.analysis.budget.judge import LEAST_RUNS, Standing
+from core.analysis.budget import LEAST_RUNS, Judgement, Standing, judge, read_budget
 from core.analysis.comparison import RunSide
 from core.report import Call, Difference, Load, Phase, Rival, Timing
 from core.runs.sides import side_of_log

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from core.analysis.comparison.options import OptionDifference, option_differences
+from core.analysis.comparison.matching import OptionDifference, option_differences
 from core.report import Setting
 
 

@@ -3,7 +3,7 @@
 import math
 import random
 
-from core.analysis.comparison.times import _rank, shift
+from core.analysis.comparison.figures import _rank, shift
 
 
 def logs(seed: int, factor: float, count: int = 12) -> list[float]:

@@ -105,3 +105,9 @@ def test_dynamic_shapes_are_tried_on_the_sizes_and_numbers_that_varied() -> None
     found = trial(before, TrialSide(replace(STORM, recompiles=rest), text, before.path), (), dynamic=True)
     assert (found.total, found.done) == (3, 2)
     assert found.left == (Remainder("1 recompile", "a guard on `scale` failed", new=False),)
+
+
+def test_more_recompiles_are_not_worse_where_a_break_is_gone() -> None:
+    recompiled = replace(WHOLE, recompiles=STORM.recompiles)
+    result = trial(BEFORE, after("keep_tensor:31", breaks=other_lines(31), report=recompiled), ("keep_tensor:31",))
+    assert result.outcome == "repaired"

@@ -271,3 +271,16 @@ def test_places_and_curves_are_to_a_tenth_of_a_pixel(engine: str) -> None:
     curves = [value for curve in layout.edges for point in curve for value in point]
     places = [value for box in layout.boxes for value in (box.x, box.y)]
     assert [value for value in (*places, *curves, layout.width, layout.height) if value != round(value, 1)] == []
+
+
+def test_boxes_of_a_layer_are_centred_on_their_neighbours() -> None:
+    boxes = [Box(name, width, 40) for name, width in zip("abcdef", (60, 200, 60, 120, 60, 60), strict=True)]
+    layout = lay_out_layered(boxes, [Edge(*pair) for pair in ("ab", "ac", "bd", "ce", "df", "ef", "af")])
+    assert [(box.id, box.x, box.y) for box in layout.boxes] == [
+        ("a", 264, 0),
+        ("b", 0, 80),
+        ("c", 222, 80),
+        ("d", 80, 160),
+        ("e", 222, 160),
+        ("f", 264, 240),
+    ]

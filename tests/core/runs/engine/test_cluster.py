@@ -14,9 +14,16 @@ from core import CompileJob, JobError, Model, Run, Runner, Status, Store, StoreE
 from core.runs.engine.cluster import machine
 from core.runs.engine.cluster.directory import check_name, unpack
 from core.runs.engine.cluster.host import Host
-from core.runs.engine.cluster.messages import FilesReply, HostFile, PieceReply, StartCall, packed, reply_of
+from core.runs.engine.cluster.messages import (
+    FilesReply,
+    HostFile,
+    PieceReply,
+    packed,
+    reply_of,
+)
 from core.runs.engine.cluster.remote import RemoteEngine
 from core.runs.engine.protocol import Assignment
+from core.runs.runner import Wait
 from core.runs.tools import Interpret, Task, create, tool_run
 from core.sweep import Axis, SweepRunner
 from tests.support.cluster import LOG, NodeEngine, Nodes, kill, nodes_below
@@ -144,20 +151,6 @@ def test_replies_that_are_lost_start_nothing_twice(nodes: Nodes) -> None:
     assert set(starts(nodes).values()) == {1}
 
 
-def test_a_start_that_is_replayed_does_nothing(nodes: Nodes) -> None:
-    engine = nodes.add("one", NodeEngine(hold_after=0))
-    runner = runner_of(nodes)
-    run = runner.submit(JOB)
-    until(lambda: len(engine.started) == 1)
-    start = next(call for call in nodes.transport.calls if isinstance(call, StartCall))
-    nodes.transport.call("one", packed(start), 1.0)
-    engine.end(engine.started[0])
-    runner.wait(run)
-    until(lambda: is_empty(nodes, "one"))
-    nodes.transport.call("one", packed(start), 1.0)
-    assert len(engine.started) == 1
-
-
 def test_a_lost_node_interrupts_its_run_and_the_next_goes_to_another(nodes: Nodes) -> None:
     nodes.add("one", NodeEngine(hold_after=0))
     nodes.add("two")
@@ -264,7 +257,7 @@ def test_a_run_waits_for_a_first_node(nodes: Nodes) -> None:
     runner = Runner(nodes.store(), nodes.server())
     run = runner.submit(JOB)
     time.sleep(0.3)
-    assert run.status().state == "queued"
+    assert (run.status().state, runner.waits_for(run)) == ("queued", Wait("cpu"))
     nodes.add("one")
     assert runner.wait(run).status().state == "done"
 

@@ -1,0 +1,346 @@
+"""Sources of the installed torch and Triton, read as text: landmarks of a compilation, and modules of options.
+
+Landmarks: functions and classes of torch and Triton that a compilation goes through, and their lines in the source.
+
+They are looked up in the text of the installed packages, so neither is imported. `phase` is the name of the span in
+which torch times a landmark.
+
+Source of a module of options: comment, environment variables and line of each option, and its uses.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from core.base.syntax import module
+
+MOST_LINES = 400
+MOST_FILE_BYTES = 8_000_000
+VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
+# Keywords of torch's `Config(…)` that name environment variables.
+ENVIRONMENT_KEYWORDS = ("env_name_default", "env_name_force")
+MOST_USES = 40
+# Folders of torch that are searched; in a module's own folder, `config.NAME` is its option.
+FOLDERS = ("_inductor", "_dynamo", "_functorch", "_higher_order_ops", "fx", "utils", "export", "distributed", "nn")
+
+
+@dataclass(frozen=True, slots=True)
+class Landmark:
+    """A function or class: its stop on the way, its module, its name there, and what it does."""
+
+    stop: str
+    module: str
+    name: str
+    what: str
+    phase: str = ""
+
+    @property
+    def full_name(self) -> str:
+        """Module and name."""
+        return f"{self.module}.{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class LandmarkSource:
+    """The lines of a landmark: its file, the number of its first line from 1, and its text."""
+
+    path: Path
+    line: int
+    text: str
+
+
+DYNAMO, AOT, INDUCTOR, KERNELS, TRITON, RUNNING = (
+    "Dynamo", "AOTAutograd", "Inductor", "Kernels", "Triton", "Running",
+)  # fmt: skip
+CONVERT, OUTPUT, EVAL = "torch._dynamo.convert_frame", "torch._dynamo.output_graph", "torch._dynamo.eval_frame"
+SYMBOLIC, COMPILE_FX = "torch._dynamo.symbolic_convert", "torch._inductor.compile_fx"
+AOT_PARTS = "torch._functorch._aot_autograd"
+NVIDIA = "triton.backends.nvidia.compiler"
+
+LANDMARKS = (
+    Landmark(DYNAMO, "torch", "compile", "the entry point: picks the backend and wraps the callable"),
+    Landmark(DYNAMO, EVAL, "OptimizedModule", "the module that torch.compile returns for a module"),
+    Landmark(DYNAMO, EVAL, "_TorchDynamoContext.__call__", "sets the callback that Python calls for each new frame"),
+    Landmark(DYNAMO, CONVERT, "ConvertFrameAssert.__call__", "gets a frame, and decides whether to compile it"),
+    Landmark(DYNAMO, CONVERT, "_compile", "compiles one frame: trace, backend, guards", "entire_frame_compile"),
+    Landmark(DYNAMO, SYMBOLIC, "InstructionTranslator", "runs a frame's bytecode symbolically", "bytecode_tracing"),
+    Landmark(DYNAMO, SYMBOLIC, "InstructionTranslatorBase.step", "runs one bytecode instruction"),
+    Landmark(DYNAMO, SYMBOLIC, "InliningInstructionTranslator", "follows a call into another Python function"),
+    Landmark(DYNAMO, "torch._dynamo.variables.builder", "VariableBuilder", "wraps an input, and adds its guards"),
+    Landmark(DYNAMO, "torch._dynamo.variables.tensor", "TensorVariable", "a tensor while Dynamo traces"),
+    Landmark(DYNAMO, "torch._subclasses.fake_tensor", "FakeTensorMode", "computes shapes and dtypes without data"),
+    Landmark(DYNAMO, "torch.fx.experimental.symbolic_shapes", "ShapeEnv", "holds symbolic sizes and their guards"),
+    Landmark(DYNAMO, "torch._dynamo.exc", "Unsupported", "the exception behind a graph break"),
+    Landmark(DYNAMO, OUTPUT, "OutputGraph.compile_and_call_fx_graph", "ends a graph, and writes the call of it"),
+    Landmark(DYNAMO, OUTPUT, "OutputGraph.call_user_compiler", "calls the backend with the graph", "backend_compile"),
+    Landmark(DYNAMO, "torch._dynamo.resume_execution", "ContinueExecutionCache", "makes functions for after a break"),
+    Landmark(DYNAMO, "torch._dynamo.bytecode_transformation", "transform_code_object", "writes a frame's bytecode"),
+    Landmark(DYNAMO, "torch._dynamo.guards", "GuardBuilder", "turns each assumption into a check"),
+    Landmark(DYNAMO, "torch._dynamo.guards", "CheckFunctionManager", "builds the tree of guards", "build_guards"),
+    Landmark(AOT, "torch._functorch.aot_autograd", "aot_module_simplified", "AOTAutograd's entry for a graph"),
+    Landmark(
+        AOT, "torch._functorch.aot_autograd", "create_aot_state", "decides between inference and training",
+        "create_aot_dispatcher_function",
+    ),
+    Landmark(
+        AOT, f"{AOT_PARTS}.collect_metadata_analysis", "run_functionalized_fw_and_collect_metadata",
+        "finds mutated and aliased inputs and outputs", "aot_collect_metadata",
+    ),
+    Landmark(AOT, f"{AOT_PARTS}.graph_capture", "aot_dispatch_base_graph", "traces ATen ops for inference"),
+    Landmark(
+        AOT, f"{AOT_PARTS}.graph_capture", "aot_dispatch_autograd_graph", "traces forward and backward as one graph",
+        "aot_trace_joint_graph",
+    ),
+    Landmark(
+        AOT, "torch._functorch.partitioners", "min_cut_rematerialization_partition",
+        "splits the joint graph, and picks what is saved", "min_cut_rematerialization_partition",
+    ),
+    Landmark(AOT, "torch._decomp", "core_aten_decompositions", "the table of decompositions to core ATen"),
+    Landmark(
+        AOT, f"{AOT_PARTS}.runtime_wrappers", "AOTDispatchAutograd", "the autograd function that runs both graphs"
+    ),
+    Landmark(INDUCTOR, COMPILE_FX, "compile_fx", "the backend `inductor`: gets Dynamo's graph"),
+    Landmark(
+        INDUCTOR, COMPILE_FX, "_recursive_pre_grad_passes", "passes before AOTAutograd", "_recursive_pre_grad_passes"
+    ),
+    Landmark(
+        INDUCTOR, COMPILE_FX, "_recursive_joint_graph_passes", "passes over forward and backward together",
+        "_recursive_joint_graph_passes",
+    ),
+    Landmark(INDUCTOR, COMPILE_FX, "compile_fx_inner", "compiles one ATen graph", "inductor_compile"),
+    Landmark(
+        INDUCTOR, COMPILE_FX, "_recursive_post_grad_passes", "passes over the ATen graph", "_recursive_post_grad_passes"
+    ),
+    Landmark(INDUCTOR, "torch._inductor.pattern_matcher", "PatternMatcherPass.apply", "replaces patterns of a graph"),
+    Landmark(INDUCTOR, "torch._inductor.fx_passes.fuse_attention", "_sfdp_init", "the patterns of attention"),
+    Landmark(INDUCTOR, "torch._inductor.decomposition", "select_decomp_table", "Inductor's table of decompositions"),
+    Landmark(INDUCTOR, "torch._inductor.graph", "GraphLowering.run", "lowers each FX node to IR", "GraphLowering.run"),
+    Landmark(INDUCTOR, "torch._inductor.lowering", "register_lowering", "registers the lowering of an op"),
+    Landmark(INDUCTOR, "torch._inductor.lowering", "make_fallback", "leaves an op to torch's own kernel"),
+    Landmark(INDUCTOR, "torch._inductor.ir", "Pointwise", "a loop that computes each element by itself"),
+    Landmark(INDUCTOR, "torch._inductor.ir", "FallbackKernel", "a call of torch's own kernel"),
+    Landmark(INDUCTOR, "torch._inductor.kernel.bmm", "tuned_bmm", "the lowering of a batched product"),
+    Landmark(INDUCTOR, "torch._inductor.select_algorithm", "AlgorithmSelectorCache", "times choices of a product"),
+    Landmark(
+        INDUCTOR, "torch._inductor.scheduler", "Scheduler.__init__", "makes nodes with dependencies",
+        "Scheduler.__init__"
+    ),
+    Landmark(INDUCTOR, "torch._inductor.scheduler", "Scheduler.can_fuse", "says whether two nodes may fuse"),
+    Landmark(
+        INDUCTOR, "torch._inductor.scheduler", "Scheduler.fuse_nodes", "fuses nodes in rounds", "Scheduler.fused_nodes"
+    ),
+    Landmark(
+        KERNELS, "torch._inductor.scheduler", "Scheduler.codegen", "writes a kernel for each node", "Scheduler.codegen"
+    ),
+    Landmark(KERNELS, "torch._inductor.codegen.cpp", "CppScheduling", "writes C++ with OpenMP for a CPU"),
+    Landmark(KERNELS, "torch._inductor.codegen.triton", "TritonScheduling", "groups nodes for Triton kernels"),
+    Landmark(KERNELS, "torch._inductor.codegen.triton", "TritonKernel", "writes the source of one Triton kernel"),
+    Landmark(
+        KERNELS, "torch._inductor.codegen.wrapper", "PythonWrapperCodegen.generate", "writes the code that calls them",
+        "PythonWrapperCodegen.generate",
+    ),
+    Landmark(
+        KERNELS, "torch._inductor.async_compile", "AsyncCompile.wait", "waits for kernels that compile in parallel",
+        "async_compile.wait",
+    ),
+    Landmark(KERNELS, "torch._inductor.codecache", "CppCodeCache", "compiles C++, keeps libraries", "compile_file"),
+    Landmark(
+        KERNELS, "torch._inductor.codecache", "PyCodeCache.load_by_key_path", "loads the output code",
+        "PyCodeCache.load_by_key_path",
+    ),
+    Landmark(TRITON, "triton.runtime.jit", "JITFunction.run", "launches a kernel, compiling it at its first call"),
+    Landmark(TRITON, "triton.compiler.compiler", "compile", "runs the stages, and keeps their files"),
+    Landmark(TRITON, "triton.compiler.code_generator", "ast_to_ttir", "turns Python into Triton IR"),
+    Landmark(TRITON, NVIDIA, "CUDABackend.make_ttir", "optimizes Triton IR"),
+    Landmark(TRITON, NVIDIA, "CUDABackend.make_ttgir", "adds layouts, pipelining and tensor cores"),
+    Landmark(TRITON, NVIDIA, "CUDABackend.make_llir", "lowers to LLVM IR"),
+    Landmark(TRITON, NVIDIA, "CUDABackend.make_ptx", "writes PTX"),
+    Landmark(TRITON, NVIDIA, "CUDABackend.make_cubin", "calls ptxas for machine code"),
+    Landmark(TRITON, "triton.backends.amd.compiler", "HIPBackend.make_ttgir", "the same stage for AMD"),
+    Landmark(RUNNING, "torch._inductor.runtime.triton_heuristics", "CachingAutotuner", "picks a config, and launches"),
+    Landmark(RUNNING, "torch._inductor.cudagraph_trees", "cudagraphify_impl", "records and replays CUDA graphs"),
+    Landmark(RUNNING, "torch._inductor.output_code", "CompiledFxGraph", "the compiled graph that a call runs"),
+)  # fmt: skip
+
+
+BACKENDS = ((NVIDIA, "CUDABackend"), ("triton.backends.amd.compiler", "HIPBackend"))
+
+
+def stage_landmark(stage: str, amd: bool) -> Landmark:
+    """Return the function of Triton that makes the file of a stage: `ttir`, `ptx`, `amdgcn` …"""
+    module, backend = BACKENDS[amd]
+    return Landmark(TRITON, module, f"{backend}.make_{stage}", "")
+
+
+@lru_cache(maxsize=len(LANDMARKS))
+def landmark_source(landmark: Landmark) -> LandmarkSource | None:
+    """Return the source of a landmark in the installed packages; None if it is not there."""
+    path = module_path(landmark.module)
+    lines = _lines(path) if path is not None else ()
+    at = _definition(lines, landmark.name)
+    if path is None or at is None:
+        return None
+    end = _end(lines, at)
+    return LandmarkSource(path, at + 1, "\n".join(lines[at:end]))
+
+
+def module_path(module: str) -> Path | None:
+    """Return the file of a module of torch or Triton; None if the package or the file is not there."""
+    package, *parts = module.split(".")
+    spec = importlib.util.find_spec(package)
+    folders = spec.submodule_search_locations if spec is not None else None
+    for folder in folders or ():
+        base = Path(folder, *parts)
+        for path in (base / "__init__.py", base.with_suffix(".py")):
+            if path.is_file():
+                return path
+    return None
+
+
+# The landmarks of a file stand together, and their sources are kept: no file has to be.
+@lru_cache(maxsize=1)
+def _lines(path: Path) -> tuple[str, ...]:
+    if path.stat().st_size > MOST_FILE_BYTES:
+        return ()
+    return tuple(path.read_text(encoding="utf-8", errors="replace").split("\n"))
+
+
+def _definition(lines: tuple[str, ...], name: str) -> int | None:
+    """Return the index of the line that defines `function`, `Class` or `Class.function`; None if there is none."""
+    at: int | None = 0
+    for depth, part in enumerate(name.split(".")):
+        start = re.compile(rf"^{' ' * 4 * depth}(?:async )?(?:def|class) {re.escape(part)}\b")
+        numbers = range(at or 0, len(lines))
+        at = next((number for number in numbers if start.match(lines[number]) and not _overload(lines, number)), None)
+        if at is None:
+            return None
+    return at
+
+
+def _overload(lines: tuple[str, ...], at: int) -> bool:
+    """Return True for a signature without a body, which a type checker alone reads."""
+    return at > 0 and lines[at - 1].strip().endswith("overload")
+
+
+def _end(lines: tuple[str, ...], at: int) -> int:
+    """Return the index after a definition: the next line that is indented no deeper, outside of its signature."""
+    indent = len(lines[at]) - len(lines[at].lstrip())
+    last = min(len(lines), at + MOST_LINES)
+    for number in range(at + 1, last):
+        text = lines[number]
+        if text.strip() and len(text) - len(text.lstrip()) <= indent and not text.lstrip().startswith(")"):
+            return number
+    return last
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigSource:
+    """Line of an option's assignment, the comment above it, and the environment variables that it reads."""
+
+    line: int
+    comment: str
+    variables: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigUse:
+    """A line of torch that reads an option; `path` is relative to the torch package."""
+
+    path: str
+    line: int
+    text: str
+
+
+def config_sources(text: str) -> dict[str, ConfigSource]:
+    """Return the options of a configuration module by name, such as `triton.cudagraphs`.
+
+    Raises SyntaxError, TooDenseError.
+    """
+    tree = module(text)
+    source = _Module(text.splitlines(), {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)})
+    classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+    return dict(source.options(tree.body, "", classes))
+
+
+@dataclass(frozen=True, slots=True)
+class _Module:
+    lines: Sequence[str]
+    functions: Mapping[str, ast.FunctionDef]
+
+    def options(
+        self, body: Sequence[ast.stmt], prefix: str, classes: Mapping[str, ast.ClassDef]
+    ) -> Iterator[tuple[str, ConfigSource]]:
+        """Yield the assignments of a body; a class is a prefix, and has the options of its bases."""
+        for statement in body:
+            match statement:
+                case ast.ClassDef(name=name, bases=bases):
+                    for base in (
+                        classes[base.id] for base in bases if isinstance(base, ast.Name) and base.id in classes
+                    ):
+                        yield from self.options(base.body, f"{prefix}{name}.", classes)
+                    yield from self.options(statement.body, f"{prefix}{name}.", classes)
+                case ast.AnnAssign(target=ast.Name(id=name)) | ast.Assign(targets=[ast.Name(id=name)]):
+                    yield f"{prefix}{name}", self._source(statement)
+                case ast.If(body=inner, orelse=other):
+                    yield from self.options([*inner, *other], prefix, classes)
+
+    def _source(self, statement: ast.Assign | ast.AnnAssign) -> ConfigSource:
+        variables = dict.fromkeys(self._variables(statement.value) if statement.value is not None else ())
+        return ConfigSource(statement.lineno, self._comment(statement), tuple(variables))
+
+    def _comment(self, statement: ast.stmt) -> str:
+        """Return the comment lines directly above a statement, and the one behind it, without their marks."""
+        first = statement.lineno - 1
+        while first and self.lines[first - 1].strip().startswith("#"):
+            first -= 1
+        above = [line.strip().lstrip("#").strip() for line in self.lines[first : statement.lineno - 1]]
+        behind = self.lines[(statement.end_lineno or statement.lineno) - 1]
+        _, mark, beside = behind[statement.end_col_offset or 0 :].partition("#")
+        return "\n".join([*above, *([beside.strip()] if mark else [])]).strip()
+
+    def _variables(self, value: ast.AST) -> Iterator[str]:
+        """Yield the environment variables that an expression reads, itself or in a function of the module."""
+        for node in ast.walk(value):
+            match node:
+                case ast.Call(func=ast.Name(id=name)) if name in self.functions:
+                    for statement in self.functions[name].body:
+                        yield from self._variables(statement)
+                case (
+                    ast.Call(args=[ast.Constant(value=str(text)), *_])
+                    | ast.Subscript(slice=ast.Constant(value=str(text)))
+                ) if VARIABLE.fullmatch(text):
+                    yield text
+                case ast.keyword(arg=name, value=inner) if name in ENVIRONMENT_KEYWORDS:
+                    for leaf in ast.walk(inner):
+                        if isinstance(leaf, ast.Constant) and isinstance(leaf.value, str):
+                            yield leaf.value
+
+
+def config_uses(package: Path, owner: str, name: str) -> tuple[ConfigUse, ...]:
+    """Return the lines of the torch package that read an option, at most `MOST_USES`."""
+    full = re.compile(rf"\b(?:{owner}_config|_{owner}\.config)\.{re.escape(name)}\b")
+    short = re.compile(rf"(?<![\w.])(?:{owner}_)?config\.{re.escape(name)}\b|{full.pattern}")
+    found: list[ConfigUse] = []
+    own = f"_{owner}"
+    for folder in sorted(FOLDERS, key=lambda folder: folder != own):
+        pattern = short if folder == own else full
+        for path in sorted((package / folder).rglob("*.py")):
+            found += _uses(path, package, name.rpartition(".")[2], pattern)
+            if len(found) >= MOST_USES:
+                return tuple(found[:MOST_USES])
+    return tuple(found)
+
+
+def _uses(path: Path, package: Path, word: str, pattern: re.Pattern[str]) -> Iterator[ConfigUse]:
+    text = path.read_text("utf-8", errors="replace")
+    if word not in text:
+        return
+    for number, line in enumerate(text.splitlines(), 1):
+        if word in line and pattern.search(line) and not line.lstrip().startswith("#"):
+            yield ConfigUse(path.relative_to(package).as_posix(), number, line.strip())

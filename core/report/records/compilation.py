@@ -1,0 +1,299 @@
+"""Records about a compilation: its modules, stacks, passes, guards, partition, schedule, kernels and their binaries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from core.report import Binary, Decision, FusionRound, GuardFilter, KeptValue, Module, SavedValue
+from core.report.inductor import Direction, PassStage
+from core.report.record import Record
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModulesRecord(Record):
+    """The `nn.Module` of each FX node, which torch's printed graphs do not show: logged once per graph and stage.
+
+    A node without torch's module metadata gets the module of a related node: a backward node of the forward node with
+    the same autograd sequence number, a new node of a pass of the nodes that it replaced, its users, or its inputs. A
+    node outside all submodules gets the module whose `forward` is traced (`L['self']`).
+    """
+
+    stage: str
+    """`pre_grad` or `joint`"""
+    modules: dict[str, Module] = field(default_factory=dict)
+    """FX node → [path of the module, its class], for the graph before and after the stage's passes"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StacksRecord(Record):
+    """The Python stack of each FX node, from the compiled frame down to the call: logged once per graph and stage, like
+    `compileboard_modules`; torch's printed graphs name only the last line.
+
+    Stacks share their beginnings: a stack is the index of its parent stack (-1 for none), and the index of its last
+    frame.
+    """
+
+    stage: str
+    """`pre_grad` or `joint`"""
+    frames: tuple[tuple[str, int, str], ...]
+    """all frames, each [file, line, function]"""
+    stacks: tuple[tuple[int, int], ...]
+    """the stacks, each [parent stack, last frame]; a stack comes after its parent"""
+    nodes: dict[str, int]
+    """FX node → index of its stack, for the graph after the stage's passes"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassRecord(Record):
+    """A change by one of Inductor's graph passes, which `GraphTransformObserver` runs: logged for each change.
+
+    A pass includes its nested passes. The record belongs to the last graph that torch logged before it. Two functions
+    without an observer are recorded in the same way: `run_joint_graph_passes_on_hops`, which partitions each
+    `invoke_subgraph` before the joint graph, and `view_to_reshape`, which Inductor runs before it logs
+    `before_post_grad_graph`, and which belongs to that graph.
+    """
+
+    stage: PassStage
+    """the stage: `pre_grad`, `joint`, `before_post_grad` or `post_grad`"""
+    subgraph: str = ""
+    """the name of the nested graph that the pass ran on, `invoke_subgraph` if AOTAutograd ran it before the joint
+    graph; empty for the whole graph
+    """
+    name: str
+    """torch's name of the pass; empty for changes between two passes"""
+    duration_us: float | None
+    """microseconds in the pass, without the time to record it; null between passes"""
+    source: str
+    """`file:line` of the pass's function or its call; paths of torch's own files begin with `torch/`"""
+    patterns: tuple[tuple[str, str, int], ...]
+    """matched patterns: [name, `file:line` of the replacement or empty, number of matches]"""
+    added: tuple[str, ...]
+    """names of new nodes"""
+    after: tuple[str, ...]
+    """the node before each added node, empty if there is none"""
+    removed: tuple[str, ...]
+    """names of removed nodes"""
+    rewritten: tuple[str, ...]
+    """names of nodes whose op, target or arguments changed"""
+    order: tuple[str, ...]
+    """the names of all nodes in order, if remaining nodes changed places; otherwise empty"""
+    reads: tuple[str, ...] = ()
+    """names of the inputs of the added and rewritten nodes"""
+    modules: dict[str, Module] = field(default_factory=dict)
+    """as in `compileboard_modules`, for the added and rewritten nodes"""
+    text: str
+    """the added and rewritten nodes as torch prints them in a graph, with shapes, strides and devices; empty if torch
+    cannot print them
+    """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassesRecord(Record):
+    """The passes of a stage that changed nothing: logged once per stage, at its end."""
+
+    stage: PassStage
+    """as in `compileboard_pass`"""
+    subgraph: str
+    """as in `compileboard_pass`"""
+    unchanged: tuple[tuple[str, float], ...]
+    """[name, microseconds], in execution order"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GuardsRecord(Record):
+    """Facts about a compilation's guards that torch's text lacks: logged once per compilation, after torch's text."""
+
+    parts: tuple[int, ...]
+    """number of code parts (lines) of each leaf guard, in torch's printed order"""
+    warm_us: float | None = None
+    """microseconds to check all guards, the minimum of 20 checks in a row; null if they could not be checked"""
+    copy_us: float | None = None
+    """microseconds to check a copy of the tree, the minimum of 8; the other copies lack some of its guards. A copy
+    can't skip guards by torch's record of unchanged dictionaries
+    """
+    families_us: dict[str, float] = field(default_factory=dict)
+    """`module`, `global`, `tensor`: microseconds that a copy without the family saves; `shape`: the sum of its guards,
+    each measured alone
+    """
+    filters: tuple[GuardFilter, ...] = ()
+    """the guards that each filter of `torch.compiler` keeps, measured on copies without the other guards"""
+    checks_us: tuple[float | None, ...] = ()
+    """microseconds of each leaf's check alone, in the order of `parts`, minus the cheapest check (the call overhead);
+    null if it cannot be called, or if the compilation's time limit for measuring is used up
+    """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionRecord(Record):
+    """The partition of a joint graph by AOTAutograd's min-cut partitioner: logged once per joint graph."""
+
+    subgraph: str
+    """as in `compileboard_pass`"""
+    decisions: dict[str, Decision]
+    """node → `forward`, `backward`, `saved` (in the forward, and an input of the backward) or `recomputed` (in both)"""
+    saved: tuple[SavedValue, ...]
+    """the saved values, with empty `reasons` and `policy`: the fields below have these by node"""
+    reasons: dict[str, tuple[str, ...]]
+    """node → torch's labels on its edges of infinite capacity in the min-cut network: `cannot recompute: compute
+    intensive op` …
+    """
+    policies: dict[str, str]
+    """node → its checkpoint policy, if it has one: `MUST_SAVE`, `PREFER_RECOMPUTE` …"""
+    dropped: tuple[str, ...]
+    """nodes of the joint graph that the partitioner removed first, as dead code or as duplicates"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptRecord(Record):
+    """The values that a training forward graph returns for the backward, in order: logged once per forward graph that
+    Inductor schedules.
+    """
+
+    graph_id: int | None = None
+    """Inductor's number of the graph"""
+    values: tuple[KeptValue, ...]
+    """the values; `kind` is `input` for an unchanged input, otherwise `activation`; `bytes` is null for symbolic sizes
+    """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BytecodeRecord(Record):
+    """Bytecode of a compilation's frame before and after Dynamo: logged as soon as Dynamo has rewritten it, and again
+    with the decompiled code once its call has ended.
+
+    Constants other than numbers, strings and code (such as the globals that Dynamo inserts) are listed by type.
+    """
+
+    name: str
+    """the function's name in its code, such as `torch_dynamo_resume_in_forward_at_31` for a resume function"""
+    qualname: str = ""
+    """the function's qualified name: `Classifier.forward`"""
+    file: str
+    """the code's file"""
+    line: int
+    """its first line"""
+    original: str
+    """the code before, as Python's `dis` lists it, its first 200,000 characters"""
+    modified: str
+    """the code after, in the same form"""
+    resumes: dict[str, str] = field(default_factory=dict)
+    """name of a resume function in the modified code → the function's name in its own code"""
+    has_decompiler: bool | None = None
+    """true if `depyf` is installed with torch; null in logs of older versions"""
+    decompiler: str = ""
+    """the decompiler with its version: `depyf 0.20.0`; empty if it is not installed, or while the call runs"""
+    original_python: str = ""
+    """for a resume function, which has no source: the code before, decompiled, its first 200,000 characters; empty if
+    it could not be decompiled"""
+    modified_python: str = ""
+    """for every function: the code after, decompiled in the same way"""
+    not_decompiled: str = ""
+    """why one of the two could not be decompiled"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScheduledNode:
+    """A scheduler node."""
+
+    name: str
+    """torch's name"""
+    kind: str
+    """torch's class"""
+    nodes: tuple[str, ...]
+    """the names of its fused nodes"""
+    ops: tuple[str, ...]
+    """classes of Inductor's IR"""
+    reads: dict[str, int]
+    """buffer → bytes read"""
+    writes: dict[str, int]
+    """buffer → bytes written"""
+    at_most: tuple[str, ...] = ()
+    """the buffers whose bytes are a bound"""
+    origins: tuple[str, ...]
+    """FX nodes"""
+    flops: int | None
+    """torch's FLOP count of a library call or template, attention by a formula; null otherwise"""
+    iterations: int | None = None
+    """number of loop iterations, reductions included; null if it has no loops"""
+    device: str
+    """the node's device"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BufferLayout:
+    """A buffer's layout; symbolic sizes are text."""
+
+    dtype: str
+    """torch's name of the dtype"""
+    shape: tuple[str, ...]
+    """in elements"""
+    stride: tuple[str, ...]
+    """in elements"""
+    input: bool
+    """true if it is an input of the graph"""
+    output: bool
+    """true if it is an output of the graph"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScheduleRecord(Record):
+    """The scheduler's nodes before and after fusion: logged once per graph that Inductor schedules.
+
+    The rule for bytes: a node accesses a buffer through index expressions. Each counts the distinct elements that it
+    addresses in the loops (a data-dependent index: one per iteration). An expression that several nodes of a kernel
+    share counts once, and a buffer counts at most its size. Reads of buffers that the kernel wrote itself don't count,
+    nor do writes of buffers that nothing else needs. A library call reads its argument views and writes the buffers
+    that it returns or changes. A call that only returns a view moves nothing, nor does a call of a branch or loop,
+    which has its own schedule. A size that is known only at run time counts as 0.
+    """
+
+    graph_id: int | None = None
+    """Inductor's number of the graph"""
+    direction: Direction
+    """`forward`, `backward` or `inference`"""
+    subgraph: str = ""
+    """the name of the branch, loop body or other inner graph; empty for the graph itself"""
+    one_count: bool = False
+    """true if bytes are counted by the rule above, both before and after fusion. Otherwise they are from torch's
+    `get_read_write_buffer_accesses`, which counts the whole buffer for each fused node and cannot be compared"""
+    nodes_before: tuple[ScheduledNode, ...]
+    """the nodes before fusion"""
+    nodes_after: tuple[ScheduledNode, ...]
+    """the nodes after fusion"""
+    rounds: tuple[FusionRound, ...]
+    """one entry per fusion round: the fused pairs in order, and the refused pairs with torch's reason (without
+    duplicates, at most 20,000 per graph)"""
+    buffers: dict[str, BufferLayout]
+    """the buffers that the nodes read or write, by name"""
+    modules: dict[str, Module] = field(default_factory=dict)
+    """as in `compileboard_modules`, for the post-grad graph"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KernelRecord(Record):
+    """A kernel that Inductor names, extern kernels included: logged once per kernel."""
+
+    graph_id: int | None = None
+    """as in `compileboard_schedule`"""
+    direction: Direction = ""
+    """as in `compileboard_schedule`"""
+    name: str
+    """the kernel's name in the output code"""
+    handle: int | None = None
+    """the debug handle in Inductor's provenance node mappings, null if there is none"""
+    nodes: tuple[str, ...] = ()
+    """the scheduler nodes in the kernel"""
+    extern: bool = False
+    """true if it is a library call"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BinaryRecord(Binary, Record):
+    """A Triton kernel compiled to machine code in a run for a target: logged once per kernel of an output code."""
+
+    graph_id: int
+    """as in `compileboard_schedule`"""
+    direction: Direction
+    """as in `compileboard_schedule`"""
+    name: str
+    """the kernel's name in the output code"""

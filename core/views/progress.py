@@ -1,0 +1,218 @@
+"""A run that is not complete here yet: a queued one, a followed log, a large log's outline, files from the archive."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from core.analysis import compile_seconds, compile_time_s, failure_sentence, failures, frame_names
+from core.base import words as fmt
+from core.base.errors import CompileboardError
+from core.base.files import regular
+from core.report import Report
+from core.runs.index import RunIndex
+from core.runs.progress import Progress, progress
+from core.runs.rates import ReachedLimit
+from core.runs.remote import bring_back, is_away, remote_archive
+from core.runs.retention import trim
+from core.runs.runner import Wait
+from core.runs.store import Run
+from core.runs.stored import open_outline, open_summary
+from core.views.markdown import LONGEST_LINE, LONGEST_NAME, one_line, plain
+from core.views.speedup import seen_words
+
+# After so long without a byte, torch does something that it does not log.
+QUIET_S = 5.0
+WAITING = "No record was written yet."
+MOST_ROWS = 200
+# Seconds after which a fetch that failed is tried again.
+AGAIN_S = 30.0
+
+
+def followed_words(run: Run, report: Report | None, now_s: float) -> str:
+    """Return what was recorded so far, and what torch does now or when it last logged something."""
+    so_far, ranks = progress(report), len(run.ranks())
+    if not so_far.log_bytes:
+        return f"{WAITING} Start the script with TORCH_TRACE set to the followed directory."
+    counts = [
+        *([fmt.count(ranks, "rank")] if ranks > 1 else []),
+        fmt.count(so_far.compilations, "compilation"),
+        fmt.count(so_far.graphs, "graph"),
+        fmt.bytes_(so_far.log_bytes),
+    ]
+    return " ".join(filter(None, (f"So far: {', '.join(counts)}.", _now_words(run, so_far, now_s))))
+
+
+def _now_words(run: Run, so_far: Progress, now_s: float) -> str:
+    log = run.log_path()
+    status = regular(log) if log is not None else None
+    if status is None:
+        return ""
+    if now_s - status.st_mtime > QUIET_S:
+        return f"Last written {fmt.duration_s(float(round(now_s - status.st_mtime)))} ago."
+    return f"Now {so_far.words}." if so_far.words else ""
+
+
+@dataclass(frozen=True, slots=True)
+class OutlineView:
+    """Outline of a log by its index and small records: compilations, graph breaks, recompiles, failures, seconds.
+
+    `title` counts them in one sentence, `failure` has the compilations that failed, empty if none did. `rows` are the
+    slowest compilations, and `note` says how many others there are.
+    """
+
+    title: str
+    failure: str
+    rows: tuple[dict[str, str | int | float | None], ...]
+    note: str
+
+    @staticmethod
+    def of(report: Report) -> OutlineView:
+        """Return the outline as it is shown; `report` is that of `core.trace.parsers.build`."""
+        return OutlineView(_title(report), plain(failure_sentence(failures(report))), _rows(report), _note(report))
+
+
+def _title(report: Report) -> str:
+    stages = [graph.stage for compilation in report.compilations for graph in compilation.graphs]
+    graphs = stages.count("dynamo_output_graph")
+    parts = (
+        f"{fmt.count(graphs, 'graph')} in {fmt.count(len(report.compilations), 'compilation')}",
+        fmt.count(len(report.graph_breaks), "graph break"),
+        fmt.count(len({recompile.compilation for recompile in report.recompiles}), "recompile"),
+        f"{fmt.duration_s(compile_time_s(report))} of compile time",
+    )
+    return ", ".join(parts) + "."
+
+
+def _rows(report: Report) -> tuple[dict[str, str | int | float | None], ...]:
+    names, seconds = frame_names(report), compile_seconds(report)
+    slowest = sorted(report.compilations, key=lambda compilation: -seconds.get(compilation.id, 0.0))
+    return tuple(
+        {
+            "compilation": f"[{compilation.id}]",
+            "function": one_line(names.get(compilation.id, ""), LONGEST_LINE),
+            "status": compilation.status,
+            "seconds": seconds.get(compilation.id),
+            "ops": compilation.graph_op_count,
+        }
+        for compilation in slowest[:MOST_ROWS]
+    )
+
+
+def _note(report: Report) -> str:
+    left_out = max(0, len(report.compilations) - MOST_ROWS)
+    more = f"{fmt.count(left_out, 'faster compilation')} not listed. " if left_out else ""
+    return f"{more}Graphs, guards and kernels follow once the whole log is read; this page updates itself."
+
+
+def outline_view(run: Run) -> OutlineView | None:
+    """Return the outline of a large log that is being read; None before there is one."""
+    return open_outline(run, OutlineView)
+
+
+class Fetch:
+    """A thread that fetches the files of a run; `problem` is the reason if that failed."""
+
+    def __init__(self, index: RunIndex, run: Run) -> None:
+        self.problem = ""
+        self.done_bytes = self.total_bytes = 0
+        self._index, self._run = index, run
+        self._ended_s: float | None = None
+        threading.Thread(target=self._fetch, daemon=True).start()
+
+    @property
+    def is_over(self) -> bool:
+        """True once a fetch has ended, unless it failed a moment ago."""
+        return self._ended_s is not None and (not self.problem or time.monotonic() - self._ended_s > AGAIN_S)
+
+    @property
+    def part(self) -> float:
+        """Fetched share of the bytes, from 0 to 1."""
+        return self.done_bytes / self.total_bytes if self.total_bytes else 0.0
+
+    @property
+    def words(self) -> str:
+        """The progress as text."""
+        if not self.total_bytes:
+            return "Fetching the files of this run from the archive…"
+        done, total = fmt.bytes_(self.done_bytes), fmt.bytes_(self.total_bytes)
+        return f"Fetching the files of this run from the archive: {done} of {total}"
+
+    @property
+    def stored_words(self) -> str:
+        """Figures of the run from its stored summary; empty without one."""
+        summary = open_summary(self._run, stored_alone=True)
+        if summary is None:
+            return ""
+        parts = (
+            seen_words(summary.speed) if summary.speed else "",
+            fmt.count(summary.graphs, "graph"),
+            fmt.count(summary.breaks, "graph break"),
+            fmt.count(summary.recompiles, "recompile"),
+            fmt.count(summary.kernels, "kernel") if summary.kernels is not None else "",
+            f"torch {summary.torch}" if summary.torch else "",
+            summary.device,
+        )
+        return " · ".join(filter(None, parts))
+
+    @staticmethod
+    def is_needed(run: Run) -> bool:
+        """Return True if files of a run are in the archive alone."""
+        return is_away(run)
+
+    def _fetch(self) -> None:
+        try:
+            bring_back(self._run, self._progress)
+            self._index.update([self._run.path.name])
+            if (archive := remote_archive(self._index.store)) is not None:
+                trim(self._index, archive)
+        except CompileboardError as error:
+            self.problem = str(error)
+        self._ended_s = time.monotonic()
+
+    def _progress(self, done_bytes: int, total_bytes: int) -> None:
+        self.done_bytes, self.total_bytes = done_bytes, total_bytes
+
+
+def waiting_words(wait: Wait) -> str:
+    """Return what a queued run waits for, as plain text."""
+    if wait.node_for:
+        return f"Waiting for a node with {one_line(wait.node_for, LONGEST_NAME)}: none answers now…"
+    if wait.earlier:
+        return f"Waiting for {fmt.count(wait.earlier, 'earlier run')}…"
+    if wait.is_blocked:
+        return "Waiting for another server that measures on this device…"
+    if wait.is_elsewhere:
+        return "Waiting in the queue of another server…"
+    if wait.starts.startswith("torch"):
+        return f"Starting {one_line(wait.starts, LONGEST_LINE)}, once…"
+    return f"Waiting for {one_line(wait.starts, LONGEST_LINE)}…" if wait.starts else "Starting…"
+
+
+def starting_words(nodes: Sequence[str]) -> str:
+    """Return what the first run waits for while torch has not started; `nodes` are the engine's."""
+    if nodes:
+        return "torch is starting in the background."
+    return "No node is ready yet: none has connected, or torch is starting there."
+
+
+def reached_words(reached: ReachedLimit) -> str:
+    """Return which limit is reached by how much, and when there is room again."""
+    used, most = reached.used, reached.most
+    match reached.name:
+        case "runs an hour":
+            words = f"{fmt.number(int(used))} of {fmt.count(int(most), 'run')} an hour for one person"
+        case "seconds an hour":
+            words = f"executed {fmt.duration_s(used)} of {fmt.duration_s(most)} an hour for one person"
+        case "runs at once":
+            words = f"{fmt.number(int(used))} of {fmt.count(int(most), 'run')} at once for one person"
+        case "queue":
+            words = f"{fmt.number(int(used))} of {fmt.count(int(most), 'run')} in the queue of this server"
+    return f"{words}; the next {at_words(reached)}" if reached.until_s is not None else words
+
+
+def at_words(reached: ReachedLimit) -> str:
+    """Return when there is room again, by the server's clock; empty if nobody knows."""
+    return "" if reached.until_s is None else time.strftime("at %H:%M", time.localtime(reached.until_s + 59))

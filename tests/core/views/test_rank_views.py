@@ -1,0 +1,32 @@
+"""Differences between ranks in words."""
+
+import pytest
+
+from core.analysis.ranks import RankDifference
+from core.analysis.ranks.differences import Forecast
+from core.views.ranks.difference import _forecast_words
+
+
+@pytest.mark.parametrize(
+    ("forecast", "only", "who", "words"),
+    [
+        (
+            Forecast("order"),
+            "",
+            "Rank 1",
+            "**Forecast: a hang or wrong results, if these ranks share the process group.**",
+        ),
+        (
+            Forecast("stopped"),
+            "",
+            "Ranks 1 and 2",
+            "**Forecast: a hang.** If ranks 1 and 2 stopped there, the other ranks wait in their next collective.",
+        ),
+        (Forecast("wait", 2.0), "right", "Rank 1", "while rank 1 compiles (2.00 s in this log)."),
+        (Forecast("wait"), "right", "Ranks 1 and 2", "The other ranks may wait in the next collective while ranks 1"),
+        (Forecast("wait"), "left", "Rank 1", "Rank 1 may wait in the next collective while the others compile."),
+    ],
+)
+def test_a_forecast_names_who_waits_for_whom(forecast: Forecast, only: str, who: str, words: str) -> None:
+    difference = RankDifference("recompile", "0/0", only=only)  # type: ignore[arg-type]
+    assert words in _forecast_words(forecast, difference, who)
