@@ -111,6 +111,7 @@ PAGES: dict[str, dict[str, str]] = {
     },
     "core/views/palette.py": {"LARGEST_GRAPH": "ops of a graph whose nodes are in it"},
     "pages/session/cache.py": {"MOST_KEPT": "answers that are kept for all sessions, of each kind"},
+    "pages/components/code/view.py": {"MOST_KEPT": "pieces of coloured code that are kept for all sessions"},
     "pages/components/flame/view.py": {"MOST_SPANS": "slices in the chart of a profile"},
     "pages/components/progress/view.py": {
         "MOST_PHASES": "phases of a run that goes",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import subprocess
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import streamlit as st
@@ -42,7 +43,7 @@ GOING = "going"
 MOST_GOING = 4
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ShownRun:
     """The run that the page shows: its directory, its status, and its report.
 
@@ -57,7 +58,7 @@ class ShownRun:
     reading: bool = False
     fetch: Fetch | None = None
 
-    @property
+    @cached_property
     def job(self) -> CompileJob | None:
         """The run's job; None for an imported log, and for a damaged run."""
         return (
