@@ -7,8 +7,10 @@ VENV := .venv
 PYTHON := $(VENV)/bin/python
 RUNTIME := $(VENV)/.requirements
 DEVELOPMENT := $(VENV)/.requirements-dev
-# tests/conftest.py says which tests stay together, and which begin. Each process holds a fork server and a browser.
-PARALLEL := --numprocesses logical --maxprocesses 4 --dist loadgroup --no-loadscope-reorder
+# How many processes run the tests, a number or pytest-xdist's `logical`: one for each core. Each holds a fork server.
+PROCESSES ?= logical
+# tests/conftest.py says which tests stay together, and which begin.
+PARALLEL := --numprocesses $(PROCESSES) --maxprocesses 4 --dist loadgroup --no-loadscope-reorder
 # It looks at deno.json, and asks no server: neither for a newer deno nor for a package.
 DENO := DENO_NO_UPDATE_CHECK=1 $(VENV)/bin/deno
 CLANG_FORMAT := $(VENV)/bin/clang-format
@@ -31,7 +33,7 @@ run: $(RUNTIME)  ## Set up what is missing and start the dashboard (ARGS="--serv
 
 setup: $(DEVELOPMENT)  ## Set up all that development needs, and start nothing
 
-test: $(DEVELOPMENT)  ## Run the tests (ARGS="-k guards" goes to pytest, as does PARALLEL="" for one process)
+test: $(DEVELOPMENT)  ## Run the tests (ARGS="-k guards" goes to pytest; PROCESSES=3 runs them in three processes, PARALLEL="" in one)
 	$(PYTHON) -m pytest $(PARALLEL) $(ARGS)
 
 test-fast: $(DEVELOPMENT)  ## Run the tests that need neither torch nor a browser: what to run after each change
@@ -88,6 +90,7 @@ record: $(DEVELOPMENT)  ## Record the tests' traces and the gallery's pictures a
 
 screens: $(DEVELOPMENT)  ## Write the text of every page of each recorded scenario again (ARGS="run/runs.py" for one page)
 	$(PYTHON) -m tests.screens $(ARGS)
+	$(PYTHON) -m tests.charts
 
 docs: $(DEVELOPMENT)  ## Write the tables of docs/ and the browser's types again from the types and tables of Python
 	$(PYTHON) -m docs.make.report_schema

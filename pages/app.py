@@ -14,11 +14,11 @@ from pages.components.history.view import one_entry_a_page  # noqa: E402
 from pages.look.images import image  # noqa: E402
 from pages.look.sizes import MENU_PX  # noqa: E402
 from pages.look.text import LONGEST_TEXT, plain  # noqa: E402
-from pages.menu import ENTRIES, NEW_RUN  # noqa: E402
+from pages.menu import NEW_RUN  # noqa: E402
 from pages.parts.comments.comments import comments  # noqa: E402
 from pages.parts.palette.palette import command_palette  # noqa: E402
 from pages.session.header import header  # noqa: E402
-from pages.session.navigate import PAGE, arrive  # noqa: E402
+from pages.session.navigate import PAGE, arrive, menu_pages  # noqa: E402
 from pages.session.presses import drop_press  # noqa: E402
 from pages.session.state import hold  # noqa: E402
 
@@ -26,20 +26,14 @@ st.set_page_config(page_title="Compileboard", page_icon=image("icon.png"), layou
 st.html(HERE / "look" / "house.css")
 st.logo(image("logo.svg") or "Compileboard", icon_image=image("icon.svg"), size="large")
 
-sections: dict[str, list[st.Page]] = {}
-for entry in ENTRIES:
-    first, *others = entry.pages
-    opened = st.Page(first.script, title=entry.title, icon=first.icon, default=first is NEW_RUN)
-    hidden = [st.Page(other.script, title=other.title, icon=other.icon, visibility="hidden") for other in others]
-    sections.setdefault(first.section, []).extend([opened, *hidden])
-page = st.navigation(sections)
+page = st.navigation(menu_pages())
 one_entry_a_page(key="history")
 hold(PAGE, page.url_path or NEW_RUN.name)
 arrive(page.url_path or NEW_RUN.name)
 try:
-    line = header(page.url_path or NEW_RUN.name)
-    command_palette()
-    comments(line)
+    top = header(page.url_path or NEW_RUN.name)
+    command_palette(top.shown, top.runs)
+    comments(top.shown, top.line)
     page.run()
     drop_press()
 except CompileboardError as error:

@@ -23,7 +23,7 @@ from core.base.errors import WorkerError
 from core.base.machine import DASHBOARD_DIR
 from core.commands.output import OK, Commands, add_engine_option
 from core.runs.engine.following import start_following
-from core.runs.engine.opening import VARIABLE, check_shared
+from core.runs.engine.opening import VARIABLE
 from core.runs.store import Run, Store
 
 HOST, PORT = "127.0.0.1", 8501
@@ -82,7 +82,6 @@ def _start(arguments: argparse.Namespace) -> int:
     if arguments.processes < 2:
         with _dashboard(port, _variables(arguments), arguments.options) as (server, address):
             return _show(address, arguments, server.wait)
-    check_shared(arguments.engine)
     group = f"{port}:{secrets.token_urlsafe(32)}"
     variables = {**_variables(arguments), GROUP: group}
     with contextlib.ExitStack() as stack:

@@ -134,7 +134,15 @@ def talk_of(run: Run) -> Talk:
     except FileNotFoundError:
         return Talk()
     except (OSError, DecodeError) as error:
-        raise StoreError(f"the comments of run {run.path.name} cannot be read: {error}") from None
+        why = f"the comments of run {run.path.name} cannot be read ({error})"
+        raise StoreError(f"{why}; the server's owner can repair or remove {COMMENTS} in its directory") from None
+
+
+def talk_moment(run: Run) -> tuple[int, int] | None:
+    """Return a value that changes with the comments and pins of a run; None if the run is gone."""
+    if file := regular(run.path / COMMENTS):
+        return file.st_ino, file.st_mtime_ns
+    return (0, 0) if run.path.is_dir() else None
 
 
 def add_comment(run: Run, author: Author, anchor: Anchor, text: str, reply_to: str = "") -> Comment:

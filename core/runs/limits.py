@@ -11,7 +11,7 @@ from core.base.errors import AccessError, JobError, SettingError
 from core.base.words import bytes_, gib, limit_s
 from core.job import GIB, CompileJob
 from core.runs.index import RunIndex
-from core.runs.rates import HOUR_S, Rate, check_executions
+from core.runs.rates import HOUR_S, BusyError, Rate, ReachedLimit, check_executions
 from core.runs.sizes import Usage
 from core.runs.store import MAX_LOG_BYTES
 
@@ -112,19 +112,21 @@ def check_job(limits: Limits, job: CompileJob) -> None:
 
 
 def check_room(limits: Limits, index: RunIndex, by: str) -> None:
-    """Raise AccessError if there is no room for another run; existing runs are never deleted for it."""
+    """Raise AccessError if there is no room for another run, BusyError if there will be; no run is deleted for it."""
     if limits == Limits():
         return
     used = index.usage(by)
     _check_stored(limits, used)
-    if by and _full(limits.live_runs, used.live_runs):
-        raise AccessError(
+    if by and limits.live_runs is not None and used.live_runs >= limits.live_runs:
+        raise BusyError(
             f"{used.live_runs} of your runs are queued or running, the limit for one visitor. Wait for one to end, or "
-            "cancel it"
+            "cancel it",
+            ReachedLimit("runs at once", used.live_runs, limits.live_runs),
         )
-    if _full(limits.queue, used.queue):
-        raise AccessError(
-            f"{used.queue} runs are queued or running, the limit of this server. Try again when some have ended"
+    if limits.queue is not None and used.queue >= limits.queue:
+        raise BusyError(
+            f"{used.queue} runs are queued or running, the limit of this server. Try again when some have ended",
+            ReachedLimit("queue", used.queue, limits.queue),
         )
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
@@ -35,6 +36,27 @@ class Rate:
 
     runs: int | None = None
     seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReachedLimit:
+    """A limit of which all is used now, in runs or seconds.
+
+    There is room again at `until_s`; None if nobody knows when.
+    """
+
+    name: Literal["runs an hour", "seconds an hour", "runs at once", "queue"]
+    used: float
+    most: float
+    until_s: Seconds | None = None
+
+
+class BusyError(AccessError):
+    """A limit is reached, and a request is permitted again later; `reached` is the limit."""
+
+    def __init__(self, message: str, reached: ReachedLimit) -> None:
+        super().__init__(message)
+        self.reached = reached
 
 
 class RateEntry(msgspec.Struct, frozen=True):
@@ -80,23 +102,27 @@ def deleted(home: Path, by: str) -> list[RateEntry]:
 
 
 def check_executions(rate: Rate, executions: Sequence[RateEntry], now_s: float) -> None:
-    """Raise AccessError, which says when it is possible again, if a visitor may start nothing now."""
+    """Raise BusyError, which says when it is possible again, if a visitor may start nothing now."""
     if rate.runs is not None:
         most_runs = rate.runs
         wait_s = _wait_s(lambda since_s: _runs(executions, since_s) < most_runs, now_s)
         if wait_s:
-            raise AccessError(
-                f"you started {count(_runs(executions, now_s - HOUR_S), 'run')} within the last hour, and this server "
-                f"starts {most_runs} an hour for one person. Try again in {duration_s(wait_s)}"
+            used = _runs(executions, now_s - HOUR_S)
+            raise BusyError(
+                f"you started {count(used, 'run')} within the last hour, and this server starts {most_runs} an hour "
+                f"for one person. Try again in {duration_s(wait_s)}",
+                ReachedLimit("runs an hour", used, most_runs, now_s + wait_s),
             )
     if rate.seconds is not None:
         most_s = rate.seconds
         wait_s = _wait_s(lambda since_s: _seconds(executions, since_s, now_s) < most_s, now_s)
         if wait_s:
-            raise AccessError(
-                f"your runs and kernel tools executed for {duration_s(_seconds(executions, now_s - HOUR_S, now_s))} "
-                f"within the last hour, and this server gives one person {duration_s(most_s)} an hour. Try again in "
-                f"{duration_s(wait_s)}, or later if some are still running"
+            used_s = _seconds(executions, now_s - HOUR_S, now_s)
+            raise BusyError(
+                f"your runs and kernel tools executed for {duration_s(used_s)} within the last hour, and this server "
+                f"gives one person {duration_s(most_s)} an hour. Try again in {duration_s(wait_s)}, or later if some "
+                "are still running",
+                ReachedLimit("seconds an hour", used_s, most_s, now_s + wait_s),
             )
 
 

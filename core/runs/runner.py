@@ -6,7 +6,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -32,6 +32,22 @@ from core.runs.tools import Request, create, task_for, tool_run
 
 TOOLS_AT_ONCE = 2
 TURN_S = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Reason why a queued run has not started; empty shortly before the start.
+
+    `node_for` is its device if no node that answers has it, `earlier` the number of runs ahead of it, and `starts` what
+    must start before it, such as `torch for CUDA`. `is_blocked` is True if another server measures on its device, and
+    `is_elsewhere` if another server has queued it.
+    """
+
+    node_for: str = ""
+    earlier: int = 0
+    starts: str = ""
+    is_blocked: bool = False
+    is_elsewhere: bool = False
 
 
 class Runner:
@@ -212,11 +228,18 @@ class Runner:
             waiting = [assignment.run for assignment in self._jobs.queue]
             return waiting.index(run) + len(self._jobs.going) if run in waiting else None
 
-    def waits_for(self, run: Run) -> str:
-        """Return what must start before a run, such as `torch for CUDA`; empty if nothing."""
+    def waits_for(self, run: Run) -> Wait:
+        """Return what a queued run waits for."""
         with self._lock:
-            starting = self._starting(run)
-        return self.engine.lacks(starting) if starting else ""
+            waiting, starting = self._jobs.waiting(run), self._starting(run)
+            is_known = any(run.id in lane.going for lane in self._lanes)
+        if waiting is not None and not self.engine.nodes(waiting.device, waiting.alike):
+            return Wait(waiting.device)
+        if waiting is not None:
+            return Wait(earlier=self.position(run) or 0)
+        if starting is not None:
+            return Wait(starts=self.engine.lacks(starting), is_blocked=self.is_blocked(run))
+        return Wait(is_elsewhere=not is_known)
 
     def is_blocked(self, run: Run) -> bool:
         """Return True if a run waits for another process's measurement on its device."""

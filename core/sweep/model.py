@@ -38,6 +38,7 @@ from core.job.arguments import short
 from core.job.options import AXES, with_values
 from core.job.prepared import model_code
 from core.job.text import DYNAMIC, Reader, whole
+from core.runs.rates import ReachedLimit
 from core.runs.status import Handle, Seconds
 
 MAX_AXES = 8
@@ -75,7 +76,8 @@ class Sweep:
 
     `runs` has the ids of the cells' runs in the order of `cells`, empty for cells without a run. `code` is a digest of
     the measured code, `torch` its version. `handle` is the server that executes the cells, empty if none does, and
-    `reason` why it stopped early. `audience` is who may see it, empty if its author did not choose.
+    `reason` why it stopped early. `waits` is the limit because of which its next cell waits, None if none does.
+    `audience` is who may see it, empty if its author did not choose.
     """
 
     id: str
@@ -89,6 +91,7 @@ class Sweep:
     code: str = ""
     torch: str = ""
     reason: str = ""
+    waits: ReachedLimit | None = None
     handle: Handle = ""
     audience: str = ""
 

@@ -19,6 +19,7 @@ from core.job.prepared import model_code, prepared, torch_version
 from core.runs.engine.queues import device_of, is_measured
 from core.runs.limits import Limits, check_job, check_storage
 from core.runs.permission import allowed
+from core.runs.rates import BusyError, ReachedLimit
 from core.runs.recordings import Recording, recordings
 from core.runs.runner import Runner
 from core.runs.status import Status
@@ -31,6 +32,8 @@ from core.sweep.table import SweepStanding, row, rows, runs_of, standing_of
 POLL_S = 0.2
 # Seconds until the next attempt to submit a run if the visitor's quota is full.
 NO_ROOM_S = 5.0
+# What a cell waits for is written again if its end has moved by so many seconds.
+NEWS_S = 30.0
 # Preset fields whose calls have other input sizes, and the stages in which a model rejects such sizes.
 OWN_SIZES = re.compile(r"(inputs|calls)\(")
 EAGER_FAILED = re.compile(r" while (call \d+: eager|making the inputs)")
@@ -50,7 +53,7 @@ class SweepExecutor:
 
     def __init__(self, runner: Runner, store: SweepStore, sweep: Sweep, again: bool = False, poll_s: float = POLL_S):
         self._runner, self._store, self._poll_s = runner, store, poll_s
-        self._sweep = replace(sweep, runs=runs_of(sweep), handle=runner.engine.local_handle(), reason="")
+        self._sweep = replace(sweep, runs=runs_of(sweep), handle=runner.engine.local_handle(), reason="", waits=None)
         self._cells = cells(sweep)
         self._codes = {cell.job.model: model_code(cell.job) for cell in self._cells}
         self._live: dict[int, Run] = {}
@@ -152,20 +155,26 @@ class SweepExecutor:
         def created(run: Run) -> None:
             self._check_code(run, cell)
             runs = (*self._sweep.runs[: cell.index], run.id, *self._sweep.runs[cell.index + 1 :])
-            self._store.write(replace(self._sweep, runs=runs))
-            self._sweep = replace(self._sweep, runs=runs)
+            self._write(replace(self._sweep, runs=runs, waits=None))
             # After the write: whoever sets the audience now finds this run, or else it is read here.
             if audience := self._store.audience(self._sweep.id):
                 self._runner.store.set_audience(run, audience)
 
         try:
             self._live[cell.index] = self._runner.admit(cell.job, self._sweep.by, created)
-        except AccessError:
+        except AccessError as error:
             check_storage(self._runner.limits, self._runner.index, self._sweep.by)
+            waits = error.reached if isinstance(error, BusyError) else None
+            if _is_another(waits, self._sweep.waits):
+                self._write(replace(self._sweep, waits=waits))
             return False
         self._waiting.remove(cell.index)
         self._tried[cell.index] += 1
         return True
+
+    def _write(self, sweep: Sweep) -> None:
+        self._store.write(sweep)
+        self._sweep = sweep
 
     def _check_code(self, run: Run, cell: SweepCell) -> None:
         """Raise JobError if a file has changed since the sweep started."""
@@ -190,7 +199,14 @@ class SweepExecutor:
             with contextlib.suppress(CompileboardError):
                 self._runner.wait(run)
         with contextlib.suppress(CompileboardError):
-            self._store.write(replace(self._sweep, handle="", reason=reason))
+            self._store.write(replace(self._sweep, handle="", reason=reason, waits=None))
+
+
+def _is_another(waits: ReachedLimit | None, before: ReachedLimit | None) -> bool:
+    """Return True if a cell waits for another limit than before, or for another minute."""
+    if waits is None or before is None or waits.name != before.name:
+        return waits != before
+    return abs((waits.until_s or 0.0) - (before.until_s or 0.0)) > NEWS_S
 
 
 def _is_settled(status: Status) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import PurePosixPath
 from typing import Any
@@ -31,6 +31,7 @@ from core.runs.comments import (
     edit_comment,
     pin_part,
     resolve_comment,
+    talk_moment,
     talk_of,
 )
 from core.runs.store import Run
@@ -50,11 +51,13 @@ __all__ = [
     "add_comment",
     "author_words",
     "body",
+    "compared_parts",
     "delete_comment",
     "edit_comment",
     "pin_part",
     "resolve_comment",
     "schedule_name",
+    "talk_moment",
 ]
 
 # A larger graph takes seconds to read, so its nodes are not looked for.
@@ -111,7 +114,8 @@ def author_words(by: str, imported: bool = False) -> str:
 
 def body(text: str) -> str:
     """Return a comment's text as Markdown that shows exactly that text; issues of PyTorch are links."""
-    return "  \n".join(_line(line) for line in text.splitlines())
+    shown = text[:MOST_COMMENT_CHARS] + "…" * (len(text) > MOST_COMMENT_CHARS)
+    return "  \n".join(_line(line) for line in shown.splitlines())
 
 
 def _line(line: str) -> str:
@@ -148,7 +152,8 @@ class CommentsView:
         try:
             talk, problem = talk_of(run), ""
         except StoreError as error:
-            talk, problem = Talk(), str(error)
+            reason = str(error)
+            talk, problem = Talk(), f"{reason[:1].upper()}{reason[1:]}"
         if side is None:
             return CommentsView(talk, problem=problem)
         return CommentsView(talk, side.report, side.text, side.nodes, problem)
@@ -164,12 +169,23 @@ class CommentsView:
         return tuple(sorted(there, key=lambda thread: not thread.is_open))
 
     @property
+    def newest(self) -> tuple[Thread, ...]:
+        """All threads, open ones first, each part with the newest comment first."""
+        return tuple(sorted(self.threads, key=lambda thread: (not thread.is_open, -thread.comments[-1].at_s)))
+
+    @property
     def title(self) -> str:
         """The numbers of comments and resolved threads; empty without comments."""
         comments = sum(each.deleted_s is None for thread in self.threads for each in thread.comments)
         resolved = sum(not thread.is_open for thread in self.threads)
         words = [fmt.count(comments, "comment"), f"{fmt.count(resolved, 'thread')} resolved" if resolved else ""]
         return ", ".join(filter(None, words)) if comments else ""
+
+    @property
+    def anchors(self) -> tuple[Anchor, ...]:
+        """The parts that have threads or a pin, the newest thread first, then pins."""
+        threads = (thread.first.anchor for thread in self.newest)
+        return tuple(dict.fromkeys([*threads, *(pin.anchor for pin in self.talk.pins)]))
 
     def threads_on(self, anchor: Anchor) -> tuple[Thread, ...]:
         """Return the threads about a part of the run."""
@@ -394,6 +410,16 @@ class CommentsView:
 
     def _file(self, path: str) -> str:
         return SourceView(self.report, self.read).text(path) if self.report and path else ""
+
+
+def compared_parts(left: CommentsView, right: CommentsView) -> tuple[tuple[Anchor | None, Anchor | None], ...]:
+    """Return the parts with comments or pins in two runs, first those of both; None in the run that has none on it.
+
+    A line or a graph break is the same at the same place, also if its text differs.
+    """
+    sides = [{replace(anchor, digest=""): anchor for anchor in view.anchors} for view in (left, right)]
+    pairs = [tuple(side.get(place) for side in sides) for place in dict.fromkeys([*sides[0], *sides[1]])]
+    return tuple(sorted(((first, second) for first, second in pairs), key=lambda pair: None in pair))
 
 
 def _scheduled_at(kind: str, name: str, compile_id: str, schedule: Schedule) -> Anchor | None:

@@ -1,9 +1,10 @@
-"""A run that is not complete here yet: a followed log, a large log's outline, files that return from the archive."""
+"""A run that is not complete here yet: a queued one, a followed log, a large log's outline, files from the archive."""
 
 from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from core.analysis import compile_seconds, compile_time_s, failure_sentence, failures, frame_names
@@ -13,11 +14,13 @@ from core.base.files import regular
 from core.report import Report
 from core.runs.index import RunIndex
 from core.runs.progress import Progress, progress
+from core.runs.rates import ReachedLimit
 from core.runs.remote import bring_back, is_away, remote_archive
 from core.runs.retention import trim
+from core.runs.runner import Wait
 from core.runs.store import Run
 from core.runs.stored import open_outline, open_summary
-from core.views.markdown import LONGEST_LINE, one_line, plain
+from core.views.markdown import LONGEST_LINE, LONGEST_NAME, one_line, plain
 from core.views.speedup import seen_words
 
 # After so long without a byte, torch does something that it does not log.
@@ -171,3 +174,45 @@ class Fetch:
 
     def _progress(self, done_bytes: int, total_bytes: int) -> None:
         self.done_bytes, self.total_bytes = done_bytes, total_bytes
+
+
+def waiting_words(wait: Wait) -> str:
+    """Return what a queued run waits for, as plain text."""
+    if wait.node_for:
+        return f"Waiting for a node with {one_line(wait.node_for, LONGEST_NAME)}: none answers now…"
+    if wait.earlier:
+        return f"Waiting for {fmt.count(wait.earlier, 'earlier run')}…"
+    if wait.is_blocked:
+        return "Waiting for another server that measures on this device…"
+    if wait.is_elsewhere:
+        return "Waiting in the queue of another server…"
+    if wait.starts.startswith("torch"):
+        return f"Starting {one_line(wait.starts, LONGEST_LINE)}, once…"
+    return f"Waiting for {one_line(wait.starts, LONGEST_LINE)}…" if wait.starts else "Starting…"
+
+
+def starting_words(nodes: Sequence[str]) -> str:
+    """Return what the first run waits for while torch has not started; `nodes` are the engine's."""
+    if nodes:
+        return "torch is starting in the background."
+    return "No node is ready yet: none has connected, or torch is starting there."
+
+
+def reached_words(reached: ReachedLimit) -> str:
+    """Return which limit is reached by how much, and when there is room again."""
+    used, most = reached.used, reached.most
+    match reached.name:
+        case "runs an hour":
+            words = f"{fmt.number(int(used))} of {fmt.count(int(most), 'run')} an hour for one person"
+        case "seconds an hour":
+            words = f"executed {fmt.duration_s(used)} of {fmt.duration_s(most)} an hour for one person"
+        case "runs at once":
+            words = f"{fmt.number(int(used))} of {fmt.count(int(most), 'run')} at once for one person"
+        case "queue":
+            words = f"{fmt.number(int(used))} of {fmt.count(int(most), 'run')} in the queue of this server"
+    return f"{words}; the next {at_words(reached)}" if reached.until_s is not None else words
+
+
+def at_words(reached: ReachedLimit) -> str:
+    """Return when there is room again, by the server's clock; empty if nobody knows."""
+    return "" if reached.until_s is None else time.strftime("at %H:%M", time.localtime(reached.until_s + 59))

@@ -211,7 +211,7 @@ class _Server:
             return ProbeResult(self._probed())
         if isinstance(message, WarmUp):
             return StartMessage(self._warmed_up())
-        return self._started(Path(message.run))
+        return self._started(Run(message.id, Path(message.run)))
 
     def _warmed_up(self) -> int:
         """Fork the process that warms up; return its pid."""
@@ -232,11 +232,10 @@ class _Server:
             with os.fdopen(self._warming.pop(pid), "rb") as pipe:
                 HEADERS.update(decoded_as(pipe.read() or b"{}", dict[str, str]))
 
-    def _started(self, path: Path) -> StartMessage | FailureMessage:
+    def _started(self, run: Run) -> StartMessage | FailureMessage:
         """Fork the supervisor of a run; an unreadable job ends the run, not this process."""
         from core.worker.supervisor import SUPERVISOR_SIGNALS, supervise, task_of
 
-        run = Run(path.name, path)
         try:
             task = task_of(run)
         except (CompileboardError, OSError, ValueError) as error:

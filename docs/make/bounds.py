@@ -92,6 +92,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_NAME_CHARS": "the name of a host",
             "MOST_REASON_CHARS": "the reason why a call failed",
             "MOST_NEW_BYTES": "new bytes of a run in a reply",
+            "MOST_WAITING": "starts that wait for a first record at once",
         },
         "core/runs/engine/cluster/machine.py": {
             "MOST_KIND_CHARS": "hardware and versions of a node, in words",
@@ -106,6 +107,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_WORKERS": "workers of a server",
             "MOST_CONNECTIONS": "connections to the workers' port",
             "MOST_BODY_BYTES": "a worker's request",
+            "MOST_LIMIT_S": "the time for a call of another server over the store",
         },
         "core/runs/engine/cluster/pulling.py": {"MOST_ANSWER_BYTES": "the server's response to a worker"},
         "core/runs/engine/cluster/bridge.py": {

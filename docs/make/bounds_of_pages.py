@@ -45,8 +45,15 @@ PAGES: dict[str, dict[str, str]] = {
     },
     "core/views/comments.py": {"LARGEST_GRAPH": "ops of a graph in which a commented node is looked for"},
     "pages/components/comments/view.py": {"MOST_ID_CHARS": "the id of a selected item"},
-    "pages/parts/comments/comments.py": {"MOST_ELSEWHERE": "parts with comments that the pane lists"},
-    "pages/parts/comments/lists.py": {"MOST_THREADS": "threads that Overview lists"},
+    "pages/parts/comments/comments.py": {
+        "MOST_ELSEWHERE": "parts with comments that the pane lists",
+        "MOST_AT_FIRST": "threads, and replies in each, that the pane draws at first",
+    },
+    "pages/parts/comments/lists.py": {
+        "MOST_THREADS": "threads that Overview lists",
+        "MOST_PARTS": "parts with comments that Compare lists",
+        "MOST_ON_PART": "threads on each part that Compare lists",
+    },
     "pages/session/shown.py": {"MOST_GOING": "runs that go on whose logs are held"},
     "pages/session/runs.py": {
         "MOST_NAMED": "runs in a menu of names",

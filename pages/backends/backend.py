@@ -1,5 +1,7 @@
 """Backend page: the backend's input graphs, its compiled code, the executions of that code, and its annotations."""
 
+from functools import partial
+
 import streamlit as st
 
 from core.views.backend import BackendView
@@ -11,6 +13,7 @@ from pages.parts.backends.write import offer_backends, problem_boxes, why_nothin
 from pages.session import url
 from pages.session.downloads import downloads, json_twin
 from pages.session.navigate import go_to
+from pages.session.presses import press, taken
 from pages.session.require import require_report
 from pages.session.shown import shown_compilation
 
@@ -29,7 +32,8 @@ with st.container(horizontal=True, vertical_alignment="center", key="title-row")
         json_twin("backend", backend.rows, key="backend")
 problem_boxes(backend)
 shown = backend.of(shown_compilation(view.report))
-clicked = contract_view(contract(backend, shown.id), key="contract")
+contract_view(contract(backend, shown.id), key="contract", on_pick=partial(press, "contract"))
+clicked = taken("contract")
 if clicked and clicked != shown.id:
     go_to(menu.BACKEND, url.link(compilation=clicked))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import streamlit as st
@@ -19,5 +20,9 @@ def first_wish(key: str, wish: Wish) -> Wish:
 
 
 def browser_value(key: str, name: str) -> Any:
-    """Return the value that the browser sent last for the view of this key; None before the view is drawn."""
-    return getattr(st.session_state.get(key), name, None)
+    """Return the value that the browser sent last for the view of this key.
+
+    None before the view is drawn, and once Streamlit has forgotten it, as after a change of the page.
+    """
+    state = st.session_state.get(key)
+    return state.get(name) if isinstance(state, Mapping) else None

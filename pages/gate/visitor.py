@@ -23,6 +23,10 @@ ANOTHERS = "This is another visitor's; only who has made it, and the owner of th
 LOOKS_ONLY = "Your role on this server is `look`: you may not start, cancel and delete runs. Its owner gives roles."
 CODE_IS_CLOSED = "Your role on this server does not include running your own code and reading files of its machine."
 NO_COMMENTS = "Your role on this server is `look`: you may read comments, and write none. Its owner gives roles."
+NOT_YOUR_COMMENTS = (
+    "Only the owner of this server writes comments here. If that is you, open the address with `?token=` that it "
+    "printed at its start."
+)
 NO_COOKIE = "Comments need a browser that keeps cookies, so that you can change what you wrote."
 NO_ROLE_NOW = "You have no role on this server any more. Its owner gives roles."
 NO_GATE = "Nothing is shown, because access control is off. Start the dashboard with `streamlit run dashboard.py`."
@@ -46,7 +50,7 @@ class Who:
     def author(self) -> comments.Author:
         """Return the visitor as the author of comments; raises AccessError for one who may write none."""
         if self.kind in (Visitor.ONLOOKER, Visitor.STRANGER):
-            raise AccessError(NO_COMMENTS if self.name else NOT_YOURS)
+            raise AccessError(NO_COMMENTS if self.name else NOT_YOUR_COMMENTS)
         if self.name == NAMELESS:
             raise AccessError(NO_COOKIE)
         return comments.Author(self.name, self.kind is Visitor.OWNER)
@@ -153,6 +157,15 @@ def author() -> comments.Author | None:
         return who().author()
     except AccessError:
         return None
+
+
+def why_no_author() -> str:
+    """Return why this visitor may write no comments, as Markdown; empty if they may."""
+    try:
+        who().author()
+    except AccessError as error:
+        return str(error)
+    return ""
 
 
 def maker_of(run: Run | Sweep) -> str:

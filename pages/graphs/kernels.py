@@ -66,5 +66,5 @@ with left:
     kernel_source(view, kernel, whole)
     edit_and_run(view, kernel)
 with right:
-    user_lines(view, kernel)
+    user_lines(view, kernel, selects=not whole)
 estimates_of_torch(view, kernels)

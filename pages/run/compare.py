@@ -4,6 +4,7 @@ import streamlit as st
 
 from pages import menu
 from pages.look.text import LONGEST_TEXT, plain
+from pages.parts.comments.lists import compared_comments
 from pages.parts.compare.aspects import (
     breaks_and_recompiles,
     graphs,
@@ -102,3 +103,4 @@ match aspect:
         times(compare, view, right)
     case _:
         summary(compare)
+        compared_comments(view.shown, right.shown)

@@ -6,6 +6,8 @@ Menu and row of panes for the shown run: counts, and the reasons why pages are e
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -13,30 +15,39 @@ from streamlit.delta_generator import DeltaGenerator
 from core import Run
 from core.base import words as fmt
 from core.views import header as views
+from core.views import runs as lists
 from pages import menu
 from pages.components.chips.view import Chip, chips
-from pages.components.keys.view import page_keys
+from pages.components.keys.view import TURNS, all_keys, page_keys
 from pages.components.menu.view import Mark, mark_menu
 from pages.look.text import LONGEST_NAME, code, plain
 from pages.session import url
 from pages.session.navigate import go_to
 from pages.session.person import account
+from pages.session.presses import press, taken
 from pages.session.runs import named_runs
 from pages.session.shown import ShownRun, header_run, shown_compilation
 
 RANK, RANK_PX = "rank", 130
+CHIPS, KEYS = "header-chips", "page-keys"
 
 
-def header(page: str) -> DeltaGenerator:
-    """Draw the pickers of run and compilation, the chips, and the row of panes; return the header's line.
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The drawn header: its line, the runs that it lists, and the shown one."""
 
-    `page` is the name of the page below it.
-    """
+    line: DeltaGenerator
+    runs: list[lists.ListedRun]
+    shown: ShownRun | None
+
+
+def header(page: str) -> Header:
+    """Draw the pickers of run and compilation, the chips, and the row of panes; `page` is the page below it."""
     listed_runs = named_runs()
     named = {listed.id: listed.run for listed in listed_runs}
     runs = {listed.id: listed.label for listed in listed_runs}
     wanted = st.query_params.get(url.RUN)
-    if wanted and wanted not in runs and wanted != st.session_state.get(url.RUN):
+    if wanted and wanted not in runs:
         st.warning(
             f"There is no run {code(wanted, LONGEST_NAME)} here; it may have been deleted.", icon=":material/link_off:"
         )
@@ -61,15 +72,18 @@ def header(page: str) -> DeltaGenerator:
             _compilation_picker(view)
     url.write(url.RUN, url.COMPILATION)
     with line:
-        clicked = chips(_chips(view), key="header-chips") if view is not None else None
+        if view is not None:
+            chips(_chips(view), key=CHIPS, on_open=partial(press, CHIPS))
         account()
-    ids = list(view.compilations) if view is not None else []
-    by = page_keys(lambda pressed: _step(ids, pressed), key="page-keys")
-    opened = _turned(page, by) if by else menu.of_script(clicked)
+    page_keys(partial(_press_key, list(view.compilations) if view is not None else []), key=KEYS)
+    key = taken(KEYS)
+    if key == "?":
+        all_keys()
+    opened = _turned(page, TURNS[key]) if key in TURNS else menu.of_script(taken(CHIPS))
     if opened is not None:
         go_to(opened, url.link())
     draw_panes(page, shown)
-    return line
+    return Header(line, listed_runs, shown)
 
 
 def _chips(view: views.HeaderView) -> list[Chip]:
@@ -127,9 +141,10 @@ def _compilation_picker(view: views.HeaderView) -> None:
     )
 
 
-def _step(ids: list[str], pressed: str) -> None:
-    """Select the previous or next compilation, for the keys `[` and `]`."""
-    by = {"[": -1, "]": 1}.get(pressed, 0)
+def _press_key(ids: list[str], key: str) -> None:
+    """Select the previous or next compilation, for the keys `[` and `]`; the page takes other keys."""
+    press(KEYS, key)
+    by = {"[": -1, "]": 1}.get(key, 0)
     chosen = st.session_state.get(url.COMPILATION)
     if by and chosen in ids:
         st.session_state[url.COMPILATION] = ids[min(max(ids.index(chosen) + by, 0), len(ids) - 1)]
@@ -143,8 +158,9 @@ def draw_panes(page: str, shown: ShownRun | None) -> None:
     panes = [pane for pane in entry.pages if pane in entry.panes or pane.name == page]
     if len(panes) > 1:
         with st.container(horizontal=True, gap="small", key="panes"):
+            query = url.link()
             for pane in panes:
-                _link(pane, by_page.get(pane.name, views.PageContent()))
+                _link(pane, by_page.get(pane.name, views.PageContent()), query)
 
 
 def _contents(shown: ShownRun | None) -> dict[str, views.PageContent]:
@@ -159,7 +175,7 @@ def _entry_content(entry: menu.MenuEntry, by_page: Mapping[str, views.PageConten
     return views.PageContent(panes[0].count, panes[0].why_empty if all(pane.why_empty for pane in panes) else "")
 
 
-def _link(pane: menu.Page, content: views.PageContent) -> None:
+def _link(pane: menu.Page, content: views.PageContent, query: Mapping[str, str]) -> None:
     title = f":gray[{pane.title}]" if content.why_empty else pane.title
     count = f" :gray[{fmt.number(content.count)}]" if content.count is not None else ""
     st.page_link(
@@ -167,7 +183,7 @@ def _link(pane: menu.Page, content: views.PageContent) -> None:
         label=title + count,
         icon="",
         help=plain(content.why_empty) or None,
-        query_params=url.link(),
+        query_params=query,
     )
 
 

@@ -1,8 +1,9 @@
-"""Navigation to a page: the only place that leaves the current page."""
+"""Navigation: the pages of the menu, and the only place that leaves the current page."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -23,6 +24,23 @@ class _Way:
     page: str
     left: dict[str, str]
     wanted: dict[str, str]
+
+
+def menu_pages() -> dict[str, list[st.Page]]:
+    """Return the pages of the menu by section, as copies, since Streamlit marks the page that it opens."""
+    return {section: [copy(page) for page in pages] for section, pages in _menu_pages().items()}
+
+
+@st.cache_resource(show_spinner=False)
+def _menu_pages() -> dict[str, list[st.Page]]:
+    """Return the pages of the menu, whose files are looked up once for all sessions."""
+    sections: dict[str, list[st.Page]] = {}
+    for entry in menu.ENTRIES:
+        first, *others = entry.pages
+        opened = st.Page(first.script, title=entry.title, icon=first.icon, default=first is menu.NEW_RUN)
+        hidden = [st.Page(other.script, title=other.title, icon=other.icon, visibility="hidden") for other in others]
+        sections.setdefault(first.section, []).extend([opened, *hidden])
+    return sections
 
 
 def go_to(page: menu.Page, query: Mapping[str, str]) -> NoReturn:

@@ -1,4 +1,4 @@
-"""Buttons whose clicks are not lost: a click is stored before the page runs, and taken where its button is drawn.
+"""Clicks that are not lost: a click is stored before the page runs, and taken where its button or view is drawn.
 
 Streamlit reports a click in one run of a page. Another rerun, of a poll or of a second widget, may end that run before
 it comes to the button.
@@ -14,7 +14,7 @@ from pages.session import url
 from pages.session.navigate import PAGE
 from pages.session.state import held, hold
 
-# Key of the click that no page has taken yet: the page, the shown run, and the button.
+# Key of the click that no page has taken yet: the page, the shown run, the button or view, and what was clicked.
 PRESS = "press"
 
 
@@ -23,21 +23,28 @@ def pressed(label: str, *, key: str, **look: Any) -> bool:
 
     A button that deletes has a callback with what it deletes, since the selection may change after the click.
     """
-    st.button(label, key=key, on_click=_press, args=(key,), **look)
-    if held(PRESS) != _press_of(key):
-        return False
+    st.button(label, key=key, on_click=press, args=(key,), **look)
+    return taken(key) is not None
+
+
+def press(key: str, clicked: Any = True) -> None:
+    """Store a click on a button, or on a part of a view, as its callback."""
+    hold(PRESS, (*_place(), key, clicked))
+
+
+def taken(key: str) -> Any:
+    """Return once what was clicked in a view; None without a click, and if another page or run is shown by then."""
+    if held(PRESS) is None or held(PRESS)[:-1] != (*_place(), key):
+        return None
+    *_, clicked = held(PRESS)
     hold(PRESS, None)
-    return True
+    return clicked
 
 
 def drop_press() -> None:
-    """Forget a click whose button is not on the page any more; call it when the page is drawn."""
+    """Forget a click whose button or view is not on the page any more; call it when the page is drawn."""
     hold(PRESS, None)
 
 
-def _press(key: str) -> None:
-    hold(PRESS, _press_of(key))
-
-
-def _press_of(key: str) -> tuple[Any, Any, str]:
-    return held(PAGE), held(url.RUN), key
+def _place() -> tuple[Any, Any]:
+    return held(PAGE), held(url.RUN)

@@ -10,12 +10,13 @@ import streamlit as st
 from core import NO_RECORD, Run
 from core.base import words as fmt
 from core.report import Compilation, Report
+from core.views import progress
 from core.views.progress import Fetch, followed_words, outline_view
 from pages import menu
 from pages.gate.rules import Visitor
 from pages.gate.visitor import who
 from pages.look.text import LONGEST_TEXT, plain, prose
-from pages.session import url
+from pages.session import server, url
 from pages.session.navigate import PAGE
 from pages.session.shown import RunView, ShownRun, View, open_shown, shown_compilation, shown_run
 from pages.session.state import held
@@ -98,6 +99,8 @@ def still_to_come(shown: ShownRun) -> str:
     """Describe the current step of a live run in one line."""
     if shown.is_followed:
         return plain(followed_words(shown.run, shown.report, time.time()))
+    if shown.status.state == "queued":
+        return plain(progress.waiting_words(server.runner().waits_for(shown.run)))
     words = plain(shown.progress.words) or "the run has not started"
     sentence = f"{words[:1].upper()}{words[1:]}…"
     return (

@@ -101,14 +101,21 @@ def _environment() -> Future[Environment]:
 
 
 def environment() -> Environment | None:
-    """Return versions, devices and backends of torch here.
+    """Return versions, devices and backends of torch here, or on the nodes that are ready now.
 
     None while torch is starting; `problem` is set if it cannot start.
     """
     future = _environment()
     if not future.done():
         return None
+    engine = the_runner().engine
+    # Nodes come and go, and the engine knows those that are ready. The node of this machine has no name.
+    has_nodes = any(engine.nodes("cpu"))
     try:
-        return future.result()
+        known = future.result()
     except CompileboardError as error:
-        return Environment(problem=str(error))
+        if not has_nodes:
+            return Environment(problem=str(error))
+        _environment.clear()
+        return None
+    return engine.environment() if has_nodes else known

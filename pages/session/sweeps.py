@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass
 
 from core import CompileboardError, StoreError, Sweep, SweepStanding
+from core.views import progress
 from core.views.sweep import SweepView
 from pages import menu
 from pages.gate.visitor import who
@@ -36,6 +37,18 @@ class ShownSweep:
         """The estimated seconds left, minus the time since the estimate; None if there is no estimate."""
         left_s = self.standing.left_s
         return None if left_s is None else max(0.0, left_s - (time.monotonic() - self.read_s))
+
+    @property
+    def waits(self) -> str:
+        """The reason why its first queued cell has not started; empty if none is queued."""
+        queued = next((row.run for row in self.view.rows if row.state == "queued"), None)
+        if queued is None:
+            return ""
+        try:
+            runner = server.runner()
+            return progress.waiting_words(runner.waits_for(runner.store.open(queued)))
+        except StoreError:
+            return ""
 
     @property
     def moment(self) -> str:

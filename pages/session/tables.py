@@ -12,6 +12,7 @@ from pandas.io.formats.style import Styler
 
 from pages.look.sizes import MAX_LINE_CHARS
 from pages.session import url
+from pages.session.presses import press, taken
 
 Row = TypeVar("Row")
 # Height of a table's row in Streamlit, and of its header and frame.
@@ -49,13 +50,21 @@ def opened_or_ticked(
 
     Return the newly opened row (or None), and the ticked rows. Moving through the table by keys opens no row.
     """
-    opens = st.column_config.ButtonColumn(type="tertiary", alignment="left", pinned=True, width=230, key=f"{key}-open")
+    open_key = f"{key}-open"
+
+    def opened() -> None:
+        for row in _those(rows, [st.session_state[open_key].row]):
+            press(open_key, row)
+
+    opens = st.column_config.ButtonColumn(
+        type="tertiary", alignment="left", pinned=True, width=230, key=open_key, on_click=opened
+    )
     columns = {**(column_config or {}), button: opens}
     event = st.dataframe(
         table, on_select="rerun", selection_mode="multi-row", key=key, column_config=columns, **_look(rows, look)
     )
-    click = st.session_state.get(f"{key}-open")
-    return next(iter(_those(rows, [click.row] if click else [])), None), _those(rows, event.selection.rows)
+    newly_opened: Row | None = taken(open_key)
+    return newly_opened, _those(rows, event.selection.rows)
 
 
 def newly_picked(table: Any, rows: Sequence[Row], key: str, **look: Any) -> Row | None:

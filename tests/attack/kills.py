@@ -29,6 +29,8 @@ from tests.support.places import ROOT
 from tests.support.sleepers import LEAVE, sleepers
 
 LIMIT_S = 90.0
+# Looking at all runs and processes of ours takes milliseconds.
+POLL_S = 0.05
 # A run of the code below takes about so long; moments are spread over it.
 SPAN_S = 4.0
 FINE = "import torch\nmodel = torch.sin\ninputs = (torch.ones(2),)"
@@ -128,7 +130,7 @@ def until(condition: Callable[[], bool], limit_s: float = LIMIT_S) -> bool:
     """Wait for something; whether it came."""
     deadline = time.monotonic() + limit_s
     while not (come := condition()) and time.monotonic() < deadline:
-        time.sleep(0.01)
+        time.sleep(POLL_S)
     return come
 
 

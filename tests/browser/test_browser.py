@@ -31,6 +31,17 @@ from tests.support.places import TRACES
 pytestmark = pytest.mark.browser
 
 SLEEPS = "import time\n\nprint('going to sleep')\ntime.sleep(600)\nmodel = abs\ninputs = (1,)\n"
+LUMINANCES = """() => {
+  const canvas = document.createElement('canvas').getContext('2d');
+  const channels = (colour) => { canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1);
+    return [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3); };
+  const luminance = (colour) => channels(colour)
+    .map((value) => value / 255).map((v) => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, v, index) => sum + v * [0.2126, 0.7152, 0.0722][index], 0);
+  const app = getComputedStyle(document.querySelector('.stApp'));
+  const title = getComputedStyle(document.querySelector('h1'));
+  return [luminance(app.backgroundColor), luminance(title.color)];
+}"""
 RAISES = "def model(x):\n    raise ValueError('only small inputs, please')\n\n\ninputs = (1,)\n"
 
 
@@ -64,23 +75,6 @@ def test_the_very_first_request_may_be_a_deep_link(tmp_path: Path, page: Page) -
         expect(page.locator(".view g.node").first).to_be_visible()
         expect(page.locator("[data-testid='stSidebarNavLink']")).to_have_count(15)
         expect(page.get_by_role("dialog")).to_have_count(0)
-
-
-def test_a_sample_goes_from_click_to_report(server: Server, page: Page) -> None:
-    go(page, server.url)
-    page.locator(".st-key-compile-sin_cos button").click()
-    page.wait_for_url("**/overview?run=*")
-
-    expect(page.locator(".steps li").first).to_have_text("loading the model")
-    expect(page.get_by_role("button", name="Cancel")).to_be_visible()
-    expect(headline(page)).to_contain_text("fused into")
-    expect(headline(page)).to_have_text(re.compile(r"1 graph, 0 graph breaks, \d+ ops fused into 1 kernel"))
-    settle(page)
-    expect(chip(page, "done")).to_be_visible()
-    expect(chip(page, "speedup")).to_be_attached()
-    expect(chip(page, "same")).to_be_attached()
-    expect(page.get_by_role("button", name="Cancel")).to_have_count(0)
-    assert [path.name for path in (server.home / "runs" / run_id(page) / "trace").glob("*.log")]
 
 
 def test_from_graph_to_kernel_to_source(server: Server, transformer: str, page: Page) -> None:
@@ -207,15 +201,25 @@ def test_two_sessions_see_the_same_run_and_either_can_cancel_it(server: Server, 
     wait_for(lambda: not any(process.is_running() for process in family))
 
 
-def test_names_in_a_log_are_never_markup(server: Server, page: Page) -> None:
+def test_names_in_a_log_are_never_markup_and_pages_are_readable_in_the_dark_on_a_telephone(
+    server: Server, new_context: NewContext
+) -> None:
+    page = new_context(color_scheme="dark", viewport={"width": 390, "height": 800}).new_page()
+    main = page.locator("[data-testid='stMain']")
     run = add_run(server.home, "hostile", hostile_log(), kind="log").id
     forged = "img[src='x'], img[src*='evil'], [onerror], [onclick], [onload], b b, .katex"
     for path in through_the_menu(page, server, run=run, compilation="7/0"):
         assert "compilation=7%2F0" in page.url
         if path:
-            expect(chip(page, "done").first).to_be_visible()
+            expect(chip(page, "done").first).to_be_attached()
         expect(page.locator(forged)).to_have_count(0)
         expect(page.locator("a[href*='evil']")).to_have_count(0)
+        expect(headline(page)).to_be_visible()
+        paper, ink = page.evaluate(LUMINANCES)
+        assert paper < 0.05, path
+        assert (ink + 0.05) / (paper + 0.05) > 7, path
+        assert page.evaluate("document.documentElement.scrollWidth") <= 392, path
+        assert main.evaluate("main => main.scrollWidth - main.clientWidth") <= 2, path
     go(page, server.link("graph_breaks", run=run))
     reason = page.locator("[data-testid='stMarkdown']", has_text="$x^2$").first
     shown = reason.inner_text().replace(WORD_JOINER, "")
@@ -232,33 +236,6 @@ def test_every_answer_carries_the_security_headers(server: Server) -> None:
         assert headers["referrer-policy"] == "same-origin"
         assert "default-src 'self'" in headers["content-security-policy"]
         assert "unsafe-eval" not in headers["content-security-policy"].replace("wasm-unsafe-eval", "")
-
-
-LUMINANCES = """() => {
-  const canvas = document.createElement('canvas').getContext('2d');
-  const channels = (colour) => { canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1);
-    return [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3); };
-  const luminance = (colour) => channels(colour)
-    .map((value) => value / 255).map((v) => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
-    .reduce((sum, v, index) => sum + v * [0.2126, 0.7152, 0.0722][index], 0);
-  const app = getComputedStyle(document.querySelector('.stApp'));
-  const title = getComputedStyle(document.querySelector('h1'));
-  return [luminance(app.backgroundColor), luminance(title.color)];
-}"""
-
-
-def test_every_page_is_readable_in_the_dark_and_on_a_telephone(
-    server: Server, transformer: str, new_context: NewContext
-) -> None:
-    page = new_context(color_scheme="dark", viewport={"width": 390, "height": 800}).new_page()
-    main = page.locator("[data-testid='stMain']")
-    for path in through_the_menu(page, server, run=transformer):
-        expect(headline(page)).to_be_visible()
-        paper, ink = page.evaluate(LUMINANCES)
-        assert paper < 0.05, path
-        assert (ink + 0.05) / (paper + 0.05) > 7, path
-        assert page.evaluate("document.documentElement.scrollWidth") <= 392, path
-        assert main.evaluate("main => main.scrollWidth - main.clientWidth") <= 2, path
 
 
 def test_a_log_can_be_uploaded(server: Server, page: Page) -> None:

@@ -7,8 +7,8 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.support.browser import Server, go, headline, settle
-from tests.support.homes import add_scenario
+from tests.browser.test_repairs_browser import without_inductor
+from tests.support.browser import Server, go, headline, run_id, settle
 
 pytestmark = pytest.mark.browser
 
@@ -37,7 +37,14 @@ def test_the_demo_needs_no_mouse(server: Server, transformer: str, page: Page) -
     tab_to(page, ".st-key-compile-sin_cos")
     page.keyboard.press("Enter")
     page.wait_for_url("**/overview?run=*")
-    expect(headline(page)).to_have_text(re.compile("1 graph, 0 graph breaks"))
+    expect(page.locator(".steps li").first).to_have_text("loading the model")
+    expect(page.get_by_role("button", name="Cancel")).to_be_visible()
+    expect(headline(page)).to_have_text(re.compile(r"1 graph, 0 graph breaks, \d+ ops fused into 1 kernel"))
+    settle(page)
+    for text in ("done", "speedup", "same"):
+        expect(page.locator(".chip", has_text=text)).to_be_attached()
+    expect(page.get_by_role("button", name="Cancel")).to_have_count(0)
+    assert [path.name for path in (server.home / "runs" / run_id(page) / "trace").glob("*.log")]
 
     go(page, server.link("overview", run=transformer))
     settle(page)
@@ -51,7 +58,7 @@ def test_the_demo_needs_no_mouse(server: Server, transformer: str, page: Page) -
     page.keyboard.press("Enter")
     expect(page.locator(".st-key-drawer .cv .title").first).to_have_text(re.compile("cpp_fused|extern_kernels"))
 
-    go(page, server.link("graph_breaks", run=add_scenario(server.home, "graph_break_zoo")))
+    go(page, server.link("graph_breaks", run=without_inductor(server, "graph_break_zoo")))
     settle(page)
     tab_to(page, "[class*='st-key-try-']")
     page.keyboard.press("Enter")

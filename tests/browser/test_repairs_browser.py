@@ -78,7 +78,7 @@ def test_all_repairs_of_a_page_leave_one_graph_which_leads_back(server: Server, 
 
 
 def test_six_recompiles_of_the_zoo_are_spared_at_once(server: Server, page: Page) -> None:
-    run = add_scenario(server.home, "recompile_zoo")
+    run = without_inductor(server, "recompile_zoo")
     go(page, server.link("recompiles", run=run, compilation="0/4", select="0/4"))
     stacked = offer(page, "all-recompiles")
     press(stacked, "Apply all")

@@ -1,6 +1,7 @@
 """Who of the screen may import whom, and what each part may do, as docs/architecture.md says."""
 
 import ast
+import re
 from collections import Counter
 
 import core
@@ -14,24 +15,24 @@ SCREEN_LAYERS = {
     "gate": {"menu"},
     "look": set(),
     "components": set(),
-    "components/chips": {"components/modules"},
+    "components/chips": {"components/first_wish", "components/modules"},
     "components/code": {"components/first_wish", "components/modules", "look"},
     "components/comments": {"components/modules"},
-    "components/contract": {"components/modules"},
+    "components/contract": {"components/first_wish", "components/modules"},
     "components/drawer": {"components/modules"},
     "components/first_wish": set(),
     "components/flame": {"components/first_wish", "components/modules", "look"},
-    "components/graph": {"components/modules", "look"},
+    "components/graph": {"components/first_wish", "components/modules", "look"},
     "components/history": {"components/modules"},
-    "components/keys": {"components/modules"},
-    "components/lineage": {"components/modules"},
+    "components/keys": {"components/first_wish", "components/modules"},
+    "components/lineage": {"components/first_wish", "components/modules"},
     "components/menu": {"components/modules"},
     "components/modules": set(),
-    "components/palette": {"components/modules"},
+    "components/palette": {"components/first_wish", "components/modules"},
     "components/progress": {"components/modules", "look"},
-    "components/stages": {"components/modules"},
-    "components/upload": {"components/modules"},
-    "components/way": {"components/modules"},
+    "components/stages": {"components/first_wish", "components/modules"},
+    "components/upload": {"components/first_wish", "components/modules"},
+    "components/way": {"components/first_wish", "components/modules"},
     "session": {"menu", "gate", "look", "components/chips", "components/keys", "components/menu"},
     "parts": set(),
     "parts/backends": {
@@ -158,10 +159,6 @@ MAY_READ = {
     "session": KEPT,
     "components/first_wish": {"st.session_state"},
     "components/graph": {"st.session_state"},
-    "components/keys": {"st.session_state"},
-    "components/palette": {"st.session_state"},
-    "components/stages": {"st.session_state"},
-    "components/way": {"st.session_state"},
 }
 
 
@@ -271,3 +268,20 @@ def values_of_buttons(name: str) -> list[int]:
 
 def test_a_click_is_a_callback_or_stored_until_its_button_is_drawn() -> None:
     assert offending((name for name in SCREEN if name != PRESSES), values_of_buttons) == {}
+
+
+TRIGGER = re.compile(r'setTriggerValue\("(\w+)"')
+
+
+def ignored_triggers(name: str) -> list[int]:
+    """Where a component has a callback that does nothing for what its script reports once."""
+    scripts = (ROOT / name).parent.rglob("*.js")
+    reported = {f"on_{event}_change" for path in scripts for event in TRIGGER.findall(path.read_text(encoding="utf-8"))}
+    keywords = (node for node in nodes_of(name) if isinstance(node, ast.keyword) and node.arg in reported)
+    return [node.lineno for node in keywords if ast.unparse(node.value) in ("_nothing", "_ignore", "lambda: None")]
+
+
+def test_a_click_in_a_component_is_handled_before_the_page_runs() -> None:
+    components = [name for name in SCREEN if name.startswith("pages/components/")]
+    assert sum(TRIGGER.search(path.read_text()) is not None for path in (ROOT / "pages/components").rglob("*.js")) > 5
+    assert offending(components, ignored_triggers) == {}

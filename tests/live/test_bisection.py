@@ -51,6 +51,18 @@ inputs = (torch.linspace(-3, 3, 64),)
 """
 
 
+# Runs scripts, each in a process that is forked from one that has imported torch, and prints how each ended.
+ALONE = """
+import os, runpy, sys, torch, torch._inductor.compile_fx
+for path in sys.argv[1:]:
+    if (pid := os.fork()) == 0:
+        os.dup2(os.open(path.removesuffix(".py") + ".stderr", os.O_CREAT | os.O_WRONLY), 2)
+        runpy.run_path(path, run_name="__main__")
+        sys.exit()
+    print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
+"""
+
+
 def bisecting(runner: Runner, code: str, **options: object) -> Run:
     job = CompileJob(Model("code", code), compile=CompileOptions(**options), measure=False, bisect=True)  # type: ignore[arg-type]
     return runner.wait(runner.submit(job))
@@ -118,27 +130,25 @@ def test_another_backend_cannot_be_bisected(runner: Runner) -> None:
     assert found.problem.startswith("torch's CompilerBisector replaces the backend")
 
 
-@pytest.mark.parametrize(
-    ("backend", "outcome", "raised"),
-    [
-        ("relu_compile_error_TESTING_ONLY", "BackendCompilerFailed", "ReluCompileError"),
-        ("relu_runtime_error_TESTING_ONLY", "AssertionError", "AssertionError"),
-        ("relu_accuracy_error_TESTING_ONLY", "differs", "Tensor-likes are not close"),
-    ],
-)
-def test_one_relu_is_left_of_a_graph_and_the_issues_script_fails_without_us(
-    runner: Runner, tmp_path: Path, backend: str, outcome: str, raised: str
-) -> None:
-    run = bisecting(runner, CHAIN, backend=backend)
-    found = open_report(run).bisection
-    assert found is not None
-    assert (found.ops, found.captured_ops, found.outcome, found.reproduces) == (1, 7, outcome, True)
-    assert found.script.count("torch.relu(") == 1
-    script = tmp_path / "script.py"
-    script.write_text(issue_of(run).script)
-    ended = subprocess.run([sys.executable, script], capture_output=True, text=True, cwd=tmp_path, check=False)
-    assert ended.returncode == 1
-    assert raised in ended.stderr
+def test_one_relu_is_left_of_a_graph_and_the_issues_script_fails_without_us(runner: Runner, tmp_path: Path) -> None:
+    cases = {
+        "relu_compile_error_TESTING_ONLY": ("BackendCompilerFailed", "ReluCompileError"),
+        "relu_runtime_error_TESTING_ONLY": ("AssertionError", "AssertionError"),
+        "relu_accuracy_error_TESTING_ONLY": ("differs", "Tensor-likes are not close"),
+    }
+    for backend, (outcome, _) in cases.items():
+        run = bisecting(runner, CHAIN, backend=backend)
+        found = open_report(run).bisection
+        assert found is not None
+        assert (found.ops, found.captured_ops, found.outcome, found.reproduces) == (1, 7, outcome, True)
+        assert found.script.count("torch.relu(") == 1
+        (tmp_path / f"{backend}.py").write_text(issue_of(run).script)
+    scripts = [tmp_path / f"{backend}.py" for backend in cases]
+    command = [sys.executable, "-c", ALONE, *map(str, scripts)]
+    ended = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=True)
+    assert ended.stdout.split()[-len(scripts) :] == ["1"] * len(scripts)
+    for script, (_, raised) in zip(scripts, cases.values(), strict=True):
+        assert raised in script.with_suffix(".stderr").read_text()
 
 
 def test_the_first_node_that_makes_a_nan_is_named_with_its_line(runner: Runner) -> None:

@@ -16,13 +16,22 @@ from core.views.run_files import debug_folder
 from tests.support.homes import NO_LOOKUPS
 
 pytestmark = pytest.mark.torch
+NAMES = ("mlp", "matmul_relu_softmax", "gelu_layernorm_residual")
+# Each sample by torch alone, in a process that is forked from one that has imported Inductor and compiled nothing.
 ALONE = """
+import os
 import runpy
 import sys
 import torch
-values = runpy.run_path(sys.argv[1])
-with torch.no_grad():
-    torch.compile(values["model"])(*values["inputs"])
+import torch._inductor.compile_fx
+for path, folder in zip(sys.argv[1::2], sys.argv[2::2]):
+    if (pid := os.fork()) == 0:
+        torch._dynamo.config.debug_dir_root = folder
+        values = runpy.run_path(path)
+        with torch.no_grad():
+            torch.compile(values["model"])(*values["inputs"])
+        sys.exit()
+    assert os.waitpid(pid, 0)[1] == 0
 """
 # Lines that differ between two processes: settings of either, hashes and paths.
 OF_A_PROCESS = re.compile(
@@ -36,27 +45,30 @@ def normal(text: str) -> list[str]:
     return [line for line in OF_A_PROCESS.sub("", text).splitlines() if line.strip()]
 
 
-def torchs(tmp_path: Path, name: str) -> dict[str, str]:
-    """The files of the one graph that torch writes for a sample, by name."""
-    environment = {**os.environ, **NO_LOOKUPS, "TORCH_COMPILE_DEBUG": "1", "TORCH_COMPILE_DEBUG_DIR": str(tmp_path)}
-    subprocess.run(
-        [sys.executable, "-c", ALONE, str(sample(name).path)],
-        env=environment,
-        cwd=tmp_path,
-        check=True,
-        capture_output=True,
-    )
-    (directory,) = (path for path in tmp_path.glob("**/torchinductor/model__*") if path.is_dir())
+@pytest.fixture(scope="module")
+def torchs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, str]]:
+    """The files that torch writes for the one graph of each sample, by name."""
+    folders = {name: tmp_path_factory.mktemp(name) for name in NAMES}
+    asked = [str(part) for name, folder in folders.items() for part in (sample(name).path, folder)]
+    environment = {**os.environ, **NO_LOOKUPS, "TORCH_COMPILE_DEBUG": "1"}
+    command = [sys.executable, "-c", ALONE, *asked]
+    # Torch writes its logs of debugging below the working directory.
+    subprocess.run(command, env=environment, check=True, capture_output=True, cwd=tmp_path_factory.mktemp("alone"))
+    return {name: _files(folder) for name, folder in folders.items()}
+
+
+def _files(folder: Path) -> dict[str, str]:
+    (directory,) = (path for path in folder.glob("**/torchinductor/model__*") if path.is_dir())
     return {path.name: path.read_text() for path in directory.iterdir()}
 
 
-@pytest.mark.parametrize("name", ["mlp", "matmul_relu_softmax", "gelu_layernorm_residual"])
-def test_the_files_and_their_texts_are_torchs(runner: Runner, tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize("name", NAMES)
+def test_the_files_and_their_texts_are_torchs(runner: Runner, torchs: dict[str, dict[str, str]], name: str) -> None:
     run = runner.wait(runner.submit(CompileJob(Model("sample", name), measure=False, debug_files=True)))
     folder = debug_folder(run)
     assert folder.missing == ""
     files = {path.rpartition("/")[2]: text for path, text in folder.files()}
-    own = torchs(tmp_path, name)
+    own = dict(torchs[name])
     assert set(files) == set(own)
     provenance = "inductor_provenance_tracking_node_mappings.json"
     mapping, version = json.loads(files.pop(provenance)), 2.0

@@ -280,18 +280,20 @@ def test_a_tool_is_asked_and_answers(copy: Copy) -> None:
 COMPONENT = """
 from streamlit.testing.v1 import AppTest
 from docs.make import wire_types
-from tests.support.apps import assert_sound, component
+from tests.support.apps import assert_sound, component, picked_in
 
 wire_types.main()
 print("export interface NamesData {" in wire_types.FILE.read_text())
 app = AppTest.from_string(
+    "from functools import partial\\n"
     "import streamlit as st\\n"
     "from pages.components.names.view import names\\n"
-    "st.text(names(('relu', 'mul'), key='names'))"
-)
+    "from pages.session.presses import press, taken\\n"
+    "names(('relu', 'mul'), key='names', on_pick=partial(press, 'names'))\\n"
+    "st.text(taken('names'))"
+).run()
 for picked in (None, "mul", "div"):
-    app.session_state["names"] = {"picked": picked}
-    assert_sound(app.run())
+    assert_sound(picked_in(app, "names", "picked", picked))
     print(component(app, "names"), app.text[0].value)
 """
 

@@ -21,6 +21,7 @@ from pages.parts.performance.memory import plan_chart
 from pages.parts.performance.numerics import nodes_chart
 from pages.parts.run.runs_table import history_chart
 from pages.parts.sweep.charts import hover_text
+from tests.charts import FILE, written
 from tests.support.numerics import RIGHT
 from tests.support.reports.timed import ITEM, REPORT
 
@@ -131,3 +132,7 @@ def test_stages_are_bars_in_their_order_with_their_seconds_beside_them() -> None
 def test_kernel_calls_are_numbered_by_at_most_20_ticks(steps: int, ticks: tuple[int, ...]) -> None:
     plan = SimpleNamespace(live_bytes=[1_000] * steps, blocks=(), peak=None)
     assert plan_chart(cast(MemoryPlanView, plan), {}, "", "light").layout.xaxis.tickvals == ticks
+
+
+def test_charts_are_drawn_as_recorded() -> None:
+    assert written() == FILE.read_text(encoding="utf-8"), "if they should be so, run `make screens`"

@@ -16,7 +16,7 @@ from pages import menu
 from pages.components.palette.view import PaletteGroup
 from pages.parts.palette import palette
 from pages.session.shown import open_view
-from tests.support.apps import component, opened, sound
+from tests.support.apps import component, opened, picked_in, sound
 from tests.support.homes import add_run, add_scenario, hostile_log, layers_log
 from tests.support.places import TRACES
 
@@ -34,8 +34,7 @@ def over(page: menu.Page, run: str, **query: str) -> AppTest:
 
 def choose(app: AppTest, page: str = "", action: str = "", **query: str) -> AppTest:
     """The page after a choice in the palette."""
-    app.session_state["palette"] = {"chosen": {"action": action, "page": page, "query": query}}
-    return sound(app.run())
+    return sound(picked_in(app, "palette", "chosen", {"action": action, "page": page, "query": query}))
 
 
 def test_a_page_is_sent_pages_runs_and_actions_and_no_entry_of_its_run(runs: dict[str, str]) -> None:
@@ -119,7 +118,9 @@ def test_a_choice_opens_its_page_with_the_run_and_the_selection(runs: dict[str, 
     choose(app, menu.KERNELS.name, compilation="0/0", select="k:gone")
     assert app.query_params["run"] == runs["measured"]
     assert "kernel" in app.title[0].value
-    choose(app, menu.FX_GRAPH.name, compilation="0/0", select="n:layer_norm")
+    app = choose(
+        opened(menu.KERNELS.script, runs["measured"]), menu.FX_GRAPH.name, compilation="0/0", select="n:layer_norm"
+    )
     assert app.query_params["select"] == "n:layer_norm"
     assert app.query_params["run"] == runs["measured"]
 
@@ -151,8 +152,7 @@ def test_a_second_run_is_compared_with_the_shown_one(runs: dict[str, str]) -> No
 def test_a_forged_choice_opens_nothing(runs: dict[str, str], chosen: object) -> None:
     app = opened(menu.GUARDS.script, runs["measured"])
     before = dict(app.query_params)
-    app.session_state["palette"] = {"chosen": chosen}
-    assert "guards must pass" in sound(app.run()).title[0].value
+    assert "guards must pass" in sound(picked_in(app, "palette", "chosen", chosen)).title[0].value
     assert dict(app.query_params) == before
 
 

@@ -13,7 +13,7 @@ from core.base.words import count
 from pages import menu
 from pages.components.keys import view
 from pages.session import header
-from tests.support.apps import assert_sound, chips, opened
+from tests.support.apps import assert_sound, chips, opened, picked_in
 from tests.support.places import TRACES
 
 IDS = ["0/0", "0/1", "1/0"]
@@ -36,7 +36,7 @@ def test_brackets_go_to_the_next_compilation_and_stay_at_the_ends(
     monkeypatch: pytest.MonkeyPatch, pressed: str, chosen: str, then: str
 ) -> None:
     monkeypatch.setattr(st, "session_state", {"compilation": chosen})
-    header._step(IDS, pressed)
+    header._press_key(IDS, pressed)
     assert st.session_state["compilation"] == then
 
 
@@ -59,8 +59,7 @@ def test_the_page_is_told_the_key_before_it_runs_again(monkeypatch: pytest.Monke
 @pytest.mark.parametrize(("pressed", "tables"), [("?", 4), ("]", 0)])
 def test_a_question_mark_opens_the_list_of_keys(runs: dict[str, str], pressed: str, tables: int) -> None:
     app = opened(menu.GUARDS.script, runs["eager_backend"])
-    app.session_state["page-keys"] = {"pressed": pressed}
-    app.run()
+    picked_in(app, "page-keys", "pressed", pressed)
     assert_sound(app)
     assert len(app.table) == tables
 

@@ -6,7 +6,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from core.report import Place
+from pages.look import card
 from pages.look.text import LONGEST_LINE, code, component_key, one_line, one_line_cells, plain, prose
+from pages.parts.graphs import node
 from tests.support.homes import IMAGE
 
 CONTROLS = "\x00\x07\x1b\x7f\x9f\u061c\u200b\u202e\u2028\u2066\ufeff\ud800"
@@ -149,3 +152,24 @@ def test_texts_of_a_table_are_single_lines_of_bounded_length_and_numbers_stay() 
 
 def test_a_component_key_has_no_two_underscores_in_a_row() -> None:
     assert component_key("kernel-0/0.cpp_fused__softmax____x_0") == "kernel-0/0.cpp_fused_-_softmax_-_-_-_x_0"
+
+
+def test_a_line_of_the_preview_is_cut_to_its_room() -> None:
+    font = card._font(card.TEXT_FONT, 20, 400)
+    room = font.getlength("mmmm" + card.ELLIPSIS)
+    assert [card._cut(text, room, font) for text in ("mmmm", "mmmmmmmm")] == ["mmmm", "mmmm" + card.ELLIPSIS]
+    assert card._cut("mmmm", 0, font) == card.ELLIPSIS
+
+
+def test_an_edge_of_the_preview_is_a_bezier_curve() -> None:
+    points = card._curve([(0.0, 0.0), (0.0, 8.0), (8.0, 8.0), (8.0, 0.0)])
+    assert (points[0], points[4], points[-1], len(points)) == ((0.0, 0.0), (4.0, 6.0), (8.0, 0.0), 9)
+    assert points[2] == (1.25, 4.5)
+
+
+@pytest.mark.parametrize(
+    ("place", "title"),
+    [(Place("/a/b.py", 0), "b.py"), (Place("/a/b.py", 3), "b.py:3"), (Place("/a/b.py", 3, "f"), "b.py:3 in f")],
+)
+def test_a_file_without_a_line_is_titled_by_its_name(place: Place, title: str) -> None:
+    assert node._title(place) == title

@@ -10,6 +10,7 @@ from tests.support.apps import assert_sound, chips, opened, titles, words
 from tests.support.homes import add_run, job_of, record
 from tests.support.places import TRACES
 from tests.support.reports.remembered import COMPILED, EAGER, said
+from tests.support.screen import arranged
 
 LOG = (TRACES / "transformer_block" / "trace.log").read_bytes()
 PLAN = "5.25 MB in 7 pieces; 8 buffers reuse 3.68 MB of allocated memory; at most 3.15 MB at once."
@@ -40,6 +41,7 @@ def test_what_is_alive_at_a_peak_is_a_table_of_the_chosen_side(empty_home: Path)
     app.button_group(key="alive-side").set_value("compiled").run()
     assert_sound(app)
     assert (eager, len(app.dataframe[0].value)) == (len(EAGER.alive), len(COMPILED.alive))
+    assert arranged(app) == ["3 × row center", "1 × row", "2 × columns 60:40 medium gap"]
 
 
 def test_a_selected_kernel_is_one_click_from_its_code(empty_home: Path) -> None:

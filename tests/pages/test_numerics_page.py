@@ -13,6 +13,7 @@ from pages import menu
 from tests.support.apps import add_scenario, assert_sound, code_of, component, opened, titles, words
 from tests.support.homes import IMAGE, add_run, job_of, record
 from tests.support.numerics import EXACT, GRAPH, RIGHT, WRONG, numerics_log
+from tests.support.screen import arranged, written
 
 
 def run_of(home: Path, log: bytes) -> str:
@@ -38,6 +39,13 @@ def test_the_first_node_that_differs_is_in_the_sentence_the_code_and_the_graph(e
     assert app.query_params["select"] == "n:gelu"
     results, nodes = (table.value for table in app.dataframe)
     assert list(results["compiled is"]) == ["differs", "further"]
+    assert arranged(app) == [
+        "3 × row center",
+        "1 × row",
+        "1 × columns 50:50 medium gap",
+        "1 × columns 60:40 medium gap",
+    ]
+    assert "| index |" not in written(app)
     assert list(nodes["compiled is"]) == [
         *("as right as eager", "as right as eager", "not compared", "first to differ", "differs"),
     ]

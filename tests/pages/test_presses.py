@@ -1,6 +1,11 @@
 """Clicks that another rerun comes in between."""
 
+import json
+
+import pytest
 from streamlit.testing.v1 import AppTest
+
+from tests.support.apps import picked_in
 
 
 def page() -> None:
@@ -35,3 +40,67 @@ def test_a_click_does_not_count_for_another_run_or_later() -> None:
     other_run = clicked(rerun_before=True, run_then="b")
     assert not other_run.markdown
     assert not other_run.run().markdown
+
+
+def views() -> None:
+    """A page whose run is cut short before its views are drawn, if the session says so; its rows may move meanwhile."""
+    import pandas as pd
+    import streamlit as st
+
+    from pages.components.chips.view import Chip, chips
+    from pages.session.presses import drop_press, press, taken
+    from pages.session.state import held, hold
+    from pages.session.tables import newly_picked, opened_or_ticked
+
+    if held("cut"):
+        hold("cut", False)
+        st.rerun()
+    chips([Chip("0", page="a.py")], key="chips", on_open=lambda page: press("chips", page))
+    rows = ["x", "y", "z"] if not held("grown") else ["new", "x", "y", "z"]
+    frame = pd.DataFrame({"name": rows})
+    chosen = newly_picked(frame, rows, "picked")
+    opened, ticked = opened_or_ticked(frame, rows, "opened", "name")
+    st.write(f"{taken('chips')} {chosen} {opened} {ticked}")
+    drop_press()
+
+
+def shown_after(*states: tuple[str, dict[str, str]], before: str = "") -> list[str]:
+    """What the page of views shows after a click, given as the state of a widget, and after one more run."""
+    app = AppTest.from_function(views).run()
+    ids = {
+        "picked": app.dataframe[0].proto.id,
+        "opened": app.dataframe[1].proto.id,
+        "opens": app.dataframe[1].proto.button_click_widgets["name"],
+    }
+    widgets = app._tree.get_widget_states()
+    for name, value in states:
+        widgets.widgets.add(id=ids[name], **value)
+    app.session_state["cut"] = True
+    if before:
+        app.session_state[before] = True
+    app._run(widgets)
+    texts = [app.markdown[0].value]
+    return [*texts, app.run().markdown[0].value]
+
+
+def selection(**of: object) -> dict[str, str]:
+    return {"string_value": json.dumps({"selection": {"rows": [], "columns": [], "cells": [], **of}})}
+
+
+@pytest.mark.parametrize("before", ["", "grown"])
+def test_a_row_whose_button_was_clicked_is_opened_once_even_if_the_rows_have_moved(before: str) -> None:
+    click = {"string_trigger_value": {"data": json.dumps({"row": 1, "label": "y"})}}
+    assert shown_after(("opens", click), before=before) == ["None None y []", "None None None []"]  # type: ignore[arg-type]
+
+
+def test_what_is_selected_in_tables_is_kept_when_a_rerun_ends_the_page_before_them() -> None:
+    states = ("picked", selection(cells=[[1, "name"]])), ("opened", selection(rows=[0, 2]))
+    assert shown_after(*states) == ["None y None ['x', 'z']", "None None None ['x', 'z']"]
+
+
+def test_a_chip_that_was_clicked_is_opened_once_even_if_a_rerun_ends_the_page_before_it() -> None:
+    app = AppTest.from_function(views).run()
+    app.session_state["cut"] = True
+    assert picked_in(app, "chips", "open", "a.py").markdown[0].value == "a.py None None []"
+    assert app.run().markdown[0].value == "None None None []"
+    assert picked_in(app, "chips", "open", "elsewhere.py").markdown[0].value == "None None None []"

@@ -2,23 +2,26 @@
 
 import csv
 import io
+from collections.abc import Mapping
 from pathlib import Path
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 
 import pandas as pd
 import pytest
 import streamlit as st
 
-from core import Run, StoreError
+from core import Environment, Run, StoreError, WorkerError
 from core.base.words import bytes_, percent
 from pages import menu
 from pages.gate import greeting
-from pages.session import shown
+from pages.session import server, shown
 from pages.session.actions import attempt
 from pages.session.downloads import frame_as_csv
+from pages.session.server import environment
 from pages.session.shown import open_shown
 from pages.session.tables import in_words, newly_picked
-from tests.support.apps import opened, titles
+from tests.support.apps import forget, opened, titles
+from tests.support.engines import until
 from tests.support.homes import add_scenario
 
 
@@ -51,6 +54,33 @@ def test_a_table_with_more_cells_than_can_be_styled_is_shown_as_it_is() -> None:
         assert in_words(frame, {"read": bytes_}) is frame
     with pd.option_context("styler.render.max_elements", 2):
         assert in_words(frame, {"read": bytes_}) is not frame
+
+
+class Nodes:
+    """An engine whose nodes come later."""
+
+    names: tuple[str, ...] = ()
+    devices: Mapping[str, str] = MappingProxyType({})
+
+    def nodes(self, _device: str) -> tuple[str, ...]:
+        return self.names
+
+    def environment(self) -> Environment:
+        if not self.names:
+            raise WorkerError("no node has answered yet")
+        return Environment(devices=dict(self.devices))
+
+
+def test_devices_of_nodes_are_offered_as_the_nodes_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = Nodes()
+    forget()
+    monkeypatch.setattr(server, "the_runner", lambda: SimpleNamespace(engine=engine))
+    until(lambda: environment() == Environment(problem="no node has answered yet"))
+    engine.names, engine.devices = ("a",), {"cpu": "Xeon on a"}
+    until(lambda: environment() == Environment(devices={"cpu": "Xeon on a"}))
+    engine.names, engine.devices = ("a", "b"), {"cpu": "Xeon on a, b"}
+    assert environment() == Environment(devices={"cpu": "Xeon on a, b"})
+    forget()
 
 
 def test_what_was_picked_before_is_not_picked_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -173,7 +173,8 @@ def test_a_sweep_that_goes_on_says_how_far_it_is(empty_home: Path) -> None:
     sweep, _ = going(empty_home)
     app = opened(menu.SWEEP.script, sweep=sweep.id)
     assert_sound(app)
-    assert [item.proto.text for item in app.get("progress")] == ["1 of 2 cells done"]
+    progress = [item.proto.text for item in app.get("progress")]
+    assert progress == ["1 of 2 cells done · Waiting in the queue of another server…"]
     assert [(button.key, button.disabled) for button in app.button] == [("cancel-sweep", False)]
     SweepStore(Store(empty_home)).request_stop(sweep.id)
     assert opened(menu.SWEEP.script, sweep=sweep.id).button(key="cancel-sweep").disabled

@@ -11,6 +11,7 @@ from unittest.mock import patch
 import pytest
 import streamlit as st
 from streamlit.components.v2 import manifest_scanner
+from streamlit.components.v2.bidi_component.main import _make_trigger_id
 from streamlit.runtime.scriptrunner.script_cache import ScriptCache
 from streamlit.testing.v1 import AppTest, local_script_runner
 
@@ -144,6 +145,15 @@ def component(app: AppTest, key: str) -> dict[str, Any]:
     found = {item.key: item for item in app.get("bidi_component")}
     data: dict[str, Any] = json.loads(found[key].proto.json)
     return data
+
+
+def picked_in(app: AppTest, key: str, event: str, value: object) -> AppTest:
+    """The page after a click in one of its components, as the browser reports it."""
+    found = {item.key: item.proto.id for item in app.get("bidi_component")}
+    states = app._tree.get_widget_states()
+    triggered = json.dumps({"event": event, "value": value})
+    states.widgets.add(id=_make_trigger_id(found[key], "events"), json_trigger_value=triggered)
+    return app._run(states)
 
 
 def keys(app: AppTest) -> list[str]:

@@ -7,6 +7,7 @@ machine to machine.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from html.parser import HTMLParser
 from typing import Any
@@ -34,11 +35,16 @@ Fields = Mapping[str, Any]
 
 def written(app: AppTest) -> str:
     """Return the page as Markdown: a list of widgets, paragraphs, tables and code."""
-    arrangements = list(dict.fromkeys(_arrangements(app.main)))
-    text = _joined([*_blocks(app.main), *([f"_Arranged in: {', '.join(arrangements)}_"] if arrangements else [])])
+    kinds = arranged(app)
+    text = _joined([*_blocks(app.main), *([f"_Arranged in: {', '.join(kinds)}_"] if kinds else [])])
     for varying, instead in VARYING:
         text = varying.sub(instead, text)
     return text
+
+
+def arranged(app: AppTest) -> list[str]:
+    """Return the kinds of rows, columns and frames of a page with their numbers, such as `2 × columns 60:40`."""
+    return [f"{number} × {kind}" for kind, number in Counter(_arrangements(app.main)).items()]
 
 
 def _joined(blocks: list[str]) -> str:

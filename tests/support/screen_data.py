@@ -139,6 +139,8 @@ def _values(values: Any) -> list[Any]:
     """Return the values of an axis, which plotly may have packed."""
     if isinstance(values, dict):
         return list(np.frombuffer(base64.b64decode(values["bdata"]), values["dtype"]).tolist())
+    if values and isinstance(values, list) and all(isinstance(row, list) for row in values):
+        return [value for row in values for value in row]
     return values if isinstance(values, list) else []
 
 

@@ -83,7 +83,7 @@ class ForkServer:
 
     def start(self, run: Run, ended: Callable[[], None]) -> int:
         """Fork a supervisor for the run; raises WorkerError."""
-        pid = self.request(Start(str(run.path)), StartMessage).pid
+        pid = self.request(Start(str(run.path), run.id), StartMessage).pid
         with self._answered:
             self._ended[pid] = ended
             early = pid in self._ended_early

@@ -16,9 +16,10 @@ from core.base.machine import Environment
 
 
 class Start(msgspec.Struct, frozen=True, tag=True):
-    """Request to fork the supervisor of a run directory."""
+    """Request to fork the supervisor of a run directory, whose name on a node is not the run's id."""
 
     run: str
+    id: str
 
 
 class Probe(msgspec.Struct, frozen=True, tag=True):

@@ -36,15 +36,6 @@ def open_engine(store: Store, code_allowed: bool = True, address: str | None = N
     return RemoteEngine(store, _transport(address, store, code_allowed), code_allowed)
 
 
-def check_shared(address: str | None) -> None:
-    """Raise SettingError if several server processes cannot share an engine's address."""
-    address = os.environ.get(VARIABLE, "") if address is None else address
-    if address.startswith("workers://"):
-        raise SettingError(
-            "workers connect to one server process: use --processes 1, or a Ray cluster (ray://HOST:PORT)"
-        )
-
-
 def open_local_engine(store: Store) -> Engine:
     """Return the engine of this machine, for what is about it, whichever executes runs; the caller must close it."""
     return LocalEngine(store.cache_dir)
@@ -61,9 +52,9 @@ def _transport(address: str, store: Store, code_allowed: bool) -> Transport:
 
         return RayTransport(address, code_allowed)
     if scheme == "workers":
-        from core.runs.engine.cluster.workers import WorkersTransport
+        from core.runs.engine.cluster.shared_workers import SharedWorkersTransport
 
-        return WorkersTransport(address, store.home)
+        return SharedWorkersTransport(address, store.home)
     raise SettingError(
         f"the engine is {address[:80]!r}; write sandbox, ray://HOST:PORT or workers://HOST:PORT, or leave it empty"
     )

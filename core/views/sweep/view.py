@@ -12,6 +12,7 @@ from core.base.machine import Environment
 from core.sweep import Axis, Sweep, SweepRow, SweepStanding, as_csv, as_json
 from core.sweep.presets import Answer, BreakEven, Crossover, Question, answer, preset_of, reason
 from core.views.markdown import LONGEST_LINE, LONGEST_TEXT, one_line, plain, prose
+from core.views.progress import at_words, reached_words
 from core.views.speedup import ratio_words
 from core.views.sweep.charts import (
     CellView,
@@ -87,15 +88,22 @@ class SweepView:
         """Fraction of the cells that have ended."""
         return (self.standing.done + self.standing.failed) / self.standing.total
 
-    def progress(self, left_s: float | None) -> str:
-        """Return the number of cells done, the current cells, and the time left by the estimate `left_s`."""
+    def progress(self, left_s: float | None, waits: str = "") -> str:
+        """Return the number of cells done, the current cells, and the time left by the estimate `left_s`.
+
+        `waits` is what a queued cell waits for.
+        """
         progress = self.standing
         parts = [f"{fmt.number(progress.done)} of {fmt.count(progress.total, 'cell')} done"]
         if progress.failed:
             parts.append(f"{fmt.number(progress.failed)} failed")
         if progress.live and progress.now:
             parts.append("now " + "; ".join(map(", ".join, progress.now)))
-        if progress.live and left_s is not None:
+        if progress.live and self.sweep.waits is not None:
+            parts.append(f"waits: {reached_words(self.sweep.waits)}")
+        elif progress.live and waits and not progress.now:
+            parts.append(waits)
+        elif progress.live and left_s is not None:
             parts.append(self._time_left(left_s))
         return plain(" · ".join(parts), LONGEST_TEXT)
 
@@ -123,7 +131,13 @@ class SweepView:
     @property
     def table(self) -> list[dict[str, Any]]:
         """A row for each cell."""
-        return cell_rows(self.sweep.axes, self.rows, self.answer)
+        rows = cell_rows(self.sweep.axes, self.rows, self.answer)
+        waits = self.sweep.waits if self.standing.live else None
+        at = at_words(waits) if waits is not None else ""
+        first = next((row for row in rows if row.get("state") == "waiting"), None)
+        if first is not None and at:
+            first["state"] = f"starts {at}"
+        return rows
 
     @property
     def csv(self) -> str:

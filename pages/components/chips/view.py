@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -9,6 +10,7 @@ from typing import Literal
 import msgspec
 import streamlit as st
 
+from pages.components.first_wish import browser_value
 from pages.components.modules import component_script
 
 HERE = Path(__file__).parent
@@ -38,8 +40,13 @@ class ChipsData(msgspec.Struct, frozen=True):
     chips: tuple[Chip, ...]
 
 
-def chips(items: list[Chip], *, key: str) -> str | None:
-    """Show chips; return the page of a newly clicked chip, otherwise None."""
-    data = msgspec.to_builtins(ChipsData(tuple(items)))
-    result = _COMPONENT(key=key, data=data, on_open_change=lambda: None)
-    return next((chip.page for chip in items if chip.page and chip.page == result.open), None)
+def chips(items: list[Chip], *, key: str, on_open: Callable[[str], None]) -> None:
+    """Show chips; `on_open` gets the page of a clicked chip before the page runs again."""
+    pages = {chip.page for chip in items if chip.page}
+
+    def opened() -> None:
+        page = browser_value(key, "open")
+        if page in pages:
+            on_open(page)
+
+    _COMPONENT(key=key, data=msgspec.to_builtins(ChipsData(tuple(items))), on_open_change=opened)

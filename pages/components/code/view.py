@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -36,6 +35,8 @@ class Piece(NamedTuple):
 
 LINE_LIMIT = 2_000
 HIGHLIGHT_LIMIT = 1_500_000
+# Coloured code takes a tenth of its memory when packed, and unpacking it a tenth of the time of colouring.
+MOST_KEPT = 128
 
 _HERE = Path(__file__).parent
 _COMPONENT = st.components.v2.component(
@@ -169,7 +170,8 @@ def code_view(
     data stays the same over reruns. `on_select` is called when a line of this view is selected or cleared.
     """
     key = component_key(key)
-    lines, stamp = _payload(code)
+    packed, stamp = _payload(code)
+    lines = msgspec.msgpack.decode(packed, type=tuple[LineData, ...])
     data = CodeData(code.title, lines, stamp, height, first_wish(key, selected), key, channel)
     notify = on_select or _ignore
     result = _COMPONENT(
@@ -195,14 +197,14 @@ def token_runs(text: str, language: str) -> tuple[tuple[Piece, ...], ...]:
     return tuple(tuple(line) for line in lines)
 
 
-@lru_cache(maxsize=32)
-def _payload(code: CodePicture) -> tuple[tuple[LineData, ...], str]:
-    """Return the lines in the browser's form, and a stamp that changes with them."""
+@lru_cache(maxsize=MOST_KEPT)
+def _payload(code: CodePicture) -> tuple[bytes, str]:
+    """Return the lines in the browser's form as msgpack, and a stamp that changes with them and the title."""
     # The diff lexer treats a line without a line end as context.
     shown = "".join(f"{line.text[:LINE_LIMIT].replace(chr(10), chr(13))}\n" for line in code.lines)
     runs = token_runs(shown, code.language)
-    lines = tuple(_line(line, row) for line, row in zip(code.lines, runs, strict=False))
-    return lines, hashlib.sha256(json.dumps([code.title, msgspec.to_builtins(lines)]).encode()).hexdigest()[:16]
+    packed = msgspec.msgpack.encode([_line(line, row) for line, row in zip(code.lines, runs, strict=False)])
+    return packed, hashlib.sha256(packed + code.title.encode(errors="backslashreplace")).hexdigest()[:16]
 
 
 def _line(line: CodeLine, runs: tuple[Piece, ...]) -> LineData:

@@ -6,6 +6,8 @@ import { COMMENTED, element, listen, tell } from "../js/shared.js";
 
 const CHANNEL = "compileboard";
 const WAIT_MS = 150;
+// A larger number would take the room of a chip.
+const MOST = 99;
 const FIELD = "input, textarea, select, [contenteditable='true'], [role='combobox']";
 /** @type {WeakMap<HTMLElement, CommentsButton>} */
 const buttons = new WeakMap();
@@ -41,7 +43,7 @@ class CommentsButton {
   update(args) {
     this.args = args;
     const { count, open } = args.data;
-    this.label.textContent = count ? String(count) : "";
+    this.label.textContent = count > MOST ? `${MOST}+` : count ? String(count) : "";
     this.button.setAttribute("aria-pressed", String(open));
     const words = count ? `Comments, ${count} open` : "Comments";
     this.button.setAttribute("aria-label", words);

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 import streamlit as st
 
+from pages.components.first_wish import browser_value
 from pages.components.modules import component_script
 
 HERE = Path(__file__).parent
@@ -53,7 +55,13 @@ class ContractData(msgspec.Struct, frozen=True):
     chosen: str
 
 
-def contract_view(data: ContractData, *, key: str) -> str | None:
-    """Show the picture; return a newly clicked compilation, otherwise None."""
-    result = _COMPONENT(key=key, data=msgspec.to_builtins(data), on_chosen_change=lambda: None)
-    return result.chosen if result.chosen in {row.id for row in data.rows} else None
+def contract_view(data: ContractData, *, key: str, on_pick: Callable[[str], None]) -> None:
+    """Show the picture; `on_pick` gets a clicked compilation before the page runs again."""
+    ids = {row.id for row in data.rows}
+
+    def picked() -> None:
+        compile_id = browser_value(key, "chosen")
+        if compile_id in ids:
+            on_pick(compile_id)
+
+    _COMPONENT(key=key, data=msgspec.to_builtins(data), on_chosen_change=picked)

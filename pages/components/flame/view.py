@@ -5,14 +5,14 @@ The browser owns the selection, so that the sent data stays the same over reruns
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 import streamlit as st
 
-from pages.components.first_wish import first_wish
+from pages.components.first_wish import browser_value, first_wish
 from pages.components.modules import component_script
 from pages.look.text import component_key
 
@@ -105,11 +105,9 @@ class FlameData(FlamePicture, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class FlameChoice:
-    """The visitor's choice: the id of a span, an area, and a link that was clicked just now, with its owner."""
+    """The visitor's choice: the id of a span, and an area."""
 
     selected: str | None = None
-    opened: str = ""
-    owner: str = ""
     area: FlameArea | None = None
 
 
@@ -117,15 +115,23 @@ def flame(
     picture: FlamePicture,
     *,
     key: str,
+    on_open: Callable[[tuple[str, str]], None],
     selected: str | None = None,
     area: FlameArea | None = None,
     areas: bool = False,
 ) -> FlameChoice:
     """Draw a flame chart, and return the visitor's selection, which is always part of the sent data.
 
-    `selected` and `area` are the initial selection. `areas` allows to select areas.
+    `selected` and `area` are the initial selection. `on_open` gets a clicked link with its owner before the page runs
+    again. `areas` allows to select areas.
     """
     key = component_key(key)
+
+    def opened() -> None:
+        link = _opened(browser_value(key, "opened"), picture)
+        if link is not None:
+            on_open(link)
+
     chosen, marked = first_wish(key, (selected, area))
     data = FlameData(**msgspec.structs.asdict(picture), initial=chosen, area=marked, areas=areas)
     result = _COMPONENT(
@@ -134,11 +140,10 @@ def flame(
         default={"selected": selected, "area": area},
         on_selected_change=_ignore,
         on_area_change=_ignore,
-        on_opened_change=_ignore,
+        on_opened_change=opened,
     )
     known = {span.id for span in picture.spans}
-    opened, owner = _opened(result.opened, picture)
-    return FlameChoice(result.selected if result.selected in known else None, opened, owner, _area(result.area))
+    return FlameChoice(result.selected if result.selected in known else None, _area(result.area))
 
 
 def _area(message: object) -> FlameArea | None:
@@ -150,10 +155,10 @@ def _area(message: object) -> FlameArea | None:
     return (from_us, to_us, first, last) if 0 <= from_us < to_us and 0 <= first <= last else None
 
 
-def _opened(message: object, picture: FlamePicture) -> tuple[str, str]:
-    """Return the link and the owner if the picture has both, otherwise two empty strings."""
+def _opened(message: object, picture: FlamePicture) -> tuple[str, str] | None:
+    """Return the link and the owner if the picture has both, otherwise None."""
     link, owner = message if isinstance(message, Sequence) and len(message) == 2 else ("", "")
-    return (link, owner) if link in picture.links and owner in {item.id for item in picture.owners} else ("", "")
+    return (link, owner) if link in picture.links and owner in {item.id for item in picture.owners} else None
 
 
 def _ignore() -> None:

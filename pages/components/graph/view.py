@@ -16,6 +16,7 @@ import msgspec
 import streamlit as st
 
 from core.views import wire
+from pages.components.first_wish import browser_value
 from pages.components.graph.messages import GRAPHS, CommandData, PlaceData
 from pages.components.modules import component_script
 from pages.look.text import component_key
@@ -82,7 +83,7 @@ def graph_view(
         GRAPHS.keep(stored_graph)
 
     def activated() -> None:
-        target = st.session_state[key].get("activated")
+        target = browser_value(key, "activated")
         if on_activate and target:
             on_activate(target)
 

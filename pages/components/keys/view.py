@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 import streamlit as st
 
+from pages.components.first_wish import browser_value
 from pages.components.modules import component_script
 
 _COMPONENT = st.components.v2.component("compileboard_keys", js=component_script(Path(__file__).with_name("view.js")))
@@ -61,19 +62,13 @@ class KeysData(msgspec.Struct, frozen=True):
     keys: tuple[str, ...] = ("[", "]", "?")
 
 
-def page_keys(pressed: Callable[[str], None], *, key: str) -> int:
-    """Call `pressed` with the pressed key before the page runs again; `?` opens the list of keys.
-
-    Return the number of pages to move forward in a presentation: 1, -1, or 0.
-    """
+def page_keys(on_press: Callable[[str], None], *, key: str) -> None:
+    """Call `on_press` with a pressed key before the page runs again: one of KeysData, or of TURNS in a presentation."""
 
     def changed() -> None:
-        pressed(str(st.session_state[key].get("pressed") or ""))
+        on_press(str(browser_value(key, "pressed") or ""))
 
-    result = _COMPONENT(key=key, data=msgspec.to_builtins(KeysData()), on_pressed_change=changed)
-    if result.pressed == "?":
-        all_keys()
-    return TURNS.get(str(result.pressed), 0)
+    _COMPONENT(key=key, data=msgspec.to_builtins(KeysData()), on_pressed_change=changed)
 
 
 @st.dialog("Keys", width="large")

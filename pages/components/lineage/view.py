@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 import streamlit as st
 
+from pages.components.first_wish import browser_value
 from pages.components.modules import component_script
 
 HERE = Path(__file__).parent
@@ -52,7 +54,13 @@ class LineageData(msgspec.Struct, frozen=True):
     chosen: str
 
 
-def lineage_view(data: LineageData, *, key: str) -> str | None:
-    """Show the tree; return a newly clicked compilation, otherwise None."""
-    result = _COMPONENT(key=key, data=msgspec.to_builtins(data), on_chosen_change=lambda: None)
-    return result.chosen if result.chosen in {row.id for row in data.rows} else None
+def lineage_view(data: LineageData, *, key: str, on_pick: Callable[[str], None]) -> None:
+    """Show the tree; `on_pick` gets a clicked compilation before the page runs again."""
+    ids = {row.id for row in data.rows}
+
+    def picked() -> None:
+        compile_id = browser_value(key, "chosen")
+        if compile_id in ids:
+            on_pick(compile_id)
+
+    _COMPONENT(key=key, data=msgspec.to_builtins(data), on_chosen_change=picked)

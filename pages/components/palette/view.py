@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 import streamlit as st
 
+from pages.components.first_wish import browser_value
 from pages.components.modules import component_script
 
 HERE = Path(__file__).parent
@@ -84,18 +85,25 @@ class PaletteChoice:
     query: Mapping[str, str]
 
 
-def palette(data: PaletteData, *, key: str) -> PaletteChoice | None:
-    """Draw the palette, initially closed; return a new choice, otherwise None."""
-    result = _PALETTE(key=key, data=msgspec.to_builtins(data), on_chosen_change=lambda: None)
-    return _wanted(result.chosen)
+def palette(data: PaletteData, *, key: str, on_choose: Callable[[PaletteChoice], None]) -> None:
+    """Draw the palette, initially closed; `on_choose` gets a choice before the page runs again."""
+
+    def chosen() -> None:
+        choice = _wanted(browser_value(key, "chosen"))
+        if choice is not None:
+            on_choose(choice)
+
+    _PALETTE(key=key, data=msgspec.to_builtins(data), on_chosen_change=chosen)
 
 
 def run_entries(run: str, make: Callable[[], Mapping[str, Any]], *, key: str) -> None:
     """Send the entries of a run once the browser has requested them; `make` returns RunEntriesData as built-ins."""
-    state = st.session_state.get(key)
-    requested = state.get("wanted") if isinstance(state, Mapping) else None
-    data = make() if requested == run else msgspec.to_builtins(RunEntriesData(""))
-    _ENTRIES(key=key, data=data, default={"wanted": None}, on_wanted_change=lambda: None)
+    data = make() if browser_value(key, "wanted") == run else msgspec.to_builtins(RunEntriesData(""))
+    _ENTRIES(key=key, data=data, default={"wanted": None}, on_wanted_change=_nothing)
+
+
+def _nothing() -> None:
+    """Do nothing: a component's state needs a callback to exist."""
 
 
 def _wanted(chosen: Any) -> PaletteChoice | None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 import streamlit as st
 
+from pages.components.first_wish import browser_value
 from pages.components.modules import component_script
 
 HERE = Path(__file__).parent
@@ -50,7 +51,7 @@ def stages(stretches: tuple[Stretch, ...], chosen: str, *, key: str, on_pick: Ca
     ids = {stop.id for stretch in stretches for stop in stretch.stops}
 
     def picked() -> None:
-        told = st.session_state[key].get("picked")
+        told = browser_value(key, "picked")
         if told in ids:
             on_pick(told)
 

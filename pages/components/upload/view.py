@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 import streamlit as st
 
 from core.base import words as fmt
+from pages.components.first_wish import browser_value
 from pages.components.modules import component_script
 
 HERE = Path(__file__).parent
@@ -31,12 +33,17 @@ class UploadData(msgspec.Struct, frozen=True):
     profile_of: str
 
 
-def upload(most_bytes: int, *, key: str, profile_of: str = "") -> str | None:
-    """Offer to upload a file of at most `most_bytes`; return the id of the run just made from it, otherwise None.
+def upload(most_bytes: int, *, key: str, on_stored: Callable[[str], None], profile_of: str = "") -> None:
+    """Offer to upload a file of at most `most_bytes`; `on_stored` gets the id of the run that was made from it.
 
     With `profile_of`, the file is a profile of that run.
     """
+
+    def stored() -> None:
+        run_id = browser_value(key, "stored")
+        if isinstance(run_id, str):
+            on_stored(run_id)
+
     asks = "a profile" if profile_of else "a log or an archive"
     data = UploadData(most_bytes, fmt.bytes_(most_bytes), asks, profile_of)
-    result = _COMPONENT(key=key, data=msgspec.to_builtins(data), on_stored_change=lambda: None)
-    return result.stored if isinstance(result.stored, str) else None
+    _COMPONENT(key=key, data=msgspec.to_builtins(data), on_stored_change=stored)

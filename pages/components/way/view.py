@@ -10,6 +10,7 @@ from typing import Literal
 import msgspec
 import streamlit as st
 
+from pages.components.first_wish import browser_value
 from pages.components.modules import component_script
 
 HERE = Path(__file__).parent
@@ -45,7 +46,7 @@ def way(columns: tuple[tuple[WayStage, ...], ...], chosen: str, *, key: str, on_
     ids = {stage.id for column in columns for stage in column}
 
     def picked() -> None:
-        told = st.session_state[key].get("picked")
+        told = browser_value(key, "picked")
         if told in ids:
             on_pick(told)
 

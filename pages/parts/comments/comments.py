@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
+from typing import TypeVar
 
 import streamlit as st
 
@@ -15,28 +17,46 @@ from core.views import comments as views
 from core.views.fx_graph import GraphStages
 from pages import menu
 from pages.components.comments.view import CommentsData, Selection, comments_button
-from pages.gate.visitor import author
-from pages.look.text import component_key, plain
+from pages.gate.visitor import author, why_no_author
+from pages.look.text import LONGEST_TEXT, component_key, plain
 from pages.session import actions, url
 from pages.session.actions import attempt, toasted
 from pages.session.navigate import PAGE
-from pages.session.shown import RunView, ShownRun, shown_compilation, shown_run
+from pages.session.shown import RunView, ShownRun, shown_compilation
 from pages.session.state import held, hold
 
 OPEN = "open"
 # Keys: the comment that is answered or edited, and its action.
 WRITING, REPLY, EDIT = "comment-writing", "reply", "edit"
+# Key of the text that was refused last.
+REFUSED = "comment-refused"
 MOST_ELSEWHERE = 30
+# Threads, and replies in each, that are drawn at first, and the key of how many are; each click draws as many more.
+MOST_AT_FIRST = 20
+DRAWN = "comments-drawn"
 BOX_PX = 90
+# Seconds until comments of others appear.
+FOLLOW_S = 4.0
 # Writes a text by an author.
 Written = Callable[[views.Author, str], None]
+Item = TypeVar("Item")
 
 
-def comments(place: st.delta_generator.DeltaGenerator) -> None:
-    """Draw the button in `place`, and the pane if it is open; nothing without a run."""
-    shown = shown_run()
+@dataclass(frozen=True, slots=True)
+class RefusedText:
+    """A text that could not be written: its form, why, and its number."""
+
+    form: str
+    text: str
+    why: str
+    number: int
+
+
+def comments(shown: ShownRun | None, place: st.delta_generator.DeltaGenerator) -> None:
+    """Draw the button of the shown run in `place`, and the pane if it is open; nothing without a run."""
     if shown is None:
         return
+    moment = views.talk_moment(shown.run)
     view = comments_of(shown)
     at = _shown(shown, Selection())
     opened = url.asked(url.COMMENTS) == OPEN
@@ -46,6 +66,14 @@ def comments(place: st.delta_generator.DeltaGenerator) -> None:
     if opened:
         with st.container(key="comments-pane", gap="small"):
             _pane(shown, view, selected)
+            follow_comments(shown.run, moment)
+
+
+@st.fragment(run_every=FOLLOW_S)
+def follow_comments(run: Run, moment: tuple[int, int] | None) -> None:
+    """Rerun the page once the comments on a run are no longer those of a moment; what is typed stays."""
+    if views.talk_moment(run) != moment:
+        st.rerun()
 
 
 def comments_of(shown: ShownRun) -> views.CommentsView:
@@ -103,26 +131,38 @@ def _anchor(shown: ShownRun, view: views.CommentsView, selected: Selection) -> v
 
 
 def _pane(shown: ShownRun, view: views.CommentsView, selected: Selection) -> None:
-    if view.problem:
-        st.error(plain(view.problem), icon=":material/error:")
-        return
     anchor = _anchor(shown, view, selected)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="comments-title"):
         st.markdown(f"**{view.title_of(anchor)}**", width="stretch")
-        _pin_button(shown.run, view, anchor)
+        if not view.problem:
+            _pin_button(shown.run, view, anchor)
         st.button("", icon=":material/close:", key="comments-close", help="Close", on_click=_toggle, type="tertiary")
+    if view.problem:
+        st.error(plain(view.problem, LONGEST_TEXT), icon=":material/error:")
+        return
     if missing := view.missing(anchor):
         st.caption(f":material/link_off: {plain(missing)}")
     elif figure := view.figure(anchor):
         st.caption(figure)
     threads = view.threads_on(anchor)
-    for thread in threads:
-        _thread(shown.run, thread)
-    if author():
+    for is_open in (True, False):
+        alike = [thread for thread in threads if thread.is_open == is_open]
+        for thread in _latest(alike, f"earlier-{is_open}"):
+            _thread(shown.run, thread)
+    if why := why_no_author():
+        st.caption(f"{'' if threads else 'No comment here. '}{why}")
+    else:
         _write(shown.run, anchor, bool(threads))
-    elif not threads:
-        st.caption("No comment here.")
     _elsewhere(view, anchor)
+
+
+def _latest(items: Sequence[Item], key: str) -> Sequence[Item]:
+    """Return the newest of some items, with a button above them that draws more."""
+    drawn = held(DRAWN, MOST_AT_FIRST)
+    if (hidden := len(items) - drawn) > 0:
+        label = f"Show {fmt.number(min(hidden, MOST_AT_FIRST))} of {fmt.number(hidden)} earlier"
+        _link(label, key, hold, DRAWN, drawn + MOST_AT_FIRST)
+    return items[-drawn:]
 
 
 def _pin_button(run: Run, view: views.CommentsView, anchor: views.Anchor) -> None:
@@ -143,14 +183,19 @@ def _pin_button(run: Run, view: views.CommentsView, anchor: views.Anchor) -> Non
 
 
 def _thread(run: Run, thread: views.Thread) -> None:
-    """Draw a thread; a resolved one is folded."""
-    if thread.is_open:
-        place = st.container(border=True, gap="small", key=f"thread-{thread.first.id}")
-    else:
-        place = st.expander(f"Resolved by {plain(views.author_words(thread.first.resolved_by))}")
+    """Draw a thread; a resolved one is folded, unless the visitor is writing in it."""
     first = thread.first
+    resolved = f"Resolved by {plain(views.author_words(first.resolved_by))}"
+    is_written = any(held(WRITING) in ((comment.id, REPLY), (comment.id, EDIT)) for comment in thread.comments)
+    if thread.is_open or is_written:
+        place = st.container(border=True, gap="small", key=f"thread-{first.id}")
+    else:
+        place = st.expander(resolved, key=f"resolved-{first.id}")
     with place:
-        for comment in thread.comments:
+        if is_written and not thread.is_open:
+            st.caption(resolved)
+        _comment(run, first, thread)
+        for comment in _latest(thread.replies, f"earlier-{first.id}"):
             _comment(run, comment, thread)
         if held(WRITING) == (first.id, REPLY) and author() is not None:
             _form(run, f"reply-form-{first.id}", "Reply", partial(_reply, run, first))
@@ -189,23 +234,38 @@ def _write(run: Run, anchor: views.Anchor, is_talked_about: bool) -> None:
 
 def _form(run: Run, key: str, label: str, write: Written, text: str = "", *, hint: str = "") -> None:
     """Draw a text field, and the button that writes its text; Ctrl Enter is the button, too."""
-    field = f"{key}-text"
-    with st.form(key, clear_on_submit=True, border=False):
-        st.text_area(
-            label,
-            text,
-            key=field,
-            height=BOX_PX,
-            max_chars=views.MOST_COMMENT_CHARS,
-            label_visibility="collapsed",
-            placeholder=hint,
-        )
-        st.form_submit_button(label, on_click=_submit, args=(run, label, write, field))
+    last: RefusedText | None = held(REFUSED)
+    refused = last if last is not None and last.form == key else None
+    # A refused text is the first one of a new field, since the browser clears the field that was submitted.
+    field = f"{key}-text{refused.number if refused else ''}"
+    # Streamlit knows a container by its key, so the form keeps what is typed when a comment appears above it.
+    with st.container(key=f"{key}-place"):
+        with st.form(key, clear_on_submit=True, border=False):
+            st.text_area(
+                label,
+                refused.text if refused else text,
+                key=field,
+                height=BOX_PX,
+                max_chars=views.MOST_COMMENT_CHARS,
+                label_visibility="collapsed",
+                placeholder=hint,
+            )
+            st.form_submit_button(label, on_click=_submit, args=(run, key, label, write, field))
+        if refused:
+            st.error(plain(refused.why, LONGEST_TEXT), icon=":material/error:")
 
 
-def _submit(run: Run, label: str, write: Written, field: str) -> None:
+def _submit(run: Run, form: str, label: str, write: Written, field: str) -> None:
+    """Write the text of a field, as a callback; a refusal is shown at the field, which keeps the text."""
+    text, writing, before = str(held(field) or ""), held(WRITING), held(REFUSED)
     hold(WRITING, None)
-    _do(run, label.lower(), lambda by: write(by, str(held(field) or "")))
+    hold(REFUSED, None)
+
+    def refuse(words: str) -> None:
+        hold(WRITING, writing)
+        hold(REFUSED, RefusedText(form, text, f"{words[:1].upper()}{words[1:]}", 1 + (before.number if before else 0)))
+
+    attempt(lambda: actions.comment(run, label.lower(), lambda by: write(by, text)), refuse)
 
 
 def _do(run: Run, what: str, change: Callable[[views.Author], object]) -> None:
@@ -250,9 +310,10 @@ def _elsewhere(view: views.CommentsView, anchor: views.Anchor) -> None:
         st.caption(f"{fmt.count(len(others) - MOST_ELSEWHERE, 'more part')} on Overview")
 
 
-def link(view: views.CommentsView, anchor: views.Anchor, label: str) -> None:
-    """Draw a link that opens the page of a part with the part selected, and its comments."""
+def link(view: views.CommentsView, anchor: views.Anchor, label: str, run: Run | None = None) -> None:
+    """Draw a link that opens the page of a part of a run, by default the shown one, selected and with its comments."""
     target = view.target(anchor)
     page = menu.PAGES[target.page]
-    query = {**url.link(), **{url.COMMENTS: OPEN}, **target.query}
+    of_run = {url.RUN: run.id} if run is not None else url.link()
+    query = {**of_run, **{url.COMMENTS: OPEN}, **target.query}
     st.page_link(page.script, label=label, icon=page.icon, query_params=query, width="stretch")

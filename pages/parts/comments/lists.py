@@ -1,4 +1,4 @@
-"""Pinned parts and comments of a run, as lists on its overview."""
+"""Pinned parts and comments as lists: of a run on its overview, and of two runs side by side."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import time
 
 import streamlit as st
 
+from core import Run
 from core.base import words as fmt
 from core.views import comments as views
 from pages.look.text import LONGEST_NAME, plain
@@ -13,6 +14,9 @@ from pages.parts.comments.comments import comments_of, link
 from pages.session.shown import ShownRun
 
 MOST_THREADS = 50
+# Parts of two runs, and threads on each.
+MOST_PARTS = 20
+MOST_ON_PART = 3
 
 
 def pinned_parts(shown: ShownRun) -> None:
@@ -34,10 +38,36 @@ def all_threads(shown: ShownRun) -> None:
     if not view.threads:
         return
     st.markdown(f"**{view.title}**")
-    for thread in view.threads[:MOST_THREADS]:
+    for thread in view.newest[:MOST_THREADS]:
         link(view, thread.first.anchor, f"{view.label(thread.first.anchor)} · {_line(thread)}")
     if len(view.threads) > MOST_THREADS:
         st.caption(f"{fmt.count(len(view.threads) - MOST_THREADS, 'older thread')} not shown")
+
+
+def compared_comments(left: ShownRun, right: ShownRun) -> None:
+    """Draw what both runs have comments or pins on, the same part of both side by side; nothing without any."""
+    sides = (left.run, comments_of(left)), (right.run, comments_of(right))
+    parts = views.compared_parts(sides[0][1], sides[1][1])
+    if not parts:
+        return
+    st.header("Comments", anchor=False)
+    for anchors in parts[:MOST_PARTS]:
+        for column, (run, view), anchor in zip(st.columns(2, gap="medium"), sides, anchors, strict=True):
+            if anchor is not None:
+                with column, st.container(gap=None):
+                    _part(run, view, anchor)
+    if len(parts) > MOST_PARTS:
+        st.caption(f"{fmt.count(len(parts) - MOST_PARTS, 'more part')} on the overviews of both runs")
+
+
+def _part(run: Run, view: views.CommentsView, anchor: views.Anchor) -> None:
+    """Draw the comments on one part of a run, the newest threads only, each with a link to it."""
+    threads = view.threads_on(anchor)
+    counted = fmt.count(len(threads), "thread") if threads else ""
+    pinned = "pinned" if view.pin_of(anchor) else ""
+    link(view, anchor, " · ".join(filter(None, (view.label(anchor), counted, pinned))), run)
+    for thread in threads[-MOST_ON_PART:]:
+        st.caption(_line(thread))
 
 
 def _line(thread: views.Thread) -> str:

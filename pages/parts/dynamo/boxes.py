@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import nullcontext
+from functools import partial
 
 import msgspec
 import pandas as pd
@@ -25,6 +26,7 @@ from pages.parts.run.submit import job_again, needs_device
 from pages.session import actions, server, url
 from pages.session.actions import attempt, passed_over, toasted
 from pages.session.navigate import go_to
+from pages.session.presses import press, taken
 from pages.session.runs import newest_of
 from pages.session.shown import RunView, open_shown, open_view
 
@@ -112,7 +114,9 @@ def recompile_trees(view: RunView, recompiles: RecompilesView, chosen: str) -> N
             explained=recompiles.letters if number == 0 else "",
             chosen=chosen,
         )
-        clicked = lineage_view(picture, key=f"lineage-{number}")
+        key = f"lineage-{number}"
+        lineage_view(picture, key=key, on_pick=partial(press, key))
+        clicked = taken(key)
         if clicked and clicked != chosen:
             go_to(menu.RECOMPILES, url.link(compilation=clicked, select=clicked))
         if tree.shown is not None:

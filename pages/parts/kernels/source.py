@@ -41,8 +41,12 @@ def _linked(kernel: Kernel) -> int:
     return url.line_of(kernel.id) or kernel.lines[0]
 
 
-def user_lines(view: View, kernel: Kernel) -> None:
-    """Draw the file with most of the kernel's lines, coloured by kernel, and the kernel's FX nodes."""
+def user_lines(view: View, kernel: Kernel, *, selects: bool = True) -> None:
+    """Draw the file with most of the kernel's lines, coloured by kernel, and the kernel's FX nodes.
+
+    With `selects`, the first of the lines is selected at first. Beside the whole output code it is not: that begins at
+    the kernel, and would scroll to the first kernel of the line.
+    """
     graph = view.compilation.graph(kernel.graph)
     nodes = {node.name: node for node in view.nodes(graph)} if graph else {}
     shown = KernelView(view.report, view.compilation, kernel)
@@ -51,9 +55,7 @@ def user_lines(view: View, kernel: Kernel) -> None:
     user = _coloured(view, kernel, nodes, path)
     if user is not None:
         lines = shown.lines_in(path, nodes)
-        # A link to a line of generated code begins with that line, and not with one of the user's.
-        begins = bool(lines) and url.line_of(kernel.id) is None
-        first = f"{line_prefix(view, path)}:{min(lines)}" if begins else None
+        first = f"{line_prefix(view, path)}:{min(lines)}" if lines and selects else None
         code_view(user, key=f"lines-{kernel.id}", height=SHORT, selected=first)
     else:
         st.caption("The log does not contain your code.")

@@ -8,6 +8,7 @@ Entries of the command palette: pages, runs, and the compilations, kernels and n
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache, partial
 from typing import Any
 
 import msgspec
@@ -35,8 +36,9 @@ from pages.session import url
 from pages.session.cache import cached
 from pages.session.downloads import log_download, report_download
 from pages.session.navigate import PAGE, go_to
-from pages.session.runs import named_runs, show_run
-from pages.session.shown import RunView, ShownRun, shown_run
+from pages.session.presses import press, taken
+from pages.session.runs import show_run
+from pages.session.shown import RunView, ShownRun
 from pages.session.state import held
 
 # Pages that show no run; a run chosen there opens on its overview.
@@ -56,29 +58,29 @@ ANYWHERE = (
     PaletteEntry(FULL, "Full screen", "the drawing alone · F"),
     PaletteEntry(KEYS, "Keys", "help on all keys · ?"),
 )
+PALETTE = "palette"
 MOST_RUNS = 50
 MOST_COMPILATIONS = 200
 MOST_KERNELS = 500
 MOST_NODES = 2_000
 
 
-def command_palette() -> None:
-    """Draw the palette, and execute a new choice."""
-    here = shown_run()
-    chosen = palette(_data(here), key="palette")
+def command_palette(shown: ShownRun | None, runs: Sequence[lists.ListedRun]) -> None:
+    """Draw the palette of the shown run and the listed ones, and execute a new choice."""
+    palette(_data(shown, runs), key=PALETTE, on_choose=partial(press, PALETTE))
+    chosen: PaletteChoice | None = taken(PALETTE)
     # Its place is reserved, so that the page below, and the focus in it, stay when the first run is shown.
     with st.container():
-        if here is not None:
-            _run_entries(here)
+        if shown is not None:
+            _run_entries(shown)
     if chosen is not None and chosen.action:
-        act(chosen.action, here)
+        act(chosen.action, shown)
     elif chosen is not None:
         _open(chosen)
 
 
-def _data(shown: ShownRun | None) -> PaletteData:
-    named = named_runs()
-    groups = (runs_group(named), actions_group(shown, has_others=len(named) > 1), pages_group())
+def _data(shown: ShownRun | None, runs: Sequence[lists.ListedRun]) -> PaletteData:
+    groups = (runs_group(runs), actions_group(shown, has_others=len(runs) > 1), pages_group())
     return PaletteData(
         shown.run.id if shown is not None else "", groups, {COMPARE: PaletteAim(menu.COMPARE.name, url.OTHER)}
     )
@@ -146,6 +148,7 @@ def _downloads(shown: ShownRun) -> None:
         log_download(shown.run, key="palette-log")
 
 
+@cache
 def pages_group() -> PaletteGroup:
     """Return the pages of the menu."""
     entries = tuple(PaletteEntry(page.name, page.title, page.section) for page in menu.PAGES.values())

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -26,6 +27,7 @@ from pages.look.sizes import SHORT
 from pages.session import url
 from pages.session.cache import cached
 from pages.session.navigate import go_to
+from pages.session.presses import press, taken
 from pages.session.shown import RunView
 from pages.session.tables import in_words
 
@@ -128,15 +130,16 @@ def flame_chart(view: RunView, phases: CompileTimeView) -> None:
     picture = _picture(view.run.id, view.report.log_bytes, phases.compile_id, phases)
     wanted = url.selected() or ""
     key = f"flame-{view.run.id}-{phases.compile_id}"
-    choice = flame(picture, key=key, selected=wanted if wanted[:2] == "p:" else None)
+    choice = flame(picture, key=key, on_open=partial(press, key), selected=wanted if wanted[:2] == "p:" else None)
     if choice.selected:
         url.select(choice.selected)
-    if choice.opened == KERNELS:
-        go_to(menu.KERNELS, url.link(**{url.COMPILATION: choice.owner}))
-    if choice.opened == GRAPH:
-        graph = phases.graph_of(choice.owner, (choice.selected or "").removeprefix("p:"))
+    link, owner = taken(key) or ("", "")
+    if link == KERNELS:
+        go_to(menu.KERNELS, url.link(**{url.COMPILATION: owner}))
+    if link == GRAPH:
+        graph = phases.graph_of(owner, (choice.selected or "").removeprefix("p:"))
         more = {url.GRAPH: graph.id} if graph else {}
-        go_to(menu.FX_GRAPH, url.link(**{url.COMPILATION: choice.owner, **more}))
+        go_to(menu.FX_GRAPH, url.link(**{url.COMPILATION: owner, **more}))
 
 
 @cached()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -27,6 +28,7 @@ from pages.session import server, url
 from pages.session.actions import attempt
 from pages.session.cache import cached
 from pages.session.navigate import go_to
+from pages.session.presses import press, taken
 from pages.session.shown import RunView
 from pages.session.tables import in_words, newly_picked
 
@@ -72,8 +74,9 @@ def add_profile(view: RunView) -> None:
     if view.going:
         st.caption("A profile can be added once the run has ended.")
         return
-    stored = upload(server.runner().limits.upload_bytes, key="profile", profile_of=view.run.id)
-    if stored is not None:
+    most_bytes = server.runner().limits.upload_bytes
+    upload(most_bytes, key="profile", on_stored=partial(press, "profile"), profile_of=view.run.id)
+    if taken("profile") is not None:
         go_to(menu.TIMELINE, url.link())
 
 
@@ -84,14 +87,16 @@ def timeline(view: RunView, profile: views.TimelineView) -> None:
     choice = flame(
         picture,
         key=f"timeline-{view.run.id}",
+        on_open=partial(press, "timeline"),
         selected=wanted if wanted[:2] == "s:" else None,
         area=profile.area_of(url.asked(url.AREA)),
         areas=True,
     )
     if choice.selected:
         url.select(choice.selected)
-    if choice.opened == KERNEL:
-        _open_kernel(profile, choice.owner)
+    link, owner = taken("timeline") or ("", "")
+    if link == KERNEL:
+        _open_kernel(profile, owner)
     st.caption("From the top: " + " · ".join(profile.tracks))
     if choice.area is None:
         url.put(url.AREA, None)

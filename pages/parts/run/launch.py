@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -27,6 +28,7 @@ from core import (
     samples,
 )
 from core.base import words as fmt
+from core.views import progress
 from core.views import runs as lists
 from core.views.job_form import JobForm
 from pages import menu
@@ -43,7 +45,7 @@ from pages.parts.sweep.ask import preset_menu
 from pages.session import actions, server, url
 from pages.session.actions import attempt, passed_over
 from pages.session.navigate import go_to
-from pages.session.presses import pressed
+from pages.session.presses import press, pressed, taken
 from pages.session.runs import show_run
 from pages.session.state import held, hold
 from pages.session.sweeps import listed_sweeps, show_sweep
@@ -87,7 +89,7 @@ def torch_is_starting(meanwhile: str = "") -> None:
     """Show that torch is starting, and what can be done meanwhile; rerun the page once its environment is known."""
     if server.environment() is not None:
         st.rerun()
-    st.caption(f"torch is starting in the background. {meanwhile}")
+    st.caption(f"{progress.starting_words(server.runner().engine.nodes('cpu'))} {meanwhile}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +238,8 @@ def log_form() -> None:
         "dedicated_log_torch_trace….log here: as it is, as .gz or .zst, or in a .zip or .tar.gz with the logs of all "
         "ranks. tlparse's output and the directories of `TORCH_COMPILE_DEBUG=1` and vLLM's graph dumps open, too."
     )
-    stored = upload(server.runner().limits.upload_bytes, key="upload")
+    upload(server.runner().limits.upload_bytes, key="upload", on_stored=partial(press, "upload"))
+    stored = taken("upload")
     if stored is not None:
         show_run(stored)
     if not may_bring_code():

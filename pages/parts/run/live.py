@@ -8,6 +8,7 @@ import streamlit as st
 
 from core import Run
 from core.base import words as fmt
+from core.views import progress
 from core.views.progress import followed_words
 from pages.components.progress.view import progress_view
 from pages.gate.visitor import ANOTHERS, who
@@ -104,13 +105,7 @@ def _printed(run: Run) -> None:
 def live_headline(shown: ShownRun) -> str:
     """Describe what a live run does or waits for."""
     if shown.status.state == "queued":
-        before = server.runner().position(shown.run)
-        if before:
-            return f"Waiting for {fmt.count(before, 'earlier run')}…"
-        if server.runner().is_blocked(shown.run):
-            return "Waiting for another server that measures on this device…"
-        awaited = server.runner().waits_for(shown.run)
-        return f"Starting {awaited}, once…" if awaited else "Starting…"
+        return plain(progress.waiting_words(server.runner().waits_for(shown.run)))
     words = plain(shown.progress.words)
     return f"{words[:1].upper()}{words[1:]}…" if words else "Starting the worker…"
 

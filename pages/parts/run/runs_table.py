@@ -261,6 +261,8 @@ def delete_button(picked: Sequence[lists.ListedRun]) -> None:
 
 def _delete(*runs: Run) -> None:
     attempt(lambda: actions.delete(*runs), toasted)
+    if url.asked(url.RUN) in {run.id for run in runs}:
+        url.put(url.RUN, None)
 
 
 def history(text: str) -> None:

@@ -80,7 +80,7 @@ def _going(shown: ShownSweep) -> None:
     """Draw the progress of a running sweep, in red if all ended cells failed; rerun the page when there is new data."""
     if not is_as_shown(shown):
         st.rerun()
-    words = shown.view.progress(shown.left_s)
+    words = shown.view.progress(shown.left_s, shown.waits)
     if shown.view.has_only_failures:
         st.error(words, icon=":material/error:")
         return

@@ -27,11 +27,6 @@ def test_each_command_that_runs_a_model_has_it(command: str, capsys: pytest.Capt
     assert capsys.readouterr().err.startswith("the engine is 'ray:nowhere'; write sandbox, ray://HOST:PORT or")
 
 
-def test_several_servers_do_not_wait_for_the_same_workers(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["dashboard", "--processes", "2", "--engine", "workers://127.0.0.1:8600"]) == FAILED
-    assert capsys.readouterr().err.startswith("workers connect to one server process: use --processes 1, or a Ray")
-
-
 @pytest.mark.parametrize("options", [(), ("--processes", "2")])
 def test_the_dashboard_is_started_with_it(options: Sequence[str], monkeypatch: pytest.MonkeyPatch) -> None:
     engines: list[str] = []

@@ -85,7 +85,6 @@ def test_code_that_no_job_may_have_is_not_read() -> None:
     assert unread("training = f()\n" + "#" * MAX_CODE_BYTES) == ()
 
 
-def test_code_that_no_job_may_have_has_no_settings() -> None:
-    code = "training = True\n" + "#" * MAX_CODE_BYTES
-    assert (literals(code), unread(code)) == ({}, ())
+def test_code_that_is_not_python_has_no_settings() -> None:
+    assert (literals("training = ("), unread("training = (")) == ({}, ())
     assert (literals("training = True"), unread("training = f()")) == ({"training": True}, ("training",))

@@ -24,6 +24,7 @@ from core.runs.comments import (
     edit_comment,
     pin_part,
     resolve_comment,
+    talk_moment,
     talk_of,
 )
 from core.runs.index import RunIndex, RunQuery
@@ -55,6 +56,20 @@ def run(store: Store) -> Run:
 
 def texts(run: Run) -> list[str]:
     return [comment.text for comment in talk_of(run).comments]
+
+
+def test_the_moment_of_comments_changes_with_them_alone(run: Run, store: Store) -> None:
+    moments = [talk_moment(run)]
+    (run.path / "other.json").touch()
+    moments.append(talk_moment(run))
+    first = add_comment(run, ADA, Anchor(), "why?")
+    moments.append(talk_moment(run))
+    resolve_comment(run, BOB, first.id, resolved=True)
+    moments.append(talk_moment(run))
+    store.delete(run)
+    assert moments[0] == moments[1] == (0, 0)
+    assert len({*moments, talk_moment(run)}) == 4
+    assert talk_moment(run) is None
 
 
 def test_a_thread_is_written_answered_edited_resolved_and_deleted(run: Run) -> None:

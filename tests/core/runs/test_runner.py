@@ -10,7 +10,7 @@ import pytest
 
 from core import CompileJob, CompileOptions, JobError, Model, Run, Runner, Store, WorkerError
 from core.job import FILE_SETTINGS
-from core.runs.runner import prepared
+from core.runs.runner import Wait, prepared
 from core.sweep.row import was_killed
 from tests.support.engines import FakeEngine, SlowToSay, until
 
@@ -86,19 +86,20 @@ def test_while_torch_is_started_for_a_run_the_others_are_answered_and_it_says_wh
     engine = FakeEngine(slow=0)
     runner = Runner(store, engine)
     runs = [runner.submit(job(seed)) for seed in (0, 1)]
-    until(lambda: runner.waits_for(runs[0]) == "torch for CUDA")
-    assert [runner.waits_for(runs[1]), runner.position(runs[0]), runner.position(runs[1])] == ["", None, 1]
+    until(lambda: runner.waits_for(runs[0]) == Wait(starts="torch for CUDA"))
+    assert (runner.waits_for(runs[1]), runner.position(runs[0])) == (Wait(earlier=1), None)
+    assert Runner(store, FakeEngine()).waits_for(runs[1]) == Wait(is_elsewhere=True)
     assert runs[0].status().state == "queued"
     engine.release.set()
     until(lambda: engine.started == runs[:1])
-    assert runner.waits_for(runs[0]) == ""
+    assert runner.waits_for(runs[0]) == Wait()
 
 
 def test_run_cancelled_while_torch_is_started_for_it_never_starts_and_makes_room(store: Store) -> None:
     engine = FakeEngine(slow=0)
     runner = Runner(store, engine)
     runs = [runner.submit(job(seed)) for seed in (0, 1)]
-    until(lambda: runner.waits_for(runs[0]) != "")
+    until(lambda: runner.waits_for(runs[0]).starts != "")
     runner.cancel(runs[0])
     assert (runs[0].status().state, runs[0].status().reason) == ("cancelled", "cancelled before it started")
     until(lambda: engine.started == runs[1:])

@@ -6,6 +6,7 @@ The engine is a fake, here or elsewhere.
 import os
 import subprocess
 import sys
+import time
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,9 @@ import pytest
 
 from core import AccessError, CompileJob, JobError, Limits, Model, Run, Runner, Store, WorkerError
 from core.runs.engine.handles import process_handle
+from core.runs.rates import ReachedLimit
 from core.sweep import Axis, SweepRunner, SweepStore, new_sweep
+from core.views.sweep import SweepView
 from tests.support.engines import PromptEngine, until
 from tests.support.places import ROOT
 
@@ -279,6 +282,26 @@ def test_sweep_without_room_for_its_next_cell_stops_and_says_why(tmp_path: Path)
     standing = found.standing(found.store.open(sweep.id))
     assert (standing.state, standing.done) == ("stopped", 1)
     assert standing.reason.startswith("3 of your runs are stored")
+
+
+def test_a_sweep_whose_visitor_has_started_enough_says_until_when_it_waits(tmp_path: Path) -> None:
+    found = sweeper(tmp_path, PromptEngine(), limits=Limits(runs_an_hour=2))
+    sweep = found.start(new_sweep(CompileJob(CODE), (Axis("batch", (1, 2, 3)),)), by="a guest")
+    until(lambda: found.store.open(sweep.id).waits is not None)
+    waiting = found.store.open(sweep.id)
+    assert waiting.waits is not None
+    assert waiting.waits.until_s is not None
+    assert 3_590 < waiting.waits.until_s - waiting.created_s < 3_660
+    assert replace(waiting.waits, until_s=None) == ReachedLimit("runs an hour", 2, 2)
+    view = SweepView(waiting, found.rows(waiting), found.standing(waiting), "", lambda: None)
+    at = time.strftime("at %H:%M", time.localtime(waiting.waits.until_s + 59))
+    words = f"2 of 3 cells done · waits: 2 of 2 runs an hour for one person; the next {at}"
+    assert view.progress(5.0).replace("\\", "") == words
+    assert [row["state"] for row in view.table] == ["done", "done", f"starts {at}"]
+    found.cancel(sweep.id)
+    found.wait(sweep.id)
+    ended = found.store.open(sweep.id)
+    assert (ended.waits, found.standing(ended).state) == (None, "cancelled")
 
 
 def test_sweep_of_a_live_process_of_another_is_alive(tmp_path: Path) -> None:

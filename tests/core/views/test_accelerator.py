@@ -1,15 +1,19 @@
 """The accelerator's segments, programs, calls and options in sentences and rows."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from core import CompileJob, CompileOptions, Model
+from core.accelerator.program import PROGRAMS, write_program
 from core.report import Crossing, ProgramBuffer
 from core.views.accelerator import AcceleratorOptions, AcceleratorView, SegmentView
+from core.views.accelerator.program import ProgramFileView
 from core.views.accelerator.run import crossing_words
 from tests.support.logs import report_of
 from tests.support.pipelines import SEGMENT, pipeline_log
+from tests.support.programs import layer
 
 REPORT = report_of(pipeline_log())
 VIEW = AcceleratorView(REPORT, REPORT.compilations[0])
@@ -112,3 +116,13 @@ def test_seconds_of_the_programs_are_those_of_their_segments() -> None:
     lowered = {name: 2 * seconds for name, seconds in SEGMENT.times_s.items()}
     stages = replace(view, pipeline=timed).stages
     assert list(stages.values()) == [0.25, *lowered.values()]
+
+
+def test_rows_of_a_file_are_numbered_from_1(tmp_path: Path) -> None:
+    (tmp_path / PROGRAMS).mkdir()
+    (tmp_path / PROGRAMS / "a.cbp").write_bytes(write_program(layer()))
+    view = ProgramFileView.open(tmp_path, replace(SEGMENT, file="a.cbp"))
+    title, rows = view.dump("strings", 0)
+    assert title == f"strings, rows 1 to {len(rows)} of {len(rows)}"
+    assert [number for number, _, _ in rows] == list(range(1, len(rows) + 1))
+    assert view.stretches("strings") == (1, "Which of 1 stretch of 512 rows")

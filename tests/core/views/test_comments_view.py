@@ -135,7 +135,7 @@ def test_a_damaged_file_is_a_problem_and_hides_nothing_else(run: Run) -> None:
     (run.path / "comments.json").write_text("{")
     view = view_of(run)
     assert view.threads == ()
-    assert view.lines[0].startswith(f"the comments of run {run.id} cannot be read")
+    assert view.lines[0].startswith(f"The comments of run {run.id} cannot be read")
 
 
 def test_text_is_shown_as_it_is_and_issues_of_pytorch_are_links() -> None:

@@ -26,7 +26,7 @@ from tests.support.apps import (
 )
 from tests.support.homes import add_run, add_scenario, line, record
 from tests.support.pipelines import ACCELERATED, FILE, PROGRAM, REFUSED, SEGMENT, add_pipeline, pipeline_log
-from tests.support.screen import plain
+from tests.support.screen import arranged, plain
 
 PAGE = menu.ACCELERATOR.script
 NO_COMPILER = "the backend `accelerator` builds its runtime with a C++ compiler, and there is none: install g++"
@@ -53,6 +53,12 @@ def at(station: str, run: str, **query: str) -> AppTest:
 
 def table(app: AppTest, index: int = 0) -> list[list[object]]:
     return [list(row) for row in app.dataframe[index].value.to_numpy().tolist()]
+
+
+def test_panels_stand_beside_each_other_and_one_segment_is_no_choice(run: str) -> None:
+    app = opened(menu.ACCELERATOR.script, run)
+    assert arranged(app) == ["3 × row center", "2 × row", "1 × row none gap"]
+    assert "Segment" not in [box.label for box in app.selectbox]
 
 
 def test_the_title_says_how_much_went_to_the_accelerator(run: str) -> None:

@@ -39,6 +39,7 @@ def test_a_search_marks_the_line_and_says_if_nothing_is_there(runs: dict[str, st
         opened(menu.ARTIFACTS.script, runs["transformer_block"], record_text="def FORWARD", kind="dynamo_output_graph")
     )
     number, line = (listed(app)[name][0] for name in ("record", "line"))
+    assert set(listed(app)["kind"]) == {"dynamo_output_graph"}
     assert code_of(app, f"record-{number}")["initial"] == f"c:{line}"
     nothing = sound(opened(menu.ARTIFACTS.script, runs["transformer_block"], record_text="nowhere at all"))
     assert "No record matches." in words(nothing)

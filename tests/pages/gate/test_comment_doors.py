@@ -10,7 +10,7 @@ from core.runs.comments import Anchor, add_comment, talk_of
 from core.runs.index import RunIndex
 from pages.gate import visitor
 from pages.gate.rules import NAMELESS, Visitor
-from pages.gate.visitor import NO_COMMENTS, NO_COOKIE, NOT_YOURS, Who
+from pages.gate.visitor import NO_COMMENTS, NO_COOKIE, NOT_YOUR_COMMENTS, Who
 from pages.session import actions, server
 from tests.support.homes import NOT_LOGS, add_run, job_of
 
@@ -46,7 +46,7 @@ def write(run: Run, text: str) -> None:
 
 
 def test_each_role_comments_as_the_table_says(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    for who, refusal in ((EVE, NO_COMMENTS), (NOBODY, NOT_YOURS), (UNNAMED, NO_COOKIE)):
+    for who, refusal in ((EVE, NO_COMMENTS), (NOBODY, NOT_YOUR_COMMENTS), (UNNAMED, NO_COOKIE)):
         visit(monkeypatch, who)
         with pytest.raises(AccessError) as error:
             write(run, "no")

@@ -13,7 +13,18 @@ from streamlit.testing.v1 import AppTest
 from core.analysis.kernels import ledger
 from pages import menu
 from pages.parts.kernels.ledger import Cell, cell_text, squarified
-from tests.support.apps import assert_sound, code_of, component, forget, keys, opened, read_titles, read_words, words
+from tests.support.apps import (
+    assert_sound,
+    code_of,
+    component,
+    forget,
+    keys,
+    opened,
+    read_titles,
+    read_words,
+    sound,
+    words,
+)
 from tests.support.homes import add_run, add_scenario, ceilings, job_of, record
 from tests.support.places import TRACES
 from tests.support.reports.timed import ITEM, REPORT
@@ -178,12 +189,16 @@ def test_a_run_that_did_not_measure_says_so(empty_home: Path) -> None:
     assert "Kernels were not timed: measuring was off, or the run ended" in read_words(app).replace("\\", "")
 
 
-def test_the_whole_output_code_can_be_shown(empty_home: Path) -> None:
-    app = opened(PAGE, add_scenario(empty_home, "training_step"))
-    app.toggle(key="whole").set_value(True).run()
-
-    assert_sound(app)
-    assert len(component(app, next(key for key in keys(app) if key.endswith("-whole")))["lines"]) > 400
+def test_the_whole_output_code_can_be_shown_and_begins_at_the_kernel(empty_home: Path) -> None:
+    run = add_scenario(empty_home, "training_step")
+    first = {}
+    for whole in ("false", "true"):
+        app = sound(opened(PAGE, run, whole=whole))
+        first[whole] = {kind: code_of(app, kind) for kind in ("kernel-", "lines-")}
+    code = first["true"]["kernel-"]
+    assert len(code["lines"]) > 400
+    assert code["initial"] == f"c:{first['false']['kernel-']['lines'][0][0]}"
+    assert [first[whole]["lines-"]["initial"] is None for whole in first] == [False, True]
 
 
 def test_cells_of_the_treemap_fill_their_rectangle_each_with_its_part() -> None:

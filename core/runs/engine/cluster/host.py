@@ -72,7 +72,8 @@ MOST_REASON_CHARS = 600
 # A server that was silent for so long has lost its locks, and an ended run that nobody collects is removed.
 LEASE_S, KEEP_S = 30.0, 7 * 86_400.0
 # The reply to a launch waits so long for the first record, in so many threads: calls need the others.
-FIRST_S, FIRST_POLL_S, MOST_WAITING = 0.2, 0.002, 2
+FIRST_S, FIRST_POLL_S = 0.2, 0.002
+MOST_WAITING = 2
 # A run that was forgotten, or cancelled before it came, is started by no launch that comes late.
 REFUSED_S = 3_600.0
 # Growing files of a run, and the bytes of one reply.

@@ -11,11 +11,16 @@ from __future__ import annotations
 import importlib
 import threading
 import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from core.base.machine import default_home
 from core.runs.engine.cluster.host import Host
+from core.runs.engine.forkserver import COMMAND
 from core.runs.engine.local import LocalEngine
 from core.runs.engine.protocol import Assignment
 from core.runs.engine.queues import CPU
@@ -24,6 +29,8 @@ from core.runs.store import Run
 QUIET, CARDS = "compileboard_quiet", "GPU"
 # Seconds after which a run that nobody starts any more waits for no resources.
 LEASE_S, LOOK_S = 30.0, 5.0
+# Ray sets it to 1 while an actor without CPUs answers a call, so that torch would use one thread.
+THREADS = "OMP_NUM_THREADS"
 
 
 class Placeholder:
@@ -104,7 +111,7 @@ class QuietEngine(LocalEngine):
     """The engine of this machine, whose measured runs need resources beside the lock of their device."""
 
     def __init__(self, cache_dir: Path, resources: Resources) -> None:
-        super().__init__(cache_dir)
+        super().__init__(cache_dir, fork_server(_environment_of_node()))
         self._resources = resources
 
     def take_turn(self, assignment: Assignment) -> bool:
@@ -121,6 +128,19 @@ class QuietEngine(LocalEngine):
         """Release the device lock and the resources of a run, if it has any."""
         super().end_turn(run)
         self._resources.give_back(run.path)
+
+
+def fork_server(environment: Mapping[str, str]) -> Sequence[str]:
+    """Return the command of a fork server that has as many threads as the environment of its node says."""
+    return COMMAND if THREADS in environment else ("env", "-u", THREADS, *COMMAND)
+
+
+def _environment_of_node() -> dict[str, str]:
+    """Return the environment of Ray's process for the node, which has started this one; empty if it is not known."""
+    with suppress(psutil.Error):
+        if (node := psutil.Process().parent()) is not None:
+            return dict(node.environ())
+    return {}
 
 
 def make_host(code_allowed: bool) -> Host:

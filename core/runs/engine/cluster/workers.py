@@ -4,7 +4,13 @@ a firewall.
     POST /work/<host>     replies to earlier calls → 200 and the next call, or 204 if there is none for a while
     DELETE /work/<host>   the worker ends for good
 
-Every request has the token of `<home>/workers-token`, and a bounded body. TLS is a proxy's.
+Further servers over the same store use its workers, through `shared_workers`:
+
+    GET    /hosts             → 200 and the hosts
+    POST   /hosts/<host>      a call → 200 and the host's reply, or 504 with the reason
+
+Every request has a token, that of `<home>/workers-token` or of `<home>/servers-token`, and a bounded body. TLS is a
+proxy's, which passes on `/work/` alone.
 """
 
 from __future__ import annotations
@@ -20,9 +26,11 @@ import secrets
 import socket
 import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
 import uvicorn
@@ -35,9 +43,9 @@ from core.base.decoder import unpacked_as
 from core.base.errors import DecodeError, NodeError, SettingError
 from core.base.files import in_words, read_line
 from core.base.words import limit_s as in_seconds
-from core.runs.engine.cluster.messages import Words
+from core.runs.engine.cluster.messages import MOST_CALL_BYTES, Words
 
-TOKEN_FILE = "workers-token"
+TOKEN_FILE, SERVERS_TOKEN_FILE = "workers-token", "servers-token"
 TOKEN_BYTES = 32
 ADDRESS = re.compile(r"workers://(\[[0-9a-fA-F:]+\]|[\w.-]+):([0-9]{1,5})/?")
 HOST = re.compile(r"[0-9a-f]{16}")
@@ -52,6 +60,8 @@ MOST_WORKERS = 1_000
 MOST_CONNECTIONS = 5_000
 # What replies have beside their bytes.
 MOST_BODY_BYTES = 17 * 1024**2
+# The longest that another server waits for a reply.
+MOST_LIMIT_S = 600.0
 
 
 class WorkerCall(msgspec.Struct, frozen=True):
@@ -59,6 +69,13 @@ class WorkerCall(msgspec.Struct, frozen=True):
 
     number: int
     data: bytes
+
+
+class WorkerHosts(msgspec.Struct, frozen=True):
+    """The hosts of a server's workers, and whether each can be called; `server` is new at each start."""
+
+    server: Words
+    hosts: Annotated[dict[Words, bool], msgspec.Meta(max_length=MOST_WORKERS)]
 
 
 class WorkerReply(msgspec.Struct, frozen=True):
@@ -88,13 +105,16 @@ class WorkersTransport:
     def __init__(self, address: str, home: Path) -> None:
         listening = listening_socket(address)
         self.port: int = listening.getsockname()[1]
-        self._token = token_of(home)
+        self._token, self._servers_token = token_of(home), token_of(home, SERVERS_TOKEN_FILE)
+        self._id = secrets.token_hex(8)
         self._numbers = itertools.count(1)
         self._waiting: dict[int, Future[bytes]] = {}
         self._workers: dict[str, _Worker] = {}
         routes = [
             Route("/work/{host}", self._work, methods=["POST"]),
             Route("/work/{host}", self._bye, methods=["DELETE"]),
+            Route("/hosts", self._hosts, methods=["GET"]),
+            Route("/hosts/{host}", self._relay, methods=["POST"]),
         ]
         config = uvicorn.Config(
             Starlette(routes=routes),
@@ -122,6 +142,12 @@ class WorkersTransport:
 
     def call(self, peer: str, data: bytes, limit_s: float) -> bytes:
         """Return a host's reply to a call; raises NodeError if there is none in time."""
+        with self._reply(peer, data, limit_s) as reply:
+            return reply.result(limit_s)
+
+    @contextlib.contextmanager
+    def _reply(self, peer: str, data: bytes, limit_s: float) -> Iterator[Future[bytes]]:
+        """Queue a call, and yield its reply to come; raises NodeError if there is none in time."""
         number, reply = next(self._numbers), Future[bytes]()
         worker = self._workers.get(peer)
         if worker is None or worker.calls.full():
@@ -129,7 +155,7 @@ class WorkersTransport:
         self._waiting[number] = reply
         try:
             self._loop.call_soon_threadsafe(_put, worker.calls, WorkerCall(number, data))
-            return reply.result(limit_s)
+            yield reply
         except (TimeoutError, RuntimeError):
             raise NodeError(f"the worker does not answer within {in_seconds(limit_s)}") from None
         finally:
@@ -173,10 +199,29 @@ class WorkersTransport:
         self._workers.pop(host, None)
         return Response(status_code=204)
 
+    async def _hosts(self, request: Request) -> Response:
+        """Return the hosts to another server over the store."""
+        if not _has_token(request, self._servers_token):
+            return Response(status_code=401)
+        return Response(msgspec.msgpack.encode(WorkerHosts(self._id, self.peers())))
+
+    async def _relay(self, request: Request) -> Response:
+        """Make a call of another server over the store."""
+        if not _has_token(request, self._servers_token):
+            return Response(status_code=401)
+        try:
+            limit_s = min(float(request.query_params["limit_s"]), MOST_LIMIT_S)
+            body = await _bounded(request, MOST_CALL_BYTES)
+            with self._reply(request.path_params["host"], body, limit_s) as reply:
+                return Response(await asyncio.wait_for(asyncio.wrap_future(reply), limit_s))
+        except NodeError as error:
+            return Response(str(error), 504)
+        except (ClientDisconnect, DecodeError, KeyError, ValueError):
+            return Response(status_code=400)
+
     def _refusal(self, request: Request, host: str) -> Response | None:
-        """Return why a request is not answered; None if it is. The token is compared in constant time."""
-        sent = request.headers.get("authorization", "").encode("utf-8", "replace")
-        if not hmac.compare_digest(sent, f"Bearer {self._token}".encode()):
+        """Return why a request is not answered; None if it is."""
+        if not _has_token(request, self._token):
             return Response("the token is not this server's\n", 401)
         if not HOST.fullmatch(host):
             return Response("this is no host's id\n", 404)
@@ -206,26 +251,42 @@ class WorkersTransport:
         return None
 
 
-def token_of(home: Path) -> str:
-    """Return the token that workers need, made once in a file that only its owner reads; raises StoreError."""
-    path = home / TOKEN_FILE
+def token_of(home: Path, name: str = TOKEN_FILE) -> str:
+    """Return a token, that of workers by default, made once in a file that only its owner reads; raises StoreError."""
+    path = home / name
     with in_words(home):
-        with contextlib.suppress(FileExistsError):
-            file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-            with os.fdopen(file, "w") as made:
-                made.write(secrets.token_urlsafe(TOKEN_BYTES))
+        if not path.exists():
+            _make_token(path)
         token = read_line(path, 200)
     if len(token) < TOKEN_BYTES:
         raise SettingError(f"{path} holds no token of {TOKEN_BYTES} characters; remove it, and try again")
     return token
 
 
-def listening_socket(address: str) -> socket.socket:
-    """Return the socket to which workers connect; raises SettingError."""
+def _make_token(path: Path) -> None:
+    """Make a token's file, which appears whole; one that another process has made meanwhile stays."""
+    fresh = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    file = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        with os.fdopen(file, "w") as made:
+            made.write(secrets.token_urlsafe(TOKEN_BYTES))
+        with contextlib.suppress(FileExistsError):
+            os.link(fresh, path)
+    finally:
+        fresh.unlink()
+
+
+def host_and_port(address: str) -> tuple[str, int]:
+    """Return where workers connect; raises SettingError."""
     match = ADDRESS.fullmatch(address)
     if match is None or int(match[2]) > 65_535:
         raise SettingError(f"the engine is {address[:80]!r}; write workers://HOST:PORT")
-    host, port = match[1].strip("[]"), int(match[2])
+    return match[1].strip("[]"), int(match[2])
+
+
+def listening_socket(address: str) -> socket.socket:
+    """Return the socket to which workers connect; raises SettingError."""
+    host, port = host_and_port(address)
     try:
         listening = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except OSError as error:
@@ -236,13 +297,19 @@ def listening_socket(address: str) -> socket.socket:
     return listening
 
 
-async def _bounded(request: Request) -> bytes:
+def _has_token(request: Request, token: str) -> bool:
+    """Return True if a request has a token, compared in constant time."""
+    sent = request.headers.get("authorization", "").encode("utf-8", "replace")
+    return hmac.compare_digest(sent, f"Bearer {token}".encode())
+
+
+async def _bounded(request: Request, most_bytes: int = MOST_BODY_BYTES) -> bytes:
     """Return a request's body; raises DecodeError beyond the bound, ClientDisconnect."""
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
-        if len(body) > MOST_BODY_BYTES:
-            raise DecodeError(f"the body has more than {MOST_BODY_BYTES} bytes")
+        if len(body) > most_bytes:
+            raise DecodeError(f"the body has more than {most_bytes} bytes")
     return bytes(body)
 
 

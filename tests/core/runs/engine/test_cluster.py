@@ -15,18 +15,15 @@ from core.runs.engine.cluster import machine
 from core.runs.engine.cluster.directory import check_name, unpack
 from core.runs.engine.cluster.host import Host
 from core.runs.engine.cluster.messages import (
-    DescribeCall,
     FilesReply,
-    HelloCall,
     HostFile,
-    LaunchCall,
     PieceReply,
-    TakeTurnCall,
     packed,
     reply_of,
 )
 from core.runs.engine.cluster.remote import RemoteEngine
 from core.runs.engine.protocol import Assignment
+from core.runs.runner import Wait
 from core.runs.tools import Interpret, Task, create, tool_run
 from core.sweep import Axis, SweepRunner
 from tests.support.cluster import LOG, NodeEngine, Nodes, kill, nodes_below
@@ -154,63 +151,6 @@ def test_replies_that_are_lost_start_nothing_twice(nodes: Nodes) -> None:
     assert set(starts(nodes).values()) == {1}
 
 
-def test_a_start_that_is_replayed_does_nothing(nodes: Nodes) -> None:
-    engine = nodes.add("one", NodeEngine(hold_after=0))
-    runner = runner_of(nodes)
-    run = runner.submit(JOB)
-    until(lambda: len(engine.started) == 1)
-    start = next(call for call in nodes.transport.calls if isinstance(call, LaunchCall))
-    nodes.transport.call("one", packed(start), 1.0)
-    engine.end(engine.started[0])
-    runner.wait(run)
-    until(lambda: is_empty(nodes, "one"))
-    nodes.transport.call("one", packed(start), 1.0)
-    assert len(engine.started) == 1
-
-
-def test_two_calls_bring_the_first_record_and_further_ones_what_follows(nodes: Nodes) -> None:
-    engine = nodes.add("one", NodeEngine(hold_after=0))
-    runner = runner_of(nodes)
-    run = runner.submit(JOB)
-    until(lambda: (run.path / LOG).exists())
-    calls = [type(call) for call in nodes.transport.calls if not isinstance(call, (HelloCall, DescribeCall))]
-    assert calls[:2] == [TakeTurnCall, LaunchCall]
-    assert (run.path / LOG).read_bytes() == b"first\n"
-    engine.end(engine.started[0])
-    assert runner.wait(run).status().state == "done"
-
-
-def test_a_launch_that_is_lost_is_repeated(nodes: Nodes) -> None:
-    nodes.add("one")
-    runner = runner_of(nodes)
-    nodes.transport.lose_launches = 1
-    assert ended(runner)[1].state == "done"
-    assert list(starts(nodes).values()) == [1]
-
-
-def test_a_run_that_was_cancelled_before_it_came_never_starts(nodes: Nodes) -> None:
-    engine = nodes.add("one")
-    runner = runner_of(nodes)
-    nodes.transport.lose_launches = 2**30
-    run = runner.submit(JOB)
-    until(lambda: run.status().state == "running")
-    runner.cancel(run)
-    nodes.transport.lose_launches = 0
-    assert runner.wait(run).status().reason == "cancelled by the user; it had not started"
-    assert (engine.started, is_empty(nodes, "one")) == ([], True)
-
-
-def test_a_run_whose_server_ended_before_it_was_sent_is_interrupted_by_the_next(nodes: Nodes) -> None:
-    engine = nodes.add("one")
-    run = nodes.store().create(JOB)
-    handle = f"direct:{nodes.transport.hosts['one'].id}"
-    run.write_status(replace(run.status(), state="running", started_s=time.time(), handle=handle))
-    runner_of(nodes)
-    until(lambda: not run.written_status().live)
-    status = run.written_status()
-    assert (status.state, status.reason, engine.started) == ("interrupted", "its node does not have it", [])
-
-
 def test_a_lost_node_interrupts_its_run_and_the_next_goes_to_another(nodes: Nodes) -> None:
     nodes.add("one", NodeEngine(hold_after=0))
     nodes.add("two")
@@ -317,7 +257,7 @@ def test_a_run_waits_for_a_first_node(nodes: Nodes) -> None:
     runner = Runner(nodes.store(), nodes.server())
     run = runner.submit(JOB)
     time.sleep(0.3)
-    assert run.status().state == "queued"
+    assert (run.status().state, runner.waits_for(run)) == ("queued", Wait("cpu"))
     nodes.add("one")
     assert runner.wait(run).status().state == "done"
 

@@ -9,7 +9,8 @@ import pytest
 
 from core import Run
 from core.runs.engine.cluster import ray_host
-from core.runs.engine.cluster.ray_host import QuietEngine, Resources
+from core.runs.engine.cluster.ray_host import QuietEngine, Resources, fork_server
+from core.runs.engine.forkserver import COMMAND
 from core.runs.engine.protocol import Assignment
 from tests.support.engines import until
 
@@ -112,3 +113,8 @@ def test_a_node_without_these_resources_holds_nothing(tmp_path: Path, ray: Playe
     assert engine.take_turn(measured(tmp_path, "a", "cuda:0"))
     assert ray.held == []
     engine.close()
+
+
+def test_a_run_has_the_threads_that_its_node_has_and_not_the_one_that_ray_gives_an_actor() -> None:
+    assert fork_server({"OMP_NUM_THREADS": "8"}) == COMMAND
+    assert fork_server({}) == ("env", "-u", "OMP_NUM_THREADS", *COMMAND)
