@@ -12,12 +12,9 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import plotly.graph_objects as go
-from core.analysis.comparison.times import time_comparison
-from core.views.mlx import LazyBox
-from pages.parts.kernel.scripts import touched_chart
-from pages.parts.run.history import history_chart
 
 from core import Axis, CompileJob, Environment, Model, SweepStanding, new_sweep
+from core.analysis.comparison.figures import time_comparison
 from core.report import ProgramBuffer
 from core.report.model import Report
 from core.sweep import SweepCall, SweepRow
@@ -26,6 +23,7 @@ from core.views.accelerator import AcceleratorView
 from core.views.backend.compilation import BackendCompilationView, ExecutionBar
 from core.views.compare import CompareTimes, CompareView
 from core.views.memory import MemoryView
+from core.views.neighbours import LazyBox
 from core.views.numerics import ErrorPoint, NodeNumericsView
 from core.views.run_history import METRICS, HistoryPoint, HistorySeries, HistoryView
 from core.views.sweep import SweepView
@@ -34,8 +32,10 @@ from pages.parts.accelerator.program import arena_chart, stages_chart
 from pages.parts.backends.neighbours import lazy_graph
 from pages.parts.backends.panes import executions_chart
 from pages.parts.compare.aspects import phase_chart, ratio_chart, seconds_chart
+from pages.parts.kernel.tool import touched_chart
 from pages.parts.performance.memory import curves_chart
 from pages.parts.performance.numerics import nodes_chart, results_chart
+from pages.parts.run.runs_table import history_chart
 from pages.parts.sweep import charts, shown
 from tests.support.homes import measured_log
 from tests.support.logs import report_of
