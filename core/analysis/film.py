@@ -1,7 +1,4 @@
-"""Film of the passes: how a graph was transformed frame by frame, and the frames of each node and edge.
-
-Film of the graphs: logged graphs in order, and the changes of each pass between them.
-"""
+"""Film of the passes: the logged graphs in order, the changes between them, and the frames of each node and edge."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Accuracy of compiled and eager results, both compared with float64, in words.
+"""Accuracy of compiled and eager results in words: compared with float64, bit by bit, and bisected.
 
 Accuracy class of one value: compiled and eager compared with float64.
 

@@ -1,4 +1,4 @@
-"""Inductor's output code: its kernels, and its wrapper's calls and buffers.
+"""Inductor's output code, in Python or in an AOTInductor package: its kernels, and its wrapper's calls and buffers.
 
 The code is a Python module. Kernels are string arguments of `async_compile.<language>(…)`. The wrapper's `call` creates
 and reuses buffers, and calls kernels and extern kernels, each below a comment with torch's debug handle:

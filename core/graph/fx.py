@@ -1,4 +1,4 @@
-"""Display graphs of an FX graph, of its versions in a film of passes, and of two graphs painted by their changes."""
+"""Display graphs of an FX graph: as recorded, in a film of passes, and of two graphs painted by their changes."""
 
 from __future__ import annotations
 

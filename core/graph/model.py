@@ -1,6 +1,6 @@
-"""Display graph: nodes in nested groups, edges, and overlays for painting them; made without garbage collection.
+"""Display graph: nodes in nested groups, edges, overlays for painting them, and cached lookups.
 
-Cached lookups of a graph, computed once and released with the graph.
+Graphs are made without garbage collection. Lookups are computed once, and released with the graph.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Checks of every field of a job.
-
-The other configuration of a comparison bit by bit: a job's own, with some settings changed.
-"""
+"""Checks of every field of a job, and of the configuration that a comparison bit by bit compares it with."""
 
 from __future__ import annotations
 

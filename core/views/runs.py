@@ -1,6 +1,7 @@
-"""Runs of a store in lists: searched, page by page, the newest by name, and those of one model or one job.
+"""Runs of a store in lists, and retention in words.
 
-Retention in words: which runs go, when and where to, for *Runs* and the command line.
+Lists are searched, page by page, the newest by name, or those of one model or one job. Retention says which runs go,
+when and where to.
 """
 
 from __future__ import annotations

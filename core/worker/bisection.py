@@ -1,6 +1,6 @@
-"""Bisection of a run that fails or differs: torch's CompilerBisector over the same calls, compiled again each time.
+"""Bisection of a run that fails or differs, its minified graph, and the first node that makes a NaN.
 
-Minified graph of a failing model by torch's minifier, as a model's file; and the first node that makes a NaN.
+torch's CompilerBisector compiles the same calls again each time. torch's minifier makes a model's file of the graph.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Compileboard's additions to PyTorch's structured trace.
+"""Compileboard's additions to PyTorch's structured trace, and checks of the log's file.
 
 Every addition is an `artifact` record named `compileboard_<what>` whose payload is JSON with a `schema` number, written
 by `torch._logging.trace_structured`. So tlparse can read our logs, and our reader needs only one format.
 `core/report/records/` declares the records.
 
-Checks of a run's log: whether it is still the file that torch opened, and has its last record.
+The checks: is the log still the file that torch opened, and does it have its last record?
 """
 
 from __future__ import annotations

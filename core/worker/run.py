@@ -1,8 +1,7 @@
 """A run inside its own process: load the code twice, call eagerly and compiled, compare, measure.
 
-Its records begin with the job and the machine, and end with torch's counters and an error.
-
-The recorders of a run, enabled together around its compilations.
+Its records begin with the job and the machine, and end with torch's counters and an error. The recorders are enabled
+together around its compilations.
 """
 
 from __future__ import annotations
@@ -81,7 +80,7 @@ from core.worker.recorders.scheduler import ScheduleRecorder
 from core.worker.recorders.stacks import DeferredRecords, Modules
 from core.worker.script import RUNNING, run_script
 from core.worker.streams import flush, silence
-from core.worker.triton import interpret_kernels
+from core.worker.user_kernels import interpret_kernels
 
 # Exit codes that user code is unlikely to use. They only count if the log has its last record.
 DONE, FAILED, OUT_OF_MEMORY, LOG_LOST, DISK_FULL = 100, 101, 102, 103, 104

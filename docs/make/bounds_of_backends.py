@@ -15,18 +15,20 @@ PACKAGES: dict[str, dict[str, str]] = {
         "MOST_DEEP": "folders of a package in one another that are distinguished",
         "LONGEST_SAID": "characters of the first line of what torch said of a package",
     },
-    "core/worker/aoti/stage.py": {
+    "core/worker/aoti/archive.py": {
         "MOST_FILES": "files of a package",
         "MOST_TEXT_BYTES": "a text in a package",
         "MOST_TEXTS_BYTES": "all texts of a package",
         "MOST_NAME_CHARS": "a name in a package",
         "MOST_METADATA": "entries of a package's metadata",
         "MOST_VALUE_CHARS": "the value of one",
+    },
+    "core/worker/aoti/stage.py": {
         "MOST_KEPT_BYTES": "a package that is kept with its run",
         "MOST_TEXT_CHARS": "a text of a package in the log",
     },
+    "core/worker/aoti/build.py": {"MOST_SAID_CHARS": "what the compiler says where the C++ program cannot be built"},
     "core/worker/aoti/running.py": {
-        "MOST_SAID_CHARS": "what the compiler says where the C++ program cannot be built",
         "MOST_PRINTED_CHARS": "what the C++ program prints",
         "MOST_LINES": "its last lines",
         "MOST_TENSORS": "tensors of a file for C++",

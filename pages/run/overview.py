@@ -7,19 +7,16 @@ from pages import menu
 from pages.parts.comments.lists import all_threads, pinned_parts
 from pages.parts.dynamo.boxes import back_link
 from pages.parts.graphs.drawn import graph_picture
+from pages.parts.run.findings import evidence, finding_cards, overview_view, result_note
 from pages.parts.run.live import followed_log, live_run, measured_yet
 from pages.parts.run.measure import edit_and_run_again, find_cause, measure_again, retarget
 from pages.parts.run.outcome import (
     compilations,
-    evidence,
-    finding_cards,
     model_code,
     not_compiled,
     outcome,
-    overview_view,
     printed,
     report_issue,
-    result_note,
     script_calls,
     share,
     what_was_read,

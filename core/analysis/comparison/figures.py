@@ -1,11 +1,10 @@
 """Numbers of two runs side by side, and the time ratio of their compiled calls.
 
-Time ratio of the compiled calls of two runs, from samples of two processes.
-
-Within one process, samples of compiled and eager calls are interleaved; between two processes they are not. So two
-estimates are compared: the ratio of the seconds, and the ratio of the speedups over eager. If the machine became slower
-between the runs, only the first estimate changes. The interval spans both estimates, unless the eager time clearly
-differs although eager does the same work in both runs: then only the ratio of the speedups counts.
+The time ratio is from samples of two processes. Within one process, samples of compiled and eager calls are
+interleaved; between two processes they are not. So two estimates are compared: the ratio of the seconds, and the ratio
+of the speedups over eager. If the machine became slower between the runs, only the first estimate changes. The interval
+spans both estimates, unless the eager time clearly differs although eager does the same work in both runs: then only
+the ratio of the speedups counts.
 
 Each ratio's interval is from the Mann-Whitney test for a shift between two samples, here of logarithms (Conover,
 "Practical Nonparametric Statistics", 5.4), over blocks of neighbouring samples as in `core.analysis.interval`.

@@ -1,9 +1,9 @@
-"""The first difference of two ranks, in causal order.
+"""The first difference of two ranks in causal order, and a forecast of the hang that may follow.
 
 Marks are compared in the order of the log, in sections of one compilation. Code from a cache leaves out the later
 stages, so these are compared only where both ranks have the same cache outcomes.
 
-Forecast of a hang from the difference of two ranks, and advice that fits its cause.
+The forecast comes with advice that fits the cause.
 """
 
 from __future__ import annotations

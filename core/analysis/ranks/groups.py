@@ -1,4 +1,4 @@
-"""Groups of ranks with equal fingerprints, and where each differs from the largest group.
+"""Groups of ranks with equal fingerprints, and where and why each differs from the largest group.
 
 Cause of a difference between two ranks: the texts that differ, the user's line, and the size that differs.
 """

@@ -1,4 +1,4 @@
-"""User file for repairs: its tree, node positions, and edits that keep the rest of the text.
+"""User file for repairs: its tree, node positions, edits that keep the rest of the text, and Dynamo's settings.
 
 Repair: edits of the user's file, in words and as a diff, with an id to recreate it.
 

@@ -1,8 +1,7 @@
 """Choice of the layout engine: the best one that finishes in time.
 
-Graphviz's dot, in a process that is killed at its time limit.
-
-Persistent dot process, since starting one takes longer than most layouts; killed at the time limit.
+Graphviz's dot lives in a process of its own, which is killed at its time limit. It stays for the next layout, since a
+start takes longer than most layouts.
 """
 
 from __future__ import annotations

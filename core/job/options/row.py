@@ -1,6 +1,6 @@
-"""Row type of the table of options: the value's field in a job, and its form on each page and command.
+"""Row type of the table of options: a field of a job, its form on pages and commands, and rules for visitors.
 
-Rules for options of visitors who may not run code of their own.
+The rules are for visitors who may not run code of their own.
 """
 
 from __future__ import annotations

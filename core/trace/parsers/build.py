@@ -1,8 +1,7 @@
-"""Reader of a whole log into a Report, and of single payloads later.
+"""Reader of a whole log into a Report, of single payloads later, and of a large log's outline.
 
-The report of a log that is still being written: each record is read once, however often the report is shown.
-
-Outline of a large log: what its index and its small records say, seconds before the whole log is read.
+In a log that is still being written, each record is read once, however often the report is shown. The outline has what
+the index and the small records of a log say, seconds before the whole log is read.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""Table of parsers: the function for each kind of record. A new kind is a line here, unless it is added unchanged.
+"""Table of parsers: the function for each kind of record, and for compilations without a frame.
 
-Compilations without a frame of Dynamo: exports, packages ahead of time, compiled autograd, Inductor alone.
-
-Torch logs their records without a compile id, or with the id `!0` of compiled autograd. An exported program ends the
-export that was traced before it.
+A new kind of record is a line of the table, unless it is added unchanged. Compilations without a frame of Dynamo:
+exports, packages ahead of time, compiled autograd, Inductor alone. Torch logs their records without a compile id, or
+with the id `!0` of compiled autograd. An exported program ends the export that was traced before it.
 """
 
 from __future__ import annotations

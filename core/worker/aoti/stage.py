@@ -3,8 +3,6 @@
 Packaging of an exported program by `aoti_compile_and_package`, and the opened `.pt2` for the report.
 
 Unchanged texts of a package in the log, and the source files next to the package for users who build it.
-
-Reader of a `.pt2` package: a zip archive with untrusted file names, so none of its files is extracted.
 """
 
 from __future__ import annotations
@@ -12,23 +10,19 @@ from __future__ import annotations
 import hashlib
 import shutil
 import time
-import zipfile
-import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 import torch
 import torch._inductor
 from torch._logging import trace_structured
 
-from core.base.decoder import decoded
-from core.base.errors import DecodeError, ProgramError
+from core.base.errors import ProgramError
 from core.base.words import bytes_
 from core.job import CompileJob
-from core.report import Export, Package, PackagedFile, PackagedKind, PackagePart, PackageRun, SideTimes
+from core.report import Export, Package, PackagePart, PackageRun, SideTimes
 from core.report.records.run import NoteRecord
 from core.runs.progress import (
     COMPILING,
@@ -41,18 +35,10 @@ from core.runs.progress import (
     PACKAGE_TIMING,
     TRYING,
 )
+from core.worker.aoti.archive import Archive, ArchiveText, open_archive
+from core.worker.aoti.build import CMAKE, NAME, SOURCE, RunnerBuild
 from core.worker.aoti.exporting import TRAINING, ExportedModel, as_module, export_model, words_of
-from core.worker.aoti.running import (
-    CMAKE,
-    NAME,
-    SOURCE,
-    PackageProgram,
-    PythonRun,
-    RunnerBuild,
-    run_in_cpp,
-    run_in_python,
-    write_examples,
-)
+from core.worker.aoti.running import PackageProgram, PythonRun, run_in_cpp, run_in_python, write_examples
 from core.worker.aoti.trials import RangeTrials
 from core.worker.calls import Pair
 from core.worker.load import Arguments, ModelCopy, seed
@@ -81,30 +67,6 @@ program that runs it, and run it:
 say how. `--out FILE` writes what the package returns. With `AOTI_RUNTIME_CHECK_INPUTS=1` in the environment the package
 checks the sizes of what it is given.
 """
-MOST_FILES = 2_000
-MOST_TEXT_BYTES = 2_000_000
-MOST_TEXTS_BYTES = 16_000_000
-MOST_NAME_CHARS = 400
-MOST_METADATA = 200
-MOST_VALUE_CHARS = 2_000
-LANGUAGES = {".cpp": "cpp", ".h": "cpp", ".py": "python", ".json": "json", ".s": "asm", ".S": "asm", ".txt": "text"}
-KINDS: dict[str, PackagedKind] = {
-    ".wrapper.cpp": "wrapper",
-    ".kernel.cpp": "kernels",
-    ".cpp": "wrapper",
-    ".so": "library",
-    ".cubin": "binary",
-    ".hsaco": "binary",
-    ".spv": "binary",
-    ".o": "object",
-    ".S": "object",
-    ".bin": "weights",
-    ".json": "metadata",
-}
-# Errors that `zipfile` raises for a file that is damaged or not an archive.
-DAMAGED = (OSError, zipfile.BadZipFile, zlib.error, ValueError, NotImplementedError, RuntimeError, EOFError)
-# Files that torch writes about the archive itself.
-OF_THE_ARCHIVE = ("archive_format", "archive_version", "byteorder", "version", "serialization_id")
 
 
 class PackageStage:
@@ -334,85 +296,3 @@ def write_sources(directory: Path, torch: str, device: str) -> None:
     words = WORDS.format(package=PACKAGE, torch=torch, device=device, more=more)
     (directory / README).write_text(words, encoding="utf-8")
     emit_text("runner", README, "markdown", words)
-
-
-@dataclass(frozen=True, slots=True)
-class ArchiveText:
-    """A text in a package."""
-
-    name: str
-    language: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Archive:
-    """Contents of a package: its files, the number of further files, texts, and metadata."""
-
-    files: tuple[PackagedFile, ...]
-    left_out: int = 0
-    texts: tuple[ArchiveText, ...] = ()
-    metadata: dict[str, str] = field(default_factory=dict)
-
-
-def open_archive(path: Path) -> Archive:
-    """Return the contents of a package; raises ProgramError if the file is not a package."""
-    try:
-        with zipfile.ZipFile(path) as package:
-            entries = [info for info in package.infolist() if not info.is_dir()]
-            texts = tuple(_texts(package, entries[:MOST_FILES]))
-    except DAMAGED as error:
-        raise ProgramError(f"{path.name} is no package: {error}") from None
-    files = tuple(PackagedFile(_name(info), kind_of(_name(info)), info.file_size, info.CRC) for info in entries)
-    return Archive(files[:MOST_FILES], max(0, len(entries) - MOST_FILES), texts, _metadata(texts))
-
-
-def kind_of(name: str) -> PackagedKind:
-    """Return the kind of a file in a package, by its name."""
-    last = PurePosixPath(name).name
-    if last in OF_THE_ARCHIVE:
-        return "metadata"
-    if last.startswith(("weight_", "weights_", "tensor_")):
-        return "weights"
-    return next((kind for ending, kind in KINDS.items() if last.endswith(ending)), "other")
-
-
-def _name(info: zipfile.ZipInfo) -> str:
-    return info.filename[:MOST_NAME_CHARS]
-
-
-def _texts(package: zipfile.ZipFile, files: list[zipfile.ZipInfo]) -> Iterator[ArchiveText]:
-    """Yield the package's texts in order, up to a total size.
-
-    A text that is too large is left out, not cut.
-    """
-    left = MOST_TEXTS_BYTES
-    for info in files:
-        name = _name(info)
-        language = LANGUAGES.get(PurePosixPath(name).suffix, "text" if kind_of(name) == "metadata" else "")
-        most = min(left, MOST_TEXT_BYTES)
-        if not language or info.file_size > most:
-            continue
-        with package.open(info) as file:
-            data = file.read(most + 1)
-        if len(data) <= most:
-            left -= len(data)
-            yield ArchiveText(name, language, data.decode("utf-8", "replace"))
-
-
-def _metadata(texts: tuple[ArchiveText, ...]) -> dict[str, str]:
-    """Return the entries that AOTInductor wrote into files whose names end with `metadata.json`, by key."""
-    metadata: dict[str, str] = {}
-    for text in texts:
-        if text.name.endswith("metadata.json"):
-            metadata.update(_pairs(text.text))
-    return dict(list(metadata.items())[:MOST_METADATA])
-
-
-def _pairs(text: str) -> dict[str, str]:
-    try:
-        data = decoded(text)
-    except DecodeError:
-        return {}
-    pairs = data.items() if isinstance(data, Mapping) else ()
-    return {str(name)[:MOST_NAME_CHARS]: str(value)[:MOST_VALUE_CHARS] for name, value in pairs}

@@ -4,9 +4,8 @@
 import. While user code runs there is no accelerator (`torch.cuda.is_available()` is false); within `compiling_for`
 there is one.
 
-Build and loading of the shim, with which torch traces CUDA fake tensors without a device.
-
-Nothing in this module imports torch.
+torch traces CUDA fake tensors without a device by the shim, which is built and loaded here. Only functions import
+torch, since both come before it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Interleaved timing of two calls, in pairs with random order, until the ratio is known or time is up.
+"""Interleaved timing of two or more calls in random order, until the ratios are known or time is up.
 
 Random order makes the comparison fair despite noise: of two equal calls, each is equally likely to get the slower half
 of a pair. Only the calls are timed. A sample begins with an untimed call, so that the caches contain this side's data
@@ -11,9 +11,7 @@ Alternative torch.compile configuration, timed interleaved with the run's own in
 
 The difference may be smaller than the noise between two processes.
 
-Interleaved timing of several calls: each round times all of them in random order.
-
-It ends when the ratios are known well enough or the time is up.
+Several calls are timed in rounds: each round times all of them in random order.
 """
 
 from __future__ import annotations

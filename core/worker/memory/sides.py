@@ -1,8 +1,8 @@
-"""Memory of one side: makes its calls, then repeats the last one under the profiler.
+"""Memory of both sides of a run: each makes its calls, then repeats the last one under the profiler.
 
 Growth of a process's resident memory during a call, as Linux counts it.
 
-Memory of both sides of a run on request; on a CPU each side is measured in a standby process.
+It is measured on request; on a CPU each side in a standby process.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Each has a standby process of its own, since their native code may crash or hang.
 
-The neighbours, a literal table: how each converts a model, and what it needs.
+A literal table has the neighbours: how each converts a model, and what it needs.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Comparisons of two runs and of their kernels, cached for all sessions.
 
-What-if runs: the shown run's job with one changed option, compared with the shown run.
+What-if runs have the shown run's job with one changed option.
 """
 
 from __future__ import annotations

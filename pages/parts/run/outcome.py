@@ -1,11 +1,8 @@
-"""Outcome of a run: its end, its compilations, its output, and the records of its log.
-
-Findings of a run as cards, and links to the pages with its results.
-"""
+"""Outcome of a run: its end, its compilations, its output, and the records of its log."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Literal
 from urllib.parse import urlencode
 
@@ -14,20 +11,18 @@ import streamlit as st
 
 from core import NO_RECORD, Run
 from core.base import words as fmt
-from core.report import Report
 from core.views import card
-from core.views.overview import FindingView, OutcomeView, OverviewView
+from core.views.overview import OutcomeView, OverviewView
 from core.views.run_files import RunFiles
 from pages import menu
 from pages.components.code.view import code_view
 from pages.gate.visitor import who
 from pages.look.sizes import SHORT, TALL
-from pages.look.text import code, plain, prose
+from pages.look.text import plain, prose
 from pages.parts.code import user_code
-from pages.parts.run.submit import job_again, job_to_change, missing_device, open_recorded, recorded_as, submit_or_open
+from pages.parts.run.submit import job_again, submit_or_open
 from pages.session import actions, url
 from pages.session.actions import attempt, toasted
-from pages.session.cache import cached
 from pages.session.downloads import scrub_choice
 from pages.session.navigate import go_to
 from pages.session.presses import pressed
@@ -44,9 +39,6 @@ FORMS: dict[str, Callable[[Any], str]] = {
 WORDS = (
     "Whoever has this link sees the title, the verdict and the picture of the graph, without signing in; nothing else."
 )
-ICONS = {"wrong": ":material/error:", "cost": ":material/hourglass_empty:", "note": ":material/info:"}
-# Maximum size of a run's output file, which has the first megabyte of the output, and its end.
-MOST_OUTPUT_BYTES = 1_200_000
 
 
 def outcome(shown: ShownRun, ending: OutcomeView) -> None:
@@ -226,93 +218,3 @@ def share(shown: ShownRun) -> None:
 
 def _button(label: str, run: Run, allowed: bool) -> None:
     st.button(label, key="share", on_click=lambda: attempt(lambda: actions.set_preview(run, allowed), toasted))
-
-
-def overview_view(view: RunView) -> OverviewView:
-    """Return the overview of a run, its output included."""
-    output = view.run.output_tail(MOST_OUTPUT_BYTES)
-    return _overview(view.run.id, view.report.log_bytes, len(output), view.report, output)
-
-
-@cached()
-def _overview(run_id: str, log_bytes: int, output_bytes: int, _report: Report, _output: str) -> OverviewView:
-    return OverviewView(_report, _output)
-
-
-def finding_cards(view: RunView, overview: OverviewView) -> None:
-    """Draw the most important findings, the others folded; a sentence if a successful run has none."""
-    findings, first = overview.findings, overview.first_findings
-    if not findings:
-        if view.shown.status.state == "done" and view.report.error is None:
-            st.caption("No issues found.")
-        return
-    _cards(view, findings[:first], 0)
-    if len(findings) > first:
-        with st.expander(fmt.count(len(findings) - first, "more finding")):
-            _cards(view, findings[first:], first)
-
-
-def _cards(view: RunView, findings: Sequence[FindingView], start: int) -> None:
-    for number, box in enumerate(findings, start):
-        with st.container(border=True, key=f"finding-{number}", gap="small"):
-            st.markdown(f"{ICONS[box.finding.weight]} **{box.title}**")
-            st.caption(box.reason)
-            st.markdown(f":material/lightbulb: {box.advice}")
-            with st.container(horizontal=True, vertical_alignment="center"):
-                _evidence_link(box)
-                if box.change:
-                    _try(view, box, number)
-
-
-def _evidence_link(box: FindingView) -> None:
-    page = menu.PAGES[box.finding.page]
-    if page is menu.OVERVIEW:
-        return
-    query = {url.COMPILATION: box.finding.compilation, url.SELECT: box.finding.item}
-    link = url.link(**{name: value for name, value in query.items() if value})
-    st.page_link(page.script, label=page.title, icon=page.icon, query_params=link)
-
-
-def _try(view: RunView, box: FindingView, number: int) -> None:
-    """Offer the same job with the finding's change, or the recorded run of that job if the device is missing here.
-
-    Nothing if the job may not run again.
-    """
-    job = job_to_change(view)
-    if job is None:
-        return
-    proposed, missing = box.job(job), missing_device(job)
-    recorded = recorded_as(proposed) if missing else None
-    if recorded is not None:
-        if pressed("Open the recorded run", key=f"try-{number}", icon=":material/history:", help=recorded.words):
-            open_recorded(recorded)
-    elif missing:
-        st.caption(f"{code(box.change)} needs a {missing.upper()} device, and this machine has none.")
-    elif pressed("Try it", key=f"try-{number}", icon=":material/play_arrow:", help=f"`{box.change}`"):
-        submit_or_open(proposed)
-
-
-def evidence(overview: OverviewView) -> None:
-    """Draw the notes about the run, then one line and link for each page with a result."""
-    for note in overview.notes:
-        st.info(note, icon=":material/info:")
-    if overview.ending:
-        st.warning(overview.ending, icon=":material/memory:")
-    for line in overview.evidence:
-        page = menu.PAGES[line.page]
-        st.page_link(page.script, label=line.text, icon=page.icon, query_params=url.link(), width="stretch")
-
-
-def result_note(report: Report) -> None:
-    """Draw the differences from eager, or why results could not be compared; nothing if all are the same."""
-    note = OverviewView(report).result_note
-    if note is None:
-        return
-    (st.error if note.differs else st.warning)(f"**{note.title}.** {note.text}", icon=":material/difference:")
-    if note.differs:
-        st.page_link(
-            menu.NUMERICS.script,
-            label="Which one is right, and the first node that differs",
-            icon=menu.NUMERICS.icon,
-            query_params=url.link(),
-        )
