@@ -1,8 +1,7 @@
 """Execution of a segment: a program per set of sizes, called without copies; torch is the fallback.
 
-A call of a program on tensors: by a Python extension module, or by ctypes if that cannot be built.
-
-Both check each input before taking its address, and store no state between calls.
+A program is called by a Python extension module, or by ctypes if that cannot be built. Both check each input before
+taking its address, and store no state between calls.
 """
 
 from __future__ import annotations

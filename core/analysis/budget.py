@@ -1,6 +1,6 @@
 """Budget of a model: limits on what torch.compile makes of it, and whether runs are within them.
 
-File of a budget, `compileboard.toml`: limits by the names of the figures of a comparison.
+Its file, `compileboard.toml`, has limits by the names of the figures of a comparison:
 
     results = "same"
 
@@ -19,8 +19,6 @@ File of a budget, `compileboard.toml`: limits by the names of the figures of a c
     kernels = 5
 
 The tables of a model replace the limits of the same names for this model alone.
-
-Judgement of runs by a budget.
 
 A count is over its limit if it is in any of the runs. A time is over its limit only if its whole interval is: the
 interval of the median of a call is from its samples; that of a time that a run has once, such as the compile time, is

@@ -1,12 +1,7 @@
 """Accuracy of compiled and eager results in words: compared with float64, bit by bit, and bisected.
 
-Accuracy class of one value: compiled and eager compared with float64.
-
-Accuracy of results of calls: outputs, gradients, state.
-
-Accuracy of graph nodes: the first node that is less accurate than eager.
-
-Results of torch's CompilerBisector and of comparisons bit by bit in words; names and code are in backticks.
+The verdicts are on one value, on a call's outputs, gradients and state, and on the graph's nodes, of which the first
+that is less accurate than eager is named. Names and code in the words are in backticks.
 """
 
 from __future__ import annotations

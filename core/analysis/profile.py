@@ -1,10 +1,10 @@
-"""Profile joined to its log: the kernel behind each kernel slice, and what the host did while the device was idle.
+"""Profile joined to its log: the kernel behind each kernel slice, idle time, and the sums over an area.
 
 A slice of generated code has the kernel's name. A slice of a library call is joined by the host's op that launched it:
 the n-th `aten::addmm` of a call of a compiled graph is the n-th line of the output code that calls `addmm`. In a CUDA
 graph no op launches a kernel, so the slices between two generated kernels are those of the calls between them.
 
-Sums over an area of a profile: its slices by name, cut off at its edges, and the busy and idle time in it.
+An area cuts slices off at its edges. Its sums are by name, with the busy and idle time.
 """
 
 from __future__ import annotations

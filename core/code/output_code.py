@@ -1,7 +1,7 @@
 """Inductor's output code, in Python or in an AOTInductor package: its kernels, and its wrapper's calls and buffers.
 
-The code is a Python module. Kernels are string arguments of `async_compile.<language>(…)`. The wrapper's `call` creates
-and reuses buffers, and calls kernels and extern kernels, each below a comment with torch's debug handle:
+In Python, kernels are string arguments of `async_compile.<language>(…)`. The wrapper's `call` creates and reuses
+buffers, and calls kernels and extern kernels, each below a comment with torch's debug handle:
 
     cpp_fused_gelu_0 = async_compile.cpp_pybinding(['const float*', 'float*'], r'''…''')
     triton_poi_fused_add_0 = async_compile.triton('triton_poi_fused_add_0', '''…''', device_str='cuda')
@@ -16,16 +16,16 @@ and reuses buffers, and calls kernels and extern kernels, each below a comment w
 `find_kernels` reads lines, since code in an imported log may be damaged or too deep for Python's parser; `definitions`
 reads the syntax tree of code that torch has just written.
 
-Kernels in the C++ code of an AOTInductor package: the loops that it defines, and its calls of libraries and Triton.
+In the C++ code of an AOTInductor package, kernels are the functions with loops, and the calls of libraries and Triton:
 
-extern "C"  void  cpp_fused_relu_1(const float* in_ptr0,
-                       float* out_ptr0)
-{
-    …
-}
-    AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_cpu_addmm_out(buf0, _frozen_param1, arg0_1, …));
-    launchKernel(kernels.triton_poi_fused_relu_1, …);
-    call_triton_poi_fused_relu_1(buf0, 512, this->device_idx_, stream, kernels, this->cubin_dir_);
+    extern "C"  void  cpp_fused_relu_1(const float* in_ptr0,
+                           float* out_ptr0)
+    {
+        …
+    }
+        AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_cpu_addmm_out(buf0, _frozen_param1, arg0_1, …));
+        launchKernel(kernels.triton_poi_fused_relu_1, …);
+        call_triton_poi_fused_relu_1(buf0, 512, this->device_idx_, stream, kernels, this->cubin_dir_);
 """
 
 from __future__ import annotations

@@ -1,11 +1,7 @@
 """Sources of the installed torch and Triton, read as text: landmarks of a compilation, and modules of options.
 
-Landmarks: functions and classes of torch and Triton that a compilation goes through, and their lines in the source.
-
-They are looked up in the text of the installed packages, so neither is imported. `phase` is the name of the span in
-which torch times a landmark.
-
-Source of a module of options: comment, environment variables and line of each option, and its uses.
+Landmarks are the functions and classes that a compilation goes through, each with its lines, and with the phase in
+which torch times it. An option has its comment, environment variables, line and uses. The packages are not imported.
 """
 
 from __future__ import annotations

@@ -1,12 +1,10 @@
-"""A large report in two files: a head with the report and the small fields of its compilations, and the large fields.
+"""A large report in two files, of which only what is shown is read, and stored results of functions of it.
 
-The second file has the JSON of each large field of each compilation and of the report, one after another; the head has
-their places. A field is read when somebody looks at it, so a report takes as much memory as what is shown of it. The
-phases are in stretches of one compilation each.
+The first file is a head: the report, the small fields of its compilations, and the places of the large fields in the
+second. The second has the JSON of each large field, one after another; the phases are in stretches of one compilation
+each.
 
-Results of functions of a report: remembered, and those of a report in parts stored beside it.
-
-What sums over a thousand compilations takes seconds and reads them all. It is made once, and then read from a file:
+A sum over a thousand compilations takes seconds and reads them all, so it is made once and then read from a file:
 
   first line   the report's mark and the version of our code
   the rest     the result as JSON

@@ -1,8 +1,6 @@
 """Sweep: one job, and the axes along which it is varied. Each combination is a cell, which is an ordinary run.
 
-Fields of a job that an axis may change: their syntax and values, and functions that apply them.
-
-They are the options whose rows in `core/job/options/` have `axis`, and:
+An axis changes a field of the job. The fields are the options whose rows in `core/job/options/` have `axis`, and:
 
 | field | changed value |
 |---|---|

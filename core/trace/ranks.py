@@ -1,9 +1,7 @@
 """Fingerprint of one rank's log: the digest of each graph, guard set, cache outcome and collective, from one scan.
 
-Only the records that are compared are read. Texts that are equal byte by byte are normalised once in a process, however
-many ranks have them.
-
-Facts of a graph or of a guard tree that ranks are compared by: a digest, its collectives, its devices.
+Only the records that are compared are read: of a graph or a guard tree the digest, collectives and devices. Texts that
+are equal byte by byte are normalised once in a process, however many ranks have them.
 """
 
 from __future__ import annotations

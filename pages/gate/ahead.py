@@ -1,4 +1,4 @@
-"""Faster page loads: browser libraries preloaded with the first page, and the theme read once.
+"""Faster page loads: browser libraries are preloaded with the first page, and the theme is read once.
 
 Streamlit makes the message with the theme of `.streamlit/config.toml` anew for each run of each page.
 """

@@ -1,8 +1,7 @@
-"""A program: storages, tensors that are views of them, and instructions in execution order.
+"""A program: storages, tensors that are views of them, and instructions in execution order; its enums and its text.
 
-Enum values of the program's file, the same as in `core/accelerator/runtime/opcodes.h`.
-
-Conversion of a program to text and back: a line for each storage, tensor, instruction and step, values as JSON.
+The enums' values are those of the program's file, as in `core/accelerator/runtime/opcodes.h`. The text has a line for
+each storage, tensor, instruction and step, with values as JSON, and is read back into a program.
 """
 
 from __future__ import annotations

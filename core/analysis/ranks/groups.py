@@ -1,6 +1,6 @@
 """Groups of ranks with equal fingerprints, and where and why each differs from the largest group.
 
-Cause of a difference between two ranks: the texts that differ, the user's line, and the size that differs.
+The cause of a difference between two ranks has the texts that differ, the user's line, and the size that differs.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""User file for repairs: its tree, node positions, edits that keep the rest of the text, and Dynamo's settings.
+"""Repairs of a user's file: its tree, node positions, edits that keep the rest of the text, and Dynamo's settings.
 
-Repair: edits of the user's file, in words and as a diff, with an id to recreate it.
-
-Settings of `torch._dynamo.config` that let Dynamo trace code it breaks on by default, each with its cost.
+A repair has its edits in words and as a diff, and an id by which it can be made again. The settings of
+`torch._dynamo.config` let Dynamo trace code that it breaks on by default; each is listed with its cost.
 """
 
 from __future__ import annotations

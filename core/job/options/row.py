@@ -1,6 +1,6 @@
-"""Row type of the table of options: a field of a job, its form on pages and commands, and rules for visitors.
+"""Row type of the table of options: a field of a job, its form on pages and commands, and its rule for visitors.
 
-The rules are for visitors who may not run code of their own.
+A rule holds for visitors who may not run code of their own.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Parser of an FX graph's text, `GraphModule.print_readable()`, into nodes.
+"""Parsers of an FX graph's text into nodes: Python code, or a listing of nodes.
 
-The text is Python, so `ast` parses it: parameters are placeholders with their meta as an annotation, each statement is
-a node, `x = None` only ends a lifetime, and the comment above a statement names the user's line:
+`GraphModule.print_readable()` writes Python, so `ast` parses it: parameters are placeholders with their meta as an
+annotation, each statement is a node, `x = None` only ends a lifetime, and the comment above a statement names the
+user's line:
 
     def forward(self, L_x_: "f32[8, 64][64, 1]cpu"):
         l_x_ = L_x_
@@ -9,8 +10,7 @@ a node, `x = None` only ends a lifetime, and the comment above a statement names
         relu: "f32[8, 64][64, 1]cpu" = l_x_.relu();  l_x_ = None
         return (relu,)
 
-Parser of FX graphs that are printed as a listing of nodes, `str(graph)` or `graph.print_tabular()`, and of the
-program of `torch.export`:
+`str(graph)`, `graph.print_tabular()` and the program of `torch.export` are listings:
 
     graph():
         %x : [num_users=1] = placeholder[target=x]

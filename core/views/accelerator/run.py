@@ -1,6 +1,6 @@
-"""The backend `accelerator` in one compilation: its title, segments, calls across the ABI, and changes.
+"""The backend `accelerator` in one compilation: its title, segments, calls across the ABI, options and changes.
 
-The accelerator's options in a job, and the differences between two runs with other options.
+Changes are the differences between two runs with other options of the accelerator.
 """
 
 from __future__ import annotations

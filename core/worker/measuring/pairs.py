@@ -1,17 +1,14 @@
-"""Interleaved timing of two or more calls in random order, until the ratios are known or time is up.
+"""Interleaved timing of calls in random order, until the ratios are known or time is up.
 
 Random order makes the comparison fair despite noise: of two equal calls, each is equally likely to get the slower half
-of a pair. Only the calls are timed. A sample begins with an untimed call, so that the caches contain this side's data
-and not the other side's.
+of a pair; more than two are timed in rounds, each in random order. Only the calls are timed. A sample begins with an
+untimed call, so that the caches contain this side's data and not the other side's.
 
 On a GPU, device events around each call are the clock, and the L2 cache is flushed before each call. Each such sample
 is paired with a wall-clock sample of as many back-to-back calls, which includes launches that the device waits for.
 
-Alternative torch.compile configuration, timed interleaved with the run's own in one process.
-
-The difference may be smaller than the noise between two processes.
-
-Several calls are timed in rounds: each round times all of them in random order.
+An alternative torch.compile configuration is timed in the run's own process, since the difference may be smaller than
+the noise between two processes.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Memory of both sides of a run: each makes its calls, then repeats the last one under the profiler.
 
-Growth of a process's resident memory during a call, as Linux counts it.
-
-It is measured on request; on a CPU each side in a standby process.
+The growth of the process's resident memory is measured on request, as Linux counts it; on a CPU each side then has a
+standby process.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Alternative compilers and runtimes on the model of a run: each converts it, calls it, and is compared and timed.
 
-Each has a standby process of its own, since their native code may crash or hang.
-
-A literal table has the neighbours: how each converts a model, and what it needs.
+Each has a standby process of its own, since their native code may crash or hang. A literal table says how each converts
+a model, and what it needs.
 """
 
 from __future__ import annotations

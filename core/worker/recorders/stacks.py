@@ -1,8 +1,6 @@
-"""Stack traces of FX nodes, and their source files.
+"""Stack trace, source file and `nn.Module` of each FX node; backward nodes get the module of their forward node.
 
-`nn.Module` of each FX node; backward nodes get the module of their forward node.
-
-Deferred recording between the steps of a run, so that no call waits for it.
+They are recorded between the steps of a run, so that no call waits for it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Messages to the graph view, and the responses of its routes; those of a graph itself are in `core.views.wire`.
+"""Messages to the graph view, and the graphs that the browser requests, by the digest of their content.
 
-`make docs` writes the types of js/wire.d.ts from all of them.
-
-Graphs that the browser can request, by the digest of their content.
+The messages of a graph itself are in `core.views.wire`. `make docs` writes the types of js/wire.d.ts from all of
+them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The program of a segment: its instructions with the user's lines, the passes over it, and its memory plan.
+"""The program of a segment: its instructions with the user's lines, its passes, and its memory plan.
 
-Plotly figures about a program: its memory over its instructions, and the seconds of its build stages.
+Plotly draws its memory over its instructions, and the seconds of its build stages.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
-"""Aspects of two runs: numbers and settings, source, graph breaks and recompiles, guards, and compile time.
+"""Aspects of two runs: numbers, settings, source, graph breaks, recompiles, guards, compile time, graphs, kernels.
 
-Steady-state calls of two runs: seconds, and the interval of their ratio.
-
-Graphs of two compilations as one stable drawing with added, removed, changed and moved nodes.
-
-Kernels of two compilations: a table of pairs, and the chosen pair with both sources.
+The graphs of two compilations are one stable drawing, with added, removed, changed and moved nodes. Kernels are a table
+of pairs, and the chosen pair with both sources.
 """
 
 from __future__ import annotations

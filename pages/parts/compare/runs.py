@@ -1,8 +1,6 @@
-"""Runs that the shown run can be compared with: runs of the same model first, then all others.
+"""Comparisons of two runs, cached for all sessions, and the choice of the other run.
 
-Comparisons of two runs and of their kernels, cached for all sessions.
-
-What-if runs have the shown run's job with one changed option.
+Runs of the same model are offered first. A what-if run has the shown run's job with one changed option.
 """
 
 from __future__ import annotations

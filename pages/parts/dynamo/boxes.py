@@ -1,6 +1,6 @@
 """Boxes of graph breaks with their fixes, frames that run eagerly, and recompiles with their lineage.
 
-Fixes of the user's code as diffs, and trials: runs of the fixed code, compared with the original run.
+A fix is a diff of the user's code. Its trial is a run of the fixed code, compared with the original run.
 """
 
 from __future__ import annotations

@@ -1,13 +1,8 @@
-"""Drawings of the graphs of a compilation, cached for all sessions.
+"""Drawings of the graphs of a compilation, cached for all sessions, and the lines of code that a node comes from.
 
-Every view of a page uses the same ids: `n:` an FX node, `s:` a scheduler node, `g:` a group of nodes, `m:` a module,
-`k:` a kernel, `l:` a line of the user's code, `c:` a line of generated code.
-
-The graph of the picked compilation on the overview, by default of the heaviest.
-
-Row of a compilation's recorded graphs; the visitor picks one.
-
-The lines of code that a node of a graph comes from.
+The overview draws the picked compilation, by default the heaviest; the visitor picks one of its recorded graphs in a
+row. Every view of a page uses the same ids: `n:` an FX node, `s:` a scheduler node, `g:` a group of nodes, `m:` a
+module, `k:` a kernel, `l:` a line of the user's code, `c:` a line of generated code.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Rungs of one kernel (its texts from source to machine code) with linked lines, its passes, configs and assembly.
 
-Views that compile one kernel again, and the choice of the kernel.
-
-Diff of a kernel with another rung, target or config, or with the kernel of another run.
+A kernel is compiled again on request. A rung can be compared with another rung, target or config, or with the kernel of
+another run.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Result of a tool on a page: requested when first shown, awaited in a fragment, and stored.
+"""Result of a tool on a kernel: requested when first shown, awaited in a fragment, and stored.
 
-Scripts of a kernel: its reproduction, and a program of a Triton kernel in the interpreter.
+Among them are the kernel's reproduction, and a program of a Triton kernel in the interpreter.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Figures of the performance pages: eager compared with compiled, and a flame chart of torch's phases.
+"""Figures of the performance pages: eager compared with compiled, torch's phases, metrics and configs.
 
-Torch's metrics of a compilation, grouped and with units, and the configs that torch logged with them.
+Phases are a flame chart. Metrics of a compilation are grouped and have units.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Three forms for a new run (a sample, custom code, an imported log), each with the options of its job.
+"""Start page: forms for a new run, the gallery of samples, and runs recorded on other devices.
 
-Cards of the gallery: a picture of the sample's graph, its lesson, and its last result.
-
-Gallery of runs recorded on devices that this machine may not have.
+A new run compiles a sample or custom code, or opens an imported log; each form has the options of its job. A card has a
+picture of the sample's graph, its lesson, and its last result.
 """
 
 from __future__ import annotations

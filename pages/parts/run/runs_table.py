@@ -1,10 +1,7 @@
-"""Table of all stored runs, with their settings and verdicts.
+"""Table of all stored runs, actions on the selected ones, a visitor's use of the limits, and a chart over time.
 
-Display of a visitor's use of the server's limits.
-
-Actions on the runs that are selected in the table: rename, tag, note, pin, open, download, compare, delete.
-
-Chart of one model's runs over time: one number, in series of comparable runs; a click opens a run.
+The actions are rename, tag, note, pin, open, download, compare, delete. The chart has one number of one model's runs,
+in series of comparable runs; a click opens a run.
 """
 
 from __future__ import annotations
