@@ -22,7 +22,7 @@ STATES = {
     "interrupted": {"state": "running", "handle": f"local:{2**22 + 1}@1.00"},
 }
 OVERVIEWS = {
-    "queued": "Starting…",
+    "queued": "Waiting in the queue of another server…",
     "running": "Starting the worker…",
     "crashed": "the worker was ended by SIGSEGV",
     "timed out": "not done after 600 s",

@@ -140,20 +140,30 @@ def _pane(shown: ShownRun, view: views.CommentsView, selected: Selection) -> Non
     if view.problem:
         st.error(plain(view.problem, LONGEST_TEXT), icon=":material/error:")
         return
+    # The form has a place of its own from the start: a form that moves while a page is drawn loses the focus.
+    texts, form, others = (st.container(key=f"comments-{part}", gap="small") for part in ("texts", "form", "others"))
+    threads = view.threads_on(anchor)
+    with texts:
+        _texts(shown.run, view, anchor, threads)
+    with form:
+        if why := why_no_author():
+            st.caption(f"{'' if threads else 'No comment here. '}{why}")
+        else:
+            _write(shown.run, anchor, bool(threads))
+    with others:
+        _elsewhere(view, anchor)
+
+
+def _texts(run: Run, view: views.CommentsView, anchor: views.Anchor, threads: Sequence[views.Thread]) -> None:
+    """Draw what is known about a part, and its threads: open ones, then resolved ones."""
     if missing := view.missing(anchor):
         st.caption(f":material/link_off: {plain(missing)}")
     elif figure := view.figure(anchor):
         st.caption(figure)
-    threads = view.threads_on(anchor)
     for is_open in (True, False):
         alike = [thread for thread in threads if thread.is_open == is_open]
         for thread in _latest(alike, f"earlier-{is_open}"):
-            _thread(shown.run, thread)
-    if why := why_no_author():
-        st.caption(f"{'' if threads else 'No comment here. '}{why}")
-    else:
-        _write(shown.run, anchor, bool(threads))
-    _elsewhere(view, anchor)
+            _thread(run, thread)
 
 
 def _latest(items: Sequence[Item], key: str) -> Sequence[Item]:
@@ -192,11 +202,14 @@ def _thread(run: Run, thread: views.Thread) -> None:
     else:
         place = st.expander(resolved, key=f"resolved-{first.id}")
     with place:
+        texts, form = st.container(key=f"texts-{first.id}", gap="small"), st.container(key=f"answer-{first.id}")
+    with texts:
         if is_written and not thread.is_open:
             st.caption(resolved)
         _comment(run, first, thread)
         for comment in _latest(thread.replies, f"earlier-{first.id}"):
             _comment(run, comment, thread)
+    with form:
         if held(WRITING) == (first.id, REPLY) and author() is not None:
             _form(run, f"reply-form-{first.id}", "Reply", partial(_reply, run, first))
 
@@ -238,7 +251,7 @@ def _form(run: Run, key: str, label: str, write: Written, text: str = "", *, hin
     refused = last if last is not None and last.form == key else None
     # A refused text is the first one of a new field, since the browser clears the field that was submitted.
     field = f"{key}-text{refused.number if refused else ''}"
-    # Streamlit knows a container by its key, so the form keeps what is typed when a comment appears above it.
+    # Streamlit knows a container by its key, so an edited comment keeps what is typed when another appears above it.
     with st.container(key=f"{key}-place"):
         with st.form(key, clear_on_submit=True, border=False):
             st.text_area(

@@ -132,7 +132,9 @@ def test_what_a_compiler_can_build_ahead_is_built_while_the_page_is_there(
 ) -> None:
     calls: list[str] = []
     found = Environment(torch="2.13.0", compiler=compiler)
-    engine = SimpleNamespace(environment=lambda: found, warm_up=lambda: calls.append("warm up"))
+    engine = SimpleNamespace(
+        environment=lambda: found, warm_up=lambda: calls.append("warm up"), nodes=lambda device: ("",)
+    )
     monkeypatch.setattr(server, "the_runner", lambda: SimpleNamespace(engine=engine))
     st.cache_resource.clear()
     try:
@@ -147,7 +149,8 @@ def test_a_torch_that_cannot_start_is_a_problem_in_words(monkeypatch: pytest.Mon
     def ask() -> Environment:
         raise JobError("torch", "it is not installed")
 
-    monkeypatch.setattr(server, "the_runner", lambda: SimpleNamespace(engine=SimpleNamespace(environment=ask)))
+    engine = SimpleNamespace(environment=ask, nodes=lambda device: ("",))
+    monkeypatch.setattr(server, "the_runner", lambda: SimpleNamespace(engine=engine))
     st.cache_resource.clear()
     try:
         assert server._environment().exception(30) is not None
