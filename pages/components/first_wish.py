@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Container, Mapping
 from typing import Any, TypeVar
 
 import streamlit as st
@@ -26,3 +26,14 @@ def browser_value(key: str, name: str) -> Any:
     """
     state = st.session_state.get(key)
     return state.get(name) if isinstance(state, Mapping) else None
+
+
+def when_picked(key: str, name: str, choices: Container[object], pick: Callable[[str], None]) -> Callable[[], None]:
+    """Return a callback that passes on what the browser picked, if it is one of the choices that were sent."""
+
+    def picked() -> None:
+        value = browser_value(key, name)
+        if isinstance(value, str) and value in choices:
+            pick(value)
+
+    return picked

@@ -10,7 +10,7 @@ from typing import Literal
 import msgspec
 import streamlit as st
 
-from pages.components.first_wish import browser_value
+from pages.components.first_wish import when_picked
 from pages.components.modules import component_script
 
 HERE = Path(__file__).parent
@@ -42,11 +42,5 @@ class ChipsData(msgspec.Struct, frozen=True):
 
 def chips(items: list[Chip], *, key: str, on_open: Callable[[str], None]) -> None:
     """Show chips; `on_open` gets the page of a clicked chip before the page runs again."""
-    pages = {chip.page for chip in items if chip.page}
-
-    def opened() -> None:
-        page = browser_value(key, "open")
-        if page in pages:
-            on_open(page)
-
+    opened = when_picked(key, "open", {chip.page for chip in items if chip.page}, on_open)
     _COMPONENT(key=key, data=msgspec.to_builtins(ChipsData(tuple(items))), on_open_change=opened)

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import streamlit as st
 
-from pages.components.first_wish import browser_value
+from pages.components.first_wish import when_picked
 from pages.components.modules import component_script
 
 HERE = Path(__file__).parent
@@ -57,11 +57,5 @@ class ContractData(msgspec.Struct, frozen=True):
 
 def contract_view(data: ContractData, *, key: str, on_pick: Callable[[str], None]) -> None:
     """Show the picture; `on_pick` gets a clicked compilation before the page runs again."""
-    ids = {row.id for row in data.rows}
-
-    def picked() -> None:
-        compile_id = browser_value(key, "chosen")
-        if compile_id in ids:
-            on_pick(compile_id)
-
-    _COMPONENT(key=key, data=msgspec.to_builtins(data), on_chosen_change=picked)
+    chosen = when_picked(key, "chosen", {row.id for row in data.rows}, on_pick)
+    _COMPONENT(key=key, data=msgspec.to_builtins(data), on_chosen_change=chosen)

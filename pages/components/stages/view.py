@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import streamlit as st
 
-from pages.components.first_wish import browser_value
+from pages.components.first_wish import when_picked
 from pages.components.modules import component_script
 
 HERE = Path(__file__).parent
@@ -49,10 +49,5 @@ class StagesData(msgspec.Struct, frozen=True):
 def stages(stretches: tuple[Stretch, ...], chosen: str, *, key: str, on_pick: Callable[[str], None]) -> None:
     """Show the stages; `on_pick` gets the id of a picked stage before the page runs again."""
     ids = {stop.id for stretch in stretches for stop in stretch.stops}
-
-    def picked() -> None:
-        told = browser_value(key, "picked")
-        if told in ids:
-            on_pick(told)
-
+    picked = when_picked(key, "picked", ids, on_pick)
     _COMPONENT(key=key, data=msgspec.to_builtins(StagesData(stretches, chosen)), on_picked_change=picked)
