@@ -178,34 +178,36 @@ def merged(spans: Iterable[Span]) -> list[Span]:
 
 def intersection(left: Sequence[Span], right: Sequence[Span]) -> list[Span]:
     """Return the time in both of two ordered lists of spans."""
-    found: list[Span] = []
-    at = 0
-    for start, end in left:
-        while at < len(right) and right[at][1] <= start:
-            at += 1
-        index = at
-        while index < len(right) and right[index][0] < end:
-            found.append((max(start, right[index][0]), min(end, right[index][1])))
-            index += 1
-    return found
+    return [
+        (max(start, first), min(end, last))
+        for (start, end), overlapping in _overlaps(left, right)
+        for first, last in overlapping
+    ]
 
 
 def difference(left: Sequence[Span], right: Sequence[Span]) -> list[Span]:
     """Return the time of the left list of ordered spans that is not in the right one."""
-    found: list[Span] = []
-    at = 0
-    for start, end in left:
-        while at < len(right) and right[at][1] <= start:
-            at += 1
-        index = at
-        while index < len(right) and right[index][0] < end:
-            if right[index][0] > start:
-                found.append((start, right[index][0]))
-            start = max(start, right[index][1])
-            index += 1
+    rest: list[Span] = []
+    for (start, end), overlapping in _overlaps(left, right):
+        for first, last in overlapping:
+            if first > start:
+                rest.append((start, first))
+            start = max(start, last)
         if start < end:
-            found.append((start, end))
-    return found
+            rest.append((start, end))
+    return rest
+
+
+def _overlaps(left: Sequence[Span], right: Sequence[Span]) -> Iterator[tuple[Span, Sequence[Span]]]:
+    """Yield each span of an ordered list with those of another ordered list that overlap it."""
+    first = 0
+    for start, end in left:
+        while first < len(right) and right[first][1] <= start:
+            first += 1
+        last = first
+        while last < len(right) and right[last][0] < end:
+            last += 1
+        yield (start, end), right[first:last]
 
 
 def touched(spans: Sequence[Span], parts: Sequence[Span]) -> int:

@@ -1,7 +1,7 @@
 """Accuracy of compiled and eager results in words: compared with float64, bit by bit, and bisected.
 
-The verdicts are on one value, on a call's outputs, gradients and state, and on the graph's nodes, of which the first
-that is less accurate than eager is named. Names and code in the words are in backticks.
+There are verdicts on a value, on a call's outputs, gradients and state, and on the graph: its first node that is less
+accurate than eager. Names and code are in backticks.
 """
 
 from __future__ import annotations

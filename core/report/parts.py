@@ -1,4 +1,4 @@
-"""A large report in two files, of which only what is shown is read, and stored results of functions of it.
+"""A large report in two files, read as far as it is shown, and stored results of functions of the report.
 
 The first file is a head: the report, the small fields of its compilations, and the places of the large fields in the
 second. The second has the JSON of each large field, one after another; the phases are in stretches of one compilation

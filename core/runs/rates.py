@@ -40,7 +40,7 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class ReachedLimit:
-    """A limit of which all is used now, in runs or seconds.
+    """A limit that is used up now, in runs or seconds.
 
     There is room again at `until_s`; None if nobody knows when.
     """

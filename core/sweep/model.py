@@ -74,7 +74,7 @@ class Sweep:
 
     `runs` has the ids of the cells' runs in the order of `cells`, empty for cells without a run. `code` is a digest of
     the measured code, `torch` its version. `handle` is the server that executes the cells, empty if none does, and
-    `reason` why it stopped early. `waits` is the limit because of which its next cell waits, None if none does.
+    `reason` why it stopped early. `waits` is the limit that its next cell waits for, None without one.
     `audience` is who may see it, empty if its author did not choose.
     """
 

@@ -82,7 +82,7 @@ def only_run(server: Server) -> str:
 
 
 def baits(number: int, most_bytes: int) -> Iterator[str]:
-    """All baits for the field of this number: one as long as a frame may be, in turn, and the others shorter."""
+    """Yield all baits for the field of this number: one has the full length of a frame, the others are shorter."""
     longest = number % len(BAITS)
     for place, bait in enumerate(BAITS):
         size = most_bytes if place == longest else min(most_bytes, MANY_BYTES)

@@ -274,7 +274,7 @@ TRIGGER = re.compile(r'setTriggerValue\("(\w+)"')
 
 
 def ignored_triggers(name: str) -> list[int]:
-    """Where a component has a callback that does nothing for what its script reports once."""
+    """Return the lines whose callback ignores a trigger that the component's script sends."""
     scripts = (ROOT / name).parent.rglob("*.js")
     reported = {f"on_{event}_change" for path in scripts for event in TRIGGER.findall(path.read_text(encoding="utf-8"))}
     keywords = (node for node in nodes_of(name) if isinstance(node, ast.keyword) and node.arg in reported)

@@ -98,7 +98,7 @@ def following() -> None:
 
 
 def drawn_at(moment: object, run: Run) -> tuple[list[str], int]:
-    """What a page shows in the end that was drawn at a moment, and how often it was drawn."""
+    """Return the final text of a page drawn at a moment, and how often it was drawn."""
     app = AppTest.from_function(following)
     app.session_state.run, app.session_state.drawn_at = run, moment
     app.run()

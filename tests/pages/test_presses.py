@@ -65,7 +65,7 @@ def views() -> None:
 
 
 def shown_after(*states: tuple[str, dict[str, str]], before: str = "") -> list[str]:
-    """What the page of views shows after a click, given as the state of a widget, and after one more run."""
+    """Return the texts of the page of views after a click, which is a widget state, and after one more run."""
     app = AppTest.from_function(views).run()
     ids = {
         "picked": app.dataframe[0].proto.id,

@@ -340,7 +340,7 @@ def _line(recorded: RecordedSweep | Recording, titles: dict[str, str]) -> dict[s
         "model": titles[name],
         SPEEDUP: recorded.speedup if isinstance(recorded, Recording) else None,
         "shows": recorded.kind if isinstance(recorded, Recording) else f"sweep: {recorded.preset}",
-        "what torch.compile made of it": one_line(_told(recorded), LONGEST_TEXT),
+        "what torch.compile made of it": one_line(_outcome_words(recorded), LONGEST_TEXT),
     }
 
 
@@ -349,7 +349,7 @@ def _where(recorded: RecordedSweep | Recording) -> str:
     return first.words.removeprefix("recorded on ")
 
 
-def _told(recorded: RecordedSweep | Recording) -> str:
+def _outcome_words(recorded: RecordedSweep | Recording) -> str:
     if isinstance(recorded, Recording):
         return recorded.sentence
     return f"{fmt.count(len(recorded.cells), 'run')}, {recorded.axis.field} {', '.join(recorded.axis.named())}"
