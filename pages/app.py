@@ -11,16 +11,16 @@ if str(HERE.parent) not in sys.path:
 
 from core import CompileboardError  # noqa: E402
 from pages.components.history.view import one_entry_a_page  # noqa: E402
-from pages.look.images import image  # noqa: E402
-from pages.look.sizes import MENU_PX  # noqa: E402
+from pages.look.card import image  # noqa: E402
+from pages.look.palette import MENU_PX  # noqa: E402
 from pages.look.text import LONGEST_TEXT, plain  # noqa: E402
 from pages.menu import NEW_RUN  # noqa: E402
 from pages.parts.comments.comments import comments  # noqa: E402
 from pages.parts.palette.palette import command_palette  # noqa: E402
 from pages.session.header import header  # noqa: E402
-from pages.session.navigate import PAGE, arrive, menu_pages  # noqa: E402
 from pages.session.presses import drop_press  # noqa: E402
 from pages.session.state import hold  # noqa: E402
+from pages.session.url import PAGE, arrive, menu_pages  # noqa: E402
 
 st.set_page_config(page_title="Compileboard", page_icon=image("icon.png"), layout="wide", initial_sidebar_state=MENU_PX)
 st.html(HERE / "look" / "house.css")

@@ -32,7 +32,7 @@ from core.accelerator.lowering import KERNELS, WHOLE, Support, op_name
 from core.accelerator.program import PASSES
 from core.accelerator.segment import CompiledSegment, SegmentModule, program_call
 from core.base.errors import JobError, ProgramError
-from core.base.load import LoadWatch
+from core.base.machine import LoadWatch
 from core.report import Crossing, Pipeline, RefusedNode
 from core.report.records import Emit, Record
 from core.report.records.run import NoteRecord

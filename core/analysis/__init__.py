@@ -42,8 +42,8 @@ from core.analysis.dynamo.failures import (
     failure_counts,
     failure_sentence,
     failures,
+    frame_names,
 )
-from core.analysis.dynamo.frame_names import frame_names
 from core.analysis.dynamo.guards import (
     GuardFamilyShare,
     GuardRow,
@@ -132,8 +132,18 @@ from core.analysis.speed import (
     speed,
     wall_speed,
 )
-from core.analysis.target import ended_words, target_lines, target_of, target_words
-from core.analysis.verdict import Verdict, doubts, pays_words, sentence, untimed_words, verdict
+from core.analysis.verdict import (
+    Verdict,
+    doubts,
+    ended_words,
+    pays_words,
+    sentence,
+    target_lines,
+    target_of,
+    target_words,
+    untimed_words,
+    verdict,
+)
 from core.analysis.work import (
     UNEVEN,
     Traffic,

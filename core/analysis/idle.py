@@ -11,7 +11,7 @@ from itertools import pairwise
 from math import inf
 from typing import Literal
 
-from core.report.profile import DEVICE_KINDS, PREPARING, Profile, ProfileSlice
+from core.report.run import DEVICE_KINDS, PREPARING, Profile, ProfileSlice
 
 # What the host did while the device was idle.
 Cause = Literal["compile", "autotuning", "guards", "launch", "wait", "profiler", "preparing", "wrapper", "op", "host"]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from core.analysis.film import NodesOf
-from core.analysis.kernels.names import KernelNames, call_origins, schedule_of
+from core.analysis.kernels.kernel import KernelNames, call_origins, schedule_of
 from core.base.words import agree, bytes_, count, number
 from core.code.memory_plan import MemoryPlan, memory_plan
 from core.report import (
@@ -27,7 +27,7 @@ from core.report import (
     Stage,
     tensor_size,
 )
-from core.report.inductor import Decision, Direction
+from core.report.nodes import Decision, Direction
 
 Read = Callable[[Payload], str]
 MOST_DIGITS = 18

@@ -30,7 +30,7 @@ from core.analysis.idle import (
 )
 from core.ops.costs import aten_name
 from core.report import Compilation, Kernel, Report
-from core.report.profile import Profile, SliceKind
+from core.report.run import Profile, SliceKind
 
 # How a slice was joined to its kernel: by the kernel's name, by the op that launched it, or by its order.
 How = Literal["name", "op", "order"]

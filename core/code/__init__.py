@@ -4,7 +4,7 @@ from core.code.cpp import CppFacts, cpp_facts
 from core.code.diff import TextDiff, diff_texts, without_locations
 from core.code.memory_plan import MemoryPlan, PlannedMemory
 from core.code.output_code import AROUND_CALL, kernel_code, lines_of
-from core.code.resources import Residency, occupancy, residency
+from core.code.stages import Residency, occupancy, residency
 
 __all__ = [
     "AROUND_CALL",

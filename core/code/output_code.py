@@ -40,8 +40,8 @@ from typing import cast
 from core.base.decoder import whole
 from core.base.syntax import NOT_READ, module
 from core.report import Kernel
-from core.report.inductor import Direction
 from core.report.model import Language
+from core.report.nodes import Direction
 
 AROUND_CALL = 3
 AOT_ID = re.compile(r"^# AOT ID: \['\d+_(forward|backward|inference)'\]", re.MULTILINE)

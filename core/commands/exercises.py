@@ -13,7 +13,7 @@ from core.base.files import read
 from core.commands.output import OK, WRONG, Commands, add_engine_option, add_json_option, print_markdown
 from core.commands.run import exit_code, run_job
 from core.job import MAX_CODE_BYTES
-from core.job.exercises import Exercise, exercise
+from core.job.gallery import Exercise, exercise
 from core.runs.index import RunIndex
 from core.runs.store import Run, Store
 from core.runs.stored import open_report

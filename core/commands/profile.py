@@ -9,9 +9,8 @@ from core.base.errors import StoreError
 from core.base.files import open_regular
 from core.base.words import duration_s, percent
 from core.commands.output import OK, Commands
-from core.runs.profile import add_profile
 from core.runs.store import Run, Store
-from core.runs.stored import open_report
+from core.runs.stored import add_profile, open_report
 from core.views.timeline import HOW, NO_PROFILE, failed_profile, timeline_view
 
 

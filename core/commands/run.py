@@ -23,8 +23,8 @@ from core.commands.summary import print_run
 from core.job import CompileJob, add_job_options, job_of
 from core.job.prepared import measured_again
 from core.report import Report
-from core.runs.crash import ending_words
 from core.runs.engine.opening import open_engine
+from core.runs.progress import ending_words
 from core.runs.runner import Runner
 from core.runs.store import Run, Store
 from core.runs.stored import open_report

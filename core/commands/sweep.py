@@ -24,9 +24,8 @@ from core.runs.store import Store
 from core.sweep.model import BACKEND, VARIANT, Sweep, check_backends, parse_axes
 from core.sweep.presets import PRESETS, Question, answer
 from core.sweep.presets.preset import reason, seconds, speed_words
-from core.sweep.row import SweepRow
 from core.sweep.runner import SweepRunner, new_sweep
-from core.sweep.store import SweepStore
+from core.sweep.store import SweepRow, SweepStore
 from core.sweep.table import SweepStanding, as_csv, as_json
 
 POLL_S = 0.5

@@ -12,7 +12,7 @@ from core.base.errors import SettingError
 from core.base.files import read
 from core.commands.output import OK, Commands
 from core.runs.engine.cluster.host import Host
-from core.runs.engine.cluster.pulling import Puller
+from core.runs.engine.cluster.workers import Puller
 
 MOST_TOKEN_BYTES = 1_000
 

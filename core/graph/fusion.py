@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from core.analysis import launch_groups, steps
 from core.analysis.fusion import leaves
-from core.analysis.kernels.times import time_s
+from core.analysis.kernels.kernel import time_s
 from core.base.words import count, number
 from core.report import Kernel, Schedule, SchedulerNode
 

@@ -21,7 +21,7 @@ from core.graph.overlays import annotation_overlays
 from core.ops import aten_name, op_class
 from core.ops.costs import CALLS, FxCosts, numel
 from core.report import Compilation, FxGraph, FxNode, GraphNumerics, Kernel, Pipeline, Report, TensorMeta, tensor_text
-from core.report.fx import MOST_REMEMBERED
+from core.report.nodes import MOST_REMEMBERED
 
 PARAMETER = re.compile(r"(^l_self_|_parameters_|_buffers_|^g_|^p_|^b_|_modules_)", re.IGNORECASE)
 CHIP_PREFIX = re.compile(r"^(l_self_|L_self_|g_\w+?_)?(modules_|parameters_|buffers_)*")

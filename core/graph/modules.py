@@ -12,7 +12,7 @@ from typing import NamedTuple
 from core.graph.model import TOP, GroupKind
 from core.ops.costs import UNKNOWN, Cost
 from core.report import Module, ModulePath, Place, module_path
-from core.report.fx import MOST_REMEMBERED
+from core.report.nodes import MOST_REMEMBERED
 
 LONGEST_LABEL = 120
 

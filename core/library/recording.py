@@ -24,18 +24,16 @@ from core.analysis.memory import graph_plans
 from core.base.errors import StoreError
 from core.base.files import in_words, one_line
 from core.base.words import count
-from core.library.checks import Checks
+from core.library.plugin import Checks
 from core.report import Compilation, GraphBreak, Kernel, Place, Report
-from core.report.profile import NOT_RECORDED as NO_PROFILE
-from core.runs.profile import profile_path
+from core.report.run import NOT_RECORDED as NO_PROFILE
 from core.runs.rank_logs import stored_name
 from core.runs.store import Run, Store
-from core.runs.stored import open_report
+from core.runs.stored import open_report, profile_path
 from core.trace.parsers import GrowingReport, load_text
 
 if TYPE_CHECKING:
-    from core.worker.own_process import ProcessLog
-    from core.worker.own_profile import OwnProfile
+    from core.worker.own_process import OwnProfile, ProcessLog
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
@@ -178,7 +176,7 @@ class RecordedRun(Checks):
 
     def begin_profile(self) -> None:
         """Run torch.profiler until the end."""
-        from core.worker.own_profile import OwnProfile
+        from core.worker.own_process import OwnProfile
 
         self._profile = OwnProfile()
         self._log.compiled = self._profile.add_kernels
@@ -274,7 +272,7 @@ class RecordedRun(Checks):
 
     def _repr_html_(self) -> str:
         """Return the run as a notebook draws it."""
-        from core.library.cell import cell
+        from core.library.notebook import cell
 
         return cell(self.run)
 

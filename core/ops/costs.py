@@ -9,7 +9,7 @@ from math import prod
 from typing import NamedTuple
 
 from core.report import FxNode, TensorMeta, tensor_size
-from core.report.fx import MOST_REMEMBERED
+from core.report.nodes import MOST_REMEMBERED
 
 OP_CLASSES = (
     "matmul",

@@ -1,6 +1,6 @@
 """The report: one typed value with all facts about a run. The parsers produce it; analysis, views and pages read it."""
 
-from core.base.load import Load
+from core.base.machine import Load
 from core.report.aoti import (
     Export,
     ExportedDim,
@@ -51,28 +51,6 @@ from core.report.dynamo import (
     guard_family,
     module_roots,
 )
-from core.report.fx import FxNode, TensorMeta, tensor_size, tensor_text
-from core.report.inductor import (
-    AotMetadata,
-    Binary,
-    Buffer,
-    Collectives,
-    Config,
-    Decision,
-    Direction,
-    Estimates,
-    FusionRound,
-    GraphPass,
-    KeptValue,
-    KernelTuning,
-    Partition,
-    PatternMatch,
-    SavedValue,
-    Schedule,
-    SchedulerNode,
-    TargetChoice,
-    UnchangedPasses,
-)
 from core.report.measurements import (
     Accuracy,
     AliveMemory,
@@ -119,6 +97,31 @@ from core.report.model import (
     as_json,
     from_json,
     to_json,
+)
+from core.report.nodes import (
+    AotMetadata,
+    Binary,
+    Buffer,
+    Collectives,
+    Config,
+    Decision,
+    Direction,
+    Estimates,
+    FusionRound,
+    FxNode,
+    GraphPass,
+    KeptValue,
+    KernelTuning,
+    Partition,
+    PatternMatch,
+    SavedValue,
+    Schedule,
+    SchedulerNode,
+    TargetChoice,
+    TensorMeta,
+    UnchangedPasses,
+    tensor_size,
+    tensor_text,
 )
 from core.report.parts import stored
 from core.report.places import Frame, Module, ModulePath, Payload, Place, module_path

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from core.base.load import Load
-from core.report.places import Frame, Payload
-from core.report.record import Record
+from core.base.machine import Load
+from core.report.places import Frame, Payload, Record
 from core.report.run import Difference
 
 PackagedKind = Literal["library", "wrapper", "kernels", "binary", "object", "weights", "metadata", "other"]

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from core.base.load import Load
-from core.report.places import Payload
-from core.report.record import Record
+from core.base.machine import Load
+from core.report.places import Payload, Record
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from core.report.places import Frame, Payload, Place
-from core.report.record import Record
+from core.report.places import Frame, Payload, Place, Record
 
 IssueKind = Literal["data-dependent", "missing fake kernel", "mismatched fake kernel"]
 GuardFamily = Literal["tensor", "shape", "module", "global", "other"]

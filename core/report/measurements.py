@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from core.base.load import Load
-from core.report.inductor import Direction
-from core.report.record import Record
+from core.base.machine import Load
+from core.report.nodes import Direction
+from core.report.places import Record
 from core.report.run import Call
 
 MemorySide = Literal["eager", "compiled"]

@@ -9,7 +9,7 @@ import msgspec
 
 from core.base.decoder import decoded_as
 from core.base.errors import DecodeError, ReportError
-from core.base.load import Load
+from core.base.machine import Load
 from core.report.aoti import Export, Neighbour, Package, PackageRun, PackageText, RangeTrial, SideTimes
 from core.report.backend import Crossing, Execution, Executions, Invocation, Pipeline, ToldTable, ToldText
 from core.report.dynamo import (
@@ -25,19 +25,6 @@ from core.report.dynamo import (
     Symbol,
     SymbolGuard,
 )
-from core.report.inductor import (
-    AotMetadata,
-    Binary,
-    Collectives,
-    Direction,
-    Estimates,
-    GraphPass,
-    KernelTuning,
-    Partition,
-    Schedule,
-    TargetChoice,
-    UnchangedPasses,
-)
 from core.report.measurements import (
     Autotuning,
     Bisection,
@@ -50,6 +37,19 @@ from core.report.measurements import (
     Roofline,
     Timing,
     WrapperTime,
+)
+from core.report.nodes import (
+    AotMetadata,
+    Binary,
+    Collectives,
+    Direction,
+    Estimates,
+    GraphPass,
+    KernelTuning,
+    Partition,
+    Schedule,
+    TargetChoice,
+    UnchangedPasses,
 )
 from core.report.places import Frame, Module, Payload, Place
 from core.report.run import Call, Counters, Problem, RunError, Script, Setting, Source

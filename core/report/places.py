@@ -1,11 +1,9 @@
-"""Places: texts in the log, lines in files, nodes in modules.
-
-Path of an `nn.Module` in Dynamo's notation, split into segments.
-"""
+"""Places: texts in the log, lines in files, nodes in modules; and the base class of the worker's own records."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import PurePosixPath
@@ -77,3 +75,15 @@ def module_path(text: str) -> ModulePath:
     segments = (CALL_COUNT.sub("", inside or plain) for inside, plain in SEGMENT.findall(rest))
     named = (segment for segment in segments if segment and segment != "_modules")
     return (root[1] if root else "self", *named)[:MOST_LEVELS]
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """An artifact that the worker adds to the log.
+
+    A field without a default is in every log; a field with a default may be missing in logs of older versions. The
+    text below a field explains it, and becomes its row in `docs/trace-records.md`.
+    """
+
+
+Emit = Callable[[Record], None]

@@ -1,12 +1,11 @@
-"""Facts about a run as a whole: its setting, its calls and their results, and its errors."""
+"""Facts about a run as a whole: its setting, calls, results, errors, the fingerprints of its ranks, and its profile."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from core.report.places import Frame, Payload, Place
-from core.report.record import Record
+from core.report.places import Frame, Payload, Place, Record
 
 # First line of the C++ frames in an error message of torch.
 CPP_FRAMES = "Exception raised from"
@@ -212,3 +211,146 @@ class Problem:
     what: str
     count: int
     first_offset: int
+
+
+MarkKind = Literal["start", "recompile", "break", "graph", "cache", "schedule", "tensors", "guards", "execution", "end"]
+# Stages that a compilation logs only if the caches had no code for it.
+LATER_KINDS = frozenset({"schedule", "tensors"})
+EARLY_GRAPHS = frozenset({"dynamo_output_graph", "optimize_ddp_split_graph", "optimize_ddp_split_child"})
+
+
+@dataclass(frozen=True, slots=True)
+class Collective:
+    """A collective of a graph: op, its tensor as torch prints it (`f32[4]`), its further arguments, and its group.
+
+    Groups are numbered by first use in the log, since their names differ between ranks.
+    """
+
+    op: str
+    tensor: str
+    arguments: str
+    group: int
+
+
+@dataclass(frozen=True, slots=True)
+class RankMark:
+    """A fact of a compilation that should be the same on all ranks.
+
+    `name` is the stage of a graph, the cache, or the direction; `text` is short: reason, outcome, error. `digest` is
+    that of the normalised text: without addresses, ids, folders and device indices. `where` is the text in the log.
+    """
+
+    kind: MarkKind
+    compile_id: str
+    name: str
+    digest: str
+    text: str = ""
+    where: Payload | None = None
+    collectives: tuple[Collective, ...] = ()
+
+    @property
+    def is_later(self) -> bool:
+        """True for a stage that is only logged if the caches had no code for the compilation."""
+        return self.kind in LATER_KINDS or (self.kind == "graph" and self.name not in EARLY_GRAPHS)
+
+
+@dataclass(frozen=True, slots=True)
+class RankCompilation:
+    """A compilation on a rank: its function, its stack's innermost line, and its seconds by phase.
+
+    `estimated_us` is the sum of Inductor's run time estimates, None if they were not logged. `tensors` counts the
+    outputs in the tensor metadata.
+    """
+
+    id: str
+    place: Place | None = None
+    seconds: dict[str, float] = field(default_factory=dict)
+    estimated_us: float | None = None
+    tensors: int = 0
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """All that is compared of one rank's log.
+
+    `digest` is that of all marks, their places in the log left out. `parallel` names the wrappers that call collectives
+    outside the graphs (DDP, FSDP), `devices` are device types. `last_time` is torch's time of the last record, and
+    `is_cut` True if it is not whole. `dropped` counts the marks beyond the bound; `problem` is why a log was not read.
+    """
+
+    rank: int
+    log_bytes: int
+    marks: tuple[RankMark, ...] = ()
+    compilations: tuple[RankCompilation, ...] = ()
+    digest: str = ""
+    last_time: str = ""
+    is_cut: bool = False
+    parallel: tuple[str, ...] = ()
+    devices: tuple[str, ...] = ()
+    dropped: int = 0
+    problem: str = ""
+
+    def compilation(self, compile_id: str) -> RankCompilation | None:
+        """Return a compilation by its id; None if the rank has none."""
+        return next((one for one in self.compilations if one.id == compile_id), None)
+
+
+SliceKind = Literal["kernel", "copy", "launch", "op", "annotation", "overhead"]
+# Slices of a device; all other slices are of host threads.
+DEVICE_KINDS = ("kernel", "copy")
+# Start of the note of a run that was to record a profile and could not; its reason follows.
+NOT_RECORDED = "No profile was recorded: "
+# Start of the name of the slices in which a run made the inputs of a call, or seeded it.
+PREPARING = "preparing call "
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileTrack:
+    """A host thread or a device's stream, with its name; `device` is empty for a host thread."""
+
+    name: str
+    device: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileSlice:
+    """A slice of time on a track, in microseconds since the first slice of the profile.
+
+    `correlation` is the number that a launch and its kernels share, `external` the number of the host's op that a
+    kernel belongs to, `sequence` the number that a forward op and its backward share; 0 without one.
+    """
+
+    name: str
+    kind: SliceKind
+    track: int
+    start_us: float
+    end_us: float
+    correlation: int = 0
+    external: int = 0
+    sequence: int = 0
+
+    @property
+    def length_us(self) -> float:
+        """Return the duration in microseconds."""
+        return self.end_us - self.start_us
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A profile: its tracks, its slices by start, the number of events in the file, and counted unreadable parts."""
+
+    tracks: tuple[ProfileTrack, ...]
+    slices: tuple[ProfileSlice, ...]
+    events: int
+    problems: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def length_us(self) -> float:
+        """Return the time from the first slice's start to the last slice's end, in microseconds."""
+        return max((piece.end_us for piece in self.slices), default=0.0)
+
+    @property
+    def has_device(self) -> bool:
+        """Return True if a kernel or a copy of a device was recorded."""
+        return any(piece.kind in DEVICE_KINDS for piece in self.slices)

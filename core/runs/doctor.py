@@ -1,4 +1,4 @@
-"""Checks of this machine: the tools, packages, devices and room that Compileboard uses, without importing torch."""
+"""Checks of this machine: tools, packages, devices and room, without importing torch, and torch's own `collect_env`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import platform
 import shutil
 import subprocess
+import sys
 import sysconfig
 import tempfile
 from dataclasses import dataclass
@@ -13,8 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
-from core.base.load import memory_bytes
-from core.base.machine import Environment, build_cache, cpp_compiler, package_version, temporary_dir
+from core.base.machine import Environment, build_cache, cpp_compiler, memory_bytes, package_version, temporary_dir
 from core.base.words import bytes_, count
 
 CheckState = Literal["ok", "optional", "problem"]
@@ -234,3 +234,30 @@ def _version_line(path: str) -> str | None:
     except (OSError, subprocess.SubprocessError):
         return None
     return next(iter(done.stdout.splitlines()), "").strip() or path
+
+
+COLLECT_TIMEOUT_S = 60
+MOST_COLLECTED_CHARS = 20_000
+PROGRESS = "Collecting environment information..."
+
+
+def is_torch_here(version: str) -> bool:
+    """Return True if this version of torch, as a run recorded it, is installed here."""
+    return version != "" and version == package_version("torch")
+
+
+@lru_cache(maxsize=1)
+def collected_environment() -> str:
+    """Return what torch's collect_env prints, from a process of its own; empty if it fails or takes too long."""
+    try:
+        done = subprocess.run(
+            [sys.executable, "-W", "ignore", "-m", "torch.utils.collect_env"],
+            capture_output=True,
+            text=True,
+            timeout=COLLECT_TIMEOUT_S,
+            check=True,
+            errors="replace",
+        )
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return done.stdout.removeprefix(PROGRESS).strip()[:MOST_COLLECTED_CHARS]

@@ -2,6 +2,8 @@
 
 <run>/ranks/rank_3.json     the fingerprint of rank 3, with size and time of the log that it was made from
            /ranks.json      all ranks in groups, with the same of every log
+
+`python -m core.runs.ranks DIRECTORY` stores the fingerprints of the logs that standard input lists as JSON.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import os
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +27,7 @@ from core.base.errors import DecodeError, TraceError
 from core.base.files import read, regular, write_atomically
 from core.base.machine import PROJECT_DIR, own_process
 from core.report.places import Payload
-from core.report.ranks import Fingerprint
+from core.report.run import Fingerprint
 from core.runs.store import RANKS, Run
 from core.trace import text_at
 from core.trace.ranks import fingerprint
@@ -157,7 +160,7 @@ def _store_apart(logs: Logs, directory: Path, processes: int) -> None:
 
     They are no children of `multiprocessing`, which would import this process's main module again: a Streamlit script.
     """
-    command = own_process("core.runs.rank_part", str(directory.resolve()))
+    command = own_process("core.runs.ranks", str(directory.resolve()))
     items = [(rank, str(log.resolve())) for rank, log in logs.items()]
     running = [
         subprocess.Popen(
@@ -223,3 +226,7 @@ def _decoded(path: Path, kind: type[Kept]) -> Kept | None:
         return decoded_as(read(path, MAX_STORED_BYTES), kind)
     except (OSError, DecodeError):
         return None
+
+
+if __name__ == "__main__":
+    store_fingerprints(decoded_as(sys.stdin.buffer.read(), list[tuple[int, str]]), Path(sys.argv[1]))

@@ -13,7 +13,7 @@ from typing import BinaryIO
 from core.analysis.repairs import repaired
 from core.base.errors import CompileboardError, JobError, NodeError, WorkerError
 from core.job import CompileJob, fingerprint
-from core.job.exercises import exercise
+from core.job.gallery import exercise
 from core.job.prepared import prepared, torch_version
 from core.runs.ending import ended_for
 from core.runs.engine.following import start_following, stop_following, wait_for_end
@@ -23,11 +23,11 @@ from core.runs.engine.queues import Lane, assigned, device_of
 from core.runs.index import RunIndex
 from core.runs.limits import Limits, check_job, check_rate, check_room, check_storage, check_tool, check_upload
 from core.runs.permission import allowed, allowed_request
-from core.runs.profile import add_profile
 from core.runs.rates import Rate
 from core.runs.recordings import add_recording
 from core.runs.status import State
 from core.runs.store import Run, Store
+from core.runs.stored import add_profile
 from core.runs.tools import Request, create, task_for, tool_run
 
 TOOLS_AT_ONCE = 2

@@ -1,25 +1,28 @@
-"""Report of a run, its summary, and the nodes and models of its large graphs.
+"""Report of a run, its summary, its profile, and the nodes and models of its large graphs.
 
-They are stored next to the log, and rebuilt if the log is newer.
+All but the profile are made from the log, stored next to it, and rebuilt if the log is newer.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import BinaryIO, TypeVar
 
 import msgspec
 
+from core.analysis.profile import JoinedProfile, join_profile
 from core.analysis.verdict import Summary, summary
 from core.base.decoder import decoded_as
-from core.base.errors import DecodeError, ReportError, StoreError
-from core.base.files import read, regular, remove, write_atomically, writing
+from core.base.errors import DecodeError, ReportError, StoreError, TraceError
+from core.base.files import in_words, read, regular, remove, write_atomically, writing
 from core.base.machine import PROJECT_DIR, own_process
+from core.base.words import gib
 from core.graph import GraphModel, recorded_model
 from core.graph.fx import NodesOf
 from core.graph.model import collection_paused
@@ -29,6 +32,7 @@ from core.runs.remote import bring_back, is_away
 from core.runs.store import Run
 from core.trace import TraceIndex, index_of
 from core.trace.parsers import build_in_parts, build_report, load_graph, outline
+from core.trace.profile import MOST_PROFILE_BYTES, read_profile
 
 LARGE_LOG_BYTES = 8_000_000
 LARGE_GRAPH_NODES = 2_000
@@ -246,3 +250,53 @@ def _keep(run: Run, path: Path, encoded: Callable[[], bytes]) -> None:
 
 def _is_large(graph: FxGraph) -> bool:
     return sum(graph.ops.values()) >= LARGE_GRAPH_NODES
+
+
+NAME = "profile.json"
+
+
+def profile_path(run: Run) -> Path:
+    """Return the file of a run's profile, which may not exist."""
+    return run.made_dir / NAME
+
+
+def add_profile(run: Run, source: BinaryIO) -> None:
+    """Store a profile beside a run's log, instead of an earlier one.
+
+    Raises StoreError if the run is still going, or the file is too large or no profile.
+    """
+    if run.status().live:
+        raise StoreError("the run is still going; add a profile once it has ended")
+    path = profile_path(run)
+    with in_words(run.path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with writing(path) as file:
+            shutil.copyfileobj(_SizeLimit(source), file, 1 << 20)
+            file.flush()
+            try:
+                profile = read_profile(Path(file.name))
+            except TraceError as error:
+                raise StoreError(str(error)) from None
+            if not profile.slices:
+                raise StoreError("the profile has no slice of time: it was exported before it had recorded anything")
+
+
+class _SizeLimit:
+    """A file that ends with an error if it is larger than a profile may be."""
+
+    def __init__(self, source: BinaryIO) -> None:
+        self._source = source
+        self._left = MOST_PROFILE_BYTES
+
+    def read(self, size: int = -1, /) -> bytes:
+        data = self._source.read(size)
+        self._left -= len(data)
+        if self._left < 0:
+            raise StoreError(f"the profile is larger than {gib(MOST_PROFILE_BYTES)}")
+        return data
+
+
+def open_profile(run: Run, report: Report) -> JoinedProfile | None:
+    """Return a run's profile joined to its report; None if it has none. Raises TraceError."""
+    path = profile_path(run)
+    return join_profile(read_profile(path), report) if path.is_file() else None

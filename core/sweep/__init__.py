@@ -12,9 +12,8 @@ from core.sweep.model import (
     parse_axes,
     parse_axis,
 )
-from core.sweep.row import Claim, SweepCall, SweepRow
 from core.sweep.runner import RecordedSweep, SweepRunner, new_sweep, recorded_sweeps
-from core.sweep.store import SweepStore
+from core.sweep.store import Claim, SweepCall, SweepRow, SweepStore
 from core.sweep.table import SweepStanding, SweepState, as_csv, as_json, table
 
 __all__ = [

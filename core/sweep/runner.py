@@ -25,8 +25,7 @@ from core.runs.runner import Runner
 from core.runs.status import Status
 from core.runs.store import MOST_NAME_CHARS, Run
 from core.sweep.model import Axis, AxisValue, Sweep, SweepCell, cells
-from core.sweep.row import SETTLED, SweepRow, was_killed
-from core.sweep.store import ROWS, SweepStore
+from core.sweep.store import ROWS, SETTLED, SweepRow, SweepStore, was_killed
 from core.sweep.table import SweepStanding, row, rows, runs_of, standing_of
 
 POLL_S = 0.2

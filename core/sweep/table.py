@@ -34,8 +34,7 @@ from core.runs.status import Status
 from core.runs.store import Run
 from core.runs.stored import open_report
 from core.sweep.model import Axis, Sweep, labels
-from core.sweep.row import Claim, SweepCall, SweepRow, was_killed
-from core.sweep.store import ROWS, SweepStore
+from core.sweep.store import ROWS, Claim, SweepCall, SweepRow, SweepStore, was_killed
 
 PHASES = ("dynamo", "aot_autograd", "inductor", "codegen", "compile")
 SweepState = Literal["going", "stopping", "done", "cancelled", "interrupted", "stopped"]

@@ -23,7 +23,7 @@ from core.base.decoder import counted, decoded_as
 from core.base.errors import DecodeError, TraceError
 from core.base.files import one_line, open_regular
 from core.base.words import gib
-from core.report.profile import DEVICE_KINDS, Profile, ProfileSlice, ProfileTrack, SliceKind
+from core.report.run import DEVICE_KINDS, Profile, ProfileSlice, ProfileTrack, SliceKind
 
 GZIP = b"\x1f\x8b"
 MOST_PROFILE_BYTES = 1024**3

@@ -21,7 +21,7 @@ from core.base.decoder import decoded_object
 from core.base.errors import DecodeError
 from core.code.diff import normalised, normalised_guards
 from core.report.places import Payload, Place
-from core.report.ranks import Collective, Fingerprint, MarkKind, RankCompilation, RankMark
+from core.report.run import Collective, Fingerprint, MarkKind, RankCompilation, RankMark
 from core.trace.parsers.dynamo import parse_graph_break, parse_recompile_reasons
 from core.trace.reader import TraceReader, TraceRecord
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from core.analysis.kernels.names import FALLBACK, TEMPLATE, kernel_kind, node_op
+from core.analysis.kernels.kernel import FALLBACK, TEMPLATE, kernel_kind, node_op
 from core.base import words as fmt
 from core.code.output_code import buffers
 from core.report import (

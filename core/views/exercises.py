@@ -18,7 +18,7 @@ from core.base import words as fmt
 from core.base.errors import CompileboardError
 from core.graph import source_path
 from core.job import CompileJob
-from core.job.exercises import BY_NAME, EXERCISES, Exercise
+from core.job.gallery import BY_NAME, EXERCISES, Exercise
 from core.report import Report
 from core.runs.status import Status
 from core.runs.store import Run
@@ -145,7 +145,7 @@ def _calls_of(report: Report, stage: str, targets: Iterable[str]) -> int:
     return sum(graph.targets.get(target, 0) for graph in graphs for target in targets)
 
 
-# By the names in `core.job.exercises`, in the order in which they are shown.
+# By the names in `core.job.gallery`, in the order in which they are shown.
 CHECKS: dict[str, Callable[[Report, int], ExerciseCheck]] = {
     "calls": _calls,
     "captured_ops": _captured_ops,

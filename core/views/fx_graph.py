@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import groupby
 
 from core.analysis import guards_on
-from core.analysis.aot_metadata import GraphMetadata, graph_metadata
+from core.analysis.backend import GraphMetadata, graph_metadata
 from core.analysis.kernels import kernel_names
 from core.analysis.numerics import node_words, numerics_of
 from core.base import words as fmt

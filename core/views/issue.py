@@ -16,8 +16,8 @@ from core.base.words import bytes_, number
 from core.job import CompileJob, job_to_json
 from core.job.prepared import checked_script
 from core.report import Report, Setting
-from core.runs.collect_env import collected_environment, is_torch_here
-from core.runs.crash import ending_words
+from core.runs.doctor import collected_environment, is_torch_here
+from core.runs.progress import ending_words
 from core.runs.status import Status
 from core.runs.store import Run
 from core.runs.stored import open_report

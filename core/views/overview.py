@@ -28,7 +28,7 @@ from core.base import words as fmt
 from core.graph import source_path
 from core.job import CompileJob, Model
 from core.report import Report, stored
-from core.runs.crash import ending_words
+from core.runs.progress import ending_words
 from core.runs.status import Status
 from core.runs.store import Run
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain, prose

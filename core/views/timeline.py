@@ -17,9 +17,9 @@ from core.base.decoder import decoded_as
 from core.base.errors import DecodeError
 from core.base.files import regular
 from core.report import Kernel, Report
-from core.report.profile import NOT_RECORDED, ProfileSlice, SliceKind
-from core.runs.profile import open_profile, profile_path
+from core.report.run import NOT_RECORDED, ProfileSlice, SliceKind
 from core.runs.store import Run
+from core.runs.stored import open_profile, profile_path
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, one_line, prose
 
 OTHER = "other"

@@ -35,10 +35,9 @@ from core.worker.backends.selection import Compiler, compiler_of
 from core.worker.calls import make_calls
 from core.worker.compiling import INDUCTOR, compiled_side, is_compiled
 from core.worker.conditions import lookups
-from core.worker.frames import first_line, node_line
-from core.worker.load import ModelCopy
+from core.worker.load import ModelCopy, first_line, node_line
 from core.worker.numerics.nodes import CALLS, ITS_OWN, CapturedGraph, captured_graphs, quiet_compilation
-from core.worker.streams import silence
+from core.worker.output import silence
 
 OTHER_BACKEND = "torch's CompilerBisector replaces the backend, so it bisects runs with the backend inductor alone"
 NOT_REPRODUCED = "compiled once more, the model neither fails nor differs"

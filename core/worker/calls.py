@@ -26,12 +26,12 @@ from core.worker.load import Arguments, ModelCopy, described, rng_state, seed
 from core.worker.measuring.stopwatches import synchronize
 from core.worker.numerics.accuracy import call_numerics
 from core.worker.numerics.wide import as_written
+from core.worker.output import silence
 from core.worker.record import emit
 from core.worker.recorders.reuse import CodeReuse, watching_reuse
+from core.worker.results.compare import Around, CallContext, Judge
 from core.worker.results.effects import CallEffects, PrintedText, StateBefore, differences, print_difference, unlike
-from core.worker.results.judge import Around, CallContext, Judge
 from core.worker.results.named import Leaves, leaves
-from core.worker.streams import silence
 
 Enter = Callable[[str], None]
 Pair = tuple["PreparedCall", "PreparedCall"]

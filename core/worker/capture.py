@@ -27,14 +27,13 @@ from core.report.records.run import CaptureHead
 from core.worker.aoti.exporting import as_module, export_call, export_shapes, uncompiled, words_of
 from core.worker.calls import Inputs
 from core.worker.conditions import Mode
-from core.worker.frames import first_line, user_frames
-from core.worker.load import Arguments, ModelCopy, seed
+from core.worker.load import Arguments, ModelCopy, first_line, seed, user_frames
 from core.worker.measuring.kernel_times import Copies
 from core.worker.numerics.nodes import quiet_compilation
+from core.worker.output import silence
 from core.worker.record import emit
 from core.worker.results.compare import compare
 from core.worker.results.named import leaves
-from core.worker.streams import silence
 
 CAPTURING = "capturing the model in other ways"
 TRACED = "torch.fx.symbolic_trace(model)"

@@ -1,7 +1,7 @@
 """The warm process: it has imported torch, Dynamo and Inductor, and forks a supervisor for each run.
 
 It starts no thread and uses no accelerator, so that a fork is safe on every device. Requests come on standard input,
-results go to the original standard output: `core.runs.engine.messages`.
+results go to the original standard output: `core.runs.engine.forkserver`.
 
 Children of the fork server: supervisors, each with a deadline, and helpers.
 
@@ -31,7 +31,7 @@ import psutil
 from core.base.decoder import decoded_as
 from core.base.errors import CompileboardError, WorkerError
 from core.base.machine import Environment, cpp_compiler, own_module
-from core.runs.engine.messages import (
+from core.runs.engine.forkserver import (
     Alive,
     Answer,
     EndMessage,
@@ -71,7 +71,7 @@ MODULES = (
     "torch._inductor.codegen.cpp_wrapper_cpu",
     "torch._inductor.fx_passes.joint_graph",
     "torch._inductor.fx_passes.post_grad",
-    *(own_module("core.worker.supervisor"), own_module("core.worker.run"), own_module("core.worker.warmup")),
+    *(own_module("core.worker.supervisor"), own_module("core.worker.run"), own_module("core.worker.standby")),
 )
 # Modules that torch and our recorders import in the first compilation. Not every version has each, and not every
 # machine can import each; a run that needs one reports the error itself.
@@ -215,7 +215,7 @@ class _Server:
 
     def _warmed_up(self) -> int:
         """Fork the process that warms up; return its pid."""
-        from core.worker.warmup import warm_up
+        from core.worker.standby import warm_up
 
         reader, writer = os.pipe()
         pid = _fork(lambda: _write_all(writer, msgspec.json.encode(warm_up())))
@@ -226,7 +226,7 @@ class _Server:
 
     def _learn_headers(self, pid: int) -> None:
         """If that process has warmed up, let later forks inherit which headers it has precompiled."""
-        from core.worker.warmup import HEADERS
+        from core.worker.standby import HEADERS
 
         if pid in self._warming:
             with os.fdopen(self._warming.pop(pid), "rb") as pipe:
@@ -286,7 +286,7 @@ def _import_everything() -> None:
             importlib.import_module(name)
     import torch
 
-    from core.worker.warmup import rebuild_broken_objects, remember_headers, resolve_vector_math
+    from core.worker.standby import rebuild_broken_objects, remember_headers, resolve_vector_math
 
     torch._dynamo.list_backends(exclude_tags=())
     resolve_vector_math()

@@ -1,8 +1,12 @@
-"""Bounded output of a worker: its first megabyte and its end."""
+"""Standard streams of a worker: output, bounded to the first megabyte and the end, and closed streams."""
 
 from __future__ import annotations
 
 import contextlib
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from core.base.files import NO_ROOM
@@ -61,3 +65,29 @@ class OutputFile:
         """Write all data; a write to a nearly full disk writes only a part, and the next one fails."""
         while data:
             data = data[self._file.write(data) :]
+
+
+def flush() -> None:
+    """Flush printed output; closed streams are skipped."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(Exception):
+            stream.flush()
+
+
+@contextmanager
+def silence() -> Iterator[None]:
+    """Drop the model's output in this context: repeated calls would print it thousands of times."""
+    flush()
+    try:
+        kept = os.dup(1)
+    except OSError:
+        yield
+        return
+    with open(os.devnull, "wb") as nowhere:
+        os.dup2(nowhere.fileno(), 1)
+    try:
+        yield
+    finally:
+        flush()
+        os.dup2(kept, 1)
+        os.close(kept)

@@ -1,4 +1,4 @@
-"""A log of the compilations of a process that is not our worker's: a user's own.
+"""A log of the compilations, and a profile, of a process that is not our worker's: a user's own.
 
 Torch's structured trace goes to every handler of one logger. A log is a handler beside that of TORCH_TRACE, which keeps
 its records. Nothing else of torch is changed but a hook for labels: caches, passes and settings stay as they are.
@@ -12,6 +12,7 @@ import os
 import platform
 import sys
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +20,16 @@ import torch
 import torch._dynamo.convert_frame as convert_frame
 import torch._dynamo.utils as dynamo_utils
 import torch._logging._internal as torch_logging
+import torch.autograd.profiler as autograd_profiler
 from torch._dynamo.eval_frame import _debug_get_cache_entry_list as cache_entries
 from torch._logging.structured import INTERN_TABLE
+from torch.profiler import ProfilerActivity, profile, record_function, supported_activities
 
+from core.base.errors import CompileboardError
 from core.report import Place, Setting
 from core.report.records import Record
 from core.report.records.run import EndRecord, NoteRecord
+from core.worker.measuring.profiler import KernelMarks, quiet_profile, write_profile
 from core.worker.record import NAMES, as_json_lines
 from core.worker.recorders.stacks import Sources
 
@@ -180,3 +185,57 @@ def compiled(model: Callable[..., Any]) -> Callable[..., Any]:
 def reset() -> None:
     """Forget all compiled code of this process, as `torch.compiler.reset` does."""
     torch.compiler.reset()
+
+
+# The first slice of a profile: one that another profiler has taken over lacks it.
+BEGIN = "record(profile=True)"
+ADD = "torch has one at a time; `python -m core profile` adds its file"
+RUNNING = f"a torch.profiler was running already, and {ADD}"
+ENDED = f"another torch.profiler was started meanwhile, and {ADD}"
+
+
+class OwnProfile:
+    """A profile from here to its end; an error of the profiler is kept as `problem`, and never reaches the user's code.
+
+    Without a device, the generated kernels have slices, too: `add_kernels` marks those that were compiled since.
+    """
+
+    def __init__(self) -> None:
+        self.problem = ""
+        self._stack = ExitStack()
+        self._marks: KernelMarks | None = None
+        self._profile: profile | None = None
+        if autograd_profiler._is_profiler_enabled:
+            self.problem = RUNNING
+            return
+        try:
+            self._profile = self._stack.enter_context(quiet_profile(None))
+            with record_function(BEGIN):
+                pass
+            if supported_activities() == {ProfilerActivity.CPU}:
+                self._marks = self._stack.enter_context(KernelMarks())
+        except Exception as error:
+            self.problem = f"{type(error).__name__}: {error}"
+
+    def add_kernels(self) -> None:
+        """Mark the kernels that were compiled since."""
+        try:
+            if self._marks is not None:
+                self._marks.add()
+        except Exception as error:
+            self.problem = f"{type(error).__name__}: {error}"
+
+    def write(self, path: Path) -> None:
+        """End the profile and write its file, unless there is a problem."""
+        try:
+            self._stack.close()
+            if self._profile is None or self.problem:
+                return
+            if any(event.name() == BEGIN for event in self._profile.profiler.kineto_results.events()):
+                write_profile(self._profile, path)
+            else:
+                self.problem = ENDED
+        except CompileboardError as error:
+            self.problem = str(error)
+        except Exception as error:
+            self.problem = f"{type(error).__name__}: {error}"

@@ -37,12 +37,12 @@ from core.job.gallery import unread
 from core.job.notebook import SUFFIX
 from core.job.targets import TARGETS
 from core.report import Counters, RunError, Setting, Timing
-from core.report.profile import NOT_RECORDED
 from core.report.records.run import NoteRecord, SourceRecord
-from core.runs.profile import profile_path
+from core.report.run import NOT_RECORDED
 from core.runs.progress import DIRECTORY as PACKAGES
 from core.runs.progress import NEIGHBOURS, PROFILING
 from core.runs.store import Run
+from core.runs.stored import profile_path
 from core.worker.aoti.stage import PackageStage
 from core.worker.backends.selection import (
     backend_file,
@@ -60,15 +60,15 @@ from core.worker.capture import CAPTURING, emit_captures
 from core.worker.compiling import compile_notes, compiled_side, effective_job, make_compiled_calls
 from core.worker.conditions import cache_hit_words, fill_caches, lookups, set_dynamo, set_threads, use_run_caches
 from core.worker.environment import device_name, devices, has_device
-from core.worker.frames import suggestion, user_frames
-from core.worker.load import ModelCopy
+from core.worker.load import ModelCopy, suggestion, user_frames
 from core.worker.measuring.kernel_times import measure_kernels
 from core.worker.measuring.pairs import SLOW_LIMIT_S, TimedSide, measure_alternative, time_interleaved
+from core.worker.measuring.profiler import record_profile
 from core.worker.measuring.roofline import emit_roofline
 from core.worker.memory.sides import MemoryWatch
 from core.worker.neighbours.stage import NeighbourStage
 from core.worker.numerics.nodes import emit_graph_numerics
-from core.worker.profiling import record_profile
+from core.worker.output import flush, silence
 from core.worker.record import LogWatch, emit, is_recorded, start_trace, step
 from core.worker.recorders.bytecode import watching_bytecode
 from core.worker.recorders.guards import watching_guards
@@ -79,8 +79,7 @@ from core.worker.recorders.reuse import graph_counts, watching_cudagraphs
 from core.worker.recorders.scheduler import ScheduleRecorder
 from core.worker.recorders.stacks import DeferredRecords, Modules
 from core.worker.script import RUNNING, run_script
-from core.worker.streams import flush, silence
-from core.worker.user_kernels import interpret_kernels
+from core.worker.triton import interpret_kernels
 
 # Exit codes that user code is unlikely to use. They only count if the log has its last record.
 DONE, FAILED, OUT_OF_MEMORY, LOG_LOST, DISK_FULL = 100, 101, 102, 103, 104

@@ -81,8 +81,6 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_CALL_BYTES": "a call to a host",
             "MOST_REPLY_BYTES": "its reply",
             "MOST_FILES": "files of a run, and runs that a host has",
-        },
-        "core/runs/engine/cluster/directory.py": {
             "MOST_DEPTH": "directories in one another",
             "MOST_DELIVERED_BYTES": "files of a new run, which are sent at once",
             "MOST_COLLECTED_BYTES": "files that an ended run has left",
@@ -108,8 +106,8 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_CONNECTIONS": "connections to the workers' port",
             "MOST_BODY_BYTES": "a worker's request",
             "MOST_LIMIT_S": "the time for a call of another server over the store",
+            "MOST_ANSWER_BYTES": "the server's response to a worker",
         },
-        "core/runs/engine/cluster/pulling.py": {"MOST_ANSWER_BYTES": "the server's response to a worker"},
         "core/runs/engine/cluster/bridge.py": {
             "MOST_FRAME_BYTES": "a message from and to the process of Ray or of the sandbox"
         },
@@ -121,8 +119,8 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_LABEL_CHARS": "its label",
             "MOST_NAMED": "functions that are named as compiled before",
         },
-        "core/library/checks.py": {"MOST_CHARS": "a line of a failure", "MOST_LISTED": "lines of a failure"},
-        "core/runs/engine/servers.py": {
+        "core/library/plugin.py": {"MOST_CHARS": "a line of a failure", "MOST_LISTED": "lines of a failure"},
+        "core/runs/home.py": {
             "MOST_BYTES": "the file of a dashboard's address",
             "MOST_SERVERS": "dashboards that are looked at",
         },
@@ -214,23 +212,23 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_COLLECTIVES": "collective calls of a graph",
         },
         "core/trace/parsers/fx_text.py": {"MAX_LINES": "lines of a graph that is printed as a listing"},
-        "core/trace/parsers/symbols.py": {
+        "core/trace/parsers/events.py": {
             "MAX_EXPRESSIONS": "expressions of symbols of a compilation",
             "MAX_VALUES": "variables and arguments of an expression",
             "MAX_TEXT_CHARS": "characters of an expression, or of a variable's value",
+            "MAX_TIME_US": "a time in microseconds",
         },
         "core/code/output_code.py": {"MOST_SIGNATURE_LINES": "lines of a kernel's signature in a package's code"},
-        "core/analysis/aot_metadata.py": {
+        "core/analysis/backend.py": {
             "MAX_CHARS": "characters of AOTAutograd's metadata that are read",
             "MAX_ITEMS": "inputs, results or indices in it",
         },
         "core/trace/parsers/dynamo.py": {"MAX_LINES": "lines of a guard tree"},
-        "core/trace/parsers/events.py": {"MAX_TIME_US": "a time in microseconds"},
         "core/worker/recorders/guards.py": {"MOST_S": "seconds in which the guards of a compilation are timed"},
         "core/worker/recorders/reuse.py": {"MOST_FRAMES": "frames of which it is known which code a call used"},
         "core/analysis/results.py": {"MAX_REASON_CHARS": "the error that ended a run, in a sentence"},
         "core/analysis/dynamo/failures.py": {"MAX_REASON_CHARS": "the reason of a failure in a sentence"},
-        "core/analysis/kernels/names.py": {
+        "core/analysis/kernels/kernel.py": {
             "LONGEST_GENERATED": "characters of a kernel's name that are read as ops",
             "LONGEST_PATH": "characters of a module's path in a kernel's name, where it can be shortened",
         },
@@ -247,7 +245,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         },
         "core/analysis/memory.py": {"MOST_DIGITS": "digits of the value of a symbol in a plan of memory"},
         "core/code/memory_plan.py": {"LARGEST_BYTES": "a piece of memory in generated code"},
-        "core/code/locations.py": {"MAX_DEPTH": "links from a location to its file"},
+        "core/code/stages.py": {"MAX_DEPTH": "links from a location to its file"},
     },
     "A job": {
         "core/job/checks.py": {
@@ -308,7 +306,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         "core/sweep/presets/conditions.py": {"MOST_THREADS": "threads that the preset of threads tries"},
         "core/sweep/presets/preset.py": {"LONGEST_REASON": "characters of torch's reason in an answer"},
         "core/views/sweep/view.py": {"MOST_BARS": "cells that are drawn as bars"},
-        "pages/session/sweeps.py": {"MOST_LISTED": "sweeps that the page lists"},
+        "pages/session/runs.py": {"MOST_LISTED": "sweeps that the page lists"},
     },
     "A run and a tool": {
         "core/worker/supervisor.py": {"MAX_TRACE_BYTES": "the log of a run", "MOST_PROCESSES": "processes and threads"},
@@ -317,7 +315,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MAX_TRACEBACK_CHARS": "a traceback",
             "MOST_NODES_S": "seconds in which the nodes of all graphs are held against float64",
         },
-        "core/worker/frames.py": {"LONGEST_REASON": "characters of why something could not be held against float64"},
+        "core/worker/load.py": {"LONGEST_REASON": "characters of why something could not be held against float64"},
         "core/worker/recorders/stacks.py": {
             "LARGEST_SOURCE_BYTES": "a file of a library that is recorded",
             "MOST_SOURCES_BYTES": "all of them of a run",
@@ -359,7 +357,9 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_TAPPED_BYTES": "what those values hold together",
         },
         "core/worker/kernel_tools/__init__.py": {"MAX_DETAIL_CHARS": "what a tool printed"},
-        "core/worker/kernel_tools/cpp_assembly.py": {"MAX_OUTPUT_BYTES": "what a script printed"},
+        "core/worker/kernel_tools/cpp_assembly.py": {
+            "MAX_OUTPUT_BYTES": "what a script printed",
+        },
         "core/worker/kernel_tools/interpreted.py": {"MAX_OFFSETS": "elements that a kernel touched"},
         "core/worker/kernel_tools/triton_ladder.py": {
             "MAX_FILE_CHARS": "one stage of a kernel",
@@ -368,7 +368,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MAX_DIFFS": "passes that changed something",
         },
         "core/runs/tools/requests.py": {"MAX_LINES": "lines of an answer"},
-        "core/runs/tools/ask.py": {"MAX_CODE_CHARS": "code that is given to a tool"},
+        "core/runs/tools/tasks.py": {"MAX_CODE_CHARS": "code that is given to a tool"},
         "core/analysis/budget.py": {"MOST_CULPRITS": "lines of code that are named for a limit"},
         "core/views/budget.py": {"LONGEST_REASON": "characters of a reason why a limit is not kept"},
         "core/commands/check.py": {
@@ -403,7 +403,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "LONGEST_TOOLTIP": "characters of a tooltip's line",
         },
         "core/report/places.py": {"MOST_LEVELS": "modules in one another"},
-        "core/report/fx.py": {"MOST_REMEMBERED": "answers that are kept of a question to a graph"},
+        "core/report/nodes.py": {"MOST_REMEMBERED": "answers that are kept of a question to a graph"},
         "core/graph/assemble.py": {
             "MOST_NAMES": "functions that name a run of ops between modules",
             "MOST_SHAPES": "shapes that a group shows",
@@ -415,8 +415,8 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_BOXES_FOR_DOT": "boxes that Graphviz lays out",
             "MOST_EDGES_FOR_DOT": "edges that Graphviz lays out",
         },
-        "pages/components/graph/messages.py": {"MOST_NODES": "nodes of all drawings that the server keeps"},
         "pages/components/graph/routes.py": {
+            "MOST_NODES": "nodes of all drawings that the server keeps",
             "MOST_NODES_AT_ONCE": "nodes in one answer",
             "MOST_LEVELS_AT_ONCE": "groups in one answer",
             "MOST_HOPS": "hops of a neighbourhood",

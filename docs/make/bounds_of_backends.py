@@ -15,31 +15,29 @@ PACKAGES: dict[str, dict[str, str]] = {
         "MOST_DEEP": "folders of a package in one another that are distinguished",
         "LONGEST_SAID": "characters of the first line of what torch said of a package",
     },
-    "core/worker/aoti/archive.py": {
+    "core/worker/aoti/exporting.py": {
         "MOST_FILES": "files of a package",
         "MOST_TEXT_BYTES": "a text in a package",
         "MOST_TEXTS_BYTES": "all texts of a package",
         "MOST_NAME_CHARS": "a name in a package",
         "MOST_METADATA": "entries of a package's metadata",
         "MOST_VALUE_CHARS": "the value of one",
+        "MOST_VALUES": "inputs and outputs of an exported program",
+        "MOST_LINES": "its ranges, and its guards",
+        "MOST_CHARS": "one of them",
+        "MOST_PROBLEM_CHARS": "why there is no program, or no package",
     },
     "core/worker/aoti/stage.py": {
         "MOST_KEPT_BYTES": "a package that is kept with its run",
         "MOST_TEXT_CHARS": "a text of a package in the log",
     },
-    "core/worker/aoti/build.py": {"MOST_SAID_CHARS": "what the compiler says where the C++ program cannot be built"},
     "core/worker/aoti/running.py": {
+        "MOST_SAID_CHARS": "what the compiler says where the C++ program cannot be built",
         "MOST_PRINTED_CHARS": "what the C++ program prints",
         "MOST_LINES": "its last lines",
         "MOST_TENSORS": "tensors of a file for C++",
         "MOST_RANK": "dimensions of one",
         "MOST_TENSOR_BYTES": "bytes of one",
-    },
-    "core/worker/aoti/exporting.py": {
-        "MOST_VALUES": "inputs and outputs of an exported program",
-        "MOST_LINES": "its ranges, and its guards",
-        "MOST_CHARS": "one of them",
-        "MOST_PROBLEM_CHARS": "why there is no program, or no package",
     },
     "core/code/torch_source.py": {
         "MOST_LINES": "lines of a function of torch that are shown",
@@ -71,7 +69,7 @@ PACKAGES: dict[str, dict[str, str]] = {
         "MOST_RESULTS": "outputs of a package",
     },
     "pages/parts/aotinductor/panels.py": {"MOST_SIZE": "a bound of a dynamic dimension"},
-    "pages/session/downloads.py": {"MOST_DOWNLOADED_BYTES": "a package that the page offers to download"},
+    "pages/session/uploads.py": {"MOST_DOWNLOADED_BYTES": "a package that the page offers to download"},
 }
 
 BACKENDS: dict[str, dict[str, str]] = {
@@ -92,7 +90,7 @@ BACKENDS: dict[str, dict[str, str]] = {
         "LONGEST_REGION_NAME": "characters of the name of a compiled region",
         "MOST_RECOMPILES": "the recompile limit of a call of torch.compile",
     },
-    "core/runs/crash.py": {"MAX_SEARCHED_BYTES": "a log that is searched for the kernel of a crash"},
+    "core/runs/progress.py": {"MAX_SEARCHED_BYTES": "a log that is searched for the kernel of a crash"},
     "core/worker/recorders/logs.py": {
         "MAX_FILE_CHARS": "characters of a debug file in the log",
         "MAX_RECORD_BYTES": "bytes of torch's log in one record",
@@ -128,11 +126,11 @@ BACKENDS: dict[str, dict[str, str]] = {
         "MOST_ROWS": "kernels of a profile, or names of its slices, in a table",
         "MOST_TEXT_CHARS": "characters of a selected area in the URL",
     },
-    "core/worker/profiling.py": {
+    "core/worker/measuring/profiler.py": {
         "MOST_CALLS": "calls of a run that its own profile has",
         "MOST_EVENTS": "events of a run's own profile, by those of its first call",
+        "MOST_FILE_BYTES": "a run's own profile before compression",
     },
-    "core/worker/measuring/profiler.py": {"MOST_FILE_BYTES": "a run's own profile before compression"},
     "core/views/artifacts.py": {
         "MOST_SHOWN": "records of a log on a page of the table",
         "MOST_HITS": "records that a search finds",

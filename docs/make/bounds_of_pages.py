@@ -22,7 +22,7 @@ PAGES: dict[str, dict[str, str]] = {
         "MAX_PLACES": "problems that are printed into the terminal, each once",
         "MAX_CHARS": "the message of one",
     },
-    "pages/look/sizes.py": {
+    "pages/look/palette.py": {
         "MAX_LINE_CHARS": "a field for a line",
         "MAX_PATH_CHARS": "a field for a path",
         "MAX_CHARS": "a field for several lines, or for options",
@@ -87,7 +87,7 @@ PAGES: dict[str, dict[str, str]] = {
         "MOST_POINTS": "points of a line of its charts",
         "MOST_EXPLAINED": "compilations whose recompiles an HTML file explains",
     },
-    "core/runs/collect_env.py": {"MOST_COLLECTED_CHARS": "characters of torch's collect_env in a bug report"},
+    "core/runs/doctor.py": {"MOST_COLLECTED_CHARS": "characters of torch's collect_env in a bug report"},
     "core/views/run_files.py": {"MAX_SCRUBBED_BYTES": "bytes of a log that a scrubber reads"},
     "core/views/scrub.py": {"MOST_EXAMPLES": "examples of each kind in a scrubber's preview"},
     "core/views/exercises.py": {"MOST_HINTS": "messages of torch about a solution of an exercise"},
@@ -110,7 +110,7 @@ PAGES: dict[str, dict[str, str]] = {
         "MOST_NODES": "nodes in it, of the largest graphs",
     },
     "core/views/palette.py": {"LARGEST_GRAPH": "ops of a graph whose nodes are in it"},
-    "pages/session/cache.py": {"MOST_KEPT": "answers that are kept for all sessions, of each kind"},
+    "pages/session/server.py": {"MOST_KEPT": "answers that are kept for all sessions, of each kind"},
     "pages/components/code/view.py": {"MOST_KEPT": "pieces of coloured code that are kept for all sessions"},
     "pages/components/flame/view.py": {"MOST_SPANS": "slices in the chart of a profile"},
     "pages/components/progress/view.py": {
@@ -151,7 +151,7 @@ PAGES: dict[str, dict[str, str]] = {
         "MOST_PLACED": "pieces of memory times kernel calls in it, the largest pieces alone where there are more",
     },
     "core/views/kernel_pairs.py": {"MOST_OPS": "ops of a kernel"},
-    "core/runs/crash.py": {"MOST_ORIGINS": "ops that are named beside the kernel of a crash"},
+    "core/runs/progress.py": {"MOST_ORIGINS": "ops that are named beside the kernel of a crash"},
     "core/views/overview.py": {
         "MOST_FAILURES": "failures that are listed",
     },

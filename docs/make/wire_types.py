@@ -22,7 +22,7 @@ from pages.components.code.view import CodeData
 from pages.components.comments.view import CommentsData
 from pages.components.contract.view import ContractData
 from pages.components.flame.view import FlameData
-from pages.components.graph import messages
+from pages.components.graph import routes
 from pages.components.keys.view import KeysData
 from pages.components.lineage.view import LineageData
 from pages.components.menu.view import MenuData
@@ -37,13 +37,13 @@ HEAD = "// Written by `make docs` from the structs of pages/components and core.
 WORDS: dict[Any, str] = {str: "string", int: "number", float: "number", bool: "boolean", NoneType: "null"}
 MESSAGES: tuple[type, ...] = (
     GraphData,
-    messages.PlaceData,
-    messages.CommandData,
-    messages.LevelsData,
-    messages.HitsData,
-    messages.FoundData,
-    messages.PartData,
-    messages.ProblemData,
+    routes.PlaceData,
+    routes.CommandData,
+    routes.LevelsData,
+    routes.HitsData,
+    routes.FoundData,
+    routes.PartData,
+    routes.ProblemData,
     CodeData,
     EditorData,
     ProgressData,

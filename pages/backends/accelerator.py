@@ -9,9 +9,9 @@ from pages.parts.accelerator.change import change_menu, without_pipeline
 from pages.parts.accelerator.panels import draw_station, station_of
 from pages.parts.accelerator.program import chosen_segment
 from pages.parts.drawer import title_row
-from pages.session.downloads import downloads, json_twin
 from pages.session.require import require_report
 from pages.session.shown import shown_compilation
+from pages.session.uploads import downloads, json_twin
 
 run = require_report("What the backend accelerator made of a graph will stand here.")
 compilation = shown_compilation(run.report)

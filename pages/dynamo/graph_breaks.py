@@ -6,14 +6,14 @@ from core import CompileJob, Model, samples
 from core.views.glossary import GLOSSARY
 from core.views.graph_breaks import GraphBreaksView
 from pages.components.code.view import code_view
-from pages.look.sizes import TALL
+from pages.look.palette import TALL
 from pages.parts.code import user_code
 from pages.parts.dynamo.boxes import break_box, broken_file, eager_frames, fixes_of, offer_all, original_run
 from pages.parts.run.submit import submit
 from pages.session import url
-from pages.session.downloads import json_twin
 from pages.session.presses import pressed
 from pages.session.require import require_report
+from pages.session.uploads import json_twin
 
 view = require_report("Where Dynamo stops tracing will stand here, on your own lines.")
 breaks = GraphBreaksView(view.report)

@@ -5,7 +5,7 @@ import streamlit as st
 
 from core.views.landmarks import LandmarksView
 from pages.components.code.view import CodePicture, code_lines, code_view
-from pages.look.sizes import FILL, TALL
+from pages.look.palette import FILL, TALL
 from pages.session import url
 from pages.session.shown import shown_run
 from pages.session.tables import picked_by_url

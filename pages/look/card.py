@@ -1,7 +1,8 @@
-"""Picture of a run for the preview of a link: title, verdict and graph, drawn without a browser."""
+"""Pictures: a run's, for the preview of a link, drawn without a browser, and those of `pages/static`."""
 
 from __future__ import annotations
 
+import base64
 import io
 from functools import cache
 from pathlib import Path
@@ -139,3 +140,16 @@ def _fade(image: Image.Image) -> None:
     for y in range(FADE_PX):
         mask.putpixel((0, HIGH - FADE_PX + y), round(255 * y / FADE_PX))
     image.paste(Image.new("RGB", (WIDE, HIGH), PAPER[THEME]), mask=mask.resize((WIDE, HIGH)))
+
+
+STATIC = Path(__file__).parent.parent / "static"
+TYPES = {".svg": "image/svg+xml", ".png": "image/png"}
+
+
+@cache
+def image(name: str) -> str | None:
+    """Return a file of `pages/static` as a data URL; None if there is no such picture."""
+    path = STATIC / name
+    if not path.exists():
+        return None
+    return f"data:{TYPES[path.suffix]};base64,{base64.b64encode(path.read_bytes()).decode()}"

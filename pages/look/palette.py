@@ -1,6 +1,8 @@
-"""Colours of Compileboard, each with one meaning, for light and dark backgrounds."""
+"""Colours of Compileboard, each with one meaning, for light and dark backgrounds, and heights of scrolling parts."""
 
 from __future__ import annotations
+
+from typing import Literal
 
 from core.views.colours import (
     ACCENT,
@@ -55,3 +57,26 @@ SLICES: dict[str, Colour] = {
 def phase_colour(phase: str, theme: Theme) -> str:
     """Return the colour of a compilation phase; an unknown phase counts as other."""
     return PHASES.get(phase, PHASES["other"]).on(theme)
+
+
+SHORT = 300
+TALL = 600
+# Height of a line in Streamlit's code block, and of the block's frame.
+CODE_LINE_PX, CODE_FRAME_PX = 21, 32
+# A view of this height fills the window below its top.
+FILL = 0
+PICTURE = 340
+MENU_PX = 208
+
+
+def code_height(text: str, most: int = SHORT) -> int | Literal["content"]:
+    """Return the height of a code block: the height of its text, at most `most` pixels."""
+    lines = text.count("\n") + 1
+    return "content" if CODE_FRAME_PX + CODE_LINE_PX * lines <= most else most
+
+
+# Maximum characters of a field: a line, a path, several lines, pasted code. Longer text is cut off.
+MAX_LINE_CHARS = 400
+MAX_PATH_CHARS = 4_096
+MAX_CHARS = 40_000
+MAX_CODE_CHARS = 1_000_000

@@ -12,7 +12,7 @@ from core.report import FxNode, GraphBreak, Kernel, Place, RunError
 from core.views.colours import kernel_colours
 from core.views.source import SourceView
 from pages.components.code.view import CodePicture, Colours, code_lines, code_view
-from pages.look.sizes import TALL
+from pages.look.palette import TALL
 from pages.session.shown import RunView, View
 
 

@@ -9,14 +9,14 @@ from core.views.glossary import GLOSSARY
 from core.views.speedup import SpeedupView
 from pages import menu
 from pages.look.charts import PLOTLY_CONFIG
-from pages.look.sizes import SHORT
+from pages.look.palette import SHORT
 from pages.parts.performance.charts import break_even_chart, first_calls_chart, samples_chart, steady_chart
 from pages.parts.run.findings import result_note
 from pages.parts.run.measure import measure_again, measure_now
 from pages.session import url
-from pages.session.cache import kept, theme
-from pages.session.downloads import json_twin
 from pages.session.require import require_report
+from pages.session.server import kept, theme
+from pages.session.uploads import json_twin
 
 CONFIGURATIONS = ("this run's call", "the other call")
 view = require_report("Eager against compiled will stand here.")

@@ -5,7 +5,7 @@ from functools import partial
 import streamlit as st
 
 from pages import menu
-from pages.look.sizes import MAX_LINE_CHARS
+from pages.look.palette import MAX_LINE_CHARS
 from pages.look.text import LONGEST_TEXT, prose
 from pages.parts.run.runs_table import (
     compare_button,

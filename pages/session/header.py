@@ -1,4 +1,4 @@
-"""Header of every page: the run, the compilation, the state, the verdict as chips, and the row of panes.
+"""Header of every page: the person, the run, the compilation, the state, the verdict as chips, and the row of panes.
 
 Menu and row of panes for the shown run: counts, and the reasons why pages are empty.
 """
@@ -20,13 +20,14 @@ from pages import menu
 from pages.components.chips.view import Chip, chips
 from pages.components.keys.view import TURNS, all_keys, page_keys
 from pages.components.menu.view import Mark, mark_menu
+from pages.gate.people import role_of
+from pages.gate.visitor import who
 from pages.look.text import LONGEST_NAME, code, plain
 from pages.session import url
-from pages.session.navigate import go_to
-from pages.session.person import account
 from pages.session.presses import press, taken
 from pages.session.runs import named_runs
 from pages.session.shown import ShownRun, header_run, shown_compilation
+from pages.session.url import go_to
 
 RANK, RANK_PX = "rank", 130
 CHIPS, KEYS = "header-chips", "page-keys"
@@ -200,3 +201,14 @@ def _marks(by_page: Mapping[str, views.PageContent]) -> dict[str, Mark]:
 def _entries() -> dict[str, str]:
     """Return page → first page of its menu entry, for pages that are not the first themselves."""
     return {page.name: entry.panes[0].name for entry in menu.ENTRIES for page in entry.pages[1:]}
+
+
+def account() -> None:
+    """Draw who has signed in, and their role, behind a symbol; nothing where nobody signs in."""
+    visitor = who()
+    if not visitor.is_person:
+        return
+    with st.popover("Account", icon=":material/account_circle:", type="tertiary", width="content"):
+        st.write(plain(visitor.name, LONGEST_NAME))
+        st.caption(f"Role: {role_of(visitor.kind)}")
+        st.button("Sign out", icon=":material/logout:", on_click=st.logout)

@@ -11,8 +11,8 @@ from typing import Any
 import streamlit as st
 
 from pages.session import url
-from pages.session.navigate import PAGE
 from pages.session.state import held, hold
+from pages.session.url import PAGE
 
 # Key of the click that no page has taken yet: the page, the shown run, the button or view, and what was clicked.
 PRESS = "press"

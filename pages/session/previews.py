@@ -25,7 +25,7 @@ from pages.gate.rules import Visitor
 from pages.gate.visitor import Who, told
 from pages.look.card import HIGH, WIDE, card_png
 from pages.session import server, url
-from pages.session.cache import cached
+from pages.session.server import cached
 
 IMAGES = "preview"
 MOST_QUERY_CHARS = 4_000

@@ -33,7 +33,7 @@ from core.report import Compilation, FxGraph, FxNode, Payload, Report
 from core.views import header
 from core.views.progress import Fetch
 from pages.session import server, url
-from pages.session.cache import cached
+from pages.session.server import cached
 from pages.session.state import held, hold
 
 LARGE_LOG_BYTES = 8_000_000

@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 from pandas.io.formats.style import Styler
 
-from pages.look.sizes import MAX_LINE_CHARS
+from pages.look.palette import MAX_LINE_CHARS
 from pages.session import url
 from pages.session.presses import press, taken
 

@@ -6,16 +6,16 @@ import pandas as pd
 import streamlit as st
 
 from core.views.setup import ConfigView
-from pages.look.sizes import MAX_LINE_CHARS, PICTURE, SHORT, code_height
+from pages.look.palette import MAX_LINE_CHARS, PICTURE, SHORT, code_height
 from pages.look.text import plain
 from pages.parts.run.launch import torch_is_starting
 from pages.parts.run.submit import job_again, submit_or_open
 from pages.session import server, url
 from pages.session.actions import attempt
-from pages.session.downloads import json_twin
 from pages.session.presses import pressed
 from pages.session.shown import shown_run
 from pages.session.tables import picked, search_field
+from pages.session.uploads import json_twin
 
 ALL = "both"
 WIDE = {

@@ -13,7 +13,7 @@ BEHIND = ("core/runs/engine/", "core/worker/")
 OUTSIDE = [name for name in CORE if not name.startswith(BEHIND)]
 # The load of the machine's CPUs, and the name of a file that is being written.
 HARMLESS = {
-    "core/base/load.py": {"psutil"},
+    "core/base/machine.py": {"psutil"},
     "core/base/files.py": {"os.getpid"},
     # The kind of file system below the store.
     "core/runs/index/database.py": {"psutil"},
@@ -46,7 +46,7 @@ def test_nobody_outside_the_engine_asks_for_a_process_or_reads_a_process_id() ->
 
 
 def test_handles_are_read_by_their_engine_alone() -> None:
-    assert offending(OUTSIDE, lambda name: taken(name, "core.runs.engine.handles") - OPEN) == {}
+    assert offending(OUTSIDE, lambda name: taken(name, "core.runs.engine.processes") - OPEN) == {}
 
 
 def test_an_engine_is_made_in_one_place() -> None:

@@ -167,7 +167,7 @@ def test_the_session_the_url_and_the_caches_are_read_in_one_place_alone() -> Non
 
 
 def test_there_is_one_way_to_another_page() -> None:
-    pages = (name for name in SCREEN if name != "pages/session/navigate.py")
+    pages = (name for name in SCREEN if name != "pages/session/url.py")
     assert offending(pages, lambda name: dotted(name) & {"st.switch_page"}) == {}
 
 
@@ -241,7 +241,7 @@ def test_pages_change_the_store_through_actions_alone() -> None:
 
 
 # Files that open runs by the store: the door that asks who is there, actions that ask, and what follows an opened run.
-OPENERS = {"pages/session/server.py", ACTIONS, "pages/session/shown.py", "pages/session/sweeps.py"}
+OPENERS = {"pages/session/server.py", ACTIONS, "pages/session/shown.py", "pages/session/runs.py"}
 
 
 def past_the_door(name: str) -> list[int]:

@@ -10,14 +10,14 @@ from tests.support.imports import nodes_of, offending
 # Format specifications of numbers that are no words, by file.
 SPECS = {
     "core/graph/layout/ladder.py": "the language of dot",
-    "core/runs/engine/handles.py": "a handle, which only the engine reads",
+    "core/runs/engine/processes.py": "a handle, which only the engine reads",
     "pages/components/code/view.py": "a code point, as Unicode names it",
     "pages/gate/peer.py": "addresses, as Linux lists its sockets",
 }
 # Texts in which a bare length stands, or that hang on there being one.
 LENGTHS = {
     "core/code/diff.py": "the head of a hunk, as diff writes it",
-    "core/runs/tools/ask.py": "a tuple of one, as Python writes it",
+    "core/runs/tools/tasks.py": "a tuple of one, as Python writes it",
 }
 # What the browser writes, since Streamlit or Plotly leaves no other way.
 BROWSER = {

@@ -3,7 +3,7 @@
 import pytest
 
 from core import CompileJob, Conditions, Model, Runner, open_report
-from core.runs.crash import crashed_kernel
+from core.runs.progress import crashed_kernel
 from core.views.issue import issue_of
 from core.views.overview import OutcomeView
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from core import LocalEngine, Runner, Store, open_report
-from core.job.exercises import EXERCISES, exercise
+from core.job.gallery import EXERCISES, exercise
 from core.views.exercises import AttemptView
 from tests.support.solutions import SOLUTIONS, Edit, edited
 

@@ -4,7 +4,7 @@ import pytest
 
 from core import CompileJob, Model, Runner, open_report
 from core.analysis.kernels import ledger
-from core.analysis.kernels.names import FALLBACK
+from core.analysis.kernels.kernel import FALLBACK
 
 pytestmark = pytest.mark.torch
 CODE = """import torch

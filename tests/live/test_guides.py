@@ -86,7 +86,7 @@ def test_a_record_goes_from_the_worker_to_the_report(copy: Copy) -> None:
     field = said("adding-a-record", "held: tuple")
     copy.put("core/report/model.py", f"    {field}\n", before="    counters: Counters | None")
     copy.put(
-        "core/report/records/__init__.py", "from core.report import Held\n", before="from core.report.record import"
+        "core/report/records/__init__.py", "from core.report import Held\n", before="from core.report.places import"
     )
     line = said("adding-a-record", '"held": ')
     copy.put("core/report/records/__init__.py", f"    {line},\n", before='    "timing": ')
@@ -179,7 +179,7 @@ for file in ("core/samples/exercises/python_maximum.py", "solved.py"):
 def test_an_exercise_fails_as_it_is_and_its_solution_passes(copy: Copy) -> None:
     file, row = code("adding-an-exercise")
     copy.write("core/samples/exercises/python_maximum.py", file)
-    copy.put("core/job/exercises.py", f"{row.strip()},\n", before=")\nBY_NAME = ")
+    copy.put("core/job/gallery.py", f"{row.strip()},\n", before=")\nBY_NAME = ")
     copy.write("solved.py", file.replace("max(y.tolist())", "y.amax()"))
     lines = copy.run(EXERCISE).splitlines()
     assert lines[0] == "Not yet: 1 of 3 checks failed."
@@ -261,11 +261,11 @@ def test_a_tool_is_asked_and_answers(copy: Copy) -> None:
         before="from core.runs.tools.tasks ",
     )
     copy.put(
-        "core/runs/tools/ask.py",
+        "core/runs/tools/tasks.py",
         "from core.runs.tools.requests import Traffic\n",
         before="from core.runs.tools.script ",
     )
-    copy.put("core/runs/tools/ask.py", ", Traffic", before=')) and kernel.language != "triton"')
+    copy.put("core/runs/tools/tasks.py", ", Traffic", before=')) and kernel.language != "triton"')
     copy.write("core/worker/kernel_tools/traffic.py", tool)
     names = "from core.runs.tools import Traffic\nfrom core.worker.kernel_tools.traffic import traffic\n"
     copy.put("core/worker/kernel_tools/__init__.py", names, before="from core.worker.run ")

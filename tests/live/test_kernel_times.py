@@ -9,7 +9,7 @@ import torch
 
 from core import CompileOptions, Conditions, Report, open_report
 from core.analysis.kernels import LedgerRow, kernels_disturbed, ledger, summary
-from core.analysis.kernels.times import kernel_times
+from core.analysis.kernels.kernel import kernel_times
 from core.worker.measuring.kernel_times import Copies, _measured
 from tests.support.user_code import RunCode
 

@@ -25,10 +25,8 @@ from core import (
     WorkerError,
     open_report,
 )
-from core.runs.engine.forkserver import ForkServer
-from core.runs.engine.handles import supervisor_of
-from core.runs.engine.messages import Probe, ProbeResult
-from core.runs.engine.processes import alive
+from core.runs.engine.forkserver import ForkServer, Probe, ProbeResult
+from core.runs.engine.processes import alive, supervisor_of
 from tests.support.browser import PATIENCE_S
 from tests.support.sleepers import LEAVE, sleepers
 from tests.support.user_code import RunCode

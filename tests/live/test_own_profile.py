@@ -10,11 +10,11 @@ from torch._inductor.codecache import PyCodeCache
 from torch.profiler import ProfilerActivity, profile, record_function
 
 from core.library.recording import RecordedRun, record
-from core.report.profile import NOT_RECORDED
-from core.runs.profile import open_profile, profile_path
+from core.report.run import NOT_RECORDED
+from core.runs.stored import open_profile, profile_path
 from core.views.timeline import failed_profile
-from core.worker import own_profile
-from core.worker.own_profile import ENDED, RUNNING
+from core.worker import own_process
+from core.worker.own_process import ENDED, RUNNING
 
 pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")]
 
@@ -111,7 +111,7 @@ def test_a_profile_that_another_profiler_took_over_is_not_stored_as_the_recordin
 
 
 def test_a_profiler_that_fails_is_a_note_and_no_error_of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(own_profile, "supported_activities", lambda: 1 / 0)
+    monkeypatch.setattr(own_process, "supported_activities", lambda: 1 / 0)
     with record("broken", profile=True) as run:
         doubled(torch.ones(2))
     assert failed_profile(run.report) == f"{NOT_RECORDED}ZeroDivisionError: division by zero"

@@ -3,7 +3,7 @@
 import pytest
 
 from core import CompileJob, Conditions, Model, Runner, open_report
-from core.runs.profile import open_profile, profile_path
+from core.runs.stored import open_profile, profile_path
 from core.views.timeline import failed_profile
 from tests.support.user_code import ended
 

@@ -56,7 +56,7 @@ def test_a_slow_product_is_made_smaller_and_not_left_out() -> None:
 
 
 def test_others_have_what_the_process_did_not_use() -> None:
-    from core.base.load import Reading, shares
+    from core.base.machine import Reading, shares
 
     then = Reading(clock_s=10.0, busy_s=100.0, own_s=5.0, ran_s=5.0, waited_s=1.0)
     assert shares(then, Reading(12.0, 103.5, 7.0, 7.0, 2.0), 2) == Load(0.375, pytest.approx(1 / 3))

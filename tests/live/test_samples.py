@@ -9,7 +9,7 @@ import pytest
 
 from core import Report, Run, build_report
 from core.analysis.kernels import ledger
-from core.analysis.kernels.names import FALLBACK
+from core.analysis.kernels.kernel import FALLBACK
 from core.report import Compilation
 from tests.live.witness import Both
 

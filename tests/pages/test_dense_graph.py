@@ -5,7 +5,7 @@ from pathlib import Path
 from core import open_report
 from core.base.syntax import MAX_CHARS
 from pages import menu
-from pages.look import sizes
+from pages.look import palette
 from tests.support.apps import component, keys, opened, sound, titles, words
 from tests.support.homes import add_run
 from tests.support.logs import record
@@ -22,7 +22,7 @@ def test_a_graph_too_dense_to_parse_is_shown_as_text_and_said_not_to_be_parsed(e
     app = sound(opened(menu.FX_GRAPH.script, run.id))
     assert titles(app)[0].startswith("Not parsed:")
     assert "was not parsed" in words(app)
-    assert f"first {sizes.MAX_CHARS:,} characters; the download has all {MAX_CHARS:,}" in words(app)
+    assert f"first {palette.MAX_CHARS:,} characters; the download has all {MAX_CHARS:,}" in words(app)
     (view,) = (key for key in keys(app) if key.startswith("unparsed"))
     (line,) = component(app, view)["lines"]
     assert "".join(text for _, text in line[2]).startswith("1;1;1;")

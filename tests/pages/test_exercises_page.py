@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core import AccessError, CompileJob, Run
-from core.job.exercises import EXERCISES, exercise
+from core.job.gallery import EXERCISES, exercise
 from pages import menu
 from pages.parts.learn import exercises as parts
 from pages.session import actions

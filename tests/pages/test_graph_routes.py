@@ -14,8 +14,7 @@ from core.graph import Edge, GraphModel, Group, Node, fx_model, level
 from core.report import Kernel, Payload
 from core.views.graph import GraphFrame, GraphView
 from core.views.wire import CategoryData, FrameData, StoredGraph, graph_data, stored
-from pages.components.graph.messages import GRAPHS, GraphStore
-from pages.components.graph.routes import graph_routes
+from pages.components.graph.routes import GRAPHS, GraphStore, graph_routes
 from tests.support.asgi import get
 from tests.support.reports.fx_nodes import fx
 

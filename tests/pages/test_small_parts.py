@@ -11,8 +11,7 @@ from core import CompileJob, Environment, Model
 from core.views.graph_breaks import GraphBreaksView
 from pages.components.stages import view as stages_view
 from pages.components.way import view as way_view
-from pages.look.palette import kernel_colour, segment_colour
-from pages.look.sizes import CODE_FRAME_PX, CODE_LINE_PX, code_height
+from pages.look.palette import CODE_FRAME_PX, CODE_LINE_PX, code_height, kernel_colour, segment_colour
 from pages.parts.dynamo.boxes import broken_file
 from pages.parts.performance.charts import COLOURS, samples_chart
 from pages.parts.run import submit

@@ -14,7 +14,7 @@ from pages import menu
 from pages.look.charts import decades, log_ticks
 from pages.parts.sweep import ask, shown
 from pages.session import actions, server
-from pages.session.sweeps import is_as_shown, open_sweep
+from pages.session.runs import is_as_shown, open_sweep
 from tests.support.apps import assert_sound, opened, titles, words
 from tests.support.homes import add_run, job_of, keeper, measured_log
 from tests.support.sweeps import FASTER, SAME, SLOWER, add_sweep, called, timed

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from core import CompileJob, Store, StoreError
-from core.runs.profile import add_profile, profile_path
+from core.runs.stored import add_profile, profile_path
 from pages import menu
 from tests.support.apps import component, opened, sound, titles, words
 from tests.support.homes import add_run, add_scenario, job_of, record

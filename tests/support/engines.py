@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Protocol
 
 from core import Environment, Run, WorkerError
-from core.runs.engine.handles import LocalLiveness
 from core.runs.engine.local import Turns
+from core.runs.engine.processes import LocalLiveness
 from core.runs.engine.protocol import Assignment
 from core.runs.engine.queues import HERE
 from core.runs.status import Liveness

@@ -20,8 +20,7 @@ from starlette.routing import Route
 from core.graph import Edge, Fact, GraphModel, Group, Node, Overlay, Row
 from core.views.graph import GraphFrame, GraphView
 from core.views.wire import StoredGraph, graph_data, stored
-from pages.components.graph.messages import GRAPHS, PlaceData
-from pages.components.graph.routes import graph_routes
+from pages.components.graph.routes import GRAPHS, PlaceData, graph_routes
 from pages.components.graph.view import SCRIPT, STYLE
 from pages.components.modules import module_routes
 

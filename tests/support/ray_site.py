@@ -18,9 +18,9 @@ from typing import Any
 import pytest
 
 from core import Run, Store, WorkerError
-from core.runs.engine.cluster.ray_transport import RayTransport
+from core.runs.engine.cluster.bridge import RayTransport
 from core.runs.engine.cluster.remote import RemoteEngine
-from core.runs.engine.handles import LocalLiveness
+from core.runs.engine.processes import LocalLiveness
 from core.runs.engine.protocol import Assignment
 from tests.support.engines import WAIT_S, until
 from tests.support.places import ROOT

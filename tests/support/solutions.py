@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.job.exercises import exercise
+from core.job.gallery import exercise
 
 Edit = tuple[str, str]
 

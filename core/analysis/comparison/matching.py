@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, Generic, TypeVar
 
-from core.analysis.dynamo.frame_names import resumed
+from core.analysis.dynamo.failures import resumed
 from core.base.decoder import decoded
 from core.base.errors import DecodeError
 from core.code import TextDiff, diff_texts

@@ -27,7 +27,7 @@ from core.analysis.dynamo.failures import failure_sentence, failures
 from core.analysis.interval import NOT_MEASURABLE, Interval
 from core.analysis.kernels import Comparison, compare, side_of
 from core.analysis.results import results
-from core.analysis.target import side_words
+from core.analysis.verdict import side_words
 from core.base.words import agree, count, duration_s, number, ratio
 from core.job.options import OPTIONS
 from core.report import Compilation, FxGraph, GraphBreak, Recompile, Report, Stage

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, NamedTuple
 
-from core.analysis.dynamo.frame_names import is_called_inside
+from core.analysis.dynamo.failures import is_called_inside
 from core.analysis.dynamo.recompiles import local_names
 from core.analysis.work import frame_of
 from core.base.syntax import NOT_READ, expression

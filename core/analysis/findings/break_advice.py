@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
-from core.analysis.dynamo.frame_names import is_wrapper
+from core.analysis.dynamo.failures import is_wrapper
 from core.analysis.dynamo.varied_sizes import InputDimension, SizeAdvice, number_is_symbolic, size_advice
 from core.analysis.findings.finding import Proposal, RunFacts
 from core.analysis.repairs.source import SETTINGS, settings_of_break

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
-from core.analysis.dynamo.frame_names import frame_names
+from core.analysis.dynamo.failures import frame_names
 from core.analysis.kernels import LedgerRow, kernel_times, ledger, times_unreliable
 from core.analysis.phases import compile_seconds
 from core.analysis.results import Results, results

@@ -12,6 +12,17 @@ from core.analysis.kernels.comparison import (
     opposite,
     side_of,
 )
+from core.analysis.kernels.kernel import (
+    KernelNames,
+    kernel_kind,
+    kernel_names,
+    kernel_seconds,
+    kernel_times,
+    kernels_disturbed,
+    measured_seconds,
+    times_unreliable,
+    uneven_repeats,
+)
 from core.analysis.kernels.ledger import (
     TF32,
     CallPart,
@@ -23,15 +34,6 @@ from core.analysis.kernels.ledger import (
     product_dtype,
     ridge,
     summary,
-)
-from core.analysis.kernels.names import KernelNames, kernel_kind, kernel_names
-from core.analysis.kernels.times import (
-    kernel_seconds,
-    kernel_times,
-    kernels_disturbed,
-    measured_seconds,
-    times_unreliable,
-    uneven_repeats,
 )
 
 __all__ = [

@@ -12,17 +12,16 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from core.analysis.kernels.kernel import Timed, kernel_kind, kernel_names, node_op
 from core.analysis.kernels.ledger import LedgerRow, ledger
-from core.analysis.kernels.names import kernel_kind, kernel_names, node_op
-from core.analysis.kernels.times import Timed
-from core.analysis.target import side_words
+from core.analysis.verdict import side_words
 from core.base.words import agree, number
 from core.base.words import count as counted
 from core.code.cpp import CppFacts, cpp_facts
 from core.code.output_code import kernel_code
 from core.ops.costs import op_class
 from core.report import Compilation, Config, Kernel, Language, Payload, Report
-from core.report.inductor import Direction
+from core.report.nodes import Direction
 
 SIZE_HINTS = re.compile(r"size_hints=\{([^}\n]*)\}")
 JIT = "@triton.jit"

@@ -16,24 +16,28 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from core.analysis.interval import busy
-from core.analysis.kernels.names import KernelNames, call_origins, kernel_kind, node_op, schedule_of
-from core.analysis.kernels.times import (
+from core.analysis.kernels.kernel import (
     ALONE,
     ESTIMATED,
     IN_PLACE,
+    KernelNames,
     Timed,
+    call_origins,
     how_timed,
     in_place_s,
+    kernel_kind,
     kernel_times,
     kernels_disturbed,
+    node_op,
     quartiles_s,
+    schedule_of,
     time_s,
     times_unreliable,
     untimed_reason,
 )
 from core.analysis.speed import speed
 from core.code.cpp import CppFacts
-from core.code.resources import occupancy
+from core.code.stages import occupancy
 from core.job.targets import TARGETS
 from core.ops.costs import aten_name, op_class
 from core.report import (
@@ -52,7 +56,7 @@ from core.report import (
     Schedule,
     SchedulerNode,
 )
-from core.report.inductor import Direction
+from core.report.nodes import Direction
 
 TF32 = "tfloat32"
 CONVOLUTION = re.compile(r"\bconv(?!ert)|_conv(?!ert)")

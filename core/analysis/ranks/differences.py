@@ -14,7 +14,7 @@ from itertools import groupby, zip_longest
 from typing import Literal
 
 from core.report.places import Payload, Place
-from core.report.ranks import Collective, Fingerprint, MarkKind, RankMark
+from core.report.run import Collective, Fingerprint, MarkKind, RankMark
 
 DifferenceKind = Literal[
     "recompile",

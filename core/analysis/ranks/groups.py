@@ -20,7 +20,7 @@ from core.analysis.ranks.differences import (
 )
 from core.code.diff import normalised, normalised_guards
 from core.report.places import Payload, Place
-from core.report.ranks import Fingerprint, RankMark
+from core.report.run import Fingerprint, RankMark
 
 # Groups beyond this number are counted, and not compared.
 MAX_GROUPS = 64

@@ -14,8 +14,19 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import sqrt
 
-from core.graph.layout.model import Box, BoxPlace, Curve, Edge, Layout, Point
-from core.graph.layout.ranks import Neighbours, Pair, neighbours, ranks, without_cycles
+from core.graph.layout.model import (
+    Box,
+    BoxPlace,
+    Curve,
+    Edge,
+    Layout,
+    Neighbours,
+    Pair,
+    Point,
+    neighbours,
+    ranks,
+    without_cycles,
+)
 
 ROW_GAP = 40.0
 PART_GAP = 40.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from core.base.words import number
-from core.job.exercises import exercise_problem
+from core.job.gallery import exercise_problem
 from core.job.model import GIB, STANCES, OptionValue
 from core.job.options.call import INPUTS
 from core.job.options.row import (

@@ -29,7 +29,7 @@ from core.report import (
     TargetChoice,
     Timing,
 )
-from core.report.record import Emit, Record
+from core.report.places import Emit, Record
 from core.report.records.compilation import (
     BinaryRecord,
     BytecodeRecord,

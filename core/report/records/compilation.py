@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from core.report import Binary, Decision, FusionRound, GuardFilter, KeptValue, Module, SavedValue
-from core.report.inductor import Direction, PassStage
-from core.report.record import Record
+from core.report.nodes import Direction, PassStage
+from core.report.places import Record
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

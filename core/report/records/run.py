@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from core.report import CaptureWay, Execution, Executions, Frame, KernelTime, Load
 from core.report.measurements import MemoryFigures
-from core.report.record import Record
+from core.report.places import Record
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,10 +20,8 @@ from core.base.errors import WorkerError
 from core.base.files import OWNER_ALONE, in_words
 from core.base.machine import Environment
 from core.job.targets import TARGETS
-from core.runs.engine.forkserver import COMMAND, ForkServer
-from core.runs.engine.handles import LocalLiveness, engine_of, supervisor_of
-from core.runs.engine.messages import Probe, ProbeResult
-from core.runs.engine.processes import end_tree
+from core.runs.engine.forkserver import COMMAND, ForkServer, Probe, ProbeResult
+from core.runs.engine.processes import LocalLiveness, end_tree, engine_of, supervisor_of
 from core.runs.engine.protocol import Assignment
 from core.runs.engine.queues import CPU, HERE
 from core.runs.status import Status

@@ -48,7 +48,7 @@ def _transport(address: str, store: Store, code_allowed: bool) -> Transport:
 
         return SandboxTransport(store)
     if scheme == "ray":
-        from core.runs.engine.cluster.ray_transport import RayTransport
+        from core.runs.engine.cluster.bridge import RayTransport
 
         return RayTransport(address, code_allowed)
     if scheme == "workers":

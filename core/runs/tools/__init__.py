@@ -1,9 +1,8 @@
 """Kernel tools on one kernel of a stored run, on request: requests, results, and their storage."""
 
 from core.code.cpp import Loop, Region
-from core.code.resources import Resources
+from core.code.stages import Resources
 from core.job.targets import TARGETS
-from core.runs.tools.ask import find_kernel, reproduction_of, task_for
 from core.runs.tools.requests import (
     Answer,
     Assembly,
@@ -26,7 +25,19 @@ from core.runs.tools.requests import (
     TouchedElements,
     Trouble,
 )
-from core.runs.tools.tasks import Task, create, forget, has_answer, read_task, result, tool_run, write_answer
+from core.runs.tools.tasks import (
+    Task,
+    create,
+    find_kernel,
+    forget,
+    has_answer,
+    read_task,
+    reproduction_of,
+    result,
+    task_for,
+    tool_run,
+    write_answer,
+)
 
 __all__ = [
     "TARGETS",

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from core.code.cpp import Loop, Region
-from core.code.resources import Resources
+from core.code.stages import Resources
 
 SCHEMA = 1
 MAX_LINES = 20_000

@@ -1,4 +1,4 @@
-"""Directory of a request and its result, inside the run's directory; itself a run directory.
+"""Tasks of kernel tools: made from a request without importing torch, and stored inside the run's directory.
 
 <run>/tools/<digest>/task.json     all input of the tool: the request and the texts it refers to
                     /status.json   its status, as for any run
@@ -19,14 +19,32 @@ from pathlib import Path
 import msgspec
 
 from core.base.decoder import decoded_as
-from core.base.errors import DecodeError, StoreError
+from core.base.errors import DecodeError, StoreError, ToolError
 from core.base.files import in_words, read, remove, write_atomically
-from core.base.words import duration_s
+from core.base.syntax import NOT_READ
+from core.base.words import duration_s, number
+from core.code.output_code import Buffers, Shape, buffers, call_arguments, lines_of, tensor_names
 from core.job import GIB
+from core.job.targets import TARGETS
+from core.report import Compilation, FxNode, Kernel, Report, Schedule
 from core.runs.rates import note_deleted
 from core.runs.status import Status
 from core.runs.store import Run
-from core.runs.tools.requests import Answer, Request, Trouble, digest
+from core.runs.stored import open_report
+from core.runs.tools.requests import (
+    Answer,
+    Assembly,
+    Configs,
+    Interpret,
+    Ladder,
+    Passes,
+    Reproduce,
+    Request,
+    Trouble,
+    digest,
+)
+from core.runs.tools.script import Eager, eager_of, reproduction
+from core.trace.parsers import load_text, parse_graph
 
 TIME_LIMIT_S = 120.0
 MEMORY_LIMIT_BYTES = 6 * GIB
@@ -133,3 +151,119 @@ def _why(status: Status) -> str:
         passed = duration_s(status.took_s)
         return f"it was not done after {passed} and was ended: the kernel may be too large for the compiler"
     return f"the tool ended without an answer: {status.state}, {status.reason}"
+
+
+NOT_EAGER = Eager({}, {}, (), {}, ())
+MAX_CODE_CHARS = 1_000_000
+
+
+def task_for(run: Run, request: Request) -> Task:
+    """Return a tool's complete input for a request; raises ToolError."""
+    if isinstance(request, Interpret) and not request.kernel:
+        if len(request.code) > MAX_CODE_CHARS:
+            raise ToolError(f"the code is longer than {number(MAX_CODE_CHARS)} characters")
+        return Task(request, script=request.code)
+    report = open_report(run)
+    _, kernel = find_kernel(report, request.kernel)
+    if kernel.extern:
+        raise ToolError(f"{kernel.name} is an extern kernel: a library's function, for which no code was generated")
+    _check_language(request, kernel)
+    text = _output_code(run, kernel)
+    statement = lines_of(text, *kernel.lines)
+    script = reproduction_of(run, report, kernel.id) if isinstance(request, (Reproduce, Interpret)) else ""
+    device = report.setting.job.get("device", "cpu") if report.setting.job else "cpu"
+    runs = isinstance(request, Reproduce) and kernel.language == "triton"
+    return Task(request, kernel.name, statement, script, str(device) if runs else "cpu")
+
+
+def find_kernel(report: Report, kernel_id: str) -> tuple[Compilation, Kernel]:
+    """Return a kernel and its compilation; raises ToolError."""
+    for compilation in report.compilations:
+        for kernel in compilation.kernels:
+            if kernel.id == kernel_id:
+                return compilation, kernel
+    raise ToolError(f"the run has no kernel `{kernel_id[:120]}`")
+
+
+def reproduction_of(run: Run, report: Report, kernel_id: str) -> str:
+    """Return the script that runs a kernel alone; raises ToolError if its arguments' shapes are unknown."""
+    compilation, kernel = find_kernel(report, kernel_id)
+    if kernel.extern:
+        raise ToolError(f"{kernel.name} is an extern kernel: its call is in the output code, as one line")
+    text = _output_code(run, kernel)
+    call = next((arguments for line in kernel.call_lines if (arguments := call_arguments(text, line))), None)
+    if call is None:
+        raise ToolError(f"the output code does not call {kernel.name}")
+    wrapper = buffers(text)
+    schedule = _schedule(compilation, kernel)
+    shapes = _shapes(call, schedule, wrapper, compilation)
+    eager = _eager(run, compilation, kernel, schedule, wrapper, list(shapes))
+    statement = lines_of(text, *kernel.lines)
+    return reproduction(run.id, kernel, compilation, statement, call, shapes, eager)
+
+
+def _check_language(request: Request, kernel: Kernel) -> None:
+    if isinstance(request, Assembly) and kernel.language != "cpp":
+        raise ToolError(f"{kernel.name} is no C++ kernel; its machine code is the last rung of its ladder")
+    if isinstance(request, (Ladder, Passes, Configs, Interpret)) and kernel.language != "triton":
+        raise ToolError(f"{kernel.name} is no Triton kernel, so it has no such rungs; see its assembly")
+    target = getattr(request, "target", "")
+    if target and target not in TARGETS:
+        raise ToolError(f"there is no target `{target[:60]}`; known are {', '.join(TARGETS)}")
+
+
+def _output_code(run: Run, kernel: Kernel) -> str:
+    log = run.log_path()
+    if log is None:
+        raise ToolError("the run has no log any more")
+    return load_text(log, kernel.output_code)
+
+
+def _schedule(compilation: Compilation, kernel: Kernel) -> Schedule | None:
+    """Return the kernel's schedule; None if there is none."""
+    return next(
+        (schedule for schedule in compilation.schedules if any(node.kernel == kernel.id for node in schedule.after)),
+        None,
+    )
+
+
+def _shapes(
+    call: tuple[str, ...], schedule: Schedule | None, wrapper: Buffers, compilation: Compilation
+) -> dict[str, Shape]:
+    """Return the layout of every tensor of a call: from the scheduler's record, otherwise from the wrapper."""
+    recorded = {buffer.name: buffer for buffer in schedule.buffers} if schedule else {}
+    symbols = {symbol.name for symbol in compilation.symbols}
+    shapes: dict[str, Shape] = {}
+    for name in tensor_names(call):
+        if name in symbols:
+            continue
+        buffer = recorded.get(name)
+        shape = Shape(buffer.dtype, _tuple(buffer.shape), _tuple(buffer.stride)) if buffer else wrapper.shapes.get(name)
+        if shape is None:
+            raise ToolError(f"the shape of `{name}` was not recorded, so its input cannot be made")
+        shapes[name] = shape
+    return shapes
+
+
+def _tuple(items: tuple[str, ...]) -> str:
+    return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
+
+
+def _eager(
+    run: Run,
+    compilation: Compilation,
+    kernel: Kernel,
+    schedule: Schedule | None,
+    wrapper: Buffers,
+    arguments: list[str],
+) -> Eager:
+    graph = compilation.graph(kernel.graph) or (compilation.lowered(schedule.direction) if schedule else None)
+    log = run.log_path()
+    if schedule is None or graph is None or log is None:
+        return NOT_EAGER
+    text = load_text(log, graph.payload)
+    try:
+        nodes: dict[str, FxNode] = {node.name: node for node in parse_graph(text)}
+    except NOT_READ:
+        return NOT_EAGER
+    return eager_of(kernel, schedule, nodes, text, wrapper, arguments)

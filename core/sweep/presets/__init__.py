@@ -13,8 +13,8 @@ from core.sweep.presets.conditions import DTYPE, MEMORY, NUMERICS, THREADS, TRAI
 from core.sweep.presets.ladder import LADDER
 from core.sweep.presets.mitigations import MITIGATIONS_PRESET
 from core.sweep.presets.modes import MODES_PRESET
-from core.sweep.presets.own import OWN
 from core.sweep.presets.preset import (
+    OWN,
     Answer,
     BackendFact,
     BreakEven,

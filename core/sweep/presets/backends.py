@@ -28,7 +28,7 @@ from core.sweep.presets.preset import (
     reason,
     speed_words,
 )
-from core.sweep.row import SweepRow
+from core.sweep.store import SweepRow
 
 FALLBACK = ("eager", "aot_eager", "inductor")
 ABOUT = {

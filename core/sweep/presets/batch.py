@@ -22,7 +22,7 @@ from core.sweep.presets.preset import (
     listed,
     slower,
 )
-from core.sweep.row import SweepRow
+from core.sweep.store import SweepRow
 
 SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 NAMES = {BATCH: "batch"}

@@ -10,7 +10,7 @@ from core.base.words import duration_s, ordinal
 from core.job import CompileJob
 from core.sweep.model import Axis
 from core.sweep.presets.preset import Answer, BreakEven, Plan, Preset, Question, ended, faster, label, seconds
-from core.sweep.row import SweepRow
+from core.sweep.store import SweepRow
 
 CACHES = ("cold", "warm")
 

@@ -29,7 +29,7 @@ from core.sweep.presets.preset import (
     speed_fact,
     speed_words,
 )
-from core.sweep.row import SweepRow
+from core.sweep.store import SweepRow
 
 DTYPES = ("float32", "bfloat16", "float16", "float64")
 MOST_THREADS = 64

@@ -9,7 +9,7 @@ from core.base.words import agree
 from core.job import CompileJob
 from core.sweep.model import Axis, AxisValue
 from core.sweep.presets.preset import Answer, Plan, Preset, Question, RungFact, broken, ended, label, listed, reason
-from core.sweep.row import SweepRow
+from core.sweep.store import SweepRow
 
 # Backend of each rung below the job's own, and the part of torch.compile that it adds.
 RUNGS = {

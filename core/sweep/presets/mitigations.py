@@ -21,7 +21,7 @@ from core.sweep.presets.preset import (
     reason,
     speed_words,
 )
-from core.sweep.row import SweepRow
+from core.sweep.store import SweepRow
 
 AS_IT_IS = "as it is"
 # Each mitigation's settings, from the least to the most that is given up.

@@ -23,7 +23,7 @@ from core.sweep.presets.preset import (
     quickest,
     speed_words,
 )
-from core.sweep.row import SweepRow
+from core.sweep.store import SweepRow
 
 DEFAULT, OVERHEAD = "default", "reduce-overhead"
 ON_CPU = (

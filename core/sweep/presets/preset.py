@@ -1,10 +1,6 @@
 """Preset: a question that turns any job into axes, and the rows of its sweep into an answer.
 
-Facts of presets, one type per kind.
-
-Queries over a preset's rows: finished rows, their speedups, the fastest row.
-
-Calls with different sizes: the job's own calls, or one call at several batch sizes.
+The types of its facts, queries over its rows, and what holds for the table of any axes.
 """
 
 from __future__ import annotations
@@ -16,12 +12,12 @@ from typing import Literal
 
 from core.analysis import Interval
 from core.base.machine import Environment
-from core.base.words import duration_s, number, ratio
+from core.base.words import agree, count, duration_s, number, ratio
 from core.job import BATCH, CompileJob
 from core.job.arguments import own_call, resized_call, tensor_sizes
 from core.report import How
 from core.sweep.model import Axis, Sweep
-from core.sweep.row import SweepRow
+from core.sweep.store import SweepRow
 
 FEW = "too few samples to say"
 WAITS: tuple[str, ...] = ("waiting", "queued", "running")
@@ -317,3 +313,38 @@ def calls_of(base: CompileJob, sizes: Sequence[int]) -> tuple[str, ...]:
     if base.calls:
         return tuple(resized_call(base.calls[0], size) for size in sizes)
     return tuple(own_call({BATCH: size}, as_given=True) for size in sizes)
+
+
+def plan(base: CompileJob, environment: Environment) -> Plan:
+    """Return no axis, since the user defines them."""
+    return Plan(base, ())
+
+
+def answer(question: Question) -> Answer:
+    """Return the cells in which compiled is faster or slower, and the fastest cell."""
+    done, failed = ended(question.rows), broken(question.rows)
+    timed = [row for row in done if row.ratio is not None]
+    parts = []
+    if timed:
+        ahead, behind = (sum(map(test, timed)) for test in (faster, slower))
+        parts.append(
+            f"Compiled is faster in {number(ahead)} of {count(len(timed), 'cell')}, slower in {number(behind)}"
+        )
+    elif done:
+        parts.append(f"{count(len(done), 'cell')} {agree(len(done), 'is', 'are')} done, and nothing was timed")
+    best = quickest([row for row in timed if not row.disturbed])
+    if best is not None and len(timed) > 1:
+        parts.append(f"the quickest is {label(best)} with {duration_s(best.compiled_s)}, {speed_words(best)}")
+    if failed:
+        parts.append(f"{count(len(failed), 'cell')} failed")
+    unlike = [label(row) for row in done if row.results == "differs"]
+    if unlike:
+        parts.append(f"results differ from eager's with {listed(unlike)}")
+    sentence = "; ".join(parts)
+    return Answer(
+        sentence=f"{sentence[:1].upper()}{sentence[1:]}." if parts else "",
+        facts=tuple(map(speed_fact, timed)),
+    )
+
+
+OWN = Preset("own", "Axes of your own", "How does the run change along your axes?", plan, answer)

@@ -20,7 +20,7 @@ from core.sweep.presets.preset import (
     listed,
     speed_words,
 )
-from core.sweep.row import SweepRow
+from core.sweep.store import SweepRow
 
 SIZES = (4, 16, 7, 64)
 MODE_WORDS = {

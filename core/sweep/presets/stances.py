@@ -10,7 +10,7 @@ from core.base.words import NOT_RECORDED, agree, count, number
 from core.job import STANCES, CompileJob
 from core.sweep.model import Axis, AxisValue
 from core.sweep.presets.preset import Answer, Plan, Preset, Question, StanceFact, calls_of, ended, label, listed
-from core.sweep.row import SweepRow
+from core.sweep.store import SweepRow
 
 SIZES = (2, 3, 4)
 # Stances that need compiled code to have an effect: their first call runs in the default stance.

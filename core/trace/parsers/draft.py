@@ -44,7 +44,7 @@ from core.report import (
     SymbolGuard,
     UnchangedPasses,
 )
-from core.report.inductor import Direction
+from core.report.nodes import Direction
 from core.report.records import SCHEMA, Record
 from core.report.records.compilation import KernelRecord
 from core.trace import TraceReader, TraceRecord

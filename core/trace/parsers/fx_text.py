@@ -31,7 +31,7 @@ from dataclasses import replace
 from typing import cast, get_args
 
 from core.base.syntax import module
-from core.report.fx import FxNode, Op, TensorMeta
+from core.report.nodes import FxNode, Op, TensorMeta
 from core.report.places import Module, Place
 
 SOURCE = re.compile(r"^# (?:.*? )?File: (.*?):(\d{1,9})(?: in (\S+?))?(?:, code: (.*))?$")

@@ -37,7 +37,7 @@ from core.report import (
     SchedulerNode,
     Stage,
 )
-from core.report.inductor import Direction
+from core.report.nodes import Direction
 from core.report.records.compilation import StacksRecord
 from core.trace import TraceRecord
 from core.trace.parsers.draft import CompilationDraft, OutputCode, ReportDraft

@@ -33,7 +33,7 @@ from core.report.records.run import (
     StepRecord,
 )
 from core.trace import TraceRecord
-from core.trace.parsers import dynamo, events, inductor, symbols, worker
+from core.trace.parsers import dynamo, events, inductor, worker
 from core.trace.parsers.draft import CompilationDraft, ReportDraft, fields_of, keep, typed_parser
 from core.trace.parsers.inductor import GRAPH_STAGES, fx_graph
 
@@ -94,17 +94,17 @@ PARSERS: dict[str, Parser] = {
     **WHOLE,
     "dynamo_start": dynamo.dynamo_start,
     "dynamo_cpp_guards_str": dynamo.guards,
-    "create_symbol": symbols.create_symbol,
-    "create_unbacked_symbol": symbols.create_unbacked_symbol,
-    "guard_added_fast": symbols.guard_added,
-    "propagate_real_tensors": symbols.propagate_real_tensors,
-    "guard_added": symbols.guard_added,
-    "propagate_real_tensors_provenance": symbols.propagate_provenance,
-    "guard_on_data_dependent_error": symbols.data_dependent_error,
-    "missing_fake_kernel": symbols.missing_kernel,
-    "mismatched_fake_kernel": symbols.mismatched_kernel,
-    "expression_created": symbols.expression_created,
-    "symbolic_shape_specialization": symbols.specialization,
+    "create_symbol": events.create_symbol,
+    "create_unbacked_symbol": events.create_unbacked_symbol,
+    "guard_added_fast": events.guard_added,
+    "propagate_real_tensors": events.propagate_real_tensors,
+    "guard_added": events.guard_added,
+    "propagate_real_tensors_provenance": events.propagate_provenance,
+    "guard_on_data_dependent_error": events.data_dependent_error,
+    "missing_fake_kernel": events.missing_kernel,
+    "mismatched_fake_kernel": events.mismatched_kernel,
+    "expression_created": events.expression_created,
+    "symbolic_shape_specialization": events.specialization,
     "compilation_metrics": events.metrics("compilation", dynamo.compilation_metrics),
     "bwd_compilation_metrics": events.metrics("backward", dynamo.backward_metrics),
     "compilation_metrics_runtime": events.metrics("run time"),

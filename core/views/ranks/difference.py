@@ -11,7 +11,7 @@ from core.analysis.ranks import AdviceKind, Forecast, RankDifference, RankGroup,
 from core.analysis.ranks.differences import collective_text
 from core.base import words as fmt
 from core.code.diff import diff_texts
-from core.report.ranks import Fingerprint, RankCompilation, RankMark
+from core.report.run import Fingerprint, RankCompilation, RankMark
 from core.views.markdown import LONGEST_LINE, code, one_line, plain
 
 MOST_RANGES = 12

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from core.analysis.ranks import Ranks, RankSide
 from core.base import words as fmt
-from core.report.ranks import Fingerprint
+from core.report.run import Fingerprint
 from core.runs.ranks import is_quick, open_ranks, rank_side, ranks_read, start_reading_ranks
 from core.runs.store import Run
 from core.views.markdown import LONGEST_LINE, one_line, plain

@@ -35,18 +35,35 @@ from core.runs.progress import (
     PACKAGE_TIMING,
     TRYING,
 )
-from core.worker.aoti.archive import Archive, ArchiveText, open_archive
-from core.worker.aoti.build import CMAKE, NAME, SOURCE, RunnerBuild
-from core.worker.aoti.exporting import TRAINING, ExportedModel, as_module, export_model, words_of
-from core.worker.aoti.running import PackageProgram, PythonRun, run_in_cpp, run_in_python, write_examples
+from core.worker.aoti.exporting import (
+    TRAINING,
+    Archive,
+    ArchiveText,
+    ExportedModel,
+    as_module,
+    export_model,
+    open_archive,
+    words_of,
+)
+from core.worker.aoti.running import (
+    CMAKE,
+    NAME,
+    SOURCE,
+    PackageProgram,
+    PythonRun,
+    RunnerBuild,
+    run_in_cpp,
+    run_in_python,
+    write_examples,
+)
 from core.worker.aoti.trials import RangeTrials
 from core.worker.calls import Pair
 from core.worker.load import Arguments, ModelCopy, seed
 from core.worker.measuring.kernel_times import Copies
 from core.worker.measuring.pairs import SampledSide, prepared_side, time_sides
 from core.worker.measuring.stopwatches import WallClock
+from core.worker.output import silence
 from core.worker.record import emit, unrecorded
-from core.worker.streams import silence
 
 CLOCKS = "the wall clock in Python, std::chrono::steady_clock in C++"
 EAGER_ALONE = "nothing of the package ran, so that there is nothing to time"

@@ -14,9 +14,8 @@ import torch
 from core.base.errors import JobError, ProgramError
 from core.base.words import bytes_, limit_s
 from core.report import ExportedDim, RangeTrial
-from core.worker.aoti.build import RunnerBuild
 from core.worker.aoti.exporting import ExportedModel, words_of
-from core.worker.aoti.running import flat_differences, read_tensors, settings, tensors_of, write_tensors
+from core.worker.aoti.running import RunnerBuild, flat_differences, read_tensors, settings, tensors_of, write_tensors
 from core.worker.conditions import resized
 from core.worker.load import Arguments, described
 from core.worker.results.compare import compare

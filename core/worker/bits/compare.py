@@ -27,10 +27,9 @@ from core.worker.bits.values import BufferNode, ValueRecorder, WrittenValue
 from core.worker.calls import ModelCalls
 from core.worker.compiling import compiled_side, is_compiled
 from core.worker.conditions import lookups, set_dynamo
-from core.worker.frames import first_line
-from core.worker.load import Arguments, ModelCopy, seed
+from core.worker.load import Arguments, ModelCopy, first_line, seed
 from core.worker.numerics.nodes import ITS_OWN, quiet_compilation
-from core.worker.streams import silence
+from core.worker.output import silence
 
 MAX_STORED_BYTES = 512 * 2**20
 MOST_NODES = 200

@@ -27,7 +27,7 @@ from torch._inductor.codecache import PyCodeCache
 from core.base.decoder import decoded_as
 from core.base.words import limit_s
 from core.code.output_code import Definition, definitions
-from core.code.resources import Resources, amd_resources, cubin_usage, ptxas_resources, too_large
+from core.code.stages import Resources, amd_resources, cubin_usage, ptxas_resources, too_large
 from core.report import Binary, Config
 from core.report.records.compilation import BinaryRecord
 from core.worker.cross_compilation.device import process_target

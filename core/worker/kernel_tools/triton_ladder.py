@@ -27,9 +27,19 @@ from unittest.mock import patch
 from core.base.errors import ToolError
 from core.base.words import count
 from core.code.diff import diff_texts, without_locations
-from core.code.locations import comment_lines, llvm_lines, mlir_lines, sass_lines, without_places
 from core.code.output_code import definition_in
-from core.code.resources import Resources, amd_resources, occupancy, ptxas_resources, too_large
+from core.code.stages import (
+    Resources,
+    amd_resources,
+    comment_lines,
+    llvm_lines,
+    mlir_lines,
+    occupancy,
+    ptxas_resources,
+    sass_lines,
+    too_large,
+    without_places,
+)
 from core.job.targets import TARGETS, Architecture, Target, architecture_words
 from core.runs.tools import (
     CachedFile,

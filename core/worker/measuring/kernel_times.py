@@ -25,7 +25,7 @@ from torch._inductor.runtime.benchmarking import benchmarker
 from torch.utils._pytree import tree_leaves, tree_map_only
 
 from core.base.errors import WorkerError
-from core.base.load import LoadWatch
+from core.base.machine import LoadWatch
 from core.base.words import bytes_, duration_s
 from core.report.records.run import KernelTimesRecord, TimedKernel
 from core.worker.measuring.stopwatches import synchronize

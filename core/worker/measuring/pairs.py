@@ -26,15 +26,15 @@ import msgspec
 import torch
 
 from core.analysis.interval import Interval, median_ratio
-from core.base.load import LoadWatch
+from core.base.machine import LoadWatch
 from core.job import CompileJob, CompileOptions
 from core.report import Call, Load, Rival, SideTimes
 from core.worker.calls import PreparedCall, make_calls
 from core.worker.compiling import compiled_by
 from core.worker.load import ModelCopy
 from core.worker.measuring.stopwatches import Clock, WallClock, event_clock
+from core.worker.output import silence
 from core.worker.record import unrecorded
-from core.worker.streams import silence
 
 SAMPLE_S = 0.005
 LEAST_S, LIMIT_S = 1.5, 10.0

@@ -29,7 +29,7 @@ from torch._inductor.runtime.cache_dir_utils import cache_dir
 from core.analysis.interval import busy
 from core.base.decoder import decoded_as
 from core.base.files import read
-from core.base.load import LoadWatch
+from core.base.machine import LoadWatch
 from core.report import Bandwidth, Roofline
 from core.worker.environment import device_name
 from core.worker.measuring.stopwatches import synchronize

@@ -28,9 +28,9 @@ from core.worker.load import Arguments, ModelCopy
 from core.worker.measuring.stopwatches import synchronize
 from core.worker.measuring.wrappers import wrappers
 from core.worker.memory.allocator import CallMemory, mark_kernels, mark_lines, mark_modules, watched
+from core.worker.output import silence
 from core.worker.record import emit
 from core.worker.standby import MAX_REASON_CHARS, StandBy
-from core.worker.streams import silence
 
 STATUS, CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 # Written to `clear_refs`, it resets the peak of the resident memory: proc(5).

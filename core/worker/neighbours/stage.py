@@ -26,16 +26,14 @@ from core.worker.aoti.running import named_outputs, other_number, tensors_of
 from core.worker.backends.selection import load_backend
 from core.worker.calls import ModelCalls, PreparedCall, Replay
 from core.worker.conditions import set_dynamo, set_threads
-from core.worker.frames import first_line
-from core.worker.load import Arguments, ModelCopy, described, seed
+from core.worker.load import Arguments, ModelCopy, described, first_line, seed
 from core.worker.measuring.pairs import LIMIT_S, SampledSide, prepared_side, time_sides
 from core.worker.measuring.stopwatches import WallClock
 from core.worker.memory.sides import last_call
 from core.worker.neighbours.mlx import ported_functions
 from core.worker.record import emit
-from core.worker.results.compare import compare
+from core.worker.results.compare import CallContext, Judge, compare
 from core.worker.results.effects import CallEffects, unlike
-from core.worker.results.judge import CallContext, Judge
 from core.worker.standby import StandBy
 
 MOST_TASK_S = 180.0

@@ -12,8 +12,7 @@ from typing import Any
 import torch
 
 from core.report import Accuracy, CallNumerics, Difference, ResultAccuracy
-from core.worker.results.compare import compare_leaf, relative
-from core.worker.results.judge import CallContext, Judge, judged
+from core.worker.results.compare import CallContext, Judge, compare_leaf, judged, relative
 from core.worker.results.named import Leaves
 from core.worker.results.scaled import Distance, distance
 

@@ -32,13 +32,12 @@ from core.worker.backends.selection import Compiler, compiler_of
 from core.worker.calls import ModelCalls
 from core.worker.compiling import is_compiled
 from core.worker.conditions import Mode
-from core.worker.frames import first_line
-from core.worker.load import ModelCopy, rng_state, seed
+from core.worker.load import ModelCopy, first_line, rng_state, seed
 from core.worker.numerics.accuracy import accuracy, apart
 from core.worker.numerics.wide import InFloat64, widened
+from core.worker.output import silence
 from core.worker.record import emit
-from core.worker.results.judge import has_room
-from core.worker.streams import silence
+from core.worker.results.compare import has_room
 
 MOST_TAPS = 128
 MOST_TAPPED_BYTES = 256 * 2**20

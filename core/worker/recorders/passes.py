@@ -27,7 +27,7 @@ from torch.fx.node import _format_arg
 from torch.fx.passes.graph_transform_observer import GraphTransformObserver
 
 from core.report import Module
-from core.report.inductor import PassStage
+from core.report.nodes import PassStage
 from core.report.records import Emit
 from core.report.records.compilation import ModulesRecord, PassesRecord, PassRecord
 from core.worker.recorders.stacks import Modules, Sources, stacks_of

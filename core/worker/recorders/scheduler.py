@@ -22,7 +22,7 @@ from torch.utils.flop_counter import flop_registry
 
 from core.ops import op_class
 from core.report import FusionRound
-from core.report.inductor import Direction
+from core.report.nodes import Direction
 from core.report.records import Emit
 from core.report.records.compilation import BufferLayout, KernelRecord, ScheduledNode, ScheduleRecord
 from core.worker.recorders.stacks import Modules

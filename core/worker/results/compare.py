@@ -1,4 +1,4 @@
-"""Comparison of eager and compiled results, from model copies that were loaded and seeded alike.
+"""Comparison of eager and compiled results, from model copies that were seeded alike, and the verdict on differences.
 
 An error is relative to its element's magnitude, or to the typical magnitude around it if that is larger. The root mean
 square of the whole tensor must be within the tolerance; for each row, column and element within `ELEMENT` times the
@@ -8,17 +8,24 @@ tolerance. Integers, types, shapes and strides are compared exactly.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
+import psutil
 import torch
+import torch._inductor.config
 
 from core.base.tolerances import BY_NORM
 from core.base.words import agree, number
+from core.job import CompileJob
 from core.report import Difference
+from core.worker.load import ModelCopy, first_line
+from core.worker.numerics.wide import InFloat64
 from core.worker.results.named import Container, Leaves, alike
-from core.worker.results.scaled import Distance, Groups, distance, scaled
+from core.worker.results.scaled import Distance, Groups, distance, largest_unrepeated, scaled, wide
 
 TOLERANCE = {getattr(torch, name): part for name, part in BY_NORM.items()}
 ELEMENT = 20
@@ -192,3 +199,224 @@ def in_words(gap: Distance, dtype: torch.dtype, excess: Sequence[Excess]) -> str
         return f"{some}, by up to {number(worst.worst)} of the magnitude around them"
     some = f"{number(worst.groups)} of {number(worst.of)} {worst.kind} {agree(worst.groups, 'is', 'are')} off"
     return f"{some} by up to {number(worst.worst)} of {agree(worst.groups, 'its', 'their')} magnitude"
+
+
+# Allowed multiple of eager's error, by tensor size, as in torch's own accuracy check.
+FACTORS = ((10, 10.0), (500, 8.0), (math.inf, 3.0))
+# Allowed multiple of the tolerance between two correct computations, if there is no reference.
+UNSURE = 20.0
+# If eager's relative error is larger, its result has no meaning.
+LOST = 0.3
+# Roundings of the surrounding magnitude that compiled may be worse than eager by luck.
+STEPS = 2
+# Roundings of the largest magnitude that may add up in an element that should be zero.
+MUCH = 64
+DRAWS_AS_EAGER = ("eager", "eager_noexcept", "aot_eager", "aot_eager_default_partitioner", "aot_eager_decomp_partition")
+DEPEND_ON_VALUES = ("value", "shape", "Python value", "mutation")
+
+RANDOM = (
+    "the call draws random numbers, and compiled draws others than eager; with Inductor's option "
+    "fallback_random=True both draw the same"
+)
+ALONE = "the stance refused an earlier call to the compiled model alone, so that the two may not be alike"
+NO_REFERENCE = "within what two ways of computing may differ by; the model could not be run in float64 to tell"
+UNRESOLVED = "the model could not be run in float64 to tell whether that is rounding"
+ROUNDING = "eager is about as far from the result in float64"
+NOISE = "zero but for rounding"
+RIGHT = "eager loses it in rounding or overflows; compiled is right by float64"
+LOST_IN_ROUNDING = "eager's own rounding is too large a part of it: float64 gives something else"
+
+THROUGHOUT = "float64 throughout"
+
+Replay = Callable[[int], Leaves]
+Around = AbstractContextManager[None]
+
+
+@dataclass(frozen=True, slots=True)
+class CallContext:
+    """Circumstances of a call for its comparison: random numbers, initial differences, and earlier refusals.
+
+    `drew` is True if the call drew random numbers, `unlike` is the initial difference between the model copies, and
+    `alone` is True if an earlier call was made only in eager.
+    """
+
+    index: int
+    drew: bool
+    unlike: str
+    alone: bool = False
+
+
+class Judge:
+    """Final judge of a run's differences; repeats a call, in float64 and unchanged, only if necessary.
+
+    `replaying` returns, for a model copy, a function that makes its eager calls up to an index, each in a context, and
+    returns the results of the last one.
+    """
+
+    def __init__(self, job: CompileJob, path: Path, replaying: Callable[[ModelCopy, Around], Replay]) -> None:
+        self._job = job
+        self._path = path
+        self._replaying = replaying
+        self._replays: dict[str, Replay | None] = {}
+        self.float64 = InFloat64()
+        self.refused = ""
+
+    def decide(
+        self, differences: list[Difference], eager: Leaves, compiled: Leaves, call: CallContext
+    ) -> list[Difference]:
+        """Return the differences, each with a reason if it is acceptable or can't be judged."""
+        return [item if item.same is not False else self._decided(item, eager, compiled, call) for item in differences]
+
+    def _decided(self, difference: Difference, eager: Leaves, compiled: Leaves, call: CallContext) -> Difference:
+        if difference.kind not in DEPEND_ON_VALUES:
+            return difference
+        if call.alone:
+            return replace(difference, same=None, reason=ALONE)
+        if call.unlike:
+            return replace(difference, same=None, reason=f"the file makes another {call.unlike} each time it is loaded")
+        if call.drew and self._draws_otherwise():
+            return replace(difference, same=None, reason=RANDOM)
+        # First, since a result that isn't repeatable may be close to the reference by chance.
+        again = self._replayed("again", call.index).get(difference.what)
+        if again is not None and not all(
+            one.same for one in compare_leaf(difference.what, eager[difference.what], again)
+        ):
+            return replace(difference, same=None, reason="eager, too, gives another result each time")
+        return self._by_reference(difference, eager, compiled, call)
+
+    def _draws_otherwise(self) -> bool:
+        chosen = self._job.compile
+        same_numbers = (chosen.options or {}).get("fallback_random", torch._inductor.config.fallback_random)
+        return chosen.backend not in DRAWS_AS_EAGER and not same_numbers
+
+    def _by_reference(self, difference: Difference, eager: Leaves, compiled: Leaves, call: CallContext) -> Difference:
+        one, other = eager.get(difference.what), compiled.get(difference.what)
+        if not (isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor)) or one.shape != other.shape:
+            return difference
+        if difference.kind not in ("value", "mutation"):
+            return difference
+        reference = None if call.drew else self._replayed("float64", call.index).get(difference.what)
+        if not isinstance(reference, torch.Tensor) or reference.shape != one.shape:
+            return without_reference(difference, one, other)
+        with torch._C.DisableTorchFunctionSubclass():
+            return judged(difference, one, other, reference, _scale(difference.what, eager))
+
+    def reference(self, index: int) -> Leaves:
+        """Return the results of call `index` in float64, without its own casts if possible; empty if it can't run."""
+        return self._replayed(THROUGHOUT, index) or self._replayed("float64", index)
+
+    def _replayed(self, name: str, index: int) -> Leaves:
+        """Return the results of call `index` on another model copy; empty if it can't run."""
+        if name not in self._replays:
+            self._replays[name] = self._new_replay(name)
+        replay = self._replays[name]
+        try:
+            return replay(index) if replay else {}
+        except Exception as error:
+            self._replays[name], self.refused = None, first_line(error)
+            return {}
+
+    def _new_replay(self, name: str) -> Replay | None:
+        if not has_room(self._job):
+            return None
+        try:
+            twin = ModelCopy(self._path, self._job, f"compileboard_{name}", wide=name != "again")
+            return self._replaying(twin, self.float64 if name == THROUGHOUT else nullcontext())
+        except Exception as error:
+            self.refused = first_line(error)
+            return None
+
+
+def has_room(job: CompileJob) -> bool:
+    """Return True if the run has memory for two more model copies; it already has two, plus the compiler's memory."""
+    return psutil.Process().memory_info().rss * 2 < job.memory_limit_bytes
+
+
+def _scale(what: str, eager: Leaves) -> float:
+    """Return the largest magnitude around a tensor, without fills: among gradients for a gradient.
+
+    At least 1 for gradients, since the backward starts with gradients of order one.
+    """
+    gradients = what.startswith("gradient")
+    around = [leaf for name, leaf in eager.items() if name.startswith("gradient") == gradients and _is_real(leaf)]
+    return max([1.0 if gradients else 0.0, *map(largest_unrepeated, around)])
+
+
+def _is_real(leaf: Any) -> bool:
+    plain = isinstance(leaf, torch.Tensor) and leaf.layout == torch.strided and not leaf.is_quantized
+    return plain and leaf.numel() > 0 and leaf.dtype in (torch.float64, torch.float32, torch.float16, torch.bfloat16)
+
+
+def without_reference(difference: Difference, left: torch.Tensor, right: torch.Tensor) -> Difference:
+    """Return the verdict without a float64 reference: a single row beyond the limit may be rounding."""
+    if left.dtype != right.dtype:
+        return difference
+    kinds = {excess.kind for excess in beyond(left, right, distance(left, right), left.dtype, UNSURE)}
+    if not kinds:
+        return replace(difference, same=True, reason=NO_REFERENCE)
+    return (
+        difference
+        if kinds & {"elements", "whole"}
+        else replace(difference, same=None, reason=f"{difference.actual}; {UNRESOLVED}")
+    )
+
+
+def judged(
+    difference: Difference, eager: torch.Tensor, compiled: torch.Tensor, reference: torch.Tensor, scale: float
+) -> Difference:
+    """Return the verdict: compiled is correct if its error is at most a small factor times eager's error.
+
+    Elements that are equal on both sides are ignored: `finfo.min`, for example, differs in float64.
+    """
+    dtype = eager.dtype
+    if not (dtype.is_floating_point or dtype.is_complex):
+        mine, theirs = distance(reference, eager), distance(reference, compiled)
+        same = theirs.unequal <= _factor(eager.numel()) * mine.unequal
+        return replace(difference, same=same, reason=ROUNDING if same else "")
+    if distance(reference, eager).largest <= MUCH * torch.finfo(torch.float64).eps * scale:
+        theirs = distance(reference, compiled)
+        same = not theirs.odd and theirs.max_error <= MUCH * torch.finfo(dtype).eps * scale
+        return replace(difference, same=same, reason=NOISE if same else "")
+    exact, one, other = _where_differing(reference, eager, compiled)
+    mine, groups = distance(exact, one), scaled(eager, compiled, floor(dtype), reference)
+    lost = bool(mine.odd) or _is_lost(groups[0])
+    if lost and close(exact, other, dtype, 2):
+        return replace(difference, same=True, reason=RIGHT)
+    if mine.odd or distance(exact, other).odd or not _as_near(groups, dtype):
+        return difference
+    return replace(difference, same=None if lost else True, reason=LOST_IN_ROUNDING if lost else ROUNDING)
+
+
+def _factor(elements: int) -> float:
+    return next(factor for limit, factor in FACTORS if elements < limit)
+
+
+def _where_differing(reference: torch.Tensor, *sides: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    """Return the reference and both sides, with zeros where the sides are equal."""
+    one, other = (wide(side) for side in sides)
+    same = (one == other) | (one.isnan() & other.isnan())
+    return tuple(side.masked_fill(same, 0) for side in (wide(reference), one, other))
+
+
+def _is_lost(whole: Groups) -> bool:
+    """Return True if eager's error is too large a part of the magnitude around it."""
+    assert whole.mine is not None
+    return bool(whole.mine[0] > LOST)
+
+
+def _as_near(groups: list[Groups], dtype: torch.dtype) -> bool:
+    """Return True if each group beyond the tolerance is about as far from the reference on both sides."""
+    tolerance = TOLERANCE.get(dtype, 0.0)
+    least = max(tolerance / 10, STEPS * torch.finfo(dtype).eps)
+    return all(_group_as_near(group, failing(group, tolerance), least) for group in groups)
+
+
+def _group_as_near(group: Groups, which: torch.Tensor, least: float) -> bool:
+    assert group.mine is not None
+    assert group.theirs is not None
+    factors = torch.full_like(group.differing[which], FACTORS[-1][1])
+    for limit, factor in reversed(FACTORS):
+        factors[group.differing[which] < limit] = factor
+    (mine_rms, mine_most), (rms, most) = ([part[which] for part in found] for found in (group.mine, group.theirs))
+    near = (rms <= factors * mine_rms + least) & (most <= factors * mine_most + ELEMENT * least)
+    return bool(near.all())

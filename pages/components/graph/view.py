@@ -17,7 +17,7 @@ import streamlit as st
 
 from core.views import wire
 from pages.components.first_wish import browser_value
-from pages.components.graph.messages import GRAPHS, CommandData, PlaceData
+from pages.components.graph.routes import GRAPHS, CommandData, PlaceData
 from pages.components.modules import component_script
 from pages.look.text import component_key
 

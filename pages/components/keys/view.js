@@ -11,7 +11,7 @@ const TURNS = { PageDown: 1, PageUp: -1 };
 const IN_THE_BROWSER = ["Shift+F", "Shift+P", "Control+K", "Meta+K"];
 const SOON_MS = 4_000;
 const FRAME_MS = 25;
-// The files that pages/gate/ahead.py prefetches.
+// The files that pages/gate/addresses.py prefetches.
 const LARGE = /\/static\/js\/(PlotlyChart|StreamlitSyntaxHighlighter)\.[^/]+\.js$/;
 /** @type {WeakMap<HTMLElement, AbortController>} */
 const listeners = new WeakMap();

@@ -22,8 +22,7 @@ from core.views.accelerator import AcceleratorView, ProgramFileView, ProgramView
 from pages import menu
 from pages.components.code.view import CodeLine, CodePicture, code_view
 from pages.look.charts import PLOTLY_CONFIG
-from pages.look.palette import kernel_colour
-from pages.look.sizes import FILL, SHORT, TALL
+from pages.look.palette import FILL, SHORT, TALL, kernel_colour
 from pages.look.text import LONGEST_NAME, LONGEST_TEXT, one_line, one_line_cells, plain, prose
 from pages.parts.accelerator.change import changes_station, run_before
 from pages.parts.accelerator.program import (
@@ -38,7 +37,7 @@ from pages.parts.drawer import drawer, open_button, stage
 from pages.parts.graphs.drawn import fx_drawn, node_lines, node_of, show
 from pages.session import url
 from pages.session.actions import attempt
-from pages.session.cache import kept, theme
+from pages.session.server import kept, theme
 from pages.session.shown import View
 from pages.session.state import hold
 from pages.session.tables import in_words, newly_picked

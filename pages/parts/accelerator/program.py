@@ -17,13 +17,12 @@ from core.report import FxNode
 from core.views.accelerator import AcceleratorView, ProgramView, SegmentView
 from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.look.charts import PLOTLY_CONFIG, in_unit, plotly_layout, text_on
-from pages.look.palette import INK, MUTED, PAPER, Theme, kernel_colour
-from pages.look.sizes import FILL, SHORT, TALL
+from pages.look.palette import FILL, INK, MUTED, PAPER, SHORT, TALL, Theme, kernel_colour
 from pages.look.text import LONGEST_NAME, one_line, one_line_cells, prose
 from pages.parts.code import diff_view
 from pages.parts.graphs.drawn import node_lines, node_of
 from pages.session import url
-from pages.session.cache import kept, theme
+from pages.session.server import kept, theme
 from pages.session.shown import View
 from pages.session.tables import in_words, newly_picked
 

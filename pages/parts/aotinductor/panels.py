@@ -19,17 +19,17 @@ from pages import menu
 from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.components.way.view import WayStage, way
 from pages.look.charts import PLOTLY_CONFIG, median_bars
-from pages.look.sizes import SHORT, TALL, code_height
+from pages.look.palette import SHORT, TALL, code_height
 from pages.look.text import code
 from pages.parts.code import user_code
 from pages.parts.run.submit import job_again, submit_or_open
 from pages.session import url
-from pages.session.cache import kept, theme
-from pages.session.downloads import package_download
 from pages.session.presses import pressed
+from pages.session.server import kept, theme
 from pages.session.shown import RunView
 from pages.session.state import held, hold
 from pages.session.tables import newly_picked, shown
+from pages.session.uploads import package_download
 
 COLOURS = {"eager": 3, "compiled": 0, "python": 2, "c++": 1}
 BAR_PX, FRAME_PX = 36, 66

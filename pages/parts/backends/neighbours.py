@@ -11,7 +11,7 @@ import streamlit as st
 from core.views.neighbours import LazyBox, MlxView
 from pages.look.charts import CODE_FONT, PLOTLY_CONFIG, plotly_layout
 from pages.look.palette import INK, MUTED, PAPER, Theme
-from pages.session.cache import theme
+from pages.session.server import theme
 from pages.session.shown import RunView
 from pages.session.tables import picked
 

@@ -21,18 +21,17 @@ from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.components.contract.view import ContractData, GivenData, StationData
 from pages.gate.visitor import may_bring_code
 from pages.look.charts import PLOTLY_CONFIG, in_unit, plotly_layout
-from pages.look.palette import MUTED, STATUS, Theme, kernel_colour
-from pages.look.sizes import FILL, TALL
+from pages.look.palette import FILL, MUTED, STATUS, TALL, Theme, kernel_colour
 from pages.parts.backends.write import editor
 from pages.parts.code import source_text
 from pages.parts.graphs.drawn import fx_drawn, show, stage_row
 from pages.parts.run.submit import job_again
 from pages.session import url
-from pages.session.cache import kept, theme
-from pages.session.downloads import frame_twin, json_twin, text_twin
+from pages.session.server import kept, theme
 from pages.session.shown import View
 from pages.session.state import held
 from pages.session.tables import picked_by_url
+from pages.session.uploads import frame_twin, json_twin, text_twin
 
 NODES, GRAPH, EXECUTIONS = "nodes", "graph", "executions"
 CODE, BACKEND, WRITE = "gm.code", "backend", "write"

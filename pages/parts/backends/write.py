@@ -12,7 +12,7 @@ from core.views.backend import BackendView
 from core.views.run_files import RunFiles
 from pages import menu
 from pages.gate.visitor import may_bring_code
-from pages.look.sizes import TALL
+from pages.look.palette import TALL
 from pages.look.text import code, sentence
 from pages.parts.run.own_backend import CONVENTION, BackendChoice, own_code, with_backend
 from pages.parts.run.submit import job_again, run_of

@@ -21,9 +21,9 @@ from pages.gate.visitor import author, why_no_author
 from pages.look.text import LONGEST_TEXT, component_key, plain
 from pages.session import actions, url
 from pages.session.actions import attempt, toasted
-from pages.session.navigate import PAGE
 from pages.session.shown import RunView, ShownRun, shown_compilation
 from pages.session.state import held, hold
+from pages.session.url import PAGE
 
 OPEN = "open"
 # Keys: the comment that is answered or edited, and its action.

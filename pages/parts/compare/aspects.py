@@ -23,8 +23,7 @@ from core.views.kernel_pairs import KernelPairsView, PairOfKernels
 from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.components.graph.view import GraphDrawing, drawn
 from pages.look.charts import PLOTLY_CONFIG, in_unit, median_bars, plotly_layout
-from pages.look.palette import GRID, INK, PHASES, Theme, kernel_colour, phase_colour
-from pages.look.sizes import TALL
+from pages.look.palette import GRID, INK, PHASES, TALL, Theme, kernel_colour, phase_colour
 from pages.look.text import LONGEST_LINE, one_line, plain
 from pages.parts.code import diff_view
 from pages.parts.drawer import drawer, open_button, stage
@@ -32,11 +31,11 @@ from pages.parts.graphs.drawn import show
 from pages.parts.run.measure import measure_now
 from pages.parts.run.submit import job_again, submit_or_open
 from pages.session import url
-from pages.session.cache import cached, kept, theme
-from pages.session.downloads import json_twin
 from pages.session.presses import pressed
+from pages.session.server import cached, kept, theme
 from pages.session.shown import RunView
 from pages.session.tables import in_words, newly_picked, picked_by_url
+from pages.session.uploads import json_twin
 
 MARK = "background-color: rgba(204, 140, 20, 0.2)"
 FIGURE_PX = {"": 130, "left": 150, CompareView.unlike: 30, "right": 150, "difference": 210}

@@ -9,14 +9,14 @@ import streamlit as st
 
 from core.base import words as fmt
 from core.views import ranks as rank_views
-from pages.look.sizes import TALL
+from pages.look.palette import TALL
 from pages.look.text import LONGEST_LINE, one_line
 from pages.parts.code import diff_view
 from pages.session import url
-from pages.session.cache import cached
-from pages.session.downloads import downloads, json_twin
+from pages.session.server import cached
 from pages.session.shown import RunView
 from pages.session.tables import in_words, shown
+from pages.session.uploads import downloads, json_twin
 
 MARK = "background-color: rgba(204, 140, 20, 0.2)"
 PHASE_FORMS = {"median": fmt.duration_s, "slowest": fmt.duration_s, "slowest over median": fmt.ratio}

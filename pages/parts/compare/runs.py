@@ -17,14 +17,14 @@ from core.views.job_form import JobForm
 from core.views.kernel_pairs import KernelPairsView
 from core.views.sweep import WhatIfMenu
 from pages.gate.visitor import may_bring_code
-from pages.look.sizes import MAX_CHARS
+from pages.look.palette import MAX_CHARS
 from pages.look.text import LONGEST_LINE, one_line
 from pages.parts.run.submit import job_again, run_of
 from pages.session import server, url
 from pages.session.actions import attempt
-from pages.session.cache import cached
 from pages.session.presses import pressed
 from pages.session.runs import named_runs, runs_by_id, runs_like
+from pages.session.server import cached
 from pages.session.shown import RunView, ShownRun, open_view
 
 TYPED = "another field"

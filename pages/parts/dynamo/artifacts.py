@@ -13,13 +13,13 @@ from core.views import artifacts as views
 from core.views.logs import LogsView
 from pages import menu
 from pages.components.code.view import CodePicture, code_lines, code_view
-from pages.look.sizes import SHORT, TALL
+from pages.look.palette import SHORT, TALL
 from pages.parts.code import user_code
 from pages.parts.run.submit import job_again, submit_or_open
 from pages.session import url
 from pages.session.actions import attempt
-from pages.session.cache import cached
 from pages.session.presses import pressed
+from pages.session.server import cached
 from pages.session.shown import RunView
 from pages.session.tables import in_words, picked, search_field
 

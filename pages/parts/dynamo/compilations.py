@@ -20,11 +20,10 @@ from core.views.compilations import BytecodeView, CompilationsView
 from core.views.dynamic_shapes import SymbolsView
 from pages import menu
 from pages.components.code.view import CodePicture, code_lines, code_view
-from pages.look.palette import STATUS
-from pages.look.sizes import MAX_LINE_CHARS, TALL
+from pages.look.palette import MAX_LINE_CHARS, STATUS, TALL
 from pages.parts.code import user_code
 from pages.session import url
-from pages.session.cache import theme
+from pages.session.server import theme
 from pages.session.shown import View
 from pages.session.tables import compilation_by_row, in_words
 

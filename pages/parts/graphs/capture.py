@@ -8,7 +8,7 @@ import streamlit as st
 from core.base import words as fmt
 from core.views.capture import CaptureView
 from core.views.source import SourceView
-from pages.look.sizes import TALL
+from pages.look.palette import TALL
 from pages.parts.graphs.drawn import node_lines, node_of
 from pages.session.shown import View
 from pages.session.tables import in_words, shown

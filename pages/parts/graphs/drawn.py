@@ -25,11 +25,11 @@ from pages import menu
 from pages.components.code.view import code_view
 from pages.components.graph.view import Chosen, GraphDrawing, drawn, graph_view
 from pages.components.stages.view import Stop, Stretch, stages
-from pages.look.sizes import FILL, PICTURE
+from pages.look.palette import FILL, PICTURE
 from pages.look.text import LONGEST_NAME, one_line, plain
 from pages.parts.code import line_prefix, node_links, places_of, recorded_files, user_code
 from pages.session import url
-from pages.session.cache import cached
+from pages.session.server import cached
 from pages.session.shown import RunView, View, shown_compilation
 from pages.session.state import hold
 

@@ -8,14 +8,14 @@ from core.base import words as fmt
 from core.report import Kernel
 from core.views.fusion import FusionView
 from pages import menu
-from pages.look.sizes import SHORT, TALL
+from pages.look.palette import SHORT, TALL
 from pages.look.text import LONGEST_NAME, LONGEST_TEXT, code, plain
 from pages.parts.graphs.drawn import fusion_drawn, show
 from pages.parts.kernels.source import kernel_source, user_lines
 from pages.session import url
-from pages.session.navigate import go_to
 from pages.session.shown import View
 from pages.session.state import held, hold
+from pages.session.url import go_to
 
 KERNEL, WHY, IR = "kernel", "why not fused", "IR"
 OPENED = "fusion-opened"

@@ -10,7 +10,7 @@ from core.report import FxGraph
 from core.views.fx_graph import FxGraphView
 from core.views.passes import PassesView
 from pages.components.code.view import CodePicture, code_lines, code_view
-from pages.look.sizes import FILL, MAX_CHARS, SHORT, TALL
+from pages.look.palette import FILL, MAX_CHARS, SHORT, TALL
 from pages.look.text import LONGEST_NAME, code
 from pages.parts.code import output_code
 from pages.parts.graphs.drawn import node_lines, node_of

@@ -17,7 +17,7 @@ from core.base import words as fmt
 from core.report import Autotuning
 from core.views.kernels import KernelResult, KernelTool, KernelView
 from pages.components.code.view import CodePicture, Mark, code_lines, code_view
-from pages.look.sizes import SHORT, TALL
+from pages.look.palette import SHORT, TALL
 from pages.look.text import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, one_line, one_line_cells, plain, prose
 from pages.parts.code import diff_view
 from pages.parts.kernel.tool import may_run_tools, tool_result

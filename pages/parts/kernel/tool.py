@@ -15,12 +15,11 @@ from core.views.kernels import KernelResult, KernelTool, KernelView
 from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.gate.visitor import may_bring_code
 from pages.look.charts import PLOTLY_CONFIG, plotly_layout
-from pages.look.palette import ACCENT, GRID, INK, MUTED, Theme
-from pages.look.sizes import MAX_CODE_CHARS, SHORT, TALL
+from pages.look.palette import ACCENT, GRID, INK, MAX_CODE_CHARS, MUTED, SHORT, TALL, Theme
 from pages.look.text import LONGEST_TEXT, code, plain, prose
 from pages.session import actions
 from pages.session.actions import attempt, toasted
-from pages.session.cache import cached, theme
+from pages.session.server import cached, theme
 from pages.session.shown import RunView, ShownRun
 from pages.session.state import held, hold
 

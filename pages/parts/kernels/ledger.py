@@ -16,11 +16,10 @@ from core.base import words as fmt
 from core.views.colours import kernel_colours
 from core.views.kernels import KernelsView, LedgerRow
 from pages.look.charts import PLOTLY_CONFIG, blended, decades, plotly_layout, text_on
-from pages.look.palette import ACCENT, INK, MUTED, PAPER, Theme
-from pages.look.sizes import MAX_LINE_CHARS
+from pages.look.palette import ACCENT, INK, MAX_LINE_CHARS, MUTED, PAPER, Theme
 from pages.look.text import LONGEST_NAME, LONGEST_TEXT, one_line, one_line_cells, prose
 from pages.session import url
-from pages.session.cache import cached, kept, theme
+from pages.session.server import cached, kept, theme
 from pages.session.shown import View
 from pages.session.tables import in_words, picked_by_url, picked_points
 

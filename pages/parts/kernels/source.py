@@ -10,7 +10,7 @@ from core.views.colours import kernel_colours
 from core.views.kernels import KernelView
 from pages import menu
 from pages.components.code.view import CodePicture, code_lines, code_view
-from pages.look.sizes import SHORT, TALL
+from pages.look.palette import SHORT, TALL
 from pages.parts.code import line_prefix, output_code, recorded_files, user_code
 from pages.session import url
 from pages.session.shown import View

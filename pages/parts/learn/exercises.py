@@ -9,7 +9,7 @@ from core.views.exercises import ExerciseView
 from pages import menu
 from pages.components.code.editor import code_editor
 from pages.gate.visitor import may_bring_code
-from pages.look.sizes import SHORT, TALL
+from pages.look.palette import SHORT, TALL
 from pages.parts.run.live import cancel_button, live_headline
 from pages.session import actions, server, url
 from pages.session.actions import attempt

@@ -19,11 +19,10 @@ from core.views.colours import kernel_colours
 from core.views.memory import AllocatedCurve, MemoryBlock, MemoryPlanView, MemoryView
 from pages import menu
 from pages.look.charts import PLOTLY_CONFIG, plotly_layout
-from pages.look.palette import INK, MUTED, PAPER, Theme, kernel_colour
-from pages.look.sizes import SHORT
+from pages.look.palette import INK, MUTED, PAPER, SHORT, Theme, kernel_colour
 from pages.look.text import one_line
 from pages.session import url
-from pages.session.cache import cached, kept, theme
+from pages.session.server import cached, kept, theme
 from pages.session.shown import RunView, View
 from pages.session.tables import in_words, newly_picked, picked_points
 

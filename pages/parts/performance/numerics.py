@@ -21,12 +21,11 @@ from core.views.glossary import GLOSSARY
 from core.views.numerics import ErrorPoint, NodeNumericsView, NumericsView
 from pages import menu
 from pages.look.charts import PLOTLY_CONFIG, plotly_layout
-from pages.look.palette import INK, MUTED, PAPER, STATUS, Theme, kernel_colour
-from pages.look.sizes import SHORT
+from pages.look.palette import INK, MUTED, PAPER, SHORT, STATUS, Theme, kernel_colour
 from pages.look.text import LONGEST_NAME, code, one_line
 from pages.parts.performance.charts import COLOURS, COMPILED, EAGER
 from pages.session import url
-from pages.session.cache import kept, theme
+from pages.session.server import kept, theme
 from pages.session.shown import RunView, View
 from pages.session.tables import in_words, picked_by_url, picked_points
 

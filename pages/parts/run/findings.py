@@ -13,8 +13,8 @@ from pages import menu
 from pages.look.text import code
 from pages.parts.run.submit import job_to_change, missing_device, open_recorded, recorded_as, submit_or_open
 from pages.session import url
-from pages.session.cache import cached
 from pages.session.presses import pressed
+from pages.session.server import cached
 from pages.session.shown import RunView
 
 ICONS = {"wrong": ":material/error:", "cost": ":material/hourglass_empty:", "note": ":material/info:"}

@@ -35,20 +35,19 @@ from pages.components.code.editor import code_editor
 from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.components.upload.view import upload
 from pages.gate.visitor import may_bring_code
-from pages.look.images import image
-from pages.look.sizes import MAX_LINE_CHARS, MAX_PATH_CHARS, SHORT, TALL
+from pages.look.card import image
+from pages.look.palette import MAX_LINE_CHARS, MAX_PATH_CHARS, SHORT, TALL
 from pages.look.text import LONGEST_TEXT, one_line, plain
 from pages.parts.run.own_backend import chosen_backend, current_backend, current_values, draw_rows
 from pages.parts.run.submit import open_recorded, stored_run, submit
 from pages.parts.sweep.ask import preset_menu
 from pages.session import actions, server, url
 from pages.session.actions import attempt, passed_over
-from pages.session.navigate import go_to
 from pages.session.presses import press, pressed, taken
-from pages.session.runs import show_run
+from pages.session.runs import listed_sweeps, show_run, show_sweep
 from pages.session.state import held, hold
-from pages.session.sweeps import listed_sweeps, show_sweep
 from pages.session.tables import in_words, newly_picked
+from pages.session.url import go_to
 
 TEMPLATE = """import torch
 

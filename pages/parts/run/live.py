@@ -12,7 +12,7 @@ from core.views import progress
 from core.views.progress import followed_words
 from pages.components.progress.view import progress_view
 from pages.gate.visitor import ANOTHERS, who
-from pages.look.sizes import SHORT
+from pages.look.palette import SHORT
 from pages.look.text import LONGEST_NAME, code, plain
 from pages.session import actions, server
 from pages.session.shown import RunView, ShownRun, open_shown

@@ -24,7 +24,7 @@ from core.views.capture import CaptureView
 from core.views.numerics import NumericsView
 from core.views.overview import OutcomeView, OverviewView
 from pages import menu
-from pages.look.sizes import MAX_LINE_CHARS
+from pages.look.palette import MAX_LINE_CHARS
 from pages.parts.run.submit import job_again, job_to_change, job_to_edit, missing_device, submit, submit_or_open
 from pages.parts.sweep.ask import climb_ladder
 from pages.session import url

@@ -17,17 +17,17 @@ from core.views.run_files import RunFiles
 from pages import menu
 from pages.components.code.view import code_view
 from pages.gate.visitor import who
-from pages.look.sizes import SHORT, TALL
+from pages.look.palette import SHORT, TALL
 from pages.look.text import plain, prose
 from pages.parts.code import user_code
 from pages.parts.run.submit import job_again, submit_or_open
 from pages.session import actions, url
 from pages.session.actions import attempt, toasted
-from pages.session.downloads import scrub_choice
-from pages.session.navigate import go_to
 from pages.session.presses import pressed
 from pages.session.shown import RunView, ShownRun
 from pages.session.tables import in_words, newly_picked
+from pages.session.uploads import scrub_choice
+from pages.session.url import go_to
 
 # Number of lines that are shown without scrolling.
 SHOWN_WHOLE = 8

@@ -15,7 +15,7 @@ from core.views.job_form import BackendChoice as BackendChoice
 from core.views.job_form import JobField, JobForm
 from pages.components.code.editor import code_editor
 from pages.components.code.view import CodePicture, code_lines, code_view
-from pages.look.sizes import MAX_CHARS, MAX_LINE_CHARS, SHORT, TALL
+from pages.look.palette import MAX_CHARS, MAX_LINE_CHARS, SHORT, TALL
 from pages.session.state import held, hold
 
 CONVENTION = (

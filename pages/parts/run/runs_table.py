@@ -22,21 +22,20 @@ from pages import menu
 from pages.gate.people import the_people
 from pages.gate.visitor import ANOTHERS, who
 from pages.look.charts import PLOTLY_CONFIG, plotly_layout
-from pages.look.palette import MUTED, Theme, kernel_colour
-from pages.look.sizes import MAX_LINE_CHARS, TALL
+from pages.look.palette import MAX_LINE_CHARS, MUTED, TALL, Theme, kernel_colour
 from pages.look.text import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, one_line, plain, prose
 from pages.parts.audience import run_audience
 from pages.parts.run.measure import measure_picked
 from pages.session import actions, server, url
 from pages.session.actions import attempt, toasted
-from pages.session.cache import cached, theme
-from pages.session.downloads import html_download, log_download, report_download
-from pages.session.navigate import go_to
 from pages.session.presses import pressed
 from pages.session.runs import models_of, runs_of_model, show_run, summarised
+from pages.session.server import cached, theme
 from pages.session.shown import open_shown
 from pages.session.state import held, hold
 from pages.session.tables import in_words, opened_or_ticked, picked_points
+from pages.session.uploads import html_download, log_download, report_download
+from pages.session.url import go_to
 
 NAME, SPEEDUP = "run", "speedup"
 AGAIN_S = 1.0

@@ -7,12 +7,11 @@ import streamlit as st
 from core import CompileJob, Environment
 from core.views.sweep import SweepQuestion, SweepQuestions
 from pages.gate.visitor import may_bring_code
-from pages.look.sizes import MAX_CHARS
+from pages.look.palette import MAX_CHARS
 from pages.session import actions, server
 from pages.session.actions import attempt, passed_over
 from pages.session.presses import pressed
-from pages.session.runs import last_took_s
-from pages.session.sweeps import show_sweep
+from pages.session.runs import last_took_s, show_sweep
 
 LADDER = "ladder"
 

@@ -22,8 +22,7 @@ from core.views.sweep import SweepView, sweep_rows
 from pages import menu
 from pages.gate.visitor import ANOTHERS
 from pages.look.charts import PLOTLY_CONFIG, blended, plotly_layout
-from pages.look.palette import GRID, INK, MUTED, PAPER, PHASES, STATUS, Theme, kernel_colour
-from pages.look.sizes import SHORT, TALL
+from pages.look.palette import GRID, INK, MUTED, PAPER, PHASES, SHORT, STATUS, TALL, Theme, kernel_colour
 from pages.look.text import LONGEST_LINE, plain
 from pages.parts.audience import sweep_audience
 from pages.parts.sweep.charts import (
@@ -37,12 +36,11 @@ from pages.parts.sweep.charts import (
 )
 from pages.session import actions, server, url
 from pages.session.actions import attempt, toasted
-from pages.session.cache import kept, theme
-from pages.session.downloads import csv_twin, json_twin
-from pages.session.runs import show_run
+from pages.session.runs import ShownSweep, is_as_shown, listed_sweeps, show_run, show_sweep
+from pages.session.server import kept, theme
 from pages.session.state import held
-from pages.session.sweeps import ShownSweep, is_as_shown, listed_sweeps, show_sweep
 from pages.session.tables import in_words, newly_picked, opened_or_ticked
+from pages.session.uploads import csv_twin, json_twin
 
 POLL_S = 1.0
 ROW_PX, FRAME_PX, MOST_PX = 40, 90, 640

@@ -1,6 +1,6 @@
 """AOTAutograd's metadata of a graph, in torch's form."""
 
-from core.analysis.aot_metadata import GraphInput, GraphMetadata, GraphOutput, graph_metadata
+from core.analysis.backend import GraphInput, GraphMetadata, GraphOutput, graph_metadata
 from core.report import FxNode
 from core.views.fx_graph import GraphInputs
 

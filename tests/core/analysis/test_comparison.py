@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from core.analysis.kernels import Comparison, KernelPair, Side, compare
 from core.report import Binary, Compilation, Config, Frame, Kernel, KernelCall, Payload, Report, Setting
-from core.report.inductor import Direction
+from core.report.nodes import Direction
 
 NORM = ("var_mean", "sub", "rsqrt", "mul")
 GELU = ("view_7", "mul_4", "erf", "mul_5")

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from core.analysis.kernels import kernel_names, ledger
-from core.analysis.kernels.names import (
+from core.analysis.kernels.kernel import (
     DECOMPOSED,
     KernelNames,
     common_path,

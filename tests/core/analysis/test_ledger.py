@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from core.analysis.kernels import LedgerSum, allowed_s, ceilings, kernels_disturbed, ledger, summary
-from core.analysis.kernels.names import FALLBACK, FALLBACK_NODE
-from core.code.resources import occupancy
+from core.analysis.kernels.kernel import FALLBACK, FALLBACK_NODE
+from core.code.stages import occupancy
 from core.job.targets import TARGETS
 from core.report import (
     Binary,

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from core.base.load import Load, Reading, shares
-from core.base.machine import PROJECT_DIR, build_once, python_path
+from core.base.machine import PROJECT_DIR, Load, Reading, build_once, python_path, shares
 
 
 def test_a_worker_is_started_where_core_lies(monkeypatch: pytest.MonkeyPatch) -> None:

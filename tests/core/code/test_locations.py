@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.code.locations import comment_lines, llvm_lines, loc_lines, mlir_lines, sass_lines, without_places
+from core.code.stages import comment_lines, llvm_lines, loc_lines, mlir_lines, sass_lines, without_places
 
 MLIR = """#loc = loc("/x/k.py":17:0)
 #loc1 = loc(unknown)

@@ -1,6 +1,6 @@
 """What compilers say that a kernel takes of a device."""
 
-from core.code.resources import Resources, amd_resources, cubin_usage, ptxas_resources, too_large
+from core.code.stages import Resources, amd_resources, cubin_usage, ptxas_resources, too_large
 from core.job.targets import TARGETS
 
 PTXAS = """ptxas info    : 0 bytes gmem

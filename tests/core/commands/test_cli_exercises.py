@@ -12,7 +12,7 @@ from core import CompileJob, Run, Store
 from core.commands import run as command
 from core.commands.main import main
 from core.commands.output import FAILED, OK, USAGE, WRONG
-from core.job.exercises import exercise
+from core.job.gallery import exercise
 from tests.support.homes import add_run
 from tests.support.places import TRACES
 

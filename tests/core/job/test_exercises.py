@@ -7,7 +7,7 @@ import pytest
 
 from core import CompileJob, JobError, Model, job_from_json, job_to_json, samples
 from core.job.checks import validated
-from core.job.exercises import EXERCISES, FILES, Exercise, exercise
+from core.job.gallery import EXERCISES, FILES, Exercise, exercise
 from core.job.prepared import prepared
 from core.runs.permission import allowed
 from core.views.exercises import CHECKS

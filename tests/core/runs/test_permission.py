@@ -13,7 +13,7 @@ from core import AccessError, CompileJob, CompileOptions, JobError, Model, Run, 
 from core.accelerator.backends import SHIPPED
 from core.job import DynamicDim, Packaging
 from core.job.options.row import FLAG, OneOf, Whole
-from core.runs.engine.handles import LocalLiveness
+from core.runs.engine.processes import LocalLiveness
 from core.runs.permission import OPTIONS, allowed, allowed_request
 from core.runs.tools import Assembly, Interpret, Ladder, Reproduce, Request
 

@@ -10,7 +10,7 @@ import pytest
 from core.analysis.ranks import RankDifference, Ranks
 from core.analysis.ranks.differences import Forecast, code_difference, forecast
 from core.code.diff import normalised_guards
-from core.report.ranks import Fingerprint, RankCompilation, RankMark
+from core.report.run import Fingerprint, RankCompilation, RankMark
 from core.runs import ranks as ranks_of_runs
 from core.runs.ranks import read_ranks, stored_ranks
 from tests.support.ranks import (

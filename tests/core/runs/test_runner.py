@@ -11,7 +11,7 @@ import pytest
 from core import CompileJob, CompileOptions, JobError, Model, Run, Runner, Store, WorkerError
 from core.job import FILE_SETTINGS
 from core.runs.runner import Wait, prepared
-from core.sweep.row import was_killed
+from core.sweep.store import was_killed
 from tests.support.engines import FakeEngine, SlowToSay, until
 
 pytestmark = pytest.mark.usefixtures("any_site")

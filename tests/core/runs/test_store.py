@@ -15,7 +15,7 @@ import pytest
 
 from core import MOST_NAME_CHARS, CompileJob, Model, Run, Status, Store, StoreError
 from core.base.run_id import RUN_ID, fresh_id
-from core.runs.engine.handles import LOCAL
+from core.runs.engine.processes import LOCAL
 from core.runs.marks import set_pinned, set_tags, tags_of
 
 JOB = CompileJob(Model("sample", "mlp"))

@@ -3,7 +3,7 @@
 from itertools import product
 
 from core.commands.sweep import left_words
-from core.sweep.row import SweepRow
+from core.sweep.store import SweepRow
 from core.sweep.table import standing_of
 
 BACKENDS, BATCHES = ("eager", "aot_eager", "inductor"), ("1", "2", "4", "8")

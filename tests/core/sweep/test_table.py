@@ -12,7 +12,7 @@ from core.analysis import Interval, speed
 from core.commands.sweep import as_text, progress_words, row_words
 from core.report import Timing
 from core.sweep import SweepRow, as_csv, as_json, table
-from core.sweep.row import SETTLED
+from core.sweep.store import SETTLED
 from core.sweep.table import rows as rows_of
 from core.sweep.table import standing_of
 from tests.support.places import TRACES

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from core import CompileJob, DynamicDim, Packaging, Report, build_report
-from core.base.load import Load
+from core.base.machine import Load
 from core.job import Model
 from core.report import (
     Export,

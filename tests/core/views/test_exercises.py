@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from core import CompileJob, Model, Report, Run, Status, Store, build_report, from_json
-from core.job.exercises import exercise
+from core.job.gallery import exercise
 from core.report import Frame, RunError
 from core.views.exercises import CHECKS, AttemptView, ExerciseView
 from tests.support.homes import add_run, job_of, keeper

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from core.analysis.kernels import LedgerSum, ledger, summary
-from core.base.load import Load
+from core.base.machine import Load
 from core.code.cpp import Loop
 from core.report import Bandwidth
 from core.runs.tools.requests import AssemblyAnswer, Rung

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from core import Report, build_report
-from core.base.load import Load
+from core.base.machine import Load
 from core.report import Difference, Neighbour, RunError, Setting, SideTimes
 from core.views.header import WHY_EMPTY
 from core.views.neighbours import NeighboursView, NeighbourView

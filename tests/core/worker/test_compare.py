@@ -9,8 +9,7 @@ import pytest
 import torch
 
 from core.report import Difference
-from core.worker.results.compare import compare, compare_leaf
-from core.worker.results.judge import LOST_IN_ROUNDING, NOISE, RIGHT, ROUNDING, judged
+from core.worker.results.compare import LOST_IN_ROUNDING, NOISE, RIGHT, ROUNDING, compare, compare_leaf, judged
 from core.worker.results.named import Container, aliases, leaves
 from core.worker.results.scaled import Distance, distance
 

@@ -9,7 +9,7 @@ from torch.fx import GraphModule
 from core.worker.numerics.accuracy import accuracy
 from core.worker.numerics.nodes import RANDOM, SEVERAL, VIEW, NodeRecorder, tapped
 from core.worker.numerics.wide import InFloat64, as_written, widened
-from core.worker.results.judge import RIGHT
+from core.worker.results.compare import RIGHT
 
 X = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
 

@@ -9,7 +9,7 @@ import pytest
 
 from core.base.errors import ProgramError
 from core.report import PackagedFile
-from core.worker.aoti.archive import MOST_TEXT_BYTES, ArchiveText, kind_of, open_archive
+from core.worker.aoti.exporting import MOST_TEXT_BYTES, ArchiveText, kind_of, open_archive
 
 MODEL = "model/data/aotinductor/model/"
 

@@ -7,8 +7,7 @@ import pytest
 import torch
 
 from core.report import Difference
-from core.worker.results.compare import compare_leaf
-from core.worker.results.judge import UNRESOLVED, judged, without_reference
+from core.worker.results.compare import UNRESOLVED, compare_leaf, judged, without_reference
 from core.worker.results.scaled import CHUNK, largest_unrepeated, scaled
 
 SIZE = 64

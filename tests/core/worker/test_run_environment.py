@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore")]
 
 
 def test_a_name_that_torch_has_in_another_module_is_told() -> None:
-    from core.worker.frames import suggestion
+    from core.worker.load import suggestion
 
     with pytest.raises(AttributeError) as raised:
         torch._dynamo.backends.register_backend  # noqa: B018
@@ -25,7 +25,7 @@ def test_a_name_that_torch_has_in_another_module_is_told() -> None:
 
 
 def test_of_a_name_that_is_nowhere_or_not_torchs_nothing_is_told() -> None:
-    from core.worker.frames import suggestion
+    from core.worker.load import suggestion
 
     for owner in (torch._dynamo.backends, math, object()):
         with pytest.raises(AttributeError) as raised:
@@ -35,14 +35,14 @@ def test_of_a_name_that_is_nowhere_or_not_torchs_nothing_is_told() -> None:
 
 
 def test_the_first_line_of_an_error_is_the_first_that_says_something() -> None:
-    from core.worker.frames import first_line
+    from core.worker.load import first_line
 
     assert first_line(RuntimeError("\n\nno such op\nin line 1")) == "RuntimeError: no such op"
     assert first_line(RuntimeError()) == "RuntimeError: "
 
 
 def test_a_file_that_imports_mlx_without_it_says_how_to_install_it() -> None:
-    from core.worker.frames import suggestion
+    from core.worker.load import suggestion
 
     missing = ModuleNotFoundError("No module named 'mlx.core'; 'mlx' is not a package", name="mlx.core")
     assert 'pip install "mlx[cpu]"' in suggestion(missing)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pages.gate.ahead import LARGE, SCRIPTS, Ahead
+from pages.gate.addresses import LARGE, SCRIPTS, Ahead
 from tests.support.gates import sent_through
 
 

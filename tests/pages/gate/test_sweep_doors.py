@@ -10,7 +10,7 @@ from core import AccessError, Axis, CompileboardError, CompileJob, Model, Runner
 from pages.gate.rules import Visitor
 from pages.gate.visitor import ANOTHERS, NOT_YOURS, Who
 from pages.session import actions, server
-from pages.session import sweeps as session
+from pages.session import runs as session
 from tests.support.engines import PromptEngine
 
 ANN, BOB = Who(Visitor.GUEST, "ann"), Who(Visitor.GUEST, "bob")

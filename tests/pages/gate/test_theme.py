@@ -4,7 +4,7 @@ from streamlit import config
 from streamlit.proto.NewSession_pb2 import CustomThemeConfig
 from streamlit.runtime.app_session import _populate_theme_msg
 
-from pages.gate.ahead import Fill, filled_once
+from pages.gate.addresses import Fill, filled_once
 
 SECTIONS = ("", ".light", ".dark", ".sidebar", ".light.sidebar", ".dark.sidebar")
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from core import Run, open_report
 from core.code.cpp import Loop, Region
-from core.code.resources import Resources
+from core.code.stages import Resources
 from core.report import Kernel
 from core.runs.tools import (
     Answer,

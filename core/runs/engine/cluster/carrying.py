@@ -20,7 +20,7 @@ from core.base.errors import CompileboardError, NodeError, StoreError
 from core.base.files import OWNER_ALONE, in_words
 from core.base.words import gib
 from core.runs.ending import ended_as, overdue_limit_s
-from core.runs.engine.cluster import directory
+from core.runs.engine.cluster import messages
 from core.runs.engine.cluster.messages import (
     CancelCall,
     FilesReply,
@@ -131,14 +131,14 @@ class Carrier:
         Raises NodeError, WorkerError, StoreError.
         """
         run = carried.run
-        files = directory.parcel(run.path)
+        files = messages.parcel(run.path)
         call = LaunchCall(
             self._nodes.store_id,
             self.key(run),
             assignment.target,
             assignment.device,
             assignment.measures,
-            directory.digest(files),
+            messages.digest(files),
             files,
         )
         self._take(carried, self._nodes.call(carried.host, call, ProgressReply, LONG_CALL_S))
@@ -233,20 +233,20 @@ class Carrier:
             carried.assignment = None
         with in_words(carried.run.path):
             for new in progress.pieces:
-                carried.sizes[new.name] = directory.append(carried.run.path, new)
+                carried.sizes[new.name] = messages.append(carried.run.path, new)
 
     def _collect(self, carried: CarriedRun) -> None:
         """Fetch each file of an ended run that differs from the one here."""
-        run, room = carried.run, directory.MOST_COLLECTED_BYTES
+        run, room = carried.run, messages.MOST_COLLECTED_BYTES
         listed = self._nodes.call(carried.host, ListCall(self._nodes.store_id, self.key(run)), FilesReply, LONG_CALL_S)
         with in_words(run.path), TemporaryDirectory(dir=self._store.home / CARRIED) as scratch:
             for entry in listed.files:
-                directory.check_name(entry.name)
+                messages.check_name(entry.name)
                 room -= entry.size
                 if room < 0:
-                    raise StoreError(f"they are larger than {gib(directory.MOST_COLLECTED_BYTES)}")
-                if not directory.has(run.path, entry):
-                    directory.place(run.path, entry.name, self._fetch(carried, entry, Path(scratch) / "file"))
+                    raise StoreError(f"they are larger than {gib(messages.MOST_COLLECTED_BYTES)}")
+                if not messages.has(run.path, entry):
+                    messages.place(run.path, entry.name, self._fetch(carried, entry, Path(scratch) / "file"))
 
     def _fetch(self, carried: CarriedRun, entry: HostFile, path: Path) -> Path:
         with path.open("wb") as file:

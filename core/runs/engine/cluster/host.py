@@ -24,10 +24,10 @@ from core.analysis.repairs import repaired
 from core.base.errors import CompileboardError, StoreError, WorkerError
 from core.base.files import OWNER_ALONE, in_words, make_private, one_line, remove
 from core.base.machine import Environment, default_home, package_version
-from core.job.exercises import exercise
+from core.job.gallery import exercise
 from core.job.prepared import prepared
 from core.runs.ending import ended_for
-from core.runs.engine.cluster import directory
+from core.runs.engine.cluster import messages
 from core.runs.engine.cluster.machine import device_of, drivers, kind_of, physical
 from core.runs.engine.cluster.messages import (
     MOST_FILES,
@@ -58,8 +58,8 @@ from core.runs.engine.cluster.messages import (
     call_of,
     packed,
 )
-from core.runs.engine.handles import LOCAL
 from core.runs.engine.local import LocalEngine
+from core.runs.engine.processes import LOCAL
 from core.runs.engine.protocol import Assignment, Engine
 from core.runs.permission import allowed
 from core.runs.status import Status
@@ -158,9 +158,9 @@ class Host:
             case PollCall():
                 return self._progress(call, call.sizes)
             case ListCall():
-                return FilesReply(directory.entries(self._ended_run(call).path))
+                return FilesReply(messages.entries(self._ended_run(call).path))
             case ReadCall():
-                return directory.piece(self._ended_run(call).path, call.name, call.offset)
+                return messages.piece(self._ended_run(call).path, call.name, call.offset)
             case CancelCall():
                 self._cancel(call)
             case EndTurnCall():
@@ -256,7 +256,7 @@ class Host:
         return self._progress(call, {})
 
     def _receive(self, call: LaunchCall) -> None:
-        if directory.digest(call.files) != call.digest:
+        if messages.digest(call.files) != call.digest:
             raise StoreError("the run's files were damaged on their way; try again")
         run = self._run(call)
         if run.path.exists():
@@ -265,7 +265,7 @@ class Host:
         with in_words(self._runs_dir):
             try:
                 fresh.mkdir(mode=OWNER_ALONE)
-                directory.unpack(call.files, fresh)
+                messages.unpack(call.files, fresh)
                 (fresh / "trace").mkdir(exist_ok=True)
                 received = Run(run.id, fresh)
                 self._check_code(received)
@@ -430,10 +430,10 @@ def _new_pieces(run: Path, sizes: dict[str, int]) -> tuple[tuple[PieceReply, ...
     room = MOST_NEW_BYTES
     for path in sorted(path for pattern in GROWING for path in run.glob(pattern)):
         name = path.relative_to(run).as_posix()
-        if not directory.is_carried(name):
+        if not messages.is_carried(name):
             continue
         offset = sizes.get(name, 0)
-        while room > 0 and (new := directory.piece(run, name, offset)).data:
+        while room > 0 and (new := messages.piece(run, name, offset)).data:
             pieces.append(new)
             offset += len(new.data)
             room -= len(new.data)

@@ -24,7 +24,7 @@ from core.runs.engine.cluster.messages import (
     TurnReply,
 )
 from core.runs.engine.cluster.nodes import Nodes, Transport, has_servers_torch, union
-from core.runs.engine.handles import LocalLiveness, engine_of
+from core.runs.engine.processes import LocalLiveness, engine_of
 from core.runs.engine.protocol import Assignment
 from core.runs.store import Run, Store
 

@@ -1,6 +1,8 @@
 """Sandbox of this machine, as a node: bubblewrap without network, with a read-only system, and without our files.
 
 All runs of a server share one sandbox, which ends with the server; what they leave in it is gone then.
+
+The process in the sandbox is a host that is a bridge to itself: `python -m core.runs.engine.cluster.sandbox`.
 """
 
 from __future__ import annotations
@@ -9,13 +11,23 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from core.base.errors import SettingError
 from core.base.files import one_line
 from core.base.machine import PROJECT_DIR, own_process, python_path
-from core.runs.engine.cluster.bridge import BridgeTransport
+from core.runs.engine.cluster.bridge import (
+    BridgeCall,
+    BridgeNodes,
+    BridgeOutput,
+    BridgeReply,
+    BridgeTransport,
+    answer_calls,
+)
+from core.runs.engine.cluster.host import Host
 from core.runs.store import Store
 
 PROGRAM = "bwrap"
@@ -48,7 +60,7 @@ class SandboxTransport(BridgeTransport):
             raise SettingError(MISSING)
         prefix = [program, *options(store.home, os.environ)]
         _try(prefix)
-        command = (*prefix, "--", *own_process("core.runs.engine.cluster.sandbox_bridge", f"sandbox on {_node()}"))
+        command = (*prefix, "--", *own_process("core.runs.engine.cluster.sandbox", f"sandbox on {_node()}"))
         super().__init__("sandbox", "the sandbox", command, keeps_earlier=False)
 
 
@@ -114,3 +126,32 @@ def _try(prefix: Sequence[str]) -> None:
 
 def _node() -> str:
     return os.uname().nodename
+
+
+NODES_S = 1.0
+# Calls that are answered at once: a large file keeps no other call waiting.
+THREADS = 8
+
+
+def main(name: str) -> None:
+    """Answer calls until the input ends, and say every second that the host is there."""
+    output = BridgeOutput()
+    host = Host(name=name)
+
+    def report() -> None:
+        while True:
+            output.write(BridgeNodes(host.id, (host.id,)))
+            time.sleep(NODES_S)
+
+    def answer(call: BridgeCall) -> None:
+        output.write(BridgeReply(call.number, host.answer(call.data)))
+
+    threading.Thread(target=report, daemon=True).start()
+    answer_calls(answer, THREADS)
+    host.close()
+    # Calls that hang would keep the process.
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

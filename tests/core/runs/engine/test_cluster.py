@@ -12,14 +12,15 @@ import pytest
 
 from core import CompileJob, JobError, Model, Run, Runner, Status, Store, StoreError, new_sweep
 from core.runs.engine.cluster import machine
-from core.runs.engine.cluster.directory import check_name, unpack
 from core.runs.engine.cluster.host import Host
 from core.runs.engine.cluster.messages import (
     FilesReply,
     HostFile,
     PieceReply,
+    check_name,
     packed,
     reply_of,
+    unpack,
 )
 from core.runs.engine.cluster.remote import RemoteEngine
 from core.runs.engine.protocol import Assignment

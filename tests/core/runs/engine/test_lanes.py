@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import CompileJob, Model, Run
-from core.runs.engine.fair import FairQueue
 from core.runs.engine.protocol import Assignment
-from core.runs.engine.queues import Lane, assigned, device_of
+from core.runs.engine.queues import FairQueue, Lane, assigned, device_of
 
 
 def job(device: str = "cpu", measure: bool = True, target: str = "") -> CompileJob:

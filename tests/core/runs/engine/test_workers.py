@@ -15,11 +15,11 @@ from core import CompileJob, Model, Runner, Store
 from core.base.errors import NodeError, SettingError
 from core.runs.engine.cluster.host import Host
 from core.runs.engine.cluster.messages import HelloCall, packed
-from core.runs.engine.cluster.pulling import Puller
 from core.runs.engine.cluster.remote import RemoteEngine
 from core.runs.engine.cluster.workers import (
     MOST_BODY_BYTES,
     TOKEN_FILE,
+    Puller,
     WorkerReply,
     WorkersTransport,
     listening_socket,
