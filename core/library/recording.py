@@ -24,7 +24,7 @@ from core.analysis.memory import graph_plans
 from core.base.errors import StoreError
 from core.base.files import in_words, one_line
 from core.base.words import count
-from core.library.plugin import Checks
+from core.library.checks import Checks
 from core.report import Compilation, GraphBreak, Kernel, Place, Report
 from core.report.run import NOT_RECORDED as NO_PROFILE
 from core.runs.rank_logs import stored_name
