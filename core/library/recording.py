@@ -272,7 +272,7 @@ class RecordedRun(Checks):
 
     def _repr_html_(self) -> str:
         """Return the run as a notebook draws it."""
-        from core.library.notebook import cell
+        from core.library.cell import cell
 
         return cell(self.run)
 

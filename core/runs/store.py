@@ -62,7 +62,8 @@ from core.job import MAX_CODE_BYTES, CompileJob, job_from_json, job_to_json
 from core.runs.audience import read_audience, write_audience
 from core.runs.audit import audited
 from core.runs.engine.processes import LOCAL, handle_of_pids
-from core.runs.home import address, announced, keep_record, make_home
+from core.runs.engine.servers import address, announced
+from core.runs.home import keep_record, make_home
 from core.runs.inputs import logs_in
 from core.runs.rank_logs import RankLogs, stored_name, stored_ranks
 from core.runs.rates import note_deleted

@@ -119,7 +119,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_LABEL_CHARS": "its label",
             "MOST_NAMED": "functions that are named as compiled before",
         },
-        "core/library/plugin.py": {"MOST_CHARS": "a line of a failure", "MOST_LISTED": "lines of a failure"},
+        "core/library/checks.py": {"MOST_CHARS": "a line of a failure", "MOST_LISTED": "lines of a failure"},
         "core/runs/home.py": {
             "MOST_BYTES": "the file of a dashboard's address",
             "MOST_SERVERS": "dashboards that are looked at",

@@ -17,8 +17,8 @@ from core.base.errors import ToolError
 from core.base.files import read
 from core.base.machine import cpp_compiler, own_process, python_path
 from core.code.cpp import OFF, loops, regions, remarks
-from core.code.locations import loc_lines
 from core.code.output_code import definition_in
+from core.code.stages import loc_lines
 from core.runs.tools import Answer, AssemblyAnswer, InterpretAnswer, ReproduceAnswer, Rung, Task, Trouble
 from core.runs.tools.requests import MAX_LINES
 
