@@ -21,8 +21,7 @@ from pathlib import Path
 
 from benchmarks.table import Result, print_table
 from core.base import words as fmt
-from core.runs.engine.protocol import Assignment
-from core.runs.engine.queues import Lane
+from core.runs.engine.queues import Assignment, Lane
 from core.runs.store import Run
 
 NODES = (4, 100, 1_000)

@@ -84,8 +84,8 @@ def both(name: str, device: str, batch: int) -> dict[str, Any]:
     """Time one sample by both clocks."""
     from core.analysis import speed
     from core.report import Timing
+    from core.worker.backends.selection import compiled_by
     from core.worker.calls import ModelCalls
-    from core.worker.compiling import compiled_by
     from core.worker.load import ModelCopy
     from core.worker.measuring.pairs import TimedSide, time_interleaved
 

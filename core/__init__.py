@@ -32,7 +32,7 @@ from core.job.targets import TARGETS
 from core.report import Report, as_json, from_json, to_json
 from core.runs.engine.local import LocalEngine
 from core.runs.engine.opening import open_engine
-from core.runs.engine.protocol import Assignment, Engine
+from core.runs.engine.queues import Assignment, Engine
 from core.runs.limits import Limits, check_upload, limits_of
 from core.runs.progress import Progress, is_compiled, package_files, progress, step_words
 from core.runs.rates import Rate

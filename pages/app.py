@@ -18,9 +18,13 @@ from pages.menu import NEW_RUN  # noqa: E402
 from pages.parts.comments.comments import comments  # noqa: E402
 from pages.parts.palette.palette import command_palette  # noqa: E402
 from pages.session.header import header  # noqa: E402
-from pages.session.presses import drop_press  # noqa: E402
-from pages.session.state import hold  # noqa: E402
-from pages.session.url import PAGE, arrive, menu_pages  # noqa: E402
+from pages.session.url import (  # noqa: E402
+    PAGE,
+    arrive,
+    drop_press,
+    hold,
+    menu_pages,
+)
 
 st.set_page_config(page_title="Compileboard", page_icon=image("icon.png"), layout="wide", initial_sidebar_state=MENU_PX)
 st.html(HERE / "look" / "house.css")

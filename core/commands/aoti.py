@@ -13,8 +13,7 @@ import msgspec
 from core.analysis import aoti_lines, aoti_sentence, aoti_story
 from core.base.errors import StoreError
 from core.commands.output import Commands, add_engine_option, add_json_option
-from core.commands.products import Product
-from core.commands.run import run_job
+from core.commands.run import Product, run_job
 from core.job import CompileJob, Packaging, add_job_options, dims_from_text, job_of
 from core.report import Report
 from core.runs.progress import PACKAGE, package_files

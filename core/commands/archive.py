@@ -10,7 +10,7 @@ from core.base.errors import JobError
 from core.base.words import bytes_, count
 from core.commands.output import FAILED, OK, Commands
 from core.commands.runs import exact_runs
-from core.runs.archive import import_archive, write_archive
+from core.runs.sharing import import_archive, write_archive
 from core.runs.store import Store
 
 

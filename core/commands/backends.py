@@ -1,23 +1,27 @@
-"""`python -m core backends`: try each backend that torch lists, on a function of two ops in a temporary home."""
+"""`python -m core backends` and `neighbours`: try torch's backends, or other compilers and runtimes on a model."""
 
 from __future__ import annotations
 
 import argparse
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import msgspec
 
 from core.base.words import count, number
-from core.commands.output import OK, Commands, add_json_option
-from core.job import CompileJob, Model
+from core.commands.output import OK, Commands, add_engine_option, add_json_option
+from core.commands.run import exit_code, run_job
+from core.job import CompileJob, Model, add_job_options, job_of
 from core.runs.engine.opening import open_local_engine
 from core.runs.runner import Runner
-from core.runs.store import Store
+from core.runs.store import Run, Store
+from core.runs.stored import open_report
 from core.sweep.presets import PRESETS, BackendFact, Question, answer
 from core.sweep.runner import SweepRunner, new_sweep
+from core.views.neighbours import NeighboursView
 
 CODE = "import torch\n\n\ndef model(x):\n    return x.sin() + 1\n\n\ninputs = (torch.randn(8),)\n"
 
@@ -63,3 +67,27 @@ def tried_backends() -> Sequence[BackendFact]:
     finally:
         engine.close()
     return [fact for fact in facts if isinstance(fact, BackendFact)]
+
+
+def add_neighbours_command(commands: Commands) -> None:
+    """Add the command `neighbours`."""
+    command = commands.add_parser("neighbours", help="run a model on other compilers and runtimes, and compare")
+    command.set_defaults(function=lambda arguments: run_job(_neighbours_job(arguments), arguments, _finish_neighbours))
+    add_job_options(command)
+    add_engine_option(command)
+    add_json_option(command)
+
+
+def _neighbours_job(arguments: argparse.Namespace) -> CompileJob:
+    return replace(job_of(arguments), neighbours=True)
+
+
+def _finish_neighbours(run: Run, arguments: argparse.Namespace) -> int:
+    """Print the neighbours of an ended run; returns the exit code of the run."""
+    report = open_report(run) if run.log_path() else None
+    if report is not None and arguments.json:
+        print(json.dumps(msgspec.to_builtins(report.neighbours), indent=2))
+    elif report is not None:
+        for line in NeighboursView(report).lines:
+            print(line)
+    return exit_code(run, report)

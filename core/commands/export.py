@@ -1,4 +1,4 @@
-"""`python -m core export`: one HTML file of a run or a comparison, or a trace for Perfetto; on request scrubbed."""
+"""`python -m core export` and `issue`: a run as one HTML file, a trace or a bug report, on request scrubbed."""
 
 from __future__ import annotations
 
@@ -61,3 +61,25 @@ def _write(path: str, text: str, use: str) -> None:
     content = text.encode("utf-8", "replace")
     write_file(path, content)
     print(f"{path}: {bytes_(len(content))}{use}")
+
+
+def add_issue_command(commands: Commands) -> None:
+    """Add the command `issue`."""
+    command = commands.add_parser("issue", help="a bug report about a stored run, in the form of PyTorch's template")
+    command.set_defaults(function=_issue)
+    command.add_argument("run", metavar="RUN", help="stored run to report")
+    command.add_argument("--out", metavar="FILE.zip", help="write the report with its script, model, job and trace")
+    add_scrub_options(command)
+
+
+def _issue(arguments: argparse.Namespace) -> int:
+    files = RunFiles(Store().open(arguments.run))
+    scrubber = scrubber_of(files, arguments)
+    if arguments.scrub_preview:
+        print("\n".join(scrubber.preview) or "nothing to scrub")
+    elif arguments.out:
+        write_file(arguments.out, files.issue_zip(scrubber))
+        print(arguments.out)
+    else:
+        print(files.issue_markdown(scrubber), end="")
+    return 0

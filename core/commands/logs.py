@@ -1,15 +1,24 @@
-"""`python -m core logs`: torch's log messages of a stored run, or the names that TORCH_LOGS takes here."""
+"""`python -m core logs`, `artifacts` and `debug`: a run's log as messages, records or debug files."""
 
 from __future__ import annotations
 
 import argparse
+import sys
+from dataclasses import replace
 
 from core.base.errors import StoreError
-from core.commands.output import FAILED, OK, Commands, complain
+from core.base.words import count
+from core.commands.export import add_scrub_options, scrubber_of
+from core.commands.output import FAILED, OK, Commands, add_json_option, complain, write_file
+from core.report import as_json
 from core.runs.engine.opening import environment_here
-from core.runs.sides import side_of_run
+from core.runs.sides import opened_log, side_of_run
 from core.runs.store import Store
+from core.trace import index_of
+from core.views.artifacts import ArtifactsView, artifacts_view
 from core.views.logs import LogsView
+from core.views.markdown import CONTROL
+from core.views.run_files import RunFiles, debug_folder
 
 
 def add_command(commands: Commands) -> None:
@@ -45,3 +54,71 @@ def _list_names() -> int:
     for name, description in sorted(environment.logs.items()):
         print(f"{name}\n    {description}" if description else name)
     return OK
+
+
+def add_artifacts_command(commands: Commands) -> None:
+    """Add the command `artifacts`."""
+    command = commands.add_parser("artifacts", help="the records of a log as torch wrote them")
+    command.set_defaults(function=_artifacts)
+    command.add_argument("what", metavar="RUN|LOG", help="stored run, log, or directory of a log")
+    command.add_argument("--kind", default="", help="records of one kind, such as inductor_output_code")
+    command.add_argument("--compilation", default="", metavar="ID", help="of one compilation, such as 0/0; - for none")
+    command.add_argument("--search", default="", metavar="TEXT", help="records with a text in them")
+    command.add_argument("--all", action="store_true", help="also chromium events and input descriptions")
+    command.add_argument("--page", type=int, default=1, metavar="N", help="page of 1,000 records (1)")
+    command.add_argument("--show", type=int, metavar="N", help="print the payload of record N as it is in the log")
+    add_json_option(command)
+
+
+def _artifacts(arguments: argparse.Namespace) -> int:
+    with opened_log(arguments.what) as log:
+        if log is not None:
+            return _print_artifacts(ArtifactsView(index_of(log.path)), arguments)
+    return _print_artifacts(artifacts_view(Store().open(arguments.what)), arguments)
+
+
+def _print_artifacts(whole: ArtifactsView, arguments: argparse.Namespace) -> int:
+    view = ArtifactsView(whole.index, arguments.compilation, arguments.kind, arguments.search, arguments.all)
+    view = replace(view, page=arguments.page)
+    if arguments.show is not None:
+        _write_payload(view.raw(arguments.show)[1])
+        return OK
+    if arguments.json:
+        print(as_json(view.rows).decode())
+        return OK
+    print(f"{view.title}. {view.note}".strip())
+    for row in view.rows:
+        print(f"{row['record']:>7}  {row['compilation']:<10} {row['bytes'] or 0:>10}  {row['kind']}")
+    return OK
+
+
+def _write_payload(payload: bytes) -> None:
+    """Write a payload as it is; to a terminal, without the characters that control one."""
+    if sys.stdout.isatty():
+        print(CONTROL.sub("�", payload.decode("utf-8", "replace")))
+    else:
+        sys.stdout.buffer.write(payload)
+
+
+def add_debug_command(commands: Commands) -> None:
+    """Add the command `debug`."""
+    command = commands.add_parser("debug", help="the files of TORCH_COMPILE_DEBUG=1, from the log of a stored run")
+    command.set_defaults(function=_debug)
+    command.add_argument("run", metavar="RUN", help="stored run with its debug files")
+    command.add_argument("--out", metavar="FILE.zip", help="write the files; without it, their names are printed")
+    add_scrub_options(command)
+
+
+def _debug(arguments: argparse.Namespace) -> int:
+    run = Store().open(arguments.run)
+    scrubber = scrubber_of(RunFiles(run), arguments)
+    if arguments.scrub_preview:
+        print("\n".join(scrubber.preview) or "nothing to scrub")
+        return 0
+    folder = debug_folder(run)
+    if arguments.out:
+        write_file(arguments.out, folder.as_zip(scrubber))
+    print(f"{folder.title}. {folder.missing}".rstrip())
+    for path, text in folder.files():
+        print(f"  {path}  {count(len(text), 'character')}")
+    return 0

@@ -13,8 +13,7 @@ from core.accelerator.program import PROGRAMS
 from core.analysis import pipeline_lines, pipeline_sentence, pipelines
 from core.base.errors import JobError, StoreError
 from core.commands.output import Commands, add_engine_option, add_json_option
-from core.commands.products import Product
-from core.commands.run import run_job
+from core.commands.run import Product, run_job
 from core.job import CompileJob, add_job_options, job_of
 from core.report import Report
 from core.runs.store import Run

@@ -10,9 +10,8 @@ from collections.abc import Sequence
 from core.base.errors import JobError, StoreError
 from core.base.words import bytes_, count, number
 from core.commands.output import OK, Commands, add_json_option
-from core.runs.comments import Anchor, Author, add_comment, talk_of
+from core.runs.comments import Anchor, Author, add_comment, set_pinned, set_tags, tags_of, talk_of
 from core.runs.index import RunIndex
-from core.runs.marks import set_pinned, set_tags, tags_of
 from core.runs.remote import VARIABLE, ArchiveError, RemoteArchive, remote_archive
 from core.runs.retention import DAYS, DELETES, SIZE, retain
 from core.runs.store import Run, Store

@@ -1,4 +1,4 @@
-"""Comments on a run and its parts, and pinned parts, with the rights of their authors.
+"""Comments on a run and its parts, pinned parts, and the owner's marks: tags, and a pin that keeps the run.
 
 `<run>/comments.json` holds all of it. A change replaces the file under the lock `comments.lock`, so that
 writers in several processes keep each other's comments, and a deleted text is gone from the disk.
@@ -11,7 +11,7 @@ import hashlib
 import os
 import secrets
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -21,10 +21,10 @@ from filelock import FileLock, Timeout
 
 from core.base.decoder import decoded_as
 from core.base.errors import AccessError, DecodeError, StoreError
-from core.base.files import in_words, one_line, read, regular, remove, write_atomically
+from core.base.files import in_words, one_line, read, read_line, regular, remove, write_atomically
 from core.base.words import number
 from core.runs.status import Seconds
-from core.runs.store import Run
+from core.runs.store import PINNED, Run
 
 COMMENTS, LOCK = "comments.json", "comments.lock"
 MOST_COMMENTS = 300
@@ -291,3 +291,27 @@ def _bounded(anchor: Anchor) -> Anchor:
     texts = anchor.compilation, anchor.graph, anchor.name, anchor.digest
     compilation, graph, name, digest = (one_line(text, MOST_PART_CHARS) for text in texts)
     return replace(anchor, compilation=compilation, graph=graph, name=name, digest=digest)
+
+
+TAGS = "tags.txt"
+MOST_TAGS = 20
+MOST_TAG_CHARS = 40
+
+
+def tags_of(run: Run) -> tuple[str, ...]:
+    """Return the tags of a run, sorted."""
+    words = read_line(run.path / TAGS, MOST_TAGS * (MOST_TAG_CHARS + 1)).split()
+    return tuple(sorted({word[:MOST_TAG_CHARS] for word in words}))
+
+
+def set_tags(run: Run, tags: Iterable[str]) -> None:
+    """Set the tags of a run, which are words; none removes them. Raises StoreError."""
+    words = sorted({one_line(word, MOST_TAG_CHARS) for tag in tags for word in tag.split()})[:MOST_TAGS]
+    with in_words(run.path):
+        write_atomically(run.path / TAGS, " ".join(words).encode())
+
+
+def set_pinned(run: Run, pinned: bool) -> None:
+    """Protect a run from being deleted, or no longer; raises StoreError."""
+    with in_words(run.path):
+        write_atomically(run.path / PINNED, b"") if pinned else remove(run.path / PINNED)

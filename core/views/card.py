@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from core.analysis import ending_words, sentence, verdict
 from core.base.errors import CompileboardError
 from core.report import Report
-from core.runs.preview import may_preview, preview_token, set_preview
+from core.runs.sharing import may_preview, preview_token, set_preview
 from core.runs.store import Run
 from core.runs.stored import is_stored, open_graph, open_report
 from core.views import wire

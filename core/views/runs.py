@@ -20,12 +20,12 @@ from core.base import words as fmt
 from core.base.errors import CompileboardError, StoreError
 from core.job import CompileJob
 from core.job.model import REPAIRED
+from core.runs.comments import set_pinned, set_tags
 from core.runs.index import IndexedRun, IndexProgress, RunIndex, RunQuery
 from core.runs.index.database import QUICK_S
 from core.runs.index.entry import read_entry
 from core.runs.index.query import NEWEST_FIRST
 from core.runs.index.query import Viewer as Viewer
-from core.runs.marks import set_pinned, set_tags
 from core.runs.remote import RemoteArchive, remote_archive
 from core.runs.retention import DELETES, Due, RetentionRules, due, rules_of
 from core.runs.retention import keep_retaining as keep_retaining

@@ -31,9 +31,8 @@ from core.base.words import count
 from core.job import CompileJob, Conditions, Model
 from core.job.prepared import checked_script
 from core.report import Bisection, Call, Difference
-from core.worker.backends.selection import Compiler, compiler_of
+from core.worker.backends.selection import INDUCTOR, Compiler, compiled_side, compiler_of, is_compiled
 from core.worker.calls import make_calls
-from core.worker.compiling import INDUCTOR, compiled_side, is_compiled
 from core.worker.conditions import lookups
 from core.worker.load import ModelCopy, first_line, node_line
 from core.worker.numerics.nodes import CALLS, ITS_OWN, CapturedGraph, captured_graphs, quiet_compilation

@@ -23,12 +23,12 @@ from core.report import Call, Difference, How
 from core.worker.backends.watch import marking_call
 from core.worker.conditions import Mode, Stance, force_eager, mark_dynamic, refused, stance_of
 from core.worker.load import Arguments, ModelCopy, described, rng_state, seed
-from core.worker.measuring.stopwatches import synchronize
+from core.worker.measuring.instruments import synchronize
 from core.worker.numerics.accuracy import call_numerics
 from core.worker.numerics.wide import as_written
 from core.worker.output import silence
 from core.worker.record import emit
-from core.worker.recorders.reuse import CodeReuse, watching_reuse
+from core.worker.recorders.bytecode import CodeReuse, watching_reuse
 from core.worker.results.compare import Around, CallContext, Judge
 from core.worker.results.effects import CallEffects, PrintedText, StateBefore, differences, print_difference, unlike
 from core.worker.results.named import Leaves, leaves

@@ -46,8 +46,12 @@ from core.runs.stored import profile_path
 from core.worker.aoti.stage import PackageStage
 from core.worker.backends.selection import (
     backend_file,
+    compile_notes,
+    compiled_side,
     defines,
+    effective_job,
     load_backend,
+    make_compiled_calls,
     register_built_in,
     rival_file,
     write_code,
@@ -57,7 +61,6 @@ from core.worker.bisection import bisection
 from core.worker.bits.compare import bit_comparison
 from core.worker.calls import Pair, PreparedCall, make_calls
 from core.worker.capture import CAPTURING, emit_captures
-from core.worker.compiling import compile_notes, compiled_side, effective_job, make_compiled_calls
 from core.worker.conditions import cache_hit_words, fill_caches, lookups, set_dynamo, set_threads, use_run_caches
 from core.worker.environment import device_name, devices, has_device
 from core.worker.load import ModelCopy, suggestion, user_frames
@@ -70,12 +73,11 @@ from core.worker.neighbours.stage import NeighbourStage
 from core.worker.numerics.nodes import emit_graph_numerics
 from core.worker.output import flush, silence
 from core.worker.record import LogWatch, emit, is_recorded, start_trace, step
-from core.worker.recorders.bytecode import watching_bytecode
+from core.worker.recorders.bytecode import graph_counts, watching_bytecode, watching_cudagraphs
 from core.worker.recorders.guards import watching_guards
 from core.worker.recorders.logs import watching_debug_files, watching_logs
 from core.worker.recorders.partition import emit_saved_values, watching_autotuning, watching_partition
 from core.worker.recorders.passes import PassRecorder
-from core.worker.recorders.reuse import graph_counts, watching_cudagraphs
 from core.worker.recorders.scheduler import ScheduleRecorder
 from core.worker.recorders.stacks import DeferredRecords, Modules
 from core.worker.script import RUNNING, run_script

@@ -32,7 +32,7 @@ from core.worker.backends.watch import CALL, marking_call
 from core.worker.calls import how_called
 from core.worker.load import described, seed
 from core.worker.record import step
-from core.worker.recorders.reuse import watching_reuse
+from core.worker.recorders.bytecode import watching_reuse
 
 RUNNING = "running the script"
 MOST_CALLS = 2_000

@@ -33,8 +33,9 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_NOTE_CHARS": "what its owner notes of a run",
             "MOST_TITLE_CHARS": "the title of an opened log, which is its file's name",
         },
-        "core/runs/marks.py": {"MOST_TAGS": "tags of a run", "MOST_TAG_CHARS": "such a tag"},
         "core/runs/comments.py": {
+            "MOST_TAGS": "tags of a run",
+            "MOST_TAG_CHARS": "such a tag",
             "MOST_COMMENTS": "comments on a run",
             "MOST_OF_ONE_PERSON": "comments of one person on a run, admins excepted",
             "MOST_COMMENT_CHARS": "a comment",
@@ -42,16 +43,16 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_PART_CHARS": "the name of a part with comments",
             "MAX_COMMENTS_BYTES": "the file of a run's comments",
         },
-        "core/runs/preview.py": {"MOST_TOKEN_CHARS": "the token of a link that previews"},
+        "core/runs/sharing.py": {
+            "MOST_TOKEN_CHARS": "the token of a link that previews",
+            "MOST_RUNS": "runs of an archive that is written",
+            "MAX_UNPACKED_BYTES": "an archive of runs, unpacked",
+        },
         "core/runs/stored.py": {"MAX_SUMMARY_BYTES": "the stored summary of a run"},
         "core/analysis/verdict.py": {
             "MOST_VERSION_CHARS": "torch's version in a summary",
             "MOST_DEVICE_CHARS": "the device's name in a summary",
             "MOST_INPUTS_CHARS": "the inputs in a summary",
-        },
-        "core/runs/archive.py": {
-            "MOST_RUNS": "runs of an archive that is written",
-            "MAX_UNPACKED_BYTES": "an archive of runs, unpacked",
         },
         "core/runs/remote.py": {
             "MAX_MARKER_BYTES": "`archived.json`",
@@ -225,7 +226,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         },
         "core/trace/parsers/dynamo.py": {"MAX_LINES": "lines of a guard tree"},
         "core/worker/recorders/guards.py": {"MOST_S": "seconds in which the guards of a compilation are timed"},
-        "core/worker/recorders/reuse.py": {"MOST_FRAMES": "frames of which it is known which code a call used"},
+        "core/worker/recorders/bytecode.py": {"MOST_FRAMES": "frames of which it is known which code a call used"},
         "core/analysis/results.py": {"MAX_REASON_CHARS": "the error that ended a run, in a sentence"},
         "core/analysis/dynamo/failures.py": {"MAX_REASON_CHARS": "the reason of a failure in a sentence"},
         "core/analysis/kernels/kernel.py": {
@@ -335,7 +336,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         "core/worker/standby.py": {
             "MAX_REASON_CHARS": "why a task in a process of its own failed, such as measuring memory"
         },
-        "core/worker/measuring/wrappers.py": {"MAX_CODE_BYTES": "generated code that is timed line by line"},
+        "core/worker/measuring/instruments.py": {"MAX_CODE_BYTES": "generated code that is timed line by line"},
         "core/worker/recorders/traffic.py": {"MOST_PAIRED": "accesses to one buffer that are compared in pairs"},
         "core/worker/recorders/partition.py": {
             "MAX_CHOICES": "choices of one autotuning",

@@ -30,6 +30,9 @@ PACKAGES: dict[str, dict[str, str]] = {
     "core/worker/aoti/stage.py": {
         "MOST_KEPT_BYTES": "a package that is kept with its run",
         "MOST_TEXT_CHARS": "a text of a package in the log",
+        "MOST_TRIALS": "sizes that dynamic dimensions are tried with",
+        "MOST_TRIED_BYTES": "inputs of such a call",
+        "MOST_SAID_CHARS": "characters of the answer to one call",
     },
     "core/worker/aoti/running.py": {
         "MOST_SAID_CHARS": "what the compiler says where the C++ program cannot be built",
@@ -50,11 +53,6 @@ PACKAGES: dict[str, dict[str, str]] = {
     "core/views/capture.py": {
         "MOST_DRAWN": "nodes of all captures together that are drawn",
         "MOST_LINES": "lines of the user's file beside their nodes",
-    },
-    "core/worker/aoti/trials.py": {
-        "MOST_TRIALS": "sizes that dynamic dimensions are tried with",
-        "MOST_TRIED_BYTES": "inputs of such a call",
-        "MOST_SAID_CHARS": "characters of the answer to one call",
     },
     "core/views/aotinductor/run.py": {
         "MOST_VALUES": "inputs and outputs of an exported program",

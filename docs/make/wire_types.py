@@ -17,8 +17,7 @@ import msgspec
 
 from core.views.wire import GraphData
 from pages.components.chips.view import ChipsData
-from pages.components.code.editor import EditorData
-from pages.components.code.view import CodeData
+from pages.components.code.view import CodeData, EditorData
 from pages.components.comments.view import CommentsData
 from pages.components.contract.view import ContractData
 from pages.components.flame.view import FlameData

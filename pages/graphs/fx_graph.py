@@ -11,8 +11,8 @@ from pages.parts.graphs.fx_graph import NODE, fill_drawer, tabs, unparsed
 from pages.parts.run.launch import script_button
 from pages.session import url
 from pages.session.require import require_view
-from pages.session.state import held
 from pages.session.uploads import downloads, json_twin, text_twin
+from pages.session.url import held
 
 view = require_view("The FX graphs of a compilation will stand here.")
 if view is None or not view.compilation.graphs:

@@ -11,7 +11,7 @@ from core import Run, Sweep
 from pages.gate.people import the_people
 from pages.session import actions
 from pages.session.actions import attempt, toasted
-from pages.session.state import held
+from pages.session.url import held
 
 AUDIENCES = {"private": "only me", "link": "whoever has its address", "all": "all in their lists"}
 HELP = "The owner of this server and its admins see every {}."

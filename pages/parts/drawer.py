@@ -10,7 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from pages.components.drawer.view import drawer_edge
 from pages.session import url
-from pages.session.state import held, hold
+from pages.session.url import held, hold
 
 OFF = "off"
 LEFT = "drawer-left"

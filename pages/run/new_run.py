@@ -21,7 +21,7 @@ from pages.parts.run.launch import (
 )
 from pages.session import server, url
 from pages.session.runs import last_runs
-from pages.session.state import opened_once
+from pages.session.url import opened_once
 
 st.title("What does torch.compile do to your model?", anchor=False)
 if missing := url.asked(MISSING):

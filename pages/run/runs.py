@@ -20,7 +20,7 @@ from pages.parts.run.runs_table import (
 )
 from pages.session import url
 from pages.session.runs import searched_runs, show_run
-from pages.session.state import held
+from pages.session.url import held
 
 SHOWN_AS = {"table": "Table", "time": "Over time"}
 SEARCH_HELP = (

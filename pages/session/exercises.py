@@ -12,7 +12,7 @@ from core.views.exercises import ExerciseView
 from pages.session import server, url
 from pages.session.runs import runs_of
 from pages.session.shown import ShownRun, open_shown, shown_run
-from pages.session.state import held, hold
+from pages.session.url import held, hold
 
 MOST_SOLUTIONS = 2_000
 

@@ -24,10 +24,9 @@ from pages.gate.people import role_of
 from pages.gate.visitor import who
 from pages.look.text import LONGEST_NAME, code, plain
 from pages.session import url
-from pages.session.presses import press, taken
 from pages.session.runs import named_runs
 from pages.session.shown import ShownRun, header_run, shown_compilation
-from pages.session.url import go_to
+from pages.session.url import go_to, press, taken
 
 RANK, RANK_PX = "rank", 130
 CHIPS, KEYS = "header-chips", "page-keys"

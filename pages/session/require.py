@@ -18,8 +18,7 @@ from pages.gate.visitor import who
 from pages.look.text import LONGEST_TEXT, plain, prose
 from pages.session import server, url
 from pages.session.shown import RunView, ShownRun, View, open_shown, shown_compilation, shown_run
-from pages.session.state import held
-from pages.session.url import PAGE
+from pages.session.url import PAGE, held
 
 FOLLOW_S = 1.0
 Ready = Callable[[Report, Compilation | None], object]

@@ -34,7 +34,7 @@ from core.views import header
 from core.views.progress import Fetch
 from pages.session import server, url
 from pages.session.server import cached
-from pages.session.state import held, hold
+from pages.session.url import held, hold
 
 LARGE_LOG_BYTES = 8_000_000
 # Key of the run that the header has drawn as live.

@@ -12,7 +12,7 @@ from pandas.io.formats.style import Styler
 
 from pages.look.palette import MAX_LINE_CHARS
 from pages.session import url
-from pages.session.presses import press, taken
+from pages.session.url import press, taken
 
 Row = TypeVar("Row")
 # Height of a table's row in Streamlit, and of its header and frame.

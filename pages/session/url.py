@@ -1,17 +1,39 @@
-"""URL and navigation: query parameters by name, the pages of the menu, and the only place that leaves a page."""
+"""State of this visitor: query parameters of the URL, session state by name, clicks, and navigation between pages.
+
+Streamlit reports a click in one run of a page. Another rerun, of a poll or of a second widget, may end that run before
+it comes to the button.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from copy import copy
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import streamlit as st
+from streamlit.elements.lib.mutable_tab_container import TabContainer
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from pages import menu
-from pages.session.state import held, hold
+
+
+def held(name: str, default: Any = None) -> Any:
+    """Return a value of the session state; `default` if there is none."""
+    return st.session_state.get(name, default)
+
+
+def hold(name: str, value: Any) -> None:
+    """Store a value under a name; a widget with this key gets the value when it is drawn."""
+    st.session_state[name] = value
+
+
+def opened_once(tab: TabContainer, name: str) -> bool:
+    """Return True if a tab is open or was open in this session, so that text typed there is not lost."""
+    if tab.open:
+        hold(f"opened-{name}", True)
+    return bool(held(f"opened-{name}"))
+
 
 # The run and the compilation of every page, and the selection in its views.
 RUN, COMPILATION, SELECT, DRAWER, COLOUR = "run", "compilation", "select", "drawer", "colour"
@@ -179,3 +201,39 @@ def arrive(page: str) -> None:
         st.query_params.from_dict(way.wanted)
     else:
         hold(WAY, None)
+
+
+# Key of the click that no page has taken yet: the page, the shown run, the button or view, and what was clicked.
+PRESS = "press"
+
+
+def pressed(label: str, *, key: str, **look: Any) -> bool:
+    """Draw a button; return True once after a click, unless another page or run is shown by then.
+
+    A button that deletes has a callback with what it deletes, since the selection may change after the click.
+    """
+    st.button(label, key=key, on_click=press, args=(key,), **look)
+    return taken(key) is not None
+
+
+def press(key: str, clicked: Any = True) -> None:
+    """Store a click on a button, or on a part of a view, as its callback."""
+    hold(PRESS, (*_place(), key, clicked))
+
+
+def taken(key: str) -> Any:
+    """Return once what was clicked in a view; None without a click, and if another page or run is shown by then."""
+    if held(PRESS) is None or held(PRESS)[:-1] != (*_place(), key):
+        return None
+    *_, clicked = held(PRESS)
+    hold(PRESS, None)
+    return clicked
+
+
+def drop_press() -> None:
+    """Forget a click whose button or view is not on the page any more; call it when the page is drawn."""
+    hold(PRESS, None)
+
+
+def _place() -> tuple[Any, Any]:
+    return held(PAGE), held(RUN)

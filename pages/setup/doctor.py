@@ -8,9 +8,9 @@ from core.views.setup import DoctorView
 from pages.parts.run.launch import torch_is_starting
 from pages.parts.run.submit import submit_or_open
 from pages.session import server
-from pages.session.presses import pressed
 from pages.session.tables import shown
 from pages.session.uploads import json_twin
+from pages.session.url import pressed
 
 WIDE = {
     "check": st.column_config.TextColumn(width=140),

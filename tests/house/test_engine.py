@@ -3,7 +3,7 @@
 import ast
 import re
 
-from core.runs.engine.protocol import Engine
+from core.runs.engine.queues import Engine
 from core.runs.status import Liveness
 from tests.support.imports import FILES, dotted, imports, nodes_of, offending
 from tests.support.places import ROOT

@@ -6,8 +6,8 @@ MOST_LINES = 460
 # A longer file is one thought, or is divided. A thought in several files is one file again: few files are long, and
 # there are few files.
 LONG_LINES = 300
-MOST_LONG = 1 / 4
-MOST_FILES = 580
+MOST_LONG = 1 / 3
+MOST_FILES = 510
 TOPS = ("core", "pages", "tests", "benchmarks", "docs")
 
 

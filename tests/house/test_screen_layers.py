@@ -256,7 +256,7 @@ def test_pages_open_what_a_visitor_names_by_one_door() -> None:
     assert "server.open_run(run_id)" in named.partition("\n\n\n")[0]
 
 
-PRESSES = "pages/session/presses.py"
+PRESSES = "pages/session/url.py"
 
 
 def values_of_buttons(name: str) -> list[int]:

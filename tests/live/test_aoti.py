@@ -15,7 +15,7 @@ from core.commands.main import main
 from core.job import DynamicDim, Packaging
 from core.runs.progress import package_files
 from core.worker.aoti.exporting import ExportedModel, export_model
-from core.worker.aoti.trials import NO_PROGRAM, RangeTrials, reason_in
+from core.worker.aoti.stage import NO_PROGRAM, RangeTrials, reason_in
 
 pytestmark = pytest.mark.torch
 LAYERS = torch.nn.Sequential(torch.nn.Linear(64, 32), torch.nn.ReLU())

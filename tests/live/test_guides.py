@@ -288,7 +288,7 @@ app = AppTest.from_string(
     "from functools import partial\\n"
     "import streamlit as st\\n"
     "from pages.components.names.view import names\\n"
-    "from pages.session.presses import press, taken\\n"
+    "from pages.session.url import press, taken\\n"
     "names(('relu', 'mul'), key='names', on_pick=partial(press, 'names'))\\n"
     "st.text(taken('names'))"
 ).run()

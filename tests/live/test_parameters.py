@@ -7,7 +7,7 @@ import torch
 
 from core import CompileOptions, Conditions, Run, load_text, open_report
 from core.job.model import PARAMETERS
-from core.worker.compiling import NEWER, RENAMED
+from core.worker.backends.selection import NEWER, RENAMED
 from tests.support.user_code import INPUTS, RunCode
 
 pytestmark = pytest.mark.torch

@@ -12,7 +12,7 @@ import pytest
 
 from core import LocalEngine, Run, Runner, Store, open_report
 from core.base.errors import ToolError
-from core.runs.engine.protocol import Assignment
+from core.runs.engine.queues import Assignment
 from core.runs.tools import (
     Assembly,
     AssemblyAnswer,

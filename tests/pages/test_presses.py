@@ -11,8 +11,7 @@ from tests.support.apps import picked_in
 def page() -> None:
     import streamlit as st
 
-    from pages.session.presses import drop_press, pressed
-    from pages.session.state import held, hold
+    from pages.session.url import drop_press, held, hold, pressed
 
     if held("press") and held("rerun_before"):
         hold("rerun_before", False)
@@ -48,9 +47,8 @@ def views() -> None:
     import streamlit as st
 
     from pages.components.chips.view import Chip, chips
-    from pages.session.presses import drop_press, press, taken
-    from pages.session.state import held, hold
     from pages.session.tables import newly_picked, opened_or_ticked
+    from pages.session.url import drop_press, held, hold, press, taken
 
     if held("cut"):
         hold("cut", False)

@@ -5,7 +5,7 @@ from typing import Any
 
 from core import CompileJob, Model, Run, Runner, open_report
 from core.report import Kernel
-from core.runs.engine.protocol import Assignment
+from core.runs.engine.queues import Assignment
 from core.runs.tools import Request, Task, result, tool_run
 from core.runs.tools.tasks import create
 

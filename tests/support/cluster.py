@@ -13,7 +13,7 @@ from core.job.prepared import torch_version
 from core.runs.engine.cluster.host import Host
 from core.runs.engine.cluster.messages import HelloCall, HostCall, LaunchCall, call_of
 from core.runs.engine.cluster.remote import RemoteEngine
-from core.runs.engine.protocol import Assignment, Engine
+from core.runs.engine.queues import Assignment, Engine
 from tests.support.engines import WAIT_S, PromptEngine
 
 LOG = "trace/dedicated_log_torch_trace.log"

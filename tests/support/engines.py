@@ -13,8 +13,7 @@ from typing import Protocol
 from core import Environment, Run, WorkerError
 from core.runs.engine.local import Turns
 from core.runs.engine.processes import LocalLiveness
-from core.runs.engine.protocol import Assignment
-from core.runs.engine.queues import HERE
+from core.runs.engine.queues import HERE, Assignment
 from core.runs.status import Liveness
 
 WAIT_S = 120.0

@@ -22,7 +22,7 @@ from core import Environment, Run, WorkerError
 from core.base.machine import default_home
 from core.job.prepared import torch_version
 from core.runs.engine.cluster.host import Host
-from core.runs.engine.protocol import Assignment
+from core.runs.engine.queues import Assignment
 from tests.support.engines import ENDS, FakeSite
 
 POLL_S = 0.01

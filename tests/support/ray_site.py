@@ -21,7 +21,7 @@ from core import Run, Store, WorkerError
 from core.runs.engine.cluster.bridge import RayTransport
 from core.runs.engine.cluster.remote import RemoteEngine
 from core.runs.engine.processes import LocalLiveness
-from core.runs.engine.protocol import Assignment
+from core.runs.engine.queues import Assignment
 from tests.support.engines import WAIT_S, until
 from tests.support.places import ROOT
 from tests.support.ray_nodes import End, Plan, control, write

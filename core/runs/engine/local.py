@@ -22,8 +22,7 @@ from core.base.machine import Environment
 from core.job.targets import TARGETS
 from core.runs.engine.forkserver import COMMAND, ForkServer, Probe, ProbeResult
 from core.runs.engine.processes import LocalLiveness, end_tree, engine_of, supervisor_of
-from core.runs.engine.protocol import Assignment
-from core.runs.engine.queues import CPU, HERE
+from core.runs.engine.queues import CPU, HERE, Assignment
 from core.runs.status import Status
 from core.runs.store import Run
 

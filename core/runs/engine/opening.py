@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from core.base.errors import SettingError
 from core.base.machine import Environment
 from core.runs.engine.local import LocalEngine
-from core.runs.engine.protocol import Engine
+from core.runs.engine.queues import Engine
 from core.runs.store import Store
 
 if TYPE_CHECKING:

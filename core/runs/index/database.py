@@ -25,12 +25,19 @@ import psutil
 
 from core.base.decoder import decoded_as
 from core.base.errors import DecodeError, StoreError
-from core.base.files import make_private
-from core.base.run_id import RUN_ID
-from core.runs.index.entry import IndexedRun, columns, read_entry, stamp_of
+from core.base.files import RUN_ID, make_private
+from core.runs.index.entry import TABLES as USE_TABLES
+from core.runs.index.entry import (
+    UNCOUNTED,
+    IndexedRun,
+    columns,
+    executions_of,
+    read_entry,
+    stamp_of,
+    usage_of,
+    write_tools,
+)
 from core.runs.index.query import RunQuery
-from core.runs.index.use import TABLES as USE_TABLES
-from core.runs.index.use import UNCOUNTED, executions_of, usage_of, write_tools
 from core.runs.rates import RateEntry, deleted
 from core.runs.sizes import Usage, bytes_of
 from core.runs.status import Status

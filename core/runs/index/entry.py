@@ -1,10 +1,12 @@
-"""Entry of the index: what a list shows of a run, read from its directory."""
+"""Entry of the index: what a list shows of a run, read from its directory, and what visitors use of a store."""
 
 from __future__ import annotations
 
 import os
+import sqlite3
 import time
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -14,12 +16,11 @@ from core.base.files import regular
 from core.base.words import count
 from core.job import CompileJob
 from core.job.targets import TARGETS
-from core.runs.comments import COMMENTS, talk_of
+from core.runs.comments import COMMENTS, tags_of, talk_of
 from core.runs.index.query import Value, torch_key
-from core.runs.marks import tags_of
-from core.runs.rates import was_executed
+from core.runs.rates import RateEntry, was_executed
 from core.runs.remote import moved_of
-from core.runs.sizes import ToolUse, bytes_within, tool_uses
+from core.runs.sizes import ToolUse, Usage, bytes_within, tool_uses
 from core.runs.status import Status
 from core.runs.store import Run
 from core.runs.stored import open_summary
@@ -224,3 +225,67 @@ def columns(entry: IndexedRun) -> dict[str, Value | None]:
         "memory_bytes": status.peak_memory_bytes,
         "words": " ".join(words).casefold(),
     }
+
+
+TABLES = (
+    "CREATE TABLE IF NOT EXISTS tools (run, author, live, size_bytes, started_s, took_s)",
+    "CREATE INDEX IF NOT EXISTS of_run ON tools (run)",
+    "CREATE INDEX IF NOT EXISTS of_requester ON tools (author)",
+    "CREATE INDEX IF NOT EXISTS of_author ON runs (author, live, size_bytes)",
+)
+RUNS = "SELECT count(*), total(live), total(size_bytes) FROM runs"
+TOOLS = "SELECT count(*), total(live), total(size_bytes) FROM tools"
+# Results that others requested are in the bytes of a run, and count for who requested them.
+TOOLS_OF_RUNS = "SELECT total(tools.size_bytes) FROM runs JOIN tools ON tools.run = runs.id WHERE runs.author = ?"
+STARTED = (
+    "SELECT created_s, started_s, started_s + took_s, live FROM runs WHERE author = ? AND executed "
+    "AND (live OR created_s > ? OR started_s + took_s > ?)"
+)
+EXECUTED_TOOLS = (
+    "SELECT started_s, started_s, started_s + took_s, live FROM tools WHERE author = ? AND started_s > 0 "
+    "AND (live OR started_s + took_s > ?)"
+)
+UNCOUNTED = "SELECT id, author FROM runs WHERE size_bytes IS NULL"
+
+
+def write_tools(connection: sqlite3.Connection, entries: Sequence[IndexedRun], gone: Iterable[tuple[str]]) -> None:
+    """Replace the tool results of some runs, in the caller's transaction."""
+    connection.executemany("DELETE FROM tools WHERE run = ?", [*((entry.id,) for entry in entries), *gone])
+    rows = [(entry.id, *astuple(use)) for entry in entries for use in entry.tools]
+    connection.executemany("INSERT INTO tools VALUES (?, ?, ?, ?, ?, ?)", rows)
+
+
+def executions_of(connection: sqlite3.Connection, by: str, since_s: float) -> list[RateEntry]:
+    """Return the runs that a visitor started and the kernel tools that executed since a time.
+
+    An end that is not known, of a run whose owner is lost, counts as its start.
+    """
+    runs = connection.execute(STARTED, (by, since_s, since_s)).fetchall()
+    tools = connection.execute(EXECUTED_TOOLS, (by, since_s)).fetchall()
+    return [
+        RateEntry(by, created_s, started_s, None if live else ended_s or started_s, is_run)
+        for rows, is_run in ((runs, True), (tools, False))
+        for created_s, started_s, ended_s, live in rows
+    ]
+
+
+def usage_of(connection: sqlite3.Connection, by: str) -> Usage:
+    """Return the usage of the indexed runs; directories with too many files to be counted are left out."""
+    _, queue, store_bytes = connection.execute(RUNS).fetchone()
+    _, tool_queue, _ = connection.execute(TOOLS).fetchone()
+    everyone = Usage(queue=int(queue), store_bytes=int(store_bytes), tool_queue=int(tool_queue))
+    if not by:
+        return everyone
+    runs, live, size = connection.execute(f"{RUNS} WHERE author = ?", (by,)).fetchone()
+    answers, live_tools, tools_size = connection.execute(f"{TOOLS} WHERE author = ?", (by,)).fetchone()
+    (within,) = connection.execute(TOOLS_OF_RUNS, (by,)).fetchone()
+    return Usage(
+        int(live),
+        runs,
+        int(size - within + tools_size),
+        everyone.queue,
+        everyone.store_bytes,
+        int(live_tools),
+        answers,
+        everyone.tool_queue,
+    )

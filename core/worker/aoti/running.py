@@ -41,7 +41,7 @@ from core.report import Difference, PackageRun
 from core.runs.progress import EXPECTED, INPUTS
 from core.worker.aoti.exporting import words_of
 from core.worker.load import Arguments
-from core.worker.measuring.stopwatches import synchronize
+from core.worker.measuring.instruments import synchronize
 from core.worker.results.compare import compare
 from core.worker.results.named import Leaves, leaves
 

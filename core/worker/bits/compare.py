@@ -23,9 +23,9 @@ from core.base.errors import JobError
 from core.job import BATCH, CompileJob, Conditions
 from core.job.checks import EVAL, other_configuration
 from core.report import BitComparison, NodeBits
+from core.worker.backends.selection import compiled_side, is_compiled
 from core.worker.bits.values import BufferNode, ValueRecorder, WrittenValue
 from core.worker.calls import ModelCalls
-from core.worker.compiling import compiled_side, is_compiled
 from core.worker.conditions import lookups, set_dynamo
 from core.worker.load import Arguments, ModelCopy, first_line, seed
 from core.worker.numerics.nodes import ITS_OWN, quiet_compilation

@@ -18,7 +18,7 @@ from torch._inductor.graph import GraphLowering
 from core.base.syntax import NOT_READ, module
 from core.code.output_code import Buffers, buffers, definitions, tensor_names
 from core.worker.load import node_line
-from core.worker.measuring.wrappers import Wrapper
+from core.worker.measuring.instruments import Wrapper
 
 MAX_LINE_CHARS = 300
 INPUTS = re.compile(r"^\s+(?P<names>[\w, ]+?),? = args$", re.MULTILINE)

@@ -29,10 +29,10 @@ from core.analysis.interval import Interval, median_ratio
 from core.base.machine import LoadWatch
 from core.job import CompileJob, CompileOptions
 from core.report import Call, Load, Rival, SideTimes
+from core.worker.backends.selection import compiled_by
 from core.worker.calls import PreparedCall, make_calls
-from core.worker.compiling import compiled_by
 from core.worker.load import ModelCopy
-from core.worker.measuring.stopwatches import Clock, WallClock, event_clock
+from core.worker.measuring.instruments import Clock, WallClock, event_clock
 from core.worker.output import silence
 from core.worker.record import unrecorded
 

@@ -32,9 +32,8 @@ from core.report.run import NOT_RECORDED, PREPARING
 from core.worker.calls import ModelCalls, PreparedCall
 from core.worker.conditions import refused
 from core.worker.load import ModelCopy, seed
+from core.worker.measuring.instruments import synchronize, wrappers
 from core.worker.measuring.kernel_times import error_words
-from core.worker.measuring.stopwatches import synchronize
-from core.worker.measuring.wrappers import wrappers
 from core.worker.output import silence
 from core.worker.record import emit, unrecorded
 

@@ -23,8 +23,8 @@ from torch.nn.modules.module import register_module_forward_hook, register_modul
 from torch.profiler import ProfilerActivity, record_function
 
 from core.report import AliveMemory, MemoryCurve, MemoryPlace
+from core.worker.measuring.instruments import Wrapper
 from core.worker.measuring.profiler import quiet_profile
-from core.worker.measuring.wrappers import Wrapper
 
 MOST_POINTS = 1_000
 MOST_ALIVE = 40

@@ -16,8 +16,8 @@ import torch
 
 from core.report import LazyNode, PortedFunction
 from core.worker.load import described, seed
+from core.worker.measuring.instruments import WallClock
 from core.worker.measuring.pairs import LIMIT_S, SampledSide, time_sides
-from core.worker.measuring.stopwatches import WallClock
 from core.worker.results.compare import compare_leaf
 
 SIZE = 512

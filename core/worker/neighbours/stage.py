@@ -27,8 +27,8 @@ from core.worker.backends.selection import load_backend
 from core.worker.calls import ModelCalls, PreparedCall, Replay
 from core.worker.conditions import set_dynamo, set_threads
 from core.worker.load import Arguments, ModelCopy, described, first_line, seed
+from core.worker.measuring.instruments import WallClock
 from core.worker.measuring.pairs import LIMIT_S, SampledSide, prepared_side, time_sides
-from core.worker.measuring.stopwatches import WallClock
 from core.worker.memory.sides import last_call
 from core.worker.neighbours.mlx import ported_functions
 from core.worker.record import emit

@@ -28,9 +28,8 @@ from torch.utils._pytree import tree_leaves
 
 from core.job import CompileJob, CompileOptions
 from core.report import GraphNumerics, NodeAccuracy
-from core.worker.backends.selection import Compiler, compiler_of
+from core.worker.backends.selection import Compiler, compiler_of, is_compiled
 from core.worker.calls import ModelCalls
-from core.worker.compiling import is_compiled
 from core.worker.conditions import Mode
 from core.worker.load import ModelCopy, first_line, rng_state, seed
 from core.worker.numerics.accuracy import accuracy, apart

@@ -27,7 +27,7 @@ from torch._C._dynamo.guards import RelationalGuard
 from core.report import GuardFilter, guard_family, module_roots
 from core.report.records import Emit
 from core.report.records.compilation import GuardsRecord
-from core.worker.recorders.reuse import met
+from core.worker.recorders.bytecode import met
 
 WARM_UP, CHECKS, CHECKS_OF_COPY = 3, 20, 8
 # CPU time of this thread; so short that torch always takes longer to build many guards.

@@ -19,9 +19,8 @@ from pages.parts.accelerator.program import nodes_of
 from pages.parts.run.submit import job_again, stored_run, submit_or_open
 from pages.session import actions, server, url
 from pages.session.actions import attempt
-from pages.session.presses import pressed
 from pages.session.shown import RunView, View, open_view
-from pages.session.url import go_to
+from pages.session.url import go_to, pressed
 
 CHANGES = "changes"
 HELP = "Runs the same job with another partitioning or other passes, and compares both runs."

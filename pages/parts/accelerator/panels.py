@@ -39,8 +39,8 @@ from pages.session import url
 from pages.session.actions import attempt
 from pages.session.server import kept, theme
 from pages.session.shown import View
-from pages.session.state import hold
 from pages.session.tables import in_words, newly_picked
+from pages.session.url import hold
 
 GRAPH, CHANGES = "graph", "changes"
 IN_ORDER = (GRAPH, "program", "passes", "memory", "file", "calls")

@@ -24,12 +24,11 @@ from pages.look.text import code
 from pages.parts.code import user_code
 from pages.parts.run.submit import job_again, submit_or_open
 from pages.session import url
-from pages.session.presses import pressed
 from pages.session.server import kept, theme
 from pages.session.shown import RunView
-from pages.session.state import held, hold
 from pages.session.tables import newly_picked, shown
 from pages.session.uploads import package_download
+from pages.session.url import held, hold, pressed
 
 COLOURS = {"eager": 3, "compiled": 0, "python": 2, "c++": 1}
 BAR_PX, FRAME_PX = 36, 66

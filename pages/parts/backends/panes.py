@@ -29,9 +29,9 @@ from pages.parts.run.submit import job_again
 from pages.session import url
 from pages.session.server import kept, theme
 from pages.session.shown import View
-from pages.session.state import held
 from pages.session.tables import picked_by_url
 from pages.session.uploads import frame_twin, json_twin, text_twin
+from pages.session.url import held
 
 NODES, GRAPH, EXECUTIONS = "nodes", "graph", "executions"
 CODE, BACKEND, WRITE = "gm.code", "backend", "write"

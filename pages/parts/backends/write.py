@@ -17,9 +17,9 @@ from pages.look.text import code, sentence
 from pages.parts.run.own_backend import CONVENTION, BackendChoice, own_code, with_backend
 from pages.parts.run.submit import job_again, run_of
 from pages.session import url
-from pages.session.presses import pressed
 from pages.session.runs import show_run
 from pages.session.shown import RunView
+from pages.session.url import pressed
 
 FILES = {"output code": "output_code.py", "Inductor's input graph": "fx_graph_runnable.py"}
 HELP = (

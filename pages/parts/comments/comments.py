@@ -22,8 +22,7 @@ from pages.look.text import LONGEST_TEXT, component_key, plain
 from pages.session import actions, url
 from pages.session.actions import attempt, toasted
 from pages.session.shown import RunView, ShownRun, shown_compilation
-from pages.session.state import held, hold
-from pages.session.url import PAGE
+from pages.session.url import PAGE, held, hold
 
 OPEN = "open"
 # Keys: the comment that is answered or edited, and its action.

@@ -31,11 +31,11 @@ from pages.parts.graphs.drawn import show
 from pages.parts.run.measure import measure_now
 from pages.parts.run.submit import job_again, submit_or_open
 from pages.session import url
-from pages.session.presses import pressed
 from pages.session.server import cached, kept, theme
 from pages.session.shown import RunView
 from pages.session.tables import in_words, newly_picked, picked_by_url
 from pages.session.uploads import json_twin
+from pages.session.url import pressed
 
 MARK = "background-color: rgba(204, 140, 20, 0.2)"
 FIGURE_PX = {"": 130, "left": 150, CompareView.unlike: 30, "right": 150, "difference": 210}

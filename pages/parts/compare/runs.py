@@ -22,10 +22,10 @@ from pages.look.text import LONGEST_LINE, one_line
 from pages.parts.run.submit import job_again, run_of
 from pages.session import server, url
 from pages.session.actions import attempt
-from pages.session.presses import pressed
 from pages.session.runs import named_runs, runs_by_id, runs_like
 from pages.session.server import cached
 from pages.session.shown import RunView, ShownRun, open_view
+from pages.session.url import pressed
 
 TYPED = "another field"
 

@@ -18,10 +18,10 @@ from pages.parts.code import user_code
 from pages.parts.run.submit import job_again, submit_or_open
 from pages.session import url
 from pages.session.actions import attempt
-from pages.session.presses import pressed
 from pages.session.server import cached
 from pages.session.shown import RunView
 from pages.session.tables import in_words, picked, search_field
+from pages.session.url import pressed
 
 ALL_TITLE, OUTSIDE_TITLE = "all", "outside of a compilation"
 FEW = 12

@@ -25,10 +25,9 @@ from pages.parts.code import diff_view, source_text
 from pages.parts.run.submit import job_again, needs_device
 from pages.session import actions, server, url
 from pages.session.actions import attempt, passed_over, toasted
-from pages.session.presses import press, taken
 from pages.session.runs import newest_of
 from pages.session.shown import RunView, open_shown, open_view
-from pages.session.url import go_to
+from pages.session.url import go_to, press, taken
 
 POLL_S = 0.5
 LINE_PX, LEAST_LINES, SHOWN_LINES = 20, 4, 22

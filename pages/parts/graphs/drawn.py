@@ -31,7 +31,7 @@ from pages.parts.code import line_prefix, node_links, places_of, recorded_files,
 from pages.session import url
 from pages.session.server import cached
 from pages.session.shown import RunView, View, shown_compilation
-from pages.session.state import hold
+from pages.session.url import hold
 
 # A larger graph is drawn on its own page only, where the visitor waits for it.
 MOST_OPS = 5_000

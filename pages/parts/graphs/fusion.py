@@ -14,8 +14,7 @@ from pages.parts.graphs.drawn import fusion_drawn, show
 from pages.parts.kernels.source import kernel_source, user_lines
 from pages.session import url
 from pages.session.shown import View
-from pages.session.state import held, hold
-from pages.session.url import go_to
+from pages.session.url import go_to, held, hold
 
 KERNEL, WHY, IR = "kernel", "why not fused", "IR"
 OPENED = "fusion-opened"

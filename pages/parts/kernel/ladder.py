@@ -25,8 +25,8 @@ from pages.parts.kernels.source import kernel_source
 from pages.session import url
 from pages.session.runs import named_runs, runs_like
 from pages.session.shown import View, open_view
-from pages.session.state import held, hold
 from pages.session.tables import in_words, picked
+from pages.session.url import held, hold
 
 CHANNEL = "ladder"
 LANGUAGES = {

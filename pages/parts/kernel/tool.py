@@ -21,7 +21,7 @@ from pages.session import actions
 from pages.session.actions import attempt, toasted
 from pages.session.server import cached, theme
 from pages.session.shown import RunView, ShownRun
-from pages.session.state import held, hold
+from pages.session.url import held, hold
 
 POLL_S = 0.3
 WAITING = "tool-waiting"

@@ -7,17 +7,16 @@ import streamlit as st
 from core.base import words as fmt
 from core.views.exercises import ExerciseView
 from pages import menu
-from pages.components.code.editor import code_editor
+from pages.components.code.view import code_editor
 from pages.gate.visitor import may_bring_code
 from pages.look.palette import SHORT, TALL
 from pages.parts.run.live import cancel_button, live_headline
 from pages.session import actions, server, url
 from pages.session.actions import attempt
 from pages.session.exercises import Draft, read_choice, shown_attempt
-from pages.session.presses import pressed
 from pages.session.runs import show_run
 from pages.session.shown import ShownRun, open_shown
-from pages.session.state import hold
+from pages.session.url import hold, pressed
 
 POLL_S = 0.5
 

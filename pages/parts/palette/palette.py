@@ -33,13 +33,11 @@ from pages.components.palette.view import (
 from pages.look.text import LONGEST_LINE, LONGEST_NAME, one_line
 from pages.parts.run.submit import job_again, job_to_edit, submit
 from pages.session import url
-from pages.session.presses import press, taken
 from pages.session.runs import show_run
 from pages.session.server import cached
 from pages.session.shown import RunView, ShownRun
-from pages.session.state import held
 from pages.session.uploads import log_download, report_download
-from pages.session.url import PAGE, go_to
+from pages.session.url import PAGE, go_to, held, press, taken
 
 # Pages that show no run; a run chosen there opens on its overview.
 WITHOUT_RUN = (menu.NEW_RUN, menu.RUNS, menu.SWEEP)

@@ -24,11 +24,10 @@ from pages.components.flame.view import FlameLegend, FlameName, FlameOwner, Flam
 from pages.look.charts import decades, in_unit, median_bars, plotly_layout
 from pages.look.palette import PHASES, SHORT, Theme, kernel_colour
 from pages.session import url
-from pages.session.presses import press, taken
 from pages.session.server import cached
 from pages.session.shown import RunView
 from pages.session.tables import in_words
-from pages.session.url import go_to
+from pages.session.url import go_to, press, taken
 
 EAGER, COMPILED = "eager", "compiled"
 COLOURS = {EAGER: 3, COMPILED: 0}

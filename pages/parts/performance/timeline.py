@@ -25,11 +25,10 @@ from pages.components.upload.view import upload
 from pages.look.palette import SLICES, TALL
 from pages.session import server, url
 from pages.session.actions import attempt
-from pages.session.presses import press, taken
 from pages.session.server import cached
 from pages.session.shown import RunView
 from pages.session.tables import in_words, newly_picked
-from pages.session.url import go_to
+from pages.session.url import go_to, press, taken
 
 KERNEL = "kernel"
 IDLE_FORMS = {"idle": fmt.duration_s, "share": fmt.percent, "gaps": fmt.number}

@@ -13,9 +13,9 @@ from pages import menu
 from pages.look.text import code
 from pages.parts.run.submit import job_to_change, missing_device, open_recorded, recorded_as, submit_or_open
 from pages.session import url
-from pages.session.presses import pressed
 from pages.session.server import cached
 from pages.session.shown import RunView
+from pages.session.url import pressed
 
 ICONS = {"wrong": ":material/error:", "cost": ":material/hourglass_empty:", "note": ":material/info:"}
 # Maximum size of a run's output file, which has the first megabyte of the output, and its end.

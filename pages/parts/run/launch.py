@@ -31,8 +31,7 @@ from core.views import progress
 from core.views import runs as lists
 from core.views.job_form import JobForm
 from pages import menu
-from pages.components.code.editor import code_editor
-from pages.components.code.view import CodePicture, code_lines, code_view
+from pages.components.code.view import CodePicture, code_editor, code_lines, code_view
 from pages.components.upload.view import upload
 from pages.gate.visitor import may_bring_code
 from pages.look.card import image
@@ -43,11 +42,9 @@ from pages.parts.run.submit import open_recorded, stored_run, submit
 from pages.parts.sweep.ask import preset_menu
 from pages.session import actions, server, url
 from pages.session.actions import attempt, passed_over
-from pages.session.presses import press, pressed, taken
 from pages.session.runs import listed_sweeps, show_run, show_sweep
-from pages.session.state import held, hold
 from pages.session.tables import in_words, newly_picked
-from pages.session.url import go_to
+from pages.session.url import go_to, held, hold, press, pressed, taken
 
 TEMPLATE = """import torch
 

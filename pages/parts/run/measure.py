@@ -29,8 +29,8 @@ from pages.parts.run.submit import job_again, job_to_change, job_to_edit, missin
 from pages.parts.sweep.ask import climb_ladder
 from pages.session import url
 from pages.session.actions import attempt
-from pages.session.presses import pressed
 from pages.session.shown import RunView, ShownRun
+from pages.session.url import pressed
 
 AGAIN = (
     "Runs the same job again as a new run. Compiled objects come from the cache, so it mostly measures. Leave the "

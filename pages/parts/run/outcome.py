@@ -23,11 +23,10 @@ from pages.parts.code import user_code
 from pages.parts.run.submit import job_again, submit_or_open
 from pages.session import actions, url
 from pages.session.actions import attempt, toasted
-from pages.session.presses import pressed
 from pages.session.shown import RunView, ShownRun
 from pages.session.tables import in_words, newly_picked
 from pages.session.uploads import scrub_choice
-from pages.session.url import go_to
+from pages.session.url import go_to, pressed
 
 # Number of lines that are shown without scrolling.
 SHOWN_WHOLE = 8

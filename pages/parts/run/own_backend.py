@@ -13,10 +13,9 @@ import streamlit as st
 from core import CompileJob
 from core.views.job_form import BackendChoice as BackendChoice
 from core.views.job_form import JobField, JobForm
-from pages.components.code.editor import code_editor
-from pages.components.code.view import CodePicture, code_lines, code_view
+from pages.components.code.view import CodePicture, code_editor, code_lines, code_view
 from pages.look.palette import MAX_CHARS, MAX_LINE_CHARS, SHORT, TALL
-from pages.session.state import held, hold
+from pages.session.url import held, hold
 
 CONVENTION = (
     "A callable `(gm, example_inputs)` that returns a callable. Each call whose guards pass runs the returned callable."

@@ -28,14 +28,12 @@ from pages.parts.audience import run_audience
 from pages.parts.run.measure import measure_picked
 from pages.session import actions, server, url
 from pages.session.actions import attempt, toasted
-from pages.session.presses import pressed
 from pages.session.runs import models_of, runs_of_model, show_run, summarised
 from pages.session.server import cached, theme
 from pages.session.shown import open_shown
-from pages.session.state import held, hold
 from pages.session.tables import in_words, opened_or_ticked, picked_points
 from pages.session.uploads import html_download, log_download, report_download
-from pages.session.url import go_to
+from pages.session.url import go_to, held, hold, pressed
 
 NAME, SPEEDUP = "run", "speedup"
 AGAIN_S = 1.0

@@ -7,7 +7,7 @@ import streamlit as st
 from core.views.tour import TourView
 from pages import menu
 from pages.session import url
-from pages.session.state import held, hold
+from pages.session.url import held, hold
 
 
 def picked_stop(tour: TourView) -> int:

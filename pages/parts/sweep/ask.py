@@ -10,8 +10,8 @@ from pages.gate.visitor import may_bring_code
 from pages.look.palette import MAX_CHARS
 from pages.session import actions, server
 from pages.session.actions import attempt, passed_over
-from pages.session.presses import pressed
 from pages.session.runs import last_took_s, show_sweep
+from pages.session.url import pressed
 
 LADDER = "ladder"
 

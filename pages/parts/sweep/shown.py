@@ -38,9 +38,9 @@ from pages.session import actions, server, url
 from pages.session.actions import attempt, toasted
 from pages.session.runs import ShownSweep, is_as_shown, listed_sweeps, show_run, show_sweep
 from pages.session.server import kept, theme
-from pages.session.state import held
 from pages.session.tables import in_words, newly_picked, opened_or_ticked
 from pages.session.uploads import csv_twin, json_twin
+from pages.session.url import held
 
 POLL_S = 1.0
 ROW_PX, FRAME_PX, MOST_PX = 40, 90, 640

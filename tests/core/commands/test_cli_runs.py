@@ -8,7 +8,7 @@ import pytest
 from core import Run, Store
 from core.commands.main import main
 from core.commands.output import FAILED, MISSING, OK, USAGE
-from core.runs.marks import set_pinned, set_tags
+from core.runs.comments import set_pinned, set_tags
 from tests.support.homes import add_run
 
 

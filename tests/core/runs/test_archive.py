@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from core import Run, Store, StoreError, TraceError, open_report
-from core.runs import archive
-from core.runs.archive import ImportedRuns, import_archive, write_archive
-from core.runs.marks import set_pinned, set_tags, tags_of
+from core.runs import sharing
+from core.runs.comments import set_pinned, set_tags, tags_of
+from core.runs.sharing import ImportedRuns, import_archive, write_archive
 from tests.support.homes import add_run, add_scenario, keeper
 
 STATUS = json.dumps({"state": "done", "created_s": 1.0, "title": "mlp"}).encode()
@@ -77,7 +77,7 @@ def test_a_live_run_is_not_archived(here: Store, tmp_path: Path) -> None:
 
 
 def test_an_archive_has_a_limit_of_runs(here: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archive, "MOST_RUNS", 1)
+    monkeypatch.setattr(sharing, "MOST_RUNS", 1)
     with pytest.raises(StoreError, match="at most 1 runs, and these are 2"):
         write_archive([add_run(here.home, "mlp", b"") for _ in range(2)], tmp_path / "runs.tar.gz")
 

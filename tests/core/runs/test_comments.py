@@ -9,7 +9,6 @@ import pytest
 
 from core import AccessError, Run, Store, StoreError
 from core.runs import comments
-from core.runs.archive import import_archive, write_archive
 from core.runs.comments import (
     COMMENTS,
     MOST_COMMENT_CHARS,
@@ -28,6 +27,7 @@ from core.runs.comments import (
     talk_of,
 )
 from core.runs.index import RunIndex, RunQuery
+from core.runs.sharing import import_archive, write_archive
 from tests.support.homes import add_scenario
 from tests.support.places import ROOT
 

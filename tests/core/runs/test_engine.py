@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from core import CompileJob, LocalEngine, Model, Store, WorkerError
-from core.runs.engine.protocol import Assignment
+from core.runs.engine.queues import Assignment
 
 WAIT_S = 120.0
 SERVER = """

@@ -22,8 +22,8 @@ MOST_S = 0.05
 
 def rival_of(job: CompileJob, tmp_path: Path) -> tuple[Rival, list[str]]:
     """What is told of a job's rival after its own calls, and the steps that were told meanwhile."""
+    from core.worker.backends.selection import compiled_by
     from core.worker.calls import make_calls
-    from core.worker.compiling import compiled_by
     from core.worker.load import ModelCopy
     from core.worker.measuring.pairs import measure_alternative
 

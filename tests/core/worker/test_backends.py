@@ -231,7 +231,7 @@ def test_nothing_is_replaced_once_nobody_watches() -> None:
 
 
 def test_what_a_file_has_compiled_is_known_from_what_it_has_not() -> None:
-    from core.worker.compiling import is_compiled
+    from core.worker.backends.selection import is_compiled
 
     module = torch.nn.ReLU()
     in_place = torch.nn.ReLU()
@@ -252,7 +252,7 @@ def test_what_a_file_has_compiled_is_known_from_what_it_has_not() -> None:
 
 
 def test_parts_that_a_file_compiles_by_themselves_are_named_and_the_whole_is_said_to_be_compiled() -> None:
-    from core.worker.compiling import compiled_parts, parts_words
+    from core.worker.backends.selection import compiled_parts, parts_words
 
     part = torch.nn.Tanh()
     whole = torch.nn.Sequential(torch.nn.ReLU(), torch.nn.Sequential(part))

@@ -9,7 +9,7 @@ import torch._inductor.config
 
 from core.base.errors import JobError
 from core.job import CompileJob, Conditions, Model
-from core.worker.compiling import compile_notes
+from core.worker.backends.selection import compile_notes
 from core.worker.conditions import set_dynamo
 from core.worker.config import check_option, config_options, nearest
 

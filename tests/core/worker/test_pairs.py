@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from core.analysis import median_ratio
+from core.worker.measuring.instruments import WALL, WallClock, event_clock
 from core.worker.measuring.pairs import LIMIT, NARROW_ENOUGH, TimedSide, time_interleaved
-from core.worker.measuring.stopwatches import WALL, WallClock, event_clock
 
 
 class Hands:

@@ -11,8 +11,8 @@ import pytest
 import streamlit as st
 
 from core import AccessError, CompileboardError, CompileJob, Model, Run, Store
+from core.runs.comments import tags_of
 from core.runs.index import RunIndex
-from core.runs.marks import tags_of
 from core.runs.tools import Ladder, Passes, Task, create, tool_run
 from core.views.kernels import KernelTool
 from pages.gate.rules import Visitor

@@ -17,7 +17,7 @@ from starlette.responses import HTMLResponse
 from starlette.routing import Route
 
 from core import Store
-from core.runs.preview import preview_token, set_preview
+from core.runs.sharing import preview_token, set_preview
 from pages.gate.middleware import Gate
 from pages.gate.rules import Rules, Visitor
 from pages.session import previews, server

@@ -19,7 +19,6 @@ from tempfile import TemporaryDirectory
 from core.base.errors import CompileboardError, NodeError, StoreError
 from core.base.files import OWNER_ALONE, in_words
 from core.base.words import gib
-from core.runs.ending import ended_as, overdue_limit_s
 from core.runs.engine.cluster import messages
 from core.runs.engine.cluster.messages import (
     CancelCall,
@@ -34,7 +33,8 @@ from core.runs.engine.cluster.messages import (
     ReadCall,
 )
 from core.runs.engine.cluster.nodes import LONG_CALL_S, RETRY_S, Nodes
-from core.runs.engine.protocol import Assignment
+from core.runs.engine.queues import Assignment
+from core.runs.runner import ended_as, overdue_limit_s
 from core.runs.status import Liveness, State, Status
 from core.runs.store import Run, Store
 

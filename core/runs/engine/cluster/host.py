@@ -26,7 +26,6 @@ from core.base.files import OWNER_ALONE, in_words, make_private, one_line, remov
 from core.base.machine import Environment, default_home, package_version
 from core.job.gallery import exercise
 from core.job.prepared import prepared
-from core.runs.ending import ended_for
 from core.runs.engine.cluster import messages
 from core.runs.engine.cluster.machine import device_of, drivers, kind_of, physical
 from core.runs.engine.cluster.messages import (
@@ -60,8 +59,9 @@ from core.runs.engine.cluster.messages import (
 )
 from core.runs.engine.local import LocalEngine
 from core.runs.engine.processes import LOCAL
-from core.runs.engine.protocol import Assignment, Engine
+from core.runs.engine.queues import Assignment, Engine
 from core.runs.permission import allowed
+from core.runs.runner import ended_for
 from core.runs.status import Status
 from core.runs.store import Run
 

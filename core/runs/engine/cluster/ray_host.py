@@ -22,8 +22,7 @@ from core.base.machine import default_home
 from core.runs.engine.cluster.host import Host
 from core.runs.engine.forkserver import COMMAND
 from core.runs.engine.local import LocalEngine
-from core.runs.engine.protocol import Assignment
-from core.runs.engine.queues import CPU
+from core.runs.engine.queues import CPU, Assignment
 from core.runs.store import Run
 
 QUIET, CARDS = "compileboard_quiet", "GPU"

@@ -25,7 +25,7 @@ from core.runs.engine.cluster.messages import (
 )
 from core.runs.engine.cluster.nodes import Nodes, Transport, has_servers_torch, union
 from core.runs.engine.processes import LocalLiveness, engine_of
-from core.runs.engine.protocol import Assignment
+from core.runs.engine.queues import Assignment
 from core.runs.store import Run, Store
 
 GREETING_S = 1.0

@@ -23,7 +23,7 @@ from core.runs.engine.cluster.messages import (
     unpack,
 )
 from core.runs.engine.cluster.remote import RemoteEngine
-from core.runs.engine.protocol import Assignment
+from core.runs.engine.queues import Assignment
 from core.runs.runner import Wait
 from core.runs.tools import Interpret, Task, create, tool_run
 from core.sweep import Axis, SweepRunner

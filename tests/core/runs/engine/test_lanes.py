@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import CompileJob, Model, Run
-from core.runs.engine.protocol import Assignment
-from core.runs.engine.queues import FairQueue, Lane, assigned, device_of
+from core.runs.engine.queues import Assignment, FairQueue, Lane, assigned, device_of
 
 
 def job(device: str = "cpu", measure: bool = True, target: str = "") -> CompileJob:

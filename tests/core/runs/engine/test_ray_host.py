@@ -11,7 +11,7 @@ from core import Run
 from core.runs.engine.cluster import ray_host
 from core.runs.engine.cluster.ray_host import QuietEngine, Resources, fork_server
 from core.runs.engine.forkserver import COMMAND
-from core.runs.engine.protocol import Assignment
+from core.runs.engine.queues import Assignment
 from tests.support.engines import until
 
 

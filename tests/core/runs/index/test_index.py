@@ -15,9 +15,9 @@ import psutil
 import pytest
 
 from core import CompileJob, CompileOptions, Model, Run, Store, open_summary
+from core.runs.comments import set_pinned, set_tags
 from core.runs.index import IndexedRun, IndexProgress, RunIndex, RunQuery, Viewer
 from core.runs.index import database as index_file
-from core.runs.marks import set_pinned, set_tags
 from tests.support.homes import add_run, add_scenario, keeper
 from tests.support.places import ROOT
 

@@ -1,9 +1,11 @@
-"""Archives of runs: what their owners, their workers and torch wrote, as a tar file, without what is made from it.
+"""Sharing of runs: archives of what their owners, workers and torch wrote, and tokens of links that preview.
 
   <run id>/job.json, status.json, model.py, …, name.txt, note.txt, tags.txt, pinned, audience.txt, comments.json,
           /output.txt, profile.json
           /trace/*.log
 Reports, summaries and graphs are made again from the log. Results of kernel tools, programs and packages are left out.
+
+Who has a token sees a run's title, verdict and picture, and nothing else, without a role.
 """
 
 from __future__ import annotations
@@ -18,13 +20,22 @@ from pathlib import Path
 
 from core.base.decoder import decoded_as
 from core.base.errors import CompileboardError, DecodeError, StoreError, TraceError
-from core.base.files import OWNER_ALONE, in_words, one_line, open_regular, read, regular
-from core.base.run_id import RUN_ID
+from core.base.files import (
+    OWNER_ALONE,
+    RUN_ID,
+    in_words,
+    one_line,
+    open_regular,
+    read,
+    read_line,
+    regular,
+    remove,
+    write_atomically,
+)
 from core.base.words import number
-from core.runs.audience import AUDIENCE
-from core.runs.comments import COMMENTS, import_talk
+from core.runs.audience import AUDIENCE, PRIVATE
+from core.runs.comments import COMMENTS, TAGS, import_talk
 from core.runs.inputs.archives import kind_of, unpack
-from core.runs.marks import TAGS
 from core.runs.remote import bring_back
 from core.runs.status import Status
 from core.runs.store import MAX_STATUS_BYTES, NAME, NOTE, PINNED, Run, Store
@@ -140,3 +151,29 @@ def _add(store: Store, directory: Path, status: Status) -> Run:
         import_talk(directory, fresh.path)
         fresh.write_status(status)
     return store.open(fresh.id)
+
+
+TOKEN = "preview.txt"
+MOST_TOKEN_CHARS = 64
+
+
+def preview_token(run: Run) -> str:
+    """Return the token of the run's link; empty without one."""
+    return read_line(run.path / TOKEN, MOST_TOKEN_CHARS)
+
+
+def set_preview(run: Run, allowed: bool) -> None:
+    """Make a new token, or withdraw it; raises StoreError."""
+    with in_words(run.path):
+        path = run.path / TOKEN
+        write_atomically(path, secrets.token_urlsafe(24).encode()) if allowed else remove(path)
+
+
+def may_preview(run: Run, token: str) -> bool:
+    """Return True if the token is the run's, and the run is not private; the comparison takes constant time."""
+    own = preview_token(run)
+    return bool(own) and secrets.compare_digest(own.encode(), token.encode("utf-8", "replace")) and not _private(run)
+
+
+def _private(run: Run) -> bool:
+    return run.audience() == PRIVATE
