@@ -54,8 +54,8 @@ import sys
 from collections.abc import Sequence
 
 from core.base.errors import CompileboardError, JobError, StoreError, TraceError
-from core.base.files import RUN_ID
 from core.base.machine import PROGRAM
+from core.base.run_id import RUN_ID
 from core.commands import (
     aoti,
     archive,

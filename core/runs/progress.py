@@ -1,18 +1,22 @@
-"""Progress of a run: its steps, the files of an AOTInductor package, and the place where a worker crashed."""
+"""Progress of a run: its steps, the place of a crash, and an end that nobody is left to write."""
 
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from core.analysis import phase_class
 from core.base.files import regular
+from core.base.words import limit_s
 from core.job import CompileJob
 from core.job.targets import TARGETS
 from core.report import Kernel, Phase, Report, Setting
+from core.runs.status import State, Status
 from core.runs.store import Run
+from core.runs.tools import read_task
 from core.trace import TraceReader
 
 DIRECTORY = "aoti"
@@ -259,3 +263,31 @@ def _called_at(report: Report, offset: int, line: int) -> Kernel | None:
         if call.line <= line
     ]
     return max(calls, key=lambda call: call[0])[1] if calls else None
+
+
+SILENT = "its supervisor did not answer, and was killed"
+
+
+def ended_for(run: Run, status: Status, is_cancelled: bool) -> Status:
+    """Return the status of a live run whose supervisor was killed: cancelled, beyond its time limit, or interrupted."""
+    if is_cancelled:
+        return ended_as(status, "cancelled", SILENT, is_cancelled=True)
+    limit = overdue_limit_s(run, status)
+    if limit is not None:
+        return ended_as(status, "timed out", f"not done after {limit_s(limit)}; {SILENT}")
+    return ended_as(status, "interrupted", "its supervisor was killed")
+
+
+def ended_as(status: Status, state: State, reason: str, is_cancelled: bool = False) -> Status:
+    """Return the status of a live run that has ended now, as cancelled if its end was requested."""
+    if is_cancelled:
+        state, reason = "cancelled", f"cancelled by the user; {reason}"
+    return replace(status, state=state, reason=reason, ended_s=time.time(), handle="")
+
+
+def overdue_limit_s(run: Run, status: Status, grace_s: float = 0.0) -> float | None:
+    """Return the time limit that a started run has exceeded by so many seconds; None if it has not."""
+    limits = read_task(run) or run.job()
+    if limits is None or not status.started_s or time.time() - status.started_s <= limits.time_limit_s + grace_s:
+        return None
+    return limits.time_limit_s

@@ -1,4 +1,4 @@
-"""Queue of jobs, with one run directory each, that an engine executes, and the end of runs that lost their owner."""
+"""Queue of jobs, with one run directory each. An engine executes them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from typing import BinaryIO
 
 from core.analysis.repairs import repaired
 from core.base.errors import CompileboardError, JobError, NodeError, WorkerError
-from core.base.words import limit_s
 from core.job import CompileJob, fingerprint
 from core.job.gallery import exercise
 from core.job.prepared import prepared, torch_version
@@ -22,12 +21,13 @@ from core.runs.engine.queues import Assignment, Engine, Lane, assigned, device_o
 from core.runs.index import RunIndex
 from core.runs.limits import Limits, check_job, check_rate, check_room, check_storage, check_tool, check_upload
 from core.runs.permission import allowed, allowed_request
+from core.runs.progress import ended_for
 from core.runs.rates import Rate
 from core.runs.recordings import add_recording
-from core.runs.status import State, Status
+from core.runs.status import State
 from core.runs.store import Run, Store
 from core.runs.stored import add_profile
-from core.runs.tools import Request, create, read_task, task_for, tool_run
+from core.runs.tools import Request, create, task_for, tool_run
 
 TOOLS_AT_ONCE = 2
 TURN_S = 0.2
@@ -345,31 +345,3 @@ class Runner:
             status = run.written_status()
             if status.live:
                 run.write_status(ended_for(run, status, run.id in self._cancelled))
-
-
-SILENT = "its supervisor did not answer, and was killed"
-
-
-def ended_for(run: Run, status: Status, is_cancelled: bool) -> Status:
-    """Return the status of a live run whose supervisor was killed: cancelled, beyond its time limit, or interrupted."""
-    if is_cancelled:
-        return ended_as(status, "cancelled", SILENT, is_cancelled=True)
-    limit = overdue_limit_s(run, status)
-    if limit is not None:
-        return ended_as(status, "timed out", f"not done after {limit_s(limit)}; {SILENT}")
-    return ended_as(status, "interrupted", "its supervisor was killed")
-
-
-def ended_as(status: Status, state: State, reason: str, is_cancelled: bool = False) -> Status:
-    """Return the status of a live run that has ended now, as cancelled if its end was requested."""
-    if is_cancelled:
-        state, reason = "cancelled", f"cancelled by the user; {reason}"
-    return replace(status, state=state, reason=reason, ended_s=time.time(), handle="")
-
-
-def overdue_limit_s(run: Run, status: Status, grace_s: float = 0.0) -> float | None:
-    """Return the time limit that a started run has exceeded by so many seconds; None if it has not."""
-    limits = read_task(run) or run.job()
-    if limits is None or not status.started_s or time.time() - status.started_s <= limits.time_limit_s + grace_s:
-        return None
-    return limits.time_limit_s

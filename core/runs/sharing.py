@@ -22,7 +22,6 @@ from core.base.decoder import decoded_as
 from core.base.errors import CompileboardError, DecodeError, StoreError, TraceError
 from core.base.files import (
     OWNER_ALONE,
-    RUN_ID,
     in_words,
     one_line,
     open_regular,
@@ -32,6 +31,7 @@ from core.base.files import (
     remove,
     write_atomically,
 )
+from core.base.run_id import RUN_ID
 from core.base.words import number
 from core.runs.audience import AUDIENCE, PRIVATE
 from core.runs.comments import COMMENTS, TAGS, import_talk

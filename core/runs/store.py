@@ -43,9 +43,6 @@ from core.base.errors import CompileboardError, DecodeError, StoreError
 from core.base.files import (
     NO_FILE,
     OWNER_ALONE,
-    RUN_ID,
-    creation_time_s,
-    fresh_id,
     in_words,
     largest,
     one_line,
@@ -54,14 +51,12 @@ from core.base.files import (
     read_line,
     regular,
     remove,
-    slug_of,
-    split_rank,
     tidy,
-    with_rank,
     write_atomically,
     write_even_if_full,
 )
 from core.base.machine import default_home
+from core.base.run_id import RUN_ID, creation_time_s, fresh_id, slug_of, split_rank, with_rank
 from core.base.words import gib, ranges_words
 from core.job import MAX_CODE_BYTES, CompileJob, job_from_json, job_to_json
 from core.runs.audience import read_audience, write_audience

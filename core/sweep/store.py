@@ -27,7 +27,6 @@ from core.base.decoder import decoded_as
 from core.base.errors import CompileboardError, DecodeError, JobError, StoreError, WorkerError
 from core.base.files import (
     OWNER_ALONE,
-    RUN_ID,
     in_words,
     make_private,
     one_line,
@@ -38,6 +37,7 @@ from core.base.files import (
     tidy_sweeps,
     write_atomically,
 )
+from core.base.run_id import RUN_ID
 from core.base.words import count
 from core.report import How
 from core.runs.audience import read_audience, write_audience

@@ -121,7 +121,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_NAMED": "functions that are named as compiled before",
         },
         "core/library/checks.py": {"MOST_CHARS": "a line of a failure", "MOST_LISTED": "lines of a failure"},
-        "core/runs/home.py": {
+        "core/runs/engine/servers.py": {
             "MOST_BYTES": "the file of a dashboard's address",
             "MOST_SERVERS": "dashboards that are looked at",
         },

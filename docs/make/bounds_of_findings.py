@@ -14,7 +14,7 @@ FINDINGS: dict[str, dict[str, str]] = {
         "MOST_REMARKS": "remarks on a file of the model",
         "LONGEST_LINE": "characters of a line that a remark quotes",
     },
-    "core/worker/backends/selection.py": {"MOST_NAMED": "compiled parts of a model that a note names"},
+    "core/worker/backends/selection.py": {"MOST_KEYS": "compiled parts of a model that a note names"},
     "core/worker/results/effects.py": {"MAX_CHARS": "printed text of a call that is compared, of each stream"},
     "pages/parts/graphs/drawn.py": {"MOST_OPS": "ops of a graph that the overview draws"},
     "pages/parts/run/findings.py": {"MOST_OUTPUT_BYTES": "a run's output that the overview reads"},

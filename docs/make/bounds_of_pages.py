@@ -14,7 +14,7 @@ PAGES: dict[str, dict[str, str]] = {
         "MOST_WIDGETS": "widgets that it sets",
         "MOST_WANTED_CHARS": "the address to which a sign-in leads back; a longer one leads to the first page",
     },
-    "pages/gate/rules.py": {
+    "pages/gate/people.py": {
         "MOST_FILE_BYTES": "the file of roles",
         "MOST_ADDRESS_CHARS": "the address of a person",
     },

@@ -34,7 +34,7 @@ from core.runs.engine.cluster.messages import (
 )
 from core.runs.engine.cluster.nodes import LONG_CALL_S, RETRY_S, Nodes
 from core.runs.engine.queues import Assignment
-from core.runs.runner import ended_as, overdue_limit_s
+from core.runs.progress import ended_as, overdue_limit_s
 from core.runs.status import Liveness, State, Status
 from core.runs.store import Run, Store
 

@@ -61,7 +61,7 @@ from core.runs.engine.local import LocalEngine
 from core.runs.engine.processes import LOCAL
 from core.runs.engine.queues import Assignment, Engine
 from core.runs.permission import allowed
-from core.runs.runner import ended_for
+from core.runs.progress import ended_for
 from core.runs.status import Status
 from core.runs.store import Run
 
