@@ -33,13 +33,13 @@ from core.report import Report, as_json, from_json, to_json
 from core.runs.engine.local import LocalEngine
 from core.runs.engine.opening import open_engine
 from core.runs.engine.queues import Assignment, Engine
+from core.runs.index.entry import Usage
 from core.runs.limits import Limits, check_upload, limits_of
+from core.runs.people import Rate
 from core.runs.progress import Progress, is_compiled, package_files, progress, step_words
-from core.runs.rates import Rate
 from core.runs.recordings import Recording, recordings
 from core.runs.runner import Runner
 from core.runs.sides import Comparable, comparable_runs, likeliest, side_of_run
-from core.runs.sizes import Usage
 from core.runs.status import Status
 from core.runs.store import MOST_NAME_CHARS, MOST_NOTE_CHARS, Run, Store
 from core.runs.stored import is_stored, open_graph, open_report, open_summary, start_reading

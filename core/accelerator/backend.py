@@ -35,7 +35,7 @@ from core.base.errors import JobError, ProgramError
 from core.base.machine import LoadWatch
 from core.report import Crossing, Pipeline, RefusedNode
 from core.report.records import Emit, Record
-from core.report.records.run import NoteRecord
+from core.report.records.compilation import NoteRecord
 
 NAME = "accelerator"
 OUTWARD = "a view that torch alone reads"

@@ -44,41 +44,27 @@ from core.analysis.dynamo.failures import (
     failures,
     frame_names,
 )
-from core.analysis.dynamo.guards import (
+from core.analysis.dynamo.recompiles import (
+    CallUse,
+    FrameLineage,
     GuardFamilyShare,
     GuardRow,
+    LineageGroup,
+    LineageNode,
+    RecompileEdge,
     SymbolRow,
     guard_families,
     guard_rows,
     guards_on,
+    lineage,
+    lineage_groups,
+    lineages,
     mentions,
     symbol_rows,
     users_frames,
 )
-from core.analysis.dynamo.recompiles import (
-    CallUse,
-    FrameLineage,
-    LineageGroup,
-    LineageNode,
-    RecompileEdge,
-    lineage,
-    lineage_groups,
-    lineages,
-)
 from core.analysis.film import FilmEdge, FilmNode, FilmStep, Segment, film, graph_at
 from core.analysis.findings.calls import printed_lines
-from core.analysis.fusion import (
-    RefusalReasons,
-    Step,
-    groups_after,
-    launch_groups,
-    reasons_between,
-    refusal_reasons,
-    refused_pair,
-    rejections,
-    steps,
-    working_ops,
-)
 from core.analysis.interval import FEW, NOT_MEASURABLE, Interval, busy, median_ratio
 from core.analysis.memory import (
     AliveRow,
@@ -146,21 +132,31 @@ from core.analysis.verdict import (
 )
 from core.analysis.work import (
     UNEVEN,
+    RefusalReasons,
+    Step,
     Traffic,
     Work,
     captured_ops,
     computing_ops,
     counted_words,
     distinct_kernels,
+    groups_after,
     heaviest,
     kernel_words,
+    launch_groups,
     lowered_ops,
     op_count_words,
+    reasons_between,
+    refusal_reasons,
     refused_calls,
+    refused_pair,
+    rejections,
     saved_words,
+    steps,
     traffic_within,
     traffic_words,
     work_words,
+    working_ops,
 )
 
 __all__ = [

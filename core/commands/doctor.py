@@ -1,25 +1,28 @@
-"""`python -m core doctor`: what is here, what is missing and what that switches off, and a compiled function."""
+"""`python -m core doctor` and `options`: what is here, what is missing, and the options of Inductor and Dynamo."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import sys
+import textwrap
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import get_args
 
 import msgspec
 
 from core.base.errors import CompileboardError
-from core.base.machine import Environment, default_home
-from core.base.words import duration_s
+from core.base.machine import ConfigModule, ConfigOption, Environment, default_home
+from core.base.words import count, duration_s, number
 from core.commands.backends import CODE
-from core.commands.output import FAILED, OK, Commands, add_json_option
+from core.commands.output import FAILED, OK, Commands, add_json_option, complain
 from core.job import CompileJob, Model
 from core.runs.doctor import Check, checks, summary
-from core.runs.engine.opening import open_local_engine
+from core.runs.engine.opening import environment_here, open_local_engine
 from core.runs.runner import Runner
 from core.runs.store import Store
+from core.views.setup import matching
 
 MARKS = {"ok": "✓", "optional": "–", "problem": "✗"}
 COMPILES = "Compiling"
@@ -75,3 +78,45 @@ def _compiled(store: Store) -> tuple[Environment, tuple[Check, ...]]:
         seconds = duration_s((status.ended_s or 0.0) - (status.started_s or 0.0))
         return environment, (Check(COMPILES, "ok", f"`x.sin() + 1` was compiled and run in {seconds}"),)
     return environment, (Check(COMPILES, "problem", status.reason, "torch.compile does not work here."),)
+
+
+def add_options_command(commands: Commands) -> None:
+    """Add the command `options`."""
+    command = commands.add_parser(
+        "options", help="search the options of torch._inductor.config and torch._dynamo.config"
+    )
+    command.set_defaults(function=_list)
+    command.add_argument("words", nargs="*", help="words in a name, an environment variable or torch's comment")
+    command.add_argument("--module", choices=get_args(ConfigModule), help="options of one module")
+    command.add_argument(
+        "--changed", action="store_true", help="options that an environment variable or a program has set here"
+    )
+    add_json_option(command)
+
+
+def _list(arguments: argparse.Namespace) -> int:
+    """Print each option that matches; returns the exit code, `FAILED` if torch cannot start."""
+    environment = environment_here()
+    if environment.problem:
+        return complain(environment.problem, FAILED)
+    options = matching(environment.options, " ".join(arguments.words), arguments.module, arguments.changed)
+    if arguments.json:
+        print(json.dumps(msgspec.to_builtins(options), indent=2))
+        return OK
+    for option in options:
+        print(_text(option))
+    print(f"{number(len(options))} of {count(len(environment.options), 'option')} of torch {environment.torch}.")
+    return OK
+
+
+def _text(option: ConfigOption) -> str:
+    """Return an option as lines: name and value, then what differs, then torch's comment."""
+    head = option.full_name + (f": alias of {option.alias}" if option.alias else f" = {option.value}")
+    facts = [
+        f"default {option.default}" if option.changed else "",
+        f"deprecated: {option.deprecated}" if option.deprecated else "",
+        f"environment variables: {', '.join(option.variables)}" if option.variables else "",
+        f"set here: {', '.join(option.environment)}" if option.environment else "",
+    ]
+    lines = [head, *filter(None, facts), *option.comment.splitlines()]
+    return textwrap.indent("\n".join(lines), "    ").removeprefix("    ")

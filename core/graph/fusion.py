@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from core.analysis import launch_groups, steps
-from core.analysis.fusion import leaves
 from core.analysis.kernels.kernel import time_s
+from core.analysis.work import leaves
 from core.base.words import count, number
 from core.report import Kernel, Schedule, SchedulerNode
 

@@ -20,9 +20,9 @@ from core.runs.engine.opening import open_engine
 from core.runs.engine.queues import Assignment, Engine, Lane, assigned, device_of
 from core.runs.index import RunIndex
 from core.runs.limits import Limits, check_job, check_rate, check_room, check_storage, check_tool, check_upload
+from core.runs.people import Rate
 from core.runs.permission import allowed, allowed_request
 from core.runs.progress import ended_for
-from core.runs.rates import Rate
 from core.runs.recordings import add_recording
 from core.runs.status import State
 from core.runs.store import Run, Store

@@ -33,9 +33,9 @@ from core.base.files import (
 )
 from core.base.run_id import RUN_ID
 from core.base.words import number
-from core.runs.audience import AUDIENCE, PRIVATE
 from core.runs.comments import COMMENTS, TAGS, import_talk
 from core.runs.inputs.archives import kind_of, unpack
+from core.runs.people import AUDIENCE, PRIVATE
 from core.runs.remote import bring_back
 from core.runs.status import Status
 from core.runs.store import MAX_STATUS_BYTES, NAME, NOTE, PINNED, Run, Store

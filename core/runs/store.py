@@ -59,14 +59,13 @@ from core.base.machine import default_home
 from core.base.run_id import RUN_ID, creation_time_s, fresh_id, slug_of, split_rank, with_rank
 from core.base.words import gib, ranges_words
 from core.job import MAX_CODE_BYTES, CompileJob, job_from_json, job_to_json
-from core.runs.audience import read_audience, write_audience
 from core.runs.audit import audited
 from core.runs.engine.processes import LOCAL, handle_of_pids
 from core.runs.engine.servers import address, announced
 from core.runs.home import keep_record, make_home
 from core.runs.inputs import logs_in
+from core.runs.people import note_deleted, read_audience, write_audience
 from core.runs.rank_logs import RankLogs, stored_name, stored_ranks
-from core.runs.rates import note_deleted
 from core.runs.status import Liveness, Status
 from core.trace import NO_RECORD, has_record
 

@@ -36,7 +36,7 @@ from core.job.arguments import short
 from core.job.options import AXES, with_values
 from core.job.prepared import model_code
 from core.job.text import DYNAMIC, Reader, whole
-from core.runs.rates import ReachedLimit
+from core.runs.people import ReachedLimit
 from core.runs.status import Handle, Seconds
 
 MAX_AXES = 8

@@ -18,8 +18,8 @@ from core.job import MODES, CompileJob
 from core.job.prepared import model_code, prepared, torch_version
 from core.runs.engine.queues import device_of, is_measured
 from core.runs.limits import Limits, check_job, check_storage
+from core.runs.people import BusyError, ReachedLimit
 from core.runs.permission import allowed
-from core.runs.rates import BusyError, ReachedLimit
 from core.runs.recordings import Recording, recordings
 from core.runs.runner import Runner
 from core.runs.status import Status

@@ -13,8 +13,8 @@ from core.base.errors import CompileboardError
 from core.base.files import regular
 from core.report import Report
 from core.runs.index import RunIndex
+from core.runs.people import ReachedLimit
 from core.runs.progress import Progress, progress
-from core.runs.rates import ReachedLimit
 from core.runs.remote import bring_back, is_away, remote_archive
 from core.runs.retention import trim
 from core.runs.runner import Wait

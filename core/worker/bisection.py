@@ -36,7 +36,7 @@ from core.worker.calls import make_calls
 from core.worker.conditions import lookups
 from core.worker.load import ModelCopy, first_line, node_line
 from core.worker.numerics.nodes import CALLS, ITS_OWN, CapturedGraph, captured_graphs, quiet_compilation
-from core.worker.output import silence
+from core.worker.record import silence
 
 OTHER_BACKEND = "torch's CompilerBisector replaces the backend, so it bisects runs with the backend inductor alone"
 NOT_REPRODUCED = "compiled once more, the model neither fails nor differs"

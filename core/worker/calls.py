@@ -26,8 +26,7 @@ from core.worker.load import Arguments, ModelCopy, described, rng_state, seed
 from core.worker.measuring.instruments import synchronize
 from core.worker.numerics.accuracy import call_numerics
 from core.worker.numerics.wide import as_written
-from core.worker.output import silence
-from core.worker.record import emit
+from core.worker.record import emit, silence
 from core.worker.recorders.bytecode import CodeReuse, watching_reuse
 from core.worker.results.compare import Around, CallContext, Judge
 from core.worker.results.effects import CallEffects, PrintedText, StateBefore, differences, print_difference, unlike

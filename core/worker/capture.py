@@ -23,15 +23,14 @@ from torch.fx.passes.shape_prop import ShapeProp
 
 from core.job import CompileJob
 from core.report import CaptureWay, Explanation
-from core.report.records.run import CaptureHead
+from core.report.records.compilation import CaptureHead
 from core.worker.aoti.exporting import as_module, export_call, export_shapes, uncompiled, words_of
 from core.worker.calls import Inputs
 from core.worker.conditions import Mode
 from core.worker.load import Arguments, ModelCopy, first_line, seed, user_frames
 from core.worker.measuring.kernel_times import Copies
 from core.worker.numerics.nodes import quiet_compilation
-from core.worker.output import silence
-from core.worker.record import emit
+from core.worker.record import emit, silence
 from core.worker.results.compare import compare
 from core.worker.results.named import leaves
 

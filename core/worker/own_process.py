@@ -28,7 +28,7 @@ from torch.profiler import ProfilerActivity, profile, record_function, supported
 from core.base.errors import CompileboardError
 from core.report import Place, Setting
 from core.report.records import Record
-from core.report.records.run import EndRecord, NoteRecord
+from core.report.records.compilation import EndRecord, NoteRecord
 from core.worker.measuring.profiler import KernelMarks, quiet_profile, write_profile
 from core.worker.record import NAMES, as_json_lines
 from core.worker.recorders.stacks import Sources

@@ -37,7 +37,7 @@ from core.job.gallery import unread
 from core.job.notebook import SUFFIX
 from core.job.targets import TARGETS
 from core.report import Counters, RunError, Setting, Timing
-from core.report.records.run import NoteRecord, SourceRecord
+from core.report.records.compilation import NoteRecord, SourceRecord
 from core.report.run import NOT_RECORDED
 from core.runs.progress import DIRECTORY as PACKAGES
 from core.runs.progress import NEIGHBOURS, PROFILING
@@ -71,15 +71,19 @@ from core.worker.measuring.roofline import emit_roofline
 from core.worker.memory.sides import MemoryWatch
 from core.worker.neighbours.stage import NeighbourStage
 from core.worker.numerics.nodes import emit_graph_numerics
-from core.worker.output import flush, silence
-from core.worker.record import LogWatch, emit, is_recorded, start_trace, step
+from core.worker.record import LogWatch, emit, flush, is_recorded, silence, start_trace, step
 from core.worker.recorders.bytecode import graph_counts, watching_bytecode, watching_cudagraphs
 from core.worker.recorders.guards import watching_guards
 from core.worker.recorders.logs import watching_debug_files, watching_logs
-from core.worker.recorders.partition import emit_saved_values, watching_autotuning, watching_partition
 from core.worker.recorders.passes import PassRecorder
 from core.worker.recorders.scheduler import ScheduleRecorder
-from core.worker.recorders.stacks import DeferredRecords, Modules
+from core.worker.recorders.stacks import (
+    DeferredRecords,
+    Modules,
+    emit_saved_values,
+    watching_autotuning,
+    watching_partition,
+)
 from core.worker.script import RUNNING, run_script
 from core.worker.triton import interpret_kernels
 

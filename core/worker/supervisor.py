@@ -45,8 +45,7 @@ from core.runs.store import Run
 from core.runs.tools import Task, has_answer, read_task
 from core.worker.conditions import DIRECTORY
 from core.worker.kernel_tools import run_tool
-from core.worker.output import OutputFile
-from core.worker.record import has_end
+from core.worker.record import OutputFile, has_end
 from core.worker.run import DISK_FULL, DONE, FAILED, LOG_LOST, OUT_OF_MEMORY, work
 
 SUPERVISOR_SIGNALS = (signal.SIGTERM, signal.SIGUSR1)

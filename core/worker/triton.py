@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 
-from core.report.records.run import NoteRecord
+from core.report.records.compilation import NoteRecord
 from core.worker.environment import devices
 from core.worker.record import emit
 

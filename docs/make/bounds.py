@@ -61,8 +61,10 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_REASON_CHARS": "the reason why the archive cannot be used",
             "MOST_AT_ONCE": "runs that a server fetches from there at once",
         },
-        "core/runs/rates.py": {"MOST_FILE_BYTES": "a file of what was deleted within the hour, which has two files"},
-        "core/runs/audience.py": {"MOST_CHARS": "the word for an audience of a run or a sweep"},
+        "core/runs/people.py": {
+            "MOST_FILE_BYTES": "a file of what was deleted within the hour, which has two files",
+            "MOST_CHARS": "the word for an audience of a run or a sweep",
+        },
         "core/runs/retention.py": {"MOST_RUNS": "runs that one pass of retention moves or deletes"},
         "core/runs/index/entry.py": {
             "MOST_SETTINGS": "settings of a run in the index",
@@ -119,8 +121,9 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         "core/library/recording.py": {
             "MOST_LABEL_CHARS": "its label",
             "MOST_NAMED": "functions that are named as compiled before",
+            "MOST_CHARS": "a line of a failure",
+            "MOST_LISTED": "lines of a failure",
         },
-        "core/library/checks.py": {"MOST_CHARS": "a line of a failure", "MOST_LISTED": "lines of a failure"},
         "core/runs/engine/servers.py": {
             "MOST_BYTES": "the file of a dashboard's address",
             "MOST_SERVERS": "dashboards that are looked at",
@@ -321,6 +324,8 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "LARGEST_SOURCE_BYTES": "a file of a library that is recorded",
             "MOST_SOURCES_BYTES": "all of them of a run",
             "MOST_STACK_FRAMES": "frames of a node's stack that are recorded",
+            "MAX_CHOICES": "choices of one autotuning",
+            "MAX_NAME_CHARS": "the name of a choice",
         },
         "core/worker/cross_compilation/kernels.py": {"MAX_ERROR_CHARS": "a compiler's message"},
         "core/worker/measuring/kernel_times.py": {
@@ -338,10 +343,6 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         },
         "core/worker/measuring/instruments.py": {"MAX_CODE_BYTES": "generated code that is timed line by line"},
         "core/worker/recorders/traffic.py": {"MOST_PAIRED": "accesses to one buffer that are compared in pairs"},
-        "core/worker/recorders/partition.py": {
-            "MAX_CHOICES": "choices of one autotuning",
-            "MAX_NAME_CHARS": "the name of a choice",
-        },
         "core/worker/recorders/bytecode.py": {
             "MAX_CODE_CHARS": "a listing of bytecode, and what is decompiled from it",
             "MAX_CONSTANT_CHARS": "a constant in a listing",
@@ -368,8 +369,10 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MAX_DIFF_LINES": "lines of one pass's diff",
             "MAX_DIFFS": "passes that changed something",
         },
-        "core/runs/tools/requests.py": {"MAX_LINES": "lines of an answer"},
-        "core/runs/tools/tasks.py": {"MAX_CODE_CHARS": "code that is given to a tool"},
+        "core/runs/tools/tasks.py": {
+            "MAX_LINES": "lines of an answer",
+            "MAX_CODE_CHARS": "code that is given to a tool",
+        },
         "core/analysis/budget.py": {"MOST_CULPRITS": "lines of code that are named for a limit"},
         "core/views/budget.py": {"LONGEST_REASON": "characters of a reason why a limit is not kept"},
         "core/commands/check.py": {

@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from core import Store, StoreError
-from pages.gate.peer import uid_of
+from pages.gate.middleware import uid_of
 from tests.attack.conftest import ANOTHER_UID, modes
 from tests.attack.web import ask
 from tests.support.browser import Server, go

@@ -12,7 +12,7 @@ SPECS = {
     "core/graph/layout/ladder.py": "the language of dot",
     "core/runs/engine/processes.py": "a handle, which only the engine reads",
     "pages/components/code/view.py": "a code point, as Unicode names it",
-    "pages/gate/peer.py": "addresses, as Linux lists its sockets",
+    "pages/gate/middleware.py": "addresses, as Linux lists its sockets",
 }
 # Texts in which a bare length stands, or that hang on there being one.
 LENGTHS = {

@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from core.analysis.findings.finding import Finding, Proposal, Rule, RunFacts
-from core.analysis.fusion import reasons_between, refused_pairs
 from core.analysis.interval import busy
 from core.analysis.kernels import TF32, LedgerRow, ceilings, kernels_disturbed, product_dtype, uneven_repeats
-from core.analysis.work import frame_of
+from core.analysis.work import frame_of, reasons_between, refused_pairs
 from core.base.words import agree, bytes_, count, duration_s, percent
 from core.ops.costs import op_class
 from core.report import Compilation, Report, Schedule, SchedulerNode

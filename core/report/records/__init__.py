@@ -33,23 +33,21 @@ from core.report.places import Emit, Record
 from core.report.records.compilation import (
     BinaryRecord,
     BytecodeRecord,
+    EndRecord,
+    ExecutionsRecord,
     GuardsRecord,
     KeptRecord,
     KernelRecord,
+    KernelTimesRecord,
+    MemoryRecord,
     ModulesRecord,
+    NoteRecord,
     PartitionRecord,
     PassesRecord,
     PassRecord,
     ScheduleRecord,
-    StacksRecord,
-)
-from core.report.records.run import (
-    EndRecord,
-    ExecutionsRecord,
-    KernelTimesRecord,
-    MemoryRecord,
-    NoteRecord,
     SourceRecord,
+    StacksRecord,
     StepRecord,
 )
 

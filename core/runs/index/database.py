@@ -31,6 +31,8 @@ from core.runs.index.entry import TABLES as USE_TABLES
 from core.runs.index.entry import (
     UNCOUNTED,
     IndexedRun,
+    Usage,
+    bytes_of,
     columns,
     executions_of,
     read_entry,
@@ -39,8 +41,7 @@ from core.runs.index.entry import (
     write_tools,
 )
 from core.runs.index.query import RunQuery
-from core.runs.rates import RateEntry, deleted
-from core.runs.sizes import Usage, bytes_of
+from core.runs.people import RateEntry, deleted
 from core.runs.status import Status
 from core.runs.store import Run, Store
 from core.runs.stored import VERSION as SUMMARY_VERSION

@@ -1,12 +1,14 @@
-"""Entry of the index: what a list shows of a run, read from its directory, and what visitors use of a store."""
+"""Entry of the index: what a list shows of a run, its bytes on disk, and what visitors use of a store."""
 
 from __future__ import annotations
 
 import os
 import sqlite3
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import astuple, dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Literal
 
@@ -18,9 +20,8 @@ from core.job import CompileJob
 from core.job.targets import TARGETS
 from core.runs.comments import COMMENTS, tags_of, talk_of
 from core.runs.index.query import Value, torch_key
-from core.runs.rates import RateEntry, was_executed
+from core.runs.people import RateEntry, was_executed
 from core.runs.remote import moved_of
-from core.runs.sizes import ToolUse, Usage, bytes_within, tool_uses
 from core.runs.status import Status
 from core.runs.store import Run
 from core.runs.stored import open_summary
@@ -289,3 +290,54 @@ def usage_of(connection: sqlite3.Connection, by: str) -> Usage:
         answers,
         everyone.tool_queue,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Usage of a store by one visitor, and by all. Kernel tool results count for the visitor who requested them."""
+
+    live_runs: int = 0
+    runs: int = 0
+    visitor_bytes: int = 0
+    queue: int = 0
+    store_bytes: int = 0
+    live_tools: int = 0
+    answers: int = 0
+    tool_queue: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ToolUse:
+    """A kernel tool result, finished or in progress: its requester, its bytes on disk, and when it was executed."""
+
+    by: str
+    live: bool
+    size_bytes: int
+    started_s: float | None = None
+    took_s: float | None = None
+
+
+def tool_uses(run: Run) -> Iterator[ToolUse]:
+    """Yield the tool results of a run; an unreadable one counts only for the run's owner."""
+    for tool in run.tools():
+        with suppress(StoreError):
+            status = tool.status()
+            yield ToolUse(status.by, status.live, bytes_of(tool), status.started_s, status.took_s)
+
+
+def bytes_of(run: Run) -> int:
+    """Return a run's bytes on disk; files that disappear meanwhile count as 0."""
+    return sum(_file_sizes(run))
+
+
+def bytes_within(run: Run, most_files: int) -> int | None:
+    """Return a run's bytes on disk; None for a directory with more files than are counted."""
+    sizes = list(islice(_file_sizes(run), most_files + 1))
+    return sum(sizes) if len(sizes) <= most_files else None
+
+
+def _file_sizes(run: Run) -> Iterator[int]:
+    for directory, _, names in os.walk(run.path):
+        for name in names:
+            with suppress(OSError):
+                yield os.lstat(os.path.join(directory, name)).st_size

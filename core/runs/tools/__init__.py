@@ -3,7 +3,7 @@
 from core.code.cpp import Loop, Region
 from core.code.stages import Resources
 from core.job.targets import TARGETS
-from core.runs.tools.requests import (
+from core.runs.tools.tasks import (
     Answer,
     Assembly,
     AssemblyAnswer,
@@ -22,11 +22,9 @@ from core.runs.tools.requests import (
     ReproduceAnswer,
     Request,
     Rung,
+    Task,
     TouchedElements,
     Trouble,
-)
-from core.runs.tools.tasks import (
-    Task,
     create,
     find_kernel,
     forget,

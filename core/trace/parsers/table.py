@@ -14,22 +14,20 @@ from core.report.records import RECORDS
 from core.report.records.compilation import (
     BinaryRecord,
     BytecodeRecord,
+    ExecutionsRecord,
     GuardsRecord,
     KeptRecord,
     KernelRecord,
+    KernelTimesRecord,
+    MemoryRecord,
     ModulesRecord,
+    NoteRecord,
     PartitionRecord,
     PassesRecord,
     PassRecord,
     ScheduleRecord,
-    StacksRecord,
-)
-from core.report.records.run import (
-    ExecutionsRecord,
-    KernelTimesRecord,
-    MemoryRecord,
-    NoteRecord,
     SourceRecord,
+    StacksRecord,
     StepRecord,
 )
 from core.trace import TraceRecord

@@ -42,23 +42,21 @@ from core.report import (
 from core.report.model import DEBUG_FILES
 from core.report.records.compilation import (
     BinaryRecord,
+    CaptureHead,
+    ExecutionsRecord,
     KeptRecord,
     KernelRecord,
+    KernelTimesRecord,
+    MemoryRecord,
     ModulesRecord,
+    NoteRecord,
     PartitionRecord,
     PassesRecord,
     PassRecord,
     ScheduledNode,
     ScheduleRecord,
-    StacksRecord,
-)
-from core.report.records.run import (
-    CaptureHead,
-    ExecutionsRecord,
-    KernelTimesRecord,
-    MemoryRecord,
-    NoteRecord,
     SourceRecord,
+    StacksRecord,
     StepRecord,
 )
 from core.trace import TraceRecord

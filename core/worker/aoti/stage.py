@@ -26,7 +26,7 @@ from core.base.errors import JobError, ProgramError
 from core.base.words import bytes_, limit_s
 from core.job import CompileJob
 from core.report import Export, ExportedDim, Package, PackagePart, PackageRun, RangeTrial, SideTimes
-from core.report.records.run import NoteRecord
+from core.report.records.compilation import NoteRecord
 from core.runs.progress import (
     COMPILING,
     EXPECTED,
@@ -70,8 +70,7 @@ from core.worker.load import Arguments, ModelCopy, described, seed
 from core.worker.measuring.instruments import WallClock
 from core.worker.measuring.kernel_times import Copies
 from core.worker.measuring.pairs import SampledSide, prepared_side, time_sides
-from core.worker.output import silence
-from core.worker.record import emit, unrecorded
+from core.worker.record import emit, silence, unrecorded
 from core.worker.results.compare import compare
 from core.worker.results.named import leaves
 

@@ -28,7 +28,7 @@ from torch.fx._lazy_graph_module import _LazyGraphModule
 from core.base.words import count, number
 from core.report import BackendNode, Execution, Executions, Invocation
 from core.report.records import Emit
-from core.report.records.run import ExecutionsRecord
+from core.report.records.compilation import ExecutionsRecord
 from core.worker.load import value_text
 
 INDUCTOR = "inductor"

@@ -29,7 +29,7 @@ from core.worker.calls import ModelCalls
 from core.worker.conditions import lookups, set_dynamo
 from core.worker.load import Arguments, ModelCopy, first_line, seed
 from core.worker.numerics.nodes import ITS_OWN, quiet_compilation
-from core.worker.output import silence
+from core.worker.record import silence
 
 MAX_STORED_BYTES = 512 * 2**20
 MOST_NODES = 200

@@ -54,7 +54,7 @@ from core.runs.tools import (
     Rung,
     Task,
 )
-from core.runs.tools.requests import MAX_LINES
+from core.runs.tools.tasks import MAX_LINES
 from core.worker.triton import TargetDriver, compile_config, gpu_target, install_driver
 
 DISASSEMBLER_LIMIT_S = 60

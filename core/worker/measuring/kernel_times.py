@@ -27,7 +27,7 @@ from torch.utils._pytree import tree_leaves, tree_map_only
 from core.base.errors import WorkerError
 from core.base.machine import LoadWatch
 from core.base.words import bytes_, duration_s
-from core.report.records.run import KernelTimesRecord, TimedKernel
+from core.report.records.compilation import KernelTimesRecord, TimedKernel
 from core.worker.measuring.instruments import Wrapper, synchronize, wrappers
 from core.worker.record import emit
 

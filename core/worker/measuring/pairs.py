@@ -33,8 +33,7 @@ from core.worker.backends.selection import compiled_by
 from core.worker.calls import PreparedCall, make_calls
 from core.worker.load import ModelCopy
 from core.worker.measuring.instruments import Clock, WallClock, event_clock
-from core.worker.output import silence
-from core.worker.record import unrecorded
+from core.worker.record import silence, unrecorded
 
 SAMPLE_S = 0.005
 LEAST_S, LIMIT_S = 1.5, 10.0

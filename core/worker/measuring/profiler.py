@@ -27,15 +27,14 @@ from core.base.files import writing
 from core.base.words import bytes_, duration_s
 from core.code.output_code import is_extern_kernel
 from core.job import CompileJob
-from core.report.records.run import NoteRecord
+from core.report.records.compilation import NoteRecord
 from core.report.run import NOT_RECORDED, PREPARING
 from core.worker.calls import ModelCalls, PreparedCall
 from core.worker.conditions import refused
 from core.worker.load import ModelCopy, seed
 from core.worker.measuring.instruments import synchronize, wrappers
 from core.worker.measuring.kernel_times import error_words
-from core.worker.output import silence
-from core.worker.record import emit, unrecorded
+from core.worker.record import emit, silence, unrecorded
 
 LOG_LEVEL, NOTHING = "KINETO_LOG_LEVEL", "99"
 MOST_FILE_BYTES = 256 * 1024**2

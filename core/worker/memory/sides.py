@@ -19,15 +19,14 @@ from torch.utils._pytree import tree_leaves
 
 from core.job import CompileJob
 from core.report import MemorySide
-from core.report.records.run import MemoryRecord
+from core.report.records.compilation import MemoryRecord
 from core.worker.backends.selection import compiled_side, load_backend
 from core.worker.calls import ModelCalls, Pair, PreparedCall, observed
 from core.worker.conditions import lookups, set_dynamo, set_threads
 from core.worker.load import Arguments, ModelCopy
 from core.worker.measuring.instruments import synchronize, wrappers
 from core.worker.memory.allocator import CallMemory, mark_kernels, mark_lines, mark_modules, watched
-from core.worker.output import silence
-from core.worker.record import emit
+from core.worker.record import emit, silence
 from core.worker.standby import MAX_REASON_CHARS, StandBy
 
 STATUS, CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")

@@ -34,8 +34,7 @@ from core.worker.conditions import Mode
 from core.worker.load import ModelCopy, first_line, rng_state, seed
 from core.worker.numerics.accuracy import accuracy, apart
 from core.worker.numerics.wide import InFloat64, widened
-from core.worker.output import silence
-from core.worker.record import emit
+from core.worker.record import emit, silence
 from core.worker.results.compare import has_room
 
 MOST_TAPS = 128

@@ -5,18 +5,23 @@ of torch that are replaced are listed, too. `tests/live/test_private_names.py` l
 torch, and fails if the worker uses a private name that is not listed.
 """
 
-from core.worker.private.dynamo import ACCELERATOR, DYNAMO, FIRST, LOG, VALUES, PrivateName
-from core.worker.private.inductor import (
+from core.worker.private.names import (
     ABSENT,
+    ACCELERATOR,
     AOTI,
     CPP,
     CUDAGRAPHS,
+    DYNAMO,
+    FIRST,
+    LOG,
     OBJECTS,
     PARTITION,
     PASSES,
     SCHEDULER,
     TIMING,
     TRITON,
+    VALUES,
+    PrivateName,
 )
 
 __all__ = ["FIRST", "PRIVATE_NAMES", "PrivateName"]

@@ -19,7 +19,7 @@ from torch.fx import GraphModule
 
 from core.base.errors import JobError
 from core.base.words import bytes_, number
-from core.report.records.run import NoteRecord
+from core.report.records.compilation import NoteRecord
 from core.worker.config import nearest
 from core.worker.record import emit
 

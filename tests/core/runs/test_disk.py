@@ -17,7 +17,7 @@ from core import CompileJob, LocalEngine, Model, Run, Runner, Store, StoreError,
 from core.base.files import NOBODYS_S, write_atomically
 from core.runs.tools import Assembly, Task
 from core.runs.tools.tasks import create
-from core.worker.output import OutputFile
+from core.worker.record import OutputFile
 from tests.support.homes import add_scenario
 from tests.support.places import TRACES
 

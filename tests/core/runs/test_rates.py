@@ -9,7 +9,7 @@ import pytest
 from core import AccessError, CompileJob, Limits, Model, Rate, Runner, Store
 from core.runs.index import RunIndex
 from core.runs.limits import check_rate
-from core.runs.rates import RateEntry, check_executions
+from core.runs.people import RateEntry, check_executions
 from core.runs.store import Run
 from core.runs.tools import Interpret, tool_run
 from tests.support.engines import PromptEngine

@@ -16,7 +16,7 @@ import pytest
 
 from core import AccessError, CompileJob, JobError, Limits, Model, Run, Runner, Store, WorkerError
 from core.runs.engine.processes import process_handle
-from core.runs.rates import ReachedLimit
+from core.runs.people import ReachedLimit
 from core.sweep import Axis, SweepRunner, SweepStore, new_sweep
 from core.views.sweep import SweepView
 from tests.support.engines import PromptEngine, until

@@ -6,7 +6,7 @@ from core.analysis.kernels import LedgerSum, ledger, summary
 from core.base.machine import Load
 from core.code.cpp import Loop
 from core.report import Bandwidth
-from core.runs.tools.requests import AssemblyAnswer, Rung
+from core.runs.tools.tasks import AssemblyAnswer, Rung
 from core.views.kernels import KernelsView, KernelView
 from core.views.kernels.ledger import call_words, distinct_levels, worst_words
 from core.views.kernels.results import AssemblyView

@@ -3,7 +3,7 @@
 import time
 
 from core.runs.engine.queues import HERE
-from core.runs.rates import ReachedLimit
+from core.runs.people import ReachedLimit
 from core.runs.runner import Wait
 from core.views.progress import reached_words, starting_words, waiting_words
 

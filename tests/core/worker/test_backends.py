@@ -11,7 +11,7 @@ from torch._dynamo.testing import CompileCounter
 
 from core.report import BackendNode, Executions, Invocation
 from core.report.records import Record
-from core.report.records.run import ExecutionsRecord
+from core.report.records.compilation import ExecutionsRecord
 from tests.support.work import calls_of
 
 # Torch's own modules warn of each other while they are imported.

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from core.report import MemorySide
-from core.report.records.run import MemoryRecord
+from core.report.records.compilation import MemoryRecord
 from core.worker.memory.sides import SIDES, failed
 from core.worker.standby import ENDED, NO_TIME, StandBy
 

@@ -11,10 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pages.gate import peer
+from pages.gate import middleware
 from pages.gate.greeting import words
-from pages.gate.middleware import VISITOR, read
-from pages.gate.peer import Socket, uid_of
+from pages.gate.middleware import VISITOR, Socket, read, uid_of
 from pages.gate.rules import Rules, Visitor, VisitorRequest, is_ours, is_private, name_of
 from pages.gate.rules import rules as rules_of_the_server
 from tests.support.gates import ASKED, HANDSHAKE, HOSTS, LOOKING, MINE, PUBLIC, through
@@ -184,8 +183,8 @@ def test_the_kernel_says_whose_socket_it_is_until_it_is_closed() -> None:
 def test_the_tables_of_the_kernel_say_the_same_as_its_diagnosis() -> None:
     listener, client, server = connected()
     with listener, client, server:
-        ends = tuple((peer._plain(host), port) for host, port in (client.getsockname(), server.getsockname()))
-        assert peer._by_table(*ends) == peer._by_diagnosis(*ends)
+        ends = tuple((middleware._plain(host), port) for host, port in (client.getsockname(), server.getsockname()))
+        assert middleware._by_table(*ends) == middleware._by_diagnosis(*ends)
 
 
 HEAD = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
@@ -205,8 +204,8 @@ V4, V6 = "0100007F:C350", "0000000000000000FFFF00000100007F:C350"
 def test_a_table_is_read_as_the_kernel_writes_it(tmp_path: Path, row: tuple[Any, ...], found: Socket | None) -> None:
     table = tmp_path / "tcp"
     table.write_text(HEAD + ROW.format(*row))
-    ends = (peer._plain("127.0.0.1"), 50000), (peer._plain("127.0.0.1"), 8501)
-    assert peer._by_table(*ends, tables=(str(tmp_path / "none"), str(table))) == found
+    ends = (middleware._plain("127.0.0.1"), 50000), (middleware._plain("127.0.0.1"), 8501)
+    assert middleware._by_table(*ends, tables=(str(tmp_path / "none"), str(table))) == found
 
 
 def test_a_socket_that_no_process_holds_is_nobodys() -> None:
@@ -217,10 +216,10 @@ def test_a_socket_that_no_process_holds_is_nobodys() -> None:
 
 def test_where_the_kernel_cannot_be_asked_nobody_is_known() -> None:
     with pytest.raises(OSError, match="denied"):
-        peer._read_diagnosis(struct.pack("=IHHIIi", 36, 2, 0, 1, 0, -13))
-    assert peer._read_diagnosis(struct.pack("=IHHIIi", 36, 2, 0, 1, 0, -2)) is None
-    ends = (peer._plain("127.0.0.1"), 50000), (peer._plain("127.0.0.1"), 8501)
-    assert peer._by_table(*ends, tables=("/nowhere",)) is None
+        middleware._read_diagnosis(struct.pack("=IHHIIi", 36, 2, 0, 1, 0, -13))
+    assert middleware._read_diagnosis(struct.pack("=IHHIIi", 36, 2, 0, 1, 0, -2)) is None
+    ends = (middleware._plain("127.0.0.1"), 50000), (middleware._plain("127.0.0.1"), 8501)
+    assert middleware._by_table(*ends, tables=("/nowhere",)) is None
 
 
 def test_a_request_is_read_with_its_sender_and_the_address_that_it_came_to() -> None:

@@ -39,7 +39,7 @@ from core.base.errors import StoreError
 from core.base.files import OWNER_ALONE
 from core.base.machine import Environment
 from core.base.words import number
-from core.runs.audience import AUDIENCE
+from core.runs.people import AUDIENCE
 from core.runs.status import Status
 from core.runs.store import NAME, NOTE, RANKS
 

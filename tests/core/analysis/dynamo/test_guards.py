@@ -6,7 +6,7 @@ import pytest
 
 from core import build_report
 from core.analysis import guard_families, guard_rows, guards_on, mentions
-from core.analysis.dynamo.guards import PROTECTS
+from core.analysis.dynamo.recompiles import PROTECTS
 from core.report import (
     Compilation,
     Frame,

@@ -1,4 +1,4 @@
-"""Rates: how many runs a visitor may start within an hour, and how long what they start may execute.
+"""People of a server: who may see a run or a sweep, and how many runs a visitor may start within an hour.
 
 Runs and kernel tool results count while the store has them. `<home>/deleted.jsonl` has one JSON object a line for each
 that its visitor deletes within the hour, so that deleting is no way around a rate.
@@ -17,8 +17,8 @@ from typing import Literal
 import msgspec
 
 from core.base.decoder import decoded_as
-from core.base.errors import AccessError, DecodeError
-from core.base.files import append_line, open_regular
+from core.base.errors import AccessError, DecodeError, StoreError
+from core.base.files import append_line, in_words, open_regular, read_line, write_atomically
 from core.base.words import count, duration_s
 from core.runs.status import Seconds, Status
 
@@ -137,3 +137,24 @@ def _runs(executions: Iterable[RateEntry], since_s: float) -> int:
 
 def _seconds(executions: Iterable[RateEntry], since_s: float, now_s: float) -> float:
     return sum(execution.seconds_since(since_s, now_s) for execution in executions)
+
+
+AUDIENCE = "audience.txt"
+PRIVATE = "private"
+# Nobody, whoever has its address, or all in their lists.
+AUDIENCES = (PRIVATE, "link", "all")
+MOST_CHARS = 80
+
+
+def read_audience(directory: Path) -> str:
+    """Return one of AUDIENCES; empty if the author did not choose. An unknown one is private."""
+    text = read_line(directory / AUDIENCE, MOST_CHARS)
+    return text if text in ("", *AUDIENCES) else PRIVATE
+
+
+def write_audience(directory: Path, audience: str) -> None:
+    """Set who may see what is in a directory; raises StoreError."""
+    if audience not in AUDIENCES:
+        raise StoreError(f"a run or a sweep is for one of {', '.join(AUDIENCES)}")
+    with in_words(directory):
+        write_atomically(directory / AUDIENCE, audience.encode())
