@@ -1,4 +1,4 @@
-"""What a worker writes: Compileboard's additions to PyTorch's structured trace, and bounded standard streams.
+"""Writes of a worker: Compileboard's additions to PyTorch's structured trace, and its bounded standard streams.
 
 Every addition is an `artifact` record named `compileboard_<what>` whose payload is JSON with a `schema` number, written
 by `torch._logging.trace_structured`. So tlparse can read our logs, and our reader needs only one format.
@@ -156,7 +156,7 @@ def _has_end(path: Path) -> bool:
 
 
 HEAD_BYTES = 1_000_000
-MOST_TAIL_BYTES = 64_000
+KEPT_TAIL_BYTES = 64_000
 
 
 class OutputFile:
@@ -197,8 +197,8 @@ class OutputFile:
             self._file.close()
 
     def _rewrite_tail(self) -> None:
-        self._left_out += max(0, len(self._tail) - MOST_TAIL_BYTES)
-        self._tail = self._tail[-MOST_TAIL_BYTES:]
+        self._left_out += max(0, len(self._tail) - KEPT_TAIL_BYTES)
+        self._tail = self._tail[-KEPT_TAIL_BYTES:]
         note = f"\n… {number(self._left_out)} bytes left out …\n" if self._left_out else ""
         self._file.seek(self._written)
         self._put(note.encode() + self._tail)

@@ -1,4 +1,4 @@
-"""Private names of torch: of its log, Dynamo, AOTAutograd, Inductor, AOTInductor, and of Triton for an absent target."""
+"""Private names of torch: of its log, Dynamo, AOTAutograd, Inductor, AOTInductor, and Triton."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
