@@ -3,22 +3,17 @@
 The supervisor is a separate process that never runs user code. It is the subreaper of all processes that the worker
 starts, so that no process outlives its run, even a detached one. It ends on SIGTERM (cancelled), and on SIGUSR1 when
 the fork server ends (interrupted). If it is killed itself, the worker dies with it, and the fork server ends the rest.
-
-Memory counts once where forked processes share it: Inductor forks a compile worker for each CPU. Each has all pages of
-its parent, so that the sum of their resident sizes can be ten times what they take.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
-import re
 import resource
 import select
 import shutil
 import signal
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import psutil
@@ -45,6 +40,7 @@ from core.runs.store import Run
 from core.runs.tools import Task, has_answer, read_task
 from core.worker.conditions import DIRECTORY
 from core.worker.kernel_tools import run_tool
+from core.worker.process_memory import ProcessMemory
 from core.worker.record import OutputFile, has_end
 from core.worker.run import DISK_FULL, DONE, FAILED, LOG_LOST, OUT_OF_MEMORY, work
 
@@ -254,45 +250,6 @@ def _signal_name(number: int) -> str:
 
 
 # A page's share of a process, without files: Linux, documented in proc_pid_smaps(5).
-SHARE = re.compile(rb"^Pss_Anon:\s+(\d+) kB$", re.MULTILINE)
 # The exact count takes some milliseconds a process: it is made when the upper bound has grown so much, and beyond the
 # limit once in so many seconds.
 GROWTH, AGAIN_S = 1.1, 1.0
-
-
-class ProcessMemory:
-    """Largest memory of processes so far in `peak_bytes`, of those that `exceeds` has looked at."""
-
-    def __init__(self) -> None:
-        self.peak_bytes = 0
-        self._largest_bound = 0.0
-        self._counted_s = 0.0
-
-    def exceeds(self, processes: Iterable[psutil.Process], limit_bytes: int) -> bool:
-        """Return True if the processes take more memory than the limit."""
-        bounds = {process: resident for process in processes if (resident := _resident(process))}
-        bound, now = sum(bounds.values()), time.monotonic()
-        is_due = bound > limit_bytes and now > self._counted_s + AGAIN_S
-        if bound <= self._largest_bound * GROWTH and not is_due:
-            return False
-        self._largest_bound = max(bound, self._largest_bound)
-        self._counted_s = now
-        used = sum(_share(process, resident) for process, resident in bounds.items())
-        self.peak_bytes = max(self.peak_bytes, used)
-        return used > limit_bytes
-
-
-def _resident(process: psutil.Process) -> int:
-    """Return the resident bytes of a process without those of files; 0 if it has ended."""
-    with contextlib.suppress(psutil.Error):
-        memory = process.memory_info()
-        return int(memory.rss - getattr(memory, "shared", 0))
-    return 0
-
-
-def _share(process: psutil.Process, resident: int) -> int:
-    """Return a process's share of its resident bytes; all of them where the system does not tell."""
-    with contextlib.suppress(OSError), open(f"/proc/{process.pid}/smaps_rollup", "rb") as file:
-        if match := SHARE.search(file.read()):
-            return int(match[1]) * 1024
-    return resident

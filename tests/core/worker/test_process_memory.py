@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import psutil
 import pytest
 
-from core.worker.supervisor import ProcessMemory
+from core.worker.process_memory import ProcessMemory
 
 MB = 1_000_000
 FORKS = """
