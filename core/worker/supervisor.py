@@ -247,9 +247,3 @@ def _signal_name(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:
         return f"signal {number}"
-
-
-# A page's share of a process, without files: Linux, documented in proc_pid_smaps(5).
-# The exact count takes some milliseconds a process: it is made when the upper bound has grown so much, and beyond the
-# limit once in so many seconds.
-GROWTH, AGAIN_S = 1.1, 1.0
