@@ -68,7 +68,7 @@ def test_processes_beyond_the_limit_are_counted_exactly_once_a_second(monkeypatc
         counted.append(process.pid)
         return 0
 
-    monkeypatch.setattr("core.worker.supervisor._share", share)
+    monkeypatch.setattr("core.worker.process_memory._share", share)
     now = [100.0]
     monkeypatch.setattr("core.worker.supervisor.time.monotonic", lambda: now[0])
     use, own = ProcessMemory(), psutil.Process()
