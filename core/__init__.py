@@ -39,10 +39,19 @@ from core.runs.people import Rate
 from core.runs.progress import Progress, is_compiled, package_files, progress, step_words
 from core.runs.recordings import Recording, recordings
 from core.runs.runner import Runner
-from core.runs.sides import Comparable, comparable_runs, likeliest, side_of_run
 from core.runs.status import Status
 from core.runs.store import MOST_NAME_CHARS, MOST_NOTE_CHARS, Run, Store
-from core.runs.stored import is_stored, open_graph, open_report, open_summary, start_reading
+from core.runs.stored import (
+    Comparable,
+    comparable_runs,
+    is_stored,
+    likeliest,
+    open_graph,
+    open_report,
+    open_summary,
+    side_of_run,
+    start_reading,
+)
 from core.sweep import (
     Axis,
     RecordedSweep,

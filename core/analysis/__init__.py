@@ -23,6 +23,17 @@ from core.analysis.aoti import (
     times_disturbed,
     trial_words,
 )
+from core.analysis.durations import (
+    COMPILE_TIME,
+    PhaseTotal,
+    class_seconds,
+    compile_seconds,
+    compile_time_s,
+    parallel_totals,
+    phase_class,
+    phase_totals,
+    self_seconds,
+)
 from core.analysis.dynamo.compilations import (
     Entry,
     Instruction,
@@ -84,17 +95,6 @@ from core.analysis.memory import (
     saved_bytes,
     saved_values,
     tensor_bytes,
-)
-from core.analysis.phases import (
-    COMPILE_TIME,
-    PhaseTotal,
-    class_seconds,
-    compile_seconds,
-    compile_time_s,
-    parallel_totals,
-    phase_class,
-    phase_totals,
-    self_seconds,
 )
 from core.analysis.pipeline import (
     crossings_disturbed,

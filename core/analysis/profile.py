@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from core.analysis.idle import (
+from core.analysis.durations import (
     CALL,
     REGION,
     TUNES,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from core.analysis.durations import compile_time_s
 from core.analysis.dynamo.failures import failure_sentence, failures
 from core.analysis.interval import Interval
 from core.analysis.kernels.kernel import ALONE, kernels_disturbed
 from core.analysis.kernels.ledger import ledger
-from core.analysis.phases import compile_time_s
 from core.analysis.results import Results, failed_words, results, results_words
 from core.analysis.speed import Speed, break_even_calls, speed
 from core.analysis.work import Work, op_count_words, work, work_words

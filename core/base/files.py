@@ -1,4 +1,4 @@
-"""Files that may be damaged, on disks that may be full: bounded reads of regular files, and atomic writes.
+"""Files that may be damaged, on disks that may be full: bounded reads, atomic writes, and homes for their owner alone.
 
 Removal of files left by interrupted writes, identified by name and age.
 """
@@ -16,6 +16,7 @@ import shutil
 import stat
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -253,3 +254,44 @@ def _is_empty(run: Path) -> bool:
 def _written_s(path: Path) -> float:
     """Return the time of the last write to a path or anything below it."""
     return max(entry.lstat().st_mtime for entry in (path, *path.rglob("*")))
+
+
+# Records of what deleted runs have in an archive elsewhere.
+DELETED_RECORDS = "deleted-archived"
+# Locks of runs whose files are moved to or from there.
+LOCKS = "archive-locks"
+# What a home has that is used for nothing else.
+OURS = {
+    *(
+        "runs",
+        "cache",
+        "index",
+        "sweeps",
+        "turns",
+        "servers",
+        "hosts",
+        "hosted",
+        "carried",
+        "store-id",
+        "workers-token",
+    ),
+    *("audit.jsonl", "audit.1.jsonl", "deleted.jsonl", "deleted.1.jsonl", "retention.lock", DELETED_RECORDS, LOCKS),
+}
+
+
+def keep_record(home: Path, name: str, record: Path) -> None:
+    """Keep the record of what a deleted run has in an archive elsewhere, from where it is removed later."""
+    with suppress(OSError):
+        data = read(record)
+        make_private(home / DELETED_RECORDS)
+        write_atomically(home / DELETED_RECORDS / f"{name}.json", data)
+
+
+def make_home(home: Path, *private: Path) -> None:
+    """Create a home and its private directories; raises StoreError."""
+    with in_words(home):
+        home.mkdir(parents=True, exist_ok=True, mode=OWNER_ALONE)
+        if {entry.name for entry in home.iterdir()} <= OURS:
+            make_private(home)
+        for directory in private:
+            make_private(directory)

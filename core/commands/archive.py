@@ -1,4 +1,4 @@
-"""`python -m core archive` and `import`: stored runs as one file, and back into a store."""
+"""`python -m core archive`, `import` and `profile`: stored runs as one file and back, and a profile beside a log."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ import argparse
 import sys
 from pathlib import Path
 
-from core.base.errors import JobError
-from core.base.words import bytes_, count
+from core.base.errors import JobError, StoreError
+from core.base.files import open_regular
+from core.base.words import bytes_, count, duration_s, percent
 from core.commands.output import FAILED, OK, Commands
 from core.commands.runs import exact_runs
 from core.runs.sharing import import_archive, write_archive
-from core.runs.store import Store
+from core.runs.store import Run, Store
+from core.runs.stored import add_profile, open_report
+from core.views.timeline import HOW, NO_PROFILE, failed_profile, timeline_view
 
 
 def add_command(commands: Commands) -> None:
@@ -52,3 +55,39 @@ def _import(arguments: argparse.Namespace) -> int:
     known = f", {count(len(imported.known), 'run')} already here" if imported.known else ""
     print(f"{count(len(imported.added), 'run')} added{known}", file=sys.stderr)
     return FAILED if imported.problems else OK
+
+
+def add_profile_command(commands: Commands) -> None:
+    """Add the command `profile`."""
+    command = commands.add_parser("profile", help="join a profile by torch.profiler to the log of a stored run")
+    command.set_defaults(function=_profile)
+    command.add_argument("run", metavar="RUN", help="stored run")
+    command.add_argument("file", metavar="FILE", nargs="?", help="profile to store: JSON, or JSON compressed by gzip")
+
+
+def _profile(arguments: argparse.Namespace) -> int:
+    run = Store().open(arguments.run)
+    if arguments.file:
+        _add(run, Path(arguments.file))
+    report = open_report(run)
+    view = timeline_view(run, report)
+    if view is None:
+        raise StoreError(f"{failed_profile(report) or NO_PROFILE} {HOW}")
+    print(view.title)
+    for row in view.kernel_rows:
+        print(f"  {duration_s(_number(row['total'])):>10}  {row['slices']:>6} ×  {row['kernel']}  {row['compilation']}")
+    for row in view.idle_rows:
+        print(f"  idle {duration_s(_number(row['idle'])):>10}  {percent(_number(row['share'])):>8}  {row['while']}")
+    return OK
+
+
+def _add(run: Run, path: Path) -> None:
+    try:
+        with open_regular(path) as file:
+            add_profile(run, file)
+    except OSError as error:
+        raise StoreError(f"{path} cannot be read: {error.strerror}") from None
+
+
+def _number(value: object) -> float:
+    return float(str(value))

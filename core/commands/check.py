@@ -20,8 +20,8 @@ from core.job.notebook import SUFFIX
 from core.job.prepared import model_code
 from core.job.text import code_of
 from core.report import as_json
-from core.runs.sides import opened_side, side_of_run
 from core.runs.store import Run, Store
+from core.runs.stored import opened_side, side_of_run
 from core.views.budget import BudgetView
 
 FILE = "compileboard.toml"

@@ -1,10 +1,13 @@
-"""`python -m core compare`: compare two runs, or logs from elsewhere."""
+"""`python -m core compare` and `ranks`: compare two runs or logs, or the ranks of a distributed job."""
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 from core.analysis.comparison import (
     Figure,
@@ -15,10 +18,15 @@ from core.analysis.comparison import (
     comparison_sentence,
     seconds_words,
 )
+from core.base.errors import TraceError
 from core.base.words import count, number
-from core.commands.output import Commands, add_check_options, add_json_option, check_comparison
+from core.commands.output import OK, Commands, add_check_options, add_json_option, check_comparison, print_markdown
 from core.report import as_json
-from core.runs.sides import opened_side
+from core.runs.inputs import opened_input
+from core.runs.ranks import Logs, logs_of, ranks_dir, read_ranks, side_of_rank
+from core.runs.store import Store
+from core.runs.stored import opened_side
+from core.views.ranks import RanksView
 
 MOST_LINES = 40
 
@@ -80,3 +88,40 @@ def _graph(graph: GraphDifference) -> str:
         return f"{graph.stage} only on the {'left' if graph.left else 'right'}"
     changes = (f"{number(times)} {change}" for change, times in graph.changes.items() if times)
     return f"{graph.stage}: {', '.join(changes)}"
+
+
+DIFFERENT = 1
+
+
+def add_ranks_command(commands: Commands) -> None:
+    """Add the command `ranks`."""
+    command = commands.add_parser("ranks", help="compare the ranks of a distributed job")
+    command.set_defaults(function=_ranks)
+    command.add_argument("what", metavar="RUN|DIRECTORY", help="stored run, directory or archive of rank logs")
+    command.add_argument("--processes", type=int, default=os.cpu_count() or 1, help="processes that read (all CPUs)")
+    add_json_option(command)
+
+
+def _ranks(arguments: argparse.Namespace) -> int:
+    with _opened(arguments.what) as (logs, stored):
+        if len(logs) < 2:
+            raise TraceError("there are no logs of several ranks; set one TORCH_TRACE directory for all ranks")
+        ranks = read_ranks(logs, stored, max(1, arguments.processes))
+        view = RanksView(ranks, lambda rank: side_of_rank(rank, logs[rank], stored))
+        if arguments.json:
+            sys.stdout.write(as_json(view.data).decode() + "\n")
+        else:
+            print_markdown(view.title)
+            print("\n".join(f"  {line}" for line in view.lines))
+    return DIFFERENT if ranks.differ else OK
+
+
+@contextmanager
+def _opened(what: str) -> Iterator[tuple[Logs, Path | None]]:
+    """Open the logs of a path or of a stored run, and the directory of what is stored of its ranks."""
+    if Path(what).exists():
+        with opened_input(Path(what)) as logs:
+            yield dict(logs.ranks), None
+        return
+    run = Store().open(what)
+    yield logs_of(run), ranks_dir(run)

@@ -12,8 +12,8 @@ from core.commands.export import add_scrub_options, scrubber_of
 from core.commands.output import FAILED, OK, Commands, add_json_option, complain, write_file
 from core.report import as_json
 from core.runs.engine.opening import environment_here
-from core.runs.sides import opened_log, side_of_run
 from core.runs.store import Store
+from core.runs.stored import opened_log, side_of_run
 from core.trace import index_of
 from core.views.artifacts import ArtifactsView, artifacts_view
 from core.views.logs import LogsView

@@ -11,9 +11,8 @@ from core.commands.output import FAILED, Commands, add_check_options, add_json_o
 from core.commands.run import WRONG_RESULTS
 from core.commands.summary import print_run, summarise
 from core.report import Report, as_json, to_json
-from core.runs.sides import OpenedLog, opened_log
 from core.runs.store import Run, Store
-from core.runs.stored import open_report, store_graphs
+from core.runs.stored import OpenedLog, open_report, opened_log, store_graphs
 from core.trace import NO_RECORD
 from core.trace.parsers import build_report
 from core.views.prepared import summaries

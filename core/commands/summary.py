@@ -36,9 +36,9 @@ from core.analysis.numerics import bisection_words, bits_words, minified_words, 
 from core.base.words import count, duration_s
 from core.report import Report, RunError
 from core.report import as_json as data_as_json
-from core.runs.sides import side_of_run
 from core.runs.status import Status
 from core.runs.store import Run
+from core.runs.stored import side_of_run
 from core.views.comments import CommentsView
 from core.views.neighbours import NeighboursView
 from core.views.outcome import ScriptView

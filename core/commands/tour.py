@@ -12,8 +12,8 @@ from core.base.errors import StoreError
 from core.commands.output import OK, Commands, add_engine_option, print_markdown
 from core.commands.run import exit_code, run_job
 from core.job import add_job_options, job_of
-from core.runs.sides import side_of_run
 from core.runs.store import Run, Store
+from core.runs.stored import side_of_run
 from core.views.capture import CaptureView
 from core.views.landmarks import LandmarksView
 from core.views.source import SourceView

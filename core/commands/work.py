@@ -1,4 +1,4 @@
-"""`python -m core work`: execute the runs of a server on this machine, which connects to it."""
+"""`python -m core work` and `audit`: execute the runs of a server on this machine, and what people changed on it."""
 
 from __future__ import annotations
 
@@ -6,13 +6,17 @@ import argparse
 import signal
 import sys
 import threading
+import time
 from pathlib import Path
 
 from core.base.errors import SettingError
-from core.base.files import read
-from core.commands.output import OK, Commands
+from core.base.files import one_line, read
+from core.commands.output import OK, Commands, add_json_option
+from core.report import as_json
 from core.runs.engine.cluster.host import Host
 from core.runs.engine.cluster.workers import Puller
+from core.runs.people import MOST_TEXT_CHARS, events
+from core.runs.store import Store
 
 MOST_TOKEN_BYTES = 1_000
 
@@ -51,3 +55,28 @@ def _token(path: Path) -> str:
 
 def _say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
+
+
+def add_audit_command(commands: Commands) -> None:
+    """Add the command `audit`."""
+    command = commands.add_parser("audit", help="list what people changed on this server")
+    command.set_defaults(function=_audit)
+    command.add_argument("--by", metavar="ADDRESS", default="", help="actions of one person")
+    command.add_argument("--refused", action="store_true", help="only what was refused")
+    add_json_option(command)
+
+
+def _audit(arguments: argparse.Namespace) -> int:
+    listed = [
+        event
+        for event in events(Store().home)
+        if arguments.by in ("", event.by) and not (arguments.refused and event.outcome != "refused")
+    ]
+    if arguments.json:
+        sys.stdout.write(as_json(listed).decode() + "\n")
+        return OK
+    for event in listed:
+        at = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(event.at_s))
+        texts = (event.by, event.action, event.subject, event.outcome, event.reason)
+        print("  ".join((at, *filter(None, (one_line(text, MOST_TEXT_CHARS) for text in texts)))))
+    return OK

@@ -30,10 +30,10 @@ from core.base.files import in_words, one_line
 from core.base.words import count, number
 from core.report import Compilation, GraphBreak, Kernel, Place, Recompile, Report
 from core.report.run import NOT_RECORDED as NO_PROFILE
-from core.runs.rank_logs import stored_name
 from core.runs.store import Run, Store
 from core.runs.stored import open_report, profile_path
 from core.trace.parsers import GrowingReport, load_text
+from core.trace.ranks import stored_name
 
 MOST_CHARS = 400
 MOST_LISTED = 20

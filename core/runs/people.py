@@ -1,14 +1,18 @@
-"""People of a server: who may see a run or a sweep, and how many runs a visitor may start within an hour.
+"""People of a server: who may see a run, what they changed, and how many runs a visitor may start within an hour.
 
 Runs and kernel tool results count while the store has them. `<home>/deleted.jsonl` has one JSON object a line for each
 that its visitor deletes within the hour, so that deleting is no way around a rate.
+
+`<home>/audit.jsonl` has one JSON object a line. When it is full, it becomes `audit.1.jsonl` in place of an earlier one.
+Several servers of one home may append at once.
 """
 
 from __future__ import annotations
 
+import contextlib
 import time
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, MutableSequence, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,8 +21,8 @@ from typing import Literal
 import msgspec
 
 from core.base.decoder import decoded_as
-from core.base.errors import AccessError, DecodeError, StoreError
-from core.base.files import append_line, in_words, open_regular, read_line, write_atomically
+from core.base.errors import AccessError, CompileboardError, DecodeError, StoreError
+from core.base.files import append_line, in_words, one_line, open_regular, read_line, write_atomically
 from core.base.words import count, duration_s
 from core.runs.status import Seconds, Status
 
@@ -158,3 +162,60 @@ def write_audience(directory: Path, audience: str) -> None:
         raise StoreError(f"a run or a sweep is for one of {', '.join(AUDIENCES)}")
     with in_words(directory):
         write_atomically(directory / AUDIENCE, audience.encode())
+
+
+AUDIT, EARLIER_EVENTS = "audit.jsonl", "audit.1.jsonl"
+MOST_AUDIT_BYTES = 16_000_000
+MOST_TEXT_CHARS = 300
+Outcome = Literal["done", "refused", "failed"]
+
+
+class Event(msgspec.Struct, frozen=True):
+    """An action of a person: the time, the address, the action, the run or sweep, and what came of it.
+
+    `reason` is the message of an action that was refused or failed.
+    """
+
+    at_s: Seconds
+    by: str
+    action: str
+    subject: str = ""
+    outcome: Outcome = "done"
+    reason: str = ""
+
+
+def append(home: Path, event: Event) -> None:
+    """Add an event to the log below a store's home; raises StoreError."""
+    path = home / AUDIT
+    with in_words(path):
+        append_line(path, msgspec.json.encode(_bounded(event)), MOST_AUDIT_BYTES, home / EARLIER_EVENTS)
+
+
+def events(home: Path) -> Iterator[Event]:
+    """Yield the events below a store's home, oldest first; damaged lines are left out."""
+    for name in (EARLIER_EVENTS, AUDIT):
+        with contextlib.suppress(OSError), open_regular(home / name) as file:
+            for line in file:
+                with contextlib.suppress(DecodeError):
+                    yield decoded_as(line, Event)
+
+
+@contextlib.contextmanager
+def audited(home: Path, by: str, action: str) -> Iterator[MutableSequence[str]]:
+    """Log an action that is carried out in this context; its subject is what the caller adds to the list.
+
+    Raises what the action raises, and StoreError if the action cannot be logged.
+    """
+    subject: list[str] = []
+    try:
+        yield subject
+    except CompileboardError as error:
+        outcome: Outcome = "refused" if isinstance(error, AccessError) else "failed"
+        append(home, Event(time.time(), by, action, " ".join(subject), outcome, str(error)))
+        raise
+    append(home, Event(time.time(), by, action, " ".join(subject)))
+
+
+def _bounded(event: Event) -> Event:
+    texts = {name: one_line(getattr(event, name), MOST_TEXT_CHARS) for name in ("by", "action", "subject", "reason")}
+    return msgspec.structs.replace(event, **texts)

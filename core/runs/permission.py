@@ -19,7 +19,7 @@ from core.job.arguments import OwnCall, TensorSpec, parse_call
 from core.job.checks import other_configuration
 from core.job.gallery import sample
 from core.job.options import OPTIONS as OPTIONS_OF_A_JOB
-from core.job.options.row import FLAG, Names, OneOf, Whole
+from core.job.options.call import FLAG, Names, OneOf, Whole
 from core.runs.store import Run
 from core.runs.tools import Interpret, Request
 

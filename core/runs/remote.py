@@ -33,10 +33,20 @@ from msgspec import Meta
 
 from core.base.decoder import decoded_as
 from core.base.errors import DecodeError, SettingError, StoreError, TraceError
-from core.base.files import OWNER_ALONE, in_words, make_private, one_line, read, regular, remove, write_atomically
+from core.base.files import (
+    DELETED_RECORDS,
+    LOCKS,
+    OWNER_ALONE,
+    in_words,
+    make_private,
+    one_line,
+    read,
+    regular,
+    remove,
+    write_atomically,
+)
 from core.base.words import bytes_
 from core.job import GIB
-from core.runs.home import DELETED_RECORDS, LOCKS
 from core.runs.inputs.archives import unpack
 from core.runs.store import ARCHIVED, RANKS, TOOLS, Run, Store
 

@@ -44,7 +44,9 @@ from core.base.files import (
     NO_FILE,
     OWNER_ALONE,
     in_words,
+    keep_record,
     largest,
+    make_home,
     one_line,
     open_regular,
     read,
@@ -59,15 +61,13 @@ from core.base.machine import default_home
 from core.base.run_id import RUN_ID, creation_time_s, fresh_id, slug_of, split_rank, with_rank
 from core.base.words import gib, ranges_words
 from core.job import MAX_CODE_BYTES, CompileJob, job_from_json, job_to_json
-from core.runs.audit import audited
 from core.runs.engine.processes import LOCAL, handle_of_pids
 from core.runs.engine.servers import address, announced
-from core.runs.home import keep_record, make_home
 from core.runs.inputs import logs_in
-from core.runs.people import note_deleted, read_audience, write_audience
-from core.runs.rank_logs import RankLogs, stored_name, stored_ranks
+from core.runs.people import audited, note_deleted, read_audience, write_audience
 from core.runs.status import Liveness, Status
 from core.trace import NO_RECORD, has_record
+from core.trace.ranks import RankLogs, stored_name, stored_ranks
 
 NAME, NOTE, RANKS, TOOLS = "name.txt", "note.txt", "ranks", "tools"
 PINNED, ARCHIVED = "pinned", "archived.json"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from core.analysis import phase_totals
-from core.analysis.phases import PhaseTotal
+from core.analysis.durations import PhaseTotal
 from core.base import words as fmt
 from core.base.machine import package_version
 from core.code.torch_source import LANDMARKS, Landmark, LandmarkSource, landmark_source

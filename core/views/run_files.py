@@ -20,9 +20,8 @@ from core.job import job_to_json
 from core.report import Payload, Report, to_json
 from core.report.measurements import MemoryUse
 from core.report.model import DEBUG_FILES
-from core.runs.sides import side_of_run
 from core.runs.store import Run
-from core.runs.stored import open_report
+from core.runs.stored import open_report, side_of_run
 from core.views.comments import CommentsView
 from core.views.html import as_html, comparison_as_html, words_of_file
 from core.views.issue import issue_of

@@ -29,10 +29,9 @@ from core.runs.index.query import Viewer as Viewer
 from core.runs.remote import RemoteArchive, remote_archive
 from core.runs.retention import DELETES, Due, RetentionRules, due, rules_of
 from core.runs.retention import keep_retaining as keep_retaining
-from core.runs.sides import Comparable, comparable_runs
 from core.runs.status import Status
 from core.runs.store import Run
-from core.runs.stored import open_summary
+from core.runs.stored import Comparable, comparable_runs, open_summary
 from core.views.markdown import LONGEST_LINE, one_line
 from core.views.speedup import seen_words
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from core.analysis.idle import Cause, IdleTime
+from core.analysis.durations import Cause, IdleTime
 from core.analysis.profile import JoinedProfile, KernelSlice, ProfileArea, SliceSum, sum_area
 from core.base import words as fmt
 from core.base.decoder import decoded_as

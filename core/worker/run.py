@@ -68,7 +68,7 @@ from core.worker.measuring.kernel_times import measure_kernels
 from core.worker.measuring.pairs import SLOW_LIMIT_S, TimedSide, measure_alternative, time_interleaved
 from core.worker.measuring.profiler import record_profile
 from core.worker.measuring.roofline import emit_roofline
-from core.worker.memory.sides import MemoryWatch
+from core.worker.memory.allocator import MemoryWatch
 from core.worker.neighbours.stage import NeighbourStage
 from core.worker.numerics.nodes import emit_graph_numerics
 from core.worker.record import LogWatch, emit, flush, is_recorded, silence, start_trace, step

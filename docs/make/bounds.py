@@ -64,6 +64,8 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         "core/runs/people.py": {
             "MOST_FILE_BYTES": "a file of what was deleted within the hour, which has two files",
             "MOST_CHARS": "the word for an audience of a run or a sweep",
+            "MOST_AUDIT_BYTES": "a file of the audit log, which has two files",
+            "MOST_TEXT_CHARS": "a text of an event",
         },
         "core/runs/retention.py": {"MOST_RUNS": "runs that one pass of retention moves or deletes"},
         "core/runs/index/entry.py": {
@@ -74,10 +76,6 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         },
         "core/runs/index/query.py": {"MOST_CHARS": "a search for runs", "MOST_TERMS": "terms of such a search"},
         "core/runs/index/database.py": {"MOST_OPEN": "live runs that are read again at each listing"},
-        "core/runs/audit.py": {
-            "MOST_FILE_BYTES": "a file of the audit log, which has two files",
-            "MOST_TEXT_CHARS": "a text of an event",
-        },
     },
     "Nodes of a cluster": {
         "core/runs/engine/cluster/messages.py": {
@@ -94,8 +92,6 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_REASON_CHARS": "the reason why a call failed",
             "MOST_NEW_BYTES": "new bytes of a run in a reply",
             "MOST_WAITING": "starts that wait for a first record at once",
-        },
-        "core/runs/engine/cluster/machine.py": {
             "MOST_KIND_CHARS": "hardware and versions of a node, in words",
             "MOST_VERSION_CHARS": "the version of a driver",
         },
@@ -135,7 +131,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         "core/worker/own_process.py": {"MOST_BYTES": "its log"},
     },
     "An opened directory or archive": {
-        "core/runs/rank_logs.py": {
+        "core/trace/ranks.py": {
             "MOST_FILES": "files of a directory that are looked at",
             "MOST_LEVELS": "directories in one another",
             "MOST_RANKS": "ranks of a run",
@@ -290,8 +286,8 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_MEMORY_BYTES": "the memory that a visitor's job asks for",
             "MOST_PROGRAM": "a program id of the interpreter",
         },
-        "core/job/options/row.py": {"MOST_NAMES_CHARS": "names in one option, where code is not allowed"},
-        "core/runs/sides.py": {"MOST": "runs that a run is offered to be compared with"},
+        "core/job/options/call.py": {"MOST_NAMES_CHARS": "names in one option, where code is not allowed"},
+        "core/runs/stored.py": {"MOST": "runs that a run is offered to be compared with"},
     },
     "A sweep": {
         "core/sweep/model.py": {
@@ -327,7 +323,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MAX_CHOICES": "choices of one autotuning",
             "MAX_NAME_CHARS": "the name of a choice",
         },
-        "core/worker/cross_compilation/kernels.py": {"MAX_ERROR_CHARS": "a compiler's message"},
+        "core/worker/cross_compilation/generate.py": {"MAX_ERROR_CHARS": "a compiler's message"},
         "core/worker/measuring/kernel_times.py": {
             "MAX_REASON_CHARS": "why a kernel was not timed",
             "MAX_BYTES": "a kernel's arguments, copied to time it",

@@ -108,6 +108,7 @@ BACKENDS: dict[str, dict[str, str]] = {
     "core/worker/bits/compare.py": {
         "MAX_STORED_BYTES": "bytes of values of the other configuration that are stored",
         "MOST_NODES": "values with other bits that are listed",
+        "MAX_LINE_CHARS": "characters of the line of a value",
     },
     "core/trace/profile.py": {
         "MOST_PROFILE_BYTES": "a profile by torch.profiler",
@@ -144,7 +145,6 @@ BACKENDS: dict[str, dict[str, str]] = {
         "MAX_MESSAGE_CHARS": "characters of one message; the download has all",
     },
     "core/job/options/run.py": {"MOST_LOGS": "names of TORCH_LOGS in a job"},
-    "core/worker/bits/values.py": {"MAX_LINE_CHARS": "characters of the line of a value"},
     "core/job/checks.py": {"MAX_SETTINGS": "settings of the other configuration of a comparison bit by bit"},
     "core/worker/config.py": {
         "MOST_NEAR": "names that are proposed for a wrong name of an option",

@@ -13,7 +13,7 @@ import msgspec
 
 from core.views.neighbours import RECORDING, MlxRecording
 from core.worker.environment import device_name
-from core.worker.neighbours.mlx import ported_functions
+from core.worker.neighbours.stage import ported_functions
 
 
 def recording() -> MlxRecording:

@@ -2,12 +2,12 @@
 
 from tests.support.places import ROOT
 
-MOST_LINES = 500
+MOST_LINES = 520
 # A longer file is one thought, or is divided. A thought in several files is one file again: few files are long, and
 # there are few files.
 LONG_LINES = 300
 MOST_LONG = 1 / 3
-MOST_FILES = 500
+MOST_FILES = 480
 TOPS = ("core", "pages", "tests", "benchmarks", "docs")
 
 

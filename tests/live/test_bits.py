@@ -12,8 +12,7 @@ from core import CompileJob, CompileOptions, Conditions, JobError, Model, Runner
 from core.analysis.numerics import bits_words, first_difference
 from core.job import validated
 from core.report import BitComparison
-from core.worker.bits.compare import MAX_STORED_BYTES, OtherSide
-from core.worker.bits.values import BufferNode, KernelText, WrittenValue
+from core.worker.bits.compare import MAX_STORED_BYTES, BufferNode, KernelText, OtherSide, WrittenValue
 
 pytestmark = pytest.mark.torch
 # With one row, Inductor's C++ backend splits the additions over the threads; with 64, each thread has rows.

@@ -7,7 +7,7 @@ import torch
 import torch._inductor.config
 
 from core import CompileJob, CompileOptions, Model, Report, Runner, open_report
-from core.runs.sides import side_of_run
+from core.runs.stored import side_of_run
 from core.views.decisions import SWITCHES, DecisionsView
 
 pytestmark = pytest.mark.torch

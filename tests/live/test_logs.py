@@ -10,7 +10,7 @@ import pytest
 
 from core import CompileJob, Model, Run, Runner, open_report
 from core.report import FusionRound, Report
-from core.runs.sides import side_of_run
+from core.runs.stored import side_of_run
 from core.views.logs import LogsView, log_messages
 from tests.support.homes import NO_LOOKUPS
 

@@ -7,7 +7,7 @@ from streamlit.testing.v1 import AppTest
 
 from core import CompileJob, Model, Store
 from core.job.prepared import prepared
-from core.runs.sides import side_of_log
+from core.runs.stored import side_of_log
 from core.views.compare import ASPECTS, CompareView
 from pages import menu
 from pages.parts.compare import runs

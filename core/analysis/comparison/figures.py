@@ -19,9 +19,9 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal
 
+from core.analysis.durations import compile_time_s, phase_totals
 from core.analysis.interval import ERROR, FEW, NOT_MEASURABLE, SCATTERED, Interval, in_blocks
 from core.analysis.memory import memory_of, saved_bytes
-from core.analysis.phases import compile_time_s, phase_totals
 from core.analysis.speed import Speed, speed
 from core.analysis.verdict import Verdict, verdict
 from core.analysis.work import captured_ops

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
+from core.analysis.durations import compile_seconds
 from core.analysis.dynamo.failures import FailureKind, Function, Functions, failures, functions, names_of, resumed
-from core.analysis.phases import compile_seconds
 from core.analysis.work import captured_ops, distinct_kernels, frame_of
 from core.base.words import count, number
 from core.report import Bytecode, Compilation, Frame, Report, Status, stored

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from core.analysis.phases import compile_seconds
+from core.analysis.durations import compile_seconds
 from core.analysis.work import frame_of
 from core.base.words import agree, count
 from core.report import Compilation, Frame, GraphBreak, Place, Report, stored

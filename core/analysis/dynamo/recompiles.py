@@ -15,8 +15,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from core.analysis.durations import compile_seconds
 from core.analysis.dynamo.failures import resumed
-from core.analysis.phases import compile_seconds
 from core.analysis.work import frame_of
 from core.report import (
     Call,

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from core.analysis.durations import AHEAD_OF_TIME, phase_class, phase_totals
 from core.analysis.findings.finding import Finding, Proposal, Rule, RunFacts
 from core.analysis.kernels import kernels_disturbed, summary
-from core.analysis.phases import AHEAD_OF_TIME, phase_class, phase_totals
 from core.analysis.work import frame_of
 from core.base.words import count, duration_s, number, percent
 from core.report import Compilation

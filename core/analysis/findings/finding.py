@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
+from core.analysis.durations import compile_seconds
 from core.analysis.dynamo.failures import frame_names
 from core.analysis.kernels import LedgerRow, kernel_times, ledger, times_unreliable
-from core.analysis.phases import compile_seconds
 from core.analysis.results import Results, results
 from core.analysis.speed import Speed, paying_speed, speed
 from core.analysis.work import frame_of

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from core.job.model import CompileJob
-from core.job.options.call import CALL
-from core.job.options.row import (
+from core.job.options.call import (
+    CALL,
     ChoiceField,
     Flag,
     FormField,

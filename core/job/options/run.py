@@ -7,8 +7,8 @@ import re
 from core.base.words import number
 from core.job.gallery import exercise_problem
 from core.job.model import GIB, STANCES, OptionValue
-from core.job.options.call import INPUTS
-from core.job.options.row import (
+from core.job.options.call import (
+    INPUTS,
     ChoiceField,
     Flag,
     FormField,

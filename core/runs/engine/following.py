@@ -28,9 +28,9 @@ from core.base.machine import PROJECT_DIR, own_process
 from core.base.words import gib, limit_s
 from core.runs.engine.processes import LOCAL, supervisor_of
 from core.runs.inputs.archives import kind_of
-from core.runs.rank_logs import log_files, rank_of, stored_name, unread_words
 from core.runs.status import Status
 from core.runs.store import MAX_LOG_BYTES, Run, Store
+from core.trace.ranks import log_files, rank_of, stored_name, unread_words
 
 # A source that nobody has written to for so long has ended; an older log at the start is not followed.
 QUIET_S = 1_800.0

@@ -12,7 +12,7 @@ from core.base.errors import StoreError, TraceError
 from core.base.files import one_line, open_regular
 from core.runs.inputs.archives import kind_of, unpack, unpack_logs
 from core.runs.inputs.dumps import logs_of_dump
-from core.runs.rank_logs import RankLogs, rank_logs
+from core.trace.ranks import RankLogs, rank_logs
 from core.trace.reader import MAX_LOG_BYTES
 
 MOST_PATH_CHARS = 200

@@ -22,7 +22,7 @@ from backports import zstd
 from core.base.errors import TraceError
 from core.base.files import one_line, open_regular
 from core.base.words import gib, number
-from core.runs.rank_logs import files_below
+from core.trace.ranks import files_below
 
 Kind = Literal["", "gzip", "zstd", "zip", "tar"]
 MAGIC: tuple[tuple[Kind, int, bytes], ...] = (

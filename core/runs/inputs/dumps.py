@@ -25,7 +25,7 @@ from core.base.errors import DecodeError, TraceError
 from core.base.files import one_line, read
 from core.base.words import agree, count, gib
 from core.report.model import DEBUG_FILES
-from core.runs.rank_logs import RankLogs, files_below, rank_of_folder
+from core.trace.ranks import RankLogs, files_below, rank_of_folder
 from core.trace.reader import MAX_PAYLOAD_BYTES, OUR_KEYS, md5_of
 
 MODEL = re.compile(r"model__(\d{1,6})_(forward|backward|inference)_\d{1,6}\.(\d{1,6})")

@@ -12,8 +12,8 @@ import msgspec
 from core.analysis.comparison import RunSide
 from core.base import words as fmt
 from core.report import Compilation, FxGraph, FxNode, Report, Schedule
-from core.runs.sides import side_of_run
 from core.runs.store import Run
+from core.runs.stored import side_of_run
 from core.views.colours import kernel_colours
 from core.views.compilations import CompilationsView
 from core.views.fusion import FusionView

@@ -8,7 +8,7 @@ import pytest
 from core import CompileJob, CompileOptions, Conditions, JobError, Model
 from core.job import add_job_options, job_of
 from core.job.options import OPTIONS, ChoiceField, with_values
-from core.job.options.row import one_of
+from core.job.options.call import one_of
 from core.runs import permission
 from core.runs.permission import allowed
 from core.sweep.model import changed

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from core import AccessError, CompileJob, CompileOptions, JobError, Model, Run, Runner, Status, Store, samples
 from core.accelerator.backends import SHIPPED
 from core.job import DynamicDim, Packaging
-from core.job.options.row import FLAG, OneOf, Whole
+from core.job.options.call import FLAG, OneOf, Whole
 from core.runs.engine.processes import LocalLiveness
 from core.runs.permission import OPTIONS, allowed, allowed_request
 from core.runs.tools import Assembly, Interpret, Ladder, Reproduce, Request

@@ -9,8 +9,8 @@ import pytest
 from core import Run, Store, StoreError, TraceError, open_report, open_summary
 from core.base.words import ranges_words
 from core.commands.main import main
-from core.runs.rank_logs import rank_logs, unread_words
 from core.runs.tools.tasks import Ladder, digest
+from core.trace.ranks import rank_logs, unread_words
 from tests.support.places import TRACES
 
 LOG = (TRACES / "foreign" / "trace.log").read_bytes()

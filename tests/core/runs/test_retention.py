@@ -12,9 +12,9 @@ from filelock import FileLock
 from core import Run, Store, StoreError
 from core.base.errors import SettingError
 from core.commands.main import main
-from core.runs.audit import events
 from core.runs.comments import set_pinned
 from core.runs.index import RunIndex
+from core.runs.people import events
 from core.runs.remote import is_away, remote_archive
 from core.runs.retention import DAY_S, RetentionRules, due, retain, rules_of, start_retention, trim
 from core.views.runs import retention_words

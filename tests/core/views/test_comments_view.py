@@ -8,7 +8,7 @@ import pytest
 
 from core import Run, Store, open_report
 from core.runs.comments import Anchor, Author, add_comment, delete_comment, digest_of, pin_part, resolve_comment
-from core.runs.sides import side_of_run
+from core.runs.stored import side_of_run
 from core.views.comments import CommentsView, Shown, author_words, body
 from core.views.html import as_html
 from core.views.scrub import NOTHING

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from core.analysis.comparison.figures import time_comparison
-from core.runs.sides import side_of_log
+from core.runs.stored import side_of_log
 from core.views.compare import CompareTimes, CompareView, PairView
 from tests.support.homes import measured_log
 from tests.support.logs import report_of

@@ -6,7 +6,7 @@ import pytest
 
 from core import Report
 from core.report import Autotuning, Choice, Counters
-from core.runs.sides import side_of_log
+from core.runs.stored import side_of_log
 from core.views.decisions import NO_CUDA_GRAPH, DecisionsView
 from tests.support.places import TRACES
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from core.base.decoder import decoded
-from core.runs.sides import side_of_run
 from core.runs.store import Run, Store
+from core.runs.stored import side_of_run
 from core.views.card import CardView
 from core.views.compare import CompareView, RatioBar
 from core.views.html import as_html, comparison_as_html

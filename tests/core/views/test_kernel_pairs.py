@@ -4,7 +4,7 @@ import pytest
 
 from core.analysis.kernels import KernelPair, KernelSide
 from core.code import TextDiff
-from core.runs.sides import side_of_log
+from core.runs.stored import side_of_log
 from core.views.kernel_pairs import KernelPairsView, PairOfKernels
 from tests.support.places import TRACES
 

@@ -2,7 +2,7 @@
 
 from core import Report, build_report
 from core.report import Setting
-from core.runs.sides import side_of_log
+from core.runs.stored import side_of_log
 from core.views.memory import MemoryPlanView, MemoryView
 from tests.support.places import TRACES
 from tests.support.reports.remembered import COMPILED, EAGER

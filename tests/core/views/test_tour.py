@@ -6,7 +6,7 @@ import pytest
 
 from core import Report, build_report
 from core.analysis import compile_time_s
-from core.analysis.phases import class_seconds
+from core.analysis.durations import class_seconds
 from core.report import Phase, Setting
 from core.trace.parsers import load_graph
 from core.views.tour import TourView

@@ -25,7 +25,7 @@ SIN_COS = """digraph {
 
 
 def test_primitives_are_read_in_order_with_what_they_read() -> None:
-    from core.worker.neighbours.mlx import graph_of_dot
+    from core.worker.neighbours.stage import graph_of_dot
 
     assert graph_of_dot(SIN_COS) == (LazyNode("Sin"), LazyNode("Cos"), LazyNode("Add", (0, 1)))
     assert graph_of_dot('digraph {\n{ rank=source; "A"; }\n}\n') == ()

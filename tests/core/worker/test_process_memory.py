@@ -70,7 +70,7 @@ def test_processes_beyond_the_limit_are_counted_exactly_once_a_second(monkeypatc
 
     monkeypatch.setattr("core.worker.process_memory._share", share)
     now = [100.0]
-    monkeypatch.setattr("core.worker.supervisor.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("core.worker.process_memory.time.monotonic", lambda: now[0])
     use, own = ProcessMemory(), psutil.Process()
     for now[0] in (100.0, 100.2, 100.4, 101.1, 101.3):
         assert not use.exceeds([own], 1)

@@ -9,7 +9,7 @@ import pytest
 
 from core.report import MemorySide
 from core.report.records.compilation import MemoryRecord
-from core.worker.memory.sides import SIDES, failed
+from core.worker.memory.allocator import SIDES, failed
 from core.worker.standby import ENDED, NO_TIME, StandBy
 
 Side = StandBy[MemorySide, MemoryRecord]

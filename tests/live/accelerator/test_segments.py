@@ -101,8 +101,7 @@ def test_a_random_graph_is_divided_without_cycles_and_computes_what_it_did(seed:
 def test_an_op_without_a_kernel_divides_a_graph_in_three() -> None:
     import torch
 
-    from core.accelerator.backend import divide
-    from core.accelerator.describe import order_of
+    from core.accelerator.backend import divide, order_of
     from core.accelerator.lowering import Support
 
     inputs = torch.randn(4, 8), torch.randn(8, 16)

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from core import AccessError, Run, Store, StoreError
-from core.runs.audit import events
 from core.runs.comments import Anchor, add_comment, talk_of
 from core.runs.index import RunIndex
+from core.runs.people import events
 from pages.gate import visitor
 from pages.gate.rules import NAMELESS, Visitor
 from pages.gate.visitor import NO_COMMENTS, NO_COOKIE, NOT_YOUR_COMMENTS, Who

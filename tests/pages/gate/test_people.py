@@ -15,7 +15,7 @@ from streamlit.web.server.starlette import starlette_websocket
 from streamlit.web.server.starlette.starlette_app_utils import create_signed_value
 
 from core import AccessError, CompileboardError, CompileJob, Model, Rate, StoreError
-from core.runs.audit import events
+from core.runs.people import events
 from pages.gate import people, visitor
 from pages.gate.middleware import VISITOR, Gate
 from pages.gate.people import People, Roles, is_address, read_roles

@@ -8,7 +8,7 @@ import pytest
 from core.analysis.budget import LEAST_RUNS, Judgement, Standing, judge, read_budget
 from core.analysis.comparison import RunSide
 from core.report import Call, Difference, Load, Phase, Rival, Timing
-from core.runs.sides import side_of_log
+from core.runs.stored import side_of_log
 from tests.support.places import TRACES
 
 COUNTS = "[at-most]\ngraph-breaks = 0\nrecompiles = 0\nkernels = 9\n"

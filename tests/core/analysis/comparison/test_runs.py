@@ -15,7 +15,7 @@ from core.analysis.comparison import (
     seconds_words,
 )
 from core.report import Call, Difference, MemoryUse, Report, Timing
-from core.runs.sides import side_of_log
+from core.runs.stored import side_of_log
 from tests.record import SCENARIOS
 from tests.support.places import TRACES
 

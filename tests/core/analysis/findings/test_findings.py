@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from core import CompileOptions, build_report
+from core.analysis.durations import compile_seconds
 from core.analysis.findings import RULES, Finding, findings
 from core.analysis.findings.finding import RunFacts
-from core.analysis.phases import compile_seconds
 from core.base.words import duration_s
 from core.report import (
     Counters,

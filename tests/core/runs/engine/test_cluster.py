@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from core import CompileJob, JobError, Model, Run, Runner, Status, Store, StoreError, new_sweep
-from core.runs.engine.cluster import machine
+from core.runs.engine.cluster import host
 from core.runs.engine.cluster.host import Host
 from core.runs.engine.cluster.messages import (
     FilesReply,
@@ -69,11 +69,11 @@ def test_nodes_of_equal_kind_have_the_same_drivers(tmp_path: Path, monkeypatch: 
     (tmp_path / "nvidia").mkdir()
     (tmp_path / "nvidia" / "version").write_text("580.65.06\n")
     (tmp_path / "amdgpu").mkdir()
-    assert machine.drivers(tmp_path) == f"nvidia 580.65.06, amdgpu {os.uname().release}"
-    monkeypatch.setattr(machine, "drivers", lambda: "nvidia 580.65.06")
+    assert host.drivers(tmp_path) == f"nvidia 580.65.06, amdgpu {os.uname().release}"
+    monkeypatch.setattr(host, "drivers", lambda: "nvidia 580.65.06")
     card = {"cpu": "a CPU", "cuda:0": "a card"}
-    assert machine.kind_of(card, "2.13.0").endswith("nvidia 580.65.06")
-    assert "nvidia" not in machine.kind_of({"cpu": "a CPU"}, "2.13.0")
+    assert host.kind_of(card, "2.13.0").endswith("nvidia 580.65.06")
+    assert "nvidia" not in host.kind_of({"cpu": "a CPU"}, "2.13.0")
 
 
 def test_a_run_comes_back_whole_and_its_host_forgets_it(nodes: Nodes) -> None:
