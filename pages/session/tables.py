@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import json
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
 import pandas as pd
+import pyarrow as pa
 import streamlit as st
 from pandas.io.formats.style import Styler
+from streamlit.dataframe_util import convert_arrow_table_to_arrow_bytes, has_range_index
+from streamlit.elements import arrow
+from streamlit.elements.lib.pandas_styler_utils import marshall_styler
+from streamlit.proto.ArrowData_pb2 import ArrowData
 
 from pages.look.palette import MAX_LINE_CHARS
 from pages.session import url
@@ -35,6 +42,45 @@ def in_words(frame: pd.DataFrame, forms: Mapping[str, Callable[[Any], str]]) -> 
     if frame.size > pd.get_option("styler.render.max_elements"):
         return frame
     return frame.style.format({name: form for name, form in forms.items() if name in frame}, na_rep="")
+
+
+def send_styled(proto: ArrowData, styler: Styler, default_uuid: str) -> None:
+    """Fill a message with the texts and the colours of a table, as `marshall_styler` does, without making HTML.
+
+    Streamlit has pandas make HTML, and takes each cell's text out of that. The table's id is always that of its place:
+    pandas' own is random, and the browser would get an equal table again.
+    """
+    if not has_range_index(styler.data):
+        marshall_styler(proto, styler, default_uuid)
+        return
+    colours: defaultdict[tuple[Any, ...], list[str]] = defaultdict(list)
+    styler._compute()
+    for (row, column), style in sorted(styler.ctx.items()):
+        colours[tuple(style)].append(f"#T_{default_uuid}_row{row}_col{column}")
+    rules = {"; ".join(f"{name}: {value}" for name, value in style): cells for style, cells in colours.items() if style}
+    proto.styler.uuid = default_uuid
+    proto.styler.styles = "\n".join(f"{', '.join(cells)} {{ {rule} }}" for rule, cells in rules.items())
+    proto.styler.display_values = convert_arrow_table_to_arrow_bytes(_texts(styler))
+
+
+def _texts(styler: Styler) -> pa.Table:
+    """Return the text of each cell; like that of the data, its schema names the index, which is no column."""
+    frame, forms = styler.data, styler._display_funcs
+    columns = []
+    for place, name in enumerate(frame):
+        is_text = frame[name].dtype == "str"
+        values = enumerate(frame[name].tolist())
+        # Texts are shown as they are, and asking for a cell's form takes more time than all else.
+        columns.append([x if is_text and isinstance(x, str) else str(forms[row, place](x)) for row, x in values])
+    index = {"kind": "range", "name": None, "start": 0, "stop": len(frame), "step": 1}
+    header = {"name": None, "field_name": None, "pandas_type": "unicode", "numpy_type": "str", "metadata": None}
+    schema = {"index_columns": [index], "column_indexes": [header], "columns": []}
+    return pa.table(columns, [*map(str, frame)], metadata={"pandas": json.dumps(schema)})
+
+
+def send_tables_fast() -> None:
+    """Have Streamlit send tables by `send_styled`; call it when the server starts."""
+    arrow.marshall_styler = send_styled  # type: ignore[attr-defined]
 
 
 def picked(table: Any, rows: Sequence[Row], key: str, **look: Any) -> Row | None:
