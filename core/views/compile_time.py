@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from core.analysis import (
@@ -338,14 +338,15 @@ class MetricsView:
         count = sum(value is None for value in self._values(label).values())
         return f"{fmt.count(count, 'metric')} without a value." if count else ""
 
-    def configs(self, label: str | None) -> dict[str, str]:
-        """Return the configs that torch logged with a record, by name, as readable JSON."""
+    def configs(self, label: str | None) -> dict[str, Callable[[], str]]:
+        """Return the configs that torch logged with a record: by name, a function that returns readable JSON."""
         values = self._values(label)
         texts = {name: value for name, value in values.items() if name.endswith("_config") and isinstance(value, str)}
         record = self._record(label)
         mine = [config for config in self.report.configs if record and config.compilation == record.compilation]
-        texts |= {config.name: self.read_text(config.text) for config in mine[:MOST_CONFIGS]}
-        return {one_line(name, LONGEST_NAME): _pretty(text) for name, text in texts.items()}
+        made: dict[str, Callable[[], str]] = {name: partial(_pretty, text) for name, text in texts.items()}
+        made |= {config.name: partial(self._config, config.text) for config in mine[:MOST_CONFIGS]}
+        return {one_line(name, LONGEST_NAME): make for name, make in made.items()}
 
     @cached_property
     def run_time_rows(self) -> list[dict[str, object]]:
@@ -354,7 +355,7 @@ class MetricsView:
         for record in self.records:
             if not record.kind.endswith("run time"):
                 continue
-            values = _metrics(self.read_text(record.line))
+            values = self._metrics_of(record)
             for name, words in AT_RUN_TIME.items():
                 micros = values.get(name)
                 if isinstance(micros, int):
@@ -373,9 +374,22 @@ class MetricsView:
         named = dict(zip(self.labels, self.records, strict=True))
         return named.get(label or "") or next(iter(self.records), None)
 
+    def _config(self, text: Payload) -> str:
+        return _pretty(self.read_text(text))
+
     def _values(self, label: str | None) -> Mapping[str, Any]:
         record = self._record(label)
-        return _metrics(self.read_text(record.line)) if record else {}
+        return self._metrics_of(record) if record else {}
+
+    def _metrics_of(self, record: MetricsRecord) -> Mapping[str, Any]:
+        """Return the metrics of a record, which is decoded once."""
+        if record.line not in self._decoded:
+            self._decoded[record.line] = _metrics(self.read_text(record.line))
+        return self._decoded[record.line]
+
+    @cached_property
+    def _decoded(self) -> dict[Payload, Mapping[str, Any]]:
+        return {}
 
 
 def _metrics(line: str) -> dict[str, Any]:

@@ -206,4 +206,4 @@ def compile_metrics(view: RunView, phases: CompileTimeView) -> None:
     if configs:
         name = st.selectbox("Config", list(configs), index=None, key="metrics-config", placeholder="Configs", width=360)
         if name:
-            st.code(configs[name], language="json", height=SHORT)
+            st.code(configs[name](), language="json", height=SHORT)

@@ -1,13 +1,14 @@
 """Torch's metrics in groups and with units, on records in torch's form."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from core import build_report
-from core.report import Report, Setting
+from core.report import Payload, Report, Setting
 from core.trace.parsers import load_text
 from core.views.compile_time import MetricsGroup, MetricsView
 from tests.support.logs import record
@@ -67,7 +68,7 @@ def test_every_metric_with_a_value_is_in_a_group_with_its_unit(tmp_path: Path) -
         "Other": {"unheard_of": "x"},
     }
     assert view.without_value(None) == "1 metric without a value."
-    assert view.configs(None) == {
+    assert {name: text() for name, text in view.configs(None).items()} == {
         "dynamo_config": '{\n "a": 2,\n "b": 1\n}',
         "torch._functorch.config": '{\n "cse": true\n}',
     }
@@ -85,6 +86,21 @@ def test_each_record_can_be_picked_and_a_compilation_has_its_own(tmp_path: Path)
     assert picked[0] == MetricsGroup("Time", [{"metric": "runtime_triton_autotune_time_us", "value": "4.98 s"}])
     assert view.groups("4: [1/0] backward") == []
     assert metrics_of(tmp_path, "1/0").labels == ["1: [1/0] backward at run time", "2: [1/0] backward"]
+
+
+def test_a_record_is_read_once_and_a_config_when_it_is_picked(tmp_path: Path) -> None:
+    view = metrics_of(tmp_path)
+    reads: list[Payload] = []
+
+    def read(text: Payload) -> str:
+        reads.append(text)
+        return view.read_text(text)
+
+    counted = replace(view, read_text=read)
+    _, _, configs = counted.groups(None), counted.without_value(None), counted.configs(None)
+    assert reads == [counted.records[0].line]
+    configs["torch._functorch.config"]()
+    assert reads[1:] == [counted.report.configs[0].text]
 
 
 @pytest.mark.parametrize(
