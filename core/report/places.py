@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import PurePosixPath
+from posixpath import basename
 from typing import NamedTuple
 
 MOST_LEVELS = 32
@@ -41,7 +41,7 @@ class Place:
     @property
     def short(self) -> str:
         """Return the place without folders, `m.py:7`; empty if the file is unknown."""
-        return f"{PurePosixPath(self.file).name}:{self.line}" if self.file else ""
+        return f"{basename(self.file)}:{self.line}" if self.file else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,7 +108,7 @@ class DecisionsView:
         asks = isinstance(options, dict) and bool(options.get("triton.cudagraphs"))
         return asks or (isinstance(call, dict) and str(call.get("mode")) in CUDA_GRAPH_MODES)
 
-    @property
+    @cached_property
     def rows(self) -> list[dict[str, object]]:
         """A row for each op."""
         return [self._row(decision) for decision in self.decisions]

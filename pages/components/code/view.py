@@ -140,16 +140,18 @@ def code_lines(
 ) -> tuple[CodeLine, ...]:
     """Split text into lines with ids such as "c:40"; the mappings add data by line number."""
     rows = text.removesuffix("\n").split("\n") if text else []
+    links, colours, marks = links or {}, colours or {}, marks or {}
+    notes, tooltips = notes or {}, tooltips or {}
     return tuple(
         CodeLine(
             number=number,
             id=f"{prefix}:{number}",
             text=row.removesuffix("\r"),
-            links=(links or {}).get(number, ()),
-            colour=(colours or {}).get(number),
-            mark=(marks or {}).get(number, ""),
-            note=(notes or {}).get(number, ""),
-            tooltip=(tooltips or {}).get(number, ""),
+            links=links.get(number, ()),
+            colour=colours.get(number),
+            mark=marks.get(number, ""),
+            note=notes.get(number, ""),
+            tooltip=tooltips.get(number, ""),
         )
         for number, row in enumerate(rows, start=first)
     )

@@ -13,6 +13,7 @@ from typing import Any
 
 import pandas as pd
 import plotly.graph_objects as go
+import pyarrow as pa
 import streamlit as st
 
 from core.base import words as fmt
@@ -200,7 +201,7 @@ def compile_metrics(view: RunView, phases: CompileTimeView) -> None:
     for number, group in enumerate(metrics.groups(label)):
         with columns[number % COLUMNS]:
             st.subheader(group.name, anchor=False)
-            st.dataframe(group.rows, hide_index=True)
+            st.dataframe(pa.Table.from_pylist(group.rows), hide_index=True)
     st.caption(metrics.without_value(label))
     configs = metrics.configs(label)
     if configs:
