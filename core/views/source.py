@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import ClassVar
 
 from core.base import words as fmt
 from core.base.decoder import decoded_object
@@ -17,6 +18,10 @@ NOTE_CHARS = 600
 @dataclass(frozen=True, slots=True)
 class SourceView:
     """The user's files of a run; `read` returns a payload of its log as text."""
+
+    no_code: ClassVar[str] = "The log does not contain your code."
+    no_lines: ClassVar[str] = "The log does not hold the code. The graph's text names its lines."
+    no_file: ClassVar[str] = "The log does not contain this file."
 
     report: Report
     read: Callable[[Payload], str]
@@ -38,6 +43,11 @@ class SourceView:
         if error is not None and error.frames:
             notes[error.frames[-1].line] = f"{error.type}: {error.message}"[:NOTE_CHARS]
         return notes
+
+    @staticmethod
+    def more_lines(left_out: int) -> str:
+        """Return the number of lines that a shown text leaves out."""
+        return f"{fmt.count(left_out, 'more line')} not shown."
 
 
 def _break_reasons(breaks: Iterable[GraphBreak], path: str) -> dict[int, Counter[str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import pandas as pd
 import streamlit as st
@@ -15,6 +15,7 @@ from pages.session import url
 from pages.session.url import press, taken
 
 Row = TypeVar("Row")
+Width = int | Literal["small", "medium"]
 # Height of a table's row in Streamlit, and of its header and frame.
 LINE_PX, HEAD_PX = 31, 34
 
@@ -35,6 +36,12 @@ def in_words(frame: pd.DataFrame, forms: Mapping[str, Callable[[Any], str]]) -> 
     if frame.size > pd.get_option("styler.render.max_elements"):
         return frame
     return frame.style.format({name: form for name, form in forms.items() if name in frame}, na_rep="")
+
+
+def columns(helps: Mapping[str, str], widths: Mapping[str, Width] | None = None) -> dict[str, Any]:
+    """Return the column settings of a table: the help and the width of the columns that have one."""
+    names = dict.fromkeys([*helps, *(widths or {})])
+    return {name: st.column_config.Column(help=helps.get(name), width=(widths or {}).get(name)) for name in names}
 
 
 def picked(table: Any, rows: Sequence[Row], key: str, **look: Any) -> Row | None:

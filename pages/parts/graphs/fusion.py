@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.base import words as fmt
 from core.report import Kernel
 from core.views.fusion import FusionView
 from pages import menu
 from pages.look.palette import SHORT, TALL
-from pages.look.text import LONGEST_NAME, LONGEST_TEXT, code, plain
+from pages.look.text import LONGEST_NAME, code
 from pages.parts.graphs.drawn import fusion_drawn, show
 from pages.parts.kernels.source import kernel_source, user_lines
 from pages.session import url
@@ -70,7 +69,7 @@ def open_kernel(fusion: FusionView) -> None:
 def kernel_drawer(view: View, kernel: Kernel | None) -> None:
     """Draw a kernel's source, and the lines of the model that it comes from."""
     if kernel is None:
-        st.caption("Click a kernel to see its source and your lines. Double-click opens its page.")
+        st.caption(FusionView.no_kernel_picked)
         return
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(code(kernel.name, LONGEST_NAME))
@@ -89,41 +88,37 @@ def why_not(fusion: FusionView) -> None:
     """Let the visitor pick two nodes (by default a refused pair), and show why they are not fused."""
     titles = fusion.node_titles
     if len(titles) < 2:
-        st.caption("There is only one node, so nothing to fuse.")
+        st.caption(fusion.one_node)
         return
-    st.markdown("**Why were these two not fused?**")
+    st.markdown(f"**{fusion.question}**")
     names = list(titles)
     first, second = map(names.index, fusion.pair)
     left = st.selectbox("First", names, index=first, format_func=titles.__getitem__, key="why-one")
     right = st.selectbox("Second", names, index=second, format_func=titles.__getitem__, key="why-other")
     _refusal(fusion, left, right)
-    with st.expander("All refusals of the scheduler"):
-        for reason, count in fusion.refusals.items():
-            st.markdown(f"{fmt.number(count)} × {plain(reason)}")
+    with st.expander(fusion.refusals_title):
+        for line in fusion.refusals:
+            st.markdown(line)
 
 
 def _refusal(fusion: FusionView, left: str, right: str) -> None:
     refusal = fusion.refusal(left, right)
     if refusal is None:
-        st.caption("Choose two different nodes.")
+        st.caption(fusion.same_nodes)
         return
-    if refusal.because:
-        st.markdown(plain(refusal.because, LONGEST_TEXT))
-    for number, reason in refusal.recorded:
-        st.markdown(f"round {number}: {code(reason, LONGEST_TEXT)}")
-    if not refusal.because and not refusal.recorded:
-        st.markdown("The scheduler recorded no reason for this pair.")
+    for line in refusal.lines:
+        st.markdown(line)
     st.caption(refusal.shared)
 
 
 def loop_body(view: View, fusion: FusionView, selected: str | None) -> bool:
     """Draw Inductor's IR of the selected op or kernel; return False if it was not recorded."""
     if selected is None:
-        st.caption("Click an op for its IR before fusion, a kernel for its IR after it.")
+        st.caption(fusion.no_ir_picked)
         return True
     text = fusion.ir(selected, view.text)
     if text:
         st.code(text, language="python", height=TALL)
     else:
-        st.caption("Inductor's IR was not recorded for it: torch prints it as a debug file.")
+        st.caption(fusion.no_ir)
     return bool(text)

@@ -11,7 +11,6 @@ from core.views.fx_graph import FxGraphView
 from core.views.passes import PassesView
 from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.look.palette import FILL, MAX_CHARS, SHORT, TALL
-from pages.look.text import LONGEST_NAME, code
 from pages.parts.code import output_code
 from pages.parts.graphs.drawn import node_lines, node_of
 from pages.session import url
@@ -46,7 +45,7 @@ def fill_drawer(view: View, fx: FxGraphView, tab: str, selected: str | None) -> 
         mapped = fx.mapped_nodes(view.text(fx.node_map), node.name) if fx.node_map else {}
         st.table(fx.node_rows(node) | mapped, border="horizontal")
     elif selected and selected.startswith("n:"):
-        st.caption(f"{code(selected, LONGEST_NAME)} is not in this graph.")
+        st.caption(fx.missing_node(selected))
     node_lines(view, fx.nodes, node, f"{fx.compilation.id}-{fx.graph.id}")
 
 
@@ -59,15 +58,10 @@ def _text(view: View, fx: FxGraphView) -> None:
 
 def unparsed(view: View, graph: FxGraph) -> None:
     """Draw the text of a graph that could not be parsed, in the code view, since it cuts extremely long lines."""
-    st.warning(
-        "The text of this graph was not parsed: it is not Python, or it is too long or too dense to parse. "
-        "No graph is drawn."
-    )
+    st.warning(FxGraphView.unparsed)
     text = view.text(graph.payload)
     if len(text) > MAX_CHARS:
-        st.caption(
-            f"These are its first {fmt.number(MAX_CHARS)} characters; the download has all {fmt.number(len(text))}."
-        )
+        st.caption(FxGraphView.cut_text(MAX_CHARS, len(text)))
     picture = CodePicture(graph.id, "python", code_lines(text[:MAX_CHARS], prefix="t"))
     code_view(picture, key=f"unparsed-{view.compilation.id}-{graph.id}", height=TALL)
 
@@ -84,7 +78,7 @@ def steps_table(passes: PassesView, *, key: str) -> None:
         range(len(rows)),
         key,
         height="auto" if len(rows) <= 7 else SHORT,
-        column_config={"µs": st.column_config.NumberColumn(help="The pass itself, without recording")},
+        column_config={"µs": st.column_config.NumberColumn(help=PassesView.time_help)},
     )
     if step is not None:
         url.put(url.FRAME, str(step))
@@ -108,7 +102,7 @@ def node_after(view: View, passes: PassesView, step: int, selected: str | None) 
     nodes = passes.nodes(step)
     node = node_of(nodes, selected)
     if node is None:
-        st.caption("Not in this step: a later step adds it, or a pass removed it." if selected else "Click a node.")
+        st.caption(passes.no_node(selected))
         return
     st.table(passes.node_rows(step, node), border="horizontal")
     node_lines(view, nodes, node, f"{view.compilation.id}-{passes.id}")
@@ -122,8 +116,8 @@ def step_details(passes: PassesView, step: int) -> None:
     for change in passes.changes(step):
         st.markdown(change.title)
         st.code(change.code, language="python", wrap_lines=True)
-    if passes.is_reordered(step):
-        st.caption("Remaining nodes were reordered.")
+    if note := passes.reordered(step):
+        st.caption(note)
 
 
 def unchanged_passes(passes: PassesView) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.base import words as fmt
 from core.report import FxNode, Kernel
 from core.views.colours import kernel_colours
 from core.views.kernels import KernelView
+from core.views.source import SourceView
 from pages import menu
 from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.look.palette import SHORT, TALL
@@ -58,7 +58,7 @@ def user_lines(view: View, kernel: Kernel, *, selects: bool = True) -> None:
         first = f"{line_prefix(view, path)}:{min(lines)}" if lines and selects else None
         code_view(user, key=f"lines-{kernel.id}", height=SHORT, selected=first)
     else:
-        st.caption("The log does not contain your code.")
+        st.caption(SourceView.no_code)
         for frame in kernel.stacks[:20]:
             st.text(f"{frame.file}:{frame.line} in {frame.name}\n    {frame.text}")
     _origins(shown, nodes)
@@ -86,12 +86,12 @@ def _origins(shown: KernelView, nodes: dict[str, FxNode]) -> None:
     """Draw the FX nodes that became this kernel, in the order of the graph, with a link to the graph."""
     kernel = shown.kernel
     if not kernel.origins:
-        st.caption("Its FX nodes were not recorded. Set INDUCTOR_PROVENANCE=1 to record them.")
+        st.caption(KernelView.no_origins)
         return
     names = shown.origins(nodes)
     lines = [f"{name} = {nodes[name].target}({nodes[name].args})" for name in names]
     picture = CodePicture(
-        fmt.count(len(names), "FX node"),
+        shown.origins_title(nodes),
         "python",
         code_lines(
             "\n".join(lines),
@@ -102,7 +102,7 @@ def _origins(shown: KernelView, nodes: dict[str, FxNode]) -> None:
     code_view(picture, key=f"origins-{kernel.id}", height=min(260, 60 + 20 * len(lines)))
     st.page_link(
         menu.FX_GRAPH.script,
-        label="See them in the FX graph",
+        label=KernelView.graph_link,
         icon=menu.FX_GRAPH.icon,
         query_params=url.link(**{url.GRAPH: kernel.graph, url.SELECT: f"n:{names[0]}"}) if names else url.link(),
     )
