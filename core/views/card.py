@@ -21,6 +21,12 @@ __all__ = ["CardView", "may_preview", "preview_token", "set_preview"]
 # The report of a larger log is read by a page, not for a preview; a larger graph is drawn on its page.
 LARGEST_LOG_BYTES = 2_000_000
 MOST_OPS = 2_000
+HELP = "A link that shows title, verdict and picture in a chat"
+PRIVATE = "The run is private, so its links show nothing. *Runs* › *Seen by* changes that."
+NO_TOKEN = "A link shows a preview to those who may open the run. A link with a token shows it to everybody."
+WITH_TOKEN = (
+    "Whoever has this link sees the title, the verdict and the picture of the graph, without signing in; nothing else."
+)
 
 
 @dataclass(frozen=True)

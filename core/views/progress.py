@@ -20,7 +20,7 @@ from core.runs.retention import trim
 from core.runs.runner import Wait
 from core.runs.store import Run
 from core.runs.stored import open_outline, open_summary
-from core.views.markdown import LONGEST_LINE, LONGEST_NAME, one_line, plain
+from core.views.markdown import LONGEST_LINE, LONGEST_NAME, code, one_line, plain
 from core.views.speedup import seen_words
 
 # After so long without a byte, torch does something that it does not log.
@@ -189,6 +189,28 @@ def waiting_words(wait: Wait) -> str:
     if wait.starts.startswith("torch"):
         return f"Starting {one_line(wait.starts, LONGEST_LINE)}, once…"
     return f"Waiting for {one_line(wait.starts, LONGEST_LINE)}…" if wait.starts else "Starting…"
+
+
+def live_words(words: str) -> str:
+    """Return what a live run does, as a title with a capital letter; the start of the worker without words."""
+    return f"{words[:1].upper()}{words[1:]}…" if words else "Starting the worker…"
+
+
+def measuring_words(words: str) -> str:
+    """Return what a run measures after its verdict."""
+    return f"{live_words(words)} The numbers appear when it is done."
+
+
+def count_words(so_far: Progress, elapsed_s: float) -> str:
+    """Return the elapsed time and the counts of a live run, with torch's current phase, as Markdown."""
+    parts = [
+        fmt.duration_s(round(elapsed_s, 1)),
+        fmt.count(so_far.compilations, "compilation"),
+        fmt.count(so_far.graphs, "graph"),
+        fmt.count(so_far.kernels, "kernel"),
+        *(code(phase.name, LONGEST_NAME) for phase in so_far.now[-1:]),
+    ]
+    return " · ".join(parts)
 
 
 def starting_words(nodes: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 
@@ -41,6 +41,10 @@ PROCESSES = {
 @dataclass(frozen=True, slots=True)
 class RunFiles:
     """The files of a stored run, made when they are asked for; all raise StoreError."""
+
+    issue_help: ClassVar[str] = (
+        "A report in the form of PyTorch's issue template: what happened, a script, the error, the versions"
+    )
 
     run: Run
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from core.base import words as fmt
@@ -13,6 +13,15 @@ from core.views.runs import ListedRun
 MOST_SERIES = 8
 MOST_RUNS = 500
 UNKNOWN = "device and inputs not recorded"
+NO_RUN = "No run that has ended matches."
+
+
+def model_labels(models: Mapping[str, int]) -> dict[str, str]:
+    """Return the label of each model by its title, with its number of runs."""
+    return {
+        name: f"{one_line(name, LONGEST_NAME) or 'no title'} · {fmt.count(count, 'run')}"
+        for name, count in models.items()
+    }
 
 
 @dataclass(frozen=True, slots=True)

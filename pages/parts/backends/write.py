@@ -10,11 +10,12 @@ from core import SHIPPED_BACKENDS, CompileJob
 from core.report import Kernel
 from core.views.backend import BackendView
 from core.views.run_files import RunFiles
+from core.views.source import SourceView
 from pages import menu
 from pages.gate.visitor import may_bring_code
 from pages.look.palette import TALL
 from pages.look.text import code, sentence
-from pages.parts.run.own_backend import CONVENTION, BackendChoice, own_code, with_backend
+from pages.parts.run.own_backend import BackendChoice, own_code, with_backend
 from pages.parts.run.submit import job_again, run_of
 from pages.session import url
 from pages.session.runs import show_run
@@ -22,10 +23,6 @@ from pages.session.shown import RunView
 from pages.session.url import pressed
 
 FILES = {"output code": "output_code.py", "Inductor's input graph": "fx_graph_runnable.py"}
-HELP = (
-    "The model runs with your code in place of what Inductor generated for this graph. Its results are compared with "
-    "eager, and its time with Inductor's code, call by call."
-)
 
 
 def why_nothing(backend: BackendView) -> None:
@@ -42,10 +39,10 @@ def offer_backends(view: RunView) -> None:
     """Offer the run's job with a built-in or a custom backend; draw nothing if the job may not run again."""
     job = job_again(view)
     if job is None:
-        st.caption("This cannot run again here: it is an imported log, or its code may not run here.")
+        st.caption(BackendView.not_again)
         return
     st.header("Run with a built-in backend", anchor=False)
-    st.caption("Each is one file that you can read and change.")
+    st.caption(BackendView.built_in_note)
     with st.grid(min_column_width=200):
         for shipped in SHIPPED_BACKENDS.values():
             with st.container(border=True, gap="small", height="stretch"):
@@ -72,7 +69,7 @@ def write_backend(view: RunView, job: CompileJob) -> None:
     if not may_bring_code():
         return
     st.header("Write your own", anchor=False)
-    st.caption(CONVENTION)
+    st.caption(BackendChoice.convention)
     editor(view, job)
 
 
@@ -107,13 +104,13 @@ def edit_and_run(view: RunView, kernel: Kernel) -> None:
     job = job_again(view)
     if job is None or job.target or job.compile.backend != "inductor" or not may_bring_code():
         return
-    if not st.toggle("Edit and run", key="edit-generated", help=HELP):
+    if not st.toggle("Edit and run", key="edit-generated", help=BackendChoice.edit_help):
         return
     label = st.segmented_control("What to edit", list(FILES), default=next(iter(FILES)), key="edit-file")
     file = FILES.get(label or "", "output_code.py")
     code = RunFiles(view.run).edited(kernel.output_code, file)
     if not code:
-        st.caption("The log does not contain this file.")
+        st.caption(SourceView.no_file)
         return
     button = st.container()
     begin = with_backend(job, BackendChoice("backend", code))

@@ -6,11 +6,9 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from core.base import words as fmt
 from core.report import Report
 from core.views.overview import FindingView, OverviewView
 from pages import menu
-from pages.look.text import code
 from pages.parts.run.submit import job_to_change, missing_device, open_recorded, recorded_as, submit_or_open
 from pages.session import url
 from pages.session.server import cached
@@ -38,11 +36,11 @@ def finding_cards(view: RunView, overview: OverviewView) -> None:
     findings, first = overview.findings, overview.first_findings
     if not findings:
         if view.shown.status.state == "done" and view.report.error is None:
-            st.caption("No issues found.")
+            st.caption(overview.no_findings)
         return
     _cards(view, findings[:first], 0)
     if len(findings) > first:
-        with st.expander(fmt.count(len(findings) - first, "more finding")):
+        with st.expander(overview.more_findings):
             _cards(view, findings[first:], first)
 
 
@@ -81,7 +79,7 @@ def _try(view: RunView, card: FindingView, number: int) -> None:
         if pressed("Open the recorded run", key=f"try-{number}", icon=":material/history:", help=recorded.words):
             open_recorded(recorded)
     elif missing:
-        st.caption(f"{code(card.change)} needs a {missing.upper()} device, and this machine has none.")
+        st.caption(card.missing_device(missing))
     elif pressed("Try it", key=f"try-{number}", icon=":material/play_arrow:", help=f"`{card.change}`"):
         submit_or_open(proposed)
 
@@ -106,7 +104,7 @@ def result_note(report: Report) -> None:
     if note.differs:
         st.page_link(
             menu.NUMERICS.script,
-            label="Which one is right, and the first node that differs",
+            label=note.link,
             icon=menu.NUMERICS.icon,
             query_params=url.link(),
         )

@@ -7,13 +7,11 @@ import time
 import streamlit as st
 
 from core import Run
-from core.base import words as fmt
 from core.views import progress
-from core.views.progress import followed_words
 from pages.components.progress.view import progress_view
 from pages.gate.visitor import ANOTHERS, who
 from pages.look.palette import SHORT
-from pages.look.text import LONGEST_NAME, code, plain
+from pages.look.text import plain
 from pages.session import actions, server
 from pages.session.shown import RunView, ShownRun, open_shown
 
@@ -48,8 +46,7 @@ def measured_yet(run: Run) -> None:
     if here is None or not here.going:
         st.rerun()
     with st.container(horizontal=True, vertical_alignment="center", key="measuring"):
-        words = plain(here.progress.words)
-        st.caption(f":material/timer: {words[:1].upper()}{words[1:]}… The numbers appear when it is done.")
+        st.caption(f":material/timer: {progress.measuring_words(plain(here.progress.words))}")
         cancel_button(here)
 
 
@@ -64,7 +61,7 @@ def followed_log(shown: ShownRun) -> None:
         if here is None or (changed and time.monotonic() - drawn_s > FOLLOW_S / 2):
             st.rerun()
         with st.container(horizontal=True, vertical_alignment="center", key="following"):
-            st.caption(f":material/sensors: {plain(followed_words(here.run, here.report, time.time()))}")
+            st.caption(f":material/sensors: {plain(progress.followed_words(here.run, here.report, time.time()))}")
             if not here.status.in_process:
                 cancel_button(here)
 
@@ -106,18 +103,9 @@ def live_headline(shown: ShownRun) -> str:
     """Describe what a live run does or waits for."""
     if shown.status.state == "queued":
         return plain(progress.waiting_words(server.runner().waits_for(shown.run)))
-    words = plain(shown.progress.words)
-    return f"{words[:1].upper()}{words[1:]}…" if words else "Starting the worker…"
+    return progress.live_words(plain(shown.progress.words))
 
 
 def _counts(shown: ShownRun) -> str:
-    found = shown.progress
-    elapsed = max(0.0, time.time() - (shown.status.started_s or shown.status.created_s))
-    parts = [
-        fmt.duration_s(round(elapsed, 1)),
-        fmt.count(found.compilations, "compilation"),
-        fmt.count(found.graphs, "graph"),
-        fmt.count(found.kernels, "kernel"),
-        *(code(phase.name, LONGEST_NAME) for phase in found.now[-1:]),
-    ]
-    return " · ".join(parts)
+    elapsed_s = max(0.0, time.time() - (shown.status.started_s or shown.status.created_s))
+    return progress.count_words(shown.progress, elapsed_s)

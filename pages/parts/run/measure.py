@@ -21,6 +21,7 @@ import streamlit as st
 
 from core import TARGETS, measured_again
 from core.views.capture import CaptureView
+from core.views.job_form import JobForm
 from core.views.numerics import NumericsView
 from core.views.overview import OutcomeView, OverviewView
 from pages import menu
@@ -32,28 +33,8 @@ from pages.session.actions import attempt
 from pages.session.shown import RunView, ShownRun
 from pages.session.url import pressed
 
-AGAIN = (
-    "Runs the same job again as a new run. Compiled objects come from the cache, so it mostly measures. Leave the "
-    "machine idle meanwhile."
-)
-NUMERICS_HELP = (
-    "Run the same job, then run the model in float64, then compile it again with every node value as an output"
-)
-PROFILE_HELP = "Run the same job, then repeat its compiled calls under `torch.profiler`"
-NEIGHBOURS_HELP = "Run the same job, then convert and run its model with each installed neighbour: up to a minute each"
-WHERE_HELP = (
-    "Compile the model again with one part of torch.compile less each time, and compare: Dynamo, AOTAutograd, "
-    "decompositions, and each pass and lowering of Inductor"
-)
-BITS_HELP = (
-    "Compare every value that a kernel writes in the first call with that in another configuration: `batch=1`, "
-    "`eval=True`, `training=True`, `threads=1`, `mode=max-autotune`, or `options.NAME=VALUE`"
-)
+HELP = JobForm.again_help
 HERE = "this machine's device"
-TARGET_HELP = (
-    "Generate code for another device and compile it to machine code. The device need not be present: nothing runs or "
-    "is timed on it. The model runs eagerly on this CPU."
-)
 
 
 def measure_now(of: RunView) -> None:
@@ -64,7 +45,7 @@ def measure_now(of: RunView) -> None:
     job = job_again(of)
     if job is None or job.measure or job.target:
         return
-    if pressed("Measure now", key="measure-now", icon=":material/speed:", help="Run the same job with measuring"):
+    if pressed("Measure now", key="measure-now", icon=":material/speed:", help=HELP["measure"]):
         submit_or_open(replace(job, measure=True))
 
 
@@ -83,7 +64,7 @@ def _again(of: ShownRun | RunView, label: str, key: str) -> None:
     job = job_again(of)
     if job is None or job.target:
         return
-    if pressed(label, key=key, icon=":material/replay:", help=AGAIN):
+    if pressed(label, key=key, icon=":material/replay:", help=HELP["again"]):
         submit(measured_again(job))
 
 
@@ -97,7 +78,7 @@ def find_cause(shown: ShownRun, ending: OutcomeView) -> None:
     """Offer to look for the part of torch.compile at fault: by torch's bisector, or by a ladder of runs."""
     job = job_again(shown)
     if job is None or not pressed(
-        "Find out where", key="find-where", icon=":material/troubleshoot:", type="primary", help=WHERE_HELP
+        "Find out where", key="find-where", icon=":material/troubleshoot:", type="primary", help=HELP["where"]
     ):
         return
     bisecting = ending.bisecting(job)
@@ -127,9 +108,7 @@ def measure_memory(of: RunView) -> None:
     job = job_again(of)
     if job is None or job.memory or job.target:
         return
-    if pressed(
-        "Measure memory", key="measure-memory", icon=menu.MEMORY.icon, help="Run the same job with memory measured"
-    ):
+    if pressed("Measure memory", key="measure-memory", icon=menu.MEMORY.icon, help=HELP["memory"]):
         submit_or_open(replace(job, memory=True))
 
 
@@ -141,7 +120,7 @@ def record_profile(of: RunView) -> None:
     job = job_again(of)
     if job is None or job.target or job.model.is_script:
         return
-    if pressed("Record a profile", key="record-profile", icon=menu.TIMELINE.icon, help=PROFILE_HELP):
+    if pressed("Record a profile", key="record-profile", icon=menu.TIMELINE.icon, help=HELP["profile"]):
         submit_or_open(replace(job, profile=True), menu.TIMELINE)
 
 
@@ -160,7 +139,7 @@ def neighbours_now(of: RunView) -> None:
     job = job_again(of)
     if job is None or job.target or job.model.is_script:
         return
-    if pressed("Try the neighbours", key="neighbours-now", icon=menu.NEIGHBOURS.icon, help=NEIGHBOURS_HELP):
+    if pressed("Try the neighbours", key="neighbours-now", icon=menu.NEIGHBOURS.icon, help=HELP["neighbours"]):
         submit_or_open(replace(job, neighbours=True), menu.NEIGHBOURS)
 
 
@@ -172,7 +151,7 @@ def numerics_now(of: RunView, label: str) -> None:
     job = job_again(of)
     if job is None or job.target or job.numerics == "nodes":
         return
-    if pressed(label, key="numerics-now", icon=":material/exposure:", help=NUMERICS_HELP):
+    if pressed(label, key="numerics-now", icon=":material/exposure:", help=HELP["numerics"]):
         submit_or_open(replace(job, numerics="nodes"))
 
 
@@ -184,7 +163,7 @@ def bits_now(of: RunView, numerics: NumericsView) -> None:
     job = job_again(of)
     if job is None or not numerics.compares_bits(job):
         return
-    with st.popover("Compare bit by bit…", icon=":material/compare:", help=BITS_HELP):
+    with st.popover("Compare bit by bit…", icon=":material/compare:", help=HELP["bits"]):
         typed = st.text_input(
             "Other configuration", numerics.bits_typed(job), key="bits-other", max_chars=MAX_LINE_CHARS
         )
@@ -206,7 +185,7 @@ def retarget(of: ShownRun | RunView) -> None:
     job = job_to_change(of)
     if job is None:
         return
-    with st.popover("Generate for…", icon=":material/memory:", help=TARGET_HELP):
+    with st.popover("Generate for…", icon=":material/memory:", help=HELP["target"]):
         if (job.target or missing_device(job)) and pressed(HERE, key="retarget-here", type="tertiary"):
             submit_or_open(replace(job, target="", device="cpu" if missing_device(job) else job.device))
         for key, target in TARGETS.items():

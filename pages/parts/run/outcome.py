@@ -35,9 +35,6 @@ FORMS: dict[str, Callable[[Any], str]] = {
     "kernels": fmt.number,
     "compile time": fmt.duration_s,
 }
-WORDS = (
-    "Whoever has this link sees the title, the verdict and the picture of the graph, without signing in; nothing else."
-)
 
 
 def outcome(shown: ShownRun, ending: OutcomeView) -> None:
@@ -63,7 +60,7 @@ def outcome(shown: ShownRun, ending: OutcomeView) -> None:
     if shown.status.state == "done":
         return
     if not ending.error and ending.ended_by_choice:
-        st.info("Below is what was recorded before.", icon=":material/info:")
+        st.info(ending.recorded_before, icon=":material/info:")
     elif not ending.error:
         st.error(ending.reason, icon=":material/error:")
     if ending.crash:
@@ -159,10 +156,7 @@ def what_was_read(overview: OverviewView) -> None:
             st.warning(problem)
         rows = pd.DataFrame(overview.log_rows, columns=["kind", "records", "shown"])
         st.dataframe(rows, hide_index=True, height=SHORT)
-        st.caption("Other kinds stay in the log. Download it on *Runs* and open it in tlparse.")
-
-
-HELP = "A report in the form of PyTorch's issue template: what happened, a script, the error, the versions"
+        st.caption(overview.log_note)
 
 
 def report_issue(shown: ShownRun) -> None:
@@ -170,7 +164,7 @@ def report_issue(shown: ShownRun) -> None:
     if job_again(shown) is None:
         return
     files = RunFiles(shown.run)
-    with st.popover("Report an issue", icon=":material/bug_report:", help=HELP):
+    with st.popover("Report an issue", icon=":material/bug_report:", help=files.issue_help):
         scrubber = scrub_choice("issue", shown.run)
         if scrubber is None:
             return
@@ -199,19 +193,17 @@ def share(shown: ShownRun) -> None:
     run = shown.run
     if not who().owns(shown.status.by):
         return
-    with st.popover("Share", icon=":material/link:", help="A link that shows title, verdict and picture in a chat"):
+    with st.popover("Share", icon=":material/link:", help=card.HELP):
         token = card.preview_token(run)
         if run.audience() == "private":
-            st.caption("The run is private, so its links show nothing. *Runs* › *Seen by* changes that.")
+            st.caption(card.PRIVATE)
             return
         if not token:
-            st.caption(
-                "A link shows a preview to those who may open the run. A link with a token shows it to everybody."
-            )
+            st.caption(card.NO_TOKEN)
             _button("Make a link with a token", run, allowed=True)
             return
         st.code(f"{st.context.url}?{urlencode({url.RUN: run.id, url.PREVIEW: token})}", language=None, wrap_lines=True)
-        st.caption(WORDS)
+        st.caption(card.WITH_TOKEN)
         _button("Withdraw the link", run, allowed=False)
 
 

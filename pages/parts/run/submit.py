@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from core import CompileJob, Environment, Recording, Run, recordings
+from core.views.job_form import JobForm
 from pages import menu
 from pages.gate.visitor import may_bring_code
 from pages.session import actions, server
@@ -45,7 +46,7 @@ def needs_device(of: ShownRun | RunView) -> str:
     """Return a text if a run cannot be repeated because its device is missing here; otherwise empty."""
     job = job_to_change(of)
     kind = missing_device(job) if job is not None else ""
-    return f"Running this again needs a {kind.upper()} device, and this machine has none." if kind else ""
+    return JobForm.missing_device(kind) if kind else ""
 
 
 def recorded_as(job: CompileJob) -> Recording | None:

@@ -62,7 +62,7 @@ def stop_details(tour: TourView, number: int) -> None:
     st.write(stop.sentence)
     for fact in stop.facts:
         st.markdown(f"- {fact}")
-    st.page_link(page.script, label=f"See it on {page.title}", icon=page.icon, query_params=url.link())
+    st.page_link(page.script, label=tour.link_label(page.title), icon=page.icon, query_params=url.link())
     with st.expander("Text for a presenter", icon=":material/record_voice_over:"):
         st.write(stop.speech)
 
