@@ -21,11 +21,12 @@ from core.sweep import SweepCall, SweepRow
 from core.sweep.presets import PRESETS
 from core.views.accelerator import AcceleratorView
 from core.views.backend.compilation import BackendCompilationView, ExecutionBar
-from core.views.compare import CompareTimes, CompareView
+from core.views.compare import CompareView
 from core.views.memory import MemoryView
 from core.views.neighbours import LazyBox
 from core.views.numerics import ErrorPoint, NodeNumericsView
 from core.views.run_history import METRICS, HistoryPoint, HistorySeries, HistoryView
+from core.views.speedup import CompareTimes
 from core.views.sweep import SweepView
 from pages.look.charts import plotly_layout
 from pages.parts.accelerator.program import arena_chart, stages_chart

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from core.views.compare import CompareView
 from pages import menu
 from pages.look.text import LONGEST_TEXT, plain
 from pages.parts.comments.lists import compared_comments
@@ -43,7 +44,7 @@ with choice:
     what_if(view)
 shown = open_shown(other_id) if other_id else None
 if shown is None:
-    title.title("Choose a run to compare with", anchor=False)
+    title.title(CompareView.no_choice, anchor=False)
     st.write("No other run of this model has ended. Choose a run of another model, or change one option of this run.")
     st.stop()
 if shown.going and not shown.stands:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from core.base import words as fmt
-from core.views.compare import CompareTimes, CompareView, PairView, RatioBar
+from core.views.compare import CompareView, PairView
 from core.views.html.graphs import Allowance, Drawings, Source
 from core.views.html.page import (
     Bar,
@@ -31,6 +31,7 @@ from core.views.html.page import (
 from core.views.kernel_pairs import KernelPairsView, PairOfKernels
 from core.views.markdown import LONGEST_LINE, code, one_line, plain
 from core.views.overview import OutcomeView
+from core.views.speedup import CompareTimes, RatioBar
 from core.views.wire import stored
 
 MOST_PAIRS = 4

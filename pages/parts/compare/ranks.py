@@ -52,9 +52,9 @@ def wait_for_ranks(view: RunView, run_ranks: rank_views.RunRanks) -> None:
     """Show how many logs another process has read, and rerun the page when it is done."""
     if ranks_view(view, run_ranks) is not None:
         st.rerun()
-    total, read = len(run_ranks.ranks), run_ranks.read
-    st.title(f"Reading the logs of {fmt.count(total, 'rank')}…", anchor=False)
-    st.progress(min(read / total, 1.0), text=f"{fmt.number(read)} of {fmt.number(total)} read, in separate processes.")
+    st.title(run_ranks.reading, anchor=False)
+    read, words = run_ranks.progress
+    st.progress(read, text=words)
 
 
 def groups(ranks: rank_views.RanksView) -> rank_views.DifferenceView | None:
@@ -69,16 +69,12 @@ def groups(ranks: rank_views.RanksView) -> rank_views.DifferenceView | None:
         "Group",
         list(views),
         key=url.GROUP,
-        format_func=lambda rank: one_line(_label(views[rank]), LONGEST_LINE) if rank in views else rank,
+        format_func=lambda rank: one_line(views[rank].label, LONGEST_LINE) if rank in views else rank,
         label_visibility="collapsed",
         width=420,
     )
     url.write(url.GROUP)
     return views[chosen]
-
-
-def _label(view: rank_views.DifferenceView) -> str:
-    return f"{view.who}: {view.difference.kind} in [{view.difference.compile_id}]"
 
 
 def first_difference(view: rank_views.DifferenceView) -> None:
@@ -106,7 +102,7 @@ def both_texts(view: rank_views.DifferenceView) -> None:
     """Draw the difference of the two whole texts, folded."""
     if view.diff:
         with st.expander("Both texts", icon=":material/difference:"):
-            diff_view(" and ".join(view.names), view.diff, key=f"ranks-diff-{view.group.rank}")
+            diff_view(view.diff_title, view.diff, key=f"ranks-diff-{view.group.rank}")
 
 
 def table(ranks: rank_views.RanksView) -> None:
@@ -125,9 +121,9 @@ def table(ranks: rank_views.RanksView) -> None:
     url.write(url.RANK_TABLE)
     match chosen:
         case "caches":
-            _marked(ranks.cache_rows, "No cache outcome is recorded.")
+            _marked(ranks.cache_rows, ranks.no_caches)
         case "collectives":
-            _marked(ranks.collective_rows, "No graph has a collective.")
+            _marked(ranks.collective_rows, ranks.no_collectives)
             st.caption(ranks.collectives_note)
         case "tensors":
             _marked(ranks.tensor_rows, ranks.no_tensors)
@@ -135,7 +131,7 @@ def table(ranks: rank_views.RanksView) -> None:
         case "seconds":
             _seconds(ranks)
         case _:
-            _marked(ranks.compilation_rows, "No compilation is recorded.")
+            _marked(ranks.compilation_rows, ranks.no_compilations)
     if ranks.left_out:
         st.caption(ranks.left_out)
 
@@ -153,7 +149,7 @@ def _marked(rows: list[dict[str, object]], nothing: str) -> None:
 def _seconds(ranks: rank_views.RanksView) -> None:
     """Draw the median and the slowest rank of each phase."""
     if not ranks.phase_rows:
-        st.write("No compile times are recorded.")
+        st.write(ranks.no_phases)
         return
     st.dataframe(
         in_words(pd.DataFrame(ranks.phase_rows), PHASE_FORMS), hide_index=True, height="content", key="ranks-seconds"

@@ -45,7 +45,7 @@ def labels(candidates: Sequence[Comparable]) -> dict[str, str]:
 
 def any_runs(view: RunView) -> dict[str, str]:
     """Return the run's other ranks, all other runs listed for this visitor (same model first), and the URL's run."""
-    ranks = {other.id: f"rank {other.rank} of this run" for other in view.run.other_ranks()}
+    ranks = {other.id: lists.rank_label(other) for other in view.run.other_ranks()}
     named = {listed.id: _label(listed) for listed in named_runs()}
     asked = url.asked(url.OTHER)
     there = open_view(asked) if asked and asked not in named and asked not in ranks else None
@@ -64,7 +64,7 @@ def pick_other(names: dict[str, str], first: str | None) -> str | None:
         list(names),
         key=url.OTHER,
         format_func=lambda name: names.get(name, name),
-        placeholder="Choose a run to compare with",
+        placeholder=CompareView.no_choice,
         label_visibility="collapsed",
     )
     url.write(url.OTHER)
