@@ -55,13 +55,13 @@ PACKAGES: dict[str, dict[str, str]] = {
         "MOST_LINES": "lines of the user's file beside their nodes",
     },
     "core/views/aotinductor/run.py": {
-        "MOST_VALUES": "inputs and outputs of an exported program",
-        "MOST_LINES": "checks of an exported program",
-        "MOST_SHOWN": "dynamic dimensions, their ranges, and calls at their ends",
         "MOST_OFFERED": "dimensions of the inputs that are offered to be dynamic",
         "MOST_SOURCES": "sources of the program that runs a package",
     },
     "core/views/aotinductor/package.py": {
+        "MOST_VALUES": "inputs and outputs of an exported program",
+        "MOST_LINES": "checks of an exported program",
+        "MOST_SHOWN": "dynamic dimensions, their ranges, and calls at their ends",
         "MOST_FILES": "files of a package",
         "MOST_METADATA": "lines of its metadata",
         "MOST_RESULTS": "outputs of a package",

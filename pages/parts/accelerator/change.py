@@ -23,17 +23,6 @@ from pages.session.shown import RunView, View, open_view
 from pages.session.url import go_to, pressed
 
 CHANGES = "changes"
-HELP = "Runs the same job with another partitioning or other passes, and compares both runs."
-OPS = "A node of such an op stays with torch, which cuts segments apart."
-FREEZE = (
-    "In inference, parameters become constants of the file: less crosses the ABI, and what depends on them alone is "
-    "computed once."
-)
-WHAT = (
-    "The backend `accelerator` partitions AOTAutograd's graphs into segments that it has kernels for, and builds a "
-    "program of each. A C++ runtime behind a C ABI runs it, without torch and Python."
-)
-RUNS = "The same job on the CPU with `torch.compile(model, backend='accelerator')`"
 # Backends that need no C++ compiler; the first is the built-in one with kernels in Python.
 WITHOUT_COMPILER = ("registry", "aot_eager", "eager")
 ALWAYS = WITHOUT_COMPILER[1:]
@@ -49,10 +38,12 @@ def change_menu(view: View, segment: SegmentView) -> None:
         return
     before = AcceleratorOptions.of(job)
     ops = list(dict.fromkeys([*before.without, *segment.switchable_ops(nodes_of(view, segment))]))
-    with st.popover("What if…", icon=":material/alt_route:", help=HELP):
-        without = st.multiselect("Ops that torch runs", ops, list(before.without), key="pipeline-without", help=OPS)
+    with st.popover("What if…", icon=":material/alt_route:", help=before.help):
+        without = st.multiselect(
+            "Ops that torch runs", ops, list(before.without), key="pipeline-without", help=before.without_help
+        )
         passes = st.multiselect("Passes", before.all_passes, list(before.passes), key="pipeline-passes")
-        freeze = st.toggle("Freeze parameters", before.freeze, key="pipeline-freeze", help=FREEZE)
+        freeze = st.toggle("Freeze parameters", before.freeze, key="pipeline-freeze", help=before.freeze_help)
         changed = AcceleratorOptions(tuple(without), tuple(passes), freeze).applied(job)
         same = changed == before.applied(job)
         if pressed("Run beside this one", type="primary", key="pipeline-run", disabled=same):
@@ -82,7 +73,7 @@ def changes_station(before: RunView, after: View) -> None:
     left, right = st.columns([3, 2], gap="medium")
     with left:
         st.dataframe(pd.DataFrame(changes.figures), hide_index=True, height="content", key="pipeline-changes")
-        st.caption("Times are of two processes, one after the other: no difference of them is claimed.")
+        st.caption(changes.times_note)
         link = url.link(**{url.OTHER: before.run.id})
         st.page_link(menu.COMPARE.script, label="Compare the two runs", icon=menu.COMPARE.icon, query_params=link)
     with right:
@@ -103,7 +94,7 @@ def without_pipeline(view: RunView) -> None:
     """Draw the reason why there is no accelerator graph, and a button that runs the job on the accelerator."""
     absence = AcceleratorView.absence(view.report, view.job)
     st.title(absence.title, anchor=False)
-    st.write(WHAT)
+    st.write(AcceleratorView.introduction)
     if absence.error:
         st.error(plain(absence.error, LONGEST_MESSAGE), icon=":material/error:")
     if absence.words:
@@ -121,11 +112,13 @@ def _offer(view: RunView, no_compiler: bool) -> None:
     is_known = bool(environment.torch)
     lacks_compiler = no_compiler or (is_known and not environment.compiler)
     if lacks_compiler:
-        st.write("The runtime needs a C++ compiler: install g++, or set `CXX`. Other backends need none.")
+        st.write(AcceleratorView.needs_compiler)
     with st.container(horizontal=True):
         if environment.compiler or not (is_known or no_compiler):
             label = "Run it again" if AcceleratorOptions.is_used(job) else "Run with the accelerator"
-            if pressed(label, type="primary", key="accelerate", icon=":material/play_arrow:", help=RUNS):
+            if pressed(
+                label, type="primary", key="accelerate", icon=":material/play_arrow:", help=AcceleratorOptions.run_help
+            ):
                 run_beside(AcceleratorOptions().applied(job), None)
         if lacks_compiler:
             _alternatives(job, environment.backends or ALWAYS)
@@ -134,6 +127,6 @@ def _offer(view: RunView, no_compiler: bool) -> None:
 def _alternatives(job: CompileJob, backends: Sequence[str]) -> None:
     """Draw a button for each available backend that needs no compiler; it runs the same job."""
     for name in WITHOUT_COMPILER:
-        if name in backends and pressed(f"Run with {name}", key=f"instead-{name}"):
+        if name in backends and pressed(AcceleratorOptions.backend_label(name), key=f"instead-{name}"):
             chosen = job.with_settings(backend=name, backend_code="", mode=None, options=None)
             submit_or_open(replace(chosen, target=""))

@@ -16,7 +16,7 @@ from core.base import words as fmt
 from core.report import FxNode
 from core.views.accelerator import AcceleratorView, ProgramView, SegmentView
 from pages.components.code.view import CodePicture, code_lines, code_view
-from pages.look.charts import PLOTLY_CONFIG, in_unit, plotly_layout, text_on
+from pages.look.charts import PLOTLY_CONFIG, in_brackets, in_unit, plotly_layout, text_on
 from pages.look.palette import FILL, INK, MUTED, PAPER, SHORT, TALL, Theme, kernel_colour
 from pages.look.text import LONGEST_NAME, one_line, one_line_cells, prose
 from pages.parts.code import diff_view
@@ -24,21 +24,12 @@ from pages.parts.graphs.drawn import node_lines, node_of
 from pages.session import url
 from pages.session.server import kept, theme
 from pages.session.shown import View
-from pages.session.tables import in_words, newly_picked
+from pages.session.tables import columns, in_words, newly_picked
 
 FORMS = {"bytes": fmt.bytes_}
 FEW_BUFFERS = 8
-COLUMNS = {
-    "": st.column_config.NumberColumn(width=40),
-    "op": st.column_config.TextColumn(width=95),
-    "nodes": st.column_config.TextColumn(width=110, help="Nodes of the graph that the instruction computes"),
-    "makes": st.column_config.TextColumn(width=165),
-    "of": st.column_config.TextColumn(width=165),
-    "and then": st.column_config.TextColumn(
-        width=200, help="Elementwise steps in the same loop, or behind a product while its block is in the cache"
-    ),
-    "your line": st.column_config.TextColumn(width=220),
-}
+WIDTHS = {"": 40, "op": 95, "nodes": 110, "makes": 165, "of": 165, "and then": 200, "your line": 220}
+COLUMNS = columns(ProgramView.entry_help, WIDTHS)
 PLAN_HEIGHT, BAR_PX, AROUND_PX = 400, 30, 70
 MOST_NAMED = 24
 UNITS = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B"))
@@ -82,7 +73,7 @@ def passes_station(view: View, segment: SegmentView) -> None:
     if program is None:
         return
     if not program.passes:
-        st.caption("The log does not hold the program as it was between the passes.")
+        st.caption(program.no_passes)
         return
     index = _chosen_pass(program)
     key = f"{view.compilation.id}-{segment.id}-{index}"
@@ -110,7 +101,7 @@ def _chosen_pass(program: ProgramView) -> int:
         key=url.FRAME,
         format_func=labels.__getitem__,
         label_visibility="collapsed",
-        help="Each pass with the program entries after it, as `cb_run --print-graph` prints them",
+        help=program.passes_help,
     )
     url.write(url.FRAME)
     return int(chosen or next(iter(labels)))
@@ -119,11 +110,11 @@ def _chosen_pass(program: ProgramView) -> int:
 def _pass_diff(program: ProgramView, index: int, key: str) -> None:
     change = program.pass_diff(index)
     if change is None:
-        st.caption("Before the first pass there is nothing to compare with.")
+        st.caption(program.first_pass)
         return
     title, diff = change
     if not diff.text:
-        st.caption("This pass changed nothing here.")
+        st.caption(program.no_change)
         return
     diff_view(title, diff.text, f"pass-{key}", diff.left_out, FILL)
 
@@ -230,7 +221,7 @@ def stages_chart(stages: Mapping[str, float], on: Theme) -> go.Figure:
     )
     figure.update_layout(**plotly_layout(on), height=AROUND_PX + BAR_PX * len(names), showlegend=False)
     most = max(stages.values(), default=1.0) * factor
-    figure.update_xaxes(title=f"time, measured once ({unit})", range=[0, 1.2 * most])
+    figure.update_xaxes(title=in_brackets("time, measured once", unit), range=[0, 1.2 * most])
     figure.update_yaxes(autorange="reversed")
     return figure
 

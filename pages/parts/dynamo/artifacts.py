@@ -66,7 +66,7 @@ def choose_records(artifacts: views.ArtifactsView) -> views.ArtifactsView:
             **{name: f"{name} · {fmt.number(n)}" for name, n in of_compilation.kinds.items()},
         }
         kind = _choice("Kind", url.KIND, kinds, 320)
-        beside = st.toggle("Events and inputs", key="records-beside", help="Chromium events and input descriptions")
+        beside = st.toggle("Events and inputs", key="records-beside", help=artifacts.beside_help)
         chosen = replace(artifacts, search=search, compilation=compilation, kind=kind, beside=beside)
         if chosen.pages > 1:
             key = f"record-page-{search}-{compilation}-{kind}-{beside}"

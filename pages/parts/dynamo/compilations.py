@@ -36,13 +36,6 @@ FORMS: dict[str, Callable[[Any], str]] = {
     "compile time": fmt.duration_s,
 }
 WIDTHS = {"recompiles": 80, "compile time": 96}
-HELP = {
-    "ops": "What Dynamo captured, by torch's own count",
-    "kernels": "Distinct kernels of forward and backward, including library functions",
-    "breaks": "Graph breaks that this compilation hit; each compilation that hits one counts it",
-    "recompiles": "How often the frame was compiled again",
-    "compile time": "Compile time, including the backward",
-}
 BYTECODE, PYTHON = "bytecode", "Python again"
 
 
@@ -77,10 +70,8 @@ def _columns(frame: pd.DataFrame, meanings: str) -> dict[str, Any]:
     bars = {name: _bar(name, frame[name].max()) for name in FORMS if name in frame}
     return {
         **bars,
-        "function": st.column_config.TextColumn(
-            pinned=True, width=212, help="↳ resume function after a graph break, ↻ recompile"
-        ),
-        "id": st.column_config.TextColumn(width=48, help="As PyTorch numbers it: [frame/compilation]"),
+        "function": st.column_config.TextColumn(pinned=True, width=212, help=CompilationsView.column_help["function"]),
+        "id": st.column_config.TextColumn(width=48, help=CompilationsView.column_help["id"]),
         "status": st.column_config.TextColumn(width=100, help=meanings),
     }
 
@@ -90,7 +81,7 @@ def _bar(name: str, most: float) -> Any:
     numbers = "%.3g s" if name == "compile time" else "%d"
     width = WIDTHS.get(name, 64)
     return st.column_config.ProgressColumn(
-        width=width, format=numbers, min_value=0, max_value=float(most) or 1.0, help=HELP[name]
+        width=width, format=numbers, min_value=0, max_value=float(most) or 1.0, help=CompilationsView.column_help[name]
     )
 
 
