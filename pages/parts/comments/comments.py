@@ -146,7 +146,7 @@ def _pane(shown: ShownRun, view: views.CommentsView, selected: Selection) -> Non
         _texts(shown.run, view, anchor, threads)
     with form:
         if why := why_no_author():
-            st.caption(f"{'' if threads else 'No comment here. '}{why}")
+            st.caption(views.no_author_words(why, threads))
         else:
             _write(shown.run, anchor, bool(threads))
     with others:
@@ -169,8 +169,7 @@ def _latest(items: Sequence[Item], key: str) -> Sequence[Item]:
     """Return the newest of some items, with a button above them that draws more."""
     drawn = held(DRAWN, MOST_AT_FIRST)
     if (hidden := len(items) - drawn) > 0:
-        label = f"Show {fmt.number(min(hidden, MOST_AT_FIRST))} of {fmt.number(hidden)} earlier"
-        _link(label, key, hold, DRAWN, drawn + MOST_AT_FIRST)
+        _link(views.earlier_label(hidden, MOST_AT_FIRST), key, hold, DRAWN, drawn + MOST_AT_FIRST)
     return items[-drawn:]
 
 
@@ -178,13 +177,12 @@ def _pin_button(run: Run, view: views.CommentsView, anchor: views.Anchor) -> Non
     pin = view.pin_of(anchor)
     if anchor.part == "run" or not (author() or pin):
         return
-    by = f"Pinned by {views.author_words(pin.by, pin.imported)}" if pin else "Keep it at the top of Overview"
     st.button(
         "Unpin" if pin else "Pin",
         icon=":material/keep_off:" if pin else ":material/keep:",
         key="comments-pin",
         type="tertiary",
-        help=plain(by),
+        help=views.pin_help(pin),
         disabled=author() is None,
         on_click=_do,
         args=(run, "unpin" if pin else "pin", lambda by: views.pin_part(run, by, anchor, pin is None)),
@@ -194,17 +192,16 @@ def _pin_button(run: Run, view: views.CommentsView, anchor: views.Anchor) -> Non
 def _thread(run: Run, thread: views.Thread) -> None:
     """Draw a thread; a resolved one is folded, unless the visitor is writing in it."""
     first = thread.first
-    resolved = f"Resolved by {plain(views.author_words(first.resolved_by))}"
     is_written = any(held(WRITING) in ((comment.id, REPLY), (comment.id, EDIT)) for comment in thread.comments)
     if thread.is_open or is_written:
         place = st.container(border=True, gap="small", key=f"thread-{first.id}")
     else:
-        place = st.expander(resolved, key=f"resolved-{first.id}")
+        place = st.expander(thread.resolved_words, key=f"resolved-{first.id}")
     with place:
         texts, form = st.container(key=f"texts-{first.id}", gap="small"), st.container(key=f"answer-{first.id}")
     with texts:
         if is_written and not thread.is_open:
-            st.caption(resolved)
+            st.caption(thread.resolved_words)
         _comment(run, first, thread)
         for comment in _latest(thread.replies, f"earlier-{first.id}"):
             _comment(run, comment, thread)
@@ -317,9 +314,9 @@ def _elsewhere(view: views.CommentsView, anchor: views.Anchor) -> None:
         return
     st.caption("Elsewhere in this run")
     for other in list(others)[:MOST_ELSEWHERE]:
-        link(view, other, f"{view.label(other)} · {fmt.count(len(view.threads_on(other)), 'thread')}")
+        link(view, other, views.part_label(view.label(other), view.threads_on(other)))
     if len(others) > MOST_ELSEWHERE:
-        st.caption(f"{fmt.count(len(others) - MOST_ELSEWHERE, 'more part')} on Overview")
+        st.caption(views.elsewhere_words(len(others) - MOST_ELSEWHERE, "Overview"))
 
 
 def link(view: views.CommentsView, anchor: views.Anchor, label: str, run: Run | None = None) -> None:

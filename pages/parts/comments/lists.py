@@ -7,9 +7,8 @@ import time
 import streamlit as st
 
 from core import Run
-from core.base import words as fmt
 from core.views import comments as views
-from pages.look.text import LONGEST_NAME, plain
+from pages.look.text import plain
 from pages.parts.comments.comments import comments_of, link
 from pages.session.shown import ShownRun
 
@@ -39,9 +38,9 @@ def all_threads(shown: ShownRun) -> None:
         return
     st.markdown(f"**{view.title}**")
     for thread in view.newest[:MOST_THREADS]:
-        link(view, thread.first.anchor, f"{view.label(thread.first.anchor)} · {_line(thread)}")
+        link(view, thread.first.anchor, f"{view.label(thread.first.anchor)} · {thread.line(time.time())}")
     if len(view.threads) > MOST_THREADS:
-        st.caption(f"{fmt.count(len(view.threads) - MOST_THREADS, 'older thread')} not shown")
+        st.caption(views.older_words(len(view.threads) - MOST_THREADS))
 
 
 def compared_comments(left: ShownRun, right: ShownRun) -> None:
@@ -57,22 +56,12 @@ def compared_comments(left: ShownRun, right: ShownRun) -> None:
                 with column, st.container(gap=None):
                     _part(run, view, anchor)
     if len(parts) > MOST_PARTS:
-        st.caption(f"{fmt.count(len(parts) - MOST_PARTS, 'more part')} on the overviews of both runs")
+        st.caption(views.elsewhere_words(len(parts) - MOST_PARTS, "the overviews of both runs"))
 
 
 def _part(run: Run, view: views.CommentsView, anchor: views.Anchor) -> None:
     """Draw the comments on one part of a run, the newest threads only, each with a link to it."""
     threads = view.threads_on(anchor)
-    counted = fmt.count(len(threads), "thread") if threads else ""
-    pinned = "pinned" if view.pin_of(anchor) else ""
-    link(view, anchor, " · ".join(filter(None, (view.label(anchor), counted, pinned))), run)
+    link(view, anchor, views.part_label(view.label(anchor), threads, view.pin_of(anchor) is not None), run)
     for thread in threads[-MOST_ON_PART:]:
-        st.caption(_line(thread))
-
-
-def _line(thread: views.Thread) -> str:
-    """Return the newest comment of a thread in one line."""
-    last = next(comment for comment in reversed(thread.comments) if comment.deleted_s is None)
-    by = plain(views.author_words(last.by, last.imported))
-    resolved = "" if thread.is_open else " · resolved"
-    return f"{by}, {fmt.ago(last.at_s, time.time())}: {plain(last.text, LONGEST_NAME)}{resolved}"
+        st.caption(thread.line(time.time()))

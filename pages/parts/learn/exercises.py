@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.base import words as fmt
 from core.views.exercises import ExerciseView
 from pages import menu
 from pages.components.code.view import code_editor
@@ -89,7 +88,7 @@ def _buttons(view: ExerciseView, draft: Draft, text: str) -> None:
         shortcut="h",
         on_click=draft.show_hint,
         disabled=left <= 0,
-        help=f"{fmt.count(left, 'hint')} left",
+        help=view.hints_left(draft.hints),
     )
     if draft.earlier:
         st.button("Bring my code back", icon=":material/undo:", key="bring-back", on_click=draft.bring_back)
@@ -122,7 +121,7 @@ def _attempt(view: ExerciseView, shown: ShownRun, text: str) -> None:
         _checking(shown)
         return
     if shown.job is not None and shown.job.model.value != text:
-        st.caption("The code below was changed after this check.")
+        st.caption(view.changed_after)
     _checks(view, shown)
 
 

@@ -9,7 +9,6 @@ import math
 import statistics
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -21,12 +20,12 @@ from core.views.compile_time import CompileTimeView
 from core.views.speedup import CallTotals
 from pages import menu
 from pages.components.flame.view import FlameLegend, FlameName, FlameOwner, FlamePicture, FlameSpan, flame
-from pages.look.charts import decades, in_unit, median_bars, plotly_layout
+from pages.look.charts import decades, in_brackets, in_unit, median_bars, plotly_layout
 from pages.look.palette import PHASES, SHORT, Theme, kernel_colour
 from pages.session import url
 from pages.session.server import cached
 from pages.session.shown import RunView
-from pages.session.tables import in_words
+from pages.session.tables import columns, in_words
 from pages.session.url import go_to, press, taken
 
 EAGER, COMPILED = "eager", "compiled"
@@ -54,7 +53,7 @@ def break_even_chart(break_even: CallTotals, on: Theme) -> go.Figure:
     figure.add_vrect(x0=soonest, x1=latest, opacity=0.2, fillcolor="#7F7F7F", line={"dash": "dot", "width": 1.5})
     # On a logarithmic axis, Plotly expects a shape's position as a value, but a text's position as a logarithm.
     place = {"x": math.log10(soonest), "y": 1, "yref": "paper", "xanchor": "right", "yanchor": "top"}
-    figure.add_annotation(text=f"{fmt.ordinal(soonest)} to {fmt.ordinal(latest)} call ", showarrow=False, **place)
+    figure.add_annotation(text=f"{break_even.band} ", showarrow=False, **place)
     figure.update_layout(**plotly_layout(on), height=300)
     highest_s = max(seconds[-1] for seconds in totals.values())
     figure.update_xaxes(title="calls, log", type="log", **decades(1, calls[-1], lambda calls: fmt.number(round(calls))))
@@ -89,7 +88,7 @@ def samples_chart(
         )
     figure.update_layout(**plotly_layout(on), height=260)
     figure.update_xaxes(title="pair of samples, in the order taken")
-    figure.update_yaxes(title=f"time per call ({unit})", rangemode="tozero")
+    figure.update_yaxes(title=in_brackets("time per call", unit), rangemode="tozero")
     return figure
 
 
@@ -112,12 +111,7 @@ def first_calls_chart(calls: Sequence[Call], on: Theme) -> go.Figure:
 GRAPH, KERNELS = "graph", "kernels"
 LINKS = {GRAPH: menu.FX_GRAPH.title, KERNELS: menu.KERNELS.title}
 PHASE_FORMS = {"times": fmt.number, "total": fmt.duration_s, "self": fmt.duration_s}
-PHASE_COLUMNS: dict[str, Any] = {
-    "phase": st.column_config.TextColumn(width="medium"),
-    "total": st.column_config.Column(help="Time in which at least one span was open", width="small"),
-    "self": st.column_config.Column(help="Time without the phases inside it", width="small"),
-    "in threads": st.column_config.TextColumn(help="Sum over all threads, more than wall time"),
-}
+PHASE_COLUMNS = columns(CompileTimeView.column_help, {"phase": "medium", "total": "small", "self": "small"})
 
 
 def flame_chart(view: RunView, phases: CompileTimeView) -> None:

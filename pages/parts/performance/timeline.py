@@ -27,33 +27,16 @@ from pages.session import server, url
 from pages.session.actions import attempt
 from pages.session.server import cached
 from pages.session.shown import RunView
-from pages.session.tables import in_words, newly_picked
+from pages.session.tables import columns, in_words, newly_picked
 from pages.session.url import go_to, press, taken
 
 KERNEL = "kernel"
 IDLE_FORMS = {"idle": fmt.duration_s, "share": fmt.percent, "gaps": fmt.number}
-IDLE_COLUMNS: dict[str, Any] = {"while": st.column_config.TextColumn(width="medium")}
+IDLE_COLUMNS = columns({}, {"while": "medium"})
 AREA_FORMS = {"slices": fmt.number, "total": fmt.duration_s, "self": fmt.duration_s, "share": fmt.percent}
-AREA_COLUMNS: dict[str, Any] = {
-    "slice": st.column_config.TextColumn(width=240),
-    "kind": st.column_config.TextColumn(width=90),
-    "kernel": st.column_config.TextColumn(
-        width=120, help="The kernel, if its name is another one, or the number of kernels."
-    ),
-    "total": st.column_config.TextColumn(help="Time in the selected area: a slice is cut off at its edges."),
-    "self": st.column_config.TextColumn(help="Without the slices inside it."),
-    "share": st.column_config.TextColumn(
-        help="Of the selected time. Slices inside one another, or of several tracks, are more than all of it."
-    ),
-}
+AREA_COLUMNS = columns(views.AreaView.column_help, {"slice": 240, "kind": 90, "kernel": 120})
 FORMS = {"slices": fmt.number, "total": fmt.duration_s, "each": fmt.duration_s}
-COLUMNS: dict[str, Any] = {
-    "kernel": st.column_config.TextColumn(width=260),
-    "joined by": st.column_config.TextColumn(
-        help="name: the slice has the kernel's name. op: the op that launched it has the kernel's place in the output "
-        "code. order: it lies between two kernels that are known."
-    ),
-}
+COLUMNS = columns(views.TimelineView.column_help, {"kernel": 260})
 
 
 def open_timeline(view: RunView) -> views.TimelineView | None:
@@ -70,7 +53,7 @@ def _view(run_id: str, stamp: int, _view: RunView) -> views.TimelineView | None:
 def add_profile(view: RunView) -> None:
     """Offer to upload a profile beside the run's log."""
     if view.going:
-        st.caption("A profile can be added once the run has ended.")
+        st.caption(views.LIVE)
         return
     most_bytes = server.runner().limits.upload_bytes
     upload(most_bytes, key="profile", on_stored=partial(press, "profile"), profile_of=view.run.id)
@@ -95,7 +78,7 @@ def timeline(view: RunView, profile: views.TimelineView) -> None:
     link, owner = taken("timeline") or ("", "")
     if link == KERNEL:
         _open_kernel(profile, owner)
-    st.caption("From the top: " + " · ".join(profile.tracks))
+    st.caption(profile.track_words)
     if choice.area is None:
         url.put(url.AREA, None)
     else:
@@ -111,7 +94,7 @@ def _area(view: RunView, profile: views.TimelineView, place: FlameArea) -> None:
     left, right = st.columns([3, 2], gap="medium")
     with left:
         if not area.rows:
-            st.write("No slice is in it.")
+            st.write(area.no_slice)
             return
         table = in_words(pd.DataFrame(area.rows), AREA_FORMS)
         height = TALL if len(area.rows) > 12 else "auto"
@@ -177,10 +160,7 @@ def kernel_table(profile: views.TimelineView) -> None:
     """Draw the kernels with slices; a click opens the kernel."""
     rows = profile.kernel_rows
     if not rows:
-        st.write(
-            "The profile shows eager code, kernels that a C++ wrapper calls without an op, or a process other than the "
-            "log's."
-        )
+        st.write(profile.no_kernels)
         return
     table = in_words(pd.DataFrame(rows), FORMS)
     height = TALL if len(rows) > 12 else "auto"

@@ -40,7 +40,7 @@ def preset_menu(base: CompileJob | None, key: str) -> None:
     if base is None:
         return
     with st.popover("Run a sweep…", icon=":material/apps:"):
-        st.caption("Many runs, one question.")
+        st.caption(SweepQuestions.introduction)
         for question in _questions(base).presets:
             with st.container(horizontal=True, vertical_alignment="center"):
                 if pressed(question.title, key=f"{key}-{question.name}", type="tertiary"):

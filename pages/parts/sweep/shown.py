@@ -18,7 +18,7 @@ import streamlit as st
 
 from core import MOST_NAME_CHARS, CompileJob, Model, Sweep, samples
 from core.base import words as fmt
-from core.views.sweep import SweepView, sweep_rows
+from core.views.sweep import SweepQuestions, SweepView, sweep_rows
 from pages import menu
 from pages.gate.visitor import ANOTHERS
 from pages.look.charts import PLOTLY_CONFIG, blended, plotly_layout
@@ -141,8 +141,8 @@ FORMS: dict[str, Callable[[Any], str]] = {
 COLUMN_WIDTHS: dict[str, Any] = {
     **dict.fromkeys(("what it does", "sets", "cannot run here", "error"), st.column_config.TextColumn(width=330)),
     **dict.fromkeys(("changed against default", "against float64"), st.column_config.TextColumn(width=260)),
-    "eager / compiled": st.column_config.TextColumn(width=190, help="Median, with its 99 % interval"),
-    "stops after": st.column_config.TextColumn(help="The last stage of which the log holds a graph, or code"),
+    "eager / compiled": st.column_config.TextColumn(width=190, help=SweepView.column_help["eager / compiled"]),
+    "stops after": st.column_config.TextColumn(help=SweepView.column_help["stops after"]),
 }
 
 
@@ -281,7 +281,7 @@ def job_to_vary(job: CompileJob | None) -> CompileJob:
         chosen = st.selectbox(
             "Model",
             offered,
-            format_func=lambda name: titles.get(name, f"the shown run: {job.title() if job else ''}"),
+            format_func=lambda name: titles.get(name, SweepQuestions.shown_label(job)),
             label_visibility="collapsed",
             key="sweep-of",
             width=360,
@@ -296,7 +296,7 @@ def sweeps_so_far() -> None:
     sweeps = listed_sweeps()
     st.header("Sweeps so far", anchor=False)
     if not sweeps:
-        st.caption("No sweeps yet. Start one with a question above.")
+        st.caption(SweepQuestions.no_sweeps)
         return
     frame = pd.DataFrame(sweep_rows(sweeps, server.sweeps().store.name, time.time()))
     opened, ticked = opened_or_ticked(frame, sweeps, "sweeps-table", "sweep", height=SHORT)
@@ -323,8 +323,8 @@ def _rename(sweep: Sweep) -> None:
 
 def _delete(ticked: Sequence[Sweep]) -> None:
     """Delete sweeps, and on request their runs."""
-    with st.popover(f"Delete {fmt.count(len(ticked), 'sweep')}", icon=":material/delete:"):
-        with_runs = st.checkbox(f"and the runs of {fmt.agree(len(ticked), 'its', 'their')} cells")
+    with st.popover(SweepQuestions.delete_label(len(ticked)), icon=":material/delete:"):
+        with_runs = st.checkbox(SweepQuestions.delete_runs_label(len(ticked)))
         ids = [sweep.id for sweep in ticked]
         st.button("Delete for good", key="delete-sweeps", type="primary", on_click=_delete_all, args=(ids, with_runs))
 
