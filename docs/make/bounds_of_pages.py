@@ -48,8 +48,6 @@ PAGES: dict[str, dict[str, str]] = {
     "pages/parts/comments/comments.py": {
         "MOST_ELSEWHERE": "parts with comments that the pane lists",
         "MOST_AT_FIRST": "threads, and replies in each, that the pane draws at first",
-    },
-    "pages/parts/comments/lists.py": {
         "MOST_THREADS": "threads that Overview lists",
         "MOST_PARTS": "parts with comments that Compare lists",
         "MOST_ON_PART": "threads on each part that Compare lists",

@@ -5,7 +5,7 @@ import streamlit as st
 from core.views.compare import CompareView
 from pages import menu
 from pages.look.text import LONGEST_TEXT, plain
-from pages.parts.comments.lists import compared_comments
+from pages.parts.comments.comments import compared_comments
 from pages.parts.compare.aspects import (
     breaks_and_recompiles,
     graphs,
@@ -17,8 +17,8 @@ from pages.parts.compare.aspects import (
     times,
 )
 from pages.parts.compare.runs import any_runs, compare_view, kernel_pairs_view, newest_other, pick_other, what_if
-from pages.parts.run.live import live_run, measured_yet
-from pages.parts.run.measure import measure_again
+from pages.parts.run.outcome import live_run, measured_yet
+from pages.parts.run.submit import measure_again
 from pages.session import url
 from pages.session.require import require_report
 from pages.session.shown import RunView, open_shown, shown_compilation

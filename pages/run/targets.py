@@ -7,7 +7,7 @@ from core.views.glossary import GLOSSARY
 from pages import menu
 from pages.parts.compare.aspects import kernel_pairs
 from pages.parts.compare.runs import kernel_pairs_view, labels, other_runs
-from pages.parts.run.measure import retarget
+from pages.parts.run.submit import retarget
 from pages.session import url
 from pages.session.require import require_view
 from pages.session.shown import open_view

@@ -24,13 +24,14 @@ from pages.components.code.view import CodeLine, CodePicture, code_view
 from pages.look.charts import PLOTLY_CONFIG
 from pages.look.palette import FILL, SHORT, TALL, kernel_colour
 from pages.look.text import LONGEST_NAME, LONGEST_TEXT, one_line, one_line_cells, plain, prose
-from pages.parts.accelerator.change import changes_station, run_before
 from pages.parts.accelerator.program import (
+    changes_station,
     memory_station,
     nodes_of,
     passes_station,
     program_or_reason,
     program_station,
+    run_before,
     stages_chart,
 )
 from pages.parts.drawer import drawer, open_button, stage

@@ -22,7 +22,7 @@ from pages.components.contract.view import ContractData, GivenData, StationData
 from pages.gate.visitor import may_bring_code
 from pages.look.charts import PLOTLY_CONFIG, in_unit, plotly_layout
 from pages.look.palette import FILL, MUTED, STATUS, TALL, Theme, kernel_colour
-from pages.parts.backends.write import editor
+from pages.parts.backends.alternatives import editor
 from pages.parts.code import source_text
 from pages.parts.graphs.drawn import fx_drawn, show, stage_row
 from pages.parts.run.submit import job_again

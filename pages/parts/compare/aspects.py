@@ -28,8 +28,7 @@ from pages.look.palette import GRID, INK, PHASES, TALL, Theme, kernel_colour, ph
 from pages.parts.code import diff_view
 from pages.parts.drawer import drawer, open_button, stage
 from pages.parts.graphs.drawn import show
-from pages.parts.run.measure import measure_now
-from pages.parts.run.submit import job_again, submit_or_open
+from pages.parts.run.submit import job_again, measure_now, submit_or_open
 from pages.session import url
 from pages.session.server import cached, kept, theme
 from pages.session.shown import RunView

@@ -1,12 +1,14 @@
-"""Parts of the kernels page: a kernel's source, and the FX nodes and user's lines that it comes from."""
+"""Parts of the kernels page below its table: a kernel's source, FX nodes and user's lines; torch's estimates."""
 
 from __future__ import annotations
 
+import pandas as pd
 import streamlit as st
 
+from core.base import words as fmt
 from core.report import FxNode, Kernel
 from core.views.colours import kernel_colours
-from core.views.kernels import KernelView
+from core.views.kernels import KernelsView, KernelView
 from core.views.source import SourceView
 from pages import menu
 from pages.components.code.view import CodePicture, code_lines, code_view
@@ -14,6 +16,7 @@ from pages.look.palette import SHORT, TALL
 from pages.parts.code import line_prefix, output_code, recorded_files, user_code
 from pages.session import url
 from pages.session.shown import View
+from pages.session.tables import in_words
 
 
 def kernel_text(view: View, kernel: Kernel) -> str:
@@ -106,3 +109,19 @@ def _origins(shown: KernelView, nodes: dict[str, FxNode]) -> None:
         icon=menu.FX_GRAPH.icon,
         query_params=url.link(**{url.GRAPH: kernel.graph, url.SELECT: f"n:{names[0]}"}) if names else url.link(),
     )
+
+
+FORMS = {"estimate": fmt.duration_s}
+
+
+def estimates_of_torch(view: View, kernels: KernelsView) -> None:
+    """Draw the estimates and the collectives, folded; nothing if torch logged neither."""
+    estimates = kernels.estimates(view.text)
+    if not estimates.title:
+        return
+    with st.expander(estimates.title):
+        st.caption(estimates.help)
+        if estimates.rows:
+            st.dataframe(in_words(pd.DataFrame(estimates.rows), FORMS), hide_index=True)
+        if estimates.collectives:
+            st.code("\n".join(estimates.collectives), language=None)

@@ -39,7 +39,7 @@ from pages.look.palette import MAX_LINE_CHARS, MAX_PATH_CHARS, SHORT, TALL
 from pages.look.text import LONGEST_TEXT, one_line_cells, plain
 from pages.parts.run.own_backend import chosen_backend, current_backend, current_values, draw_rows
 from pages.parts.run.submit import open_recorded, stored_run, submit
-from pages.parts.sweep.ask import preset_menu
+from pages.parts.sweep.sweeps import preset_menu
 from pages.session import actions, server, url
 from pages.session.actions import attempt, passed_over
 from pages.session.runs import listed_sweeps, show_run, show_sweep

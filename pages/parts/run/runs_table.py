@@ -25,7 +25,7 @@ from pages.look.charts import PLOTLY_CONFIG, plotly_layout
 from pages.look.palette import MAX_LINE_CHARS, MUTED, TALL, Theme, kernel_colour
 from pages.look.text import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, one_line, plain, prose
 from pages.parts.audience import run_audience
-from pages.parts.run.measure import measure_picked
+from pages.parts.run.submit import measure_picked
 from pages.session import actions, server, url
 from pages.session.actions import attempt, toasted
 from pages.session.runs import models_of, runs_of_model, show_run, summarised
