@@ -37,7 +37,7 @@ from core.runs.comments import (
 from core.runs.store import Run
 from core.views.fusion import schedule_name
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, one_line, plain, prose
-from core.views.source import SourceView
+from core.views.texts import SourceView
 from core.views.threads import (
     Thread,
     author_words,

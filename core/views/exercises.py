@@ -24,7 +24,7 @@ from core.runs.status import Status
 from core.runs.store import Run
 from core.runs.stored import open_report
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, plain, prose
-from core.views.source import line_in
+from core.views.texts import line_in
 
 OUTSIDE = ("eager", "mixed", "raised")
 EQUAL = ("same", "other strides")

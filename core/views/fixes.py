@@ -31,8 +31,8 @@ from core.job import CompileJob
 from core.report import GraphBreak, Recompile, Report
 from core.runs.status import Status
 from core.views.markdown import LONGEST_NAME, LONGEST_TEXT, code, plain, prose
-from core.views.source import place_in_folder
 from core.views.speedup import seen_words
+from core.views.texts import place_in_folder
 
 NO_CODE = "No fix: the log does not contain the code."
 NO_RULE = "No automatic fix for this line. torch's hints say what to change by hand."

@@ -33,8 +33,7 @@ from core.runs.progress import ending_words
 from core.runs.status import Status
 from core.runs.store import Run
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain, prose
-from core.views.outcome import Evidence, FailureView, ScriptView, evidence
-from core.views.progress import WAITING
+from core.views.progress import WAITING, Evidence, FailureView, ScriptView, evidence
 
 ENDED_BY_CHOICE = ("cancelled", "interrupted")
 FAULTS = ("failed", "crashed", "timed out", "out of memory")

@@ -24,10 +24,10 @@ from core.runs.store import Run
 from core.runs.stored import open_report, side_of_run
 from core.views.comments import CommentsView
 from core.views.html import as_html, comparison_as_html, words_of_file
-from core.views.issue import issue_of
 from core.views.scrub import NOTHING, Kind, Scrubber, read_log
 from core.views.scrub import scrubber as make_scrubber
-from core.views.source import SourceView
+from core.views.sharing import issue_of
+from core.views.texts import SourceView
 
 MAX_SCRUBBED_BYTES = 64 * 1024**2
 COMPILING, KERNELS, MEMORY = 1, 2, 3

@@ -101,7 +101,7 @@ BACKENDS: dict[str, dict[str, str]] = {
         "MOST_INLINE": "elements of an input whose values stand in a minified script that random ones do not reproduce",
         "MAX_WHAT_CHARS": "characters of what the bisector names, or of its error",
     },
-    "core/views/issue.py": {
+    "core/views/sharing.py": {
         "MAX_PART_CHARS": "characters of the script and of the error in a bug report, each",
         "MAX_LOG_BYTES": "a log that is in the ZIP of a bug report",
     },
@@ -140,7 +140,7 @@ BACKENDS: dict[str, dict[str, str]] = {
         "MOST_HEX_BYTES": "bytes of a record that is no text",
         "MOST_NOT_TEXT": "characters for each one that no text has, so that a record is shown as bytes",
     },
-    "core/views/logs.py": {
+    "core/views/texts.py": {
         "MOST_SHOWN": "messages of torch's log in a table; the download has all",
         "MAX_MESSAGE_CHARS": "characters of one message; the download has all",
     },

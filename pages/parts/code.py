@@ -9,7 +9,7 @@ import streamlit as st
 
 from core.report import FxNode, GraphBreak, Kernel, Place, RunError
 from core.views.colours import kernel_colours
-from core.views.source import SourceView
+from core.views.texts import SourceView
 from pages.components.code.view import CodePicture, Colours, code_lines, code_view
 from pages.look.palette import TALL
 from pages.session.shown import RunView, View

@@ -32,7 +32,7 @@ from core.analysis.kernels import (
 from core.base import words as fmt
 from core.code import CppFacts
 from core.report import Bandwidth, Compilation, Frame, Kernel, KernelTuning, Payload, Report, Roofline
-from core.views.estimates import EstimatesView
+from core.views.decisions import EstimatesView
 from core.views.markdown import LONGEST_LINE, one_line, quoted, sentence, short
 
 TIME, ESTIMATED, TRAFFIC, ROOFLINE = "time", "estimated time", "traffic", "roofline"

@@ -28,7 +28,7 @@ from core.runs.tools import (
     TouchedElements,
     Trouble,
 )
-from core.views.landmarks import place_of
+from core.views.glossary import place_of
 from core.views.markdown import quoted, short
 
 # Titles of the rungs, by Triton's names.

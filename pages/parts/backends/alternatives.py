@@ -14,7 +14,7 @@ from core.report import Kernel
 from core.views.backend import BackendView
 from core.views.neighbours import LazyBox, MlxView
 from core.views.run_files import RunFiles
-from core.views.source import SourceView
+from core.views.texts import SourceView
 from pages import menu
 from pages.gate.visitor import may_bring_code
 from pages.look.charts import CODE_FONT, PLOTLY_CONFIG, plotly_layout

@@ -18,7 +18,7 @@ from core.report import Compilation
 from core.views import artifacts as views
 from core.views.compilations import BytecodeView, CompilationsView
 from core.views.dynamic_shapes import SymbolsView
-from core.views.logs import LogsView
+from core.views.texts import LogsView
 from pages import menu
 from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.look.palette import MAX_LINE_CHARS, SHORT, STATUS, TALL

@@ -11,7 +11,7 @@ from core.views.capture import CaptureView
 from core.views.fusion import FusionView
 from core.views.fx_graph import FxGraphView
 from core.views.passes import PassesView
-from core.views.source import SourceView
+from core.views.texts import SourceView
 from pages import menu
 from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.look.palette import FILL, MAX_CHARS, SHORT, TALL

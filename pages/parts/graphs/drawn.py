@@ -21,7 +21,7 @@ from core.views.fusion import FusionView
 from core.views.fx_graph import FxGraphView, GraphStages
 from core.views.graph import GraphView
 from core.views.passes import PartitionView, PassesView
-from core.views.source import SourceView
+from core.views.texts import SourceView
 from pages import menu
 from pages.components.code.view import code_view
 from pages.components.graph.view import Chosen, GraphDrawing, drawn, graph_view

@@ -16,7 +16,7 @@ from core import TARGETS, Run
 from core.base import words as fmt
 from core.report import Autotuning
 from core.views.kernels import KernelResult, KernelTool, KernelView
-from core.views.source import SourceView
+from core.views.texts import SourceView
 from pages.components.code.view import CodePicture, Mark, code_lines, code_view
 from pages.look.palette import SHORT, TALL
 from pages.look.text import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, one_line, one_line_cells, plain, prose

@@ -9,7 +9,7 @@ from core.base import words as fmt
 from core.report import FxNode, Kernel
 from core.views.colours import kernel_colours
 from core.views.kernels import KernelsView, KernelView
-from core.views.source import SourceView
+from core.views.texts import SourceView
 from pages import menu
 from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.look.palette import SHORT, TALL

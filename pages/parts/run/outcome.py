@@ -16,7 +16,7 @@ import streamlit as st
 from core import NO_RECORD, Run
 from core.base import words as fmt
 from core.report import Report
-from core.views import card, progress
+from core.views import progress, sharing
 from core.views.overview import FindingView, OutcomeView, OverviewView
 from core.views.run_files import RunFiles
 from pages import menu
@@ -200,17 +200,17 @@ def share(shown: ShownRun) -> None:
     run = shown.run
     if not who().owns(shown.status.by):
         return
-    with st.popover("Share", icon=":material/link:", help=card.HELP):
-        token = card.preview_token(run)
+    with st.popover("Share", icon=":material/link:", help=sharing.LINK_HELP):
+        token = sharing.preview_token(run)
         if run.audience() == "private":
-            st.caption(card.PRIVATE)
+            st.caption(sharing.PRIVATE_LINK)
             return
         if not token:
-            st.caption(card.NO_TOKEN)
+            st.caption(sharing.NO_TOKEN)
             _button("Make a link with a token", run, allowed=True)
             return
         st.code(f"{st.context.url}?{urlencode({url.RUN: run.id, url.PREVIEW: token})}", language=None, wrap_lines=True)
-        st.caption(card.WITH_TOKEN)
+        st.caption(sharing.WITH_TOKEN)
         _button("Withdraw the link", run, allowed=False)
 
 

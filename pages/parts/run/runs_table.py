@@ -16,7 +16,7 @@ import streamlit as st
 
 from core import MOST_NAME_CHARS, MOST_NOTE_CHARS, Run, Usage
 from core.base import words as fmt
-from core.views import header, run_history, storage
+from core.views import header, run_history
 from core.views import runs as lists
 from pages import menu
 from pages.gate.people import the_people
@@ -131,7 +131,7 @@ def what_goes() -> None:
 
 @cached(seconds=RETENTION_S)
 def _retention() -> str:
-    return storage.retention_words(server.runner().index)
+    return run_history.retention_words(server.runner().index)
 
 
 def what_is_used() -> None:
@@ -140,7 +140,7 @@ def what_is_used() -> None:
     if not {limits.runs, limits.visitor_bytes, limits.store_bytes} - {None}:
         return
     name = who().name
-    use = storage.UsageView(limits, _usage(name), bool(name))
+    use = run_history.UsageView(limits, _usage(name), bool(name))
     if use.is_nearly_used:
         st.warning(use.words, icon=":material/inventory_2:")
     elif use.words:
