@@ -62,6 +62,10 @@ class PairView:
         """The id of the right compilation."""
         return self.comparison.right
 
+    def no_match(self, compile_id: str) -> str:
+        """Return the note that this pair is shown for a compilation without a counterpart, as Markdown."""
+        return f"The right run has no match for \\[{compile_id}\\]; shown is \\[{self.left}\\]."
+
     @property
     def stages(self) -> dict[str, str]:
         """Id of the left graph → label of each stage that both have: "graph · +4 −12 ~4"."""

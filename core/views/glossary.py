@@ -255,6 +255,11 @@ class GlossaryView:
 
     text: str = ""
 
+    @staticmethod
+    def link_label(page: str) -> str:
+        """Return the label of a link to a page of the shown run."""
+        return f"In the shown run: {page}"
+
     @property
     def title(self) -> str:
         """Number of all terms."""

@@ -189,12 +189,12 @@ class KernelPairsView:
     @property
     def left(self) -> str:
         """The left run in words, as Markdown."""
-        return plain(self.comparison.left, LONGEST_LINE)
+        return f"**Left**, the shown run: {plain(self.comparison.left, LONGEST_LINE)}."
 
     @property
     def right(self) -> str:
         """The right run in words, as Markdown."""
-        return plain(self.comparison.right, LONGEST_LINE)
+        return f"**Right**: {plain(self.comparison.right, LONGEST_LINE)}."
 
     @cached_property
     def pairs(self) -> dict[str, PairOfKernels]:

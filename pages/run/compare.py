@@ -84,7 +84,7 @@ if pair is None and aspect in ("graphs", "kernels", "guards"):
     st.write("Nothing to compare: no compilation of one run matches one of the other.")
     st.stop()
 if pair is not None and aspect in ("graphs", "kernels", "guards") and compilation and pair.left != compilation.id:
-    st.caption(f"The right run has no match for \\[{compilation.id}\\]; shown is \\[{pair.left}\\].")
+    st.caption(pair.no_match(compilation.id))
 match aspect:
     case "source":
         source(compare)

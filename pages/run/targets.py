@@ -39,8 +39,8 @@ if right is None or kernels is None:
     st.write("It failed before code generation, or its backend is not `inductor`. Choose another run.")
     st.stop()
 
-left_column.markdown(f"**Left**, the shown run: {kernels.left}.")
-right_column.markdown(f"**Right**: {kernels.right}.")
+left_column.markdown(kernels.left)
+right_column.markdown(kernels.right)
 title.title(kernels.title, anchor=False, help=GLOSSARY["kernel"])
 everything = url.link(other=right.run.id)
 st.page_link(menu.COMPARE.script, label="All that differs", icon=menu.COMPARE.icon, query_params=everything)

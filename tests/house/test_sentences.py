@@ -5,9 +5,11 @@ import re
 from collections.abc import Iterator
 from textwrap import dedent
 
+from pages.menu import PAGES
 from tests.support.imports import FILES, offending, tree_of
 
 PARTS = [name for name in FILES if name.startswith("pages/parts/")]
+SCRIPTS = [f"pages/{page.script}" for page in PAGES.values()]
 # What is no prose in a text: tags and styles of HTML, code, icons, and words that a hyphen or a dot joins to a value.
 NO_PROSE = re.compile(r"<[^>]*>|`[^`]*`|:material/\w+:|[\w-]+:[\w.%#\0-]+;?")
 WORD = re.compile(r"[(“\"'*]*[A-Za-z][a-z’']*[)”\"'*.,;:…?!]*")
@@ -57,19 +59,21 @@ def labels(node: ast.AST) -> Iterator[ast.AST]:
                 yield label
 
 
+def compositions(tree: ast.Module) -> Iterator[int]:
+    """Yield the line of each text that a file makes of words and values, or with a plural."""
+    for node in ast.walk(tree):
+        if words(composed(node)) >= 2 or (isinstance(node, ast.Call) and ast.unparse(node.func) in PLURALS):
+            yield node.lineno  # type: ignore[attr-defined]
+
+
 def sentences(tree: ast.Module) -> Iterator[int]:
     """Yield the line of each sentence that a file makes: composed of words and values, literal, or with a plural."""
+    yield from compositions(tree)
     nodes = list(ast.walk(tree))
     excepted = {node.value for node in nodes if isinstance(node, ast.Expr)}
     excepted.update(label for node in nodes for label in labels(node))
-    for node in nodes:
-        if words(composed(node)) >= 2:
-            yield node.lineno
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in excepted:
-            if is_sentence(node.value):
-                yield node.lineno
-        elif isinstance(node, ast.Call) and ast.unparse(node.func) in PLURALS:
-            yield node.lineno
+    literals = (node for node in nodes if isinstance(node, ast.Constant) and node not in excepted)
+    yield from (node.lineno for node in literals if isinstance(node.value, str) and is_sentence(node.value))
 
 
 def lines_of(name: str) -> list[int]:
@@ -79,6 +83,10 @@ def lines_of(name: str) -> list[int]:
 
 def test_parts_of_pages_make_no_sentences() -> None:
     assert offending(PARTS, lines_of) == {}
+
+
+def test_scripts_of_pages_compose_no_text() -> None:
+    assert offending(SCRIPTS, lambda name: sorted(compositions(tree_of(name)))) == {}
 
 
 def planted(code: str) -> list[int]:
