@@ -35,12 +35,12 @@ CELLS: dict[str, Callable[[KernelSide], str]] = {
 }
 COLUMN_HELP = {
     "config": "Several where only timing on the device could choose",
-    "registers": "A thread's",
-    "shared memory": "A block's",
-    "occupancy": "Theoretical",
+    "registers": "Registers of a thread",
+    "shared memory": "Shared memory of a block",
+    "occupancy": "Theoretical occupancy",
     "left time": "Measured, or estimated, as the caption says",
     "right time": "Measured, or estimated, as the caption says",
-    "generated name": "What torch calls it",
+    "generated name": "Name that torch generated",
 }
 # Aspects that only the pair's own table has.
 DETAILS = ("function", "language")

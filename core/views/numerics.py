@@ -72,10 +72,10 @@ class NumericsView:
     column_help: ClassVar[Mapping[str, str]] = {
         "eager": "Norm of eager's difference from float64 over the norm in float64; of whole numbers and booleans the "
         "part of the elements that differ",
-        "compiled": "The same of compiled",
+        "compiled": "The same for compiled",
         "of tolerance": "Compiled's error over what its dtype allows",
         "largest, eager": "The largest difference of one element from float64",
-        "largest, compiled": "The same of compiled",
+        "largest, compiled": "The same for compiled",
         "apart": "Compiled against eager: norm of the difference over eager's norm",
     }
 

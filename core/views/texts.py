@@ -222,7 +222,7 @@ class SourceView:
     """The user's files of a run; `read` returns a payload of its log as text."""
 
     no_code: ClassVar[str] = "The log does not contain your code."
-    no_lines: ClassVar[str] = "The log does not hold the code. The graph's text names its lines."
+    no_lines: ClassVar[str] = "The log does not contain the code. The graph's text names its lines."
     no_file: ClassVar[str] = "The log does not contain this file."
 
     report: Report

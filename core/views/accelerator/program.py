@@ -58,7 +58,7 @@ class ProgramView:
         "nodes": "Nodes of the graph that the instruction computes",
         "and then": "Elementwise steps in the same loop, or behind a product while its block is in the cache",
     }
-    no_passes: ClassVar[str] = "The log does not hold the program as it was between the passes."
+    no_passes: ClassVar[str] = "The log does not contain the program between the passes."
     passes_help: ClassVar[str] = "Each pass with the program entries after it, as `cb_run --print-graph` prints them"
     first_pass: ClassVar[str] = "Before the first pass there is nothing to compare with."
     no_change: ClassVar[str] = "This pass changed nothing here."

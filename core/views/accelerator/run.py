@@ -68,7 +68,7 @@ class AcceleratorView:
     call_help: ClassVar[Mapping[str, str]] = {
         "in the runtime": "Mean of all calls, as the runtime's own clock has it",
         "beside it": "The rest of a segment's call from Python and back: addresses are taken, outputs are allocated",
-        "copied": "Inputs that were laid out in another way than when they were traced",
+        "copied": "Inputs with another layout than in the trace",
         "programs": "Sets of sizes that have a program",
         "torch ran": "Calls of the segment that torch made instead",
     }

@@ -44,7 +44,7 @@ class SweepView:
 
     column_help: ClassVar[Mapping[str, str]] = {
         "eager / compiled": "Median, with its 99 % interval",
-        "stops after": "The last stage of which the log holds a graph, or code",
+        "stops after": "The last stage with a graph or code in the log",
     }
 
     sweep: Sweep
