@@ -21,22 +21,23 @@ from core.sweep import SweepCall, SweepRow
 from core.sweep.presets import PRESETS
 from core.views.accelerator import AcceleratorView
 from core.views.backend.compilation import BackendCompilationView, ExecutionBar
-from core.views.compare import CompareTimes, CompareView
+from core.views.compare import CompareView
 from core.views.memory import MemoryView
 from core.views.neighbours import LazyBox
 from core.views.numerics import ErrorPoint, NodeNumericsView
 from core.views.run_history import METRICS, HistoryPoint, HistorySeries, HistoryView
+from core.views.speedup import CompareTimes
 from core.views.sweep import SweepView
 from pages.look.charts import plotly_layout
 from pages.parts.accelerator.program import arena_chart, stages_chart
-from pages.parts.backends.neighbours import lazy_graph
+from pages.parts.backends.alternatives import lazy_graph
 from pages.parts.backends.panes import executions_chart
 from pages.parts.compare.aspects import phase_chart, ratio_chart, seconds_chart
 from pages.parts.kernel.tool import touched_chart
 from pages.parts.performance.memory import curves_chart
 from pages.parts.performance.numerics import nodes_chart, results_chart
 from pages.parts.run.runs_table import history_chart
-from pages.parts.sweep import charts, shown
+from pages.parts.sweep import charts, sweeps
 from tests.support.homes import measured_log
 from tests.support.logs import report_of
 from tests.support.numerics import EXACT, RIGHT, WRONG
@@ -84,7 +85,7 @@ def _of_sweeps() -> Iterator[tuple[str, go.Figure]]:
     rows = [timed(at, calls=(SweepCall("f32[1]", 0.002, 0.001 + cost_s),)) for at, cost_s in costs]
     yield "sweep: total time", charts.cumulative_chart(_sweep(*rows, axes=calls, preset="calls"), "light")
     ways = called("1", 1, 0, 1, how=("compiled", "eager", "raised")), called("2", 1, 0)
-    yield "sweep: calls", shown.calls_chart(_sweep(*ways), "light")
+    yield "sweep: calls", sweeps.calls_chart(_sweep(*ways), "light")
     two = Axis("backend", ("eager", "inductor")), Axis("dynamic", (None, True), ("automatic", "always"))
     cells = (
         ("eager", "automatic", FASTER, 0.0),
@@ -93,7 +94,7 @@ def _of_sweeps() -> Iterator[tuple[str, go.Figure]]:
     )
     view = _sweep(*(timed(*at, ratio=ratio, compile_s=seconds) for *at, ratio, seconds in cells), axes=two)
     for measure in ("speedup", "compile time"):
-        yield f"sweep: heat map of {measure}", shown.heat_map(view, measure, "light")
+        yield f"sweep: heat map of {measure}", sweeps.heat_map(view, measure, "light")
 
 
 def _of_comparisons() -> Iterator[tuple[str, go.Figure]]:

@@ -22,7 +22,7 @@ from core.job.text import code_of
 from core.report import as_json
 from core.runs.store import Run, Store
 from core.runs.stored import opened_side, side_of_run
-from core.views.budget import BudgetView
+from core.views.sharing import BudgetView
 
 FILE = "compileboard.toml"
 MAX_BUDGET_BYTES = 256 * 1024

@@ -16,9 +16,9 @@ from core.runs.store import Store
 from core.runs.stored import opened_log, side_of_run
 from core.trace import index_of
 from core.views.artifacts import ArtifactsView, artifacts_view
-from core.views.logs import LogsView
 from core.views.markdown import CONTROL
 from core.views.run_files import RunFiles, debug_folder
+from core.views.texts import LogsView
 
 
 def add_command(commands: Commands) -> None:

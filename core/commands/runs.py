@@ -15,7 +15,8 @@ from core.runs.index import RunIndex
 from core.runs.remote import VARIABLE, ArchiveError, RemoteArchive, remote_archive
 from core.runs.retention import DAYS, DELETES, SIZE, retain
 from core.runs.store import Run, Store
-from core.views.runs import ListedRun, RunLists, RunListView, retention_view
+from core.views.run_history import retention_view
+from core.views.runs import ListedRun, RunLists, RunListView
 
 LISTED = 50
 EVERYTHING = 10_000_000

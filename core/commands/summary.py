@@ -41,7 +41,7 @@ from core.runs.store import Run
 from core.runs.stored import side_of_run
 from core.views.comments import CommentsView
 from core.views.neighbours import NeighboursView
-from core.views.outcome import ScriptView
+from core.views.progress import ScriptView
 
 MAX_DIFFERENCES = 20
 

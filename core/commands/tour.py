@@ -15,8 +15,8 @@ from core.job import add_job_options, job_of
 from core.runs.store import Run, Store
 from core.runs.stored import side_of_run
 from core.views.capture import CaptureView
-from core.views.landmarks import LandmarksView
-from core.views.source import SourceView
+from core.views.glossary import LandmarksView
+from core.views.texts import SourceView
 from core.views.tour import TourView
 
 Lines = Callable[[RunSide], Iterable[str]]

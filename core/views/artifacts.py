@@ -8,7 +8,7 @@ from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import msgspec
 
@@ -69,6 +69,8 @@ class ArtifactsView:
     `compilation` is `-` for records outside of a compilation. Kinds in `BESIDE` are left out unless they are asked for,
     by their name or by `beside`.
     """
+
+    beside_help: ClassVar[str] = "Chromium events and input descriptions"
 
     index: TraceIndex
     compilation: str = ALL

@@ -18,7 +18,7 @@ from core.report import Capture, CaptureWay, Compilation, FxGraph, FxNode, Repor
 from core.views.fx_graph import node_rows
 from core.views.graph import GraphView
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, code, one_line, plain, prose
-from core.views.source import SourceView
+from core.views.texts import SourceView
 
 __all__ = ["CaptureView"]
 

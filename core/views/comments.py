@@ -37,7 +37,18 @@ from core.runs.comments import (
 from core.runs.store import Run
 from core.views.fusion import schedule_name
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, one_line, plain, prose
-from core.views.source import SourceView
+from core.views.texts import SourceView
+from core.views.threads import (
+    Thread,
+    author_words,
+    body,
+    earlier_label,
+    elsewhere_words,
+    no_author_words,
+    older_words,
+    part_label,
+    pin_help,
+)
 
 __all__ = [
     "MOST_COMMENT_CHARS",
@@ -53,7 +64,13 @@ __all__ = [
     "body",
     "compared_parts",
     "delete_comment",
+    "earlier_label",
     "edit_comment",
+    "elsewhere_words",
+    "no_author_words",
+    "older_words",
+    "part_label",
+    "pin_help",
     "pin_part",
     "resolve_comment",
     "schedule_name",
@@ -62,9 +79,6 @@ __all__ = [
 
 # A larger graph takes seconds to read, so its nodes are not looked for.
 LARGEST_GRAPH = 5_000
-VISITOR_CHARS = 6
-ISSUE = re.compile(r"https://github\.com/pytorch/pytorch/(?:issues|pull)/(\d{1,7})(?![\w/])|pytorch#(\d{1,7})\b")
-ISSUES = "https://github.com/pytorch/pytorch/issues"
 USER_LINE = re.compile(r"l(\d{0,4}):(\d{1,7})")
 GENERATED_LINE = re.compile(r"c:(\d{1,7})")
 NodesOf = Callable[[Compilation, FxGraph], tuple[FxNode, ...]]
@@ -79,24 +93,6 @@ class PagePlace:
 
 
 @dataclass(frozen=True, slots=True)
-class Thread:
-    """A comment with its replies, oldest first."""
-
-    first: Comment
-    replies: tuple[Comment, ...]
-
-    @property
-    def comments(self) -> tuple[Comment, ...]:
-        """All comments of the thread."""
-        return (self.first, *self.replies)
-
-    @property
-    def is_open(self) -> bool:
-        """True if it is not resolved, and has a comment that is not deleted."""
-        return self.first.resolved_s is None and any(each.deleted_s is None for each in self.comments)
-
-
-@dataclass(frozen=True, slots=True)
 class Shown:
     """Selection of a page: a compilation, and an FX graph, a schedule and a kernel if one of them is shown."""
 
@@ -104,32 +100,6 @@ class Shown:
     graph: str = ""
     schedule: Schedule | None = None
     kernel: Kernel | None = None
-
-
-def author_words(by: str, imported: bool = False) -> str:
-    """Return the name of an author as plain text: an address, the owner, or a visitor by the browser's name."""
-    name = by if "@" in by else f"visitor {by[:VISITOR_CHARS]}" if by else "owner"
-    return one_line(name, LONGEST_NAME) + " (imported)" * imported
-
-
-def body(text: str) -> str:
-    """Return a comment's text as Markdown that shows exactly that text; issues of PyTorch are links."""
-    shown = text[:MOST_COMMENT_CHARS] + "…" * (len(text) > MOST_COMMENT_CHARS)
-    return "  \n".join(_line(line) for line in shown.splitlines())
-
-
-def _line(line: str) -> str:
-    parts, end = [], 0
-    for match in ISSUE.finditer(line):
-        number = match[1] or match[2]
-        parts += [_plain(line[end : match.start()]), f"[pytorch\\#{number}]({ISSUES}/{number})"]
-        end = match.end()
-    return "".join([*parts, _plain(line[end:])]) or " "
-
-
-def _plain(text: str) -> str:
-    """Return a part of a line, whose spaces at both ends stay."""
-    return " " * text.startswith(" ") + plain(text) + " " * (text.endswith(" ") and text != " ")
 
 
 @dataclass(frozen=True)

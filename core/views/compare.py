@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, ClassVar, TypeVar
 
-from core.analysis import Interval, phase_class, phase_totals, speed
+from core.analysis import phase_class, phase_totals, speed
 from core.analysis.comparison import (
     Change,
     CompilationComparison,
@@ -16,7 +16,6 @@ from core.analysis.comparison import (
     MatchedPair,
     RunSide,
     SourceDifference,
-    TimeComparison,
     compare_runs,
     comparison_data,
     comparison_sentence,
@@ -24,10 +23,10 @@ from core.analysis.comparison import (
     speed_words,
 )
 from core.base import words as fmt
-from core.job import CompileJob, CompileOptions
 from core.report import GraphBreak, Recompile, Report
 from core.views.graph import GraphUnionView
-from core.views.markdown import LONGEST_LINE, LONGEST_TEXT, one_line, plain, sentence
+from core.views.markdown import LONGEST_LINE, LONGEST_TEXT, one_line, plain
+from core.views.speedup import CompareTimes
 
 SIGNS: dict[Change, str] = {"only right": "+", "only left": "−", "changed": "~", "moved": "↕"}
 UNLIKE, UNKNOWN = "≠", "–"
@@ -39,17 +38,15 @@ PHASES_NOTE = (
 )
 Event = TypeVar("Event")
 Row = dict[str, str]
-HOW = (
-    "The runs were measured one after the other in separate processes, so the machine may have changed between them. "
-    "The interval spans two estimates: the ratio of seconds, and the ratio of the speedups over eager, which a slower "
-    "machine does not change. Each has 99 % confidence by the Mann-Whitney test over blocks of samples. Below 2 % no "
-    "difference is claimed."
-)
 
 
 @dataclass(frozen=True)
 class PairView:
     """A compilation of the left run and its counterpart in the right run."""
+
+    no_guards: ClassVar[str] = "No guards to compare: the other run has no matching compilation."
+    guards_note: ClassVar[str] = "Object addresses are ignored; they change in every process."
+    no_stages: ClassVar[str] = "The two compilations have no graph of the same stage."
 
     comparison: CompilationComparison
     left_run: RunSide
@@ -64,6 +61,10 @@ class PairView:
     def right(self) -> str:
         """The id of the right compilation."""
         return self.comparison.right
+
+    def no_match(self, compile_id: str) -> str:
+        """Return the note that this pair is shown for a compilation without a counterpart, as Markdown."""
+        return f"The right run has no match for \\[{compile_id}\\]; shown is \\[{self.left}\\]."
 
     @property
     def stages(self) -> dict[str, str]:
@@ -159,6 +160,17 @@ class CompareView:
 
     phases_note = PHASES_NOTE
     unlike, unknown = UNLIKE, UNKNOWN
+    mark_note = (
+        f"{UNLIKE} marks a certain difference. A value that was measured once has no interval, so no difference is "
+        "claimed."
+    )
+    no_choice = "Choose a run to compare with"
+    same_options = "The same options, on the same machine and torch."
+    no_code = "The code cannot be compared: one of the logs does not contain it."
+    same_code = "The code is identical."
+    no_breaks = "Neither run has a graph break."
+    no_recompiles = "Neither run has a recompile."
+    no_phases = "Neither log contains phases."
 
     def __init__(self, left: RunSide, right: RunSide, nodes: tuple[str, str] = ("", "")) -> None:
         """Compare two runs, and the names of the nodes that executed them, empty for the server."""
@@ -252,6 +264,17 @@ class CompareView:
         """The files of the user's code that differ; None if one of the logs does not contain the code."""
         return self._comparison.sources
 
+    @staticmethod
+    def source_title(file: SourceDifference) -> str:
+        """Return the paths of a file on both sides; one if they are equal."""
+        return one_line(file.left if file.left == file.right else f"{file.left} → {file.right}", LONGEST_LINE)
+
+    @staticmethod
+    def source_words(file: SourceDifference) -> str:
+        """Return a file's title with its numbers of added and removed lines, as Markdown."""
+        added, removed = fmt.count(file.diff.added, "line"), fmt.number(file.diff.removed)
+        return f"**{plain(CompareView.source_title(file), LONGEST_LINE)}**: {added} added, {removed} removed."
+
     @property
     def break_rows(self) -> list[Row]:
         """A row for each graph break of either run; breaks in only one run come first."""
@@ -310,6 +333,11 @@ class CompareView:
         sides = {"left": self.left.report, "right": self.right.report}
         return [name for name, report in sides.items() if speed(report.timing) is None]
 
+    @property
+    def unmeasured_words(self) -> list[str]:
+        """A sentence for each side whose steady state was not measured."""
+        return [f"The {side} run was not measured, so calls are not compared." for side in self.unmeasured]
+
     def unlike_events(self) -> int:
         """Count the graph breaks and recompiles that only one of the runs has."""
         comparison = self._comparison
@@ -359,100 +387,4 @@ def _seconds_by_class(report: Report) -> dict[str, float]:
     return seconds
 
 
-__all__ = ["CompareTimes", "CompareView", "PairView", "RatioBar"]
-
-
-class MedianBar(NamedTuple):
-    """Median seconds of a call, with quartiles; `kind` is "eager" or "compiled", `side` is "left" or "right"."""
-
-    kind: str
-    side: str
-    median_s: float
-    quartiles_s: tuple[float, float]
-
-
-class RatioBar(NamedTuple):
-    """A ratio with the bounds of its interval; `claim` is True if the claim is based on this ratio."""
-
-    name: str
-    middle: float
-    low: float
-    high: float
-    claim: bool
-
-    @property
-    def words(self) -> str:
-        """The ratio with its bounds."""
-        return fmt.ratio(self.middle, (self.low, self.high))
-
-
-@dataclass(frozen=True)
-class CompareTimes:
-    """The compiled calls of two measured runs."""
-
-    comparison: TimeComparison
-
-    @property
-    def method(self) -> str:
-        """The seconds of both, and how they are compared."""
-        return f"{seconds_words(self.comparison)}. {HOW}"
-
-    @property
-    def unknown(self) -> str:
-        """A sentence about why there is no ratio; empty if there is one."""
-        if self.comparison.interval is not None and not self.comparison.interval.wide:
-            return ""
-        return sentence(self.comparison.why_not)
-
-    @property
-    def claim(self) -> str:
-        """The claim that the intervals allow."""
-        disturbed = self.comparison.disturbed
-        if not self.comparison.comparable:
-            return f"Not comparable: {disturbed}, and eager does different work in both, so it cannot correct for this."
-        return sentence(f"{speed_words(self.comparison)}{f'; {disturbed}' if disturbed else ''}")
-
-    @property
-    def medians(self) -> list[MedianBar]:
-        """Seconds of an eager and a compiled call on either side."""
-        return [
-            bar
-            for side, speed in (("right", self.comparison.right), ("left", self.comparison.left))
-            for bar in (
-                MedianBar("eager", side, speed.eager_s, speed.eager_quartiles_s),
-                MedianBar("compiled", side, speed.compiled_s, speed.compiled_quartiles_s),
-            )
-        ]
-
-    @property
-    def ratios(self) -> list[RatioBar]:
-        """Speedups of the right run, by each estimate that is known."""
-        times = self.comparison
-        estimates: list[tuple[str, Interval | None, bool]] = [
-            ("eager itself", times.eager, False),
-            ("against its own eager", times.against_eager, False),
-            ("by seconds", times.seconds, times.against_eager is None),
-            ("both: the claim", times.interval if times.against_eager else None, True),
-        ]
-        return [
-            RatioBar(name, interval.middle, interval.low, interval.high, claim)
-            for name, interval, claim in estimates
-            if interval is not None
-        ]
-
-    def together(self, left: CompileJob, right: CompileJob) -> CompileJob | None:
-        """Return the job that times both compiled calls alternately in one process.
-
-        None unless the two jobs differ only in their compile settings; None for a target.
-        """
-        if left.target or left.compile == right.compile or _workload(left) != _workload(right):
-            return None
-        return replace(left, measure=True, rival=right.compile)
-
-
-def _workload(job: CompileJob) -> CompileJob:
-    """Return a job without its settings for compiling, measuring and limits."""
-    return replace(
-        job, compile=CompileOptions(), rival=None, measure=True, memory=False, numerics="", sweep="",
-        time_limit_s=1.0, memory_limit_bytes=1, from_file=None,
-    )  # fmt: skip
+__all__ = ["CompareView", "PairView"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 from core.analysis import (
     Entry,
@@ -236,6 +237,16 @@ class CompilationDetails:
 @dataclass(frozen=True)
 class CompilationsView:
     """The compilations of a run."""
+
+    column_help: ClassVar[Mapping[str, str]] = {
+        "function": "↳ resume function after a graph break, ↻ recompile",
+        "id": "As PyTorch numbers it: [frame/compilation]",
+        "ops": "What Dynamo captured, by torch's own count",
+        "kernels": "Distinct kernels of forward and backward, including library functions",
+        "breaks": "Graph breaks that this compilation hit; each compilation that hits one counts it",
+        "recompiles": "How often the frame was compiled again",
+        "compile time": "Compile time, including the backward",
+    }
 
     report: Report
 

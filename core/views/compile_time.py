@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, ClassVar
 
 from core.analysis import (
     PhaseTotal,
@@ -99,6 +99,12 @@ class PhaseOwner:
 @dataclass(frozen=True)
 class CompileTimeView:
     """The phases of a run, or of one compilation of it; an empty id means the whole run."""
+
+    column_help: ClassVar[Mapping[str, str]] = {
+        "total": "Time in which at least one span was open",
+        "self": "Time without the phases inside it",
+        "in threads": "Sum over all threads, more than wall time",
+    }
 
     report: Report
     compile_id: str = ""

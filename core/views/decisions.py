@@ -1,4 +1,4 @@
-"""Inductor's decisions for the ops of a compilation, from its log, with the options that change them."""
+"""Inductor's decisions for the ops of a compilation, the options that change them, and torch's estimates of the ops."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 from core.analysis.kernels.kernel import FALLBACK, TEMPLATE, kernel_kind, node_op
 from core.base import words as fmt
+from core.base.decoder import decoded_object
 from core.code.output_code import buffers
 from core.report import (
     Autotuning,
@@ -158,7 +159,7 @@ def _switches(decision: OpDecision) -> str:
     return "; ".join(filter(None, [*names, SWITCHES.get(decision.memory, "")]))
 
 
-__all__ = ["DecisionsView"]
+__all__ = ["DecisionsView", "EstimatesView"]
 
 
 How = Literal["fused", "generated", "library", "template", "fallback", "no kernel"]
@@ -293,3 +294,76 @@ def _choice(report: Report, node: SchedulerNode) -> Autotuning | None:
     ops = {node_op(origin) for origin in node.origins}
     rounds = [each for each in report.autotuned if each.kind == "choices" and each.name in ops]
     return rounds[0] if len(rounds) == 1 else None
+
+
+MOST_ROWS = 2_000
+MOST_OUTPUTS = 8
+
+
+@dataclass(frozen=True)
+class EstimatesView:
+    """Torch's estimates for the graphs of a compilation; `read_text` returns a payload of the log."""
+
+    compilation: Compilation
+    read_text: Callable[[Payload], str]
+
+    help = (
+        "The scheduler's own estimate of each op, which it uses to order ops and collectives (overlap of communication "
+        "and compute); no measurement."
+    )
+
+    @property
+    def title(self) -> str:
+        """Number of ops with the sum of their estimates, and of collectives; empty if torch logged neither."""
+        ops, collectives = self._ops, self.collectives
+        estimated = sum(_nanoseconds(op) for op in ops) / 1e9
+        words = [f"{fmt.count(len(ops), 'op')}, {fmt.duration_s(estimated)} by torch's estimate"] if ops else []
+        words += [f"{fmt.count(len(collectives), 'collective call')} in order"] if collectives else []
+        return "; ".join(words)
+
+    @property
+    def collectives(self) -> tuple[str, ...]:
+        """Collective calls in the order in which the code makes them."""
+        schedules = self.compilation.collectives
+        return tuple(one_line(name, LONGEST_LINE) for schedule in schedules for name in schedule.names)
+
+    @property
+    def rows(self) -> list[dict[str, object]]:
+        """Ops in scheduled order, each with its estimate in seconds and its results."""
+        return [
+            {
+                "op": one_line(str(op.get("name", "")), LONGEST_LINE),
+                "kind": one_line(str(op.get("type", "")), LONGEST_LINE),
+                "estimate": _nanoseconds(op) / 1e9,
+                "results": _results(op.get("outputs")),
+            }
+            for op in self._ops[:MOST_ROWS]
+        ]
+
+    @cached_property
+    def _ops(self) -> list[dict[str, Any]]:
+        logged = [decoded_object(self.read_text(estimates.text)).get("ops") for estimates in self.compilation.estimates]
+        return [op for ops in logged if isinstance(ops, list) for op in ops if isinstance(op, dict)]
+
+
+def _nanoseconds(op: dict[str, Any]) -> float:
+    value = op.get("estimated_runtime_ns")
+    return float(value) if isinstance(value, (int, float)) else 0.0
+
+
+def _results(outputs: Any) -> str:
+    tensors = (
+        [output for output in outputs[:MOST_OUTPUTS] if isinstance(output, dict) and output.get("dtype")]
+        if isinstance(outputs, list)
+        else []
+    )
+    return one_line(", ".join(map(_tensor, tensors)), LONGEST_LINE)
+
+
+def _tensor(output: dict[str, Any]) -> str:
+    shape, stride = output.get("shape"), output.get("stride")
+    return tensor_text(
+        str(output["dtype"]),
+        shape if isinstance(shape, list) else (),
+        stride if isinstance(stride, list) else None,
+    )

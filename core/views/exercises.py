@@ -24,7 +24,7 @@ from core.runs.status import Status
 from core.runs.store import Run
 from core.runs.stored import open_report
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, plain, prose
-from core.views.source import line_in
+from core.views.texts import line_in
 
 OUTSIDE = ("eager", "mixed", "raised")
 EQUAL = ("same", "other strides")
@@ -218,6 +218,7 @@ class ExerciseView:
     attempts: tuple[Run, ...]
     solved: bool
 
+    changed_after: ClassVar[str] = "The code below was changed after this check."
     no_code: ClassVar[str] = (
         "This server does not run visitors' code, so a solution cannot be checked here. Its owner can allow it with "
         "`COMPILEBOARD_ALLOW_CODE=1`."
@@ -274,6 +275,10 @@ class ExerciseView:
         call = code(self.exercise.compile.as_call())
         return f"Checked with {call}{backward}, against the original code in eager."
 
+    def hints_left(self, shown: int) -> str:
+        """Return the number of hints that are not shown yet."""
+        return f"{fmt.count(len(self.exercise.hints) - shown, 'hint')} left"
+
     def is_tried_by(self, job: CompileJob | None) -> bool:
         """Return True if a job checks a solution of this exercise."""
         return job is not None and self.exercise.is_checked_by(job)
@@ -291,6 +296,3 @@ def _exercise_of_run(run: Run) -> Exercise | None:
         return None
     exercise = BY_NAME.get(job.exercise) if job is not None else None
     return exercise if exercise is not None and job is not None and exercise.is_checked_by(job) else None
-
-
-__all__ = ["AttemptView", "ExerciseCheck", "ExerciseView"]

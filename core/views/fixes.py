@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import ClassVar
 
 from core.analysis import Speed, compile_seconds, verdict
 from core.analysis.repairs import (
@@ -28,9 +29,10 @@ from core.base import words as fmt
 from core.graph import source_path
 from core.job import CompileJob
 from core.report import GraphBreak, Recompile, Report
-from core.views.markdown import LONGEST_NAME, LONGEST_TEXT, code, prose
-from core.views.source import place_in_folder
+from core.runs.status import Status
+from core.views.markdown import LONGEST_NAME, LONGEST_TEXT, code, plain, prose
 from core.views.speedup import seen_words
+from core.views.texts import place_in_folder
 
 NO_CODE = "No fix: the log does not contain the code."
 NO_RULE = "No automatic fix for this line. torch's hints say what to change by hand."
@@ -46,11 +48,21 @@ class Fix:
     A fix that changes only the job has an empty diff. `job` is None if the job may not run here.
     """
 
+    not_again: ClassVar[str] = "A fix cannot be tried here: this log, or this server, does not allow running the code."
+    trial_help: ClassVar[str] = (
+        "Run the fixed code with the same options, and compare its results with the original code."
+    )
+
     name: str
     reason: str
     side_effects: str
     diff: str
     job: CompileJob | None
+
+    @staticmethod
+    def ended_words(status: Status) -> str:
+        """Return how the run of a fix ended that did not finish."""
+        return f"The fixed run ended: {plain(status.reason or status.state, LONGEST_TEXT)}"
 
     @property
     def label(self) -> str:
@@ -79,6 +91,8 @@ class FixesView:
 
     `again` is the job if it may run here again, else None.
     """
+
+    back_label: ClassVar[str] = "Back to the run that this fix is for"
 
     run_id: str
     report: Report

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 from core.analysis import (
     UNEVEN,
@@ -26,7 +27,7 @@ from core.graph import after_model, before_model, fusion_frames, source_path
 from core.report import Compilation, FxGraph, FxNode, Kernel, Payload, Report, Schedule, SchedulerNode
 from core.views.glossary import GLOSSARY
 from core.views.graph import GraphFrame, GraphView
-from core.views.markdown import LONGEST_NAME, one_line
+from core.views.markdown import LONGEST_NAME, LONGEST_TEXT, code, one_line, plain
 
 __all__ = ["FusionView"]
 
@@ -47,10 +48,25 @@ class FusionRefusal:
     recorded: tuple[tuple[int, str], ...]
     shared: str
 
+    @property
+    def lines(self) -> list[str]:
+        """The reasons as Markdown, one a line."""
+        because = [plain(self.because, LONGEST_TEXT)] if self.because else []
+        rounds = [f"round {number}: {code(reason, LONGEST_TEXT)}" for number, reason in self.recorded]
+        return [*because, *rounds] or ["The scheduler recorded no reason for this pair."]
+
 
 @dataclass(frozen=True)
 class FusionView:
     """The scheduler's nodes of one graph before and after fusion; `nodes_of` reads the FX nodes of a graph."""
+
+    no_kernel_picked: ClassVar[str] = "Click a kernel to see its source and your lines. Double-click opens its page."
+    one_node: ClassVar[str] = "There is only one node, so nothing to fuse."
+    question: ClassVar[str] = "Why were these two not fused?"
+    refusals_title: ClassVar[str] = "All refusals of the scheduler"
+    same_nodes: ClassVar[str] = "Choose two different nodes."
+    no_ir_picked: ClassVar[str] = "Click an op for its IR before fusion, a kernel for its IR after it."
+    no_ir: ClassVar[str] = "Inductor's IR was not recorded for it: torch prints it as a debug file."
 
     report: Report
     compilation: Compilation
@@ -109,9 +125,9 @@ class FusionView:
         return refused_pair(self.schedule) or (first, second)
 
     @property
-    def refusals(self) -> dict[str, int]:
-        """Number of refusals by torch's reason, most frequent first."""
-        return rejections(self.schedule)
+    def refusals(self) -> list[str]:
+        """Torch's reasons as Markdown, each with its number of refusals, most frequent first."""
+        return [f"{fmt.number(count)} × {plain(reason)}" for reason, count in rejections(self.schedule).items()]
 
     def refusal(self, left: str, right: str) -> FusionRefusal | None:
         """Return why two nodes after fusion, by name, were not fused; None for a node with itself."""

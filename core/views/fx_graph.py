@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
+from typing import ClassVar
 
 from core.analysis import guards_on
 from core.analysis.backend import GraphMetadata, graph_metadata
@@ -99,6 +100,11 @@ class GraphStages:
         return tuple(groups)
 
     @staticmethod
+    def label(graph: FxGraph) -> str:
+        """Return the stage and the number of ops of a graph, as the label of a link."""
+        return f"The graph: {plain(GraphStages.describe(graph))}, {fmt.count(graph.calls, 'op')} with views"
+
+    @staticmethod
     def describe(graph: FxGraph) -> str:
         """Describe the stage of a graph: "what Dynamo captured"."""
         if graph.name:
@@ -170,6 +176,11 @@ class GraphInputs:
 class FxGraphView:
     """An FX graph of a compilation; `nodes_of` reads the nodes of a graph."""
 
+    unparsed: ClassVar[str] = (
+        "The text of this graph was not parsed: it is not Python, or it is too long or too dense to parse. No graph is "
+        "drawn."
+    )
+
     run: Run
     report: Report
     compilation: Compilation
@@ -187,6 +198,16 @@ class FxGraphView:
         """Meaning of a graph, and the number of its nodes."""
         nodes = fmt.count(sum(self.graph.ops.values()), "node")
         return f"{GLOSSARY['graph']} With inputs and outputs this one has {nodes}."
+
+    @staticmethod
+    def missing_node(item_id: str) -> str:
+        """Return the message for a selected node that the graph lacks."""
+        return f"{code(item_id, LONGEST_NAME)} is not in this graph."
+
+    @staticmethod
+    def cut_text(shown: int, total: int) -> str:
+        """Return the numbers of shown and of all characters of a text."""
+        return f"These are its first {fmt.number(shown)} characters; the download has all {fmt.number(total)}."
 
     @property
     def picture(self) -> GraphView:

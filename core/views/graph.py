@@ -210,6 +210,7 @@ class GraphUnionView:
     """Every node of either graph once, with its change from left to right."""
 
     overlay, both_frame = DIFFERENCE, BOTH
+    no_changes = "Every node is the same in both."
 
     def __init__(self, left: Sequence[FxNode], right: Sequence[FxNode], report: Report) -> None:
         """Unite the graphs of two runs; `report` is that of the left one."""
@@ -253,6 +254,11 @@ class GraphUnionView:
         """Return a node's change and name as Markdown; empty if neither graph has it."""
         node = self._node(node_id)
         return f"**{node.change}** {code(node.name)}" if node is not None else ""
+
+    @staticmethod
+    def no_node(selected: str | None) -> str:
+        """Return the message for a selected node that neither graph has, or for no selection."""
+        return "Neither graph has this node." if selected else "Click a node."
 
     def node_facts(self, node_id: str | None) -> dict[str, str]:
         """Return the facts of a node in both graphs, as Markdown by name: "left → right" if they differ."""

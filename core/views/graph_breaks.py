@@ -12,7 +12,7 @@ from core.base import words as fmt
 from core.graph import source_path
 from core.report import GraphBreak, Report
 from core.views.markdown import LONGEST_NAME, LONGEST_TEXT, code, one_line, plain, prose
-from core.views.source import line_in, place_in_folder
+from core.views.texts import line_in, place_in_folder
 
 REGISTRY = "https://meta-pytorch.github.io/compile-graph-break-site/gb"
 

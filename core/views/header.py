@@ -39,7 +39,7 @@ from core.job import CompileJob
 from core.report import Compilation, Report, stored
 from core.runs.progress import is_compiled
 from core.runs.status import Status
-from core.views.markdown import LONGEST_NAME, LONGEST_TEXT, one_line
+from core.views.markdown import LONGEST_NAME, LONGEST_TEXT, code, one_line
 from core.views.speedup import NOT_COMPARED, seen_words
 
 INDUCTOR, ACCELERATOR = "inductor", "accelerator"
@@ -101,6 +101,21 @@ def _counts(report: Report) -> dict[str, int]:
         "recompiles": summary.recompiles,
         "kernels": summary.work.kernels or 0,
     }
+
+
+def missing_page(name: str) -> str:
+    """Return the message for an address without a page, as Markdown."""
+    return f"There is no page {code(name, LONGEST_NAME)}. The menu on the left lists all pages."
+
+
+def missing_run(run_id: str) -> str:
+    """Return the message for an address without a run, as Markdown."""
+    return f"There is no run {code(run_id, LONGEST_NAME)} here; it may have been deleted."
+
+
+def rank_help(ranks: int) -> str:
+    """Return the meaning of a rank, with the number of ranks of a run."""
+    return f"The log of one process of a distributed job; this run has {fmt.count(ranks, 'rank')}."
 
 
 def kind_words(status: Status) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, groupby
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from core.accelerator.backends import SHIPPED, ShippedBackend
 from core.base import words as fmt
@@ -20,6 +20,23 @@ from core.runs.limits import Limits
 from core.runs.permission import BACKENDS as OPEN_BACKENDS
 from core.views.markdown import one_line, plain
 
+# Name of an action that runs the same job again → what it adds.
+AGAIN_HELP = {
+    "again": "Runs the same job again as a new run. Compiled objects come from the cache, so it mostly measures. Leave "
+    "the machine idle meanwhile.",
+    "measure": "Run the same job with measuring",
+    "memory": "Run the same job with memory measured",
+    "numerics": "Run the same job, then run the model in float64, then compile it again with every node value as an "
+    "output",
+    "profile": "Run the same job, then repeat its compiled calls under `torch.profiler`",
+    "neighbours": "Run the same job, then convert and run its model with each installed neighbour: up to a minute each",
+    "where": "Compile the model again with one part of torch.compile less each time, and compare: Dynamo, AOTAutograd, "
+    "decompositions, and each pass and lowering of Inductor",
+    "bits": "Compare every value that a kernel writes in the first call with that in another configuration: `batch=1`, "
+    "`eval=True`, `training=True`, `threads=1`, `mode=max-autotune`, or `options.NAME=VALUE`",
+    "target": "Generate code for another device and compile it to machine code. The device need not be present: "
+    "nothing runs or is timed on it. The model runs eagerly on this CPU.",
+}
 # Torch's backends before torch has started.
 BACKENDS = ("inductor", "aot_eager", "eager")
 AS_FILE = "as the file says"
@@ -41,6 +58,15 @@ Values = Callable[[Any], dict[str, Any]]
 @dataclass(frozen=True, slots=True)
 class BackendChoice:
     """A backend by its name, with its code if it is custom."""
+
+    convention: ClassVar[str] = (
+        "A callable `(gm, example_inputs)` that returns a callable. Each call whose guards pass runs the returned "
+        "callable."
+    )
+    edit_help: ClassVar[str] = (
+        "The model runs with your code in place of what Inductor generated for this graph. Its results are compared "
+        "with eager, and its time with Inductor's code, call by call."
+    )
 
     name: str
     code: str = ""
@@ -120,6 +146,29 @@ class JobForm:
 
     as_file = AS_FILE
     custom_backend = CUSTOM_BACKEND
+    again_help: ClassVar[Mapping[str, str]] = AGAIN_HELP
+    convention: ClassVar[str] = (
+        "Define `model`, any callable, and `inputs`, the arguments of one call; or `calls`, a list or a generator "
+        "function of several. `training = True` runs the backward too; `torch_compile = {…}` sets parameters of "
+        "`torch.compile`. The options below are as the file says until you choose otherwise. Code that defines none of "
+        "these is run as a script, unchanged."
+    )
+    no_code: ClassVar[str] = (
+        "This server does not run visitors' code, because other machines can reach it. Its owner can allow it with "
+        "`COMPILEBOARD_ALLOW_CODE=1`."
+    )
+    script_help: ClassVar[str] = (
+        "Torch's `fx_graph_runnable.py` of this graph, in the editor of *New run*, where it can be changed and run"
+    )
+    log_help: ClassVar[str] = (
+        "Record a log on any machine with `TORCH_TRACE=/tmp/trace python script.py`, and open the file "
+        "dedicated_log_torch_trace….log here: as it is, as .gz or .zst, or in a .zip or .tar.gz with the logs of all "
+        "ranks. tlparse's output and the directories of `TORCH_COMPILE_DEBUG=1` and vLLM's graph dumps open, too."
+    )
+    follow_help: ClassVar[str] = (
+        "For a log, or the directory in `TORCH_TRACE`, that a script is writing: pages update while it compiles. It "
+        "ends when you stop it, or half an hour after the last record."
+    )
 
     @cached_property
     def file(self) -> FileSettings:
@@ -128,6 +177,11 @@ class JobForm:
             return file_settings(self.job.model) if self.job.model.value else FileSettings()
         except CompileboardError:
             return FileSettings()
+
+    @staticmethod
+    def missing_device(kind: str) -> str:
+        """Return the reason why a job cannot run again on a machine without its kind of device."""
+        return f"Running this again needs a {kind.upper()} device, and this machine has none."
 
     @property
     def unread(self) -> list[str]:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from core.analysis.comparison import RunSide
 from core.analysis.kernels import Comparison, KernelPair, KernelSide, Side, compare, opposite, side_of
@@ -33,6 +33,15 @@ CELLS: dict[str, Callable[[KernelSide], str]] = {
     "calls": lambda side: fmt.number(side.calls),
     "FLOPs": lambda side: ("≈ " if side.flops_estimated else "") + _words(side.flops, fmt.amount),
 }
+COLUMN_HELP = {
+    "config": "Several where only timing on the device could choose",
+    "registers": "Registers of a thread",
+    "shared memory": "Shared memory of a block",
+    "occupancy": "Theoretical occupancy",
+    "left time": "Measured, or estimated, as the caption says",
+    "right time": "Measured, or estimated, as the caption says",
+    "generated name": "Name that torch generated",
+}
 # Aspects that only the pair's own table has.
 DETAILS = ("function", "language")
 
@@ -46,10 +55,18 @@ class PairSource:
     language: str
     text: str
 
+    @property
+    def none(self) -> str:
+        """The message for a side without a generated source."""
+        return f"Nothing was generated on the {self.side}."
+
 
 @dataclass(frozen=True)
 class PairOfKernels:
     """Two kernels that compute the same part of the model, or one kernel without a counterpart."""
+
+    no_source: ClassVar[str] = "Extern kernels are library functions: there is no generated source to compare."
+    same_source: ClassVar[str] = "The generated sources are identical."
 
     pair: KernelPair
     left_text: str
@@ -140,6 +157,8 @@ class KernelPairsView:
     """The kernels of a compilation compared with those of a compilation of another run."""
 
     unlike, unknown = UNLIKE, UNKNOWN
+    no_kernels = "Neither compilation has a kernel."
+    column_help = COLUMN_HELP
 
     def __init__(self, left: Side, right: Side) -> None:
         """Compare two compilations with kernels; `of` makes the sides."""
@@ -170,12 +189,12 @@ class KernelPairsView:
     @property
     def left(self) -> str:
         """The left run in words, as Markdown."""
-        return plain(self.comparison.left, LONGEST_LINE)
+        return f"**Left**, the shown run: {plain(self.comparison.left, LONGEST_LINE)}."
 
     @property
     def right(self) -> str:
         """The right run in words, as Markdown."""
-        return plain(self.comparison.right, LONGEST_LINE)
+        return f"**Right**: {plain(self.comparison.right, LONGEST_LINE)}."
 
     @cached_property
     def pairs(self) -> dict[str, PairOfKernels]:

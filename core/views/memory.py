@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 from core.analysis import (
     AliveRow,
@@ -31,6 +32,7 @@ from core.views.markdown import LONGEST_LINE, LONGEST_NAME, code, one_line, plai
 
 MOST_BLOCKS = 4_000
 MOST_PLACED = 1_000_000
+LABEL_CHARS = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,12 @@ class MemoryBlock:
 class MemoryPlanView:
     """The memory plan of one generated code; `title` is `forward`, or `forward 2` for a graph lowered again."""
 
+    column_help: ClassVar[Mapping[str, str]] = {
+        "live": "Allocated while the kernel runs",
+        "allocated": "Allocated for this call",
+        "freed": "Not needed after it",
+    }
+
     title: str
     compilation: Compilation
     graph_plan: GraphPlan
@@ -71,6 +79,11 @@ class MemoryPlanView:
         """Return the plans of a compilation's generated codes; `read` returns a payload of the log as text."""
         plans = [plan for plan in graph_plans(compilation, read) if plan.plan.steps]
         return tuple(cls(_title(plans, index), compilation, plan) for index, plan in enumerate(plans))
+
+    @staticmethod
+    def kernel_label(kernel: Kernel | None, page: str) -> str:
+        """Return the label of a link to the page of kernels, with the kernel that it selects."""
+        return f"{one_line(kernel.name, LABEL_CHARS)} in {page}" if kernel else page
 
     @property
     def heading(self) -> str:

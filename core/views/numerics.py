@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import ClassVar
 
 from core.analysis import target_words
 from core.analysis.numerics import (
@@ -66,7 +67,17 @@ class ErrorPoint:
 
 @dataclass(frozen=True)
 class NumericsView:
-    """The comparison of a run with float64."""
+    """The comparison of a run with float64; `column_help` explains columns of results and of nodes."""
+
+    column_help: ClassVar[Mapping[str, str]] = {
+        "eager": "Norm of eager's difference from float64 over the norm in float64; of whole numbers and booleans the "
+        "part of the elements that differ",
+        "compiled": "The same for compiled",
+        "of tolerance": "Compiled's error over what its dtype allows",
+        "largest, eager": "The largest difference of one element from float64",
+        "largest, compiled": "The same for compiled",
+        "apart": "Compiled against eager: norm of the difference over eager's norm",
+    }
 
     report: Report
 
@@ -98,6 +109,11 @@ class NumericsView:
         reasons = [f"{reason[:1].upper()}{reason[1:]}." for reason in self._results.reasons]
         more = [*reasons, narrowed_words(self._results.narrowed)]
         return " ".join([MEANING, *map(prose, filter(None, more))])
+
+    @staticmethod
+    def largest_words(shown: int) -> str:
+        """Return the note on a chart that leaves out the results with smaller errors."""
+        return f"The {fmt.number(shown)} with the largest errors; the table has all."
 
     @property
     def rows(self) -> list[dict[str, object]]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import ClassVar
 
 from core.analysis import (
     Entry,
@@ -32,8 +33,7 @@ from core.runs.progress import ending_words
 from core.runs.status import Status
 from core.runs.store import Run
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain, prose
-from core.views.outcome import Evidence, FailureView, ScriptView, evidence
-from core.views.progress import WAITING
+from core.views.progress import WAITING, Evidence, FailureView, ScriptView, evidence
 
 ENDED_BY_CHOICE = ("cancelled", "interrupted")
 FAULTS = ("failed", "crashed", "timed out", "out of memory")
@@ -46,6 +46,8 @@ SHOWN_LINES = 500
 @dataclass(frozen=True)
 class OutcomeView:
     """The end of a run, or its verdict so far; `report` is None without a readable log."""
+
+    recorded_before: ClassVar[str] = "Below is what was recorded before."
 
     status: Status
     report: Report | None
@@ -203,6 +205,8 @@ def _verdict(report: Report) -> str:
 class ResultNote:
     """Note on compiled results that differ from eager, as Markdown; `differs` is False if they can't be compared."""
 
+    link: ClassVar[str] = "Which one is right, and the first node that differs"
+
     title: str
     text: str
     differs: bool
@@ -234,6 +238,10 @@ class FindingView:
         """The proposed change as code; empty if there is none to try."""
         return self.finding.proposal.words if self.finding.proposal is not None else ""
 
+    def missing_device(self, kind: str) -> str:
+        """Return the reason why the change cannot be tried on a machine without this kind of device, as Markdown."""
+        return f"{code(self.change)} needs a {kind.upper()} device, and this machine has none."
+
     def job(self, job: CompileJob) -> CompileJob:
         """Return a job with the proposed change."""
         proposal = self.finding.proposal
@@ -246,6 +254,9 @@ class FindingView:
 
 class OverviewView:
     """Overview of a run with a report, and the output of its code."""
+
+    no_findings = "No issues found."
+    log_note = "Other kinds stay in the log. Download it on *Runs* and open it in tlparse."
 
     def __init__(self, report: Report, output: str = "") -> None:
         """Take a report, and the output of the run's code and libraries if findings should use it."""
@@ -260,6 +271,11 @@ class OverviewView:
     def first_findings(self) -> int:
         """The number of findings that are shown without unfolding."""
         return FIRST
+
+    @property
+    def more_findings(self) -> str:
+        """The number of findings that are folded."""
+        return fmt.count(len(self.findings) - FIRST, "more finding")
 
     @property
     def script(self) -> ScriptView | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from core.analysis import captured_ops, frame_names
 from core.analysis.kernels import kernel_names, measured_seconds, times_unreliable
@@ -43,6 +44,8 @@ class RunEntryGroup:
 @dataclass(frozen=True, slots=True)
 class PaletteView:
     """Entries of a run in the command palette; each kind has at most `most` entries."""
+
+    download_note: ClassVar[str] = "The report is JSON; the log is what `TORCH_TRACE` recorded, for tlparse."
 
     report: Report
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from core.analysis import FilmStep, Segment, film, graph_at, partitions, saved_bytes, saved_values, tensor_bytes
 from core.analysis.kernels import kernel_names
@@ -55,6 +56,8 @@ class PassesView:
 
     `segment` is the range of frames in which a name means the same node; `source` is the compiled file.
     """
+
+    time_help: ClassVar[str] = "The pass itself, without recording"
 
     compilation: Compilation
     segment: Segment
@@ -161,9 +164,16 @@ class PassesView:
             if names:
                 yield NodeChange(f"{fmt.count(len(names), 'node')} {verb}", self._code(names, frame))
 
-    def is_reordered(self, number: int) -> bool:
-        """Return True if a step moved nodes that stayed."""
-        return self.segment.frames[number].reordered
+    def reordered(self, number: int) -> str:
+        """Return a note on a step that moved nodes that stayed; empty for any other step."""
+        return "Remaining nodes were reordered." if self.segment.frames[number].reordered else ""
+
+    @staticmethod
+    def no_node(selected: str | None) -> str:
+        """Return the message beside a step for a selected node that it lacks, or for no selection."""
+        if selected:
+            return "Not in this step: a later step adds it, or a pass removed it."
+        return "Click a node."
 
     @property
     def unchanged(self) -> str:

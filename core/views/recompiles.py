@@ -91,6 +91,16 @@ class RecompileDetails:
     older_label: str = ""
     older: tuple[str, ...] = ()
 
+    @property
+    def guards_label(self) -> str:
+        """The label of a link to the guards of the compilation whose guard failed."""
+        return f"Guards of [{self.failed}]"
+
+    @property
+    def graph_label(self) -> str:
+        """The label of a link to the graph of this compilation."""
+        return f"Graph of [{self.id}]"
+
 
 @dataclass(frozen=True)
 class RecompilesView:

@@ -8,7 +8,7 @@ import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 
@@ -24,10 +24,10 @@ from core.runs.store import Run
 from core.runs.stored import open_report, side_of_run
 from core.views.comments import CommentsView
 from core.views.html import as_html, comparison_as_html, words_of_file
-from core.views.issue import issue_of
 from core.views.scrub import NOTHING, Kind, Scrubber, read_log
 from core.views.scrub import scrubber as make_scrubber
-from core.views.source import SourceView
+from core.views.sharing import issue_of
+from core.views.texts import SourceView
 
 MAX_SCRUBBED_BYTES = 64 * 1024**2
 COMPILING, KERNELS, MEMORY = 1, 2, 3
@@ -41,6 +41,10 @@ PROCESSES = {
 @dataclass(frozen=True, slots=True)
 class RunFiles:
     """The files of a stored run, made when they are asked for; all raise StoreError."""
+
+    issue_help: ClassVar[str] = (
+        "A report in the form of PyTorch's issue template: what happened, a script, the error, the versions"
+    )
 
     run: Run
 

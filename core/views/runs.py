@@ -1,17 +1,15 @@
-"""Runs of a store in lists, and retention in words.
+"""Runs of a store in lists: searched, page by page, the newest by name, or those of one model or one job.
 
-Lists are searched, page by page, the newest by name, or those of one model or one job. Retention says which runs go,
-when and where to.
+Recorded runs and sweeps of the gallery.
 """
 
 from __future__ import annotations
 
-import os
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 
@@ -26,12 +24,12 @@ from core.runs.index.database import QUICK_S
 from core.runs.index.entry import read_entry
 from core.runs.index.query import NEWEST_FIRST
 from core.runs.index.query import Viewer as Viewer
-from core.runs.remote import RemoteArchive, remote_archive
-from core.runs.retention import DELETES, Due, RetentionRules, due, rules_of
+from core.runs.recordings import Recording
 from core.runs.retention import keep_retaining as keep_retaining
 from core.runs.status import Status
 from core.runs.store import Run
 from core.runs.stored import Comparable, comparable_runs, open_summary
+from core.sweep import RecordedSweep
 from core.views.markdown import LONGEST_LINE, one_line
 from core.views.speedup import seen_words
 
@@ -41,7 +39,16 @@ MOST_ATTEMPTS = 1_000
 MOST_MODELS = 100
 # The report of a larger log is not read for a list.
 LARGEST_LOG_BYTES = 4_000_000
-STAY = "Pinned runs, cells of sweeps, and runs with notes or comments stay."
+SPEEDUP = "speedup"
+COLUMN_HELP = {
+    SPEEDUP: "Eager over compiled in the steady state, with its 99 % interval",
+    "doubt": "Why the speedup is not measurable, or not reliable",
+    "breaks": "Graph breaks",
+    "result": "Compiled against eager",
+    "memory": "Peak memory of the run's processes",
+}
+PIN_HELP = "A pinned run cannot be deleted."
+DELETE_WARNING = "Deleted runs cannot be brought back."
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +82,13 @@ class ListedRun:
     def title(self) -> str:
         """The owner's name for the run, otherwise its title."""
         return self.entry.title
+
+    @property
+    def marks(self) -> list[str]:
+        """The number of ranks if there are several, or the place of its files if they are in the archive alone."""
+        if self.entry.ranks > 1:
+            return [fmt.count(self.entry.ranks, "rank")]
+        return ["in the archive"] * (self.entry.archived == "away")
 
     @property
     def detail(self) -> str:
@@ -126,6 +140,26 @@ class ListedRun:
         return "" if speed is None else speed.unknown or speed.disturbed
 
 
+def delete_label(runs: int) -> str:
+    """Return the label of a button that deletes runs."""
+    return f"Delete {fmt.count(runs, 'run')}"
+
+
+def audience_help(what: str) -> str:
+    """Return who sees a run or a sweep in any case."""
+    return f"The owner of this server and its admins see every {what}."
+
+
+def picture_words(title: str) -> str:
+    """Return the description of a picture of a model's graph."""
+    return f"The graph of {title}"
+
+
+def rank_label(run: Run) -> str:
+    """Return the label of another rank of a shown run."""
+    return f"rank {run.rank} of this run"
+
+
 @dataclass(frozen=True, slots=True)
 class RunListView:
     """A page of the runs that a search text matches; pages are numbered from 1."""
@@ -167,6 +201,63 @@ class RunListView:
         """The reason why the index is not shared with other processes; empty if it is."""
         problem = self.progress.problem
         return f"The index of runs is in memory alone, and is made again at each start: {problem}." if problem else ""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedRuns:
+    """The recorded runs and sweeps of the gallery; `titles` are those of the samples."""
+
+    note: ClassVar[str] = (
+        "Runs of the samples on a real device, at sizes that fill it: graphs, kernels, binaries and times are what "
+        "torch recorded there. A click opens one."
+    )
+    column_help: ClassVar[Mapping[str, str]] = {SPEEDUP: "Eager over compiled, where a difference was seen"}
+
+    recorded: tuple[RecordedSweep | Recording, ...]
+    titles: Mapping[str, str]
+
+    @staticmethod
+    def gallery_title(recordings: Iterable[Recording]) -> str:
+        """Return the gallery's title with its devices; empty without recordings."""
+        devices = dict.fromkeys(recording.device for recording in recordings)
+        return f"Recorded on {', '.join(devices)}" if devices else ""
+
+    @property
+    def _origins(self) -> list[str]:
+        """Device, torch and date of each recording."""
+        return [_first(each).words.removeprefix("recorded on ") for each in self.recorded]
+
+    @property
+    def origin(self) -> str:
+        """Device, torch and date of all recordings; empty if they are not the same, or without recordings."""
+        origins = set(self._origins)
+        first = next(iter(origins), "")
+        return f"All of them: {first}." if origins == {first} else ""
+
+    @property
+    def rows(self) -> list[dict[str, object]]:
+        """A row for each recording: its model, speedup, subject and verdict, and its origin if origins differ."""
+        is_one = bool(self.origin)
+        return [
+            {
+                "model": self.titles[_first(each).job.model.value],
+                SPEEDUP: each.speedup if isinstance(each, Recording) else None,
+                "shows": each.kind if isinstance(each, Recording) else f"sweep: {each.preset}",
+                "what torch.compile made of it": _recorded_words(each),
+                **({} if is_one else {"recorded": origin}),
+            }
+            for each, origin in zip(self.recorded, self._origins, strict=True)
+        ]
+
+
+def _first(recorded: RecordedSweep | Recording) -> Recording:
+    return recorded if isinstance(recorded, Recording) else recorded.cells[0]
+
+
+def _recorded_words(recorded: RecordedSweep | Recording) -> str:
+    if isinstance(recorded, Recording):
+        return recorded.sentence
+    return f"{fmt.count(len(recorded.cells), 'run')}, {recorded.axis.field} {', '.join(recorded.axis.named())}"
 
 
 class RunLists:
@@ -292,59 +383,3 @@ def _is_small(listed: ListedRun) -> bool:
         return log is not None and log.stat().st_size <= LARGEST_LOG_BYTES
     except OSError:
         return False
-
-
-@dataclass(frozen=True, slots=True)
-class RetentionView:
-    """The rules of a store, the archive, and the runs that are due."""
-
-    rules: RetentionRules
-    archive: RemoteArchive | None
-    due: Due
-
-    @property
-    def rule_words(self) -> str:
-        """The rules as a sentence; empty if there are none."""
-        days, size = self.rules.days, self.rules.most_bytes
-        parts = [
-            *([f"are older than {fmt.exact(days)} days"] if days is not None else []),
-            *([f"are the oldest of more than {fmt.gib(size)}"] if size is not None else []),
-        ]
-        return f"Runs that {' or '.join(parts)} {self.what_happens}." if parts else ""
-
-    @property
-    def what_happens(self) -> str:
-        """The end of the sentence: where due runs go, or why they stay."""
-        if self.archive is not None:
-            return "move to the archive, and come back when they are opened"
-        return "are deleted" if self.rules.deletes else f"stay: there is no archive, and {DELETES} is not 1"
-
-    @property
-    def due_words(self) -> str:
-        """The number of due runs, or when the next one is due; empty if none ever is."""
-        if self.due.runs:
-            number, size = len(self.due.runs), fmt.bytes_(self.due.size_bytes)
-            when = " within the hour" if self.archive is not None or self.rules.deletes else ""
-            return f"{fmt.count(number, 'run')} ({size}) {fmt.agree(number, 'is', 'are')} due{when}."
-        if self.due.next_s is None:
-            return ""
-        return f"The next is due on {time.strftime('%Y-%m-%d', time.localtime(self.due.next_s))}."
-
-    @property
-    def words(self) -> str:
-        """The rules, the due runs and the exceptions; empty without rules."""
-        return " ".join(filter(None, (self.rule_words, self.due_words, STAY))) if self.rule_words else ""
-
-
-def retention_view(index: RunIndex) -> RetentionView:
-    """Return the retention of a store, from the environment; raises SettingError, StoreError."""
-    rules, archive = rules_of(os.environ), remote_archive(index.store)
-    return RetentionView(rules, archive, due(index, rules, moves=archive is not None))
-
-
-def retention_words(index: RunIndex) -> str:
-    """Return the retention of a store in words; empty without rules. A wrong setting is said, too."""
-    try:
-        return retention_view(index).words
-    except CompileboardError as error:
-        return str(error)

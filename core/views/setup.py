@@ -79,6 +79,10 @@ class ConfigOptionView:
         """Lines that read the option, each with its file and number."""
         return "\n".join(f"torch/{use.path}:{use.line}  {one_line(use.text, LONGEST_LINE)}" for use in self.uses)
 
+    def command(self, value: str) -> str:
+        """Return the command that runs a model with the option."""
+        return f"python -m core run MODEL {self.arguments(value)}"
+
     def arguments(self, value: str) -> str:
         """Return the argument of `python -m core run` that sets the option."""
         flag = "--options" if self.option.module == "inductor" else "--dynamo"
@@ -206,6 +210,12 @@ class DoctorView:
 
     home: Path
     environment: Environment | None
+
+    @property
+    def start_problem(self) -> str:
+        """The reason why torch cannot be started; empty if it can, or is starting."""
+        problem = self.environment.problem if self.environment is not None else ""
+        return f"torch cannot be started: {problem}" if problem else ""
 
     @cached_property
     def checks(self) -> tuple[Check, ...]:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import msgspec
 
@@ -23,6 +23,7 @@ from core.runs.stored import open_profile, profile_path
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, one_line, prose
 
 OTHER = "other"
+LIVE = "A profile can be added once the run has ended."
 NO_PROFILE = "No profile is stored beside this log."
 NO_ORIGINS = "FX nodes and your lines were not recorded: set `INDUCTOR_PROVENANCE=1` beside `TORCH_TRACE`."
 HOW = (
@@ -64,6 +65,15 @@ class TimelineSpan(NamedTuple):
 @dataclass(frozen=True)
 class TimelineView:
     """A profile joined to the report of its log."""
+
+    column_help: ClassVar[Mapping[str, str]] = {
+        "joined by": "name: the slice has the kernel's name. op: the op that launched it has the kernel's place in the "
+        "output code. order: it lies between two kernels that are known."
+    }
+    no_kernels: ClassVar[str] = (
+        "The profile shows eager code, kernels that a C++ wrapper calls without an op, or a process other than the "
+        "log's."
+    )
 
     joined: JoinedProfile
     report: Report
@@ -182,6 +192,11 @@ class TimelineView:
         return AreaView(self.joined, area, chosen, self._kernels)
 
     @property
+    def track_words(self) -> str:
+        """The tracks from the top of the chart."""
+        return f"From the top: {' · '.join(self.tracks)}"
+
+    @property
     def rows(self) -> int:
         """The number of rows of the chart."""
         return sum(self._heights.values())
@@ -290,6 +305,14 @@ class AreaView:
 
     `chosen` are the indexes of the slices in its rows, `kernels` the kernels of the log by their ids.
     """
+
+    column_help: ClassVar[Mapping[str, str]] = {
+        "kernel": "The kernel, if its name is another one, or the number of kernels.",
+        "total": "Time in the selected area: a slice is cut off at its edges.",
+        "self": "Without the slices inside it.",
+        "share": "Of the selected time. Slices inside one another, or of several tracks, are more than all of it.",
+    }
+    no_slice: ClassVar[str] = "No slice is in it."
 
     joined: JoinedProfile
     area: TimelineArea

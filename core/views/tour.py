@@ -83,6 +83,11 @@ class TourView:
         """Return the tour of a report; `nodes_of` reads the nodes of a graph."""
         return _tour(report, nodes_of)
 
+    @staticmethod
+    def link_label(page: str) -> str:
+        """Return the label of a link to the page with a stop's evidence."""
+        return f"See it on {page}"
+
     @property
     def text(self) -> Iterator[str]:
         """The tour as lines of plain text."""

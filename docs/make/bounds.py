@@ -260,7 +260,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_ENTRIES": "callables of a script whose calls are recorded",
             "MAX_TEXT_CHARS": "characters of a name, of options, or of an error in such a record",
         },
-        "core/views/outcome.py": {"MOST_CALL_LINES": "calls of a callable that the command line prints"},
+        "core/views/progress.py": {"MOST_CALL_LINES": "calls of a callable that the command line prints"},
         "core/job/options/run.py": {"MAX_THREADS": "threads of a job"},
         "core/runs/recordings/__init__.py": {"MAX_HEADER_BYTES": "what a recording says of itself before its log"},
         "core/job/text.py": {
@@ -370,7 +370,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MAX_CODE_CHARS": "code that is given to a tool",
         },
         "core/analysis/budget.py": {"MOST_CULPRITS": "lines of code that are named for a limit"},
-        "core/views/budget.py": {"LONGEST_REASON": "characters of a reason why a limit is not kept"},
+        "core/views/sharing.py": {"LONGEST_REASON": "characters of a reason why a limit is not kept"},
         "core/commands/check.py": {
             "MAX_BUDGET_BYTES": "bytes of a budget's file",
             "MOST_REPEATS": "times that `check` runs a model",

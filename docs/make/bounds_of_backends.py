@@ -55,13 +55,13 @@ PACKAGES: dict[str, dict[str, str]] = {
         "MOST_LINES": "lines of the user's file beside their nodes",
     },
     "core/views/aotinductor/run.py": {
-        "MOST_VALUES": "inputs and outputs of an exported program",
-        "MOST_LINES": "checks of an exported program",
-        "MOST_SHOWN": "dynamic dimensions, their ranges, and calls at their ends",
         "MOST_OFFERED": "dimensions of the inputs that are offered to be dynamic",
         "MOST_SOURCES": "sources of the program that runs a package",
     },
     "core/views/aotinductor/package.py": {
+        "MOST_VALUES": "inputs and outputs of an exported program",
+        "MOST_LINES": "checks of an exported program",
+        "MOST_SHOWN": "dynamic dimensions, their ranges, and calls at their ends",
         "MOST_FILES": "files of a package",
         "MOST_METADATA": "lines of its metadata",
         "MOST_RESULTS": "outputs of a package",
@@ -101,7 +101,7 @@ BACKENDS: dict[str, dict[str, str]] = {
         "MOST_INLINE": "elements of an input whose values stand in a minified script that random ones do not reproduce",
         "MAX_WHAT_CHARS": "characters of what the bisector names, or of its error",
     },
-    "core/views/issue.py": {
+    "core/views/sharing.py": {
         "MAX_PART_CHARS": "characters of the script and of the error in a bug report, each",
         "MAX_LOG_BYTES": "a log that is in the ZIP of a bug report",
     },
@@ -140,7 +140,7 @@ BACKENDS: dict[str, dict[str, str]] = {
         "MOST_HEX_BYTES": "bytes of a record that is no text",
         "MOST_NOT_TEXT": "characters for each one that no text has, so that a record is shown as bytes",
     },
-    "core/views/logs.py": {
+    "core/views/texts.py": {
         "MOST_SHOWN": "messages of torch's log in a table; the download has all",
         "MAX_MESSAGE_CHARS": "characters of one message; the download has all",
     },

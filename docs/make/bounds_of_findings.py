@@ -17,5 +17,5 @@ FINDINGS: dict[str, dict[str, str]] = {
     "core/worker/backends/selection.py": {"MOST_KEYS": "compiled parts of a model that a note names"},
     "core/worker/results/effects.py": {"MAX_CHARS": "printed text of a call that is compared, of each stream"},
     "pages/parts/graphs/drawn.py": {"MOST_OPS": "ops of a graph that the overview draws"},
-    "pages/parts/run/findings.py": {"MOST_OUTPUT_BYTES": "a run's output that the overview reads"},
+    "pages/parts/run/outcome.py": {"MOST_OUTPUT_BYTES": "a run's output that the overview reads"},
 }

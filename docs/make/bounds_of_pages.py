@@ -39,7 +39,7 @@ PAGES: dict[str, dict[str, str]] = {
         "MOST_WAITING": "pictures of previews that wait to be drawn",
     },
     "pages/look/card.py": {"MOST_ITEMS": "boxes of a graph in such a picture"},
-    "core/views/card.py": {
+    "core/views/sharing.py": {
         "LARGEST_LOG_BYTES": "a log that is read for a preview",
         "MOST_OPS": "ops of a graph that is drawn for a preview",
     },
@@ -48,8 +48,6 @@ PAGES: dict[str, dict[str, str]] = {
     "pages/parts/comments/comments.py": {
         "MOST_ELSEWHERE": "parts with comments that the pane lists",
         "MOST_AT_FIRST": "threads, and replies in each, that the pane draws at first",
-    },
-    "pages/parts/comments/lists.py": {
         "MOST_THREADS": "threads that Overview lists",
         "MOST_PARTS": "parts with comments that Compare lists",
         "MOST_ON_PART": "threads on each part that Compare lists",
@@ -70,14 +68,14 @@ PAGES: dict[str, dict[str, str]] = {
     },
     "pages/parts/run/runs_table.py": {"MOST_JOINED": "points of a series of this chart that are joined by lines"},
     "pages/session/exercises.py": {"MOST_SOLUTIONS": "runs whose result of an exercise is cached"},
-    "core/views/html/graphs.py": {
+    "core/views/html/page.py": {
         "MOST_COMPILATIONS": "compilations of an HTML file with their graphs, kernels and guards",
         "MOST_NODES": "nodes of all graphs of an HTML file",
         "MOST_ROWS": "rows of a table of an HTML file",
         "MOST_CODE_CHARS": "characters of code of an HTML file",
         "MOST_LISTING_CHARS": "characters of one piece of it",
     },
-    "core/views/html/comparison.py": {
+    "core/views/html/render.py": {
         "MOST_PAIRS": "pairs of compilations of an HTML file about two runs",
         "MOST_KERNELS": "kernels of a pair whose difference it has",
         "MOST_OPEN_ROWS": "rows of its tables that are not folded",
@@ -130,7 +128,7 @@ PAGES: dict[str, dict[str, str]] = {
         "MOST_INPUTS": "inputs or results in a table",
     },
     "core/views/compilations.py": {"MOST_RUNS": "entries of the order of execution"},
-    "core/views/estimates.py": {
+    "core/views/decisions.py": {
         "MOST_ROWS": "ops with torch's estimate in a table",
         "MOST_OUTPUTS": "results of such an op",
     },

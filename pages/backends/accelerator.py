@@ -5,9 +5,8 @@ import streamlit as st
 from core.views.accelerator import AcceleratorView
 from core.views.glossary import GLOSSARY
 from pages.look.text import prose
-from pages.parts.accelerator.change import change_menu, without_pipeline
 from pages.parts.accelerator.panels import draw_station, station_of
-from pages.parts.accelerator.program import chosen_segment
+from pages.parts.accelerator.program import change_menu, chosen_segment, without_pipeline
 from pages.parts.drawer import title_row
 from pages.session.require import require_report
 from pages.session.shown import shown_compilation

@@ -8,8 +8,8 @@ from core.views.backend import BackendView
 from core.views.glossary import GLOSSARY
 from pages import menu
 from pages.components.contract.view import contract_view
+from pages.parts.backends.alternatives import offer_backends, problem_boxes, why_nothing
 from pages.parts.backends.panes import BACKEND, CODE, contract, left_panes, pane, right_panes
-from pages.parts.backends.write import offer_backends, problem_boxes, why_nothing
 from pages.session import url
 from pages.session.require import require_report
 from pages.session.shown import shown_compilation

@@ -5,8 +5,8 @@ import streamlit as st
 
 from core.views.glossary import GLOSSARY
 from core.views.neighbours import NeighboursView
-from pages.parts.backends.neighbours import mlx_part
-from pages.parts.run.measure import neighbours_now
+from pages.parts.backends.alternatives import mlx_part
+from pages.parts.run.submit import neighbours_now
 from pages.session.require import require_report
 from pages.session.tables import shown
 from pages.session.uploads import json_twin

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from core.views.glossary import GLOSSARY
-from pages.parts.dynamo.artifacts import choose_records, open_artifacts, record_details, record_table
+from pages.parts.dynamo.tables import choose_records, open_artifacts, record_details, record_table
 from pages.session.require import require_report
 
 view = require_report("Every record of a run's log will stand here.")

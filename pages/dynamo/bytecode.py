@@ -4,7 +4,7 @@ import streamlit as st
 
 from core.views.compilations import BytecodeView
 from core.views.glossary import GLOSSARY
-from pages.parts.dynamo.compilations import PYTHON, bytecode_links, bytecode_listings, choose_form, decompiled_python
+from pages.parts.dynamo.tables import PYTHON, bytecode_links, bytecode_listings, choose_form, decompiled_python
 from pages.session.require import require_view
 from pages.session.uploads import text_twin
 

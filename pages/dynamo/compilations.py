@@ -4,7 +4,7 @@ import streamlit as st
 
 from core.views.compilations import CompilationsView
 from core.views.glossary import GLOSSARY
-from pages.parts.dynamo.compilations import compilation_details, compilation_table
+from pages.parts.dynamo.tables import compilation_details, compilation_table
 from pages.session.require import require_report
 from pages.session.shown import shown_compilation
 from pages.session.uploads import json_twin

@@ -5,7 +5,7 @@ import streamlit as st
 
 from core.views.dynamic_shapes import SymbolsView
 from core.views.glossary import GLOSSARY
-from pages.parts.dynamo.compilations import compilations_with_symbols, export_issues, expressions, symbol_details
+from pages.parts.dynamo.tables import compilations_with_symbols, export_issues, expressions, symbol_details
 from pages.parts.run.submit import job_again, submit_or_open
 from pages.session import url
 from pages.session.require import require_view

@@ -3,8 +3,8 @@
 import streamlit as st
 
 from core.views.glossary import GLOSSARY
-from core.views.logs import LogsView
-from pages.parts.dynamo.artifacts import choose_messages, message_details, message_table, record_logs
+from core.views.texts import LogsView
+from pages.parts.dynamo.tables import choose_messages, message_details, message_table, record_logs
 from pages.session.require import require_report
 from pages.session.uploads import text_twin
 

@@ -3,9 +3,9 @@
 import streamlit as st
 
 from pages.parts.drawer import drawer, open_button, stage, title_row
-from pages.parts.graphs.capture import LINES, NODES, SUMMARY, TABS, WAYS, captures_of, fill_drawer
+from pages.parts.graphs.drawers import CAPTURE_TABS, LINES, NODES, SUMMARY, WAYS, captures_of, fill_captures_drawer
 from pages.parts.graphs.drawn import captures_drawn, show
-from pages.parts.run.measure import capture_now
+from pages.parts.run.submit import capture_now
 from pages.session import url
 from pages.session.require import require_view
 from pages.session.uploads import downloads, json_twin
@@ -33,6 +33,6 @@ selected = url.selected()
 if captures.is_drawn:
     with place.container(key="drawing"):
         selected = show(captures_drawn(view, captures), f"captures-{view.compilation.id}").id
-with drawer(place, TABS, selected) as tab:
+with drawer(place, CAPTURE_TABS, selected) as tab:
     if tab:
-        fill_drawer(view, captures, tab, selected)
+        fill_captures_drawer(view, captures, tab, selected)

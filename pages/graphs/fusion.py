@@ -3,8 +3,7 @@
 import streamlit as st
 
 from pages.parts.drawer import drawer, open_button, stage, title_row
-from pages.parts.graphs.drawn import fusion_view
-from pages.parts.graphs.fusion import (
+from pages.parts.graphs.drawers import (
     IR,
     KERNEL,
     WHY,
@@ -15,7 +14,8 @@ from pages.parts.graphs.fusion import (
     open_kernel,
     why_not,
 )
-from pages.parts.run.measure import debug_files_now
+from pages.parts.graphs.drawn import fusion_view
+from pages.parts.run.submit import debug_files_now
 from pages.session import url
 from pages.session.require import require_view
 from pages.session.uploads import downloads, json_twin

@@ -6,8 +6,8 @@ import streamlit as st
 
 from core.views.fx_graph import GraphStages
 from pages.parts.drawer import drawer, open_button, stage, title_row
+from pages.parts.graphs.drawers import NODE, fill_drawer, tabs, unparsed
 from pages.parts.graphs.drawn import fx_drawn, fx_view, show, stage_row
-from pages.parts.graphs.fx_graph import NODE, fill_drawer, tabs, unparsed
 from pages.parts.run.launch import script_button
 from pages.session import url
 from pages.session.require import require_view

@@ -5,8 +5,7 @@ import streamlit as st
 from core.views.glossary import GLOSSARY
 from pages import menu
 from pages.look.text import LONGEST_NAME, code, plain, prose
-from pages.parts.backends.write import edit_and_run
-from pages.parts.kernels.estimates import estimates_of_torch
+from pages.parts.backends.alternatives import edit_and_run
 from pages.parts.kernels.ledger import (
     chart,
     compiled_call,
@@ -16,8 +15,8 @@ from pages.parts.kernels.ledger import (
     picture,
     target_choices,
 )
-from pages.parts.kernels.source import kernel_source, kernel_text, user_lines
-from pages.parts.run.measure import measure_again, measure_now, retarget
+from pages.parts.kernels.source import estimates_of_torch, kernel_source, kernel_text, user_lines
+from pages.parts.run.submit import measure_again, measure_now, retarget
 from pages.session import url
 from pages.session.require import require_view
 from pages.session.uploads import json_twin, text_twin

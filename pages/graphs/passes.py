@@ -3,8 +3,7 @@
 import streamlit as st
 
 from pages.parts.drawer import drawer, open_button, stage, title_row
-from pages.parts.graphs.drawn import film_drawn, passes_of, show
-from pages.parts.graphs.fx_graph import (
+from pages.parts.graphs.drawers import (
     NODE,
     STEPS,
     node_after,
@@ -14,6 +13,7 @@ from pages.parts.graphs.fx_graph import (
     unchanged_passes,
     url_step,
 )
+from pages.parts.graphs.drawn import film_drawn, passes_of, show
 from pages.session import url
 from pages.session.require import require_view
 from pages.session.uploads import downloads, json_twin

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from core.views.exercises import ExerciseView
-from pages.parts.learn.exercises import picked_exercise, solution, task
+from pages.parts.learn.lessons import picked_exercise, solution, task
 from pages.session.exercises import exercises
 
 views = exercises()

@@ -17,6 +17,6 @@ for name, term in glossary.terms.items():
     with st.container(gap=None):
         st.markdown(f"**{name}** — {term.meaning}")
         with st.container(horizontal=True):
-            st.page_link(page.script, label=f"In the shown run: {page.title}", icon=page.icon, query_params=url.link())
+            st.page_link(page.script, label=glossary.link_label(page.title), icon=page.icon, query_params=url.link())
             if term.manual:
                 st.page_link(term.manual, label="torch's manual", icon=":material/open_in_new:")

@@ -3,7 +3,7 @@
 import pandas as pd
 import streamlit as st
 
-from core.views.landmarks import LandmarksView
+from core.views.glossary import LandmarksView
 from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.look.palette import FILL, TALL
 from pages.session import url

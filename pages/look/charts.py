@@ -74,6 +74,11 @@ def in_unit(most_s: float) -> tuple[float, str]:
     return next(((factor, unit) for factor, unit in UNITS if most_s * factor >= 1), UNITS[-1])
 
 
+def in_brackets(label: str, unit: str, more: str = "") -> str:
+    """Return the title of an axis: its label, its unit in brackets, and what else holds for its values."""
+    return f"{label} ({unit}){f', {more}' if more else ''}"
+
+
 def median_bars(rows: Sequence[tuple[str, float, tuple[float, float], int]], on: Theme, height: int) -> go.Figure:
     """Return a chart of median seconds per call, one bar per row, quartiles as error bars.
 
@@ -101,7 +106,9 @@ def median_bars(rows: Sequence[tuple[str, float, tuple[float, float], int]], on:
             f"{fmt.duration_s(high_s)}<extra></extra>",
         )
     figure.update_layout(**plotly_layout(on), height=height, showlegend=False)
-    figure.update_xaxes(title=f"time per call ({unit}), median; error bars are quartiles", rangemode="tozero")
+    figure.update_xaxes(
+        title=in_brackets("time per call", unit, "median; error bars are quartiles"), rangemode="tozero"
+    )
     return figure
 
 

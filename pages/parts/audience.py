@@ -8,13 +8,13 @@ from functools import partial
 import streamlit as st
 
 from core import Run, Sweep
+from core.views import runs as lists
 from pages.gate.people import the_people
 from pages.session import actions
 from pages.session.actions import attempt, toasted
 from pages.session.url import held
 
 AUDIENCES = {"private": "only me", "link": "whoever has its address", "all": "all in their lists"}
-HELP = "The owner of this server and its admins see every {}."
 
 
 def run_audience(run: Run) -> None:
@@ -39,7 +39,7 @@ def _picker(name: str, current: str, what: str, choose: Callable[[str], None], i
         key=key,
         format_func=lambda audience: f"{inline_label}{AUDIENCES[audience]}",
         width=300 if inline_label else 220,
-        help=HELP.format(what),
+        help=lists.audience_help(what),
         label_visibility="collapsed" if inline_label else "visible",
         on_change=lambda: attempt(lambda: choose(held(key)), toasted),
     )

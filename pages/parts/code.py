@@ -7,10 +7,9 @@ from collections.abc import Iterable, Mapping
 
 import streamlit as st
 
-from core.base import words as fmt
 from core.report import FxNode, GraphBreak, Kernel, Place, RunError
 from core.views.colours import kernel_colours
-from core.views.source import SourceView
+from core.views.texts import SourceView
 from pages.components.code.view import CodePicture, Colours, code_lines, code_view
 from pages.look.palette import TALL
 from pages.session.shown import RunView, View
@@ -100,4 +99,4 @@ def diff_view(title: str, diff: str, key: str, left_out: int = 0, height: int = 
     """Draw a unified diff."""
     code_view(CodePicture(title, "diff", code_lines(diff, prefix="d")), key=key, height=height, channel="diff")
     if left_out:
-        st.caption(f"{fmt.count(left_out, 'more line')} not shown.")
+        st.caption(SourceView.more_lines(left_out))

@@ -7,7 +7,7 @@ from core.views.memory import MemoryView
 from pages import menu
 from pages.parts.code import source_text
 from pages.parts.performance.memory import alive_table, memory_curves, plan_section, plans_of
-from pages.parts.run.measure import measure_memory
+from pages.parts.run.submit import measure_memory
 from pages.session import url
 from pages.session.require import require_report
 from pages.session.shown import shown_compilation

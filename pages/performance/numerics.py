@@ -6,7 +6,7 @@ from core.views.glossary import GLOSSARY
 from core.views.numerics import NumericsView
 from pages.parts.graphs.drawn import node_lines
 from pages.parts.performance.numerics import bits_part, graph_link, node_table, nodes_part, results_part
-from pages.parts.run.measure import bits_now, numerics_now
+from pages.parts.run.submit import bits_now, numerics_now
 from pages.session import url
 from pages.session.require import require_report
 from pages.session.shown import shown_compilation

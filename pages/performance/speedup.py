@@ -11,8 +11,8 @@ from pages import menu
 from pages.look.charts import PLOTLY_CONFIG
 from pages.look.palette import SHORT
 from pages.parts.performance.charts import break_even_chart, first_calls_chart, samples_chart, steady_chart
-from pages.parts.run.findings import result_note
-from pages.parts.run.measure import measure_again, measure_now
+from pages.parts.run.outcome import result_note
+from pages.parts.run.submit import measure_again, measure_now
 from pages.session import url
 from pages.session.require import require_report
 from pages.session.server import kept, theme

@@ -4,14 +4,8 @@ import streamlit as st
 
 from core.views import timeline as views
 from core.views.glossary import GLOSSARY
-from pages.parts.performance.timeline import (
-    add_profile,
-    idle_table,
-    kernel_table,
-    open_timeline,
-    timeline,
-)
-from pages.parts.run.measure import record_profile
+from pages.parts.performance.charts import add_profile, idle_table, kernel_table, open_timeline, timeline
+from pages.parts.run.submit import record_profile
 from pages.session.require import require_report
 
 view = require_report("A profile of the run will stand here.")

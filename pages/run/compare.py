@@ -2,9 +2,10 @@
 
 import streamlit as st
 
+from core.views.compare import CompareView
 from pages import menu
 from pages.look.text import LONGEST_TEXT, plain
-from pages.parts.comments.lists import compared_comments
+from pages.parts.comments.comments import compared_comments
 from pages.parts.compare.aspects import (
     breaks_and_recompiles,
     graphs,
@@ -16,8 +17,8 @@ from pages.parts.compare.aspects import (
     times,
 )
 from pages.parts.compare.runs import any_runs, compare_view, kernel_pairs_view, newest_other, pick_other, what_if
-from pages.parts.run.live import live_run, measured_yet
-from pages.parts.run.measure import measure_again
+from pages.parts.run.outcome import live_run, measured_yet
+from pages.parts.run.submit import measure_again
 from pages.session import url
 from pages.session.require import require_report
 from pages.session.shown import RunView, open_shown, shown_compilation
@@ -43,7 +44,7 @@ with choice:
     what_if(view)
 shown = open_shown(other_id) if other_id else None
 if shown is None:
-    title.title("Choose a run to compare with", anchor=False)
+    title.title(CompareView.no_choice, anchor=False)
     st.write("No other run of this model has ended. Choose a run of another model, or change one option of this run.")
     st.stop()
 if shown.going and not shown.stands:
@@ -83,7 +84,7 @@ if pair is None and aspect in ("graphs", "kernels", "guards"):
     st.write("Nothing to compare: no compilation of one run matches one of the other.")
     st.stop()
 if pair is not None and aspect in ("graphs", "kernels", "guards") and compilation and pair.left != compilation.id:
-    st.caption(f"The right run has no match for \\[{compilation.id}\\]; shown is \\[{pair.left}\\].")
+    st.caption(pair.no_match(compilation.id))
 match aspect:
     case "source":
         source(compare)

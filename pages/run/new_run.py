@@ -3,9 +3,10 @@
 import streamlit as st
 
 from core import samples
+from core.views import header
 from core.views.setup import DoctorView
 from pages.gate.addresses import MISSING
-from pages.look.text import LONGEST_NAME, code, plain
+from pages.look.text import plain
 from pages.parts.run.launch import (
     CODE,
     LOG,
@@ -25,19 +26,17 @@ from pages.session.url import opened_once
 
 st.title("What does torch.compile do to your model?", anchor=False)
 if missing := url.asked(MISSING):
-    st.warning(
-        f"There is no page {code(missing, LONGEST_NAME)}. The menu on the left lists all pages.",
-        icon=":material/explore_off:",
-    )
+    st.warning(header.missing_page(missing), icon=":material/explore_off:")
 found = server.environment()
-if problem := DoctorView(server.runner().store.home, found).compiler_problem:
-    st.error(plain(problem), icon=":material/build:")
+doctor = DoctorView(server.runner().store.home, found)
+if doctor.compiler_problem:
+    st.error(plain(doctor.compiler_problem), icon=":material/build:")
 # Reserve this position, so that the tabs keep their place and selection when torch has started.
 with st.empty():
     if found is None:
         torch_is_starting("You can fill in the form now.")
-    elif found.problem:
-        st.error(f"torch cannot be started: {found.problem}", icon=":material/error:")
+    elif doctor.start_problem:
+        st.error(doctor.start_problem, icon=":material/error:")
 
 start = asked_again()
 of_sample = start is None or start.job.model.kind == "sample"

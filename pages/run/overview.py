@@ -4,25 +4,29 @@ import streamlit as st
 
 from core.views.overview import OutcomeView
 from pages import menu
-from pages.parts.comments.lists import all_threads, pinned_parts
+from pages.parts.comments.comments import all_threads, pinned_parts
 from pages.parts.dynamo.boxes import back_link
 from pages.parts.graphs.drawn import graph_picture
-from pages.parts.run.findings import evidence, finding_cards, overview_view, result_note
-from pages.parts.run.live import followed_log, live_run, measured_yet
-from pages.parts.run.measure import edit_and_run_again, find_cause, measure_again, retarget
 from pages.parts.run.outcome import (
     compilations,
+    evidence,
+    finding_cards,
+    followed_log,
+    live_run,
+    measured_yet,
     model_code,
     not_compiled,
     outcome,
+    overview_view,
     printed,
     report_issue,
+    result_note,
     script_calls,
     share,
     what_was_read,
 )
-from pages.parts.run.submit import job_again, needs_device
-from pages.parts.sweep.ask import preset_menu
+from pages.parts.run.submit import edit_and_run_again, find_cause, job_again, measure_again, needs_device, retarget
+from pages.parts.sweep.sweeps import preset_menu
 from pages.session import url
 from pages.session.require import empty, wait_for_files, wait_for_reading
 from pages.session.shown import RunView, shown_run

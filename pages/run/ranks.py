@@ -4,7 +4,7 @@ import streamlit as st
 
 from core.views import ranks as rank_views
 from pages import menu
-from pages.parts.compare.ranks import both_texts, first_difference, groups, ranks_view, table, wait_for_ranks
+from pages.parts.compare.runs import both_texts, first_difference, groups, ranks_view, table, wait_for_ranks
 from pages.session.require import require_report
 
 view = require_report("The ranks of a distributed job will stand here.")

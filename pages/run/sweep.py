@@ -3,8 +3,7 @@
 import streamlit as st
 
 from pages.parts.run.submit import job_again
-from pages.parts.sweep.ask import own_axes, preset_cards
-from pages.parts.sweep.shown import job_to_vary, sweep, sweeps_so_far
+from pages.parts.sweep.sweeps import job_to_vary, own_axes, preset_cards, sweep, sweeps_so_far
 from pages.session.runs import open_sweep, shown_sweep
 from pages.session.shown import shown_run
 

@@ -7,7 +7,7 @@ from core.views.glossary import GLOSSARY
 from pages import menu
 from pages.parts.compare.aspects import kernel_pairs
 from pages.parts.compare.runs import kernel_pairs_view, labels, other_runs
-from pages.parts.run.measure import retarget
+from pages.parts.run.submit import retarget
 from pages.session import url
 from pages.session.require import require_view
 from pages.session.shown import open_view
@@ -39,8 +39,8 @@ if right is None or kernels is None:
     st.write("It failed before code generation, or its backend is not `inductor`. Choose another run.")
     st.stop()
 
-left_column.markdown(f"**Left**, the shown run: {kernels.left}.")
-right_column.markdown(f"**Right**: {kernels.right}.")
+left_column.markdown(kernels.left)
+right_column.markdown(kernels.right)
 title.title(kernels.title, anchor=False, help=GLOSSARY["kernel"])
 everything = url.link(other=right.run.id)
 st.page_link(menu.COMPARE.script, label="All that differs", icon=menu.COMPARE.icon, query_params=everything)

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from core.views.tour import TourView
-from pages.parts.run.tour import boxes, claims, picked_stop, questions, stop_details
+from pages.parts.learn.lessons import boxes, claims, picked_stop, questions, stop_details
 from pages.session.require import require_report
 
 view = require_report("A tour of torch.compile on a run will stand here.")

@@ -13,7 +13,7 @@ from typing import BinaryIO, ParamSpec, TypeVar
 import streamlit as st
 
 from core import CompileboardError, CompileJob, RecordedSweep, Run, Store, Sweep
-from core.views import card, comments
+from core.views import comments, sharing
 from core.views.kernels import KernelTool
 from pages.gate.rules import Visitor
 from pages.gate.visitor import Who, maker_of, who
@@ -236,7 +236,7 @@ def set_sweep_audience(sweep_id: str, audience: str) -> None:
 
 def set_preview(run: Run, allowed: bool) -> None:
     """Make a link of a run that previews for everybody, or withdraw it; raises CompileboardError."""
-    _change(run, lambda _: card.set_preview(run, allowed))
+    _change(run, lambda _: sharing.set_preview(run, allowed))
 
 
 @logged

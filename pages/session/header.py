@@ -22,7 +22,7 @@ from pages.components.keys.view import TURNS, all_keys, page_keys
 from pages.components.menu.view import Mark, mark_menu
 from pages.gate.people import role_of
 from pages.gate.visitor import who
-from pages.look.text import LONGEST_NAME, code, plain
+from pages.look.text import LONGEST_NAME, plain
 from pages.session import url
 from pages.session.runs import named_runs
 from pages.session.shown import ShownRun, header_run, shown_compilation
@@ -48,9 +48,7 @@ def header(page: str) -> Header:
     runs = {listed.id: listed.label for listed in listed_runs}
     wanted = st.query_params.get(url.RUN)
     if wanted and wanted not in runs:
-        st.warning(
-            f"There is no run {code(wanted, LONGEST_NAME)} here; it may have been deleted.", icon=":material/link_off:"
-        )
+        st.warning(views.missing_run(wanted), icon=":material/link_off:")
     url.read(url.RUN, runs, None)
     chosen = named.get(st.session_state[url.RUN])
     # The chosen rank stands for its run.
@@ -116,7 +114,7 @@ def _rank_picker(shown: ShownRun | None) -> None:
         format_func=lambda rank: f"rank {rank}",
         label_visibility="collapsed",
         width=RANK_PX,
-        help=f"The log of one process of a distributed job; this run has {fmt.count(len(ranks), 'rank')}.",
+        help=views.rank_help(len(ranks)),
     )
 
 

@@ -19,7 +19,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from core import CompileboardError, Run
-from core.views import card as views
+from core.views import sharing as views
 from pages.gate.middleware import VISITOR, is_page
 from pages.gate.rules import Visitor
 from pages.gate.visitor import Who, told

@@ -11,7 +11,6 @@ from core import NO_RECORD, Run
 from core.base import words as fmt
 from core.report import Compilation, Report
 from core.views import progress
-from core.views.progress import Fetch, followed_words, outline_view
 from pages import menu
 from pages.gate.rules import Visitor
 from pages.gate.visitor import who
@@ -97,7 +96,7 @@ def follow(shown: ShownRun, every_s: float = FOLLOW_S) -> None:
 def still_to_come(shown: ShownRun) -> str:
     """Describe the current step of a live run in one line."""
     if shown.is_followed:
-        return plain(followed_words(shown.run, shown.report, time.time()))
+        return plain(progress.followed_words(shown.run, shown.report, time.time()))
     if shown.status.state == "queued":
         return plain(progress.waiting_words(server.runner().waits_for(shown.run)))
     words = plain(shown.progress.words) or "the run has not started"
@@ -132,7 +131,7 @@ def _without_report(shown: ShownRun, what: str) -> None:
     st.page_link(menu.OVERVIEW.script, label=menu.OVERVIEW.title, icon=menu.OVERVIEW.icon, query_params=url.link())
 
 
-def wait_for_files(run: Run, fetch: Fetch) -> None:
+def wait_for_files(run: Run, fetch: progress.Fetch) -> None:
     """Show that the files of a run come back from the archive, or why not, and what the store has of it meanwhile."""
     st.title("This run is in the archive.", anchor=False)
     if kept := fetch.stored_words:
@@ -141,8 +140,8 @@ def wait_for_files(run: Run, fetch: Fetch) -> None:
 
 
 @st.fragment(run_every=1.0)
-def _wait_for_files(run: Run, fetch: Fetch) -> None:
-    if not Fetch.is_needed(run) or fetch.is_over:
+def _wait_for_files(run: Run, fetch: progress.Fetch) -> None:
+    if not progress.Fetch.is_needed(run) or fetch.is_over:
         st.rerun()
     if fetch.problem:
         # The address of the archive is the owner's to know.
@@ -161,7 +160,7 @@ def wait_for_reading(run: Run) -> None:
         st.rerun()
     log = run.log_path()
     size = fmt.bytes_(log.stat().st_size if log else None)
-    outline = outline_view(run)
+    outline = progress.outline_view(run)
     if outline is None:
         st.title("Reading the log…", anchor=False)
         st.write(f"{size}, read once, in a separate process.")

@@ -18,7 +18,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from core import CompileboardError, Environment, Run, Runner, Store, SweepRunner, limits_of, open_engine
-from core.views import card, runs
+from core.views import runs, sharing
 from pages.gate.people import the_people
 from pages.gate.rules import code_allowed
 from pages.gate.visitor import Who, maker_of, may_bring_code, require_gate, who
@@ -46,7 +46,7 @@ def previewed_run(run_id: str, token: str, visitor: Who) -> Run | None:
         run = the_runner().store.open(run_id)
     except CompileboardError:
         return None
-    return run if visitor.may_open(run, maker_of(run)) or card.may_preview(run, token) else None
+    return run if visitor.may_open(run, maker_of(run)) or sharing.may_preview(run, token) else None
 
 
 @st.cache_resource(show_spinner=False)

@@ -6,7 +6,7 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import pandas as pd
 import pyarrow as pa
@@ -22,6 +22,7 @@ from pages.session import url
 from pages.session.url import press, taken
 
 Row = TypeVar("Row")
+Width = int | Literal["small", "medium"]
 # Height of a table's row in Streamlit, and of its header and frame.
 LINE_PX, HEAD_PX = 31, 34
 
@@ -81,6 +82,12 @@ def _texts(styler: Styler) -> pa.Table:
 def send_tables_fast() -> None:
     """Have Streamlit send tables by `send_styled`; call it when the server starts."""
     arrow.marshall_styler = send_styled  # type: ignore[attr-defined]
+
+
+def columns(helps: Mapping[str, str], widths: Mapping[str, Width] | None = None) -> dict[str, Any]:
+    """Return the column settings of a table: the help and the width of the columns that have one."""
+    names = dict.fromkeys([*helps, *(widths or {})])
+    return {name: st.column_config.Column(help=helps.get(name), width=(widths or {}).get(name)) for name in names}
 
 
 def picked(table: Any, rows: Sequence[Row], key: str, **look: Any) -> Row | None:

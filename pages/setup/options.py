@@ -67,7 +67,7 @@ with left:
     value = st.text_input(
         "Value", value=chosen.value, key=f"value-{chosen.module}-{chosen.name}", max_chars=MAX_LINE_CHARS
     )
-    st.code(f"python -m core run MODEL {option.arguments(value)}", language="bash", wrap_lines=True)
+    st.code(option.command(value), language="bash", wrap_lines=True)
     shown = shown_run()
     job = job_again(shown) if shown is not None else None
     if job is not None and pressed(

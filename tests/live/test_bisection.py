@@ -9,7 +9,7 @@ import pytest
 from core import CompileJob, CompileOptions, LocalEngine, Model, Run, Runner, Store, open_report
 from core.analysis.numerics import bisection_words, minified_words, nan_words, opaque_words
 from core.report import Bisection
-from core.views.issue import issue_of
+from core.views.sharing import issue_of
 from tests.live.test_presets import RELU, WRONG_PASS
 
 pytestmark = pytest.mark.torch

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from core import CompileJob, Model, Runner, open_report
-from core.views.issue import issue_of
+from core.views.sharing import issue_of
 from tests.support.closed_issues import ISSUES, ClosedIssue
 
 pytestmark = [pytest.mark.torch, pytest.mark.closed]

@@ -4,8 +4,8 @@ import pytest
 
 from core import CompileJob, Conditions, Model, Runner, open_report
 from core.runs.progress import crashed_kernel
-from core.views.issue import issue_of
 from core.views.overview import OutcomeView
+from core.views.sharing import issue_of
 
 pytestmark = pytest.mark.torch
 # The code that Inductor generates for one op writes through a null pointer.

@@ -11,7 +11,7 @@ import pytest
 from core import CompileJob, Model, Run, Runner, open_report
 from core.report import FusionRound, Report
 from core.runs.stored import side_of_run
-from core.views.logs import LogsView, log_messages
+from core.views.texts import LogsView, log_messages
 from tests.support.homes import NO_LOOKUPS
 
 pytestmark = pytest.mark.torch

@@ -9,7 +9,7 @@ import pytest
 
 from core import CompileJob, Model, Run, Runner, open_report
 from core.report import Report
-from core.views.outcome import ScriptView
+from core.views.progress import ScriptView
 from tests.support.places import TRACES
 
 pytestmark = pytest.mark.torch

@@ -8,10 +8,10 @@ import pytest
 
 from core.analysis.kernels import ledger
 from core.views.backend.compilation import BackendCompilationView, ExecutionBar
-from core.views.compare import CompareTimes, RatioBar
 from core.views.memory import MemoryPlanView
 from core.views.numerics import ErrorPoint, NodeNumericsView
 from core.views.run_history import METRICS, HistoryPoint, HistorySeries, HistoryView
+from core.views.speedup import CompareTimes, RatioBar
 from pages.look.charts import decades, log_ticks
 from pages.parts.accelerator.program import stages_chart
 from pages.parts.backends.panes import executions_chart

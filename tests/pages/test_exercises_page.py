@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from core import AccessError, CompileJob, Run
 from core.job.gallery import EXERCISES, exercise
 from pages import menu
-from pages.parts.learn import exercises as parts
+from pages.parts.learn import lessons as parts
 from pages.session import actions
 from tests.support.apps import component, keys, opened, read_words, sound, titles, words
 from tests.support.homes import add_run, job_of, keeper

@@ -9,7 +9,7 @@ import pytest
 
 from core import CompileJob, Sweep
 from core.sweep.presets.ladder import RUNGS
-from pages.parts.sweep import ask
+from pages.parts.sweep import sweeps
 from pages.session import actions
 from tests.support.apps import opened
 from tests.support.homes import add_run, job_of, record
@@ -34,12 +34,12 @@ def test_a_crashed_run_climbs_a_ladder(
     empty_home: Path, submitted: list[CompileJob], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The bisector would crash with it."""
-    sweeps: list[Sweep] = []
-    monkeypatch.setattr(actions, "start_sweep", lambda sweep: sweeps.append(sweep) or sweep)
-    monkeypatch.setattr(ask, "show_sweep", lambda _: None)
+    started: list[Sweep] = []
+    monkeypatch.setattr(actions, "start_sweep", lambda sweep: started.append(sweep) or sweep)
+    monkeypatch.setattr(sweeps, "show_sweep", lambda _: None)
     app = opened("run/overview.py", failed(empty_home, job_of("error"), "crashed"))
     next(button for button in app.button if button.label == LABEL).click().run()
-    (sweep,) = sweeps
+    (sweep,) = started
     assert sweep.preset == "ladder"
     assert set(sweep.axes[0].named()) <= {*RUNGS, "inductor"}
     assert submitted == []

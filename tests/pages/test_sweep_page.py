@@ -12,7 +12,7 @@ from core.sweep import SweepCall, SweepRow, SweepStore
 from core.sweep.presets import PRESETS
 from pages import menu
 from pages.look.charts import decades, log_ticks
-from pages.parts.sweep import ask, shown
+from pages.parts.sweep import sweeps
 from pages.session import actions, server
 from pages.session.runs import is_as_shown, open_sweep
 from tests.support.apps import assert_sound, opened, titles, words
@@ -37,7 +37,7 @@ def started(empty_home: Path, monkeypatch: pytest.MonkeyPatch) -> list[Sweep]:
         return sweep
 
     monkeypatch.setattr(actions, "start_sweep", start)
-    monkeypatch.setattr(ask, "show_sweep", lambda _: None)
+    monkeypatch.setattr(sweeps, "show_sweep", lambda _: None)
     return found
 
 
@@ -183,7 +183,7 @@ def test_a_sweep_that_goes_on_says_how_far_it_is(empty_home: Path) -> None:
 def test_one_sweep_that_is_ticked_can_be_named(empty_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plan = PRESETS["memory"].plan(MLP, Environment())
     sweep = add_sweep(empty_home, new_sweep(plan.base, plan.axes, "memory"), [timed("inference")])
-    monkeypatch.setattr(shown, "opened_or_ticked", lambda _, rows, *__, **___: (None, list(rows)))
+    monkeypatch.setattr(sweeps, "opened_or_ticked", lambda _, rows, *__, **___: (None, list(rows)))
     app = opened(menu.SWEEP.script)
     app.text_input(f"name-{sweep.id}").set_value("before the change").run()
     assert_sound(app)
@@ -251,7 +251,7 @@ def test_a_logarithmic_axis_has_three_ticks_at_least(low: float, high: float) ->
 def test_a_visitor_without_code_names_no_file_as_a_backend(
     started: list[Sweep], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ask, "may_bring_code", lambda: False)
+    monkeypatch.setattr(sweeps, "may_bring_code", lambda: False)
     app = opened(menu.SWEEP.script)
     app.text_area("axes").set_value("backend=eager,/etc/mine.py:f").run()
     assert "must be a backend that torch lists here, not a file" in app.error[0].value

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import ClassVar
 
 from core.accelerator.program import HEAD, MOST_ROWS, PASSES, ROW_BYTES, DumpRow, ProgramFile, dump, open_program
 from core.analysis.pipeline import memory_words
@@ -51,7 +52,16 @@ class ArenaRectangle:
 
 @dataclass(frozen=True)
 class ProgramView:
-    """The program of a segment."""
+    """The program of a segment; `entry_help` explains columns of its instructions."""
+
+    entry_help: ClassVar[Mapping[str, str]] = {
+        "nodes": "Nodes of the graph that the instruction computes",
+        "and then": "Elementwise steps in the same loop, or behind a product while its block is in the cache",
+    }
+    no_passes: ClassVar[str] = "The log does not contain the program between the passes."
+    passes_help: ClassVar[str] = "Each pass with the program entries after it, as `cb_run --print-graph` prints them"
+    first_pass: ClassVar[str] = "Before the first pass there is nothing to compare with."
+    no_change: ClassVar[str] = "This pass changed nothing here."
 
     segment: PipelineSegment
 
@@ -228,8 +238,16 @@ def _left_out(count: int, noun: str) -> str:
 class ProgramFileView:
     """An open program file of a segment."""
 
+    program_help: ClassVar[str] = "For `cb_run`, and for any program that links the runtime"
+    c_help: ClassVar[str] = "The same program as one C file, which needs no runtime: `cb_run --emit-c NAME` writes it"
+
     segment: PipelineSegment
     file: ProgramFile
+
+    @staticmethod
+    def too_large(most_bytes: int) -> str:
+        """Return the message for a file that is larger than a download may be."""
+        return f"It is larger than {fmt.bytes_(most_bytes)}: `python -m core pipeline` writes it."
 
     @classmethod
     def open(cls, directory: Path, segment: PipelineSegment) -> ProgramFileView:

@@ -5,7 +5,7 @@ Changes are the differences between two runs with other options of the accelerat
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
@@ -31,7 +31,7 @@ from core.graph import SEGMENT, divided_graph
 from core.job import CompileJob
 from core.report import Compilation, Crossing, FxGraph, FxNode, Pipeline, PipelineSegment, Report
 from core.views.accelerator.program import ProgramView
-from core.views.markdown import LONGEST_TEXT, quoted, sentence, short
+from core.views.markdown import LONGEST_NAME, LONGEST_TEXT, plain, quoted, sentence, short
 
 # Part of the message of a run that found no C++ compiler.
 NO_COMPILER = "builds its runtime with a C++ compiler"
@@ -56,7 +56,22 @@ class AcceleratorAbsence:
 
 @dataclass(frozen=True)
 class AcceleratorView:
-    """The graphs of one compilation that the accelerator partitioned."""
+    """The graphs of one compilation that the accelerator partitioned; `call_help` explains columns of its calls."""
+
+    introduction: ClassVar[str] = (
+        "The backend `accelerator` partitions AOTAutograd's graphs into segments that it has kernels for, and builds a "
+        "program of each. A C++ runtime behind a C ABI runs it, without torch and Python."
+    )
+    needs_compiler: ClassVar[str] = (
+        "The runtime needs a C++ compiler: install g++, or set `CXX`. Other backends need none."
+    )
+    call_help: ClassVar[Mapping[str, str]] = {
+        "in the runtime": "Mean of all calls, as the runtime's own clock has it",
+        "beside it": "The rest of a segment's call from Python and back: addresses are taken, outputs are allocated",
+        "copied": "Inputs with another layout than in the trace",
+        "programs": "Sets of sizes that have a program",
+        "torch ran": "Calls of the segment that torch made instead",
+    }
 
     report: Report
     compilation: Compilation
@@ -180,10 +195,22 @@ class AcceleratorOptions:
     """Options of the accelerator: ops that torch runs, passes over the programs, frozen parameters."""
 
     all_passes: ClassVar[tuple[str, ...]] = tuple(PASSES)
+    help: ClassVar[str] = "Runs the same job with another partitioning or other passes, and compares both runs."
+    without_help: ClassVar[str] = "A node of such an op stays with torch, which cuts segments apart."
+    freeze_help: ClassVar[str] = (
+        "In inference, parameters become constants of the file: less crosses the ABI, and what depends on them alone "
+        "is computed once."
+    )
+    run_help: ClassVar[str] = "The same job on the CPU with `torch.compile(model, backend='accelerator')`"
 
     without: tuple[str, ...] = ()
     passes: tuple[str, ...] = tuple(PASSES)
     freeze: bool = False
+
+    @staticmethod
+    def backend_label(name: str) -> str:
+        """Return the label of a button that runs the job with another backend."""
+        return f"Run with {name}"
 
     @classmethod
     def of(cls, job: CompileJob) -> AcceleratorOptions:
@@ -221,6 +248,8 @@ def _split(value: object) -> list[str]:
 class AcceleratorChanges:
     """Two runs on the accelerator, the earlier one first."""
 
+    times_note: ClassVar[str] = "Times are of two processes, one after the other: no difference of them is claimed."
+
     before: Report
     after: Report
 
@@ -255,6 +284,15 @@ class AcceleratorChanges:
 class SegmentView:
     """A segment of a partitioned graph; `segment` is None if the whole graph stays with torch."""
 
+    no_graph: ClassVar[str] = "The log does not contain the partitioned graph; the table lists what runs, in order."
+    no_node: ClassVar[str] = "Click a node to see where it runs, or why torch runs it."
+    no_refusal: ClassVar[str] = "Every op of this graph is in a segment."
+    order_help: ClassVar[Mapping[str, str]] = {
+        "in": "Bytes that go into the segment; constants are not among them",
+        "out": "Bytes that come out of it",
+        "a call": "Mean of all calls, from Python and back",
+    }
+
     report: Report
     compilation: Compilation
     pipeline: Pipeline
@@ -269,6 +307,11 @@ class SegmentView:
     def direction(self) -> str:
         """Direction of the partitioned graph."""
         return self.pipeline.direction
+
+    @property
+    def stages_title(self) -> str:
+        """Title of the stages that build the graph's programs, as Markdown."""
+        return f"Making the programs of the {plain(self.direction, LONGEST_NAME)}"
 
     @property
     def ops(self) -> int:

@@ -68,6 +68,10 @@ class BackendCompilationView:
 
     node_columns = COLUMNS
     overlay = annotation_name(0)
+    no_code = "The code of this graph was not recorded."
+    unparsed = (
+        "The text of this graph was not parsed, so it cannot be drawn: it is not Python, or too long or too dense."
+    )
 
     @property
     def compilation(self) -> Compilation:

@@ -13,7 +13,6 @@ from core.views.compile_time import CompileTimeView
 from core.views.graph_breaks import BreakBox, GraphBreaksView
 from core.views.guards import GuardsView
 from core.views.header import page_contents
-from core.views.html.graphs import Graphs, Source
 from core.views.html.page import (
     Bar,
     Bars,
@@ -22,9 +21,11 @@ from core.views.html.page import (
     Code,
     Curves,
     Fold,
+    Graphs,
     Line,
     Listing,
     Section,
+    Source,
     Table,
     folded,
     left_out,
@@ -37,8 +38,8 @@ from core.views.markdown import LONGEST_LINE, one_line, plain
 from core.views.memory import AllocatedCurve, MemoryView
 from core.views.overview import FindingView, OutcomeView, OverviewView
 from core.views.recompiles import RecompilesView, RecompileTree
-from core.views.source import SourceView
 from core.views.speedup import SpeedupView
+from core.views.texts import SourceView
 
 MOST_PHASES = 15
 MOST_EXPLAINED = 100

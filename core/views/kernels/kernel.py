@@ -1,10 +1,14 @@
-"""A kernel: its title, its code, the FX nodes and lines that it comes from, and its counterpart in another run."""
+"""A kernel: its title, its code, the FX nodes and lines that it comes from, and its counterpart in another run.
+
+Kernel tools: requests about one kernel of a run, and where their results are stored.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 from core.analysis.kernels import counterpart, kernel_names
 from core.base import words as fmt
@@ -14,9 +18,21 @@ from core.job import CompileJob
 from core.job.targets import TARGETS
 from core.report import Compilation, FxNode, Kernel, Report
 from core.runs.store import Run
-from core.runs.tools import reproduction_of
+from core.runs.tools import (
+    Assembly,
+    Configs,
+    Interpret,
+    Ladder,
+    Passes,
+    Reproduce,
+    Request,
+    forget,
+    reproduction_of,
+    result,
+    tool_run,
+)
 from core.views.kernels.ledger import tuning_words
-from core.views.kernels.results import ASSEMBLY, CONFIGS, LADDER, PASSES, RUNGS
+from core.views.kernels.results import ASSEMBLY, COMPILING, CONFIGS, LADDER, PASSES, RUNGS, KernelResult
 from core.views.markdown import LONGEST_LINE, code, plain, sentence, short
 
 REPRODUCE, INTERPRETER, COMPARE = "reproduce", "interpreter", "compare"
@@ -29,7 +45,32 @@ COMPARED_RUNGS = {"triton": ["python", "ttir", "ttgir", "llir", "ptx", "sass", "
 
 @dataclass(frozen=True)
 class KernelView:
-    """A kernel of a compilation; `label` is its display name and its generated name."""
+    """A kernel of a compilation; `label` is its display name and its generated name.
+
+    `convention` is what a pasted module defines for the interpreter; the other constants are messages of the panels.
+    """
+
+    convention: ClassVar[str] = (
+        "A module that defines a `@triton.jit` kernel and launches it on CPU tensors. Its `result` is compared with "
+        "its `expected`."
+    )
+    script_note: ClassVar[str] = (
+        "Self-contained: it needs torch alone, checks the kernel against eager, and times both."
+    )
+    not_allowed: ClassVar[str] = "The tools run code from the log. This server allows that only for its own runs."
+    trust_question: ClassVar[str] = (
+        "This log is imported, and the tools run code from it. Continue only if you trust it."
+    )
+    result_deleted: ClassVar[str] = "The result was deleted."
+    no_origins: ClassVar[str] = "Its FX nodes were not recorded. Set INDUCTOR_PROVENANCE=1 to record them."
+    graph_link: ClassVar[str] = "See them in the FX graph"
+    no_other_run: ClassVar[str] = (
+        "No other run of this model generates C++. Run it again with other options to compare the same kernel here. "
+        "*assembly* shows the machine code of this one."
+    )
+    no_report: ClassVar[str] = "That run has no report."
+    no_counterpart: ClassVar[str] = "That run has no kernel of the same language."
+    same_text: ClassVar[str] = "Both are identical."
 
     report: Report
     compilation: Compilation
@@ -83,6 +124,10 @@ class KernelView:
         names = set(self.kernel.origins)
         return [name for name in nodes if name in names]
 
+    def origins_title(self, nodes: Iterable[str]) -> str:
+        """Return the number of the FX nodes that became this kernel."""
+        return fmt.count(len(self.origins(nodes)), "FX node")
+
     def reproduction(self, run: Run) -> str:
         """Return the script that reproduces the kernel alone; raises ToolError."""
         return reproduction_of(run, self.report, self.kernel.id)
@@ -115,6 +160,11 @@ class KernelView:
     def rung_title(name: str) -> str:
         """Return the title of a rung."""
         return RUNGS.get(name, name)
+
+    @staticmethod
+    def missing_rung(name: str) -> str:
+        """Return the message for a rung that one side of a comparison lacks."""
+        return f"The left or right side has no {KernelView.rung_title(name)}: that target ends on another rung."
 
     @classmethod
     def generated(cls, report: Report, compilation: Compilation) -> dict[str, KernelView]:
@@ -149,3 +199,52 @@ class KernelView:
 
 def _is_for_accelerator(job: CompileJob | None) -> bool:
     return job is not None and (bool(job.target) or job.device.partition(":")[0] != "cpu")
+
+
+@dataclass(frozen=True, slots=True)
+class KernelTool:
+    """A request to a tool about one kernel of a run; `waiting` is the caption while the tool works."""
+
+    run: Run
+    request: Request
+    waiting: str = COMPILING
+
+    @classmethod
+    def compiled(cls, run: Run, kernel: str, panel: str, target: str = "", config: int = 0) -> KernelTool:
+        """Return the tool that compiles a kernel for a panel; an empty target means the kernel's own."""
+        requests: dict[str, tuple[Request, str]] = {
+            LADDER: (Ladder(kernel, target, config), COMPILING),
+            PASSES: (Passes(kernel, target, config), "Compiling with MLIR's dumps…"),
+            CONFIGS: (Configs(kernel, target), "Compiling every config…"),
+            ASSEMBLY: (Assembly(kernel), "Compiling to assembly…"),
+        }
+        return cls(run, *requests[panel])
+
+    @classmethod
+    def rungs(cls, run: Run, kernel: str, language: str, target: str = "", config: int = 0) -> KernelTool:
+        """Return the tool for the rungs of a kernel; target and config are those of a Triton kernel."""
+        return cls(run, Ladder(kernel, target, config) if language == "triton" else Assembly(kernel))
+
+    @classmethod
+    def reproduced(cls, run: Run, kernel: str) -> KernelTool:
+        """Return the tool that runs a kernel's reproduction script."""
+        return cls(run, Reproduce(kernel), "Running it…")
+
+    @classmethod
+    def interpreted(cls, run: Run, kernel: str, code: str, program: tuple[int, int, int]) -> KernelTool:
+        """Return the tool that interprets one program of a kernel; without a kernel, of the code or a sample."""
+        return cls(run, Interpret(kernel, code, program), "Interpreting in a fresh Python…")
+
+    @property
+    def directory(self) -> Run:
+        """Directory of the request, whether it exists or not."""
+        return tool_run(self.run, self.request)
+
+    def result(self) -> KernelResult | None:
+        """Return the stored result; None if the tool was not started or is still at work."""
+        answer = result(self.run, self.request)
+        return KernelResult(answer) if answer is not None else None
+
+    def forget(self) -> None:
+        """Remove the stored result; raises StoreError."""
+        forget(self.run, self.request)

@@ -8,10 +8,11 @@ Rows of the kernel ledger as a table.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from typing import ClassVar
 
 from core.analysis import scope_words, untimed_words
 from core.analysis.kernels import (
@@ -31,7 +32,7 @@ from core.analysis.kernels import (
 from core.base import words as fmt
 from core.code import CppFacts
 from core.report import Bandwidth, Compilation, Frame, Kernel, KernelTuning, Payload, Report, Roofline
-from core.views.estimates import EstimatesView
+from core.views.decisions import EstimatesView
 from core.views.markdown import LONGEST_LINE, one_line, quoted, sentence, short
 
 TIME, ESTIMATED, TRAFFIC, ROOFLINE = "time", "estimated time", "traffic", "roofline"
@@ -48,11 +49,33 @@ OPTIONAL = (
     "compile", "autotuning", "config", "registers", "spills", "shared", "occupancy", "vectors", "OpenMP", "loops",
     "timed", "FLOP", "FLOP/B", "bytes are", "FLOP is",
 )  # fmt: skip
+COLUMN_HELP = {
+    "kernel": "The module of most of its ops, and its main ops",
+    "time": "Median time of one launch, timed alone with warm caches",
+    "moved": "Bytes read and written by one call",
+    "wasted": "Time above what the roofline allows, over all calls",
+    "share": "Share of total kernel time",
+    "of roofline": "Time that the roofline allows over the time taken",
+    "±": "Half the interquartile range",
+    "in place": "Median time within the compiled call",
+    "allowed": "Minimum time by the roofline",
+    "autotuning": "How torch chose the config, by its log after Triton's compilation",
+    "config": "The config that is used, or that coordinate descent starts from",
+    "bytes are": "“At most” if an index depends on data, or elements may be read twice",
+    "FLOP": "torch: counted by torch; ≈: one FLOP per op and iteration",
+    "FLOP/B": "Arithmetic intensity",
+    "generated name": "Name that torch generated",
+}
 
 
 @dataclass(frozen=True)
 class KernelsView:
-    """The kernel calls of one compilation; `rows` has one row per call, worst first."""
+    """The kernel calls of one compilation; `rows` has one row per call, worst first.
+
+    `column_help` explains columns of the table.
+    """
+
+    column_help: ClassVar[Mapping[str, str]] = COLUMN_HELP
 
     report: Report
     compilation: Compilation

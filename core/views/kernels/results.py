@@ -1,8 +1,6 @@
 """Results of kernel tools: their sentences, rungs, rows and picture data.
 
 The tensor elements that one program of a Triton kernel loads and stores, as a picture.
-
-Kernel tools: requests about one kernel of a run, and where their results are stored.
 """
 
 from __future__ import annotations
@@ -16,32 +14,21 @@ from core.base import words as fmt
 from core.code import without_locations
 from core.code.torch_source import stage_landmark
 from core.report import Autotuning, Choice
-from core.runs.store import Run
 from core.runs.tools import (
     Answer,
-    Assembly,
     AssemblyAnswer,
-    Configs,
     ConfigsAnswer,
-    Interpret,
     InterpretAnswer,
-    Ladder,
     LadderAnswer,
     Loop,
-    Passes,
     PassesAnswer,
-    Reproduce,
     ReproduceAnswer,
-    Request,
     Resources,
     Rung,
     TouchedElements,
     Trouble,
-    forget,
-    result,
-    tool_run,
 )
-from core.views.landmarks import place_of
+from core.views.glossary import place_of
 from core.views.markdown import quoted, short
 
 # Titles of the rungs, by Triton's names.
@@ -100,9 +87,9 @@ class KernelResult:
         return AssemblyView(self.answer) if isinstance(self.answer, AssemblyAnswer) else None
 
     @property
-    def reproduction(self) -> ReproduceAnswer | None:
-        """Output and exit code of the reproduction script."""
-        return self._of(ReproduceAnswer)
+    def reproduction(self) -> ReproductionView | None:
+        """Outcome and output of the reproduction script."""
+        return ReproductionView(self.answer) if isinstance(self.answer, ReproduceAnswer) else None
 
     @property
     def interpretation(self) -> InterpretationView | None:
@@ -124,6 +111,30 @@ class KernelResult:
         if rung is None:
             return None
         return without_locations(rung.text) if name in MLIR else rung.text
+
+
+@dataclass(frozen=True, slots=True)
+class ReproductionView:
+    """The end of a reproduction script."""
+
+    answer: ReproduceAnswer
+
+    @property
+    def is_same(self) -> bool:
+        """True if the script ended without an error, so that all compared results equal eager."""
+        return self.answer.exit_code == 0
+
+    @property
+    def words(self) -> str:
+        """The outcome as a sentence."""
+        if self.is_same:
+            return "It ran, and all compared results equal eager."
+        return f"It ended with exit code {self.answer.exit_code}."
+
+    @property
+    def output(self) -> str:
+        """Printed text."""
+        return self.answer.output or "It printed nothing."
 
 
 @dataclass(frozen=True, slots=True)
@@ -398,52 +409,3 @@ def _index(offset: int, tensor: TouchedElements) -> int:
     for at, size in zip(coordinates, tensor.shape, strict=True):
         index = index * size + at
     return index
-
-
-@dataclass(frozen=True, slots=True)
-class KernelTool:
-    """A request to a tool about one kernel of a run; `waiting` is the caption while the tool works."""
-
-    run: Run
-    request: Request
-    waiting: str = COMPILING
-
-    @classmethod
-    def compiled(cls, run: Run, kernel: str, panel: str, target: str = "", config: int = 0) -> KernelTool:
-        """Return the tool that compiles a kernel for a panel; an empty target means the kernel's own."""
-        requests: dict[str, tuple[Request, str]] = {
-            LADDER: (Ladder(kernel, target, config), COMPILING),
-            PASSES: (Passes(kernel, target, config), "Compiling with MLIR's dumps…"),
-            CONFIGS: (Configs(kernel, target), "Compiling every config…"),
-            ASSEMBLY: (Assembly(kernel), "Compiling to assembly…"),
-        }
-        return cls(run, *requests[panel])
-
-    @classmethod
-    def rungs(cls, run: Run, kernel: str, language: str, target: str = "", config: int = 0) -> KernelTool:
-        """Return the tool for the rungs of a kernel; target and config are those of a Triton kernel."""
-        return cls(run, Ladder(kernel, target, config) if language == "triton" else Assembly(kernel))
-
-    @classmethod
-    def reproduced(cls, run: Run, kernel: str) -> KernelTool:
-        """Return the tool that runs a kernel's reproduction script."""
-        return cls(run, Reproduce(kernel), "Running it…")
-
-    @classmethod
-    def interpreted(cls, run: Run, kernel: str, code: str, program: tuple[int, int, int]) -> KernelTool:
-        """Return the tool that interprets one program of a kernel; without a kernel, of the code or a sample."""
-        return cls(run, Interpret(kernel, code, program), "Interpreting in a fresh Python…")
-
-    @property
-    def directory(self) -> Run:
-        """Directory of the request, whether it exists or not."""
-        return tool_run(self.run, self.request)
-
-    def result(self) -> KernelResult | None:
-        """Return the stored result; None if the tool was not started or is still at work."""
-        answer = result(self.run, self.request)
-        return KernelResult(answer) if answer is not None else None
-
-    def forget(self) -> None:
-        """Remove the stored result; raises StoreError."""
-        forget(self.run, self.request)

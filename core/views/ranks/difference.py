@@ -81,6 +81,11 @@ class DifferenceView:
         return lambda singular, plural: fmt.agree(len(self.group.ranks), singular, plural)
 
     @property
+    def label(self) -> str:
+        """The group with the kind and the compilation of its first difference, for a choice of groups."""
+        return f"{self.who}: {self.difference.kind} in [{self.difference.compile_id}]"
+
+    @property
     def what(self) -> str:
         """The difference as a clause without its subject, as Markdown: "recompiles [0/1] alone: …"."""
         where, verb = plain(f"[{self.difference.compile_id}]"), self._verb
@@ -169,6 +174,11 @@ class DifferenceView:
     def names(self) -> tuple[str, str]:
         """The names of the two sides: "rank 0", "rank 3"."""
         return f"rank {self.reference.fingerprint.rank}", f"rank {self.side.fingerprint.rank}"
+
+    @property
+    def diff_title(self) -> str:
+        """The names of the two sides as a title."""
+        return " and ".join(self.names)
 
     @cached_property
     def diff(self) -> str:

@@ -56,6 +56,10 @@ class RanksView:
     """The ranks of a run in groups; the first group, the largest, is the reference."""
 
     phases_note, collectives_note, no_tensors = PHASES_NOTE, COLLECTIVES_NOTE, NO_TENSORS
+    no_caches = "No cache outcome is recorded."
+    no_collectives = "No graph has a collective."
+    no_compilations = "No compilation is recorded."
+    no_phases = "No compile times are recorded."
 
     def __init__(self, ranks: Ranks, side_of: Callable[[int], RankSide]) -> None:
         self.ranks = ranks
@@ -243,6 +247,17 @@ class RunRanks:
     def read(self) -> int:
         """The number of ranks that have been read."""
         return ranks_read(self._run)
+
+    @property
+    def reading(self) -> str:
+        """The title of the page while another process reads the logs."""
+        return f"Reading the logs of {fmt.count(len(self.ranks), 'rank')}…"
+
+    @property
+    def progress(self) -> tuple[float, str]:
+        """The read part of the logs, and its words."""
+        read, total = self.read, len(self.ranks)
+        return min(read / total, 1.0), f"{fmt.number(read)} of {fmt.number(total)} read, in separate processes."
 
     def start_reading(self) -> subprocess.Popen[bytes]:
         """Read the logs in another process, which stores the result."""

@@ -165,6 +165,11 @@ class SweepTotals:
 
     curves: tuple[TotalCurve, ...]
 
+    @staticmethod
+    def words(name: str, seconds: float, calls: float) -> str:
+        """Return the hover text of a point of a curve."""
+        return f"{name}: {fmt.duration_s(seconds)} after {fmt.count(round(calls), 'call')}"
+
     @property
     def eager_s(self) -> float:
         """Seconds of an eager call, the median over the cells."""

@@ -125,9 +125,26 @@ class SweepQuestions:
     may_bring_code: bool
     each_s: float | None
 
+    introduction = "Many runs, one question."
+    no_sweeps = "No sweeps yet. Start one with a question above."
     axes_example = EXAMPLE
     axes_help = HELP
     axes_hint = "One axis a line, such as {} or {}.".format(*map(code, EXAMPLE.splitlines()))
+
+    @staticmethod
+    def shown_label(job: CompileJob | None) -> str:
+        """Return the label of the shown run's job as the one to vary."""
+        return f"the shown run: {job.title() if job else ''}"
+
+    @staticmethod
+    def delete_label(sweeps: int) -> str:
+        """Return the label of a button that deletes sweeps."""
+        return f"Delete {fmt.count(sweeps, 'sweep')}"
+
+    @staticmethod
+    def delete_runs_label(sweeps: int) -> str:
+        """Return the label of the choice that deletes the runs of sweeps, too."""
+        return f"and the runs of {fmt.agree(sweeps, 'its', 'their')} cells"
 
     @cached_property
     def presets(self) -> tuple[SweepQuestion, ...]:

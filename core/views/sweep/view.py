@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from core.base import words as fmt
 from core.base.machine import Environment
@@ -41,6 +41,11 @@ class SweepView:
     `name` is the name that its owner chose, else its title. `read_environment` returns torch's description of this
     machine, None while torch starts.
     """
+
+    column_help: ClassVar[Mapping[str, str]] = {
+        "eager / compiled": "Median, with its 99 % interval",
+        "stops after": "The last stage with a graph or code in the log",
+    }
 
     sweep: Sweep
     rows: tuple[SweepRow, ...]

@@ -24,13 +24,14 @@ from pages.components.code.view import CodeLine, CodePicture, code_view
 from pages.look.charts import PLOTLY_CONFIG
 from pages.look.palette import FILL, SHORT, TALL, kernel_colour
 from pages.look.text import LONGEST_NAME, LONGEST_TEXT, one_line, one_line_cells, plain, prose
-from pages.parts.accelerator.change import changes_station, run_before
 from pages.parts.accelerator.program import (
+    changes_station,
     memory_station,
     nodes_of,
     passes_station,
     program_or_reason,
     program_station,
+    run_before,
     stages_chart,
 )
 from pages.parts.drawer import drawer, open_button, stage
@@ -39,7 +40,7 @@ from pages.session import url
 from pages.session.actions import attempt
 from pages.session.server import kept, theme
 from pages.session.shown import View
-from pages.session.tables import in_words, newly_picked
+from pages.session.tables import columns, in_words, newly_picked
 from pages.session.url import hold
 
 GRAPH, CHANGES = "graph", "changes"
@@ -54,15 +55,7 @@ CALL_FORMS = {
     "torch ran": fmt.number,
 }
 FEW_ROWS = 8
-CALL_COLUMNS = {
-    "in the runtime": st.column_config.NumberColumn(help="Mean of all calls, as the runtime's own clock has it"),
-    "beside it": st.column_config.NumberColumn(
-        help="The rest of a segment's call from Python and back: addresses are taken, outputs are allocated"
-    ),
-    "copied": st.column_config.NumberColumn(help="Inputs that were laid out in another way than when they were traced"),
-    "programs": st.column_config.NumberColumn(help="Sets of sizes that have a program"),
-    "torch ran": st.column_config.NumberColumn(help="Calls of the segment that torch made instead"),
-}
+CALL_COLUMNS = columns(AcceleratorView.call_help)
 NODE, ORDER, REFUSED = "node", "order", "with torch"
 SEGMENT_FORMS = {
     "in": fmt.bytes_,
@@ -72,15 +65,8 @@ SEGMENT_FORMS = {
     "program entries": lambda count: fmt.number(int(count)),
     "a call": fmt.duration_s,
 }
-SEGMENT_COLUMNS = {
-    "runs": st.column_config.TextColumn(width=110),
-    "ops": st.column_config.NumberColumn(width=45),
-    "in": st.column_config.NumberColumn(width=75, help="Bytes that go into the segment; constants are not among them"),
-    "out": st.column_config.NumberColumn(width=75, help="Bytes that come out of it"),
-    "program entries": st.column_config.NumberColumn(width=70),
-    "file": st.column_config.NumberColumn(width=75),
-    "a call": st.column_config.NumberColumn(width=75, help="Mean of all calls, from Python and back"),
-}
+SEGMENT_WIDTHS = {"runs": 110, "ops": 45, "in": 75, "out": 75, "program entries": 70, "file": 75, "a call": 75}
+SEGMENT_COLUMNS = columns(SegmentView.order_help, SEGMENT_WIDTHS)
 LARGEST_DOWNLOAD_BYTES = 67_108_864
 FILE_FORMS = {"bytes": fmt.bytes_}
 
@@ -118,7 +104,7 @@ def calls_station(view: View, segment: SegmentView) -> None:
         st.page_link(menu.SPEEDUP.script, label=menu.SPEEDUP.title, icon=menu.SPEEDUP.icon, query_params=link)
     with right:
         on, name = theme(), f"stages-{view.compilation.id}-{segment.direction}"
-        st.markdown(f"**Making the programs of the {plain(segment.direction, LONGEST_NAME)}**")
+        st.markdown(f"**{segment.stages_title}**")
         figure = kept(lambda: stages_chart(segment.stages, on), name, view.run.id, view.report.log_bytes, on)
         st.plotly_chart(figure, theme=None, config=PLOTLY_CONFIG, key=name)
 
@@ -139,7 +125,7 @@ def graph_station(view: View, segment: SegmentView, row: DeltaGenerator) -> None
         open_button(ORDER, "What runs, in order", ":material/format_list_numbered:")
     place, selected = stage(), url.selected()
     if graph is None:
-        place.caption("The log does not contain the partitioned graph; the table lists what runs, in order.")
+        place.caption(segment.no_graph)
     else:
         with place.container(key="drawing"):
             key = f"pipeline-{view.compilation.id}-{graph.id}"
@@ -157,7 +143,7 @@ def _node(view: View, segment: SegmentView, selected: str | None) -> None:
     nodes = nodes_of(view, segment)
     node = node_of(nodes, selected)
     if node is None:
-        st.caption("Click a node to see where it runs, or why torch runs it.")
+        st.caption(segment.no_node)
     else:
         st.table({name: prose(text) for name, text in segment.place(node).items()}, border="horizontal")
         if program := segment.program_of(node):
@@ -187,7 +173,7 @@ def _order(view: View, segment: SegmentView) -> None:
 def _refused(segment: SegmentView) -> None:
     """Draw the ops that stay with torch, by reason."""
     if not segment.refusals:
-        st.caption("Every op of this graph is in a segment.")
+        st.caption(segment.no_refusal)
     for count, reason, names in segment.refusals:
         st.markdown(f"**{count}**: {prose(reason)}  \n{prose(names)}")
 
@@ -218,7 +204,7 @@ def file_station(view: View, segment: SegmentView, row: DeltaGenerator) -> None:
 def _downloads(file: ProgramFileView) -> None:
     name = one_line(file.segment.file, LONGEST_NAME)
     if file.size > LARGEST_DOWNLOAD_BYTES:
-        st.caption(f"It is larger than {fmt.bytes_(LARGEST_DOWNLOAD_BYTES)}: `python -m core pipeline` writes it.")
+        st.caption(file.too_large(LARGEST_DOWNLOAD_BYTES))
         return
     st.download_button(
         "Program",
@@ -228,7 +214,7 @@ def _downloads(file: ProgramFileView) -> None:
         icon=":material/download:",
         on_click="ignore",
         key="program-file",
-        help="For `cb_run`, and for any program that links the runtime",
+        help=file.program_help,
     )
     source = file.as_c
     if source is not None:
@@ -240,7 +226,7 @@ def _downloads(file: ProgramFileView) -> None:
             icon=":material/download:",
             on_click="ignore",
             key="program-c",
-            help="The same program as one C file, which needs no runtime: `cb_run --emit-c NAME` writes it",
+            help=file.c_help,
         )
 
 

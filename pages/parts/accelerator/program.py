@@ -1,44 +1,42 @@
-"""The program of a segment: its instructions with the user's lines, its passes, and its memory plan.
+"""The program of a segment: its instructions with the user's lines, its passes, its memory plan, and other options.
 
-Plotly draws its memory over its instructions, and the seconds of its build stages.
+Plotly draws its memory over its instructions, and the seconds of its build stages. Other ops, passes or frozen
+parameters are a run beside the shown one; without a program, the page has the reason and how to get one.
 """
 
 from __future__ import annotations
 
 import html
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
+from core import CompileJob, Environment, compile_options_as_text
 from core.base import words as fmt
 from core.report import FxNode
-from core.views.accelerator import AcceleratorView, ProgramView, SegmentView
+from core.views.accelerator import AcceleratorOptions, AcceleratorView, ProgramView, SegmentView
+from pages import menu
 from pages.components.code.view import CodePicture, code_lines, code_view
-from pages.look.charts import PLOTLY_CONFIG, in_unit, plotly_layout, text_on
+from pages.look.charts import PLOTLY_CONFIG, in_brackets, in_unit, plotly_layout, text_on
 from pages.look.palette import FILL, INK, MUTED, PAPER, SHORT, TALL, Theme, kernel_colour
-from pages.look.text import LONGEST_NAME, one_line, one_line_cells, prose
+from pages.look.text import LONGEST_MESSAGE, LONGEST_NAME, LONGEST_TEXT, code, one_line, one_line_cells, plain, prose
 from pages.parts.code import diff_view
 from pages.parts.graphs.drawn import node_lines, node_of
-from pages.session import url
+from pages.parts.run.submit import job_again, stored_run, submit_or_open
+from pages.session import actions, server, url
+from pages.session.actions import attempt
 from pages.session.server import kept, theme
-from pages.session.shown import View
-from pages.session.tables import in_words, newly_picked
+from pages.session.shown import RunView, View, open_view
+from pages.session.tables import columns, in_words, newly_picked
+from pages.session.url import go_to, pressed
 
 FORMS = {"bytes": fmt.bytes_}
 FEW_BUFFERS = 8
-COLUMNS = {
-    "": st.column_config.NumberColumn(width=40),
-    "op": st.column_config.TextColumn(width=95),
-    "nodes": st.column_config.TextColumn(width=110, help="Nodes of the graph that the instruction computes"),
-    "makes": st.column_config.TextColumn(width=165),
-    "of": st.column_config.TextColumn(width=165),
-    "and then": st.column_config.TextColumn(
-        width=200, help="Elementwise steps in the same loop, or behind a product while its block is in the cache"
-    ),
-    "your line": st.column_config.TextColumn(width=220),
-}
+WIDTHS = {"": 40, "op": 95, "nodes": 110, "makes": 165, "of": 165, "and then": 200, "your line": 220}
+COLUMNS = columns(ProgramView.entry_help, WIDTHS)
 PLAN_HEIGHT, BAR_PX, AROUND_PX = 400, 30, 70
 MOST_NAMED = 24
 UNITS = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B"))
@@ -82,7 +80,7 @@ def passes_station(view: View, segment: SegmentView) -> None:
     if program is None:
         return
     if not program.passes:
-        st.caption("The log does not hold the program as it was between the passes.")
+        st.caption(program.no_passes)
         return
     index = _chosen_pass(program)
     key = f"{view.compilation.id}-{segment.id}-{index}"
@@ -110,7 +108,7 @@ def _chosen_pass(program: ProgramView) -> int:
         key=url.FRAME,
         format_func=labels.__getitem__,
         label_visibility="collapsed",
-        help="Each pass with the program entries after it, as `cb_run --print-graph` prints them",
+        help=program.passes_help,
     )
     url.write(url.FRAME)
     return int(chosen or next(iter(labels)))
@@ -119,11 +117,11 @@ def _chosen_pass(program: ProgramView) -> int:
 def _pass_diff(program: ProgramView, index: int, key: str) -> None:
     change = program.pass_diff(index)
     if change is None:
-        st.caption("Before the first pass there is nothing to compare with.")
+        st.caption(program.first_pass)
         return
     title, diff = change
     if not diff.text:
-        st.caption("This pass changed nothing here.")
+        st.caption(program.no_change)
         return
     diff_view(title, diff.text, f"pass-{key}", diff.left_out, FILL)
 
@@ -230,7 +228,7 @@ def stages_chart(stages: Mapping[str, float], on: Theme) -> go.Figure:
     )
     figure.update_layout(**plotly_layout(on), height=AROUND_PX + BAR_PX * len(names), showlegend=False)
     most = max(stages.values(), default=1.0) * factor
-    figure.update_xaxes(title=f"time, measured once ({unit})", range=[0, 1.2 * most])
+    figure.update_xaxes(title=in_brackets("time, measured once", unit), range=[0, 1.2 * most])
     figure.update_yaxes(autorange="reversed")
     return figure
 
@@ -256,3 +254,113 @@ def chosen_segment(accelerator: AcceleratorView) -> SegmentView:
 def nodes_of(view: View, segment: SegmentView) -> tuple[FxNode, ...]:
     """Return the nodes of the partitioned graph; empty if the log does not contain it."""
     return view.nodes(segment.graph) if segment.graph else ()
+
+
+CHANGES = "changes"
+# Backends that need no C++ compiler; the first is the built-in one with kernels in Python.
+WITHOUT_COMPILER = ("registry", "aot_eager", "eager")
+ALWAYS = WITHOUT_COMPILER[1:]
+
+
+def change_menu(view: View, segment: SegmentView) -> None:
+    """Draw fields for the accelerator's options, and a button that runs the job with them.
+
+    Draw nothing for an imported log and for code that may not run here.
+    """
+    job = job_again(view)
+    if job is None or not AcceleratorOptions.is_used(job):
+        return
+    before = AcceleratorOptions.of(job)
+    ops = list(dict.fromkeys([*before.without, *segment.switchable_ops(nodes_of(view, segment))]))
+    with st.popover("What if…", icon=":material/alt_route:", help=before.help):
+        without = st.multiselect(
+            "Ops that torch runs", ops, list(before.without), key="pipeline-without", help=before.without_help
+        )
+        passes = st.multiselect("Passes", before.all_passes, list(before.passes), key="pipeline-passes")
+        freeze = st.toggle("Freeze parameters", before.freeze, key="pipeline-freeze", help=before.freeze_help)
+        changed = AcceleratorOptions(tuple(without), tuple(passes), freeze).applied(job)
+        same = changed == before.applied(job)
+        if pressed("Run beside this one", type="primary", key="pipeline-run", disabled=same):
+            run_beside(changed, view)
+
+
+def run_beside(job: CompileJob, before: RunView | None) -> None:
+    """Show a finished or new run of the job on this page, compared with the previous run."""
+    fitted = server.runner().limits.fitted(job)
+    run = stored_run(fitted) or attempt(lambda: actions.submit(fitted))
+    if run is not None:
+        beside = {url.OTHER: before.run.id, url.STATION: CHANGES} if before else {}
+        go_to(menu.ACCELERATOR, {url.RUN: run.id, **beside})
+
+
+def run_before(view: View) -> RunView | None:
+    """Return the URL's run to compare with; None unless it also used the accelerator."""
+    name = url.asked(url.OTHER)
+    before = open_view(name) if name and name != view.run.id else None
+    return before if before is not None and AcceleratorView.is_used(before.report) else None
+
+
+def changes_station(before: RunView, after: View) -> None:
+    """Draw both runs in numbers, and the ops that moved."""
+    changes = AcceleratorView(after.report, after.compilation).changes(before.report)
+    st.caption(changes.words)
+    left, right = st.columns([3, 2], gap="medium")
+    with left:
+        st.dataframe(pd.DataFrame(changes.figures), hide_index=True, height="content", key="pipeline-changes")
+        st.caption(changes.times_note)
+        link = url.link(**{url.OTHER: before.run.id})
+        st.page_link(menu.COMPARE.script, label="Compare the two runs", icon=menu.COMPARE.icon, query_params=link)
+    with right:
+        _options("Before", before)
+        _options("Now", after)
+        if changes.moved:
+            moved = pd.DataFrame(one_line_cells(changes.moved, LONGEST_NAME))
+            st.dataframe(moved, hide_index=True, height="content", key="pipeline-moved")
+
+
+def _options(title: str, view: RunView) -> None:
+    job = view.job
+    if job is not None:
+        st.markdown(f"**{title}**: {code(compile_options_as_text(job.compile), LONGEST_TEXT) or 'the defaults'}")
+
+
+def without_pipeline(view: RunView) -> None:
+    """Draw the reason why there is no accelerator graph, and a button that runs the job on the accelerator."""
+    absence = AcceleratorView.absence(view.report, view.job)
+    st.title(absence.title, anchor=False)
+    st.write(AcceleratorView.introduction)
+    if absence.error:
+        st.error(plain(absence.error, LONGEST_MESSAGE), icon=":material/error:")
+    if absence.words:
+        st.write(prose(absence.words))
+    if not absence.elsewhere:
+        _offer(view, absence.no_compiler)
+
+
+def _offer(view: RunView, no_compiler: bool) -> None:
+    """Offer the accelerator unless its C++ compiler is missing; if it is or was missing, offer backends without it."""
+    job = job_again(view)
+    if job is None:
+        return
+    environment = server.environment() or Environment()
+    is_known = bool(environment.torch)
+    lacks_compiler = no_compiler or (is_known and not environment.compiler)
+    if lacks_compiler:
+        st.write(AcceleratorView.needs_compiler)
+    with st.container(horizontal=True):
+        if environment.compiler or not (is_known or no_compiler):
+            label = "Run it again" if AcceleratorOptions.is_used(job) else "Run with the accelerator"
+            if pressed(
+                label, type="primary", key="accelerate", icon=":material/play_arrow:", help=AcceleratorOptions.run_help
+            ):
+                run_beside(AcceleratorOptions().applied(job), None)
+        if lacks_compiler:
+            _alternatives(job, environment.backends or ALWAYS)
+
+
+def _alternatives(job: CompileJob, backends: Sequence[str]) -> None:
+    """Draw a button for each available backend that needs no compiler; it runs the same job."""
+    for name in WITHOUT_COMPILER:
+        if name in backends and pressed(AcceleratorOptions.backend_label(name), key=f"instead-{name}"):
+            chosen = job.with_settings(backend=name, backend_code="", mode=None, options=None)
+            submit_or_open(replace(chosen, target=""))

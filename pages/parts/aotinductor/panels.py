@@ -34,11 +34,6 @@ COLOURS = {"eager": 3, "compiled": 0, "python": 2, "c++": 1}
 BAR_PX, FRAME_PX = 36, 66
 MOST_SIZE = 2**40
 FORM_PX = 620
-HELP = (
-    "Input dimensions that are dynamic in the package, each a `torch.export.Dim` with bounds. `batch` is dimension 0 "
-    "of every tensor whose dimension 0 has the same size as that of the first tensor."
-)
-BOUND_HELP = "Empty: torch's default bound. Torch reports a bound that the model narrows."
 
 
 def choose_step(aoti: aotinductor.AotInductorView) -> str:
@@ -82,7 +77,7 @@ def _export_panel(view: RunView, aoti: aotinductor.AotInductorView) -> None:
         if export.more_values:
             st.caption(export.more_values)
         if export.guards:
-            st.caption("Checked before it runs, in torch's words")
+            st.caption(export.guards_title)
             st.code(export.guards, language=None, height=code_height(export.guards))
 
 
@@ -259,7 +254,7 @@ def ask_for_package(view: RunView, aoti: aotinductor.AotInductorView, label: str
         if pressed(label, key="package-model", type="primary", icon=menu.AOTINDUCTOR.icon):
             submit_or_open(request.job)
         st.caption(request.caption)
-    st.caption("From a terminal, with the C++ program and its build files in a folder:")
+    st.caption(request.command_title)
     st.code(request.command, language=None, wrap_lines=True)
 
 
@@ -273,7 +268,7 @@ def _bounds(sizes: dict[str, int], job: CompileJob) -> dict[str, tuple[int | Non
         [name for name in names if name in before],
         lambda name: f"{name} (now {fmt.number(sizes[name])})" if name in sizes else name,
         key="package-dims",
-        help=HELP,
+        help=aotinductor.PackageRequest.dims_help,
         placeholder="every size is fixed",
         width=FORM_PX,
     )
@@ -297,7 +292,7 @@ def _bound(label: str, name: str, before: int | None) -> int | None:
         before,
         key=f"package-{label}-{name}",
         placeholder=label,
-        help=BOUND_HELP,
+        help=aotinductor.PackageRequest.bound_help,
         label_visibility="collapsed",
         width=150,
     )

@@ -22,7 +22,7 @@ from pages.components.contract.view import ContractData, GivenData, StationData
 from pages.gate.visitor import may_bring_code
 from pages.look.charts import PLOTLY_CONFIG, in_unit, plotly_layout
 from pages.look.palette import FILL, MUTED, STATUS, TALL, Theme, kernel_colour
-from pages.parts.backends.write import editor
+from pages.parts.backends.alternatives import editor
 from pages.parts.code import source_text
 from pages.parts.graphs.drawn import fx_drawn, show, stage_row
 from pages.parts.run.submit import job_again
@@ -139,7 +139,7 @@ def _write(view: View, job: CompileJob) -> None:
 
 
 def _no_code() -> None:
-    st.caption("The code of this graph was not recorded.")
+    st.caption(BackendCompilationView.no_code)
 
 
 def graph_pane(view: View, backend: BackendCompilationView) -> None:
@@ -153,9 +153,7 @@ def graph_pane(view: View, backend: BackendCompilationView) -> None:
         stage_row(graphs, graph)
     url.write(url.GRAPH)
     if not graph.ops:
-        st.caption(
-            "The text of this graph was not parsed, so it cannot be drawn: it is not Python, or too long or too dense."
-        )
+        st.caption(backend.unparsed)
         return
     overlay = backend.overlay if graph == annotated else ""
     show(fx_drawn(view, graph), f"given-{backend.id}-{graph.id}", overlay=overlay)

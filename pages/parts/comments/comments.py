@@ -1,4 +1,4 @@
-"""Comments on every page: the button in the header, and the pane beside the page with what was written about a part."""
+"""Comments: the button in the header, the pane beside every page, and their lists on *Overview* and *Compare*."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def _pane(shown: ShownRun, view: views.CommentsView, selected: Selection) -> Non
         _texts(shown.run, view, anchor, threads)
     with form:
         if why := why_no_author():
-            st.caption(f"{'' if threads else 'No comment here. '}{why}")
+            st.caption(views.no_author_words(why, threads))
         else:
             _write(shown.run, anchor, bool(threads))
     with others:
@@ -169,8 +169,7 @@ def _latest(items: Sequence[Item], key: str) -> Sequence[Item]:
     """Return the newest of some items, with a button above them that draws more."""
     drawn = held(DRAWN, MOST_AT_FIRST)
     if (hidden := len(items) - drawn) > 0:
-        label = f"Show {fmt.number(min(hidden, MOST_AT_FIRST))} of {fmt.number(hidden)} earlier"
-        _link(label, key, hold, DRAWN, drawn + MOST_AT_FIRST)
+        _link(views.earlier_label(hidden, MOST_AT_FIRST), key, hold, DRAWN, drawn + MOST_AT_FIRST)
     return items[-drawn:]
 
 
@@ -178,13 +177,12 @@ def _pin_button(run: Run, view: views.CommentsView, anchor: views.Anchor) -> Non
     pin = view.pin_of(anchor)
     if anchor.part == "run" or not (author() or pin):
         return
-    by = f"Pinned by {views.author_words(pin.by, pin.imported)}" if pin else "Keep it at the top of Overview"
     st.button(
         "Unpin" if pin else "Pin",
         icon=":material/keep_off:" if pin else ":material/keep:",
         key="comments-pin",
         type="tertiary",
-        help=plain(by),
+        help=views.pin_help(pin),
         disabled=author() is None,
         on_click=_do,
         args=(run, "unpin" if pin else "pin", lambda by: views.pin_part(run, by, anchor, pin is None)),
@@ -194,17 +192,16 @@ def _pin_button(run: Run, view: views.CommentsView, anchor: views.Anchor) -> Non
 def _thread(run: Run, thread: views.Thread) -> None:
     """Draw a thread; a resolved one is folded, unless the visitor is writing in it."""
     first = thread.first
-    resolved = f"Resolved by {plain(views.author_words(first.resolved_by))}"
     is_written = any(held(WRITING) in ((comment.id, REPLY), (comment.id, EDIT)) for comment in thread.comments)
     if thread.is_open or is_written:
         place = st.container(border=True, gap="small", key=f"thread-{first.id}")
     else:
-        place = st.expander(resolved, key=f"resolved-{first.id}")
+        place = st.expander(thread.resolved_words, key=f"resolved-{first.id}")
     with place:
         texts, form = st.container(key=f"texts-{first.id}", gap="small"), st.container(key=f"answer-{first.id}")
     with texts:
         if is_written and not thread.is_open:
-            st.caption(resolved)
+            st.caption(thread.resolved_words)
         _comment(run, first, thread)
         for comment in _latest(thread.replies, f"earlier-{first.id}"):
             _comment(run, comment, thread)
@@ -317,9 +314,9 @@ def _elsewhere(view: views.CommentsView, anchor: views.Anchor) -> None:
         return
     st.caption("Elsewhere in this run")
     for other in list(others)[:MOST_ELSEWHERE]:
-        link(view, other, f"{view.label(other)} · {fmt.count(len(view.threads_on(other)), 'thread')}")
+        link(view, other, views.part_label(view.label(other), view.threads_on(other)))
     if len(others) > MOST_ELSEWHERE:
-        st.caption(f"{fmt.count(len(others) - MOST_ELSEWHERE, 'more part')} on Overview")
+        st.caption(views.elsewhere_words(len(others) - MOST_ELSEWHERE, "Overview"))
 
 
 def link(view: views.CommentsView, anchor: views.Anchor, label: str, run: Run | None = None) -> None:
@@ -329,3 +326,58 @@ def link(view: views.CommentsView, anchor: views.Anchor, label: str, run: Run | 
     of_run = {url.RUN: run.id} if run is not None else url.link()
     query = {**of_run, **{url.COMMENTS: OPEN}, **target.query}
     st.page_link(page.script, label=label, icon=page.icon, query_params=query, width="stretch")
+
+
+MOST_THREADS = 50
+# Parts of two runs, and threads on each.
+MOST_PARTS = 20
+MOST_ON_PART = 3
+
+
+def pinned_parts(shown: ShownRun) -> None:
+    """Draw the pinned parts, each with one figure and a link; nothing without any."""
+    view = comments_of(shown)
+    if not view.talk.pins:
+        return
+    st.markdown("**Pinned**")
+    for pin in view.talk.pins:
+        figure = "not in this log" if view.missing(pin.anchor) else view.figure(pin.anchor)
+        link(view, pin.anchor, " · ".join(filter(None, (view.label(pin.anchor), figure))))
+
+
+def all_threads(shown: ShownRun) -> None:
+    """Draw each thread in one line, with a link to what it is about; nothing without comments."""
+    view = comments_of(shown)
+    if view.problem:
+        st.error(plain(view.problem), icon=":material/error:")
+    if not view.threads:
+        return
+    st.markdown(f"**{view.title}**")
+    for thread in view.newest[:MOST_THREADS]:
+        link(view, thread.first.anchor, f"{view.label(thread.first.anchor)} · {thread.line(time.time())}")
+    if len(view.threads) > MOST_THREADS:
+        st.caption(views.older_words(len(view.threads) - MOST_THREADS))
+
+
+def compared_comments(left: ShownRun, right: ShownRun) -> None:
+    """Draw what both runs have comments or pins on, the same part of both side by side; nothing without any."""
+    sides = (left.run, comments_of(left)), (right.run, comments_of(right))
+    parts = views.compared_parts(sides[0][1], sides[1][1])
+    if not parts:
+        return
+    st.header("Comments", anchor=False)
+    for anchors in parts[:MOST_PARTS]:
+        for column, (run, view), anchor in zip(st.columns(2, gap="medium"), sides, anchors, strict=True):
+            if anchor is not None:
+                with column, st.container(gap=None):
+                    _part(run, view, anchor)
+    if len(parts) > MOST_PARTS:
+        st.caption(views.elsewhere_words(len(parts) - MOST_PARTS, "the overviews of both runs"))
+
+
+def _part(run: Run, view: views.CommentsView, anchor: views.Anchor) -> None:
+    """Draw the comments on one part of a run, the newest threads only, each with a link to it."""
+    threads = view.threads_on(anchor)
+    link(view, anchor, views.part_label(view.label(anchor), threads, view.pin_of(anchor) is not None), run)
+    for thread in threads[-MOST_ON_PART:]:
+        st.caption(thread.line(time.time()))

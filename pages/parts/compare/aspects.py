@@ -17,23 +17,22 @@ from pandas.io.formats.style import Styler
 
 from core.base import words as fmt
 from core.views import wire
-from core.views.compare import CompareTimes, CompareView, PairView
+from core.views.compare import CompareView, PairView
 from core.views.graph import GraphUnionView
 from core.views.kernel_pairs import KernelPairsView, PairOfKernels
+from core.views.speedup import CompareTimes
 from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.components.graph.view import GraphDrawing, drawn
-from pages.look.charts import PLOTLY_CONFIG, in_unit, median_bars, plotly_layout
+from pages.look.charts import PLOTLY_CONFIG, in_brackets, in_unit, median_bars, plotly_layout
 from pages.look.palette import GRID, INK, PHASES, TALL, Theme, kernel_colour, phase_colour
-from pages.look.text import LONGEST_LINE, one_line, plain
 from pages.parts.code import diff_view
 from pages.parts.drawer import drawer, open_button, stage
 from pages.parts.graphs.drawn import show
-from pages.parts.run.measure import measure_now
-from pages.parts.run.submit import job_again, submit_or_open
+from pages.parts.run.submit import job_again, measure_now, submit_or_open
 from pages.session import url
 from pages.session.server import cached, kept, theme
 from pages.session.shown import RunView
-from pages.session.tables import in_words, newly_picked, picked_by_url
+from pages.session.tables import columns, in_words, newly_picked, picked_by_url
 from pages.session.uploads import json_twin
 from pages.session.url import pressed
 
@@ -48,44 +47,29 @@ TICKS: tuple[tuple[float, tuple[float, ...]], ...] = (
     (3.0, (0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.2, 1.4, 1.6, 2.0, 2.5, 3.0)),
     (math.inf, tuple(2.0**power for power in range(-12, 13))),
 )
-TOGETHER = (
-    "A new run times both compiled calls interleaved in one process. This shows differences that are smaller than the "
-    "drift between two processes."
-)
 NODE, CHANGES = "node", "changes"
 LANGUAGES = {"cpp": "cpp", "triton": "python"}
-COLUMNS: dict[str, Any] = {
-    "kernel": st.column_config.TextColumn(width=290),
-    "config": st.column_config.TextColumn(width="medium", help="Several where only timing on the device could choose"),
-    "registers": st.column_config.TextColumn(help="A thread's"),
-    "shared memory": st.column_config.TextColumn(help="A block's"),
-    "occupancy": st.column_config.TextColumn(help="Theoretical"),
-    "left time": st.column_config.Column(help="Measured, or estimated, as the caption says"),
-    "right time": st.column_config.Column(help="Measured, or estimated, as the caption says"),
-    "generated name": st.column_config.TextColumn(width="medium", help="What torch calls it"),
-}
+COLUMNS = columns(KernelPairsView.column_help, {"kernel": 290, "config": "medium", "generated name": "medium"})
 
 
 def summary(compare: CompareView) -> None:
     """Draw the numbers of both runs, next to their settings and results."""
     left, right = st.columns([3, 2], gap="medium")
     with left:
-        columns = {name: st.column_config.TextColumn(width=width) for name, width in FIGURE_PX.items()}
         table = pd.DataFrame(compare.figure_rows).style.map(
             lambda value: MARK if value == CompareView.unlike else "", subset=[CompareView.unlike]
         )
-        st.dataframe(table, hide_index=True, height="content", key="compare-figures", column_config=columns)
-        st.caption(
-            f"{compare.unlike} marks a certain difference. A value that was measured once has no interval, so no "
-            "difference is claimed."
+        st.dataframe(
+            table, hide_index=True, height="content", key="compare-figures", column_config=columns({}, FIGURE_PX)
         )
+        st.caption(compare.mark_note)
     with right:
         st.header("Options", anchor=False)
         if compare.option_rows:
             options = pd.DataFrame(compare.option_rows)
             st.dataframe(options, hide_index=True, height="content", key="compare-options")
         else:
-            st.write("The same options, on the same machine and torch.")
+            st.write(compare.same_options)
         for result in compare.results:
             st.markdown(result)
         if compare.seconds:
@@ -95,32 +79,30 @@ def summary(compare: CompareView) -> None:
 def source(compare: CompareView) -> None:
     """Draw the user's code as a diff, file by file."""
     if compare.sources is None:
-        st.write("The code cannot be compared: one of the logs does not contain it.")
+        st.write(compare.no_code)
         return
     if not compare.sources:
-        st.success("The code is identical.", icon=":material/check:")
+        st.success(compare.same_code, icon=":material/check:")
     for index, file in enumerate(compare.sources):
-        title = file.left if file.left == file.right else f"{file.left} → {file.right}"
-        added, removed = fmt.count(file.diff.added, "line"), fmt.number(file.diff.removed)
-        st.markdown(f"**{plain(title, LONGEST_LINE)}**: {added} added, {removed} removed.")
-        diff_view(one_line(title, LONGEST_LINE), file.diff.text, f"compare-source-{index}", file.diff.left_out)
+        st.markdown(compare.source_words(file))
+        diff_view(compare.source_title(file), file.diff.text, f"compare-source-{index}", file.diff.left_out)
 
 
 def breaks_and_recompiles(compare: CompareView) -> None:
     """Draw each graph break and each recompile of either run."""
     st.header("Graph breaks", anchor=False)
-    _rows(compare.break_rows, "compare-breaks", "Neither run has a graph break.")
+    _rows(compare.break_rows, "compare-breaks", compare.no_breaks)
     st.header("Recompiles", anchor=False)
-    _rows(compare.recompile_rows, "compare-recompiles", "Neither run has a recompile.")
+    _rows(compare.recompile_rows, "compare-recompiles", compare.no_recompiles)
 
 
 def guards(pair: PairView) -> None:
     """Draw the guards that only one of the two compilations has."""
     if not pair.guards_sentence:
-        st.write("No guards to compare: the other run has no matching compilation.")
+        st.write(pair.no_guards)
         return
     st.markdown(pair.guards_sentence)
-    st.caption("Object addresses are ignored; they change in every process.")
+    st.caption(pair.guards_note)
     _rows(pair.guard_rows, "compare-guards")
 
 
@@ -136,7 +118,7 @@ def _rows(rows: Sequence[dict[str, str]], key: str, none: str = "") -> None:
 def phases(compare: CompareView, moment: tuple[str | int, ...]) -> None:
     """Draw the compile time of both runs: a chart by class, a table by phase. `moment` is the figure's cache key."""
     if not compare.phase_rows:
-        st.write("Neither log contains phases.")
+        st.write(compare.no_phases)
         return
     on = theme()
     figure = kept(lambda: phase_chart(compare, on), "compare-phases", *moment, on)
@@ -163,7 +145,7 @@ def phase_chart(compare: CompareView, on: Theme) -> go.Figure:
                 hovertemplate=f"{colour.label}, %{{y}}: %{{customdata}}<extra></extra>",
             )
     figure.update_layout(**plotly_layout(on), height=200, barmode="stack")
-    figure.update_xaxes(title=f"compile time ({unit}), by class of phase")
+    figure.update_xaxes(title=in_brackets("compile time", unit, "by class of phase"))
     return figure
 
 
@@ -175,13 +157,13 @@ def times(compare: CompareView, left: RunView, right: RunView) -> None:
     times, on = compare.times, theme()
     st.caption(times.method)
     key = (left.run.id, left.report.log_bytes, right.run.id, right.report.log_bytes, on)
-    columns = st.columns(2, gap="medium")
-    with columns[0]:
+    halves = st.columns(2, gap="medium")
+    with halves[0]:
         st.header("Seconds of a call", anchor=False)
         figure = kept(lambda: seconds_chart(times, on), "compare-seconds", *key)
         st.plotly_chart(figure, theme=None, config=PLOTLY_CONFIG, key="compare-seconds")
-    with columns[1]:
-        st.header("Speedup of the right run over the left", anchor=False)
+    with halves[1]:
+        st.header(times.ratio_title, anchor=False)
         if times.unknown:
             st.write(times.unknown)
             return
@@ -196,14 +178,14 @@ def _time_together(times: CompareTimes, left: RunView, right: RunView) -> None:
     job = job_again(left)
     both = times.together(job, right.job) if job is not None and right.job is not None else None
     if both is not None and pressed(
-        "Time both in one process", key="compare-rival", icon=":material/sync_alt:", help=TOGETHER
+        "Time both in one process", key="compare-rival", icon=":material/sync_alt:", help=times.together_help
     ):
         submit_or_open(both)
 
 
 def _unmeasured(compare: CompareView, left: RunView) -> None:
-    for side in compare.unmeasured:
-        st.write(f"The {side} run was not measured, so calls are not compared.")
+    for sentence in compare.unmeasured_words:
+        st.write(sentence)
     if "left" in compare.unmeasured:
         measure_now(left)
 
@@ -257,7 +239,7 @@ def graphs(pair: PairView, left: RunView, right: RunView) -> None:
     """Let the visitor choose a stage, and draw its two graphs as one."""
     stages = pair.stages
     if not stages:
-        st.write("The two compilations have no graph of the same stage.")
+        st.write(pair.no_stages)
         return
     url.read(url.GRAPH, stages, pair.first_stage)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -303,7 +285,7 @@ def _node(union: GraphUnionView, selected: str | None) -> None:
     """Draw the facts of a node in both graphs."""
     title = union.node_title(selected)
     if not title:
-        st.caption("Neither graph has this node." if selected else "Click a node.")
+        st.caption(union.no_node(selected))
         return
     st.markdown(title)
     st.table(union.node_facts(selected), border="horizontal")
@@ -312,7 +294,7 @@ def _node(union: GraphUnionView, selected: str | None) -> None:
 def _changes(union: GraphUnionView, key: str) -> None:
     """Draw the table of changed nodes; a click selects one in the drawing."""
     if not union.changed:
-        st.caption("Every node is the same in both.")
+        st.caption(union.no_changes)
         return
     picked = newly_picked(pd.DataFrame(union.change_rows), union.changed, f"changes-{key}", height=TALL)
     if picked is not None:
@@ -323,7 +305,7 @@ def _changes(union: GraphUnionView, key: str) -> None:
 def kernel_pairs(kernels: KernelPairsView, key: str) -> None:
     """Draw the table of all pairs, and the chosen pair in full."""
     if not kernels.pairs:
-        st.write("Neither compilation has a kernel.")
+        st.write(kernels.no_kernels)
         return
     st.caption(kernels.times)
     ids = list(kernels.pairs)
@@ -359,14 +341,14 @@ def _has_text(value: Any) -> bool:
 def sources(pair: PairOfKernels, key: str) -> None:
     """Draw both kernels' sources: as a diff if they have the same language, else side by side."""
     if not any(source.text for source in pair.sources):
-        st.caption("Extern kernels are library functions: there is no generated source to compare.")
+        st.caption(pair.no_source)
         return
     diff = pair.diff
     if diff is None:
         _side_by_side(pair, key)
         return
     if not diff.text:
-        st.success("The generated sources are identical.")
+        st.success(pair.same_source)
         return
     if pair.diff_note:
         st.caption(pair.diff_note)
@@ -378,7 +360,7 @@ def _side_by_side(pair: PairOfKernels, key: str) -> None:
     for column, source in zip(st.columns(2, gap="medium"), pair.sources, strict=True):
         with column:
             if not source.text:
-                st.caption(f"Nothing was generated on the {source.side}.")
+                st.caption(source.none)
                 continue
             lines = code_lines(source.text, prefix=source.side[0])
             picture = CodePicture(source.name, LANGUAGES.get(source.language, ""), lines)

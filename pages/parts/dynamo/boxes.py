@@ -20,7 +20,7 @@ from core.views.recompiles import RecompileDetails, RecompilesView
 from pages import menu
 from pages.components.lineage.view import CompilationData, LineageData, lineage_view
 from pages.gate.visitor import ANOTHERS, who
-from pages.look.text import LONGEST_NAME, LONGEST_TEXT, plain
+from pages.look.text import LONGEST_NAME, plain
 from pages.parts.code import diff_view, source_text
 from pages.parts.run.submit import job_again, needs_device
 from pages.session import actions, server, url
@@ -31,8 +31,6 @@ from pages.session.url import go_to, press, taken
 
 POLL_S = 0.5
 LINE_PX, LEAST_LINES, SHOWN_LINES = 20, 4, 22
-NOT_AGAIN = "A fix cannot be tried here: this log, or this server, does not allow running the code."
-TRIED = "Run the fixed code with the same options, and compare its results with the original code."
 ICONS = {
     "repaired": ":material/check:",
     "partly": ":material/remove:",
@@ -148,8 +146,8 @@ def _details(details: RecompileDetails) -> None:
 def _links(details: RecompileDetails) -> None:
     search = {"guard": details.guard_search} if details.guard_search else {}
     query = {**url.link(**search), url.COMPILATION: details.failed}
-    _link(menu.GUARDS, f"Guards of [{details.failed}]", query)
-    _link(menu.FX_GRAPH, f"Graph of [{details.id}]", {**url.link(), url.COMPILATION: details.id})
+    _link(menu.GUARDS, details.guards_label, query)
+    _link(menu.FX_GRAPH, details.graph_label, {**url.link(), url.COMPILATION: details.id})
 
 
 def _link(page: menu.Page, label: str, query: dict[str, str]) -> None:
@@ -196,7 +194,7 @@ def back_link(view: RunView) -> RunView | None:
     if before is None:
         return None
     page = menu.GRAPH_BREAKS if before.report.graph_breaks else menu.RECOMPILES
-    label = "Back to the run that this fix is for"
+    label = FixesView.back_label
     st.page_link(page.script, label=label, icon=":material/undo:", query_params={url.RUN: before.run.id})
     return before
 
@@ -241,14 +239,16 @@ def _diff(fix: Fix, key: str) -> None:
 def _trial(view: RunView, fix: Fix, key: str, label: str) -> None:
     """Draw the button that tries a fix, or the result of the trial."""
     if fix.job is None:
-        st.caption(needs_device(view) or NOT_AGAIN)
+        st.caption(needs_device(view) or fix.not_again)
         return
     job = server.runner().limits.fitted(fix.job)
     mark = attempt(lambda: server.runner().fingerprint(job), passed_over)
     tried = newest_of(mark) if mark else None
     if tried is None or tried.status.state in ("cancelled", "interrupted"):
         # A callback, since another rerun may end the page before it comes to a button that was pressed.
-        st.button(label, key=f"try-{key}", icon=":material/play_arrow:", help=TRIED, on_click=_submit, args=(job,))
+        st.button(
+            label, key=f"try-{key}", icon=":material/play_arrow:", help=fix.trial_help, on_click=_submit, args=(job,)
+        )
         return
     run, status = tried.pair
     if status.live:
@@ -256,7 +256,7 @@ def _trial(view: RunView, fix: Fix, key: str, label: str) -> None:
         return
     after = open_view(run.id)
     if status.state != "done" or after is None:
-        st.error(f"The fixed run ended: {plain(status.reason or status.state, LONGEST_TEXT)}", icon=":material/error:")
+        st.error(Fix.ended_words(status), icon=":material/error:")
         _trial_link(run)
         return
     _before_and_after(view, after)

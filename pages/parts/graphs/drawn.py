@@ -21,12 +21,13 @@ from core.views.fusion import FusionView
 from core.views.fx_graph import FxGraphView, GraphStages
 from core.views.graph import GraphView
 from core.views.passes import PartitionView, PassesView
+from core.views.texts import SourceView
 from pages import menu
 from pages.components.code.view import code_view
 from pages.components.graph.view import Chosen, GraphDrawing, drawn, graph_view
 from pages.components.stages.view import Stop, Stretch, stages
 from pages.look.palette import FILL, PICTURE
-from pages.look.text import LONGEST_NAME, one_line, plain
+from pages.look.text import LONGEST_NAME, one_line
 from pages.parts.code import line_prefix, node_links, places_of, recorded_files, user_code
 from pages.session import url
 from pages.session.server import cached
@@ -154,8 +155,9 @@ def graph_picture(of: RunView) -> None:
     if not graph.ops or graph.calls > MOST_OPS:
         return
     page = menu.FX_GRAPH
-    label = f"The graph: {plain(GraphStages.describe(graph))}, {fmt.count(graph.calls, 'op')} with views"
-    st.page_link(page.script, label=label, icon=page.icon, query_params=url.link(compilation=compilation.id))
+    st.page_link(
+        page.script, label=GraphStages.label(graph), icon=page.icon, query_params=url.link(compilation=compilation.id)
+    )
     graph_view(fx_drawn(of.of(compilation), graph), key=f"overview-{compilation.id}", height=PICTURE)
 
 
@@ -185,7 +187,7 @@ def node_lines(view: View, nodes: Sequence[FxNode], node: FxNode | None, key: st
     stack = [place for place in reversed(places_of(node)) if place.file in files] if node else []
     paths = {_title(place): place.file for place in stack} or {_title(Place(path, 0)): path for path in files}
     if not paths:
-        st.caption("The log does not hold the code. The graph's text names its lines.")
+        st.caption(SourceView.no_lines)
         return
     title = next(iter(paths))
     if len(paths) > 1:

@@ -16,6 +16,7 @@ from core import TARGETS, Run
 from core.base import words as fmt
 from core.report import Autotuning
 from core.views.kernels import KernelResult, KernelTool, KernelView
+from core.views.texts import SourceView
 from pages.components.code.view import CodePicture, Mark, code_lines, code_view
 from pages.look.palette import SHORT, TALL
 from pages.look.text import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, one_line, one_line_cells, plain, prose
@@ -65,7 +66,7 @@ def rung_view(
     picture = CodePicture(KernelView.rung_title(name), LANGUAGES.get(name, ""), lines)
     code_view(picture, key=key, height=TALL, channel=CHANNEL)
     if rung.left_out:
-        st.caption(f"{fmt.count(rung.left_out, 'more line')} not shown.")
+        st.caption(SourceView.more_lines(rung.left_out))
 
 
 def ladder_view(result: KernelResult, key: str) -> None:
@@ -218,10 +219,7 @@ def compare_view(view: View, shown: KernelView) -> None:
     """
     right_run = _other_run(view)
     if right_run is None and shown.kernel.language == "cpp":
-        st.info(
-            "No other run of this model generates C++. Run it again with other options to compare the same kernel "
-            "here. *assembly* shows the machine code of this one."
-        )
+        st.info(KernelView.no_other_run)
         return
     columns = st.columns(2, gap="medium")
     with columns[0]:
@@ -236,15 +234,13 @@ def compare_view(view: View, shown: KernelView) -> None:
         result = results[side.tool]
         text = result.rung_text(side.rung) if result is not None else None
         if result is not None and text is None:
-            st.info(
-                f"The left or right side has no {KernelView.rung_title(side.rung)}: that target ends on another rung."
-            )
+            st.info(KernelView.missing_rung(side.rung))
         texts.append(text)
     if texts[0] is None or texts[1] is None:
         return
     diff = KernelView.diff((texts[0], texts[1]), (left.title, right.title))
     if not diff.text:
-        st.success("Both are identical.")
+        st.success(KernelView.same_text)
         return
     st.caption(KernelView.diff_caption(diff))
     diff_view("difference", diff.text, f"diff-{hash((left, right))}", diff.left_out)
@@ -270,11 +266,11 @@ def _side(view: View, shown: KernelView, run: Run, key: str, later: bool) -> Run
     )
     side_view = open_view(run_id) if run_id else None
     if side_view is None:
-        st.info("That run has no report.")
+        st.info(KernelView.no_report)
         return None
     kernels, same = shown.counterparts(side_view.report)
     if not kernels:
-        st.info("That run has no kernel of the same language.")
+        st.info(KernelView.no_counterpart)
         return None
     chosen = st.selectbox(
         "Kernel",

@@ -26,11 +26,7 @@ from pages.session.url import held, hold
 POLL_S = 0.3
 WAITING = "tool-waiting"
 THIS, SAMPLE, PASTED = "this kernel", "vector add", "your code"
-CONVENTION = (
-    "A module that defines a `@triton.jit` kernel and launches it on CPU tensors. Its `result` is compared with its "
-    "`expected`."
-)
-AXES = ("x", "y", "z")
+AXES = ("program id x", "program id y", "program id z")
 KINDS = ("untouched", "loaded", "stored", "loaded and stored")
 # A picture with at most this many rows or columns has a gap between its cells.
 FEW_CELLS = 64
@@ -44,11 +40,11 @@ def may_run_tools(shown: ShownRun) -> bool:
     if shown.status.kind == "run":
         return True
     if not may_bring_code():
-        st.info("The tools run code from the log. This server allows that only for its own runs.")
+        st.info(KernelView.not_allowed)
         return False
     if held(f"trust-{shown.run.id}"):
         return True
-    st.info("This log is imported, and the tools run code from it. Continue only if you trust it.")
+    st.info(KernelView.trust_question)
     st.button("Run its code here", key="trust", on_click=_trust, args=(shown.run.id,))
     return False
 
@@ -93,7 +89,7 @@ def _wait(tool: KernelTool) -> None:
     if tool.result() is not None:
         st.rerun()
     directory = tool.directory
-    status = attempt(directory.status, lambda _: st.caption("The result was deleted."))
+    status = attempt(directory.status, lambda _: st.caption(KernelView.result_deleted))
     if status is None:
         return
     with st.container(horizontal=True, vertical_alignment="center", key=f"{WAITING}-{directory.path.name}"):
@@ -125,7 +121,7 @@ def reproduce_view(view: RunView, shown: KernelView) -> None:
         st.info(plain(problem, LONGEST_TEXT))
         return
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption("Self-contained: it needs torch alone, checks the kernel against eager, and times both.")
+        st.caption(KernelView.script_note)
         st.download_button(
             "repro.py", script, "repro.py", "text/x-python", icon=":material/download:", on_click="ignore"
         )
@@ -143,11 +139,8 @@ def _reproduction(result: KernelResult | None) -> None:
     reproduction = result.reproduction if result is not None else None
     if reproduction is None:
         return
-    if reproduction.exit_code == 0:
-        st.success("It ran, and all compared results equal eager.")
-    else:
-        st.error(f"It ended with exit code {reproduction.exit_code}.")
-    st.code(reproduction.output or "It printed nothing.", language=None)
+    (st.success if reproduction.is_same else st.error)(reproduction.words)
+    st.code(reproduction.output, language=None)
 
 
 def interpreter_view(view: RunView, shown: KernelView) -> None:
@@ -158,16 +151,14 @@ def interpreter_view(view: RunView, shown: KernelView) -> None:
     )
     pasted = ""
     if source == PASTED:
-        st.caption(CONVENTION)
+        st.caption(KernelView.convention)
         pasted = st.text_area(
             "Code", height=SHORT, key="interpret-code", max_chars=MAX_CODE_CHARS, label_visibility="collapsed"
         )
         if not pasted.strip():
             return
     with st.container(horizontal=True):
-        program = tuple(
-            int(st.number_input(f"program id {axis}", 0, 2**31 - 1, 0, key=f"program-{axis}")) for axis in AXES
-        )
+        program = tuple(int(st.number_input(axis, 0, 2**31 - 1, 0, key=f"program-{axis[-1]}")) for axis in AXES)
     if source == THIS and not may_run_tools(view.shown):
         return
     kernel_id = shown.kernel.id if source == THIS else ""

@@ -6,7 +6,7 @@ import html
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -21,7 +21,7 @@ from pages.look.text import LONGEST_NAME, LONGEST_TEXT, one_line, one_line_cells
 from pages.session import url
 from pages.session.server import cached, kept, theme
 from pages.session.shown import View
-from pages.session.tables import in_words, picked_by_url, picked_points
+from pages.session.tables import columns, in_words, picked_by_url, picked_points
 
 ROOFLINE = "roofline"
 UNKNOWN = "–"
@@ -36,25 +36,16 @@ FORMS: dict[str, Callable[[Any], str]] = {
     "FLOP/s": partial(fmt.per_second, unit="FLOP"),
     "FLOP": fmt.amount,
 }
-COLUMNS: dict[str, Any] = {
-    "kernel": st.column_config.TextColumn(width=200, help="The module of most of its ops, and its main ops"),
-    "time": st.column_config.Column(help="Median time of one launch, timed alone with warm caches", width=70),
-    "moved": st.column_config.Column(help="Bytes read and written by one call", width=75),
-    "wasted": st.column_config.Column(help="Time above what the roofline allows, over all calls", width=70),
-    "share": st.column_config.Column(help="Share of total kernel time", width=65),
-    "of roofline": st.column_config.Column(help="Time that the roofline allows over the time taken", width=85),
-    "±": st.column_config.Column(help="Half the interquartile range"),
-    "in place": st.column_config.Column(help="Median time within the compiled call"),
-    "allowed": st.column_config.Column(help="Minimum time by the roofline"),
-    "autotuning": st.column_config.TextColumn(help="How torch chose the config, by its log after Triton's compilation"),
-    "config": st.column_config.TextColumn(help="The config that is used, or that coordinate descent starts from"),
-    "bytes are": st.column_config.TextColumn(
-        help="“At most” if an index depends on data, or elements may be read twice"
-    ),
-    "FLOP": st.column_config.Column(help="torch: counted by torch; ≈: one FLOP per op and iteration"),
-    "FLOP/B": st.column_config.Column(help="Arithmetic intensity"),
-    "generated name": st.column_config.TextColumn(width="medium", help="Name that torch generated"),
+WIDTHS: dict[str, int | Literal["medium"]] = {
+    "kernel": 200,
+    "time": 70,
+    "moved": 75,
+    "wasted": 70,
+    "share": 65,
+    "of roofline": 85,
+    "generated name": "medium",
 }
+COLUMNS = columns(KernelsView.column_help, WIDTHS)
 # Opacity of the muted colour for the call's other parts, innermost first.
 FADED = (0.9, 0.65, 0.45, 0.28)
 BAR = "display:flex;height:20px;border-radius:3px;overflow:hidden"

@@ -1,19 +1,22 @@
-"""Parts of the kernels page: a kernel's source, and the FX nodes and user's lines that it comes from."""
+"""Parts of the kernels page below its table: a kernel's source, FX nodes and user's lines; torch's estimates."""
 
 from __future__ import annotations
 
+import pandas as pd
 import streamlit as st
 
 from core.base import words as fmt
 from core.report import FxNode, Kernel
 from core.views.colours import kernel_colours
-from core.views.kernels import KernelView
+from core.views.kernels import KernelsView, KernelView
+from core.views.texts import SourceView
 from pages import menu
 from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.look.palette import SHORT, TALL
 from pages.parts.code import line_prefix, output_code, recorded_files, user_code
 from pages.session import url
 from pages.session.shown import View
+from pages.session.tables import in_words
 
 
 def kernel_text(view: View, kernel: Kernel) -> str:
@@ -58,7 +61,7 @@ def user_lines(view: View, kernel: Kernel, *, selects: bool = True) -> None:
         first = f"{line_prefix(view, path)}:{min(lines)}" if lines and selects else None
         code_view(user, key=f"lines-{kernel.id}", height=SHORT, selected=first)
     else:
-        st.caption("The log does not contain your code.")
+        st.caption(SourceView.no_code)
         for frame in kernel.stacks[:20]:
             st.text(f"{frame.file}:{frame.line} in {frame.name}\n    {frame.text}")
     _origins(shown, nodes)
@@ -86,12 +89,12 @@ def _origins(shown: KernelView, nodes: dict[str, FxNode]) -> None:
     """Draw the FX nodes that became this kernel, in the order of the graph, with a link to the graph."""
     kernel = shown.kernel
     if not kernel.origins:
-        st.caption("Its FX nodes were not recorded. Set INDUCTOR_PROVENANCE=1 to record them.")
+        st.caption(KernelView.no_origins)
         return
     names = shown.origins(nodes)
     lines = [f"{name} = {nodes[name].target}({nodes[name].args})" for name in names]
     picture = CodePicture(
-        fmt.count(len(names), "FX node"),
+        shown.origins_title(nodes),
         "python",
         code_lines(
             "\n".join(lines),
@@ -102,7 +105,23 @@ def _origins(shown: KernelView, nodes: dict[str, FxNode]) -> None:
     code_view(picture, key=f"origins-{kernel.id}", height=min(260, 60 + 20 * len(lines)))
     st.page_link(
         menu.FX_GRAPH.script,
-        label="See them in the FX graph",
+        label=KernelView.graph_link,
         icon=menu.FX_GRAPH.icon,
         query_params=url.link(**{url.GRAPH: kernel.graph, url.SELECT: f"n:{names[0]}"}) if names else url.link(),
     )
+
+
+FORMS = {"estimate": fmt.duration_s}
+
+
+def estimates_of_torch(view: View, kernels: KernelsView) -> None:
+    """Draw the estimates and the collectives, folded; nothing if torch logged neither."""
+    estimates = kernels.estimates(view.text)
+    if not estimates.title:
+        return
+    with st.expander(estimates.title):
+        st.caption(estimates.help)
+        if estimates.rows:
+            st.dataframe(in_words(pd.DataFrame(estimates.rows), FORMS), hide_index=True)
+        if estimates.collectives:
+            st.code("\n".join(estimates.collectives), language=None)

@@ -140,7 +140,7 @@ def act(action: str, shown: ShownRun | None) -> None:
 
 @st.dialog("Download")
 def _downloads(shown: ShownRun) -> None:
-    st.write("The report is JSON; the log is what `TORCH_TRACE` recorded, for tlparse.")
+    st.write(PaletteView.download_note)
     with st.container(horizontal=True):
         report_download(shown.run, key="palette-report")
         log_download(shown.run, key="palette-log")

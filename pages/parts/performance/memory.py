@@ -18,17 +18,17 @@ from core.report import Compilation
 from core.views.colours import kernel_colours
 from core.views.memory import AllocatedCurve, MemoryBlock, MemoryPlanView, MemoryView
 from pages import menu
-from pages.look.charts import PLOTLY_CONFIG, plotly_layout
+from pages.look.charts import PLOTLY_CONFIG, in_brackets, plotly_layout
 from pages.look.palette import INK, MUTED, PAPER, SHORT, Theme, kernel_colour
-from pages.look.text import one_line
 from pages.session import url
 from pages.session.server import cached, kept, theme
 from pages.session.shown import RunView, View
-from pages.session.tables import in_words, newly_picked, picked_points
+from pages.session.tables import columns, in_words, newly_picked, picked_points
 
 HEAD_PX = 74
 FORMS = {"bytes": fmt.bytes_, "live": fmt.bytes_, "allocated": fmt.bytes_, "freed": fmt.bytes_, "tensors": fmt.number}
 CURVES_HEIGHT, PLAN_HEIGHT = 330, 360
+PLAN_WIDTHS = {"call": 45, "kernel": 150, "live": 70, "allocated": 70, "freed": 70}
 COLOURS = {"eager": 3, "compiled": 0}
 UNITS = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B"))
 
@@ -107,7 +107,7 @@ def _kernel_link(view: View, plan: MemoryPlanView) -> None:
     kernel = plan.kernel(_selected_kernel())
     more = {url.SELECT: f"k:{kernel.id}"} if kernel else {}
     link = url.link(**{url.COMPILATION: view.compilation.id, **more})
-    label = f"{one_line(kernel.name, 40)} in Kernels" if kernel else menu.KERNELS.title
+    label = plan.kernel_label(kernel, menu.KERNELS.title)
     st.page_link(menu.KERNELS.script, label=label, icon=menu.KERNELS.icon, query_params=link)
 
 
@@ -140,13 +140,7 @@ def _plan_table(view: View, plan: MemoryPlanView) -> None:
         plan.kernels,
         f"plan-table-{view.compilation.id}-{plan.title}",
         height=SHORT,
-        column_config={
-            "call": st.column_config.Column(width=45),
-            "kernel": st.column_config.TextColumn(width=150),
-            "live": st.column_config.Column(help="Allocated while the kernel runs", width=70),
-            "allocated": st.column_config.Column(help="Allocated for this call", width=70),
-            "freed": st.column_config.Column(help="Not needed after it", width=70),
-        },
+        column_config=columns(plan.column_help, PLAN_WIDTHS),
     )
     if picked:
         url.select(f"k:{picked}")
@@ -183,7 +177,9 @@ def curves_chart(curves: Sequence[AllocatedCurve], on: Theme) -> go.Figure:
         ticklabeloverflow="allow",
         range=[0, 1],
     )
-    figure.update_yaxes(title=f"allocated since the call began ({unit})", range=[0, 1.22 * max(most, 1) / factor])
+    figure.update_yaxes(
+        title=in_brackets("allocated since the call began", unit), range=[0, 1.22 * max(most, 1) / factor]
+    )
     return figure
 
 
@@ -248,7 +244,7 @@ def plan_chart(plan: MemoryPlanView, colours: Mapping[str, str], selected: str, 
     figure.update_layout(clickmode="event+select", barmode="overlay")
     steps = len(live_bytes)
     figure.update_xaxes(title="kernel calls, in order", range=[0.5, steps + 0.5], **_ticks(steps), showgrid=False)
-    figure.update_yaxes(title=f"allocated memory ({unit})", rangemode="tozero")
+    figure.update_yaxes(title=in_brackets("allocated memory", unit), rangemode="tozero")
     if plan.peak is not None:
         _mark_peak(figure, live_bytes, plan.peak, factor, on)
     return figure

@@ -27,7 +27,7 @@ from pages.parts.performance.charts import COLOURS, COMPILED, EAGER
 from pages.session import url
 from pages.session.server import kept, theme
 from pages.session.shown import RunView, View
-from pages.session.tables import in_words, picked_by_url, picked_points
+from pages.session.tables import columns, in_words, picked_by_url, picked_points
 
 COLOUR = "numerics"
 FEW = 4
@@ -40,17 +40,7 @@ FORMS: dict[str, Callable[[Any], str]] = {
     "largest, compiled": fmt.number,
     "apart": fmt.number,
 }
-COLUMNS = {
-    "eager": st.column_config.NumberColumn(
-        help="Norm of eager's difference from float64 over the norm in float64; of whole numbers and booleans the "
-        "part of the elements that differ"
-    ),
-    "compiled": st.column_config.NumberColumn(help="The same of compiled"),
-    "of tolerance": st.column_config.NumberColumn(help="Compiled's error over what its dtype allows"),
-    "largest, eager": st.column_config.NumberColumn(help="The largest difference of one element from float64"),
-    "largest, compiled": st.column_config.NumberColumn(help="The same of compiled"),
-    "apart": st.column_config.NumberColumn(help="Compiled against eager: norm of the difference over eager's norm"),
-}
+COLUMNS = columns(NumericsView.column_help)
 SYMBOLS = {EAGER: "circle-open", COMPILED: "circle"}
 TOLERANCE = "tolerance"
 MOST_RESULTS = 16
@@ -83,7 +73,7 @@ def results_part(view: RunView, numerics: NumericsView) -> None:
             figure = kept(lambda: results_chart(points, on), "numerics", view.run.id, view.report.log_bytes, on)
             st.plotly_chart(figure, theme=None, config=PLOTLY_CONFIG, key="numerics-results")
             if len(points) > MOST_RESULTS:
-                st.caption(f"The {fmt.number(MOST_RESULTS)} with the largest errors; the table has all.")
+                st.caption(numerics.largest_words(MOST_RESULTS))
     with right:
         as_drawn = AROUND_PX + ROW_PX * min(MOST_RESULTS, len(rows))
         height: int | Literal["content"] = as_drawn if len(rows) > FEW else "content"

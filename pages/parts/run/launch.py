@@ -36,14 +36,14 @@ from pages.components.upload.view import upload
 from pages.gate.visitor import may_bring_code
 from pages.look.card import image
 from pages.look.palette import MAX_LINE_CHARS, MAX_PATH_CHARS, SHORT, TALL
-from pages.look.text import LONGEST_TEXT, one_line, plain
+from pages.look.text import LONGEST_TEXT, one_line_cells, plain
 from pages.parts.run.own_backend import chosen_backend, current_backend, current_values, draw_rows
 from pages.parts.run.submit import open_recorded, stored_run, submit
-from pages.parts.sweep.ask import preset_menu
+from pages.parts.sweep.sweeps import preset_menu
 from pages.session import actions, server, url
 from pages.session.actions import attempt, passed_over
 from pages.session.runs import listed_sweeps, show_run, show_sweep
-from pages.session.tables import in_words, newly_picked
+from pages.session.tables import columns, in_words, newly_picked
 from pages.session.url import go_to, held, hold, press, pressed, taken
 
 TEMPLATE = """import torch
@@ -51,32 +51,13 @@ TEMPLATE = """import torch
 model = torch.nn.Sequential(torch.nn.Linear(64, 128), torch.nn.GELU(), torch.nn.Linear(128, 64))
 inputs = (torch.randn(8, 64),)
 """
-SCRIPT_HELP = (
-    "Torch's `fx_graph_runnable.py` of this graph, in the editor of *New run*, where it can be changed and run"
-)
 PASTED, ON_DISK = "Pasted here", "File on this machine"
 DRAFT = "draft"
 # Tabs of *New run*, in the session state.
 TABS, CODE, LOG = "new-run-tabs", "Your code", "A trace log"
-FOLLOWS = (
-    "For a log, or the directory in `TORCH_TRACE`, that a script is writing: pages update while it compiles. It ends "
-    "when you stop it, or half an hour after the last record."
-)
 DRAWER_PX = 760
 PLACEHOLDER = "/home/me/model.py, /home/me/model.py:name, a script or a notebook"
-CONVENTION = (
-    "Define `model`, any callable, and `inputs`, the arguments of one call; or `calls`, a list or a generator "
-    "function of several. "
-    "`training = True` runs the backward too; `torch_compile = {…}` sets parameters of `torch.compile`. The options "
-    "below are as the file says until you choose otherwise. Code that defines none of these is run as a "
-    "script, unchanged."
-)
-SPEEDUP = "speedup"
-COLUMNS = {
-    "model": st.column_config.TextColumn(width=215),
-    SPEEDUP: st.column_config.Column(width=80, help="Eager over compiled, where a difference was seen"),
-    "shows": st.column_config.TextColumn(width=150),
-}
+WIDTHS = {"model": 215, lists.SPEEDUP: 80, "shows": 150}
 
 
 @st.fragment(run_every=1.0)
@@ -146,12 +127,11 @@ def code_form(environment: Environment | None, start: Beginning | None) -> None:
     """
     if not may_bring_code():
         st.info(
-            "This server does not run visitors' code, because other machines can reach it. Its owner can allow it with "
-            "`COMPILEBOARD_ALLOW_CODE=1`.",
+            JobForm.no_code,
             icon=":material/lock:",
         )
         return
-    st.caption(CONVENTION)
+    st.caption(JobForm.convention)
     start = start or Beginning("", CompileJob(Model("code", held(DRAFT, TEMPLATE))))
     said, key = start.job.model, start.run and f"-{start.run}"
     way = st.segmented_control("Where is it?", [PASTED, ON_DISK], default=ON_DISK if said.kind == "file" else PASTED)
@@ -181,7 +161,7 @@ def script_button(read: Callable[[], str], edit: Callable[[str], str]) -> None:
     Nothing runs before *Compile* is pressed.
     """
     if may_bring_code() and pressed(
-        "Open as a script", key="open-as-script", icon=":material/edit_document:", help=SCRIPT_HELP
+        "Open as a script", key="open-as-script", icon=":material/edit_document:", help=JobForm.script_help
     ):
         _keep("pasted", edit(read()))
         hold(TABS, CODE)
@@ -228,11 +208,7 @@ def _offer_stored(job: CompileJob) -> None:
 
 def log_form() -> None:
     """Draw the form for a log of `TORCH_TRACE=dir python script.py`, uploaded, by its path, or followed."""
-    st.caption(
-        "Record a log on any machine with `TORCH_TRACE=/tmp/trace python script.py`, and open the file "
-        "dedicated_log_torch_trace….log here: as it is, as .gz or .zst, or in a .zip or .tar.gz with the logs of all "
-        "ranks. tlparse's output and the directories of `TORCH_COMPILE_DEBUG=1` and vLLM's graph dumps open, too."
-    )
+    st.caption(JobForm.log_help)
     upload(server.runner().limits.upload_bytes, key="upload", on_stored=partial(press, "upload"))
     stored = taken("upload")
     if stored is not None:
@@ -247,7 +223,7 @@ def log_form() -> None:
     with st.container(horizontal=True):
         opens = pressed("Open path", key="open-path")
         follows = pressed(
-            "Follow while it is being written", icon=":material/sensors:", key="follow-path", help=FOLLOWS
+            "Follow while it is being written", icon=":material/sensors:", key="follow-path", help=JobForm.follow_help
         )
     take = actions.follow_at if follows else actions.add_log_at
     run = attempt(lambda: take(path)) if opens or follows else None
@@ -285,7 +261,7 @@ def card(sample: Sample, last: lists.ListedRun | None) -> None:
     with st.container(border=True, key=f"card-{sample.name}", gap="small", height="stretch"):
         picture = image(f"samples/{sample.name}.svg")
         if picture is not None:
-            st.image(picture, width="stretch", alt=f"The graph of {sample.title}")
+            st.image(picture, width="stretch", alt=lists.picture_words(sample.title))
         st.caption(sample.group)
         st.markdown(f"**{sample.title}**")
         st.caption(sample.teaches)
@@ -304,51 +280,22 @@ def card(sample: Sample, last: lists.ListedRun | None) -> None:
 
 def tab_title() -> str:
     """Return the gallery's title, with its devices; empty if there are no recorded runs."""
-    devices = dict.fromkeys(one.device for one in recordings())
-    return f"Recorded on {', '.join(devices)}" if devices else ""
+    return lists.RecordedRuns.gallery_title(recordings())
 
 
 def recorded_form() -> None:
     """Draw all recordings; a click opens a recording as a run or as a sweep."""
-    titles = {one.name: one.title for one in samples()}
-    found: tuple[RecordedSweep | Recording, ...] = (*recorded_sweeps(), *recordings())
-    st.caption(
-        "Runs of the samples on a real device, at sizes that fill it: graphs, kernels, binaries and times are what "
-        "torch recorded there. A click opens one."
-    )
-    where = dict.fromkeys(map(_where, found))
-    if len(where) == 1:
-        st.caption(f"All of them: {', '.join(where)}.")
-    table = pd.DataFrame([_line(one, titles) for one in found])
-    if len(where) > 1:
-        table["recorded"] = [_where(one) for one in found]
-    chosen = newly_picked(in_words(table, {SPEEDUP: fmt.ratio}), found, "recorded", height=TALL, column_config=COLUMNS)
+    view = lists.RecordedRuns((*recorded_sweeps(), *recordings()), {one.name: one.title for one in samples()})
+    st.caption(view.note)
+    if view.origin:
+        st.caption(view.origin)
+    table = in_words(pd.DataFrame(one_line_cells(view.rows, LONGEST_TEXT)), {lists.SPEEDUP: fmt.ratio})
+    settings = columns(view.column_help, WIDTHS)
+    chosen = newly_picked(table, view.recorded, "recorded", height=TALL, column_config=settings)
     if isinstance(chosen, Recording):
         open_recorded(chosen)
     elif chosen is not None:
         _open_sweep(chosen)
-
-
-def _line(recorded: RecordedSweep | Recording, titles: dict[str, str]) -> dict[str, object]:
-    first = recorded if isinstance(recorded, Recording) else recorded.cells[0]
-    name = first.job.model.value
-    return {
-        "model": titles[name],
-        SPEEDUP: recorded.speedup if isinstance(recorded, Recording) else None,
-        "shows": recorded.kind if isinstance(recorded, Recording) else f"sweep: {recorded.preset}",
-        "what torch.compile made of it": one_line(_outcome_words(recorded), LONGEST_TEXT),
-    }
-
-
-def _where(recorded: RecordedSweep | Recording) -> str:
-    first = recorded if isinstance(recorded, Recording) else recorded.cells[0]
-    return first.words.removeprefix("recorded on ")
-
-
-def _outcome_words(recorded: RecordedSweep | Recording) -> str:
-    if isinstance(recorded, Recording):
-        return recorded.sentence
-    return f"{fmt.count(len(recorded.cells), 'run')}, {recorded.axis.field} {', '.join(recorded.axis.named())}"
 
 
 def _open_sweep(recorded: RecordedSweep) -> None:

@@ -1,8 +1,12 @@
-"""Outcome of a run: its end, its compilations, its output, and the records of its log."""
+"""Outcome of a run: what it does while it is live, then its findings, its end, its output, and its log's records.
+
+One polling fragment draws all progress until the verdict is final, then one line.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 from urllib.parse import urlencode
 
@@ -11,19 +15,22 @@ import streamlit as st
 
 from core import NO_RECORD, Run
 from core.base import words as fmt
-from core.views import card
-from core.views.overview import OutcomeView, OverviewView
+from core.report import Report
+from core.views import progress, sharing
+from core.views.overview import FindingView, OutcomeView, OverviewView
 from core.views.run_files import RunFiles
 from pages import menu
 from pages.components.code.view import code_view
-from pages.gate.visitor import who
+from pages.components.progress.view import progress_view
+from pages.gate.visitor import ANOTHERS, who
 from pages.look.palette import SHORT, TALL
 from pages.look.text import plain, prose
 from pages.parts.code import user_code
-from pages.parts.run.submit import job_again, submit_or_open
-from pages.session import actions, url
+from pages.parts.run.submit import job_again, job_to_change, missing_device, open_recorded, recorded_as, submit_or_open
+from pages.session import actions, server, url
 from pages.session.actions import attempt, toasted
-from pages.session.shown import RunView, ShownRun
+from pages.session.server import cached
+from pages.session.shown import RunView, ShownRun, open_shown
 from pages.session.tables import in_words, newly_picked
 from pages.session.uploads import scrub_choice
 from pages.session.url import go_to, pressed
@@ -35,9 +42,6 @@ FORMS: dict[str, Callable[[Any], str]] = {
     "kernels": fmt.number,
     "compile time": fmt.duration_s,
 }
-WORDS = (
-    "Whoever has this link sees the title, the verdict and the picture of the graph, without signing in; nothing else."
-)
 
 
 def outcome(shown: ShownRun, ending: OutcomeView) -> None:
@@ -63,7 +67,7 @@ def outcome(shown: ShownRun, ending: OutcomeView) -> None:
     if shown.status.state == "done":
         return
     if not ending.error and ending.ended_by_choice:
-        st.info("Below is what was recorded before.", icon=":material/info:")
+        st.info(ending.recorded_before, icon=":material/info:")
     elif not ending.error:
         st.error(ending.reason, icon=":material/error:")
     if ending.crash:
@@ -159,10 +163,7 @@ def what_was_read(overview: OverviewView) -> None:
             st.warning(problem)
         rows = pd.DataFrame(overview.log_rows, columns=["kind", "records", "shown"])
         st.dataframe(rows, hide_index=True, height=SHORT)
-        st.caption("Other kinds stay in the log. Download it on *Runs* and open it in tlparse.")
-
-
-HELP = "A report in the form of PyTorch's issue template: what happened, a script, the error, the versions"
+        st.caption(overview.log_note)
 
 
 def report_issue(shown: ShownRun) -> None:
@@ -170,7 +171,7 @@ def report_issue(shown: ShownRun) -> None:
     if job_again(shown) is None:
         return
     files = RunFiles(shown.run)
-    with st.popover("Report an issue", icon=":material/bug_report:", help=HELP):
+    with st.popover("Report an issue", icon=":material/bug_report:", help=files.issue_help):
         scrubber = scrub_choice("issue", shown.run)
         if scrubber is None:
             return
@@ -199,21 +200,210 @@ def share(shown: ShownRun) -> None:
     run = shown.run
     if not who().owns(shown.status.by):
         return
-    with st.popover("Share", icon=":material/link:", help="A link that shows title, verdict and picture in a chat"):
-        token = card.preview_token(run)
+    with st.popover("Share", icon=":material/link:", help=sharing.LINK_HELP):
+        token = sharing.preview_token(run)
         if run.audience() == "private":
-            st.caption("The run is private, so its links show nothing. *Runs* › *Seen by* changes that.")
+            st.caption(sharing.PRIVATE_LINK)
             return
         if not token:
-            st.caption(
-                "A link shows a preview to those who may open the run. A link with a token shows it to everybody."
-            )
+            st.caption(sharing.NO_TOKEN)
             _button("Make a link with a token", run, allowed=True)
             return
         st.code(f"{st.context.url}?{urlencode({url.RUN: run.id, url.PREVIEW: token})}", language=None, wrap_lines=True)
-        st.caption(WORDS)
+        st.caption(sharing.WITH_TOKEN)
         _button("Withdraw the link", run, allowed=False)
 
 
 def _button(label: str, run: Run, allowed: bool) -> None:
     st.button(label, key="share", on_click=lambda: attempt(lambda: actions.set_preview(run, allowed), toasted))
+
+
+ICONS = {"wrong": ":material/error:", "cost": ":material/hourglass_empty:", "note": ":material/info:"}
+# Maximum size of a run's output file, which has the first megabyte of the output, and its end.
+MOST_OUTPUT_BYTES = 1_200_000
+
+
+def overview_view(view: RunView) -> OverviewView:
+    """Return the overview of a run, its output included."""
+    output = view.run.output_tail(MOST_OUTPUT_BYTES)
+    return _overview(view.run.id, view.report.log_bytes, len(output), view.report, output)
+
+
+@cached()
+def _overview(run_id: str, log_bytes: int, output_bytes: int, _report: Report, _output: str) -> OverviewView:
+    return OverviewView(_report, _output)
+
+
+def finding_cards(view: RunView, overview: OverviewView) -> None:
+    """Draw the most important findings, the others folded; a sentence if a successful run has none."""
+    findings, first = overview.findings, overview.first_findings
+    if not findings:
+        if view.shown.status.state == "done" and view.report.error is None:
+            st.caption(overview.no_findings)
+        return
+    _cards(view, findings[:first], 0)
+    if len(findings) > first:
+        with st.expander(overview.more_findings):
+            _cards(view, findings[first:], first)
+
+
+def _cards(view: RunView, findings: Sequence[FindingView], start: int) -> None:
+    for number, shown in enumerate(findings, start):
+        with st.container(border=True, key=f"finding-{number}", gap="small"):
+            st.markdown(f"{ICONS[shown.finding.weight]} **{shown.title}**")
+            st.caption(shown.reason)
+            st.markdown(f":material/lightbulb: {shown.advice}")
+            with st.container(horizontal=True, vertical_alignment="center"):
+                _evidence_link(shown)
+                if shown.change:
+                    _try(view, shown, number)
+
+
+def _evidence_link(shown: FindingView) -> None:
+    page = menu.PAGES[shown.finding.page]
+    if page is menu.OVERVIEW:
+        return
+    query = {url.COMPILATION: shown.finding.compilation, url.SELECT: shown.finding.item}
+    link = url.link(**{name: value for name, value in query.items() if value})
+    st.page_link(page.script, label=page.title, icon=page.icon, query_params=link)
+
+
+def _try(view: RunView, shown: FindingView, number: int) -> None:
+    """Offer the same job with the finding's change, or the recorded run of that job if the device is missing here.
+
+    Nothing if the job may not run again.
+    """
+    job = job_to_change(view)
+    if job is None:
+        return
+    proposed, missing = shown.job(job), missing_device(job)
+    recorded = recorded_as(proposed) if missing else None
+    if recorded is not None:
+        if pressed("Open the recorded run", key=f"try-{number}", icon=":material/history:", help=recorded.words):
+            open_recorded(recorded)
+    elif missing:
+        st.caption(shown.missing_device(missing))
+    elif pressed("Try it", key=f"try-{number}", icon=":material/play_arrow:", help=f"`{shown.change}`"):
+        submit_or_open(proposed)
+
+
+def evidence(overview: OverviewView) -> None:
+    """Draw the notes about the run, then one line and link for each page with a result."""
+    for note in overview.notes:
+        st.info(note, icon=":material/info:")
+    if overview.ending:
+        st.warning(overview.ending, icon=":material/memory:")
+    for line in overview.evidence:
+        page = menu.PAGES[line.page]
+        st.page_link(page.script, label=line.text, icon=page.icon, query_params=url.link(), width="stretch")
+
+
+def result_note(report: Report) -> None:
+    """Draw the differences from eager, or why results could not be compared; nothing if all are the same."""
+    note = OverviewView(report).result_note
+    if note is None:
+        return
+    (st.error if note.differs else st.warning)(f"**{note.title}.** {note.text}", icon=":material/difference:")
+    if note.differs:
+        st.page_link(
+            menu.NUMERICS.script,
+            label=note.link,
+            icon=menu.NUMERICS.icon,
+            query_params=url.link(),
+        )
+
+
+POLL_S = 0.25
+# A followed log redraws the whole page.
+FOLLOW_S = 2.0
+LAST_CHARS, LAST_RECORDS = 4_000, 8
+
+
+@st.fragment(run_every=POLL_S)
+def live_run(shown: ShownRun) -> None:
+    """Poll a run until its verdict is final or the run has ended without a verdict, then rerun the page.
+
+    Also reruns the page when the run starts, since the header shows its state.
+    """
+    here = open_shown(shown.run.id)
+    if here is None or here.stands or bool(here.progress.steps) != bool(shown.progress.steps):
+        st.rerun()
+    st.title(live_headline(here), anchor=False)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(_counts(here))
+        cancel_button(here)
+    progress_view(here.progress, key="live-progress", live=True)
+    _logged(here)
+    _printed(here.run)
+
+
+@st.fragment(run_every=2 * POLL_S)
+def measured_yet(run: Run) -> None:
+    """Show the progress of measuring after the final verdict; rerun the page when the run ends."""
+    here = open_shown(run.id)
+    if here is None or not here.going:
+        st.rerun()
+    with st.container(horizontal=True, vertical_alignment="center", key="measuring"):
+        st.caption(f":material/timer: {progress.measuring_words(plain(here.progress.words))}")
+        cancel_button(here)
+
+
+def followed_log(shown: ShownRun) -> None:
+    """Show how far a followed log is, and a button that stops following; rerun the page when there is more."""
+    drawn_s, ranks = time.monotonic(), shown.run.ranks()
+
+    @st.fragment(run_every=FOLLOW_S)
+    def polling() -> None:
+        here = open_shown(shown.run.id)
+        changed = here is None or not here.going or here.moment != shown.moment or here.run.ranks() != ranks
+        if here is None or (changed and time.monotonic() - drawn_s > FOLLOW_S / 2):
+            st.rerun()
+        with st.container(horizontal=True, vertical_alignment="center", key="following"):
+            st.caption(f":material/sensors: {plain(progress.followed_words(here.run, here.report, time.time()))}")
+            if not here.status.in_process:
+                cancel_button(here)
+
+    polling()
+
+
+def cancel_button(shown: ShownRun) -> None:
+    """Draw a button that cancels the run, for visitors who own it."""
+    own = who().owns(shown.status.by)
+    st.button(
+        "Stop following" if shown.is_followed else "Cancel",
+        icon=":material/stop_circle:" if shown.is_followed else ":material/cancel:",
+        key="cancel",
+        on_click=actions.cancel,
+        args=(shown.run,),
+        disabled=not own,
+        help=None if own else ANOTHERS,
+    )
+
+
+def _logged(shown: ShownRun) -> None:
+    """Draw the newest messages of torch's log, if the job records it."""
+    if shown.report is None or not shown.report.logs:
+        return
+    st.caption("Torch's log")
+    view = RunView(shown, shown.report)
+    newest = "\n".join(view.text(part.text) for part in shown.report.logs[-LAST_RECORDS:])
+    st.code(newest[-LAST_CHARS:], language=None, height=SHORT)
+
+
+def _printed(run: Run) -> None:
+    tail = run.output_tail(LAST_CHARS)
+    if tail:
+        st.caption("Output of the model")
+        st.code(tail, language=None, height=SHORT)
+
+
+def live_headline(shown: ShownRun) -> str:
+    """Describe what a live run does or waits for."""
+    if shown.status.state == "queued":
+        return plain(progress.waiting_words(server.runner().waits_for(shown.run)))
+    return progress.live_words(plain(shown.progress.words))
+
+
+def _counts(shown: ShownRun) -> str:
+    elapsed_s = max(0.0, time.time() - (shown.status.started_s or shown.status.created_s))
+    return progress.count_words(shown.progress, elapsed_s)

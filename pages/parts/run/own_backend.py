@@ -17,9 +17,6 @@ from pages.components.code.view import CodePicture, code_editor, code_lines, cod
 from pages.look.palette import MAX_CHARS, MAX_LINE_CHARS, SHORT, TALL
 from pages.session.url import held, hold
 
-CONVENTION = (
-    "A callable `(gm, example_inputs)` that returns a callable. Each call whose guards pass runs the returned callable."
-)
 START = "template"
 WRITTEN, IN_FILE = "Written here", "In the model's file"
 # The last typed text of any page.
@@ -55,7 +52,7 @@ def current_backend(choice: str, job: CompileJob, key: str) -> BackendChoice | N
 
 
 def _way(key: str) -> str:
-    st.caption(CONVENTION)
+    st.caption(BackendChoice.convention)
     ways = [WRITTEN, IN_FILE]
     return st.segmented_control("Where is the backend?", ways, default=WRITTEN, key=f"{key}-own-way") or WRITTEN
 

@@ -14,7 +14,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from core import MOST_NAME_CHARS, MOST_NOTE_CHARS, Limits, Run, Usage
+from core import MOST_NAME_CHARS, MOST_NOTE_CHARS, Run, Usage
 from core.base import words as fmt
 from core.views import header, run_history
 from core.views import runs as lists
@@ -25,38 +25,37 @@ from pages.look.charts import PLOTLY_CONFIG, plotly_layout
 from pages.look.palette import MAX_LINE_CHARS, MUTED, TALL, Theme, kernel_colour
 from pages.look.text import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, one_line, plain, prose
 from pages.parts.audience import run_audience
-from pages.parts.run.measure import measure_picked
+from pages.parts.run.submit import measure_picked
 from pages.session import actions, server, url
 from pages.session.actions import attempt, toasted
 from pages.session.runs import models_of, runs_of_model, show_run, summarised
 from pages.session.server import cached, theme
 from pages.session.shown import open_shown
-from pages.session.tables import in_words, opened_or_ticked, picked_points
+from pages.session.tables import columns, in_words, opened_or_ticked, picked_points
 from pages.session.uploads import html_download, log_download, report_download
 from pages.session.url import go_to, held, hold, pressed
 
-NAME, SPEEDUP = "run", "speedup"
+NAME, SPEEDUP = "run", lists.SPEEDUP
 AGAIN_S = 1.0
 COUNTS = ("graphs", "breaks", "recompiles", "kernels")
 # The first columns must fit into 1,024 pixels, the page's width in a window of 1,280 pixels.
-COLUMNS: dict[str, Any] = {
-    "state": st.column_config.TextColumn(width=75),
-    SPEEDUP: st.column_config.Column(width=180, help="Eager over compiled in the steady state, with its 99 % interval"),
-    "doubt": st.column_config.TextColumn(width=230, help="Why the speedup is not measurable, or not reliable"),
-    "graphs": st.column_config.Column(width=65),
-    "recompiles": st.column_config.Column(width=85),
-    "kernels": st.column_config.Column(width=70),
-    "breaks": st.column_config.Column(width=65, help="Graph breaks"),
-    "result": st.column_config.TextColumn(width=80, help="Compiled against eager"),
-    "memory": st.column_config.TextColumn(help="Peak memory of the run's processes"),
-    "when": st.column_config.TextColumn(width=110),
-    "made for": st.column_config.TextColumn(width=150),
-    "tags": st.column_config.TextColumn(width=110),
-    "note": st.column_config.TextColumn(width=150),
+WIDTHS = {
+    "state": 75,
+    SPEEDUP: 180,
+    "doubt": 230,
+    "graphs": 65,
+    "recompiles": 85,
+    "kernels": 70,
+    "breaks": 65,
+    "result": 80,
+    "when": 110,
+    "made for": 150,
+    "tags": 110,
+    "note": 150,
 }
+COLUMNS = columns(lists.COLUMN_HELP, WIDTHS)
 SHOWN_S = 10.0
 RETENTION_S = 300.0
-NEARLY = 0.8
 PINNED = "📌 "
 NAME_PX, TAGS_PX = 260, 200
 HEIGHT_PX, LEGEND_PX, WIDTH_PX = 380, 20, 260
@@ -100,9 +99,8 @@ def draw_again(why: str) -> None:
 def _row(listed: lists.ListedRun, now: float) -> dict[str, Any]:
     entry, status, summary = listed.entry, listed.status, listed.summary
     interval = summary.speed.interval if summary and summary.speed else None
-    more = [fmt.count(entry.ranks, "rank")] if entry.ranks > 1 else ["in the archive"] * (entry.archived == "away")
     return {
-        NAME: " · ".join([f"{PINNED * entry.pinned}{one_line(listed.title, LONGEST_NAME)}", *more]),
+        NAME: " · ".join([f"{PINNED * entry.pinned}{one_line(listed.title, LONGEST_NAME)}", *listed.marks]),
         "state": status.state,
         SPEEDUP: interval.middle if interval else None,
         "breaks": summary.breaks if summary else None,
@@ -133,7 +131,7 @@ def what_goes() -> None:
 
 @cached(seconds=RETENTION_S)
 def _retention() -> str:
-    return lists.retention_words(server.runner().index)
+    return run_history.retention_words(server.runner().index)
 
 
 def what_is_used() -> None:
@@ -141,37 +139,17 @@ def what_is_used() -> None:
     limits = server.runner().limits
     if not {limits.runs, limits.visitor_bytes, limits.store_bytes} - {None}:
         return
-    parts = _parts(limits, _usage(who().name))
-    if not parts:
-        return
-    words = " · ".join(f"{used} of {most} {what}" for used, most, what, _ in parts)
-    if max(share for *_, share in parts) < NEARLY:
-        st.caption(f"Used here: {words}.")
-    else:
-        st.warning(
-            f"Used here: {words}. When it is used up, nothing new is started or opened; what is here stays until it "
-            f"is deleted.",
-            icon=":material/inventory_2:",
-        )
+    name = who().name
+    use = run_history.UsageView(limits, _usage(name), bool(name))
+    if use.is_nearly_used:
+        st.warning(use.words, icon=":material/inventory_2:")
+    elif use.words:
+        st.caption(use.words)
 
 
 @cached(seconds=SHOWN_S)
 def _usage(name: str) -> Usage:
     return server.runner().index.usage(name)
-
-
-def _parts(limits: Limits, used: Usage) -> list[tuple[str, str, str, float]]:
-    """Return for each limit: the used amount, the maximum, the name, and the used share.
-
-    A visitor with a name gets the limits per visitor.
-    """
-    known = (
-        (limits.runs, used.runs, fmt.number, "runs of yours"),
-        (limits.visitor_bytes, used.visitor_bytes, fmt.gib, "for your runs"),
-        (limits.store_bytes, used.store_bytes, fmt.gib, "for all"),
-    )
-    bounds = known if who().name else known[2:]
-    return [(words(have), words(most), what, have / most) for most, have, words, what in bounds if most is not None]
 
 
 def picked_run(listed: lists.ListedRun) -> None:
@@ -214,7 +192,7 @@ def picked_run(listed: lists.ListedRun) -> None:
             "Pinned",
             listed.entry.pinned,
             key=pinned,
-            help="A pinned run cannot be deleted.",
+            help=lists.PIN_HELP,
             on_change=lambda: attempt(lambda: actions.pin(run, held(pinned)), toasted),
         )
 
@@ -244,12 +222,12 @@ def delete_button(picked: Sequence[lists.ListedRun]) -> None:
     own = [listed for listed in picked if who().owns(listed.status.by)]
     deletable = [listed.run for listed in own if not (listed.status.live or listed.entry.pinned)]
     with st.popover(
-        f"Delete {fmt.count(len(deletable), 'run')}",
+        lists.delete_label(len(deletable)),
         icon=":material/delete:",
         disabled=not deletable,
         help=None if own else ANOTHERS,
     ):
-        st.write("Deleted runs cannot be brought back.")
+        st.write(lists.DELETE_WARNING)
         st.button("Delete for good", key="delete-runs", type="primary", on_click=_delete, args=tuple(deletable))
 
 
@@ -266,12 +244,10 @@ def history(text: str) -> None:
         show_run(opened)
     models = models_of(text)
     if not models:
-        st.caption("No run that has ended matches.")
+        st.caption(run_history.NO_RUN)
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        model = _choice(
-            "Model", url.MODEL, {name: f"{_named(name)} · {fmt.count(count, 'run')}" for name, count in models.items()}
-        )
+        model = _choice("Model", url.MODEL, run_history.model_labels(models))
         metric = _choice("Number", url.METRIC, {name: each.title for name, each in run_history.METRICS.items()})
         axis = _choice("Against", url.AXIS, AXES)
     listed, total = runs_of_model(model, run_history.MOST_RUNS, text)
@@ -285,10 +261,6 @@ def history(text: str) -> None:
         st.plotly_chart(figure, theme=None, config=PLOTLY_CONFIG, key=CHART, on_select=_open_point)
     for note in view.notes:
         st.caption(note)
-
-
-def _named(model: str) -> str:
-    return one_line(model, LONGEST_NAME) or "no title"
 
 
 def _choice(label: str, key: str, names: Mapping[str, str]) -> str:

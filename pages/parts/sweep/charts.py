@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 
 from core.base import words as fmt
 from core.views.sweep import SweepView
-from pages.look.charts import decades, in_unit, log_ticks, plotly_layout
+from pages.look.charts import decades, in_brackets, in_unit, log_ticks, plotly_layout
 from pages.look.palette import INK, MUTED, PHASES, Theme, kernel_colour
 
 Side = Literal["eager", "compiled"]
@@ -66,7 +66,9 @@ def times_chart(view: SweepView, on: Theme) -> go.Figure:
     figure.update_layout(**plotly_layout(on), height=height_of(len(cells)), bargap=0.25, bargroupgap=0.06)
     figure.update_layout(legend={"traceorder": "reversed"}, scattermode="group", scattergap=0.5)
     axis = decades(min(every) * factor, max(every) * factor, fmt.number) if wide else {"rangemode": "tozero"}
-    figure.update_xaxes(type="log" if wide else "linear", title=f"time per call ({unit}), median and quartiles", **axis)
+    figure.update_xaxes(
+        type="log" if wide else "linear", title=in_brackets("time per call", unit, "median and quartiles"), **axis
+    )
     figure.update_yaxes(showgrid=wide)
     return figure
 
@@ -112,7 +114,7 @@ def phases_chart(view: SweepView, on: Theme) -> go.Figure:
     for (label, _), total in zip(rows, totals, strict=True):
         words = " " + fmt.duration_s(total)
         figure.add_annotation(x=total * factor, y=label, text=words, showarrow=False, xanchor="left")
-    figure.update_xaxes(title=f"compile time ({unit})", range=[0, max(totals) * factor * 1.18])
+    figure.update_xaxes(title=in_brackets("compile time", unit), range=[0, max(totals) * factor * 1.18])
     figure.update_yaxes(showgrid=False)
     return figure
 
@@ -190,7 +192,7 @@ def time_lines(view: SweepView, on: Theme) -> go.Figure:
     figure.update_layout(**plotly_layout(on), height=HEIGHT_PX)
     _number_axis(figure, [point.x for point in points], title)
     ticks = decades(min(every) * factor, max(every) * factor, fmt.number)
-    figure.update_yaxes(title=f"time per call ({unit}), quartiles", type="log", **ticks)
+    figure.update_yaxes(title=in_brackets("time per call", unit, "quartiles"), type="log", **ticks)
     return figure
 
 
@@ -241,17 +243,14 @@ def cumulative_chart(view: SweepView, on: Theme) -> go.Figure:
             y=[seconds * factor for seconds in spent],
             name=name,
             line={"color": colour},
-            hovertext=[
-                f"{name}: {fmt.duration_s(seconds)} after {fmt.count(round(n), 'call')}"
-                for n, seconds in zip(calls, spent, strict=True)
-            ],
+            hovertext=[totals.words(name, seconds, n) for n, seconds in zip(calls, spent, strict=True)],
             hovertemplate="%{hovertext}<extra></extra>",
         )
     figure.update_layout(**plotly_layout(on), height=HEIGHT_PX)
     figure.update_xaxes(type="log", title="calls", **decades(1, last, number_words))
     least = min(seconds for _, spent in curves.values() for seconds in spent if seconds > 0) * factor
     figure.update_yaxes(
-        type="log", title=f"all time spent ({unit})", **decades(least, 2 * last * eager_s * factor, fmt.number)
+        type="log", title=in_brackets("all time spent", unit), **decades(least, 2 * last * eager_s * factor, fmt.number)
     )
     return figure
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from core.report import LogText, Payload, Report, Setting
-from core.views.logs import LogMessage, LogsView, log_messages
+from core.views.texts import LogMessage, LogsView, log_messages
 
 TEXT = """W1125 16:22:55.570001 9 torch/_dynamo/x.py:7] a line without a compilation
 V1125 16:22:55.570000 16718 torch/_dynamo/guards.py:5012] [0/0_1] [__guards] GUARDS:

@@ -17,7 +17,7 @@ from core.runs.index import RunIndex
 from core.runs.people import events
 from core.runs.remote import is_away, remote_archive
 from core.runs.retention import DAY_S, RetentionRules, due, retain, rules_of, start_retention, trim
-from core.views.runs import retention_words
+from core.views.run_history import retention_words
 from tests.support.homes import add_run, job_of, keeper
 
 NOW_S = time.time()

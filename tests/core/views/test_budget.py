@@ -7,7 +7,7 @@ import pytest
 
 from core.analysis.budget import Culprit, Judgement
 from core.report import Place
-from core.views.budget import BudgetView
+from core.views.sharing import BudgetView
 
 OVER = Judgement(
     "graph breaks", "at most 0", "1", "over", culprits=(Culprit(Place("/elsewhere/model.py", 6), "call of print"),)

@@ -6,7 +6,7 @@ from core import CompileJob, Model, build_report
 from core.report import Capture, Explanation, Frame, Report
 from core.trace.parsers import load_graph, load_text
 from core.views.capture import CaptureView, _listed
-from core.views.source import SourceView
+from core.views.texts import SourceView
 from tests.support.places import TRACES
 
 LOG = TRACES / "captured" / "trace.log"

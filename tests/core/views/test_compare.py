@@ -4,7 +4,8 @@ from dataclasses import replace
 
 from core.analysis.comparison.figures import time_comparison
 from core.runs.stored import side_of_log
-from core.views.compare import CompareTimes, CompareView, PairView
+from core.views.compare import CompareView, PairView
+from core.views.speedup import CompareTimes
 from tests.support.homes import measured_log
 from tests.support.logs import report_of
 from tests.support.places import TRACES

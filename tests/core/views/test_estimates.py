@@ -7,7 +7,7 @@ from core import build_report
 from core.report import Collectives, GraphRuns, Report
 from core.trace.parsers import load_text
 from core.views.compilations import CompilationsView
-from core.views.estimates import EstimatesView
+from core.views.decisions import EstimatesView
 from tests.support.logs import record
 
 IDS = {"frame_id": 0, "frame_compile_id": 0}

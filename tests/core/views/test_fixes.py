@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from core import CompileJob, Model, Report, build_report, load_text
 from core.views.fixes import DYNAMIC, FixesView, TrialView
-from core.views.source import SourceView
+from core.views.texts import SourceView
 from tests.support.places import TRACES
 
 JOB = CompileJob(Model("sample", "graph_break_zoo"), training=False, measure=False)

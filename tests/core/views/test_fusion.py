@@ -61,7 +61,9 @@ def test_a_refusal_has_torchs_reason_and_the_shared_memory(fusion: FusionView) -
         "", ((1, "intermediate nodes between node1 & node2"),), f"They share 1.05 MB of buffers: {bound}."
     )
     assert fusion.refusal("op16", "op16") is None
-    assert fusion.refusals == {"intermediate nodes between node1 & node2": 24}
+    assert FusionRefusal("", (), "").lines == ["The scheduler recorded no reason for this pair."]
+    assert FusionRefusal("a_b", ((2, "c"),), "").lines == [r"a\_b", "round 2: `c`"]
+    assert fusion.refusals == [r"24 × intermediate nodes between node1 \& node2"]
 
 
 def test_the_kinds_of_two_nodes_explain_a_refusal_with_their_ops(fusion: FusionView) -> None:

@@ -11,15 +11,14 @@ import pytest
 from core.base.decoder import decoded
 from core.runs.store import Run, Store
 from core.runs.stored import side_of_run
-from core.views.card import CardView
-from core.views.compare import CompareView, RatioBar
+from core.views.compare import CompareView
 from core.views.html import as_html, comparison_as_html
-from core.views.html.comparison import _ratios
-from core.views.html.graphs import Source
-from core.views.html.page import Bars, Fold, HtmlChip, Intervals, Listing, Text, TextSpan, spans
-from core.views.html.render import page_of, page_of_comparison
+from core.views.html.page import Bars, Fold, HtmlChip, Intervals, Listing, Source, Text, TextSpan, spans
+from core.views.html.render import _ratios, page_of, page_of_comparison
 from core.views.html.sections import _cell
 from core.views.overview import OutcomeView
+from core.views.sharing import CardView
+from core.views.speedup import RatioBar
 from tests.support.homes import add_run, add_scenario, hostile_log, job_of, measured_log
 
 SCENARIOS = ("transformer_block", "graph_break_zoo", "recompile_zoo", "training_step", "error", "measured", "foreign")

@@ -15,8 +15,8 @@ from core.base.errors import StoreError
 from core.base.machine import package_version
 from core.report import Bisection
 from core.runs.doctor import collected_environment
-from core.views.issue import MAX_PART_CHARS, NOT_COLLECTED, NOT_HERE, IssueView, fenced, issue_of
 from core.views.scrub import scrubber
+from core.views.sharing import MAX_PART_CHARS, NOT_COLLECTED, NOT_HERE, IssueView, fenced, issue_of
 from tests.support.homes import add_run, job_of
 from tests.support.places import TRACES
 

@@ -7,8 +7,8 @@ import msgspec
 from core import build_report
 from core.analysis import phase_totals
 from core.code.torch_source import LANDMARKS, Landmark, landmark_source
+from core.views.glossary import LandmarksView, place_of
 from core.views.kernels.results import LadderView
-from core.views.landmarks import LandmarksView, place_of
 from tests.support.places import TRACES
 from tests.support.reports.kernel_answers import LADDER
 

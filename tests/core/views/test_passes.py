@@ -52,7 +52,7 @@ def test_a_step_tells_its_pass_and_the_changed_nodes(chapters: dict[str, PassesV
         NodeChange("2 nodes removed", removed),
         NodeChange("1 node rewritten", "exp_1 = torch.ops.aten.exp.default(sub_2)"),
     ]
-    assert not joint.is_reordered(1)
+    assert joint.reordered(1) == ""
     assert joint.origin(3)[1:] == [
         "2 × pattern `pointless_permute_pair` at `torch/_inductor/fx_passes/joint_graph.py:896`",
         "2 × pattern `pointless_view` at `torch/_inductor/fx_passes/joint_graph.py:861`",

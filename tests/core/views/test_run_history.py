@@ -5,13 +5,15 @@ from typing import Any
 
 import pytest
 
-from core import Run, Status
+from core import Limits, Run, Status
 from core.analysis.interval import Interval
 from core.analysis.speed import Speed
 from core.analysis.verdict import Summary
+from core.job import GIB
 from core.runs.index import IndexedRun
+from core.runs.index.entry import Usage
 from core.views import run_history
-from core.views.run_history import HistoryView
+from core.views.run_history import HistoryView, UsageView
 from core.views.runs import ListedRun
 
 
@@ -82,3 +84,18 @@ def test_each_number_is_that_of_the_summary(metric: str, value: float) -> None:
     summary = Summary(breaks=1, kernels=3, compile_s=5.0)
     (series,) = HistoryView.of("mlp", metric, [listed("a", 1.0, summary)], 1).series
     assert (series.points[0].value, series.points[0].bounds, series.label) == (value, None, run_history.UNKNOWN)
+
+
+def test_the_use_of_limits_names_each_limit_and_warns_near_its_end() -> None:
+    limits, usage = Limits(runs=10, visitor_bytes=2 * GIB, store_bytes=None), Usage(runs=7, visitor_bytes=GIB)
+    named = UsageView(limits, usage, is_named=True)
+    assert named.words == "Used here: 7 of 10 runs of yours · 1 GiB of 2 GiB for your runs."
+    assert not named.is_nearly_used
+    assert UsageView(limits, usage, is_named=False).words == ""
+    full = UsageView(limits, Usage(runs=8), is_named=True)
+    assert full.is_nearly_used
+    assert full.words.endswith("nothing new is started or opened; what is here stays until it is deleted.")
+
+
+def test_a_model_is_labelled_with_its_number_of_runs() -> None:
+    assert run_history.model_labels({"mlp": 2, "": 1}) == {"mlp": "mlp · 2 runs", "": "no title · 1 run"}

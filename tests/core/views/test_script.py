@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from core import build_report
-from core.views.outcome import ScriptView
+from core.views.progress import ScriptView
 from tests.support.places import TRACES
 
 REPORT = build_report(TRACES / "script" / "trace.log")

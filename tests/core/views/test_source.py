@@ -2,7 +2,7 @@
 
 from core import Report, build_report, load_text
 from core.report import Frame, GraphBreak, Payload, Place, RunError, Setting
-from core.views.source import SourceView
+from core.views.texts import SourceView
 from tests.support.places import TRACES
 
 LOG = TRACES / "graph_break_zoo" / "trace.log"

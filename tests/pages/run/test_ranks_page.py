@@ -9,7 +9,7 @@ import pytest
 from core.base.run_id import with_rank
 from core.views.ranks import RunRanks
 from pages import menu
-from pages.parts.compare import ranks as parts
+from pages.parts.compare import runs as parts
 from tests.record import normalised
 from tests.support.apps import assert_sound, opened, titles, words
 from tests.support.homes import HOSTILE, add_run, add_scenario

@@ -1,31 +1,35 @@
-"""Jobs with another backend, for a page without a recorded backend call, or with an edited code of a graph."""
+"""Other compilers for the model of a run: a built-in or custom backend, edited generated code, and MLX beside torch."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
+import pandas as pd
+import plotly.graph_objects as go
 import streamlit as st
 
 from core import SHIPPED_BACKENDS, CompileJob
 from core.report import Kernel
 from core.views.backend import BackendView
+from core.views.neighbours import LazyBox, MlxView
 from core.views.run_files import RunFiles
+from core.views.texts import SourceView
 from pages import menu
 from pages.gate.visitor import may_bring_code
-from pages.look.palette import TALL
+from pages.look.charts import CODE_FONT, PLOTLY_CONFIG, plotly_layout
+from pages.look.palette import INK, MUTED, PAPER, TALL, Theme
 from pages.look.text import code, sentence
-from pages.parts.run.own_backend import CONVENTION, BackendChoice, own_code, with_backend
+from pages.parts.run.own_backend import BackendChoice, own_code, with_backend
 from pages.parts.run.submit import job_again, run_of
 from pages.session import url
 from pages.session.runs import show_run
+from pages.session.server import theme
 from pages.session.shown import RunView
+from pages.session.tables import picked
 from pages.session.url import pressed
 
 FILES = {"output code": "output_code.py", "Inductor's input graph": "fx_graph_runnable.py"}
-HELP = (
-    "The model runs with your code in place of what Inductor generated for this graph. Its results are compared with "
-    "eager, and its time with Inductor's code, call by call."
-)
 
 
 def why_nothing(backend: BackendView) -> None:
@@ -42,10 +46,10 @@ def offer_backends(view: RunView) -> None:
     """Offer the run's job with a built-in or a custom backend; draw nothing if the job may not run again."""
     job = job_again(view)
     if job is None:
-        st.caption("This cannot run again here: it is an imported log, or its code may not run here.")
+        st.caption(BackendView.not_again)
         return
     st.header("Run with a built-in backend", anchor=False)
-    st.caption("Each is one file that you can read and change.")
+    st.caption(BackendView.built_in_note)
     with st.grid(min_column_width=200):
         for shipped in SHIPPED_BACKENDS.values():
             with st.container(border=True, gap="small", height="stretch"):
@@ -72,7 +76,7 @@ def write_backend(view: RunView, job: CompileJob) -> None:
     if not may_bring_code():
         return
     st.header("Write your own", anchor=False)
-    st.caption(CONVENTION)
+    st.caption(BackendChoice.convention)
     editor(view, job)
 
 
@@ -107,13 +111,13 @@ def edit_and_run(view: RunView, kernel: Kernel) -> None:
     job = job_again(view)
     if job is None or job.target or job.compile.backend != "inductor" or not may_bring_code():
         return
-    if not st.toggle("Edit and run", key="edit-generated", help=HELP):
+    if not st.toggle("Edit and run", key="edit-generated", help=BackendChoice.edit_help):
         return
     label = st.segmented_control("What to edit", list(FILES), default=next(iter(FILES)), key="edit-file")
     file = FILES.get(label or "", "output_code.py")
     code = RunFiles(view.run).edited(kernel.output_code, file)
     if not code:
-        st.caption("The log does not contain this file.")
+        st.caption(SourceView.no_file)
         return
     button = st.container()
     begin = with_backend(job, BackendChoice("backend", code))
@@ -127,3 +131,47 @@ def edit_and_run(view: RunView, kernel: Kernel) -> None:
         run = run_of(replace(with_backend(job, chosen), rival=job.compile, measure=True))
         if run is not None:
             show_run(run.id, menu.OVERVIEW)
+
+
+ROW_PX, FRAME_PX = 44, 30
+
+
+def mlx_part(view: RunView) -> None:
+    """Draw the functions, and the graph of the picked one before `mx.eval`, without and with `mx.compile`."""
+    mlx = MlxView(view.report)
+    st.header(mlx.heading, anchor=False)
+    st.write(mlx.origin)
+    st.caption(mlx.introduction)
+    rows, functions = mlx.rows, mlx.functions
+    function = picked(pd.DataFrame(rows), functions, "mlx-functions", height="content") or functions[0]
+    left, right = st.columns(2, gap="medium")
+    for column, title, compiled in ((left, "Pending before mx.eval", False), (right, "With mx.compile", True)):
+        with column:
+            st.subheader(title, anchor=False)
+            st.code(mlx.code(function, compiled=compiled), language="python")
+            figure = lazy_graph(mlx.boxes(function, compiled=compiled), theme())
+            st.plotly_chart(figure, theme=None, config=PLOTLY_CONFIG, key=f"mlx-graph-{compiled}")
+
+
+def lazy_graph(boxes: Sequence[LazyBox], on: Theme) -> go.Figure:
+    """Return the drawing of a lazy graph, from top to bottom."""
+    widths = {box.column: sum(other.column == box.column for other in boxes) for box in boxes}
+    places = [(box.row - (widths[box.column] - 1) / 2, -box.column) for box in boxes]
+    figure = go.Figure(go.Scatter(x=[x for x, _ in places], y=[y for _, y in places], mode="markers", opacity=0))
+    for box, (x, y) in zip(boxes, places, strict=True):
+        for read in box.reads:
+            figure.add_annotation(
+                x=x, y=y, ax=places[read][0], ay=places[read][1], axref="x", ayref="y", arrowhead=2,
+                arrowcolor=MUTED[on], standoff=12, startstandoff=12, text="", showarrow=True,
+            )  # fmt: skip
+    for box, (x, y) in zip(boxes, places, strict=True):
+        figure.add_annotation(
+            x=x, y=y, text=box.name, showarrow=False, font={"family": CODE_FONT, "color": INK[on]},
+            bgcolor=PAPER[on], bordercolor=MUTED[on], borderpad=4,
+        )  # fmt: skip
+    height = FRAME_PX + ROW_PX * (1 + max(box.column for box in boxes))
+    figure.update_layout(**plotly_layout(on), height=height, showlegend=False, hovermode=False, margin={"l": 0, "r": 0})
+    axis = {"visible": False, "fixedrange": True}
+    figure.update_xaxes(range=[-1.5, 1.5], **axis)
+    figure.update_yaxes(range=[min(y for _, y in places) - 0.5, 0.5], **axis)
+    return figure

@@ -1,4 +1,4 @@
-"""The page Sweep: the model to vary, the list of sweeps, and one sweep with its progress, answer, charts and table.
+"""Sweeps: the questions as cards and as a menu, the list of sweeps, and one with its answer, charts and table.
 
 A chart has two label axes, with one number or the outcome per cell; a heat map shows one measure. A row of the table
 opens its run.
@@ -16,13 +16,13 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from core import MOST_NAME_CHARS, CompileJob, Model, Sweep, samples
+from core import MOST_NAME_CHARS, CompileJob, Environment, Model, Sweep, samples
 from core.base import words as fmt
-from core.views.sweep import SweepView, sweep_rows
+from core.views.sweep import SweepQuestion, SweepQuestions, SweepView, sweep_rows
 from pages import menu
-from pages.gate.visitor import ANOTHERS
+from pages.gate.visitor import ANOTHERS, may_bring_code
 from pages.look.charts import PLOTLY_CONFIG, blended, plotly_layout
-from pages.look.palette import GRID, INK, MUTED, PAPER, PHASES, SHORT, STATUS, TALL, Theme, kernel_colour
+from pages.look.palette import GRID, INK, MAX_CHARS, MUTED, PAPER, PHASES, SHORT, STATUS, TALL, Theme, kernel_colour
 from pages.look.text import LONGEST_LINE, plain
 from pages.parts.audience import sweep_audience
 from pages.parts.sweep.charts import (
@@ -35,12 +35,12 @@ from pages.parts.sweep.charts import (
     times_chart,
 )
 from pages.session import actions, server, url
-from pages.session.actions import attempt, toasted
-from pages.session.runs import ShownSweep, is_as_shown, listed_sweeps, show_run, show_sweep
+from pages.session.actions import attempt, passed_over, toasted
+from pages.session.runs import ShownSweep, is_as_shown, last_took_s, listed_sweeps, show_run, show_sweep
 from pages.session.server import kept, theme
 from pages.session.tables import in_words, newly_picked, opened_or_ticked
 from pages.session.uploads import csv_twin, json_twin
-from pages.session.url import held
+from pages.session.url import held, pressed
 
 POLL_S = 1.0
 ROW_PX, FRAME_PX, MOST_PX = 40, 90, 640
@@ -141,8 +141,8 @@ FORMS: dict[str, Callable[[Any], str]] = {
 COLUMN_WIDTHS: dict[str, Any] = {
     **dict.fromkeys(("what it does", "sets", "cannot run here", "error"), st.column_config.TextColumn(width=330)),
     **dict.fromkeys(("changed against default", "against float64"), st.column_config.TextColumn(width=260)),
-    "eager / compiled": st.column_config.TextColumn(width=190, help="Median, with its 99 % interval"),
-    "stops after": st.column_config.TextColumn(help="The last stage of which the log holds a graph, or code"),
+    "eager / compiled": st.column_config.TextColumn(width=190, help=SweepView.column_help["eager / compiled"]),
+    "stops after": st.column_config.TextColumn(help=SweepView.column_help["stops after"]),
 }
 
 
@@ -281,7 +281,7 @@ def job_to_vary(job: CompileJob | None) -> CompileJob:
         chosen = st.selectbox(
             "Model",
             offered,
-            format_func=lambda name: titles.get(name, f"the shown run: {job.title() if job else ''}"),
+            format_func=lambda name: titles.get(name, SweepQuestions.shown_label(job)),
             label_visibility="collapsed",
             key="sweep-of",
             width=360,
@@ -296,7 +296,7 @@ def sweeps_so_far() -> None:
     sweeps = listed_sweeps()
     st.header("Sweeps so far", anchor=False)
     if not sweeps:
-        st.caption("No sweeps yet. Start one with a question above.")
+        st.caption(SweepQuestions.no_sweeps)
         return
     frame = pd.DataFrame(sweep_rows(sweeps, server.sweeps().store.name, time.time()))
     opened, ticked = opened_or_ticked(frame, sweeps, "sweeps-table", "sweep", height=SHORT)
@@ -323,8 +323,8 @@ def _rename(sweep: Sweep) -> None:
 
 def _delete(ticked: Sequence[Sweep]) -> None:
     """Delete sweeps, and on request their runs."""
-    with st.popover(f"Delete {fmt.count(len(ticked), 'sweep')}", icon=":material/delete:"):
-        with_runs = st.checkbox(f"and the runs of {fmt.agree(len(ticked), 'its', 'their')} cells")
+    with st.popover(SweepQuestions.delete_label(len(ticked)), icon=":material/delete:"):
+        with_runs = st.checkbox(SweepQuestions.delete_runs_label(len(ticked)))
         ids = [sweep.id for sweep in ticked]
         st.button("Delete for good", key="delete-sweeps", type="primary", on_click=_delete_all, args=(ids, with_runs))
 
@@ -332,3 +332,93 @@ def _delete(ticked: Sequence[Sweep]) -> None:
 def _delete_all(ids: Sequence[str], with_runs: bool) -> None:
     for sweep_id in ids:
         attempt(partial(actions.delete_sweep, sweep_id, with_runs), toasted)
+
+
+LADDER = "ladder"
+
+
+def _questions(base: CompileJob) -> SweepQuestions:
+    """Return the questions about a job here; before torch has started, by the facts known without it."""
+    environment = server.environment() or Environment()
+    return SweepQuestions(base, environment, server.runner().limits, may_bring_code(), last_took_s(base))
+
+
+def preset_cards(base: CompileJob) -> None:
+    """Draw each preset as a card with its question, its cost, and a button that starts its sweep of the job."""
+    with st.grid(min_column_width=250):
+        for question in _questions(base).presets:
+            with st.container(border=True, key=f"preset-{question.name}", gap="small", height="stretch"):
+                st.markdown(question.heading)
+                st.caption(question.text)
+                with st.container(horizontal=True, vertical_alignment="center"):
+                    if pressed("Ask", key=f"ask-{question.name}", icon=":material/play_arrow:", help=question.text):
+                        ask(question)
+                    st.caption(_cost(question))
+
+
+def preset_menu(base: CompileJob | None, key: str) -> None:
+    """Draw the presets as a compact menu; nothing for a job that may not run again."""
+    if base is None:
+        return
+    with st.popover("Run a sweep…", icon=":material/apps:"):
+        st.caption(SweepQuestions.introduction)
+        for question in _questions(base).presets:
+            with st.container(horizontal=True, vertical_alignment="center"):
+                if pressed(question.title, key=f"{key}-{question.name}", type="tertiary"):
+                    ask(question)
+                st.caption(_cost(question))
+
+
+def climb_ladder(base: CompileJob) -> None:
+    """Start the sweep that finds the first rung of torch.compile at fault, and go to it."""
+    ask(next(question for question in _questions(base).presets if question.name == LADDER))
+
+
+def ask(question: SweepQuestion) -> None:
+    """Start a preset's sweep and go to it, or show why it was refused; a large sweep needs a confirmation."""
+    needs_confirmation = attempt(lambda: question.needs_confirmation)
+    if needs_confirmation:
+        _confirm(question)
+    elif needs_confirmation is not None:
+        _start(question)
+
+
+@st.dialog("Start these runs?")
+def _confirm(question: SweepQuestion) -> None:
+    st.markdown(question.confirmation)
+    if pressed(question.confirmation_label, key="confirm-sweep", type="primary"):
+        _start(question)
+
+
+def _cost(question: SweepQuestion) -> str:
+    """Return the cost of a preset; empty if the job's calls cannot be read, which its own field reports."""
+    return attempt(lambda: question.cost, passed_over) or ""
+
+
+def _start(question: SweepQuestion) -> None:
+    started = attempt(lambda: actions.start_sweep(question.sweep()))
+    if started is not None:
+        show_sweep(started.id)
+
+
+def own_axes(base: CompileJob) -> None:
+    """Draw fields for custom axes, the number of cells, and the button that starts them."""
+    text = st.text_area(
+        "Axes",
+        key="axes",
+        placeholder=SweepQuestions.axes_example,
+        help=SweepQuestions.axes_help,
+        height=110,
+        max_chars=MAX_CHARS,
+        label_visibility="collapsed",
+    )
+    if not text.strip():
+        st.caption(SweepQuestions.axes_hint)
+        return
+    question = attempt(lambda: _questions(base).custom(text))
+    if question is None:
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if pressed("Start", key="start-own", type="primary", icon=":material/play_arrow:"):
+            _start(question)
+        st.caption(question.cells_sentence)

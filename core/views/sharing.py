@@ -1,0 +1,385 @@
+"""A run for others: a bug report for PyTorch, the preview of a link, and a budget's judgement for a pull request.
+
+A bug report has the form of PyTorch's issue template, as Markdown and as a ZIP with its files. A judgement is lines,
+Markdown, JUnit XML, or annotations for GitHub.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import xml.etree.ElementTree as ET
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from core.analysis import ending_words as end_sentence
+from core.analysis import results, sentence, verdict
+from core.analysis.budget import Culprit, Judgement
+from core.analysis.numerics import bisection_words, minified_words, nan_words
+from core.base.errors import CompileboardError, StoreError
+from core.base.words import agree, bytes_, count, number
+from core.job import CompileJob, job_to_json
+from core.job.prepared import checked_script
+from core.report import Place, Report, Setting
+from core.runs.doctor import collected_environment, is_torch_here
+from core.runs.progress import ending_words
+from core.runs.sharing import may_preview, preview_token, set_preview
+from core.runs.status import Status
+from core.runs.store import Run
+from core.runs.stored import is_stored, open_graph, open_report
+from core.views import wire
+from core.views.colours import kernel_colours
+from core.views.fx_graph import FxGraphView, GraphStages
+from core.views.header import first_compilation
+from core.views.markdown import CONTROL, LONGEST_LINE, LONGEST_NAME, code, one_line, plain
+from core.views.scrub import KINDS, NOTHING, Scrubber, read_log
+
+__all__ = ["BudgetView", "CardView", "issue_of", "may_preview", "preview_token", "set_preview"]
+
+# GitHub takes 65,536 characters; the two longest parts share them.
+MAX_PART_CHARS = 25_000
+MAX_LOG_BYTES = 64 * 1024**2
+FENCE = re.compile(r"`{3,}")
+# Frames of the process that ran the model, which no reader of the report has.
+OUR_FRAMES = re.compile(r'^  File "[^"\n]*/core/worker/[^"\n]*", line .*\n(?:    .*\n)*', re.MULTILINE)
+NOT_HERE = "The run's torch is not installed here. Add what `python -m torch.utils.collect_env` prints where it ran."
+NOT_COLLECTED = "`python -m torch.utils.collect_env` could not be run here. Add what it prints."
+FILES = {
+    "issue.md": "the report, to paste into an issue",
+    "script.py": "a script that shows the failure by itself; it needs torch alone",
+    "model.py": "the model's file, as the run had it",
+    "job.json": "all settings of the run; `python -m core run job.json` repeats it",
+    "trace.log": "the log of TORCH_TRACE, for tlparse or `python -m core open`",
+}
+README = "README.txt"
+
+
+def issue_of(run: Run) -> IssueView:
+    """Return the bug report about a stored run; raises StoreError for an imported log, which has no job."""
+    job = run.job()
+    if job is None:
+        raise StoreError(f"{run.id} is an imported log: it has no job to report about")
+    report = open_report(run) if run.log_path() else None
+    return IssueView(run, job, run.status(), report, run.code())
+
+
+@dataclass(frozen=True)
+class IssueView:
+    """A bug report about an ended run; `code` is its model's file, empty if it is not stored."""
+
+    run: Run
+    job: CompileJob
+    status: Status
+    report: Report | None
+    code: str
+    collect: Callable[[], str] = collected_environment
+
+    @property
+    def title(self) -> str:
+        """The title of the issue."""
+        error = self.report.error if self.report else None
+        if error is not None:
+            message = one_line(error.message.strip().partition("\n")[0], LONGEST_LINE)
+            return ": ".join(filter(None, (f"{self.call} raises {error.type}", message)))
+        if self.report is not None and self.status.state == "done":
+            outcome = results(self.report)
+            return f"{self.call}: {outcome.outcome if outcome else 'results were not compared'}"
+        return f"{self.call}: the process {self.status.state}"
+
+    @property
+    def call(self) -> str:
+        """The call of torch.compile."""
+        return self.job.compile.as_call()
+
+    @property
+    def script(self) -> str:
+        """A script that fails by itself: torch's minified graph if it does, otherwise the model's file."""
+        bisection = self.report.bisection if self.report else None
+        if bisection is not None and bisection.reproduces:
+            return checked_script(self.job, bisection.script, minified=True)
+        return checked_script(self.job, self.code)
+
+    @property
+    def markdown(self) -> str:
+        """The report, with the headings of PyTorch's template."""
+        parts = [
+            f"# {self.title}",
+            "### 🐛 Describe the bug",
+            *self._facts(),
+            fenced(self.script, "python"),
+            "### Error logs",
+            fenced(self._error, "") if self._error else "No error was recorded.",
+            "### Versions",
+            *self._versions(),
+        ]
+        return "\n\n".join(parts) + "\n"
+
+    @property
+    def _error(self) -> str:
+        if self.report is not None and self.report.error is not None:
+            return OUR_FRAMES.sub("", self.report.error.traceback) or self.report.error.message
+        return "" if self.status.state == "done" else f"{self.status.reason}\n{self.run.output_tail()}".strip()
+
+    def _facts(self) -> Iterator[str]:
+        if self.report is None:
+            yield f"The run ended: {self.status.state}."
+            return
+        yield sentence(verdict(self.report))
+        if ending := ending_words(self.run, self.report):
+            yield ending
+        if self.report.bisection is not None:
+            words = (bisection_words, minified_words, nan_words)
+            yield from filter(None, (write(self.report.bisection) for write in words))
+
+        settings = ", ".join(self.job.differences())
+        if settings:
+            yield f"Settings: `{settings}`"
+
+    def _versions(self) -> Iterator[str]:
+        """Yield what torch's collect_env prints if the run's torch is here, otherwise what the run recorded."""
+        setting = self.report.setting if self.report else Setting()
+        here = is_torch_here(setting.torch)
+        collected = self.collect() if here else ""
+        if collected:
+            yield fenced(collected, "")
+        else:
+            recorded = {"PyTorch": setting.torch, "Python": setting.python}
+            yield fenced("\n".join(f"{name} version: {recorded[name] or 'not recorded'}" for name in recorded), "")
+            yield NOT_COLLECTED if here else NOT_HERE
+        device = f"Device of the run: {setting.device or self.job.device}"
+        yield f"{device}, CPUs: {setting.cpus or 'not recorded'}, threads of torch: {setting.threads or 'not recorded'}"
+
+    def as_zip(self, scrubber: Scrubber = NOTHING) -> bytes:
+        """Return a ZIP with the report, its script, the model's file, the job, and torch's trace, without secrets."""
+        buffer = io.BytesIO()
+        log = self.run.log_path()
+        is_small = log is not None and log.stat().st_size <= MAX_LOG_BYTES
+        with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr(README, self._contents(scrubber, log if is_small else None))
+            archive.writestr("issue.md", scrubber.text(self.markdown))
+            archive.writestr("script.py", scrubber.text(self.script))
+            archive.writestr("model.py", scrubber.text(self.code))
+            archive.writestr("job.json", scrubber.document(job_to_json(self.job).decode()))
+            if log is not None and is_small:
+                archive.writestr("trace.log", scrubber.log(read_log(log)).encode("utf-8", "surrogateescape"))
+        return buffer.getvalue()
+
+    def _contents(self, scrubber: Scrubber, log: Path | None) -> str:
+        """Return the list of the files in the ZIP, what is not in it, and what was replaced."""
+        lines = [f"{name}: {FILES[name]}" for name in FILES if name != "trace.log" or log]
+        left_out = self.run.log_path() if log is None else None
+        if left_out is not None:
+            lines.append(f"The log of TORCH_TRACE has {bytes_(left_out.stat().st_size)} and is not in this file.")
+        elif log is None:
+            lines.append("The run wrote no log of TORCH_TRACE.")
+        kinds = [kind for kind in KINDS if any(secret.kind == kind for secret in scrubber.secrets)]
+        if kinds:
+            lines.append(f"Replaced by placeholders: {', '.join(kinds)}.")
+        return "\n".join(lines) + "\n"
+
+
+def fenced(text: str, language: str) -> str:
+    """Return text as a code block of Markdown; a long one keeps its end."""
+    left_out = len(text) - MAX_PART_CHARS
+    shown = (
+        text if left_out <= 0 else f"… {number(left_out)} characters before this are left out\n{text[-MAX_PART_CHARS:]}"
+    )
+    longest = max((len(ticks) for ticks in FENCE.findall(shown)), default=2)
+    ticks = "`" * (longest + 1)
+    return f"{ticks}{language}\n{shown.strip(chr(10))}\n{ticks}"
+
+
+# The report of a larger log is read by a page, not for a preview; a larger graph is drawn on its page.
+LARGEST_LOG_BYTES = 2_000_000
+MOST_OPS = 2_000
+LINK_HELP = "A link that shows title, verdict and picture in a chat"
+PRIVATE_LINK = "The run is private, so its links show nothing. *Runs* › *Seen by* changes that."
+NO_TOKEN = "A link shows a preview to those who may open the run. A link with a token shows it to everybody."
+WITH_TOKEN = (
+    "Whoever has this link sees the title, the verdict and the picture of the graph, without signing in; nothing else."
+)
+
+
+@dataclass(frozen=True)
+class CardView:
+    """The preview of a run: its title and a sentence on its result."""
+
+    run: Run
+    title: str
+    sentence: str
+
+    @staticmethod
+    def of(run: Run) -> CardView:
+        """Return the preview of a run; raises CompileboardError."""
+        status = run.status()
+        title = one_line(run.name() or status.title or run.id, LONGEST_NAME)
+        report = _report(run)
+        ended = end_sentence(status.state, status.reason, report)
+        if report is None or ended:
+            return CardView(run, title, one_line(f"{ended or status.state.capitalize()}.", LONGEST_LINE))
+        return CardView(run, title, one_line(sentence(verdict(report)), 2 * LONGEST_LINE))
+
+    @property
+    def picture(self) -> wire.GraphData | None:
+        """The graph of the heaviest compilation, laid out with its layers folded; None if there is none to draw."""
+        report = _report(self.run)
+        compilation = first_compilation(report) if report else None
+        if report is None or compilation is None or not compilation.graphs:
+            return None
+        graph = GraphStages(compilation.graphs).first
+        if not graph.ops or graph.calls > MOST_OPS:
+            return None
+        view = FxGraphView(self.run, report, compilation, graph, lambda each: open_graph(self.run, compilation, each))
+        return wire.graph_data(wire.stored(view.picture, kernel_colours(report)))
+
+
+def _report(run: Run) -> Report | None:
+    """Return the report of an ended run if reading it is quick; None if not, or if there is none."""
+    log = run.log_path()
+    if log is None or run.status().live or not (is_stored(run) or log.stat().st_size <= LARGEST_LOG_BYTES):
+        return None
+    try:
+        return open_report(run)
+    except CompileboardError:
+        return None
+
+
+HEADINGS = ("figure", "limit", "value", "standing")
+LONGEST_REASON = 300
+# A checkout's file is named relative to it, as a code host names it.
+ESCAPES = {"%": "%25", "\r": "%0D", "\n": "%0A"}
+PROPERTY_ESCAPES = {**ESCAPES, ":": "%3A", ",": "%2C"}
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetView:
+    """The judgements of the runs of one model; `comparison` is their difference from the baseline in a sentence."""
+
+    name: str
+    judgements: tuple[Judgement, ...]
+    comparison: str = ""
+
+    @property
+    def failed(self) -> bool:
+        """True if the model is not within its budget."""
+        return any(judgement.failed for judgement in self.judgements)
+
+    @property
+    def title(self) -> str:
+        """The result in one sentence, as plain text."""
+        over = sum(judgement.failed for judgement in self.judgements)
+        undecided = sum(judgement.standing == "undecided" for judgement in self.judgements)
+        name, limits = one_line(self.name, LONGEST_REASON), count(len(self.judgements), "limit")
+        sentence = f"{name} is within its budget of {limits}"
+        if over:
+            sentence = f"{name} is not within its budget: {number(over)} of {limits} {agree(over, 'fails', 'fail')}"
+        return f"{sentence}; {number(undecided)} {agree(undecided, 'is', 'are')} undecided" if undecided else sentence
+
+    @property
+    def lines(self) -> list[str]:
+        """The title, a table, and the lines that are over a limit, as plain text."""
+        rows = [HEADINGS, *map(_cells, self.judgements)]
+        widths = [max(len(row[column]) for row in rows) for column in range(len(HEADINGS))]
+        table = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
+        details = [
+            f"{_cells(judgement)[0]}: {detail}" for judgement in self.judgements for detail in _details(judgement)
+        ]
+        return [f"{self.title}.", *(f"  {line}".rstrip() for line in table), *details, *filter(None, [self.comparison])]
+
+    @property
+    def markdown(self) -> str:
+        """The same for a pull request."""
+        head = [f"**{plain(self.title)}.**", "", f"| {' | '.join(HEADINGS)} |", "|---|---|---|---|"]
+        rows = [f"| {' | '.join(map(plain, _cells(judgement)))} |" for judgement in self.judgements]
+        details = [
+            f"- {plain(judgement.name)}: {_as_code(culprit.place)}{plain(culprit.reason, LONGEST_REASON)}"
+            for judgement in self.judgements
+            for culprit in judgement.culprits
+        ]
+        reasons = [f"- {plain(judgement.name)}: {plain(judgement.reason)}" for judgement in _with_reason(self)]
+        notes = [*reasons, *details, *(f"- {plain(sentence)}" for sentence in [self.comparison] if sentence)]
+        return "\n".join([*head, *rows, *([""] if notes else []), *notes]) + "\n"
+
+    @property
+    def junit(self) -> bytes:
+        """A test suite of JUnit's form, with a case for each limit; an undecided one is skipped."""
+        standings = [judgement.standing for judgement in self.judgements]
+        suite = ET.Element(
+            "testsuite",
+            name=_xml(self.name),
+            tests=str(len(standings)),
+            failures=str(sum(judgement.failed for judgement in self.judgements)),
+            skipped=str(standings.count("undecided")),
+        )
+        for judgement in self.judgements:
+            case = ET.SubElement(suite, "testcase", classname=_xml(self.name), name=_xml(judgement.name))
+            value = f"{judgement.value}, {judgement.limit}"
+            if judgement.failed:
+                failure = ET.SubElement(case, "failure", message=_xml(f"{judgement.standing}: {value}"))
+                failure.text = _xml("\n".join(_details(judgement)))
+            elif judgement.standing == "undecided":
+                ET.SubElement(case, "skipped", message=_xml(f"{value}: {judgement.reason}"))
+        written: bytes = ET.tostring(suite, encoding="utf-8", xml_declaration=True)
+        return written + b"\n"
+
+    @property
+    def annotations(self) -> list[str]:
+        """Workflow commands of GitHub: an error at each line that is over a limit, a warning for what is undecided."""
+        return [line for judgement in self.judgements for line in self._annotations(judgement)]
+
+    def _annotations(self, judgement: Judgement) -> Iterator[str]:
+        title = _escaped(f"{self.name}: {judgement.name}", PROPERTY_ESCAPES)
+        if judgement.standing == "undecided":
+            yield f"::warning title={title}::{_escaped(f'{judgement.value}, {judgement.limit}: {judgement.reason}')}"
+        if not judgement.failed:
+            return
+        value = " ".join(filter(None, (f"{judgement.value}, {judgement.limit}.", judgement.reason)))
+        for culprit in judgement.culprits or (Culprit(None, ""),):
+            place = culprit.place
+            where = f"file={_escaped(_path(place), PROPERTY_ESCAPES)},line={place.line}," if place else ""
+            yield f"::error {where}title={title}::{_escaped(f'{value} {culprit.reason}'.strip())}"
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """All of it for JSON."""
+        return {"failed": self.failed, **{field.name: getattr(self, field.name) for field in fields(self)}}
+
+
+def _cells(judgement: Judgement) -> tuple[str, ...]:
+    cells = (judgement.name, judgement.limit, judgement.value, judgement.standing)
+    return tuple(one_line(cell, LONGEST_NAME) for cell in cells)
+
+
+def _with_reason(view: BudgetView) -> list[Judgement]:
+    return [judgement for judgement in view.judgements if judgement.reason]
+
+
+def _details(judgement: Judgement) -> Iterator[str]:
+    """Yield why a limit is not kept or undecided, and each line of code that counts, as plain text."""
+    if judgement.reason:
+        yield one_line(judgement.reason, LONGEST_REASON)
+    for culprit in judgement.culprits:
+        place = f"{_path(culprit.place)}:{culprit.place.line}: " if culprit.place else ""
+        yield one_line(f"{place}{culprit.reason}", LONGEST_REASON)
+
+
+def _as_code(place: Place | None) -> str:
+    return f"{code(f'{_path(place)}:{place.line}')} " if place else ""
+
+
+def _path(place: Place) -> str:
+    """Return a file's path, relative to the current directory if it is below it."""
+    path, here = Path(place.file), Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
+
+
+def _escaped(text: str, escapes: dict[str, str] = ESCAPES) -> str:
+    return "".join(escapes.get(letter, letter) for letter in text)
+
+
+def _xml(text: str) -> str:
+    """Return a text without the characters that XML does not have."""
+    return CONTROL.sub("�", text)

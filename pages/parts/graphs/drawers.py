@@ -1,0 +1,278 @@
+"""Drawers beside the drawings of graphs: an FX graph's node and text, a step of passes, fusion, and captures."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from core.base import words as fmt
+from core.report import FxGraph, Kernel
+from core.views.capture import CaptureView
+from core.views.fusion import FusionView
+from core.views.fx_graph import FxGraphView
+from core.views.passes import PassesView
+from core.views.texts import SourceView
+from pages import menu
+from pages.components.code.view import CodePicture, code_lines, code_view
+from pages.look.palette import FILL, MAX_CHARS, SHORT, TALL
+from pages.look.text import LONGEST_NAME, code
+from pages.parts.code import output_code
+from pages.parts.graphs.drawn import fusion_drawn, node_lines, node_of, show
+from pages.parts.kernels.source import kernel_source, user_lines
+from pages.session import url
+from pages.session.shown import View
+from pages.session.tables import in_words, newly_picked, shown
+from pages.session.url import go_to, held, hold
+
+NODE, GENERATED, INPUTS, TEXT = "node", "generated code", "inputs and results", "graph text"
+
+
+def tabs(fx: FxGraphView) -> list[str]:
+    """Return the tabs that the drawer has for a graph."""
+    return [NODE, *([GENERATED] if fx.first_kernel else []), *([INPUTS] if fx.metadata else []), TEXT]
+
+
+def fill_drawer(view: View, fx: FxGraphView, tab: str, selected: str | None) -> None:
+    """Draw one tab of the drawer."""
+    if tab == TEXT:
+        _text(view, fx)
+        return
+    if tab == INPUTS and fx.metadata:
+        inputs = fx.inputs(view.text(fx.metadata))
+        st.markdown(inputs.title)
+        st.dataframe(inputs.input_rows, hide_index=True)
+        st.dataframe(inputs.output_rows, hide_index=True)
+        return
+    if tab == GENERATED and fx.first_kernel:
+        picture = output_code(view, fx.first_kernel, fx.own_lines)
+        code_view(picture, key=f"generated-{fx.compilation.id}-{fx.graph.id}", height=FILL)
+        return
+    node = node_of(fx.nodes, selected)
+    if node is not None:
+        mapped = fx.mapped_nodes(view.text(fx.node_map), node.name) if fx.node_map else {}
+        st.table(fx.node_rows(node) | mapped, border="horizontal")
+    elif selected and selected.startswith("n:"):
+        st.caption(fx.missing_node(selected))
+    node_lines(view, fx.nodes, node, f"{fx.compilation.id}-{fx.graph.id}")
+
+
+def _text(view: View, fx: FxGraphView) -> None:
+    text = view.text(fx.graph.payload)
+    lines = code_lines(text.removeprefix("\n"), prefix="t", links=fx.text_links(text))
+    picture = CodePicture(fx.graph.id, "python", lines)
+    code_view(picture, key=f"text-{fx.compilation.id}-{fx.graph.id}", height=FILL)
+
+
+def unparsed(view: View, graph: FxGraph) -> None:
+    """Draw the text of a graph that could not be parsed, in the code view, since it cuts extremely long lines."""
+    st.warning(FxGraphView.unparsed)
+    text = view.text(graph.payload)
+    if len(text) > MAX_CHARS:
+        st.caption(FxGraphView.cut_text(MAX_CHARS, len(text)))
+    picture = CodePicture(graph.id, "python", code_lines(text[:MAX_CHARS], prefix="t"))
+    code_view(picture, key=f"unparsed-{view.compilation.id}-{graph.id}", height=TALL)
+
+
+STEP_NODE, STEPS = "node", "steps"
+FORMATS = {"µs": fmt.number}
+
+
+def steps_table(passes: PassesView, *, key: str) -> None:
+    """Draw the steps as a table; a click writes the step to the URL, and the film shows it after the rerun."""
+    rows = passes.rows
+    step = newly_picked(
+        in_words(pd.DataFrame(rows), FORMATS),
+        range(len(rows)),
+        key,
+        height="auto" if len(rows) <= 7 else SHORT,
+        column_config={"µs": st.column_config.NumberColumn(help=PassesView.time_help)},
+    )
+    if step is not None:
+        url.put(url.FRAME, str(step))
+        st.rerun()
+
+
+def url_step(passes: PassesView) -> int:
+    """Return the step of the URL; the last step by default."""
+    return shown_step(passes, url.number(url.FRAME))
+
+
+def shown_step(passes: PassesView, frame: int | None) -> int:
+    """Return the selected step and write it to the URL; defaults to the last step."""
+    step = passes.last if frame is None or frame > passes.last else frame
+    url.put(url.FRAME, None if step == passes.last else str(step))
+    return step
+
+
+def node_after(view: View, passes: PassesView, step: int, selected: str | None) -> None:
+    """Draw a node's details after a step, and its source lines."""
+    nodes = passes.nodes(step)
+    node = node_of(nodes, selected)
+    if node is None:
+        st.caption(passes.no_node(selected))
+        return
+    st.table(passes.node_rows(step, node), border="horizontal")
+    node_lines(view, nodes, node, f"{view.compilation.id}-{passes.id}")
+
+
+def step_details(passes: PassesView, step: int) -> None:
+    """Draw a step, and each node that it changed."""
+    st.markdown(passes.step_title(step))
+    for line in passes.origin(step):
+        st.caption(line)
+    for change in passes.changes(step):
+        st.markdown(change.title)
+        st.code(change.code, language="python", wrap_lines=True)
+    if note := passes.reordered(step):
+        st.caption(note)
+
+
+def unchanged_passes(passes: PassesView) -> None:
+    """Draw the passes that ran without changing anything, with their times."""
+    if passes.unchanged:
+        with st.expander(passes.unchanged):
+            st.dataframe(in_words(pd.DataFrame(passes.unchanged_rows), FORMATS), hide_index=True)
+
+
+KERNEL, WHY, IR = "kernel", "why not fused", "IR"
+OPENED = "fusion-opened"
+
+
+def draw_both(view: View, index: int) -> str | None:
+    """Draw before and after fusion side by side; a selection in one is marked in the other.
+
+    The right side is a film of the fusions, which starts with its last frame.
+    """
+    before, after = fusion_drawn(view, index, morph=False)
+    left, right = st.columns(2, gap="small")
+    name = f"{view.compilation.id}-{index}"
+    with left:
+        left_choice = show(before, f"before-{name}", step=name)
+    with right:
+        last = len(after.data["frames"]) - 1
+        requested = url.number(url.FRAME)
+        frame = last if requested is None else min(requested, last)
+        right_choice = show(after, f"after-{name}", step=name, frame=frame, on_activate=_activated)
+    url.put(url.FRAME, None if right_choice.frame == last else str(right_choice.frame))
+    url.select(_newest(left_choice.id, right_choice.id))
+    return url.selected()
+
+
+def draw_morph(view: View, index: int) -> str | None:
+    """Draw a view that animates the ops into their kernels and back; return the selected id."""
+    (both,) = fusion_drawn(view, index, morph=True)
+    return show(both, f"morph-{view.compilation.id}-{index}", on_activate=_activated).id
+
+
+def _activated(item_id: str) -> None:
+    hold(OPENED, item_id)
+
+
+def _newest(left: str | None, right: str | None) -> str | None:
+    """Return the selection of the view that changed since the page's last run."""
+    last_left, last_right = held("fusion-selections", (None, None))
+    hold("fusion-selections", (left, right))
+    if right != last_right:
+        return right
+    return left if left != last_left else url.selected()
+
+
+def open_kernel(fusion: FusionView) -> None:
+    """Open the page of a newly double-clicked kernel."""
+    kernel = fusion.kernel(held(OPENED))
+    hold(OPENED, None)
+    if kernel is not None:
+        go_to(_page(kernel), url.link(**{url.SELECT: f"k:{kernel.id}"}))
+
+
+def kernel_drawer(view: View, kernel: Kernel | None) -> None:
+    """Draw a kernel's source, and the lines of the model that it comes from."""
+    if kernel is None:
+        st.caption(FusionView.no_kernel_picked)
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(code(kernel.name, LONGEST_NAME))
+        page = _page(kernel)
+        link = url.link(**{url.SELECT: f"k:{kernel.id}"})
+        st.page_link(page.script, label="Open the kernel", icon=page.icon, query_params=link)
+    kernel_source(view, kernel, whole=False, height=SHORT)
+    user_lines(view, kernel)
+
+
+def _page(kernel: Kernel) -> menu.Page:
+    return menu.KERNELS if kernel.extern else menu.KERNEL
+
+
+def why_not(fusion: FusionView) -> None:
+    """Let the visitor pick two nodes (by default a refused pair), and show why they are not fused."""
+    titles = fusion.node_titles
+    if len(titles) < 2:
+        st.caption(fusion.one_node)
+        return
+    st.markdown(f"**{fusion.question}**")
+    names = list(titles)
+    first, second = map(names.index, fusion.pair)
+    left = st.selectbox("First", names, index=first, format_func=titles.__getitem__, key="why-one")
+    right = st.selectbox("Second", names, index=second, format_func=titles.__getitem__, key="why-other")
+    _refusal(fusion, left, right)
+    with st.expander(fusion.refusals_title):
+        for line in fusion.refusals:
+            st.markdown(line)
+
+
+def _refusal(fusion: FusionView, left: str, right: str) -> None:
+    refusal = fusion.refusal(left, right)
+    if refusal is None:
+        st.caption(fusion.same_nodes)
+        return
+    for line in refusal.lines:
+        st.markdown(line)
+    st.caption(refusal.shared)
+
+
+def loop_body(view: View, fusion: FusionView, selected: str | None) -> bool:
+    """Draw Inductor's IR of the selected op or kernel; return False if it was not recorded."""
+    if selected is None:
+        st.caption(fusion.no_ir_picked)
+        return True
+    text = fusion.ir(selected, view.text)
+    if text:
+        st.code(text, language="python", height=TALL)
+    else:
+        st.caption(fusion.no_ir)
+    return bool(text)
+
+
+CAPTURED_NODE, WAYS, LINES, NODES, SUMMARY = "node", "graphs", "lines", "nodes", "explain()"
+CAPTURE_TABS = (CAPTURED_NODE, WAYS, LINES, NODES, SUMMARY)
+COUNTS = dict.fromkeys(("nodes", "calls", "inputs", "attributes"), fmt.number)
+CODE = {"code": st.column_config.TextColumn(width="medium")}
+
+
+def captures_of(view: View) -> CaptureView:
+    """Return the captures of a run's model, with the graphs of the shown compilation."""
+    return CaptureView(view.report, view.compilation, view.nodes, SourceView(view.report, view.text))
+
+
+def fill_captures_drawer(view: View, captures: CaptureView, tab: str, selected: str | None) -> None:
+    """Draw one tab of the drawer."""
+    if tab == WAYS:
+        shown(in_words(pd.DataFrame(captures.way_rows), COUNTS), captures.graphs, height=TALL)
+        for reason in captures.reasons:
+            st.caption(reason)
+    elif tab == LINES:
+        st.markdown(captures.lines_title)
+        shown(pd.DataFrame(captures.line_rows), captures.line_rows, height=TALL, column_config=CODE)
+        st.caption(captures.lines_note)
+    elif tab == NODES:
+        shown(pd.DataFrame(captures.node_rows), captures.node_rows, height=TALL)
+    elif tab == SUMMARY:
+        st.markdown(captures.explain_note)
+        if captures.explained_rows:
+            st.table(captures.explained_rows, border="horizontal")
+        for reason in captures.explained_reasons:
+            st.markdown(f"- {reason}")
+    else:
+        if facts := captures.node_facts(selected):
+            st.table(facts, border="horizontal")
+        node_lines(view, captures.nodes, node_of(captures.nodes, selected), f"captures-{view.compilation.id}")
