@@ -3,6 +3,7 @@
 import gc
 import os
 import re
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator
@@ -43,6 +44,9 @@ SLOW_FOLDERS, SLOW_MARKS = ("attack", "browser", "live"), ("torch", "browser")
 NEEDS_TORCH = re.compile(r"^((import|from) torch\b|pytestmark = pytest\.mark\.torch$)", re.MULTILINE)
 # What compiles in a process of its own finds the objects of the others.
 os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(CACHE / "inductor"))
+# A container often forbids bytecode, and each of some hundred processes would compile all modules again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 # A busy machine is slow, not wrong.
 hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")
