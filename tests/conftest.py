@@ -95,6 +95,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             # Ray leaves files open.
             item.add_marker(pytest.mark.filterwarnings("ignore"))
     if config.getoption("fast"):
+        if "torch" in sys.modules:
+            raise pytest.UsageError(
+                "a test file imports torch by what it imports: mark it, `pytestmark = pytest.mark.torch`"
+            )
         items[:] = [item for item in items if not any(item.get_closest_marker(name) for name in SLOW_MARKS)]
     items.sort(key=lambda item: _place(item) in QUICK)
     for item in items:
