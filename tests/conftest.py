@@ -40,7 +40,7 @@ LITTLE_GARBAGE = 10_000
 QUICK = ("core", "house", "pages")
 # What `--fast` leaves out: folders and marks of what takes torch, a browser or a server, and files that import torch or
 # whose tests all need it: they would load it by what they import.
-SLOW_FOLDERS, SLOW_MARKS = ("attack", "browser", "live"), ("torch", "browser")
+SLOW_FOLDERS, SLOW_MARKS = ("attack", "browser", "live"), ("torch", "browser", "server")
 NEEDS_TORCH = re.compile(r"^((import|from) torch\b|pytestmark = pytest\.mark\.torch$)", re.MULTILINE)
 # What compiles in a process of its own finds the objects of the others.
 os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(CACHE / "inductor"))
