@@ -97,7 +97,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if config.getoption("fast"):
         if "torch" in sys.modules:
             raise pytest.UsageError(
-                "a test file imports torch by what it imports: mark it, `pytestmark = pytest.mark.torch`"
+                "--fast has loaded torch: mark the file that imports it as torch, and name none of these"
             )
         items[:] = [item for item in items if not any(item.get_closest_marker(name) for name in SLOW_MARKS)]
     items.sort(key=lambda item: _place(item) in QUICK)
