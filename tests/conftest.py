@@ -3,6 +3,7 @@
 import gc
 import os
 import re
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator
@@ -39,10 +40,13 @@ LITTLE_GARBAGE = 10_000
 QUICK = ("core", "house", "pages")
 # What `--fast` leaves out: folders and marks of what takes torch, a browser or a server, and files that import torch or
 # whose tests all need it: they would load it by what they import.
-SLOW_FOLDERS, SLOW_MARKS = ("attack", "browser", "live"), ("torch", "browser")
+SLOW_FOLDERS, SLOW_MARKS = ("attack", "browser", "live"), ("torch", "browser", "server")
 NEEDS_TORCH = re.compile(r"^((import|from) torch\b|pytestmark = pytest\.mark\.torch$)", re.MULTILINE)
 # What compiles in a process of its own finds the objects of the others.
 os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(CACHE / "inductor"))
+# A container often forbids bytecode, and each of some hundred processes would compile all modules again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 # A busy machine is slow, not wrong.
 hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")
@@ -91,6 +95,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             # Ray leaves files open.
             item.add_marker(pytest.mark.filterwarnings("ignore"))
     if config.getoption("fast"):
+        if "torch" in sys.modules:
+            raise pytest.UsageError(
+                "--fast has loaded torch: mark the file that imports it as torch, and name none of these"
+            )
         items[:] = [item for item in items if not any(item.get_closest_marker(name) for name in SLOW_MARKS)]
     items.sort(key=lambda item: _place(item) in QUICK)
     for item in items:

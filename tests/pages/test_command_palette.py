@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core import CompileJob, build_report
+from core import CompileJob
 from core.report import Report
 from pages import menu
 from pages.components.palette.view import PaletteGroup
@@ -18,6 +18,7 @@ from pages.parts.palette import palette
 from pages.session.shown import open_view
 from tests.support.apps import component, opened, picked_in, sound
 from tests.support.homes import add_run, add_scenario, hostile_log, layers_log
+from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 
 
@@ -60,7 +61,7 @@ def test_the_entries_of_a_run_come_once_they_are_requested_and_stay_the_same(run
 
 @pytest.mark.parametrize("scenario", ["error", "refused", "eager_backend", "foreign", "target_h100"])
 def test_every_recorded_run_has_entries(runs: dict[str, str], scenario: str) -> None:
-    report = build_report(TRACES / scenario / "trace.log")
+    report = recorded_report(TRACES / scenario / "trace.log")
     app = over(menu.OVERVIEW, runs[scenario])
     assert len(labels(app, "Compilation")) == len(report.compilations)
     assert len(labels(app, "Kernel")) == sum(len(found.kernels) for found in report.compilations)
@@ -80,7 +81,7 @@ def counted(groups: list[PaletteGroup]) -> tuple[int, int]:
 
 def huge(compilations: int, kernels: int) -> Report:
     """A report with so many compilations, each with so many kernels."""
-    report = build_report(TRACES / "measured" / "trace.log")
+    report = recorded_report(TRACES / "measured" / "trace.log")
     (one,) = report.compilations
     many = tuple(replace(one.kernels[at % len(one.kernels)], id=str(at)) for at in range(kernels))
     return replace(report, compilations=tuple(replace(one, id=f"{at}/0", kernels=many) for at in range(compilations)))

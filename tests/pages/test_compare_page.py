@@ -7,13 +7,13 @@ from streamlit.testing.v1 import AppTest
 
 from core import CompileJob, Model, Store
 from core.job.prepared import prepared
-from core.runs.stored import side_of_log
 from core.views.compare import ASPECTS, CompareView
 from pages import menu
 from pages.parts.compare import runs
 from pages.session import actions
 from tests.support.apps import assert_sound, component, keys, opened, titles, words
 from tests.support.homes import HOSTILE, IMAGE, add_run, add_scenario, hostile_log, job_of, keeper, measured_log
+from tests.support.logs import recorded_side
 from tests.support.places import TRACES
 
 PAGE = menu.COMPARE.script
@@ -52,7 +52,7 @@ def test_equal_runs_differ_in_no_aspect(empty_home: Path, aspect: str) -> None:
     assert_sound(app)
     assert title_of(app) == f"{SAME}."
     assert app.query_params["aspect"] == aspect
-    compare = CompareView(*(side_of_log(TRACES / "transformer_block" / "trace.log") for _ in range(2)))
+    compare = CompareView(*(recorded_side(TRACES / "transformer_block" / "trace.log") for _ in range(2)))
     assert list(compare.aspects(compare.pair("0/0")).values()) == list(ASPECTS)
 
 

@@ -8,18 +8,18 @@ from core.analysis import PhaseTotal, compile_seconds, compile_time_s
 from core.base.words import duration_s
 from core.commands.main import main
 from core.report import Phase
-from core.trace.parsers import build_report
 from core.views.compile_time import MOST_SPANS, CompileTimeView, parallel_words
 from pages import menu
 from pages.components.flame.view import FlameSpan
 from pages.look.text import LONGEST_NAME
 from pages.parts.performance.charts import flame_picture
 from tests.support.apps import assert_sound, component, opened, titles, words
+from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 
 S = 1_000_000.0
 SCENARIO = TRACES / "training_step" / "trace.log"
-REPORT = build_report(SCENARIO)
+REPORT = recorded_report(SCENARIO)
 PHASES = (
     Phase("dynamo", "0/0", 5 * S, 15 * S, 0),
     Phase("compile_file", "0/0", 6 * S, 9 * S, 2, thread=1),

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from core import build_report
 from core.base import words
 from core.graph import before_model, recorded_model
+from tests.support.logs import recorded_report
 from tests.support.places import ROOT, TRACES
 from tests.support.reports.films import reader
 
@@ -68,7 +68,7 @@ def test_a_figure_has_three_digits_and_a_unit(value: float, unit: str, text: str
 @pytest.mark.parametrize("scenario", ["transformer_block", "training_step"])
 def test_every_unit_that_a_graph_is_painted_with_is_one_that_the_browser_writes(scenario: str) -> None:
     log = TRACES / scenario / "trace.log"
-    report = build_report(log)
+    report = recorded_report(log)
     (compilation,) = report.compilations
     graphs = [recorded_model(report, compilation, graph, reader(log, compilation)) for graph in compilation.graphs]
     schedules = [before_model(schedule, {}) for schedule in compilation.schedules]

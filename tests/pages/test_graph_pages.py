@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core import build_report
 from pages import menu
 from tests.support.apps import assert_sound, component, opened, titles, words
 from tests.support.homes import add_run, job_of, record
+from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 
 
@@ -106,7 +106,7 @@ def test_the_drawer_of_fusion_has_the_source_of_a_selected_kernel_and_its_lines(
     app = opened(menu.FUSION.script, runs["transformer_block"], select="s:op0")
 
     assert_sound(app)
-    kernel = build_report(TRACES / "transformer_block" / "trace.log").compilations[0].kernels[0]
+    kernel = recorded_report(TRACES / "transformer_block" / "trace.log").compilations[0].kernels[0]
     assert component(app, f"kernel-{kernel.id}")["title"] == kernel.name
     assert component(app, f"lines-{kernel.id}")["title"] == "model.py"
 
@@ -200,7 +200,7 @@ def test_saved_activations_are_told_with_their_bytes(runs: dict[str, str]) -> No
 
 def test_what_inductor_keeps_is_told_beside_the_partitioners_plan(empty_home: Path) -> None:
     log = (TRACES / "training_step" / "trace.log").read_bytes().replace(b'"compileboard_kept"', b'"another_record"')
-    (partition,) = build_report(TRACES / "training_step" / "trace.log").compilations[0].partitions
+    (partition,) = recorded_report(TRACES / "training_step" / "trace.log").compilations[0].partitions
     given = next(value.name for value in partition.saved if value.kind == "input")
     values = [
         {"name": given, "buffer": "buf0", "kind": "activation", "bytes": 1000},

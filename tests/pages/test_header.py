@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 import streamlit as st
 
-from core import build_report
 from core.analysis import captured_ops
 from core.base.words import count
 from pages import menu
 from pages.components.keys import view
 from pages.session import header
 from tests.support.apps import assert_sound, chips, opened, picked_in
+from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 
 IDS = ["0/0", "0/1", "1/0"]
@@ -65,7 +65,7 @@ def test_a_question_mark_opens_the_list_of_keys(runs: dict[str, str], pressed: s
 
 
 def test_pages_open_on_the_compilation_with_the_most_ops(runs: dict[str, str]) -> None:
-    report = build_report(TRACES / "foreign" / "trace.log")
+    report = recorded_report(TRACES / "foreign" / "trace.log")
     ops = {compilation.id: captured_ops(compilation) for compilation in report.compilations}
     assert len(set(ops.values())) > 1
     picker = opened(menu.KERNELS.script, runs["foreign"]).selectbox(key="compilation")

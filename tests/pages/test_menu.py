@@ -5,12 +5,13 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core import build_report, verdict
+from core import verdict
 from core.views.header import WHY_EMPTY
 from pages import menu
 from pages.gate.addresses import leads_to
 from tests.support.apps import chips, component, opened, sound
 from tests.support.homes import add_run, job_of, keeper
+from tests.support.logs import recorded_report
 from tests.support.pipelines import add_pipeline
 from tests.support.places import TRACES
 
@@ -89,7 +90,7 @@ def test_a_drill_down_is_in_the_row_while_it_is_open(runs: dict[str, str]) -> No
 
 @pytest.mark.parametrize("scenario", ["graph_break_zoo", "recompile_zoo", "measured", "foreign"])
 def test_counts_are_those_of_the_report_and_the_header(runs: dict[str, str], scenario: str) -> None:
-    report = build_report(TRACES / scenario / "trace.log")
+    report = recorded_report(TRACES / scenario / "trace.log")
     found = verdict(report)
     app = opened(menu.RUNS.script, runs[scenario])
     counted = {name: mark["count"] for name, mark in marks(app).items() if mark["count"]}

@@ -165,6 +165,7 @@ def test_the_container_has_what_it_needs_and_no_more() -> None:
     assert {"privileged", "network_mode", "pid", "devices", "cap_add", "user"} & set(SERVICE) == set()
 
 
+@pytest.mark.server
 @pytest.mark.parametrize("allowed", ["0", "1"])
 def test_the_health_check_passes_the_gate(tmp_path: Path, allowed: str) -> None:
     """A proxy in the environment is not asked."""

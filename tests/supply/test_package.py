@@ -76,6 +76,7 @@ def test_an_import_that_binds_core_is_refused() -> None:
         setup.rewritten("import os\nimport core.base\n")
 
 
+@pytest.mark.server
 def test_the_wheel_is_one_package_with_all_of_core_and_pages_and_no_test_or_document(wheel: Path) -> None:
     tracked = subprocess.run(
         ["git", "ls-files", "-co", "--exclude-standard", "core", "pages"],
@@ -101,6 +102,7 @@ def imported(source: str) -> Iterator[str]:
             yield from (alias.name for alias in node.names)
 
 
+@pytest.mark.server
 def test_every_module_of_the_wheel_imports_only_what_the_wheel_or_its_requirements_bring(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as file:
         sources = {name: file.read(name).decode() for name in file.namelist() if name.endswith(".py")}
@@ -112,6 +114,7 @@ def test_every_module_of_the_wheel_imports_only_what_the_wheel_or_its_requiremen
     assert {module for module in wanted if module.startswith("compileboard.")} <= modules | packages
 
 
+@pytest.mark.server
 def test_no_text_of_the_wheel_names_a_command_of_the_repository(wheel: Path) -> None:
     old = re.compile(rb"python -m core\b|streamlit run dashboard\.py|from core import")
     with zipfile.ZipFile(wheel) as file:
@@ -135,6 +138,7 @@ def test_in_the_repository_our_modules_have_their_own_names() -> None:
     assert own_process("core.worker", "cuda") == (sys.executable, "-m", "core.worker", "cuda")
 
 
+@pytest.mark.server
 def test_importing_the_package_loads_none_of_its_modules(installed: Installed, tmp_path: Path) -> None:
     code = "import sys, compileboard; print([name for name in sys.modules if name.startswith('compileboard.')])"
     assert installed.output(installed.python("-c", code), tmp_path, tmp_path) == "[]\n"
@@ -162,6 +166,7 @@ def test_modules_import_where_the_package_is_installed(installed: Installed, whe
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.server
 def test_commands_work_beside_folders_named_as_ours(installed: Installed, folder: Path, tmp_path: Path) -> None:
     home = tmp_path / "home"
     assert "Sine and cosine" in installed.output(installed.command("samples"), home, folder)
@@ -176,6 +181,7 @@ def test_a_run_compiles_where_the_package_is_installed(installed: Installed, fol
     assert "1 graph, 0 graph breaks, 5 ops fused into 1 kernel" in installed.output(command, tmp_path / "home", folder)
 
 
+@pytest.mark.server
 def test_the_dashboard_starts_where_the_package_is_installed(
     installed: Installed, folder: Path, tmp_path: Path
 ) -> None:

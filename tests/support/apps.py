@@ -13,7 +13,7 @@ import streamlit as st
 from streamlit.components.v2 import manifest_scanner
 from streamlit.components.v2.bidi_component.main import _make_trigger_id
 from streamlit.runtime.scriptrunner.script_cache import ScriptCache
-from streamlit.testing.v1 import AppTest, local_script_runner
+from streamlit.testing.v1 import AppTest, app_test, local_script_runner
 
 from core import CompileJob, Environment
 from pages import menu
@@ -101,6 +101,7 @@ def scripts_compiled_once() -> Iterator[None]:
 
     with (
         patch.object(local_script_runner, "ScriptCache", lambda: scripts),
+        patch.object(app_test, "ScriptCache", lambda: scripts),
         patch.object(local_script_runner, "require_widgets_deltas", wait),
     ):
         yield

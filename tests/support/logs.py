@@ -5,11 +5,15 @@ import json
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from core import Report, build_report, from_json, to_json
+from core.analysis.comparison import RunSide
+from core.runs.stored import side_of_log
 from core.trace import TraceReader, TraceRecord
+from tests.support.places import ROOT
 
 PREFIX = "V1121 03:34:01.171000 5351 torch/_dynamo/output_graph.py:2841] "
 
@@ -41,6 +45,20 @@ def report_of(data: bytes) -> Report:
         file.write(data)
         file.flush()
         return build_report(Path(file.name))
+
+
+@cache
+def recorded_report(log: Path) -> Report:
+    """Return the report of a log that the repository holds, which all tests of a process share."""
+    assert log.is_relative_to(ROOT), "a log that a test writes may change"
+    return build_report(log)
+
+
+@cache
+def recorded_side(log: Path) -> RunSide:
+    """Return such a log as a side of a comparison, which all tests of a process share."""
+    assert log.is_relative_to(ROOT), "a log that a test writes may change"
+    return side_of_log(log)
 
 
 def report_survives(data: bytes) -> None:

@@ -92,8 +92,7 @@ def parse_graphs(text: str) -> tuple[tuple[FxNode, ...], ...]:
     text = LAMBDA_CLASS.sub(r"\1GraphModule", program_code(text))
     tree, lines = module(text), text.split("\n")
     outer = _forward(_outermost(tree))
-    scopes = [node.body for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
-    inner = [forward for scope in scopes if (forward := _forward(scope)) is not None and forward is not outer]
+    inner = [forward for scope in _classes(tree) if (forward := _forward(scope)) is not None and forward is not outer]
     return tuple(_nodes(forward, lines) for forward in ([outer, *inner] if outer else inner))
 
 
@@ -114,6 +113,14 @@ def _with_module(node: FxNode, modules: Mapping[str, Module]) -> FxNode:
 def _outermost(tree: ast.Module) -> list[ast.stmt]:
     classes = [statement for statement in tree.body if isinstance(statement, ast.ClassDef)]
     return classes[-1].body if classes else tree.body
+
+
+def _classes(tree: ast.Module) -> Iterator[list[ast.stmt]]:
+    """Yield the bodies of all classes, the outer before the inner: `ast.walk` would visit each expression as well."""
+    scopes = [tree.body]
+    while scopes:
+        scopes = [found.body for scope in scopes for found in scope if isinstance(found, ast.ClassDef)]
+        yield from scopes
 
 
 def _forward(scope: Sequence[ast.stmt]) -> ast.FunctionDef | None:
@@ -245,6 +252,11 @@ class _Graph:
         if isinstance(node, ast.Name):
             if self._is_node(node.id):
                 names[node.id] = None
+        elif isinstance(node, ast.Attribute):
+            self._find_names(node.value, names)
+        elif isinstance(node, ast.Call):
+            for child in (node.func, *node.args, *node.keywords):
+                self._find_names(child, names)
         elif not isinstance(node, ast.Constant):
             for child in ast.iter_child_nodes(node):
                 self._find_names(child, names)

@@ -2,12 +2,12 @@
 
 import pytest
 
-from core import build_report
 from core.analysis import film
 from core.analysis.film import intervals
 from core.report import Compilation, Frame, FxGraph, FxNode, GraphPass, Payload, Place
 from core.trace.parsers import parse_graph
 from tests.record import SCENARIOS
+from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 from tests.support.reports.films import NodesOf, check, reader
 
@@ -28,13 +28,13 @@ def forward(self, x: "f32[8][1]cpu"):
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_every_segment_of_a_recorded_log_ends_with_torchs_own_graph(scenario: str) -> None:
     log = TRACES / scenario / "trace.log"
-    for compilation in build_report(log).compilations:
+    for compilation in recorded_report(log).compilations:
         check(compilation, reader(log, compilation))
 
 
 def test_a_foreign_log_shows_its_graphs_as_frames() -> None:
     log = TRACES / "foreign" / "trace.log"
-    compilation = build_report(log).compilations[0]
+    compilation = recorded_report(log).compilations[0]
     segments = film(compilation, reader(log, compilation))
     assert [segment.id for segment in segments] == ["dynamo", "joint", "forward", "backward"]
     assert [(frame.title, frame.recorded, frame.duration_us) for frame in segments[3].frames] == [

@@ -17,7 +17,7 @@ from core.analysis.kernels.kernel import (
     stack_of,
 )
 from core.report import Kernel, KernelCall, Module, Report, module_path
-from core.trace.parsers import build_report
+from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 from tests.support.reports.timed import GELU, ITEM, MM, REPORT, SCHEDULE, kernel, node
 
@@ -171,7 +171,7 @@ def test_hostile_names_are_named_in_time() -> None:
 
 
 def test_every_kernel_of_the_recorded_traces_has_a_name() -> None:
-    report: Report = build_report(TRACES / "training_step" / "trace.log")
+    report: Report = recorded_report(TRACES / "training_step" / "trace.log")
     names = [name for compilation in report.compilations for name in kernel_names(compilation).values()]
     assert len(names) == len([kernel for compilation in report.compilations for kernel in compilation.kernels])
     assert not [name for name in names if not name or name.startswith(("cpp_fused", "extern_kernels"))]

@@ -18,7 +18,7 @@ from core.report import (
     Report,
     Setting,
 )
-from core.trace.parsers import build_report
+from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 from tests.support.reports.timed import GELU, ITEM, LIMITS, LINE, MM, REPORT, TIMED, UNTIMED
 
@@ -240,7 +240,7 @@ def test_sum_is_none_where_nothing_was_measured() -> None:
 
 @pytest.mark.parametrize("scenario", ["measured", "transformer_block", "training_step", "graph_break_zoo"])
 def test_the_fallbacks_are_the_calls_of_inductors_fallback_nodes(scenario: str) -> None:
-    report = build_report(TRACES / scenario / "trace.log")
+    report = recorded_report(TRACES / scenario / "trace.log")
     for compilation in report.compilations:
         nodes = [
             node.kernel for schedule in compilation.schedules for node in schedule.after if FALLBACK_NODE in node.ops

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from core import build_report, load_text
+from core import load_text
 from core.analysis import (
     AliveRow,
     alive_rows,
@@ -18,6 +18,7 @@ from core.analysis import (
     plan_sentence,
 )
 from core.report import MemoryPlace, MemoryUse, Payload, Report, Setting
+from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 from tests.support.reports.remembered import COMPILED, EAGER
 
@@ -60,7 +61,7 @@ def test_without_memory_there_is_no_sentence() -> None:
 
 
 def test_a_peak_has_its_place_and_what_was_alive_its_kernel() -> None:
-    compiled = build_report(TRACES / "transformer_block" / "trace.log").compilations[0]
+    compiled = recorded_report(TRACES / "transformer_block" / "trace.log").compilations[0]
     own = compiled.kernels[0]
     line = own.call_lines[0]
     use = replace(COMPILED, places=(MemoryPlace(own.name, line, 0),), codes=(own.output_code.offset,))
@@ -75,7 +76,7 @@ def test_a_peak_has_its_place_and_what_was_alive_its_kernel() -> None:
 
 def test_the_plan_of_a_training_step_begins_its_backward_with_what_the_forward_keeps() -> None:
     log = TRACES / "training_step" / "trace.log"
-    forward, backward = graph_plans(build_report(log).compilations[0], reader(log))
+    forward, backward = graph_plans(recorded_report(log).compilations[0], reader(log))
 
     assert [plan.title for plan in (forward, backward)] == ["forward", "backward"]
     assert plan_sentence(forward) == (

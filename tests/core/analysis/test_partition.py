@@ -4,16 +4,16 @@ from dataclasses import replace
 
 import pytest
 
-from core import build_report
 from core.analysis import partitions, tensor_bytes
 from core.report import FxNode, Partition, SavedValue, TensorMeta
+from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 from tests.support.reports.films import reader
 
 
 def test_partition_without_a_record_is_derived_from_the_graphs() -> None:
     log = TRACES / "foreign" / "trace.log"
-    compilation = build_report(log).compilations[1]
+    compilation = recorded_report(log).compilations[1]
     assert partitions(compilation, reader(log, compilation))[0] == Partition(
         graph="aot_joint_graph",
         recorded=False,
@@ -32,7 +32,7 @@ def test_partition_without_a_record_is_derived_from_the_graphs() -> None:
 @pytest.mark.parametrize("half", ["aot_forward_graph", "aot_backward_graph"])
 def test_a_joint_graph_of_which_one_half_was_logged_has_no_partition(half: str) -> None:
     log = TRACES / "foreign" / "trace.log"
-    compilation = build_report(log).compilations[1]
+    compilation = recorded_report(log).compilations[1]
     graphs = tuple(graph for graph in compilation.graphs if graph.stage != half)
     assert len(graphs) == len(compilation.graphs) - 1
     assert partitions(replace(compilation, graphs=graphs), reader(log, compilation)) == ()

@@ -17,6 +17,7 @@ from core.trace import profile as reader
 from core.trace.profile import read_profile
 from core.views.run_files import perfetto_trace
 from core.views.timeline import TimelineArea, TimelineView, area_from_text
+from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 from tests.support.profiles import PROFILE, profiled_log
 
@@ -277,7 +278,7 @@ def test_whatever_is_in_a_profile_it_is_joined(tmp_path_factory: pytest.TempPath
 
 @pytest.mark.parametrize("scenario", ["measured", "training_step", "foreign"])
 def test_the_trace_for_perfetto_has_the_phases_and_the_kernels(scenario: str) -> None:
-    report = build_report(TRACES / scenario / "trace.log")
+    report = recorded_report(TRACES / scenario / "trace.log")
     trace = json.loads(perfetto_trace(report))["traceEvents"]
     slices = [event for event in trace if event["ph"] == "X"]
     phases = [event for event in slices if event["pid"] == 1]

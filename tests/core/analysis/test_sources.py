@@ -4,10 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from core import build_report, load_text
+from core import load_text
 from core.analysis.kernels import counterpart, kernel_ledger, ledger, opposite, side_of
 from core.report import Compilation, Payload, Report
 from tests.support.homes import TRACES
+from tests.support.logs import recorded_report
 from tests.support.reports.timed import GELU, ITEM, MM, REPORT
 
 LOG = TRACES / "transformer_block" / "trace.log"
@@ -19,7 +20,7 @@ def read(payload: Payload) -> str:
 
 @pytest.fixture(scope="module")
 def report() -> Report:
-    return build_report(LOG)
+    return recorded_report(LOG)
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from core import build_report, load_text
+from core import load_text
 from core.analysis import Traffic, counted_words, distinct_kernels, sentence, traffic_words, verdict
 from core.analysis.work import Work, traffic_of, work, work_words
 from core.report import (
@@ -22,6 +22,7 @@ from core.report import (
     Setting,
 )
 from core.views.header import verdict_facts
+from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 
 FRAME = Frame("/m.py", 1, "forward")
@@ -172,7 +173,7 @@ def call_sites(code: str) -> tuple[set[str], int]:
 )
 def test_kernels_and_calls_are_those_that_the_output_code_makes(scenario: str) -> None:
     log = TRACES / scenario / "trace.log"
-    for compilation in build_report(log).compilations:
+    for compilation in recorded_report(log).compilations:
         for output_code in {kernel.output_code for kernel in compilation.kernels}:
             ours = [kernel for kernel in compilation.kernels if kernel.output_code == output_code]
             told = distinct_kernels(ours), sum(len(kernel.calls) for kernel in ours)

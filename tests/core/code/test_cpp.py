@@ -2,9 +2,10 @@
 
 import pytest
 
-from core import build_report, load_text
+from core import load_text
 from core.code import cpp_facts, lines_of
 from core.code.cpp import Loop, Region, loops, regions, remarks
+from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 
 CPP = """void kernel(float* out)
@@ -144,7 +145,7 @@ def test_vectors_of_a_template_that_says_no_step_are_vectors() -> None:
 @pytest.mark.parametrize("scenario", ["control_flow", "dynamic_batch", "training_step", "transformer_block"])
 def test_the_ledger_and_the_assembly_count_the_same_loops(scenario: str) -> None:
     log = TRACES / scenario / "trace.log"
-    kernels = [kernel for compilation in build_report(log).compilations for kernel in compilation.kernels]
+    kernels = [kernel for compilation in recorded_report(log).compilations for kernel in compilation.kernels]
     sources = [lines_of(load_text(log, item.output_code), *item.lines) for item in kernels if item.language == "cpp"]
     assert sources
     for source in sources:

@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from core import build_report, load_text
+from core import load_text
 from core.code.output_code import (
     Buffers,
     Definition,
@@ -18,6 +18,7 @@ from core.code.output_code import (
     is_extern_kernel,
     tensor_names,
 )
+from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 
 WRAPPER = """
@@ -34,7 +35,7 @@ CPP = "k = async_compile.cpp_pybinding(['float*'], r'''x''')"
 @pytest.mark.parametrize("scenario", ["control_flow", "dynamic_batch", "foreign", "training_step"])
 def test_definitions_are_the_same_by_lines_and_by_the_tree(scenario: str) -> None:
     log = TRACES / scenario / "trace.log"
-    kernels = [kernel for compilation in build_report(log).compilations for kernel in compilation.kernels]
+    kernels = [kernel for compilation in recorded_report(log).compilations for kernel in compilation.kernels]
     codes = {load_text(log, kernel.output_code) for kernel in kernels}
     assert codes
     for text in codes:

@@ -17,6 +17,7 @@ from core.commands.main import main
 from core.commands.output import FAILED, OK, SLOW, WRONG, add_check_options, check_comparison, check_report
 from core.report import Call, Difference, Report, Setting, Timing, from_json
 from tests.support.homes import add_run, job_of
+from tests.support.logs import recorded_report
 from tests.support.places import ROOT, TRACES
 
 
@@ -59,7 +60,7 @@ def test_a_report_of_a_model_that_raised_begins_with_the_error_and_its_lines(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = ended(home, "error", state="failed")
-    error = build_report(TRACES / "error" / "trace.log").error
+    error = recorded_report(TRACES / "error" / "trace.log").error
     assert error is not None
     assert main(["report", run.id]) == FAILED
     first, at, *_ = capsys.readouterr().out.splitlines()
@@ -137,9 +138,9 @@ def side(found: Report) -> RunSide:
         (report(), report(), ["--check", "--least-speedup", "0.9"], OK),
         (report(), report(False), ["--check"], WRONG),
         (report(False), report(), ["--check"], OK),
-        (report(), build_report(TRACES / "graph_break_zoo" / "trace.log"), ["--check"], WRONG),
-        (build_report(TRACES / "graph_break_zoo" / "trace.log"), report(), ["--check"], OK),
-        (report(), build_report(TRACES / "error" / "trace.log"), ["--check"], WRONG),
+        (report(), recorded_report(TRACES / "graph_break_zoo" / "trace.log"), ["--check"], WRONG),
+        (recorded_report(TRACES / "graph_break_zoo" / "trace.log"), report(), ["--check"], OK),
+        (report(), recorded_report(TRACES / "error" / "trace.log"), ["--check"], WRONG),
         (report(), report(slower=3.0), ["--check", "--least-speedup", "0.9"], SLOW),
         (report(slower=3.0), report(), ["--check", "--least-speedup", "2.5"], OK),
     ],

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from core import NO_RECORD, CompileJob, CompileOptions, Model, Run, Store, build_report, job_to_json
+from core import NO_RECORD, CompileJob, CompileOptions, Model, Run, Store, job_to_json
 from core.analysis import sentence, verdict
 from core.commands import run as command
 from core.commands.main import main
@@ -16,6 +16,7 @@ from core.commands.summary import summarise
 from core.job import Conditions
 from core.report import Frame, RunError
 from tests.support.homes import add_run, add_scenario, job_of
+from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 
 
@@ -195,7 +196,7 @@ def test_an_error_of_cpp_is_told_without_the_frames_that_torch_lists_after_it(
         "refused\nOnly CPUs are left.\nException raised from data at Impl.h:9 (most recent call first):\nframe #0: c10"
     )
     error = RunError("first call", "RuntimeError", "", message, (Frame("m.py", 4, "forward"),), f"Traceback\n{message}")
-    report = replace(build_report(TRACES / "error" / "trace.log"), error=error)
+    report = replace(recorded_report(TRACES / "error" / "trace.log"), error=error)
     summarise(report, "Failed while first call (RuntimeError: refused)")
     assert capsys.readouterr().out.splitlines()[:4] == [
         "Failed while first call (RuntimeError: refused).",

@@ -11,6 +11,7 @@ from core.analysis.numerics import node_standings
 from core.graph import SEGMENT, GraphModel, divided_graph
 from core.graph.fx import NodesOf, recorded_model, source_path
 from core.report import Call, Compilation, Difference, FxGraph, Report, Source
+from tests.support.logs import recorded_report
 from tests.support.numerics import GRAPH
 from tests.support.pipelines import pipeline_log
 from tests.support.places import TRACES
@@ -42,7 +43,7 @@ def divided(directory: Path) -> tuple[Report, Compilation, FxGraph, NodesOf]:
 
 def test_each_node_of_a_joint_graph_stands_on_the_side_that_computes_it() -> None:
     log = TRACES / "foreign" / "trace.log"
-    report = build_report(log)
+    report = recorded_report(log)
     compilation = report.compilations[1]
     nodes_of = reader(log, compilation)
     joint = compilation.graph("aot_joint_graph")
@@ -67,7 +68,7 @@ def test_each_node_of_a_joint_graph_stands_on_the_side_that_computes_it() -> Non
 
 def test_a_graph_of_one_side_has_no_partition() -> None:
     log = TRACES / "foreign" / "trace.log"
-    report = build_report(log)
+    report = recorded_report(log)
     compilation = report.compilations[1]
     forward = compilation.graph("aot_forward_graph")
     assert forward is not None
@@ -91,7 +92,7 @@ def test_the_one_output_of_a_model_that_became_one_graph_is_as_far_from_eager_as
     differences: tuple[Difference, ...], expected: float | None
 ) -> None:
     log = TRACES / "transformer_block" / "trace.log"
-    report = replace(build_report(log), calls=(Call(0, "", 1.0, 1.0, differences),))
+    report = replace(recorded_report(log), calls=(Call(0, "", 1.0, 1.0, differences),))
     (compilation,) = report.compilations
     nodes_of = reader(log, compilation)
     graph = compilation.graph("inductor_post_grad_graph.inference")
@@ -111,7 +112,7 @@ def test_the_one_output_of_a_model_that_became_one_graph_is_as_far_from_eager_as
 
 def test_nodes_that_were_held_against_float64_are_painted_by_it() -> None:
     log = TRACES / "transformer_block" / "trace.log"
-    report = replace(build_report(log), graph_numerics=(GRAPH,))
+    report = replace(recorded_report(log), graph_numerics=(GRAPH,))
     (compilation,) = report.compilations
     nodes_of = reader(log, compilation)
     captured, lowered = compilation.graphs[0], compilation.lowered_graphs[0]
@@ -127,9 +128,9 @@ def test_nodes_that_were_held_against_float64_are_painted_by_it() -> None:
 
 
 def test_the_file_is_the_one_that_ran_or_else_the_first_frames() -> None:
-    report = build_report(TRACES / "foreign" / "trace.log")
+    report = recorded_report(TRACES / "foreign" / "trace.log")
     assert source_path(report) == "/compileboard/tests/traces/foreign/script.py"
-    (first,) = build_report(TRACES / "transformer_block" / "trace.log").sources[:1]
+    (first,) = recorded_report(TRACES / "transformer_block" / "trace.log").sources[:1]
     assert isinstance(first, Source)
     assert source_path(replace(report, sources=(first,))) == first.path
     assert source_path(replace(report, compilations=())) == ""

@@ -8,7 +8,8 @@ from core.analysis import groups_after, launch_groups, steps
 from core.graph import Node, after_model, before_model, fusion_frames
 from core.graph.fusion import launch_seconds
 from core.report import Compilation, FxNode, Schedule
-from core.trace.parsers import build_report, load_graph
+from core.trace.parsers import load_graph
+from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 
 Case = tuple[Compilation, Schedule, dict[str, FxNode]]
@@ -18,7 +19,7 @@ def schedules(scenario: str) -> list[Case]:
     """Each schedule of a recorded run with its FX nodes."""
     log = next((TRACES / scenario).rglob("*.log"))
     found = []
-    for compilation in build_report(log).compilations:
+    for compilation in recorded_report(log).compilations:
         for schedule in compilation.schedules:
             graphs = [graph for graph in compilation.graphs if graph.stage == "inductor_post_grad_graph"]
             graph = next((graph for graph in graphs if graph.direction == schedule.direction), graphs[0])

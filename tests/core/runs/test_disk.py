@@ -17,7 +17,6 @@ from core import CompileJob, LocalEngine, Model, Run, Runner, Store, StoreError,
 from core.base.files import NOBODYS_S, write_atomically
 from core.runs.tools import Assembly, Task
 from core.runs.tools.tasks import create
-from core.worker.record import OutputFile
 from tests.support.homes import add_scenario
 from tests.support.places import TRACES
 
@@ -132,7 +131,10 @@ def test_a_home_that_cannot_be_made_is_told_in_words(disk: Path) -> None:
         Store(disk / "home")
 
 
+@pytest.mark.torch
 def test_the_end_of_what_a_run_prints_finds_no_room(disk: Path) -> None:
+    from core.worker.record import OutputFile
+
     output = OutputFile(disk / "output.txt")
     for _ in range(20):
         output.write(b"x" * 65_536)
@@ -140,7 +142,10 @@ def test_the_end_of_what_a_run_prints_finds_no_room(disk: Path) -> None:
     assert output.full
 
 
+@pytest.mark.torch
 def test_what_a_run_prints_goes_on_without_room(disk: Path) -> None:
+    from core.worker.record import OutputFile
+
     output = OutputFile(disk / "output.txt")
     fill(disk)
     output.write(b"x" * 500_000)

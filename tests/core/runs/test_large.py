@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.big_log import write_log
-from core import Run, Store, build_report, from_json, open_report, to_json, verdict
+from core import Report, Run, Store, from_json, open_report, to_json, verdict
 from core.analysis import compile_time_s
 from core.report import parts
 from core.runs import stored
@@ -16,6 +16,7 @@ from core.runs.stored import is_stored, open_index
 from core.views.prepared import prepared, summaries
 from core.views.progress import outline_view
 from tests.support.homes import add_run, add_scenario
+from tests.support.logs import recorded_report, report_of
 from tests.support.places import TRACES
 
 SCENARIOS = sorted(path.parent.name for path in TRACES.glob("*/trace.log"))
@@ -34,6 +35,12 @@ def of_torch_alone(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return log.read_bytes()
 
 
+@pytest.fixture(scope="module")
+def whole(of_torch_alone: bytes) -> Report:
+    """The report of that log, built at once."""
+    return report_of(of_torch_alone)
+
+
 def path_of(run: Run, name: str) -> Path:
     return run.path / f"report.{name}"
 
@@ -41,7 +48,7 @@ def path_of(run: Run, name: str) -> Path:
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_a_report_in_parts_is_the_report(tmp_path: Path, scenario: str) -> None:
     run = Store(tmp_path).open(add_scenario(tmp_path, scenario))
-    whole = to_json(build_report(TRACES / scenario / "trace.log"))
+    whole = to_json(recorded_report(TRACES / scenario / "trace.log"))
     assert to_json(open_report(run)) == whole
     assert is_stored(run)
     assert to_json(open_report(run)) == whole
@@ -53,7 +60,7 @@ def test_what_is_made_of_a_whole_report_is_read_as_it_was_made(tmp_path: Path, s
     open_report(run, summaries(run))
     files = {path: path.stat().st_mtime_ns for path in (run.path / "results").iterdir()}
     assert len(files) > 10
-    assert prepared(run, open_report(run)) == prepared(run, build_report(TRACES / scenario / "trace.log"))
+    assert prepared(run, open_report(run)) == prepared(run, recorded_report(TRACES / scenario / "trace.log"))
     assert {path: path.stat().st_mtime_ns for path in (run.path / "results").iterdir()} == files
 
 
@@ -87,11 +94,8 @@ def test_a_changed_report_has_its_own_results(tmp_path: Path) -> None:
     assert compile_time_s(changed) == report.phases[0].duration_s != compile_time_s(report)
 
 
-def test_the_phases_of_a_compilation_are_read_alone(tmp_path: Path, of_torch_alone: bytes) -> None:
-    run = add_run(tmp_path, "big", of_torch_alone, kind="log")
-    report, log = open_report(run), run.log_path()
-    assert log is not None
-    whole = build_report(log)
+def test_the_phases_of_a_compilation_are_read_alone(tmp_path: Path, of_torch_alone: bytes, whole: Report) -> None:
+    report = open_report(add_run(tmp_path, "big", of_torch_alone, kind="log"))
     ids = {phase.compilation for phase in whole.phases}
     assert len(ids) > 20
     assert {name: report.phases_of(name) for name in ids} == {name: whole.phases_of(name) for name in ids}
@@ -113,11 +117,10 @@ def test_a_report_in_parts_of_an_older_version_opens_as_it_did(tmp_path: Path) -
     assert not (run.path / "results").exists()
 
 
-def test_a_log_of_torch_alone_is_read_one_compilation_after_another(tmp_path: Path, of_torch_alone: bytes) -> None:
+def test_a_log_of_torch_alone_is_read_one_compilation_after_another(
+    tmp_path: Path, of_torch_alone: bytes, whole: Report
+) -> None:
     run = add_run(tmp_path, "big", of_torch_alone, kind="log")
-    log = run.log_path()
-    assert log is not None
-    whole = build_report(log)
     assert any(compilation.id.startswith("2:") for compilation in whole.compilations)
     assert to_json(open_report(run)) == to_json(whole)
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from core import CompileJob, DynamicDim, Packaging, Report, build_report
+from core import CompileJob, DynamicDim, Packaging, Report
 from core.base.machine import Load
 from core.job import Model
 from core.report import (
@@ -18,6 +18,7 @@ from core.report import (
     SideTimes,
 )
 from core.views.aotinductor import AotInductorView, PackageRequest, PackageRunView, PackageView
+from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 from tests.support.reports.packaged import (
     CPP,
@@ -74,7 +75,7 @@ def test_the_title_is_the_result_or_that_there_is_none() -> None:
 
 
 def test_a_run_for_another_device_packaged_nothing() -> None:
-    target = AotInductorView(build_report(TRACES / "target_h100" / "trace.log"))
+    target = AotInductorView(recorded_report(TRACES / "target_h100" / "trace.log"))
     assert target.title == "Nothing was run, so nothing was packaged."
     assert target.compiled_for.startswith("The code was ")
 

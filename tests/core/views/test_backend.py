@@ -10,6 +10,7 @@ from core import CompileOptions, build_report
 from core.report import FxGraph, Report, ToldTable
 from core.trace.parsers import load_graph
 from core.views.backend import BackendCompilationView, BackendView, ExecutionBar
+from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 from tests.support.reports.backends import BACKEND, JOB, SIZES, backend_log
 
@@ -75,7 +76,7 @@ def test_failures_beyond_the_first_are_counted(log: Path) -> None:
     ],
 )
 def test_a_run_without_a_call_of_a_backend_says_why(scenario: str, missing: str) -> None:
-    backend = BackendView(build_report(TRACES / scenario / "trace.log"))
+    backend = BackendView(recorded_report(TRACES / scenario / "trace.log"))
     assert (backend.rows, backend.missing, backend.is_inductor) == ((), missing, scenario == "measured")
 
 
@@ -182,7 +183,7 @@ def test_lines_of_the_graphs_code_link_to_the_nodes_that_they_compute(log: Path)
 
 
 def test_the_code_of_a_backend_is_the_jobs_a_built_in_one_or_the_models() -> None:
-    (view,) = BackendView(build_report(TRACES / "eager_backend" / "trace.log")).compilations
+    (view,) = BackendView(recorded_report(TRACES / "eager_backend" / "trace.log")).compilations
     built_in = view.source(replace(JOB, compile=CompileOptions(backend="registry")), lambda _: "")
     model = view.source(replace(JOB, compile=CompileOptions(backend="eager")), lambda _: "def eager(gm, inputs): ...")
     assert built_in is not None

@@ -1,13 +1,14 @@
 """Bytecode before and after Dynamo, in words and listings."""
 
-from core import build_report, load_text
+from core import load_text
 from core.views.compilations import BytecodeView
+from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 
 
 def bytecode_of(name: str, compile_id: str) -> BytecodeView:
     log = TRACES / name / "trace.log"
-    report = build_report(log)
+    report = recorded_report(log)
     compilation = report.compilation(compile_id)
     assert compilation is not None
 

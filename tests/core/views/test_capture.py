@@ -2,15 +2,16 @@
 
 from dataclasses import replace
 
-from core import CompileJob, Model, build_report
+from core import CompileJob, Model
 from core.report import Capture, Explanation, Frame, Report
 from core.trace.parsers import load_graph, load_text
 from core.views.capture import CaptureView, _listed
 from core.views.texts import SourceView
+from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 
 LOG = TRACES / "captured" / "trace.log"
-REPORT = build_report(LOG)
+REPORT = recorded_report(LOG)
 
 
 def captures(report: Report = REPORT) -> CaptureView:

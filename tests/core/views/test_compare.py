@@ -3,16 +3,15 @@
 from dataclasses import replace
 
 from core.analysis.comparison.figures import time_comparison
-from core.runs.stored import side_of_log
 from core.views.compare import CompareView, PairView
 from core.views.speedup import CompareTimes
 from tests.support.homes import measured_log
-from tests.support.logs import report_of
+from tests.support.logs import recorded_side, report_of
 from tests.support.places import TRACES
 
 
 def compared(left: str, right: str) -> CompareView:
-    return CompareView(*(side_of_log(TRACES / name / "trace.log") for name in (left, right)))
+    return CompareView(*(recorded_side(TRACES / name / "trace.log") for name in (left, right)))
 
 
 def pair_of(compare: CompareView, compile_id: str) -> PairView:

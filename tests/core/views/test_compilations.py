@@ -1,10 +1,10 @@
 """Compilations of a run in words and rows."""
 
-from core import build_report
 from core.views.compilations import CompilationsView
+from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 
-ZOO = CompilationsView(build_report(TRACES / "graph_break_zoo" / "trace.log"))
+ZOO = CompilationsView(recorded_report(TRACES / "graph_break_zoo" / "trace.log"))
 
 
 def test_rows_are_the_tree_and_a_search_finds_names_and_ids() -> None:

@@ -2,9 +2,10 @@
 
 from dataclasses import replace
 
-from core import Report, build_report
+from core import Report
 from core.report import Phase, Setting
 from core.views.compile_time import CompileTimeView, PhaseOwner
+from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 
 S = 1_000_000.0
@@ -14,7 +15,7 @@ PHASES = (
     Phase("never ended", "0/0", 14 * S, None, 1),
     Phase("dynamo", "1/0", 20 * S, 21 * S, 0),
 )
-REPORT = replace(build_report(TRACES / "training_step" / "trace.log"), phases=PHASES)
+REPORT = replace(recorded_report(TRACES / "training_step" / "trace.log"), phases=PHASES)
 
 
 def test_the_title_names_the_most_expensive_phase() -> None:

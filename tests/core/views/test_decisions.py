@@ -6,13 +6,13 @@ import pytest
 
 from core import Report
 from core.report import Autotuning, Choice, Counters
-from core.runs.stored import side_of_log
 from core.views.decisions import NO_CUDA_GRAPH, DecisionsView
+from tests.support.logs import recorded_side
 from tests.support.places import TRACES
 
 
 def view_of(name: str) -> DecisionsView:
-    side = side_of_log(TRACES / name / "trace.log")
+    side = recorded_side(TRACES / name / "trace.log")
     compilation = side.report.compilations[0]
     nodes = {node.name: node for graph in compilation.lowered_graphs for node in side.nodes(compilation, graph)}
     return DecisionsView(side.report, compilation, nodes, side.text)

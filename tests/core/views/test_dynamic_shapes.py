@@ -2,14 +2,15 @@
 
 from dataclasses import replace
 
-from core import CompileJob, CompileOptions, Model, build_report
+from core import CompileJob, CompileOptions, Model
 from core.report import ExportIssue, Expression, Frame
 from core.views.dynamic_shapes import IssueBox, SymbolsView
+from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 
 
 def symbols_of(name: str, compile_id: str, job: CompileJob | None = None) -> SymbolsView:
-    report = build_report(TRACES / name / "trace.log")
+    report = recorded_report(TRACES / name / "trace.log")
     compilation = report.compilation(compile_id)
     assert compilation is not None
     return SymbolsView(report, compilation, job)

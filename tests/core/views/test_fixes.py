@@ -2,9 +2,10 @@
 
 from dataclasses import replace
 
-from core import CompileJob, Model, Report, build_report, load_text
+from core import CompileJob, Model, Report, load_text
 from core.views.fixes import DYNAMIC, FixesView, TrialView
 from core.views.texts import SourceView
+from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 
 JOB = CompileJob(Model("sample", "graph_break_zoo"), training=False, measure=False)
@@ -12,7 +13,7 @@ JOB = CompileJob(Model("sample", "graph_break_zoo"), training=False, measure=Fal
 
 def source_of(name: str) -> tuple[Report, str]:
     log = TRACES / name / "trace.log"
-    report = build_report(log)
+    report = recorded_report(log)
     return report, SourceView(report, lambda payload: load_text(log, payload)).text()
 
 

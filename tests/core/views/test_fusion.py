@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from core import build_report
 from core.report import DebugFile, Payload
 from core.views.fusion import FusionRefusal, FusionView
 from core.views.glossary import GLOSSARY
 from core.views.graph import GraphFrame
+from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 from tests.support.reports.films import reader
 
@@ -16,7 +16,7 @@ from tests.support.reports.films import reader
 @pytest.fixture(scope="module")
 def fusion() -> FusionView:
     log = TRACES / "transformer_block" / "trace.log"
-    report = build_report(log)
+    report = recorded_report(log)
     compilation = report.compilations[0]
     return FusionView(report, compilation, compilation.schedules[0], reader(log, compilation))
 
@@ -86,7 +86,7 @@ def test_an_item_is_found_by_its_node_and_by_its_kernel(fusion: FusionView) -> N
 
 
 def test_the_ir_of_an_op_and_of_a_kernel_is_torchs_text_of_that_node() -> None:
-    report = build_report(TRACES / "transformer_block" / "trace.log")
+    report = recorded_report(TRACES / "transformer_block" / "trace.log")
     (compilation,) = report.compilations
     schedule = compilation.schedules[0]
     fused = next(node for node in schedule.after if len(node.nodes) > 1)

@@ -2,18 +2,18 @@
 
 from dataclasses import replace
 
-from core import build_report
 from core.report import FxNode, Guard, Symbol, TensorMeta
 from core.runs.store import Run
 from core.views.fx_graph import FxGraphView, GraphStages, node_rows
 from core.views.glossary import GLOSSARY
+from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 from tests.support.reports.films import reader
 
 
 def fx_graph(graph_id: str) -> FxGraphView:
     directory = TRACES / "training_step"
-    report = build_report(directory / "trace.log")
+    report = recorded_report(directory / "trace.log")
     compilation = report.compilations[0]
     graph = compilation.graph(graph_id)
     assert graph is not None
@@ -75,7 +75,7 @@ def test_a_node_has_all_that_was_recorded_of_it() -> None:
 
 
 def test_a_symbol_is_told_from_one_whose_name_begins_alike() -> None:
-    compilation = build_report(TRACES / "recompile_zoo" / "trace.log").compilations[0]
+    compilation = recorded_report(TRACES / "recompile_zoo" / "trace.log").compilations[0]
     symbols = (Symbol("s1", "L['x'].size()[0]", "8", ""), Symbol("s12", "L['x'].size()[1]", "9", ""))
     node = FxNode("x", "placeholder", "x", "", (), TensorMeta("f32", ("2*s12", "4")), 1)
     rows = node_rows(replace(compilation, symbols=symbols), [node], node)
@@ -83,7 +83,7 @@ def test_a_symbol_is_told_from_one_whose_name_begins_alike() -> None:
 
 
 def test_an_input_with_many_guards_names_the_first_and_counts_the_others() -> None:
-    compilation = build_report(TRACES / "recompile_zoo" / "trace.log").compilations[0]
+    compilation = recorded_report(TRACES / "recompile_zoo" / "trace.log").compilations[0]
     node = FxNode("l_x_", "placeholder", "L_x_", "", (), None, 1)
     for count, more in ((8, ""), (9, " and 1 more"), (20, " and 12 more")):
         guards = tuple(Guard("K", "L['x']", str(number), 1) for number in range(count))
@@ -94,7 +94,7 @@ def test_an_input_with_many_guards_names_the_first_and_counts_the_others() -> No
 
 
 def test_many_users_are_counted() -> None:
-    compilation = build_report(TRACES / "recompile_zoo" / "trace.log").compilations[0]
+    compilation = recorded_report(TRACES / "recompile_zoo" / "trace.log").compilations[0]
     node = FxNode("x", "placeholder", "x", "", (), None, 1)
     users = [FxNode(f"u{number}", "call_function", "f", "x", ("x",), None, 1) for number in range(14)]
     named = ", ".join(f"`u{number}`" for number in range(12))

@@ -2,16 +2,17 @@
 
 from dataclasses import replace
 
-from core import Report, build_report
+from core import Report
 from core.base.words import duration_s
 from core.report import Setting
 from core.views.graph_breaks import GraphBreaksView
+from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 from tests.support.reports.findings import failing
 
 
 def breaks_of(name: str) -> GraphBreaksView:
-    return GraphBreaksView(build_report(TRACES / name / "trace.log"))
+    return GraphBreaksView(recorded_report(TRACES / name / "trace.log"))
 
 
 def test_titles_count_the_breaks_and_how_often_they_were_hit() -> None:

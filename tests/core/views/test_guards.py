@@ -2,13 +2,13 @@
 
 from dataclasses import replace
 
-from core import build_report
 from core.views.guards import GuardsView
+from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 
 
 def guards_of(name: str, compile_id: str) -> GuardsView:
-    report = build_report(TRACES / name / "trace.log")
+    report = recorded_report(TRACES / name / "trace.log")
     compilation = report.compilation(compile_id)
     assert compilation is not None
     return GuardsView(report, compilation)

@@ -2,15 +2,16 @@
 
 import pytest
 
-from core import Status, build_report
+from core import Status
 from core.report import Report, Setting
 from core.runs.status import State
 from core.views.header import HeaderFact, HeaderView, PageContent, kind_words, page_contents
+from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 
 
 def report_of(name: str) -> Report:
-    return build_report(TRACES / name / "trace.log")
+    return recorded_report(TRACES / name / "trace.log")
 
 
 def test_the_verdict_in_facts() -> None:

@@ -4,8 +4,8 @@ import pytest
 
 from core.analysis.kernels import KernelPair, KernelSide
 from core.code import TextDiff
-from core.runs.stored import side_of_log
 from core.views.kernel_pairs import KernelPairsView, PairOfKernels
+from tests.support.logs import recorded_side
 from tests.support.places import TRACES
 
 
@@ -56,7 +56,7 @@ def details(pair: KernelPair) -> dict[str, list[str]]:
 
 
 def test_kernels_of_equal_runs_differ_in_nothing() -> None:
-    run = side_of_log(TRACES / "transformer_block" / "trace.log")
+    run = recorded_side(TRACES / "transformer_block" / "trace.log")
     kernels = KernelPairsView.of(run, "0/0", run)
     assert kernels is not None
     assert kernels.title == "Fusion is the same; the generated source is identical."
@@ -67,5 +67,5 @@ def test_kernels_of_equal_runs_differ_in_nothing() -> None:
 
 
 def test_a_run_without_kernels_has_no_pairs() -> None:
-    left, right = (side_of_log(TRACES / name / "trace.log") for name in ("transformer_block", "eager_backend"))
+    left, right = (recorded_side(TRACES / name / "trace.log") for name in ("transformer_block", "eager_backend"))
     assert KernelPairsView.of(left, "0/0", right) is None

@@ -4,15 +4,15 @@ from dataclasses import replace
 
 import msgspec
 
-from core import build_report
 from core.analysis import phase_totals
 from core.code.torch_source import LANDMARKS, Landmark, landmark_source
 from core.views.glossary import LandmarksView, place_of
 from core.views.kernels.results import LadderView
+from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 from tests.support.reports.kernel_answers import LADDER
 
-REPORT = build_report(TRACES / "transformer_block" / "trace.log")
+REPORT = recorded_report(TRACES / "transformer_block" / "trace.log")
 
 
 def test_each_landmark_is_a_definition_in_the_installed_source() -> None:

@@ -1,9 +1,9 @@
 """Measured memory in words, curves and rows."""
 
-from core import Report, build_report
+from core import Report
 from core.report import Setting
-from core.runs.stored import side_of_log
 from core.views.memory import MemoryPlanView, MemoryView
+from tests.support.logs import recorded_report, recorded_side
 from tests.support.places import TRACES
 from tests.support.reports.remembered import COMPILED, EAGER
 
@@ -29,13 +29,13 @@ def test_rows_of_a_peak_name_only_known_lines() -> None:
 
 
 def test_a_run_for_another_device_measured_nothing() -> None:
-    memory = MemoryView(build_report(TRACES / "target_h100" / "trace.log"), lambda _: "")
+    memory = MemoryView(recorded_report(TRACES / "target_h100" / "trace.log"), lambda _: "")
     assert (memory.title, memory.uses) == ("Nothing was run, so no memory was measured.", ())
     assert memory.compiled_for.startswith("The code was ")
 
 
 def test_a_plan_has_a_row_for_each_kernel_call_and_frees_all_but_the_outputs() -> None:
-    side = side_of_log(TRACES / "transformer_block" / "trace.log")
+    side = recorded_side(TRACES / "transformer_block" / "trace.log")
     (plan,) = MemoryPlanView.of_codes(side.report.compilations[0], side.text)
     rows = plan.rows
     assert [row["call"] for row in rows] == list(range(1, len(rows) + 1))

@@ -4,11 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from core import Report, build_report
+from core import Report
 from core.base.machine import Load
 from core.report import Difference, Neighbour, RunError, Setting, SideTimes
 from core.views.header import WHY_EMPTY
 from core.views.neighbours import NeighboursView, NeighbourView
+from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 
 ROUNDS = 24
@@ -139,7 +140,7 @@ def test_text_of_a_log_is_escaped() -> None:
 
 
 def test_a_run_without_neighbours_says_why() -> None:
-    target = NeighboursView(build_report(TRACES / "target_h100" / "trace.log"))
+    target = NeighboursView(recorded_report(TRACES / "target_h100" / "trace.log"))
     assert (target.state, target.title) == ("not run", "Nothing was run, so no neighbour was tried.")
     assert target.paragraph.startswith("The code was ")
     assert of().paragraph.startswith("On request, a run also converts its model")
@@ -148,7 +149,7 @@ def test_a_run_without_neighbours_says_why() -> None:
 
 def test_the_menu_says_why_the_page_is_empty() -> None:
     why = WHY_EMPTY["neighbours"]
-    measured = build_report(TRACES / "measured" / "trace.log")
+    measured = recorded_report(TRACES / "measured" / "trace.log")
     assert why(measured) == 'No neighbour was tried: tick "neighbours"'
     assert why(replace(measured, neighbours=(ONNX,))) == ""
     ended = RunError("loading the model", "ValueError", "", "no", (), "")

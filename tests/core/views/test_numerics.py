@@ -5,6 +5,7 @@ from pathlib import Path
 from core import Report, build_report
 from core.report import Setting
 from core.views.numerics import NumericsView
+from tests.support.logs import recorded_report
 from tests.support.numerics import EXACT, GRAPH, RIGHT, WRONG, numerics_log
 from tests.support.places import TRACES
 
@@ -40,7 +41,7 @@ def test_the_first_node_that_differs_is_chosen_if_none_is_selected(tmp_path: Pat
 
 
 def test_a_run_without_a_comparison_says_why() -> None:
-    states = {name: NumericsView(build_report(TRACES / name / "trace.log")) for name in ("target_h100", "foreign")}
+    states = {name: NumericsView(recorded_report(TRACES / name / "trace.log")) for name in ("target_h100", "foreign")}
     assert {name: view.state for name, view in states.items()} == {"target_h100": "not run", "foreign": "not recorded"}
     assert states["foreign"].paragraph == "No call was recorded: an imported log has no eager calls."
     assert NumericsView(Report(Setting(run="a run"))).paragraph == "The run ended before a call was compared."

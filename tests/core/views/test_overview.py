@@ -5,15 +5,16 @@ from typing import Literal
 
 import pytest
 
-from core import CompileJob, CompileOptions, Model, Report, Status, build_report
+from core import CompileJob, CompileOptions, Model, Report, Status
 from core.report import Bisection, Call, Difference, RunError, Setting
 from core.runs.status import State
 from core.views.overview import OutcomeView, OverviewView
+from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 
 
 def report_of(name: str) -> Report:
-    return build_report(TRACES / name / "trace.log")
+    return recorded_report(TRACES / name / "trace.log")
 
 
 def test_each_page_with_a_result_has_a_line() -> None:

@@ -2,14 +2,15 @@
 
 from dataclasses import replace
 
-from core import Report, build_report
+from core import Report
 from core.report import Compilation, FxGraph, FxNode, Setting
 from core.trace.parsers import load_graph
 from core.views.palette import PaletteView, RunEntryGroup
+from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 
 MEASURED = TRACES / "measured" / "trace.log"
-REPORT = build_report(MEASURED)
+REPORT = recorded_report(MEASURED)
 
 
 def nodes_of(compilation: Compilation, graph: FxGraph) -> tuple[FxNode, ...]:

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from core import build_report
 from core.report import KeptValue
 from core.views.passes import PartitionView
+from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 from tests.support.reports.films import reader
 
@@ -14,7 +14,7 @@ from tests.support.reports.films import reader
 @pytest.fixture(scope="module")
 def joint() -> PartitionView:
     log = TRACES / "training_step" / "trace.log"
-    compilation = build_report(log).compilations[0]
+    compilation = recorded_report(log).compilations[0]
     nodes_of = reader(log, compilation)
     (partition,) = PartitionView.partitions(compilation, nodes_of)
     graph = compilation.graph(partition.graph)

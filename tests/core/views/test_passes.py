@@ -2,9 +2,9 @@
 
 import pytest
 
-from core import build_report
 from core.views.graph import GraphFrame
 from core.views.passes import NodeChange, PassesView
+from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 from tests.support.reports.films import reader
 
@@ -12,7 +12,7 @@ from tests.support.reports.films import reader
 @pytest.fixture(scope="module")
 def chapters() -> dict[str, PassesView]:
     log = TRACES / "training_step" / "trace.log"
-    report = build_report(log)
+    report = recorded_report(log)
     compilation = report.compilations[0]
     return {passes.id: passes for passes in PassesView.of(report, compilation, reader(log, compilation))}
 

@@ -1,14 +1,14 @@
 """Recompiles in words and as trees."""
 
-from core import build_report
 from core.analysis import lineages
 from core.base.words import duration_s
 from core.views.recompiles import RecompilesView
+from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 
 
 def recompiles_of(name: str) -> RecompilesView:
-    return RecompilesView(build_report(TRACES / name / "trace.log"))
+    return RecompilesView(recorded_report(TRACES / name / "trace.log"))
 
 
 def test_a_run_without_a_recompile_says_so() -> None:
@@ -50,5 +50,5 @@ def test_the_title_has_the_seconds_of_all_recompiles() -> None:
 
 
 def test_a_run_whose_compilations_all_failed_has_served_no_call() -> None:
-    refused = RecompilesView(build_report(TRACES / "refused" / "trace.log"))
+    refused = RecompilesView(recorded_report(TRACES / "refused" / "trace.log"))
     assert refused.title == "No recompile: no frame could be compiled."

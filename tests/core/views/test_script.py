@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
-from core import build_report
 from core.views.progress import ScriptView
+from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 
-REPORT = build_report(TRACES / "script" / "trace.log")
+REPORT = recorded_report(TRACES / "script" / "trace.log")
 VIEW = ScriptView.of(REPORT)
 
 

@@ -1,8 +1,9 @@
 """The user's files of a log, and the notes beside their lines."""
 
-from core import Report, build_report, load_text
+from core import Report, load_text
 from core.report import Frame, GraphBreak, Payload, Place, RunError, Setting
 from core.views.texts import SourceView
+from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 
 LOG = TRACES / "graph_break_zoo" / "trace.log"
@@ -14,7 +15,7 @@ def read(payload: Payload) -> str:
 
 
 def test_the_text_is_that_of_the_compiled_file_or_of_a_file_by_its_path() -> None:
-    source = SourceView(build_report(LOG), read)
+    source = SourceView(recorded_report(LOG), read)
     assert source.path == "/compileboard/run/model.py"
     assert source.text() == source.text(source.path)
     assert "positive = x[x > 0]" in source.text()

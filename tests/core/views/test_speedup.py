@@ -6,11 +6,12 @@ from core import Report, build_report
 from core.report import Setting
 from core.views.speedup import CallTotals, SpeedupView
 from tests.support.homes import measured_log
+from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 
 
 def speedup_of(name: str) -> SpeedupView:
-    return SpeedupView(build_report(TRACES / name / "trace.log"))
+    return SpeedupView(recorded_report(TRACES / name / "trace.log"))
 
 
 def test_a_measured_run_has_a_method_and_medians_of_both_sides(tmp_path: Path) -> None:

@@ -4,20 +4,21 @@ from dataclasses import replace
 
 import pytest
 
-from core import Report, build_report
+from core import Report
 from core.analysis import compile_time_s
 from core.analysis.durations import class_seconds
 from core.report import Phase, Setting
 from core.trace.parsers import load_graph
 from core.views.tour import TourView
 from tests.record import SCENARIOS
+from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 
 
 def tour(name: str, **changes: object) -> TourView:
     """The tour of a recorded scenario, with fields of its report changed."""
     log = TRACES / name / "trace.log"
-    report = replace(build_report(log), **changes)
+    report = replace(recorded_report(log), **changes)
     return TourView.of(report, lambda compilation, graph: load_graph(log, compilation, graph))
 
 
@@ -26,7 +27,7 @@ def test_the_times_of_the_stops_are_the_compile_time(name: str) -> None:
     view = tour(name)
     stops = view.stops
     compiling = sum(stop.seconds or 0.0 for stop in stops[:4])
-    assert compiling == pytest.approx(compile_time_s(build_report(TRACES / name / "trace.log")))
+    assert compiling == pytest.approx(compile_time_s(recorded_report(TRACES / name / "trace.log")))
     assert [stop.name for stop in stops] == ["Dynamo", "AOTAutograd", "Inductor", "Kernels", "Running"]
     assert all(stop.sentence and stop.facts and stop.speech for stop in stops)
     assert len(view.answers) == 5
@@ -70,7 +71,7 @@ def test_claims_are_compared_with_what_was_measured() -> None:
     assert claims["A matmul, a bias and a ReLU become one kernel."].startswith(
         "Not here: all 4 products are calls of a library"
     )
-    timing = build_report(TRACES / "measured" / "trace.log").timing
+    timing = recorded_report(TRACES / "measured" / "trace.log").timing
     assert timing is not None
     fast = replace(timing, compiled_s=tuple(value / 10 for value in timing.compiled_s))
     claims = dict(tour("measured", timing=fast).claims)

@@ -11,6 +11,8 @@ from core.base.errors import ProgramError
 from core.report import PackagedFile
 from core.worker.aoti.exporting import MOST_TEXT_BYTES, ArchiveText, kind_of, open_archive
 
+# The module that opens archives imports torch.
+pytestmark = pytest.mark.torch
 MODEL = "model/data/aotinductor/model/"
 
 

@@ -8,6 +8,8 @@ import pytest
 from core.base.errors import ProgramError
 from core.worker.aoti.running import StartReport, running
 
+# The module that starts it imports torch.
+pytestmark = pytest.mark.torch
 READY = "print('ready 2000000 1000000 4', flush=True)"
 ANSWERS = f"{READY}\nfor line in __import__('sys').stdin: print(int(line) * 1000, flush=True)"
 DIES = f"import sys\n{READY}\nsys.stdin.readline(); sys.stderr.write('mat1 and mat2 differ'); sys.exit(2)"

@@ -12,6 +12,8 @@ from core.report.records.compilation import MemoryRecord
 from core.worker.memory.allocator import SIDES, failed
 from core.worker.standby import ENDED, NO_TIME, StandBy
 
+# What stands by measures a model, and its module imports torch.
+pytestmark = pytest.mark.torch
 Side = StandBy[MemorySide, MemoryRecord]
 
 

@@ -7,15 +7,15 @@ from types import SimpleNamespace
 import pytest
 import streamlit as st
 
-from core import build_report
 from core.analysis import compile_seconds
 from pages import menu
 from pages.session import tables, url
 from tests.support.apps import assert_sound, opened, titles, words
 from tests.support.homes import add_run, line
+from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 
-SECONDS = compile_seconds(build_report(TRACES / "graph_break_zoo" / "trace.log"))
+SECONDS = compile_seconds(recorded_report(TRACES / "graph_break_zoo" / "trace.log"))
 
 
 def links(app: object) -> list[str]:

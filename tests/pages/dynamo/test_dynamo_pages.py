@@ -2,15 +2,16 @@
 
 from pathlib import Path
 
-from core import CompileJob, CompileOptions, Model, build_report
+from core import CompileJob, CompileOptions, Model
 from core.analysis import compile_seconds
 from core.base.words import duration_s
 from pages import menu
 from tests.support.apps import assert_sound, component, opened, titles, words
 from tests.support.homes import add_run, add_scenario
+from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 
-SECONDS = compile_seconds(build_report(TRACES / "recompile_zoo" / "trace.log"))
+SECONDS = compile_seconds(recorded_report(TRACES / "recompile_zoo" / "trace.log"))
 
 
 def test_the_tree_shows_guard_values_call_and_time_of_each_recompile(runs: dict[str, str]) -> None:

@@ -3,7 +3,6 @@
 from dataclasses import replace
 from typing import Any
 
-from core import build_report
 from core.analysis.findings import Finding, findings
 from core.report import (
     Call,
@@ -29,6 +28,7 @@ from core.report import (
     SourceRemark,
     Timing,
 )
+from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 from tests.support.reports.timed import GELU, ITEM, MM, REPORT, SCHEDULE, kernel, node
 
@@ -149,8 +149,8 @@ FIRES: dict[str, Report] = {
         compilations=tuple(frame(f"0/{index}") for index in range(7)),
         counters=Counters({}, {}, recompile_limit=8),
     ),
-    "graph breaks": build_report(TRACES / "error" / "trace.log"),
-    "recompiles": build_report(TRACES / "recompile_zoo" / "trace.log"),
+    "graph breaks": recorded_report(TRACES / "error" / "trace.log"),
+    "recompiles": recorded_report(TRACES / "recompile_zoo" / "trace.log"),
     "slower than eager": replace(QUIET, timing=Timing((1e-3,) * 12, (2e-3,) * 12, 0, 1)),
     "outside of kernels": replace(REPORT, back_to_back_s=(20e-3,)),
     "guards": replace(QUIET, compilations=(frame("0/0", guard_warm_us=500.0),), timing=STEADY),

@@ -8,7 +8,7 @@ import pytest
 from core.analysis.budget import LEAST_RUNS, Judgement, Standing, judge, read_budget
 from core.analysis.comparison import RunSide
 from core.report import Call, Difference, Load, Phase, Rival, Timing
-from core.runs.stored import side_of_log
+from tests.support.logs import recorded_side
 from tests.support.places import TRACES
 
 COUNTS = "[at-most]\ngraph-breaks = 0\nrecompiles = 0\nkernels = 9\n"
@@ -16,7 +16,7 @@ SLOWER = '[more-than-baseline]\ncompiled-call = "2 %"\n'
 
 
 def side(scenario: str) -> RunSide:
-    return side_of_log(TRACES / scenario / "trace.log")
+    return recorded_side(TRACES / scenario / "trace.log")
 
 
 def timed(seed: int, slowdown: float = 1.0, load: Load | None = None) -> RunSide:

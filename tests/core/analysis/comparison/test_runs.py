@@ -15,13 +15,13 @@ from core.analysis.comparison import (
     seconds_words,
 )
 from core.report import Call, Difference, MemoryUse, Report, Timing
-from core.runs.stored import side_of_log
 from tests.record import SCENARIOS
+from tests.support.logs import recorded_side
 from tests.support.places import TRACES
 
 
 def side(name: str) -> RunSide:
-    return side_of_log(TRACES / name / "trace.log")
+    return recorded_side(TRACES / name / "trace.log")
 
 
 def asked(found: RunSide, **fields: Any) -> RunSide:

@@ -10,11 +10,12 @@ from core.analysis import break_costs
 from core.analysis.registry import graph_break_registry
 from core.report import Frame
 from docs.make.graph_break_registry import PAGE, text
+from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 
 
 def test_each_break_of_the_zoo_has_the_compilations_that_it_made_and_each_is_made_by_one() -> None:
-    report = build_report(TRACES / "graph_break_zoo" / "trace.log")
+    report = recorded_report(TRACES / "graph_break_zoo" / "trace.log")
     costs = {cost.graph_break.registry_id: cost for cost in break_costs(report)}
     assert {name: [item.id for item in cost.compilations] for name, cost in costs.items()} == {
         "GB0059": ["1/0", "2/0", "3/0"],
@@ -30,7 +31,7 @@ def test_each_break_of_the_zoo_has_the_compilations_that_it_made_and_each_is_mad
 
 
 def test_the_dearest_break_comes_first() -> None:
-    seconds = [cost.compile_s for cost in break_costs(build_report(TRACES / "graph_break_zoo" / "trace.log"))]
+    seconds = [cost.compile_s for cost in break_costs(recorded_report(TRACES / "graph_break_zoo" / "trace.log"))]
     assert seconds == sorted(seconds, reverse=True)
     assert seconds[-1] > 0
 
@@ -43,7 +44,7 @@ def test_no_stack_has_frames_of_the_worker(path: Path) -> None:
 
 
 def test_what_is_left_of_a_stack_begins_in_the_users_file() -> None:
-    found = build_report(TRACES / "graph_break_zoo" / "trace.log").graph_breaks[0]
+    found = recorded_report(TRACES / "graph_break_zoo" / "trace.log").graph_breaks[0]
     assert found.stack == (
         Frame("/compileboard/run/model.py", 46, "model", "x = look(x)"),
         Frame(
@@ -57,7 +58,7 @@ def test_what_is_left_of_a_stack_begins_in_the_users_file() -> None:
 
 def test_the_registry_knows_what_was_recorded_under_torchs_name_of_it() -> None:
     for name in ("graph_break_zoo", "foreign"):
-        for found in build_report(TRACES / name / "trace.log").graph_breaks:
+        for found in recorded_report(TRACES / name / "trace.log").graph_breaks:
             assert graph_break_registry().entries[found.registry_id].type == found.reason
     assert len(graph_break_registry().entries) > 500
     assert "Redistribution and use in source and binary forms" in graph_break_registry().origin.licence

@@ -2,9 +2,10 @@
 
 from dataclasses import replace
 
-from core import build_report, load_text
+from core import load_text
 from core.analysis import Instruction, instructions, resume_compilations
 from core.report import Bytecode
+from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 from tests.support.reports.findings import QUIET
 from tests.support.reports.generating import MODELS, RESUME
@@ -52,7 +53,7 @@ def test_a_newer_python_writes_labels_and_no_offsets() -> None:
 
 def test_torchs_own_listing_of_a_resume_function_is_found_in_a_log() -> None:
     log = TRACES / "foreign" / "trace.log"
-    report = build_report(log)
+    report = recorded_report(log)
     found = {item.id: item.bytecode for item in report.compilations}
     assert found["0/0"] is None
     resume = found["1/0"]

@@ -5,9 +5,9 @@ from itertools import pairwise
 
 import pytest
 
-from core import build_report
 from core.analysis import Entry, compilation_tree, flattened, tree_sentence
 from core.report import Report, Setting
+from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 from tests.support.reports.findings import QUIET, frame
 from tests.support.reports.generating import GENERATING, HELPERS, MODELS
@@ -60,14 +60,14 @@ def test_an_entry_has_the_numbers_of_its_compilation_alone() -> None:
     ],
 )
 def test_a_recorded_run_is_told_in_a_sentence(scenario: str, sentence: str) -> None:
-    report = build_report(TRACES / scenario / "trace.log")
+    report = recorded_report(TRACES / scenario / "trace.log")
     entries = compilation_tree(report)
     assert tree_sentence(entries) == sentence
     assert sorted(entry.id for _, entry in flattened(entries)) == sorted(found.id for found in report.compilations)
 
 
 def test_a_break_tells_who_called_where_torch_leaves_the_caller_out_of_the_stack() -> None:
-    entries = compilation_tree(build_report(TRACES / "graph_break_zoo" / "trace.log"))
+    entries = compilation_tree(recorded_report(TRACES / "graph_break_zoo" / "trace.log"))
     assert shape(entries)[:7] == [
         "0/0 frame",
         "  3/0 resume",

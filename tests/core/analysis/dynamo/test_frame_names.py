@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from core import build_report
 from core.analysis import frame_names
 from core.report import Bytecode, Compilation, Frame, Module
+from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 from tests.support.reports.findings import QUIET
 from tests.support.reports.generating import GENERATING, LIB, UTILS, made
@@ -30,7 +30,7 @@ def test_a_method_has_its_class_and_what_resumes_it_and_its_recompiles_have_it_t
 
 
 def test_a_log_from_elsewhere_tells_the_class_in_a_guard() -> None:
-    assert list(frame_names(build_report(TRACES / "foreign" / "trace.log")).values()) == [
+    assert list(frame_names(recorded_report(TRACES / "foreign" / "trace.log")).values()) == [
         *("Classifier.forward", "Classifier.forward, after line 15", "Classifier.forward, after line 17"),
         *("Classifier.forward", "Classifier.forward, after line 15", "Classifier.forward, after line 17"),
     ]

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from core import build_report
 from core.analysis import guard_families, guard_rows, guards_on, mentions
 from core.analysis.dynamo.recompiles import PROTECTS
 from core.report import (
@@ -20,6 +19,7 @@ from core.report import (
     module_roots,
 )
 from tests.record import SCENARIOS
+from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 
 WEIGHT = Guard("TENSOR_MATCH", "L['self'].norm.weight", "check_tensor(…)", 2, "y = self.norm(x)", "m.py:7 in forward")
@@ -73,7 +73,7 @@ def test_every_kind_that_a_recorded_log_has_says_what_it_protects() -> None:
     kinds = {
         guard.kind
         for name in SCENARIOS
-        for compilation in build_report(TRACES / name / "trace.log").compilations
+        for compilation in recorded_report(TRACES / name / "trace.log").compilations
         for guard in compilation.guards
     }
     assert kinds - PROTECTS.keys() == set()
@@ -108,7 +108,7 @@ def test_where_a_family_was_not_measured_what_is_left_is_not_known() -> None:
 
 
 def test_a_recompile_is_of_the_guard_that_failed_in_the_code_that_was_used_last() -> None:
-    report = build_report(TRACES / "recompile_zoo" / "trace.log")
+    report = recorded_report(TRACES / "recompile_zoo" / "trace.log")
     made = {
         compilation.id: {row.guard.source: row.recompiles for row in guard_rows(report, compilation) if row.recompiles}
         for compilation in report.compilations

@@ -5,17 +5,17 @@ from functools import cache
 
 import pytest
 
-from core import build_report
 from core.analysis import CallUse, lineage, lineages
 from core.analysis.dynamo.recompiles import call_uses, failed_guard
 from core.report import Call, Compilation, Guard, Recompile, Report, Setting
+from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 from tests.support.reports.findings import compiling, frame
 
 
 @cache
 def recorded(name: str) -> Report:
-    return build_report(TRACES / name / "trace.log")
+    return recorded_report(TRACES / name / "trace.log")
 
 
 def test_compilations_are_grouped_by_the_frame_that_was_compiled_again() -> None:

@@ -1,13 +1,13 @@
 """Each symbol with what is asked of it."""
 
-from core import build_report
 from core.analysis import symbol_rows, users_frames
 from core.report import Frame
+from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 
 
 def test_each_symbol_has_its_conditions_and_what_made_it_a_constant() -> None:
-    compilation = build_report(TRACES / "symbols" / "trace.log").compilations[0]
+    compilation = recorded_report(TRACES / "symbols" / "trace.log").compilations[0]
     found = symbol_rows(compilation)
     of_users = [row for row in found if users_frames(row.symbol.stack)]
     assert [
@@ -29,7 +29,7 @@ def test_each_symbol_has_its_conditions_and_what_made_it_a_constant() -> None:
 
 
 def test_a_symbol_is_not_taken_for_one_whose_name_begins_alike() -> None:
-    compilation = build_report(TRACES / "symbols" / "trace.log").compilations[0]
+    compilation = recorded_report(TRACES / "symbols" / "trace.log").compilations[0]
     (row,) = (row for row in symbol_rows(compilation) if row.symbol.name == "u0")
     assert [guard.expression for guard in row.needed] == ["u0 >= 0"]
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from core import CompileOptions, build_report
+from core import CompileOptions
 from core.analysis.durations import compile_seconds
 from core.analysis.findings import RULES, Finding, findings
 from core.analysis.findings.finding import RunFacts
@@ -17,6 +17,7 @@ from core.report import (
     Report,
     Setting,
 )
+from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 from tests.support.reports.findings import FIRES, OUTPUTS, QUIET, compiling, frame, of
 
@@ -48,7 +49,7 @@ def own_reports(rule: Rule) -> set[str]:
 
 
 def test_what_is_wrong_comes_first_then_what_costs_most_then_what_is_to_be_known() -> None:
-    found = findings(build_report(TRACES / "recompile_zoo" / "trace.log"))
+    found = findings(recorded_report(TRACES / "recompile_zoo" / "trace.log"))
     weights = [finding.weight for finding in found]
     assert weights == sorted(weights, key=["wrong", "cost", "note"].index)
     costs = [finding.cost_s for finding in found if finding.weight == "cost"]
@@ -57,7 +58,7 @@ def test_what_is_wrong_comes_first_then_what_costs_most_then_what_is_to_be_known
 
 
 def test_each_break_has_the_functions_after_it_and_their_time_and_together_they_have_all() -> None:
-    report = build_report(TRACES / "graph_break_zoo" / "trace.log")
+    report = recorded_report(TRACES / "graph_break_zoo" / "trace.log")
     found = of(report, "graph breaks")
     assert len(found) == len(report.graph_breaks) == 5
     seconds = compile_seconds(report)
@@ -142,7 +143,7 @@ def test_dynamic_is_not_advised_to_who_asked_for_it() -> None:
 
 
 def test_who_asked_for_one_graph_is_told_what_happens_without() -> None:
-    report = build_report(TRACES / "refused" / "trace.log")
+    report = recorded_report(TRACES / "refused" / "trace.log")
     (found,) = of(report, "not compiled")
     assert "Without `fullgraph=True`" in found.advice
     assert found.proposal is not None
@@ -160,7 +161,7 @@ def test_what_a_backend_raised_is_mended_in_its_own_line() -> None:
 
 
 def test_a_break_without_times_is_told_without_compile_time() -> None:
-    report = replace(build_report(TRACES / "graph_break_zoo" / "trace.log"), phases=())
+    report = replace(recorded_report(TRACES / "graph_break_zoo" / "trace.log"), phases=())
     titles = [finding.title for finding in findings(report) if finding.rule == "graph breaks"]
     assert len(titles) == 5
     assert [title for title in titles if "compile time" in title] == []

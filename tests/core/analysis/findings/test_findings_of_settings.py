@@ -9,6 +9,7 @@ from core import build_report
 from core.analysis.findings import findings
 from core.report import Counters
 from tests.support.homes import line
+from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 from tests.support.reports.findings import FIRES, QUIET, frame, of, unfused, with_tf32
 from tests.support.reports.timed import GELU, LIMITS, MM
@@ -154,6 +155,6 @@ GALLERY = {
 
 @pytest.mark.parametrize("scenario", GALLERY)
 def test_each_recorded_run_has_the_findings_that_were_read_and_found_true(scenario: str) -> None:
-    report = build_report(TRACES / scenario / "trace.log")
+    report = recorded_report(TRACES / scenario / "trace.log")
     rules = [found.rule for found in findings(report)]
     assert [rule for rule in rules if rule not in TIMED] == GALLERY[scenario]

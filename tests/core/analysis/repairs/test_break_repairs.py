@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from core import JobError, build_report
+from core import JobError
 from core.analysis.repairs import (
     LOG,
     OF_BREAKS,
@@ -19,6 +19,7 @@ from core.analysis.repairs.source import read_code
 from core.graph import source_path
 from core.job.gallery import sample
 from core.report import Frame, GraphBreak, Place
+from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 
 HEAD = "import torch\n\n\ndef model(x):\n"
@@ -167,7 +168,7 @@ def test_a_setting_is_the_jobs_and_edits_no_file() -> None:
 
 
 def test_every_break_of_the_zoo_has_a_repair_and_all_of_them_go_together() -> None:
-    report = build_report(TRACES / "graph_break_zoo" / "trace.log")
+    report = recorded_report(TRACES / "graph_break_zoo" / "trace.log")
     first = [repairs_of_break(ZOO, found, source_path(report))[0] for found in report.graph_breaks]
     assert [repair.id for repair in first] == [
         "print_op:20:x", "where:25", "keep_tensor:31", "setting:capture_dynamic_output_shape_ops", "hoist:41",
@@ -220,7 +221,7 @@ def test_what_is_no_python_has_no_repairs(text: str) -> None:
 
 
 def test_a_break_in_a_library_has_no_line_in_the_users_file() -> None:
-    found = build_report(TRACES / "graph_break_zoo" / "trace.log").graph_breaks[0]
+    found = recorded_report(TRACES / "graph_break_zoo" / "trace.log").graph_breaks[0]
     assert line_of(found, "/compileboard/run/model.py") == 20
     assert line_of(found, "/elsewhere/model.py") is None
     assert line_of(found, "") is None

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from core import build_report
 from core.analysis.dynamo.recompiles import local_names
 from core.analysis.repairs import (
     dynamic_spares,
@@ -16,10 +15,11 @@ from core.analysis.repairs import (
 )
 from core.job.gallery import sample
 from core.report import Guard, Recompile, Report
+from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 from tests.support.reports.findings import QUIET, frame
 
-STORM = build_report(TRACES / "recompile_zoo" / "trace.log")
+STORM = recorded_report(TRACES / "recompile_zoo" / "trace.log")
 ZOO = sample("recompile_zoo").path.read_text(encoding="utf-8")
 HEAD = "import torch\n\n\ndef model(x, n=1):\n    return x * n\n\n\n"
 

@@ -2,17 +2,17 @@
 
 from dataclasses import replace
 
-from core import build_report
 from core.analysis.repairs import Remainder, TrialSide, recompile_subject, repaired, trial
 from core.graph import source_path
 from core.job.gallery import sample
 from core.report import Call, Difference, GraphBreak, Place, Recompile, Report
+from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 
 ZOO = sample("graph_break_zoo").path.read_text(encoding="utf-8")
-BROKEN = build_report(TRACES / "graph_break_zoo" / "trace.log")
-STORM = build_report(TRACES / "recompile_zoo" / "trace.log")
-WHOLE = build_report(TRACES / "transformer_block" / "trace.log")
+BROKEN = recorded_report(TRACES / "graph_break_zoo" / "trace.log")
+STORM = recorded_report(TRACES / "recompile_zoo" / "trace.log")
+WHOLE = recorded_report(TRACES / "transformer_block" / "trace.log")
 PATH = source_path(BROKEN)
 BEFORE = TrialSide(BROKEN, ZOO, PATH)
 

@@ -59,6 +59,7 @@ def test_placeholder_takes_the_name_of_its_alias() -> None:
         ("y = torch.cond(x, self.a, self.b, (x,))",
          FxNode("y", "call_function", "torch.cond", "x, self.a, self.b, (x,)", ("x",), None, 3)),
         ("y = torch.f(x, 'é')", FxNode("y", "call_function", "torch.f", "x, 'é'", ("x",), None, 3)),
+        ("y = torch.f(2, other = [x])", FxNode("y", "call_function", "torch.f", "2, other = [x]", ("x",), None, 3)),
         ("y = torch.f(x,\n            dim = 1)", FxNode("y", "call_function", "torch.f", "x, dim=1", ("x",), None, 3)),
     ],
 )  # fmt: skip
