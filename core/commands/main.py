@@ -57,7 +57,6 @@ from core.base.errors import CompileboardError, JobError, StoreError, TraceError
 from core.base.machine import PROGRAM
 from core.base.run_id import RUN_ID
 from core.commands import (
-    aoti,
     archive,
     backends,
     check,
@@ -66,7 +65,7 @@ from core.commands import (
     export,
     logs,
     open_log,
-    pipeline,
+    products,
     report,
     run,
     runs,
@@ -92,8 +91,8 @@ COMMANDS = (
     open_log.add_command,
     open_log.add_dashboard_command,
     report.add_command,
-    pipeline.add_command,
-    aoti.add_command,
+    products.add_pipeline_command,
+    products.add_aoti_command,
     backends.add_neighbours_command,
     compare.add_command,
     check.add_command,

@@ -15,18 +15,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from core.library.notebook import show
-    from core.library.recording import RecordedRun, RecordWarning, record
+    from core.library.recording import RecordedRun, RecordWarning, record, show
 
 __all__ = ["RecordWarning", "RecordedRun", "record", "show"]
 
 
 def __getattr__(name: str) -> Any:
     """Return a name of the recording or of notebooks, otherwise of `core`."""
-    if name == "show":
-        import core.library.notebook as notebook
-
-        return notebook.show
     if name in __all__:
         import core.library.recording as recording
 

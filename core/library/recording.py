@@ -20,7 +20,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 from urllib.parse import urlencode
 
 from core.analysis import sentence, verdict
@@ -435,3 +435,17 @@ def cell(run: Run) -> str:
     from core.views.html import as_html
 
     return FRAME.format(page=html.escape(as_html(run)), title=html.escape(run.status().title), height=HEIGHT_PX)
+
+
+def show(model: Callable[..., Any], *inputs: Any, label: str = "", **keywords: Any) -> RecordedRun:
+    """Compile a callable, call it once with the inputs, and return the recording, which a notebook draws.
+
+    All code that the process has compiled before is compiled again when it is called next, so that this call compiles.
+    An exception of the call passes through. Raises StoreError if the store cannot be written.
+    """
+    from core.worker import own_process
+
+    name = getattr(model, "__qualname__", type(model).__name__)
+    with record(label or name, reset=True) as run:
+        own_process.compiled(model)(*inputs, **keywords)
+    return run

@@ -215,7 +215,7 @@ class _Server:
 
     def _warmed_up(self) -> int:
         """Fork the process that warms up; return its pid."""
-        from core.worker.standby import warm_up
+        from core.worker.warmup import warm_up
 
         reader, writer = os.pipe()
         pid = _fork(lambda: _write_all(writer, msgspec.json.encode(warm_up())))
@@ -226,7 +226,7 @@ class _Server:
 
     def _learn_headers(self, pid: int) -> None:
         """If that process has warmed up, let later forks inherit which headers it has precompiled."""
-        from core.worker.standby import HEADERS
+        from core.worker.warmup import HEADERS
 
         if pid in self._warming:
             with os.fdopen(self._warming.pop(pid), "rb") as pipe:
@@ -286,7 +286,7 @@ def _import_everything() -> None:
             importlib.import_module(name)
     import torch
 
-    from core.worker.standby import rebuild_broken_objects, remember_headers, resolve_vector_math
+    from core.worker.warmup import rebuild_broken_objects, remember_headers, resolve_vector_math
 
     torch._dynamo.list_backends(exclude_tags=())
     resolve_vector_math()

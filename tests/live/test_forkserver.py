@@ -12,7 +12,7 @@ from torch._inductor import codecache
 
 from core import Runner
 from core.worker import standby
-from core.worker.standby import VECTOR_MATH, remember_headers
+from core.worker.warmup import VECTOR_MATH, remember_headers
 from tests.support.browser import PATIENCE_S
 from tests.support.places import ROOT
 from tests.support.user_code import EAGER, INPUTS, RunCode
@@ -20,7 +20,7 @@ from tests.support.user_code import EAGER, INPUTS, RunCode
 pytestmark = pytest.mark.torch
 RESOLVES = """
 import os
-from core.worker.standby import resolve_vector_math
+from core.worker.warmup import resolve_vector_math
 
 print(sorted(os.listdir("/proc/self/task")))
 resolve_vector_math()
@@ -62,9 +62,7 @@ def test_a_header_is_preprocessed_once_while_its_file_is_there(tmp_path: Path, m
 
 def test_runs_know_the_headers_that_the_warm_up_has_precompiled(run_code: RunCode, runner: Runner) -> None:
     runner.engine.warm_up()
-    says = (
-        f"from core.worker.standby import HEADERS\nimport torch\nprint('headers:', len(HEADERS))\nmodel = abs{INPUTS}"
-    )
+    says = f"from core.worker.warmup import HEADERS\nimport torch\nprint('headers:', len(HEADERS))\nmodel = abs{INPUTS}"
     deadline = time.monotonic() + PATIENCE_S
     while "headers: 0" in run_code(says, compile=EAGER).output_tail():
         assert time.monotonic() < deadline

@@ -46,7 +46,7 @@ def add_preset(copy: Copy) -> None:
     (preset,) = blocks("docs/adding-a-preset.md", "python")
     copy.write("core/sweep/presets/seeds.py", preset)
     table = "core/sweep/presets/__init__.py"
-    copy.put(table, "from core.sweep.presets.seeds import SEEDS\n", before="from core.sweep.presets.shapes")
+    copy.put(table, "from core.sweep.presets.seeds import SEEDS\n", before="from core.sweep.presets.sizes")
     copy.put(table, "SEEDS, ", before="LADDER),")
     assert copy.run(PRESET).splitlines() == ["3 True", "Results differ for 1 of 2 seeds."]
 

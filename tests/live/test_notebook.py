@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 
-from core.library.notebook import show
+from core.library.recording import show
 
 # Torch's own imports warn.
 pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")]

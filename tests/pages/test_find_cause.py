@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from core import CompileJob, Sweep
-from core.sweep.presets.ladder import RUNGS
+from core.sweep.presets.failures import RUNGS
 from pages.parts.sweep import sweeps
 from pages.session import actions
 from tests.support.apps import opened

@@ -6,13 +6,9 @@ from dataclasses import replace
 
 from core.base.words import number
 from core.sweep.model import Sweep
-from core.sweep.presets.backends import BACKENDS
-from core.sweep.presets.batch import BATCH_SIZE
-from core.sweep.presets.calls import CALLS
-from core.sweep.presets.conditions import DTYPE, MEMORY, NUMERICS, THREADS, TRAINING
-from core.sweep.presets.ladder import LADDER
-from core.sweep.presets.mitigations import MITIGATIONS_PRESET
-from core.sweep.presets.modes import MODES_PRESET
+from core.sweep.presets.conditions import CALLS, DTYPE, MEMORY, NUMERICS, THREADS, TRAINING
+from core.sweep.presets.failures import LADDER, MITIGATIONS_PRESET
+from core.sweep.presets.modes import BACKENDS, MODES_PRESET, STANCES_PRESET
 from core.sweep.presets.preset import (
     OWN,
     Answer,
@@ -26,8 +22,7 @@ from core.sweep.presets.preset import (
     Question,
     reason,
 )
-from core.sweep.presets.shapes import SHAPES
-from core.sweep.presets.stances import STANCES_PRESET
+from core.sweep.presets.sizes import BATCH_SIZE, SHAPES
 
 PRESETS = {
     preset.name: preset

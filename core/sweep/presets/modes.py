@@ -1,26 +1,37 @@
-"""Modes: the settings of each mode of `torch.compile`, and their effect on this model."""
+"""Presets of the torch.compile call: its modes, its backends, and the stances of `torch.compiler.set_stance`.
+
+Short descriptions of torch's backends; other backends have their own description or none.
+"""
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
+from core.accelerator.backends import SHIPPED
 from core.base.machine import Environment
-from core.base.words import count, number
-from core.job import MODES, CompileJob
-from core.sweep.model import Axis
+from core.base.words import NOT_RECORDED, agree, count, number
+from core.job import MODES, STANCES, CompileJob
+from core.sweep.model import Axis, AxisValue
 from core.sweep.presets.preset import (
     Answer,
+    BackendFact,
     ModeFact,
     Plan,
     Preset,
     Question,
+    StanceFact,
+    Stop,
+    broken,
+    calls_of,
     ended,
     faster,
     label,
     listed,
     quickest,
+    reason,
     speed_words,
 )
 from core.sweep.store import SweepRow
@@ -37,20 +48,20 @@ REORDERED = (
 )
 
 
-def plan(base: CompileJob, environment: Environment) -> Plan:
+def mode_plan(base: CompileJob, environment: Environment) -> Plan:
     """Return a cell for each mode that torch knows; a mode excludes options."""
     names = tuple(name for name in MODES if not environment.modes or name in environment.modes)
     plain = replace(base.with_settings(backend="inductor", backend_code="", options=None), target="", rival=None)
     return Plan(plain, (Axis("mode", names),))
 
 
-def answer(question: Question) -> Answer:
+def mode_answer(question: Question) -> Answer:
     """Return the fastest mode, and each mode's changes in passes, kernels and choices compared with the default."""
     rows, done = question.rows, ended(question.rows)
     default = next((row for row in done if row.at == (DEFAULT,)), None)
-    facts = tuple(fact(row, default, question.environment) for row in rows)
+    facts = tuple(mode_fact(row, default, question.environment) for row in rows)
     return Answer(
-        sentence="; ".join(_sentence(done, facts)) + "." if done else "",
+        sentence="; ".join(_mode_sentence(done, facts)) + "." if done else "",
         notes=_cpu_notes(question, facts),
         columns={
             "sets": tuple(sets_words(mode) for mode in facts),
@@ -61,7 +72,7 @@ def answer(question: Question) -> Answer:
     )
 
 
-def fact(row: SweepRow, default: SweepRow | None, environment: Environment | None) -> ModeFact:
+def mode_fact(row: SweepRow, default: SweepRow | None, environment: Environment | None) -> ModeFact:
     """Return a mode's settings and their effects."""
     sets = (
         environment.modes.get(row.at[0])
@@ -123,7 +134,7 @@ def changed_words(mode: ModeFact) -> str:
     return "; ".join(parts) or "the code of kernels with the same names"
 
 
-def _sentence(done: tuple[SweepRow, ...], facts: tuple[ModeFact, ...]) -> list[str]:
+def _mode_sentence(done: tuple[SweepRow, ...], facts: tuple[ModeFact, ...]) -> list[str]:
     parts = []
     best = quickest([row for row in done if not row.disturbed])
     if best is not None and len(done) > 1:
@@ -153,7 +164,246 @@ MODES_PRESET = Preset(
     "modes",
     "Modes",
     "What does each mode set, what does it change for this model, and is it faster?",
-    plan,
-    answer,
+    mode_plan,
+    mode_answer,
     fields=("mode",),
+)
+
+
+SIZES = (2, 3, 4)
+# Stances that need compiled code to have an effect: their first call runs in the default stance.
+PRIMED = ("eager_on_recompile", "fail_on_recompile")
+FORCED = "force_backend=eager"
+AFTER = " after the first call"
+ABOUT = {
+    "default": "compiles, and compiles again when a guard fails",
+    "force_eager": "ignores all torch.compile",
+    "eager_on_recompile": "reuses compiled code, and runs eagerly instead of recompiling",
+    "fail_on_recompile": "reuses compiled code, and raises instead of recompiling",
+    "eager_then_compile": "runs the first call eagerly, and compiles the second, with what it learned of the sizes",
+    "aot_eager_then_compile": "compiles the first call with aot_eager, and the second with the backend",
+    FORCED: "compiles with the backend eager instead of the requested one",
+}
+
+
+def stance_plan(base: CompileJob, environment: Environment) -> Plan:
+    """Return cells with three calls of different sizes in each stance; the last cell forces the eager backend."""
+    varied = replace(base, calls=calls_of(base, SIZES), sizes={}, marks=(), measure=False, target="", rival=None)
+    named = {f"{name}{AFTER if name in PRIMED else ''}": _stance(name) for name in STANCES}
+    forced: AxisValue = {"stance": "default", "primed": False, "force_backend": "eager"}
+    values = (*named.values(), forced)
+    return Plan(varied, (Axis("variant", values, (*named, FORCED)),))
+
+
+def _stance(name: str) -> AxisValue:
+    return {"stance": name, "primed": name in PRIMED, "force_backend": ""}
+
+
+def stance_answer(question: Question) -> Answer:
+    """Return how each call was executed in each stance, and how often each stance compiled."""
+    facts = {row.at: stance_fact(row) for row in ended(question.rows)}
+    width = max((len(stance.how) for stance in facts.values()), default=0)
+    return Answer(
+        sentence=_stance_sentence(tuple(facts.values())),
+        notes=(_inputs_note(question.rows),) if facts else (),
+        columns={
+            "what it does": tuple(ABOUT.get(label(row).removesuffix(AFTER), "") for row in question.rows),
+            **{
+                f"call {index}": tuple(_cell(facts.get(row.at), index) for row in question.rows)
+                for index in range(width)
+            },
+        },
+        facts=tuple(facts.values()),
+    )
+
+
+def stance_fact(row: SweepRow) -> StanceFact:
+    """Return how each call of a row was executed, with the compilations so far."""
+    counted = itertools.accumulate(call.compilations or 0 for call in row.calls)
+    return StanceFact(label(row), tuple(counted), tuple(call.how for call in row.calls))
+
+
+def _cell(stance: StanceFact | None, index: int) -> str:
+    if stance is None or index >= len(stance.how):
+        return ""
+    return stance.how[index] or NOT_RECORDED
+
+
+def _stance_sentence(facts: tuple[StanceFact, ...]) -> str:
+    if not facts:
+        return ""
+    totals: dict[int, list[str]] = {}
+    for stance in facts:
+        totals.setdefault(stance.compilations[-1] if stance.compilations else 0, []).append(_short(stance.name))
+    parts = [f"{_times(total)} with {listed(names, 10)}" for total, names in sorted(totals.items(), reverse=True)]
+    raised = [stance.name for stance in facts if "raised" in stance.how]
+    calls = max(len(stance.how) for stance in facts)
+    words = f"{count(calls, 'call')} of other sizes {agree(calls, 'compiles', 'compile')} {'; '.join(parts)}"
+    return words + (f"; {listed([_short(name) for name in raised])} raises." if raised else ".")
+
+
+def _short(name: str) -> str:
+    return name.removesuffix(AFTER)
+
+
+def _times(total: int) -> str:
+    return {0: "nothing", 1: "once", 2: "twice"}.get(total, f"{number(total)} times")
+
+
+def _inputs_note(rows: tuple[SweepRow, ...]) -> str:
+    calls = next((row.calls for row in rows if row.calls), ())
+    texts = "; ".join(call.inputs for call in calls)
+    return f"The calls, in order: {texts}. A first call in the default stance is marked."
+
+
+STANCES_PRESET = Preset(
+    "stances",
+    "Stances",
+    "How does each stance run the same calls: compile, reuse, eager, or raise?",
+    stance_plan,
+    stance_answer,
+    "calls",
+)
+
+
+FALLBACK = ("eager", "aot_eager", "inductor")
+BACKENDS_ABOUT = {
+    "inductor": "AOTAutograd, then Inductor: graph passes, fusion, generated C++ or Triton kernels",
+    "eager": "runs Dynamo's graph op by op, as eager does",
+    "eager_noexcept": "as eager, and turns what the graph raises into an error of Dynamo's",
+    "eager_debug": "runs Dynamo's graph op by op, and checks each op against its schema",
+    "pre_dispatch_eager": "traces Dynamo's graph once more before dispatch, prints it, and runs it op by op",
+    "accelerator": "AOTAutograd with core ATen; what it has kernels for runs as programs in C++, the rest op by op",
+    "aot_eager": "AOTAutograd with the min-cut partitioner; its graphs are run op by op",
+    "aot_eager_default_partitioner": "AOTAutograd with the default partitioner; its graphs are run op by op",
+    "aot_eager_decomp_partition": "AOTAutograd with Inductor's decompositions and partitioner; run op by op",
+    "aot_eager_decomp_partition_crossref": "as aot_eager_decomp_partition, with each custom op checked against its "
+    "fake implementation",
+    "aot_eager_decomp_partition_with_mode": "as aot_eager_decomp_partition within a mode, which must be given to it: "
+    "not for direct use",
+    "invoke_subgraph": "AOTAutograd, with forward and backward each wrapped as a subgraph for an outer trace",
+    "cudagraphs": "AOTAutograd, then CUDA graphs of its graphs, op by op; without a CUDA device they run as they are",
+    "ts": "TorchScript of Dynamo's graph",
+    "aot_ts": "AOTAutograd, then TorchScript of its graphs",
+    "openxla": "AOTAutograd, then XLA; needs torch_xla",
+    "openxla_eval": "XLA, without AOTAutograd: inference alone; needs torch_xla",
+    "tvm": "Apache TVM; needs apache-tvm",
+    "dynamo_minifier_backend": "looks for the smallest graph that fails to compile; torch calls it by itself: not for "
+    "direct use",
+    "dynamo_accuracy_minifier_backend": "looks for the smallest graph with wrong results; torch calls it by itself: "
+    "not for direct use",
+    "relu_compile_error_TESTING_ONLY": "fails to compile a graph with a relu: for torch's own tests",
+    "relu_runtime_error_TESTING_ONLY": "makes a relu raise when it runs: for torch's own tests",
+    "relu_accuracy_error_TESTING_ONLY": "makes a relu give wrong numbers: for torch's own tests",
+    "non_leaf_compile_error_TESTING_ONLY": "fails to compile a graph with an input that is no leaf: for torch's own "
+    "tests",
+}
+FOR_TESTS = "TESTING_ONLY"
+
+
+def backend_plan(base: CompileJob, environment: Environment) -> Plan:
+    """Return a cell per backend. Mode and options are left out, since only Inductor accepts them."""
+    names = environment.backends or FALLBACK
+    ordered = sorted(names, key=lambda name: (FOR_TESTS in name, name))
+    plain = replace(base.with_settings(mode=None, options=None), target="", rival=None)
+    return Plan(plain, (Axis("backend", tuple(ordered)),))
+
+
+def backend_answer(question: Question) -> Answer:
+    """Return how many backends run, if their results equal eager's, and which is faster than eager."""
+    rows = question.rows
+    facts = tuple(backend_fact(row, question.environment) for row in rows)
+    done, failed = ended(rows), broken(rows)
+    return Answer(
+        sentence="; ".join(_backend_sentence(rows, done, failed)) + "." if done or failed else "",
+        notes=_notes(facts),
+        columns={
+            "what it does": tuple(backend.does for backend in facts),
+            "stops after": tuple(backend.stops for backend in facts),
+            "cannot run here": tuple(backend.reason for backend in facts),
+        },
+        facts=facts,
+    )
+
+
+def backend_fact(row: SweepRow, environment: Environment | None) -> BackendFact:
+    """Return the known facts about a row's backend."""
+    entries = environment.entries if environment else ()
+    entry = next((entry for entry in entries if entry.name == row.at[0]), None)
+    return BackendFact(
+        name=row.at[0],
+        does=BACKENDS_ABOUT.get(row.at[0]) or (SHIPPED[row.at[0]].words if row.at[0] in SHIPPED else ""),
+        stops=stop(row),
+        runs=row.state == "done",
+        reason=reason(row) if row in broken([row]) else "",
+        tags=entry.tags if entry else (),
+        place=entry.place if entry else "",
+    )
+
+
+def stop(row: SweepRow) -> Stop:
+    """Return the last stage that a row's log contains."""
+    if row.kernels or "inductor_post_grad_graph" in row.stages:
+        return "code generation"
+    if any(stage.startswith("aot_") for stage in row.stages):
+        return "AOTAutograd"
+    return "Dynamo" if "dynamo_output_graph" in row.stages else ""
+
+
+def _backend_sentence(
+    rows: tuple[SweepRow, ...], done: tuple[SweepRow, ...], failed: tuple[SweepRow, ...]
+) -> list[str]:
+    tried = len(done) + len(failed)
+    so_far = " so far" if tried < len(rows) else ""
+    among = (
+        f"{number(len(done))} of {count(tried, 'backend')}{so_far} {agree(len(done), 'runs', 'run')} this model here"
+    )
+    unlike = [label(row) for row in done if row.results == "differs"]
+    parts = [among]
+    if failed:
+        parts.append(f"{number(len(failed))} cannot")
+    if unlike:
+        parts.append(f"results differ from eager's with {listed(unlike)}")
+    elif done and all(row.results in ("same", "other strides") for row in done):
+        moved = [label(row) for row in done if row.results == "other strides"]
+        parts.append("all results are eager's" + (f", with other strides from {listed(moved)}" if moved else ""))
+    return parts + _speed(done)
+
+
+def _speed(done: tuple[SweepRow, ...]) -> list[str]:
+    """Return the fastest of the backends that are clearly faster than eager."""
+    timed = [row for row in done if row.ratio is not None and not row.disturbed]
+    ahead = [row for row in timed if faster(row)]
+    if not timed:
+        return []
+    if not ahead:
+        return ["none is clearly faster than eager"]
+    best = quickest(ahead)
+    return (
+        [f"{label(best)} is the fastest, {speed_words(best)}"]
+        if best is not None
+        else [f"faster than eager are {listed([label(row) for row in ahead])}"]
+    )
+
+
+def _notes(facts: tuple[BackendFact, ...]) -> tuple[str, ...]:
+    where = [
+        f"{words}: {listed([backend.name for backend in facts if backend.runs and backend.stops == stage], 30)}."
+        for stage, words in (
+            ("Dynamo", "Only Dynamo's graph is in the log of"),
+            ("AOTAutograd", "AOTAutograd's graphs too, and no generated code"),
+            ("code generation", "Generated code"),
+        )
+        if any(backend.runs and backend.stops == stage for backend in facts)
+    ]
+    return tuple(where)
+
+
+BACKENDS = Preset(
+    "backends",
+    "Backends",
+    "What does each of torch's backends do with this model, where does it stop, and which run here?",
+    backend_plan,
+    backend_answer,
+    fields=("backend",),
 )

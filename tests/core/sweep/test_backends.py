@@ -5,7 +5,7 @@ import pytest
 from core import CompileJob, Environment, Model, new_sweep
 from core.sweep import SweepRow
 from core.sweep.presets import PRESETS, BackendFact, Question, answer
-from core.sweep.presets.backends import ABOUT
+from core.sweep.presets.modes import ABOUT
 
 DYNAMO, AOT = ("dynamo_output_graph",), ("dynamo_output_graph", "aot_inference_graph")
 INDUCTOR = (*AOT, "before_post_grad_graph", "inductor_post_grad_graph")

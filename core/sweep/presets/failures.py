@@ -1,11 +1,11 @@
-"""Mitigations: a model that fails or differs, with one part of torch.compile changed or off each time."""
+"""Presets for a model that fails or differs: one part of torch.compile more on each rung, or one changed or off."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from core.base.machine import Environment
-from core.base.words import count
+from core.base.words import agree, count
 from core.job import CompileJob, OptionValue
 from core.sweep.model import Axis, AxisValue
 from core.sweep.presets.preset import (
@@ -14,6 +14,7 @@ from core.sweep.presets.preset import (
     Preset,
     Question,
     ResultFact,
+    RungFact,
     broken,
     ended,
     label,
@@ -22,6 +23,79 @@ from core.sweep.presets.preset import (
     speed_words,
 )
 from core.sweep.store import SweepRow
+
+# Backend of each rung below the job's own, and the part of torch.compile that it adds.
+RUNGS = {
+    "eager": "Dynamo, which captures the graphs",
+    "aot_eager": "AOTAutograd, which functionalizes the graphs and traces the backward",
+    "aot_eager_decomp_partition": "Inductor's decompositions or the min-cut partitioner",
+}
+DIFFERS = "differs"
+INDUCTOR = "Inductor's passes, lowerings, fusion or generated code"
+
+
+def ladder_plan(base: CompileJob, environment: Environment) -> Plan:
+    """Return a cell per rung that is here, up to the job's backend; its mode and options apply to that rung alone."""
+    own = base.compile.backend
+    here = [name for name in RUNGS if not environment.backends or name in environment.backends]
+    lower = here[: here.index(own)] if own in here else here
+    options = {f"options.{name}": value for name, value in (base.compile.options or {}).items()}
+    mode = {"mode": base.compile.mode} if base.compile.mode else {}
+    below: list[AxisValue] = [{"backend": name} for name in lower]
+    top: AxisValue = {"backend": own, **mode, **options}
+    plain = replace(base.with_settings(mode=None, options=None), target="", rival=None, measure=False)
+    return Plan(plain, (Axis("variant", (*below, top), (*lower, own)),))
+
+
+def ladder_answer(question: Question) -> Answer:
+    """Return the first rung that raises or differs, and the part of torch.compile that it adds."""
+    facts = tuple(ladder_fact(row) for row in question.rows)
+    return Answer(
+        sentence=_ladder_sentence(question.rows, facts),
+        columns={"adds": tuple(rung.adds for rung in facts), "outcome": tuple(rung.outcome for rung in facts)},
+        facts=facts,
+    )
+
+
+def ladder_fact(row: SweepRow) -> RungFact:
+    """Return a row's rung, with its outcome: `same`, `differs`, the error, or empty before the row is done."""
+    name = label(row)
+    outcome = reason(row) or "failed" if row in broken([row]) else row.results if row.state == "done" else ""
+    adds = RUNGS.get(name) or (INDUCTOR if name == "inductor" else f"the backend {name}")
+    return RungFact(name, adds, outcome, _is_bad(row))
+
+
+def _is_bad(row: SweepRow) -> bool:
+    return bool(broken([row])) or (row.state == "done" and row.results == DIFFERS)
+
+
+def _ladder_sentence(rows: tuple[SweepRow, ...], facts: tuple[RungFact, ...]) -> str:
+    settled = [rung for row, rung in zip(rows, facts, strict=True) if row in (*ended(rows), *broken(rows))]
+    bad = next((rung for rung in settled if rung.bad), None)
+    if not settled:
+        return ""
+    if bad is None:
+        so_far = "so far " if len(settled) < len(facts) else ""
+        return (
+            f"No rung fails {so_far}with these inputs: {listed([rung.name for rung in settled])} "
+            f"{agree(len(settled), 'gives', 'give')} eager's results."
+        )
+    below = [rung.name for rung in settled[: settled.index(bad)]]
+    what = "gives other results than eager" if bad.outcome == DIFFERS else "fails"
+    if len(settled) == len(facts) > 1 and all(rung.bad and rung.outcome == bad.outcome for rung in settled):
+        return f"Every rung {what} in the same way: the cause is in the model itself, or in {RUNGS['eager']}."
+    equal = f"; {listed(below)} {agree(len(below), 'gives', 'give')} eager's results" if below else ""
+    return f"`{bad.name}` is the first rung that {what}{equal}. The cause is in {bad.adds}."
+
+
+LADDER = Preset(
+    "ladder",
+    "Ladder",
+    "Which part of torch.compile makes this model fail or differ: Dynamo, AOTAutograd, decompositions, or Inductor?",
+    ladder_plan,
+    ladder_answer,
+)
+
 
 AS_IT_IS = "as it is"
 # Each mitigation's settings, from the least to the most that is given up.
@@ -42,7 +116,7 @@ CPU_ONLY, CUDA_ONLY = ("no vector code",), ("no CUDA graphs",)
 WORKS = "same"
 
 
-def plan(base: CompileJob, environment: Environment) -> Plan:
+def mitigation_plan(base: CompileJob, environment: Environment) -> Plan:
     """Return the job as it is, and one cell per mitigation that the installed torch has and that suits the device."""
     unsuited = CUDA_ONLY if base.device == "cpu" else CPU_ONLY
     offered = {
@@ -65,17 +139,17 @@ def _is_here(path: str, value: object, environment: Environment) -> bool:
     )
 
 
-def answer(question: Question) -> Answer:
+def mitigation_answer(question: Question) -> Answer:
     """Return the mitigations with which the model neither fails nor differs, and the cost of the first one."""
-    facts = tuple(fact(row) for row in question.rows)
+    facts = tuple(mitigation_fact(row) for row in question.rows)
     return Answer(
-        sentence=_sentence(question.rows, facts),
+        sentence=_mitigation_sentence(question.rows, facts),
         columns={"sets": tuple(_settings(label(row)) for row in question.rows)},
         facts=facts,
     )
 
 
-def fact(row: SweepRow) -> ResultFact:
+def mitigation_fact(row: SweepRow) -> ResultFact:
     """Return a row's outcome: `same`, `differs` or `failed`, empty before it is done; `words` has torch's reason."""
     if row in broken([row]):
         return ResultFact(label(row), "failed", reason(row))
@@ -86,7 +160,7 @@ def _settings(name: str) -> str:
     return ", ".join(f"{path.partition('.')[2] or path}={value!r}" for path, value in MITIGATIONS.get(name, {}).items())
 
 
-def _sentence(rows: tuple[SweepRow, ...], facts: tuple[ResultFact, ...]) -> str:
+def _mitigation_sentence(rows: tuple[SweepRow, ...], facts: tuple[ResultFact, ...]) -> str:
     own = next((known for known in facts if known.label == AS_IT_IS), None)
     tried = [known for known in facts if known.label != AS_IT_IS and known.outcome]
     if own is None or not own.outcome:
@@ -116,6 +190,6 @@ MITIGATIONS_PRESET = Preset(
     "mitigations",
     "Mitigations",
     "With which part of torch.compile changed or off does this model neither fail nor differ, and what does that cost?",
-    plan,
-    answer,
+    mitigation_plan,
+    mitigation_answer,
 )

@@ -1,30 +1,88 @@
-"""`python -m core pipeline`: build a model into programs of the accelerator, and report each stage."""
+"""`python -m core aoti` and `pipeline`: package a model by AOTInductor, or build it into the accelerator's programs."""
 
 from __future__ import annotations
 
 import argparse
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from core.accelerator.program import PROGRAMS
-from core.analysis import pipeline_lines, pipeline_sentence, pipelines
+from core.analysis import aoti_lines, aoti_sentence, aoti_story, pipeline_lines, pipeline_sentence, pipelines
 from core.base.errors import JobError, StoreError
 from core.commands.output import Commands, add_engine_option, add_json_option
 from core.commands.run import Product, run_job
-from core.job import CompileJob, add_job_options, job_of
+from core.job import CompileJob, Packaging, add_job_options, dims_from_text, job_of
 from core.report import Report
+from core.runs.progress import PACKAGE, package_files
 from core.runs.store import Run
+
+PARTS = ("exports", "range_trials", "packages", "package_runs", "package_times")
+
+
+def add_aoti_command(commands: Commands) -> None:
+    """Add the command `aoti`."""
+    command = commands.add_parser("aoti", help="export a model, package it by AOTInductor, and run it without Python")
+    command.set_defaults(function=lambda arguments: run_job(_package_job(arguments), arguments, PACKAGE_PRODUCT.finish))
+    add_job_options(command)
+    add_engine_option(command)
+    add = command.add_argument_group("AOTInductor").add_argument
+    add("--out", metavar="DIR", help="write package, inputs, results, main.cpp and CMakeLists.txt there")
+    add(
+        *("--dim",),
+        action="append",
+        default=[],
+        metavar="WHERE=MIN..MAX",
+        help="a dynamic dimension and its range: batch=1..128, or 0.1=2.. for dimension 1 of argument 0; repeat",
+    )
+    add_json_option(command)
+
+
+def _package_job(arguments: argparse.Namespace) -> CompileJob:
+    job = job_of(arguments)
+    dims = (*(job.aoti.dims if job.aoti else ()), *dims_from_text(arguments.dim))
+    return replace(job, aoti=Packaging(dims))
+
+
+def _package_text(report: Report) -> str:
+    return "\n".join([aoti_sentence(report), *aoti_lines(report)])
+
+
+def _package_data(report: Report) -> dict[str, Any]:
+    return {"sentence": aoti_sentence(report)} | {name: msgspec.to_builtins(getattr(report, name)) for name in PARTS}
+
+
+def _write_package(run: Run, report: Report, out: str) -> list[Path]:
+    """Copy the files of a run's package to a directory; returns the paths of the copies. Raises StoreError."""
+    files = package_files(run)
+    if not any(path.name == PACKAGE for path in files):
+        raise StoreError("there is no package to write")
+    target = Path(out)
+    target.mkdir(parents=True, exist_ok=True)
+    for path in files:
+        shutil.copyfile(path, target / path.name)
+    return [target / path.name for path in files]
+
+
+def _package_problem(report: Report) -> str:
+    story = aoti_story(report)
+    return aoti_sentence(report) if story is not None and story.problem else ""
+
+
+PACKAGE_PRODUCT = Product(_package_text, _package_data, _write_package, _package_problem)
+
 
 BACKEND = "accelerator"
 
 
-def add_command(commands: Commands) -> None:
+def add_pipeline_command(commands: Commands) -> None:
     """Add the command `pipeline`."""
     command = commands.add_parser("pipeline", help="build a model into programs of the accelerator, and run them")
-    command.set_defaults(function=lambda arguments: run_job(_job(arguments), arguments, PRODUCT.finish))
+    finish = PROGRAM_PRODUCT.finish
+    command.set_defaults(function=lambda arguments: run_job(_pipeline_job(arguments), arguments, finish))
     add_job_options(command)
     add_engine_option(command)
     add = command.add_argument_group("the accelerator").add_argument
@@ -37,7 +95,7 @@ def add_command(commands: Commands) -> None:
     add_json_option(command)
 
 
-def _job(arguments: argparse.Namespace) -> CompileJob:
+def _pipeline_job(arguments: argparse.Namespace) -> CompileJob:
     job = job_of(arguments)
     if job.compile.backend not in ("inductor", BACKEND):
         raise JobError("compile.backend", f"this command needs the backend `{BACKEND}`, not `{job.compile.backend}`")
@@ -49,11 +107,11 @@ def _job(arguments: argparse.Namespace) -> CompileJob:
     return job.with_settings(backend=BACKEND, options=options)
 
 
-def _text(report: Report) -> str:
+def _pipeline_text(report: Report) -> str:
     return "\n".join([pipeline_sentence(report), *pipeline_lines(report)])
 
 
-def _data(report: Report) -> dict[str, Any]:
+def _pipeline_data(report: Report) -> dict[str, Any]:
     listed = [
         {"compilation": compilation, **msgspec.to_builtins(pipeline)} for compilation, pipeline in pipelines(report)
     ]
@@ -61,7 +119,7 @@ def _data(report: Report) -> dict[str, Any]:
     return {"sentence": pipeline_sentence(report), "pipelines": listed, "crossings": crossings}
 
 
-def _export(run: Run, report: Report, out: str) -> list[Path]:
+def _write_programs(run: Run, report: Report, out: str) -> list[Path]:
     """Copy a run's programs to `out`, each with the inputs and results of its first call; returns the written files.
 
     The files are numbered if there are several programs. Raises StoreError.
@@ -83,4 +141,4 @@ def _export(run: Run, report: Report, out: str) -> list[Path]:
 
 
 # No problem to report: ops that the accelerator cannot run stay with torch.
-PRODUCT = Product(_text, _data, _export, lambda report: "")
+PROGRAM_PRODUCT = Product(_pipeline_text, _pipeline_data, _write_programs, lambda report: "")
