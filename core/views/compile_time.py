@@ -297,14 +297,6 @@ def parallel_words(totals: Sequence[PhaseTotal], beside: bool) -> str:
     return sentence + (BELOW_THE_LINE if beside else "")
 
 
-@dataclass(frozen=True, slots=True)
-class MetricsGroup:
-    """Metrics that belong together, as rows of a table."""
-
-    name: str
-    rows: list[dict[str, str]]
-
-
 @dataclass(frozen=True)
 class MetricsView:
     """Torch's metrics of a run, or of one compilation of it; `read_text` returns a part of the log."""
@@ -329,15 +321,16 @@ class MetricsView:
             for number, record in enumerate(self.records, 1)
         ]
 
-    def groups(self, label: str | None) -> list[MetricsGroup]:
-        """Return all metrics of a record that have a value, grouped; of the first record if none has the label."""
+    def rows(self, label: str | None) -> list[dict[str, str]]:
+        """Return all metrics of a record that have a value, by group; of the first record if none has the label."""
         groups: dict[str, list[dict[str, str]]] = {name: [] for name in GROUPS}
         for name, value in self._values(label).items():
             if value is None or name.endswith("_config"):
                 continue
             group = next(group for group, pattern in GROUPS.items() if pattern.search(name))
-            groups[group].append({"metric": one_line(name, LONGEST_NAME), "value": _value(name, value)})
-        return [MetricsGroup(name, rows) for name, rows in groups.items() if rows]
+            row = {"group": group, "metric": one_line(name, LONGEST_NAME), "value": _value(name, value)}
+            groups[group].append(row)
+        return [row for rows in groups.values() for row in rows]
 
     def without_value(self, label: str | None) -> str:
         """Return the number of metrics without a value; empty for none."""

@@ -44,7 +44,8 @@ from pages.session.url import go_to, press, taken
 
 EAGER, COMPILED = "eager", "compiled"
 COLOURS = {EAGER: 3, COMPILED: 0}
-COLUMNS = 2
+FEW_ROWS = 12
+METRIC_COLUMNS = columns({}, {"group": "small", "metric": 320})
 RUN_TIME_FORMS = {"time": fmt.duration_s}
 
 
@@ -204,11 +205,12 @@ def compile_metrics(view: RunView, phases: CompileTimeView) -> None:
         st.write(metrics.run_time)
         st.dataframe(in_words(pd.DataFrame(metrics.run_time_rows), RUN_TIME_FORMS), hide_index=True)
     label = st.selectbox("Record", metrics.labels, key="metrics-record", label_visibility="collapsed", width=360)
-    columns = st.columns(COLUMNS, gap="medium")
-    for number, group in enumerate(metrics.groups(label)):
-        with columns[number % COLUMNS]:
-            st.subheader(group.name, anchor=False)
-            st.dataframe(pa.Table.from_pylist(group.rows), hide_index=True)
+    rows = metrics.rows(label)
+    if rows:
+        table = pa.Table.from_pylist(rows)
+        st.dataframe(
+            table, hide_index=True, height=TALL if len(rows) > FEW_ROWS else "auto", column_config=METRIC_COLUMNS
+        )
     st.caption(metrics.without_value(label))
     configs = metrics.configs(label)
     if configs:
@@ -284,7 +286,7 @@ def _area(view: RunView, profile: views.TimelineView, place: FlameArea) -> None:
             st.write(area.no_slice)
             return
         table = in_words(pd.DataFrame(area.rows), AREA_FORMS)
-        height = TALL if len(area.rows) > 12 else "auto"
+        height = TALL if len(area.rows) > FEW_ROWS else "auto"
         key = f"timeline-area-{view.run.id}"
         chosen = newly_picked(table, area.kernel_ids, key, height=height, column_config=AREA_COLUMNS)
         if area.note:
@@ -350,7 +352,7 @@ def kernel_table(profile: views.TimelineView) -> None:
         st.write(profile.no_kernels)
         return
     table = in_words(pd.DataFrame(rows), FORMS)
-    height = TALL if len(rows) > 12 else "auto"
+    height = TALL if len(rows) > FEW_ROWS else "auto"
     chosen = newly_picked(table, profile.kernel_ids, "timeline-kernels", height=height, column_config=SLICE_COLUMNS)
     if profile.kernel_note:
         st.caption(profile.kernel_note)
