@@ -110,7 +110,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         "core/runs/engine/cluster/bridge.py": {
             "MOST_FRAME_BYTES": "a message from and to the process of Ray or of the sandbox"
         },
-        "core/runs/engine/cluster/sandbox.py": {"MOST_BYTES": "files that runs write in the sandbox"},
+        "core/runs/engine/transports/sandbox.py": {"MOST_BYTES": "files that runs write in the sandbox"},
         "core/commands/work.py": {"MOST_TOKEN_BYTES": "the file of a worker's token"},
     },
     "A recording of a user's process": {

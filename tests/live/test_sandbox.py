@@ -12,9 +12,9 @@ import pytest
 
 from core import CompileJob, Model, Run, Runner, Store
 from core.base.errors import SettingError
-from core.runs.engine.cluster import sandbox
-from core.runs.engine.cluster.sandbox import HIDE, SandboxTransport, options
 from core.runs.engine.opening import VARIABLE, open_engine
+from core.runs.engine.transports import sandbox
+from core.runs.engine.transports.sandbox import HIDE, SandboxTransport, options
 
 TRIES = """
 import json, os, pathlib, socket, subprocess, torch

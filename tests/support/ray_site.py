@@ -18,10 +18,10 @@ from typing import Any
 import pytest
 
 from core import Run, Store, WorkerError
-from core.runs.engine.cluster.bridge import RayTransport
 from core.runs.engine.cluster.remote import RemoteEngine
 from core.runs.engine.processes import LocalLiveness
 from core.runs.engine.queues import Assignment
+from core.runs.engine.transports.ray import RayTransport
 from tests.support.engines import WAIT_S, until
 from tests.support.places import ROOT
 from tests.support.ray_nodes import End, Plan, control, write

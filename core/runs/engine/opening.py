@@ -7,10 +7,13 @@ for a Ray cluster, `workers://HOST:PORT` for workers that connect to that addres
 from __future__ import annotations
 
 import os
+from importlib import import_module
+from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
 from core.base.errors import SettingError
-from core.base.machine import Environment
+from core.base.machine import Environment, own_module
+from core.runs.engine import transports
 from core.runs.engine.local import LocalEngine
 from core.runs.engine.queues import Engine
 from core.runs.store import Store
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
     from core.runs.engine.cluster.nodes import Transport
 
 VARIABLE = "COMPILEBOARD_ENGINE"
+TRANSPORTS = "core.runs.engine.transports"
 
 
 def open_engine(store: Store, code_allowed: bool = True, address: str | None = None) -> Engine:
@@ -42,22 +46,14 @@ def open_local_engine(store: Store) -> Engine:
 
 
 def _transport(address: str, store: Store, code_allowed: bool) -> Transport:
+    """Return the transport of an address: by the module of `transports` that has the name of its scheme."""
+    modules = {name: own_module(f"{TRANSPORTS}.{name}") for _, name, _ in iter_modules(transports.__path__)}
     scheme = address.partition("://")[0]
-    if scheme == "sandbox":
-        from core.runs.engine.cluster.sandbox import SandboxTransport
-
-        return SandboxTransport(store)
-    if scheme == "ray":
-        from core.runs.engine.cluster.bridge import RayTransport
-
-        return RayTransport(address, code_allowed)
-    if scheme == "workers":
-        from core.runs.engine.cluster.shared_workers import SharedWorkersTransport
-
-        return SharedWorkersTransport(address, store.home)
-    raise SettingError(
-        f"the engine is {address[:80]!r}; write sandbox, ray://HOST:PORT or workers://HOST:PORT, or leave it empty"
-    )
+    if scheme not in modules:
+        *forms, last = (import_module(module).FORM for module in modules.values())
+        raise SettingError(f"the engine is {address[:80]!r}; write {', '.join(forms)} or {last}, or leave it empty")
+    opened: Transport = import_module(modules[scheme]).transport(address, store, code_allowed)
+    return opened
 
 
 def environment_here() -> Environment:

@@ -24,7 +24,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("command", ["run", "bisect", "tour", "captures", "pipeline", "aoti", "neighbours", "sweep"])
 def test_each_command_that_runs_a_model_has_it(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([command, "mlp", *ENGINE]) == FAILED
-    assert capsys.readouterr().err.startswith("the engine is 'ray:nowhere'; write sandbox, ray://HOST:PORT or")
+    assert capsys.readouterr().err.startswith("the engine is 'ray:nowhere'; write ray://HOST:PORT, sandbox or")
 
 
 @pytest.mark.parametrize("options", [(), ("--processes", "2")])

@@ -15,15 +15,14 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from importlib.util import find_spec
 from typing import Any, BinaryIO, cast
 
 import msgspec
 
 from core.base.decoder import unpacked_as
-from core.base.errors import CompileboardError, NodeError, SettingError
+from core.base.errors import CompileboardError, NodeError
 from core.base.files import one_line
-from core.base.machine import PROJECT_DIR, own_module, own_process, python_path
+from core.base.machine import PROJECT_DIR, python_path
 from core.base.words import limit_s as in_seconds
 from core.runs.engine.cluster.messages import Words
 
@@ -210,23 +209,3 @@ class BridgeTransport:
         for reply in waiting:
             with contextlib.suppress(Exception):
                 reply.set_result(BridgeReply(0, why=self._problem))
-
-
-HOSTS = "core.runs.engine.cluster.ray_host"
-MISSING = "the engine is a Ray cluster, but Ray is not installed: pip install -r requirements-ray.txt"
-
-
-class RayTransport(BridgeTransport):
-    """Hosts on the nodes of a Ray cluster at `address`, `ray://HOST:PORT`.
-
-    A node of an earlier start of the cluster does not answer, and is never lost: its host may be there again, with what
-    it has kept, on another node of the same machine. `hosts` is the module whose `make_host` a node
-    calls. Raises SettingError if Ray is not installed.
-    """
-
-    def __init__(self, address: str, code_allowed: bool = True, hosts: str = HOSTS) -> None:
-        if find_spec("ray") is None:
-            raise SettingError(MISSING)
-        permitted = "code" if code_allowed else "samples"
-        command = own_process("core.runs.engine.cluster.ray_bridge", address, permitted, own_module(hosts))
-        super().__init__("ray", f"the Ray cluster at {address}", command, keeps_earlier=True)

@@ -4,7 +4,7 @@ a firewall.
     POST /work/<host>     replies to earlier calls → 200 and the next call, or 204 if there is none for a while
     DELETE /work/<host>   the worker ends for good
 
-Further servers over the same store use its workers, through `shared_workers`:
+Further servers over the same store use its workers, through `core.runs.engine.transports.workers`:
 
     GET    /hosts             → 200 and the hosts
     POST   /hosts/<host>      a call → 200 and the host's reply, or 504 with the reason

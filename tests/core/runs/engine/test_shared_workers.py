@@ -8,8 +8,8 @@ import pytest
 from core import CompileJob, Model, Runner, Store
 from core.base.errors import NodeError, SettingError
 from core.runs.engine.cluster.remote import RemoteEngine
-from core.runs.engine.cluster.shared_workers import SharedWorkersTransport
 from core.runs.engine.cluster.workers import SERVERS_TOKEN_FILE, WorkersTransport, listening_socket, token_of
+from core.runs.engine.transports.workers import SharedWorkersTransport
 from tests.core.runs.engine.test_workers import HELLO, HOST, send, worker
 from tests.support.cluster import NodeEngine, kill
 from tests.support.engines import until

@@ -1,8 +1,3 @@
-"""Workers of several servers over one store: the server that has the port passes the calls of the others on.
-
-Whoever can listen at the address does. When that server ends, the next one that asks for the hosts takes its place.
-"""
-
 from __future__ import annotations
 
 import contextlib
@@ -21,7 +16,9 @@ from core.runs.engine.cluster.workers import (
     host_and_port,
     token_of,
 )
+from core.runs.store import Store
 
+FORM = "workers://HOST:PORT"
 # Seconds for the hosts, and beyond a call's limit.
 HOSTS_S, GRACE_S = 5.0, 5.0
 # Addresses of all interfaces, and how this machine is called there.
@@ -109,3 +106,8 @@ class SharedWorkersTransport:
         if response.status != 200:
             raise NodeError(one_line(data[:300].decode("utf-8", "replace"), 300) or f"it answers {response.status}")
         return data
+
+
+def transport(address: str, store: Store, code_allowed: bool) -> SharedWorkersTransport:
+    """Return the transport of an engine's address."""
+    return SharedWorkersTransport(address, store.home)

@@ -1,10 +1,3 @@
-"""Sandbox of this machine, as a node: bubblewrap without network, with a read-only system, and without our files.
-
-All runs of a server share one sandbox, which ends with the server; what they leave in it is gone then.
-
-The process in the sandbox is a host that is a bridge to itself: `python -m core.runs.engine.cluster.sandbox`.
-"""
-
 from __future__ import annotations
 
 import os
@@ -30,6 +23,7 @@ from core.runs.engine.cluster.bridge import (
 from core.runs.engine.cluster.host import Host
 from core.runs.store import Store
 
+FORM = "sandbox"
 PROGRAM = "bwrap"
 # Variable with more paths that no run may read, separated as in PATH.
 HIDE = "COMPILEBOARD_SANDBOX_HIDE"
@@ -60,8 +54,13 @@ class SandboxTransport(BridgeTransport):
             raise SettingError(MISSING)
         prefix = [program, *options(store.home, os.environ)]
         _try(prefix)
-        command = (*prefix, "--", *own_process("core.runs.engine.cluster.sandbox", f"sandbox on {_node()}"))
+        command = (*prefix, "--", *own_process("core.runs.engine.transports.sandbox", f"sandbox on {_node()}"))
         super().__init__("sandbox", "the sandbox", command, keeps_earlier=False)
+
+
+def transport(address: str, store: Store, code_allowed: bool) -> SandboxTransport:
+    """Return the transport of an engine's address."""
+    return SandboxTransport(store)
 
 
 def options(home: Path, environment: Mapping[str, str]) -> list[str]:

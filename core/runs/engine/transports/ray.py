@@ -1,0 +1,35 @@
+"""Ray as the transport to hosts: one on each node of a cluster."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from core.base.errors import SettingError
+from core.base.machine import own_module, own_process
+from core.runs.engine.cluster.bridge import BridgeTransport
+from core.runs.store import Store
+
+FORM = "ray://HOST:PORT"
+HOSTS = "core.runs.engine.cluster.ray_host"
+MISSING = "the engine is a Ray cluster, but Ray is not installed: pip install -r requirements-ray.txt"
+
+
+class RayTransport(BridgeTransport):
+    """Hosts on the nodes of a Ray cluster at `address`, `ray://HOST:PORT`.
+
+    A node of an earlier start of the cluster does not answer, and is never lost: its host may be there again, with what
+    it has kept, on another node of the same machine. `hosts` is the module whose `make_host` a node
+    calls. Raises SettingError if Ray is not installed.
+    """
+
+    def __init__(self, address: str, code_allowed: bool = True, hosts: str = HOSTS) -> None:
+        if find_spec("ray") is None:
+            raise SettingError(MISSING)
+        permitted = "code" if code_allowed else "samples"
+        command = own_process("core.runs.engine.cluster.ray_bridge", address, permitted, own_module(hosts))
+        super().__init__("ray", f"the Ray cluster at {address}", command, keeps_earlier=True)
+
+
+def transport(address: str, store: Store, code_allowed: bool) -> RayTransport:
+    """Return the transport of an engine's address."""
+    return RayTransport(address, code_allowed)
