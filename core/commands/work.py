@@ -15,7 +15,7 @@ from core.commands.output import OK, Commands, add_json_option
 from core.report import as_json
 from core.runs.engine.cluster.host import Host
 from core.runs.engine.cluster.workers import Puller
-from core.runs.people import MOST_TEXT_CHARS, events
+from core.runs.people import MOST_TEXT_CHARS, audit_events
 from core.runs.store import Store
 
 MOST_TOKEN_BYTES = 1_000
@@ -69,7 +69,7 @@ def add_audit_command(commands: Commands) -> None:
 def _audit(arguments: argparse.Namespace) -> int:
     listed = [
         event
-        for event in events(Store().home)
+        for event in audit_events(Store().home)
         if arguments.by in ("", event.by) and not (arguments.refused and event.outcome != "refused")
     ]
     if arguments.json:

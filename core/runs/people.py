@@ -94,7 +94,7 @@ def was_executed(status: Status) -> bool:
     return status.kind == "run" and not status.recorded
 
 
-def deleted(home: Path, by: str) -> list[RateEntry]:
+def deleted_entries(home: Path, by: str) -> list[RateEntry]:
     """Return what a visitor deleted soon after its start; damaged lines are left out."""
     executions = []
     for name in (EARLIER, NAME):
@@ -184,14 +184,14 @@ class Event(msgspec.Struct, frozen=True):
     reason: str = ""
 
 
-def append(home: Path, event: Event) -> None:
+def append_event(home: Path, event: Event) -> None:
     """Add an event to the log below a store's home; raises StoreError."""
     path = home / AUDIT
     with in_words(path):
         append_line(path, msgspec.json.encode(_bounded(event)), MOST_AUDIT_BYTES, home / EARLIER_EVENTS)
 
 
-def events(home: Path) -> Iterator[Event]:
+def audit_events(home: Path) -> Iterator[Event]:
     """Yield the events below a store's home, oldest first; damaged lines are left out."""
     for name in (EARLIER_EVENTS, AUDIT):
         with contextlib.suppress(OSError), open_regular(home / name) as file:
@@ -211,9 +211,9 @@ def audited(home: Path, by: str, action: str) -> Iterator[MutableSequence[str]]:
         yield subject
     except CompileboardError as error:
         outcome: Outcome = "refused" if isinstance(error, AccessError) else "failed"
-        append(home, Event(time.time(), by, action, " ".join(subject), outcome, str(error)))
+        append_event(home, Event(time.time(), by, action, " ".join(subject), outcome, str(error)))
         raise
-    append(home, Event(time.time(), by, action, " ".join(subject)))
+    append_event(home, Event(time.time(), by, action, " ".join(subject)))
 
 
 def _bounded(event: Event) -> Event:

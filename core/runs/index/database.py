@@ -41,7 +41,7 @@ from core.runs.index.entry import (
     write_tools,
 )
 from core.runs.index.query import RunQuery
-from core.runs.people import RateEntry, deleted
+from core.runs.people import RateEntry, deleted_entries
 from core.runs.status import Status
 from core.runs.store import Run, Store
 from core.runs.stored import VERSION as SUMMARY_VERSION
@@ -193,7 +193,7 @@ class RunIndex:
         self.complete()
         with self._lock:
             stored = self._guarded(lambda connection: executions_of(connection, by, since_s))
-        return [*stored, *deleted(self.store.home, by)]
+        return [*stored, *deleted_entries(self.store.home, by)]
 
     def close(self) -> None:
         """Close the file; the next use opens it again."""

@@ -14,7 +14,7 @@ from core.base.errors import SettingError
 from core.commands.main import main
 from core.runs.comments import set_pinned
 from core.runs.index import RunIndex
-from core.runs.people import events
+from core.runs.people import audit_events
 from core.runs.remote import is_away, remote_archive
 from core.runs.retention import DAY_S, RetentionRules, due, retain, rules_of, start_retention, trim
 from core.views.run_history import retention_words
@@ -73,7 +73,7 @@ def test_due_runs_move_to_the_archive_and_the_audit_log_has_each(store: Store) -
     assert (runs, freed, titles(store)) == (2, 2_000, {"old", "older", *STAYING})
     away = [run for run, _ in store.list() if is_away(run)]
     assert {run.id.split("-")[2] for run in away} == {"old", "older"}
-    logged = [(event.by, event.action, event.outcome) for event in events(store.home)]
+    logged = [(event.by, event.action, event.outcome) for event in audit_events(store.home)]
     assert logged == [("retention", "move", "done")] * 2
     assert retain(index, RetentionRules(days=20), archive) == (0, 0)
     # What came back is a cache: the run that was opened last stays.
@@ -122,7 +122,7 @@ def test_an_archive_that_does_not_answer_loses_nothing(store: Store, tmp_path: P
     archive = remote_archive(store, {"COMPILEBOARD_ARCHIVE": f"file://{tmp_path}/file/below"})
     with pytest.raises(StoreError, match="cannot be used"):
         retain(RunIndex(store), RetentionRules(days=20), archive)
-    assert [event.outcome for event in events(store.home)] == ["failed"]
+    assert [event.outcome for event in audit_events(store.home)] == ["failed"]
     assert not any(is_away(run) for run, _ in store.list())
 
 

@@ -7,7 +7,7 @@ import pytest
 from core import AccessError, Run, Store, StoreError
 from core.runs.comments import Anchor, add_comment, talk_of
 from core.runs.index import RunIndex
-from core.runs.people import events
+from core.runs.people import audit_events
 from pages.gate import visitor
 from pages.gate.rules import NAMELESS, Visitor
 from pages.gate.visitor import NO_COMMENTS, NO_COOKIE, NOT_YOUR_COMMENTS, Who
@@ -65,7 +65,7 @@ def test_each_role_comments_as_the_table_says(run: Run, monkeypatch: pytest.Monk
     visit(monkeypatch, BOB)
     with pytest.raises(StoreError, match="there is no run"):
         write(run, "hidden")
-    logged = [(event.by, event.action, event.outcome) for event in events(server.the_runner().store.home)]
+    logged = [(event.by, event.action, event.outcome) for event in audit_events(server.the_runner().store.home)]
     assert logged == [
         (EVE.name, "comment", "refused"),
         *((who.name, "comment", "done") for who in (BOSS, ADA, BOB)),

@@ -15,7 +15,7 @@ from streamlit.web.server.starlette import starlette_websocket
 from streamlit.web.server.starlette.starlette_app_utils import create_signed_value
 
 from core import AccessError, CompileboardError, CompileJob, Model, Rate, StoreError
-from core.runs.people import events
+from core.runs.people import audit_events
 from pages.gate import people, visitor
 from pages.gate.middleware import VISITOR, Gate
 from pages.gate.people import People, Roles, is_address, read_roles
@@ -360,7 +360,9 @@ def test_what_people_do_and_what_is_refused_to_them_is_logged(
         actions.rename(run, "mine\x1b[31m")
     visit(monkeypatch, Who(Visitor.OWNER))
     actions.rename(run, "the owner's")
-    told = [(event.by, event.action, event.subject, event.outcome, event.reason) for event in events(board.store.home)]
+    told = [
+        (event.by, event.action, event.subject, event.outcome, event.reason) for event in audit_events(board.store.home)
+    ]
     assert told == [
         ("bob@example.org", "submit", f"mlp {run.id}", "done", ""),
         ("e@x", "rename", f"{run.id} mine [31m", "refused", LOOKS_ONLY),
