@@ -14,15 +14,15 @@ from core.runs.people import Event, append_event, audit_events, audited
 def test_events_come_back_in_their_order_without_damaged_lines(tmp_path: Path) -> None:
     first = Event(1.0, "ada@example.org", "submit", "mlp")
     append_event(tmp_path, first)
-    with (tmp_path / people.NAME).open("ab") as file:
+    with (tmp_path / people.AUDIT).open("ab") as file:
         file.write(b'{"at_s": -1, "by": "x", "action": "y"}\nnone\n\xff\n{"at_s": 1e400}\n')
     append_event(tmp_path, second := Event(2.0, "bob@example.org", "delete", "run", "failed", "no"))
     assert list(audit_events(tmp_path)) == [first, second]
-    assert (tmp_path / people.NAME).stat().st_mode & 0o077 == 0
+    assert (tmp_path / people.AUDIT).stat().st_mode & 0o077 == 0
 
 
 def test_a_full_log_takes_the_place_of_the_earlier_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(people, "MOST_FILE_BYTES", 300)
+    monkeypatch.setattr(people, "MOST_AUDIT_BYTES", 300)
     for second in range(20):
         append_event(tmp_path, Event(float(second), "ada@example.org", "submit"))
     kept = [event.at_s for event in audit_events(tmp_path)]
@@ -47,7 +47,7 @@ def test_an_action_that_is_refused_or_fails_is_logged_and_raised(tmp_path: Path)
 
 
 def test_a_log_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / people.NAME).mkdir()
+    (tmp_path / people.AUDIT).mkdir()
     with pytest.raises(StoreError), audited(tmp_path, "a@b", "submit"):
         pass
 
