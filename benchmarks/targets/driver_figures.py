@@ -30,7 +30,7 @@ def figures(name: str, text: str) -> list[dict[str, Any]]:
     """Return the figures of every config of one kernel."""
     from torch._inductor.codecache import PyCodeCache
 
-    from core.worker.cross_compilation.generate import resources
+    from core.worker.cross_compilation.kernels import resources
     from core.worker.triton import compile_config
 
     module = PyCodeCache.load(text)

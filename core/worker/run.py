@@ -75,17 +75,12 @@ from core.worker.record import LogWatch, emit, flush, is_recorded, silence, star
 from core.worker.recorders.bytecode import graph_counts, watching_bytecode, watching_cudagraphs
 from core.worker.recorders.guards import watching_guards
 from core.worker.recorders.logs import watching_debug_files, watching_logs
+from core.worker.recorders.partition import emit_saved_values, watching_autotuning, watching_partition
 from core.worker.recorders.passes import PassRecorder
 from core.worker.recorders.scheduler import ScheduleRecorder
-from core.worker.recorders.stacks import (
-    DeferredRecords,
-    Modules,
-    emit_saved_values,
-    watching_autotuning,
-    watching_partition,
-)
+from core.worker.recorders.stacks import DeferredRecords, Modules
 from core.worker.script import RUNNING, run_script
-from core.worker.triton import interpret_kernels
+from core.worker.user_kernels import interpret_kernels
 
 # Exit codes that user code is unlikely to use. They only count if the log has its last record.
 DONE, FAILED, OUT_OF_MEMORY, LOG_LOST, DISK_FULL = 100, 101, 102, 103, 104

@@ -7,18 +7,8 @@ Compilation of kernels for a target needs no launch, so it is not changed.
 
 from __future__ import annotations
 
-import contextvars
-import functools
-import importlib.util
-import os
 from collections.abc import Callable
 from typing import Any
-
-import torch
-
-from core.report.records.compilation import NoteRecord
-from core.worker.environment import devices
-from core.worker.record import emit
 
 
 class NothingToLaunch(RuntimeError):
@@ -158,101 +148,3 @@ def compile_config(autotuner: Any, config: Any) -> Any:
     source = ASTSource(autotuner.fn, meta["signature"], meta["constants"], meta["configs"][0])
     target = gpu_target(meta["device_type"], meta["cc"], autotuner.device_props.warp_size or 32)
     return triton.compile(source, target=target, options=options)
-
-
-INTERPRETED = "Triton's interpreter ran `{}`: no GPU is here.{}"
-UNTIMED = " Of {} configs it took the first: nothing is timed."
-REASON = "Triton's interpreter runs this kernel: no GPU is here"
-WARP = 1
-_within = contextvars.ContextVar("within a kernel that is interpreted", default=False)
-_told: set[str] = set()
-
-
-def interpret_kernels(target: bool) -> None:
-    """Interpret all launches in this process from now on; do nothing with a GPU or without Triton.
-
-    The process of a `target` already has the target's simulated driver; other processes get one for the interpreter.
-    """
-    if importlib.util.find_spec("triton") is None or (not target and devices() != ["cpu"]):
-        return
-    if not target:
-        install_launch_driver(TargetDriver(_interpreter, _properties, lambda: torch.device("cpu")))
-        _keep_operators_whole()
-    from triton.runtime import autotuner, jit
-
-    if not target:
-        jit.KernelInterface.__getitem__ = lambda kernel, grid: _Launch(kernel, grid)
-    called = jit.JITFunction.__call__
-    jit.JITFunction.run = torch._dynamo.disable(_interpret, reason=REASON)
-    jit.JITFunction.__call__ = lambda kernel, *args, **kwargs: _call(kernel, called, args, kwargs)
-    autotuner.Autotuner.run = _first_config(autotuner.Autotuner.run)
-
-
-def _interpreter() -> Any:
-    return gpu_target("cpu", "interpreter", WARP)
-
-
-def _properties() -> dict[str, int]:
-    return {"multiprocessor_count": os.cpu_count() or 1, "warpSize": WARP}
-
-
-def _keep_operators_whole() -> None:
-    """Keep operators of `triton_op` opaque, since Inductor has no code for their kernels on a CPU."""
-    import torch.export._trace
-
-    torch.export._trace.custom_triton_ops_decomposition_disabled = lambda: True
-
-
-class _Launch:
-    """A kernel with its grid, `kernel[grid]`: calling it is one graph break, at the user's line."""
-
-    def __init__(self, kernel: Any, grid: Any) -> None:
-        self.kernel = kernel
-        self.grid = grid
-
-    @functools.partial(torch._dynamo.disable, reason=REASON)
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.kernel.run(*args, grid=self.grid, warmup=False, **kwargs)
-
-
-def _interpret(kernel: Any, *args: Any, grid: Any, warmup: bool, **kwargs: Any) -> None:
-    """Replace `JITFunction.run`; the grid may be a single number."""
-    from triton.runtime.interpreter import InterpretedFunction
-
-    if warmup:
-        return
-    _tell(kernel.__name__)
-    token = _within.set(True)
-    try:
-        interpreted = InterpretedFunction(kernel.fn)
-        interpreted.pre_run_hooks = list(kernel.pre_run_hooks)
-        interpreted.run(*args, grid=_whole_grid(grid), warmup=False, **kwargs)
-    finally:
-        _within.reset(token)
-
-
-def _whole_grid(grid: Any) -> Any:
-    """Return a grid as a tuple, as the interpreter needs it; a launch also accepts a list."""
-    return (lambda meta: tuple(grid(meta))) if callable(grid) else tuple(grid)
-
-
-def _call(kernel: Any, original: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    """Call a kernel from another one: a plain Python call inside the interpreter."""
-    from triton.runtime.interpreter import InterpretedFunction
-
-    return InterpretedFunction(kernel.fn)(*args, **kwargs) if _within.get() else original(kernel, *args, **kwargs)
-
-
-def _first_config(original: Callable[..., Any]) -> Callable[..., Any]:
-    def run(tuned: Any, *args: Any, **kwargs: Any) -> Any:
-        if len(tuned.configs) > 1:
-            _tell(tuned.base_fn.__name__, UNTIMED.format(len(tuned.configs)))
-        return original(tuned, *args, **kwargs)
-
-    return run
-
-
-def _tell(name: str, more: str = "") -> None:
-    if name not in _told:
-        _told.add(name)
-        emit(NoteRecord(text=INTERPRETED.format(name, more)))

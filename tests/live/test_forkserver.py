@@ -11,7 +11,7 @@ import torch
 from torch._inductor import codecache
 
 from core import Runner
-from core.worker import standby
+from core.worker import warmup
 from core.worker.warmup import VECTOR_MATH, remember_headers
 from tests.support.browser import PATIENCE_S
 from tests.support.places import ROOT
@@ -51,7 +51,7 @@ def test_a_header_is_preprocessed_once_while_its_file_is_there(tmp_path: Path, m
         return str(path)
 
     monkeypatch.setattr(codecache, "_precompile_header", precompile)
-    monkeypatch.setattr(standby, "HEADERS", {})
+    monkeypatch.setattr(warmup, "HEADERS", {})
     remember_headers()
     first = [codecache._precompile_header("a.h", "g++", vec_isa=vectors) for vectors in ("avx2", "avx512", "avx2")]
     Path(first[0]).unlink()

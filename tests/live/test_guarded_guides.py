@@ -65,7 +65,7 @@ def add_command(copy: Copy) -> None:
     copy.put(
         "core/commands/main.py",
         f"    {inline('docs/adding-a-command.md', 'targets.add')},\n",
-        before="    backends.add",
+        before="    backends.add_command",
     )
     listed, _, as_json = copy.run(COMMAND).partition("{")
     assert {line.split()[0] for line in listed.splitlines()} == set(TARGETS)

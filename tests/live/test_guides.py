@@ -251,19 +251,14 @@ for name in ("target_h100", "transformer_block"):
 @pytest.mark.torch
 def test_a_tool_is_asked_and_answers(copy: Copy) -> None:
     question, answer, tool = code("adding-a-tool")
-    copy.put("core/runs/tools/tasks.py", question, before="Request = ")
+    copy.put("core/runs/tools/tasks.py", question, before="\nRequest = ")
     copy.put("core/runs/tools/tasks.py", " | Traffic", before="\n\n\ndef digest")
-    copy.put("core/runs/tools/tasks.py", answer, before="Answer = ")
+    copy.put("core/runs/tools/tasks.py", answer, before="\nAnswer = ")
     copy.add("core/runs/tools/tasks.py", "Answer |= TrafficAnswer\n")
     copy.put(
         "core/runs/tools/__init__.py",
         "from core.runs.tools.tasks import Traffic, TrafficAnswer\n",
         before="from core.runs.tools.tasks ",
-    )
-    copy.put(
-        "core/runs/tools/tasks.py",
-        "from core.runs.tools.tasks import Traffic\n",
-        before="from core.runs.tools.script ",
     )
     copy.put("core/runs/tools/tasks.py", ", Traffic", before=')) and kernel.language != "triton"')
     copy.write("core/worker/kernel_tools/traffic.py", tool)

@@ -80,7 +80,7 @@ pretend("cuda")
 set_guard(shim, "cuda")
 from core.job.targets import TARGETS
 from core.code.output_code import Definition
-from core.worker.cross_compilation.generate import compiled_kernels
+from core.worker.cross_compilation.kernels import compiled_kernels
 with compiling_for(TARGETS["h100"]):
     texts = ["raise ValueError('no such kernel')", "import os; os.kill(os.getpid(), 11)"]
     kernels = [Definition("k", "triton", ("k", text)) for text in texts]
