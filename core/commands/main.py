@@ -59,7 +59,6 @@ from core.base.run_id import RUN_ID
 from core.commands import (
     archive,
     backends,
-    check,
     compare,
     doctor,
     export,
@@ -95,7 +94,7 @@ COMMANDS = (
     products.add_aoti_command,
     backends.add_neighbours_command,
     compare.add_command,
-    check.add_command,
+    report.add_check_command,
     compare.add_ranks_command,
     sweep.add_command,
     sweep.add_list_command,

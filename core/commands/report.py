@@ -1,21 +1,45 @@
-"""`python -m core report`: print the report of a stored run or of a TORCH_TRACE log."""
+"""`python -m core report` and `check`: print the report of a run or a log, or check it against a budget."""
 
 from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
+from contextlib import ExitStack
+from copy import copy
+from dataclasses import replace
+from pathlib import Path
 
 from core.analysis import ending_words
-from core.base.errors import TraceError
-from core.commands.output import FAILED, Commands, add_check_options, add_json_option, check_report, complain
-from core.commands.run import WRONG_RESULTS
-from core.commands.summary import print_run, summarise
+from core.analysis.budget import Budget, compare_sides, judge, read_budget
+from core.analysis.comparison import RunSide, comparison_sentence
+from core.base.errors import CompileboardError, JobError, StoreError, TraceError
+from core.commands.output import (
+    FAILED,
+    OK,
+    WRONG,
+    Commands,
+    add_check_options,
+    add_engine_option,
+    add_json_option,
+    check_report,
+    complain,
+    print_run,
+    summarise,
+    write_file,
+)
+from core.commands.run import WRONG_RESULTS, run_job
+from core.job import CompileJob, add_job_options, job_of
+from core.job.notebook import SUFFIX
+from core.job.prepared import model_code
+from core.job.text import code_of
 from core.report import Report, as_json, to_json
 from core.runs.store import Run, Store
-from core.runs.stored import OpenedLog, open_report, opened_log, store_graphs
+from core.runs.stored import OpenedLog, open_report, opened_log, opened_side, side_of_run, store_graphs
 from core.trace import NO_RECORD
 from core.trace.parsers import build_report
 from core.views.prepared import summaries
+from core.views.sharing import BudgetView
 
 GOES_WELL = ("queued", "running", "done")
 
@@ -67,3 +91,125 @@ def _with_records(report: Report) -> Report:
     if not report.kinds:
         raise TraceError(NO_RECORD)
     return report
+
+
+FILE = "compileboard.toml"
+MAX_BUDGET_BYTES = 256 * 1024
+MOST_REPEATS = 50
+Opened = Callable[[], RunSide]
+
+
+def add_check_command(commands: Commands) -> None:
+    """Add the command `check`."""
+    command = commands.add_parser("check", help="check a model, a run or a log against a budget")
+    command.set_defaults(function=_check)
+    add_job_options(command)
+    add_engine_option(command)
+    group = command.add_argument_group("budget")
+    group.add_argument("--budget", default=FILE, metavar="FILE", help=f"file with the limits ({FILE})")
+    group.add_argument(
+        "--baseline", metavar="RUN|LOG|MODEL", help="what limits of [more-than-baseline] are relative to"
+    )
+    group.add_argument(
+        "--repeat",
+        type=int,
+        default=1,
+        metavar="N",
+        help="times that models are run, alternately with the baseline (1)",
+    )
+    group.add_argument("--strict", action="store_true", help="fail for what is undecided, too")
+    group.add_argument("--junit", metavar="FILE", help="write JUnit XML")
+    group.add_argument("--markdown", metavar="FILE", help="add Markdown to a file, such as $GITHUB_STEP_SUMMARY")
+    group.add_argument("--github", action="store_true", help="print annotations for GitHub Actions")
+    add_json_option(command)
+
+
+def _check(arguments: argparse.Namespace) -> int:
+    if not 1 <= arguments.repeat <= MOST_REPEATS:
+        raise JobError("repeat", f"must be between 1 and {MOST_REPEATS}")
+    name = _name(arguments.model)
+    budget = read_budget(code_of(arguments.budget, "budget", MAX_BUDGET_BYTES), name)
+    with ExitStack() as stack:
+        base = _opener(stack, arguments, arguments.baseline) if arguments.baseline else None
+        checked = _opener(stack, arguments, arguments.model)
+        if isinstance(checked, CompileJob) and isinstance(base, CompileJob):
+            checked = _interleaved(checked, base)
+            base = replace(base, measure=False) if checked.rival_code else base
+        runs, baseline = [], []
+        for _ in range(arguments.repeat):
+            baseline.extend([_open(base, arguments)] if base else [])
+            runs.append(_open(checked, arguments))
+        view = _view(name, budget, runs, baseline)
+    _write(view, arguments)
+    undecided = any(judgement.standing == "undecided" for judgement in view.judgements)
+    return WRONG if view.failed or (arguments.strict and undecided) else OK
+
+
+def _view(name: str, budget: Budget, runs: list[RunSide], baseline: list[RunSide]) -> BudgetView:
+    comparison = compare_sides(runs, baseline)
+    sentence = comparison_sentence(comparison) if comparison else ""
+    return BudgetView(name, judge(budget, runs, baseline, comparison), sentence)
+
+
+def _write(view: BudgetView, arguments: argparse.Namespace) -> None:
+    """Print the judgement, and write the files that are asked for."""
+    if arguments.json:
+        sys.stdout.write(as_json(view.data).decode() + "\n")
+    else:
+        print("\n".join(view.lines))
+    if arguments.github:
+        print("\n".join(view.annotations), file=sys.stderr if arguments.json else sys.stdout)
+    if arguments.junit:
+        write_file(arguments.junit, view.junit)
+    if arguments.markdown:
+        write_file(arguments.markdown, view.markdown.encode(), mode="ab")
+
+
+def _name(what: str) -> str:
+    """Return the name of a model in a budget's tables: of a sample, a file without its suffix, or a stored run's."""
+    path = Path(what.partition(".py:")[0])
+    if path.suffix or path.exists():
+        return path.stem
+    try:
+        job = Store().open(what).job()
+    except StoreError:
+        return what
+    return Path(job.model.value).stem if job and job.model.kind != "code" else what
+
+
+def _opener(stack: ExitStack, arguments: argparse.Namespace, what: str) -> Opened | CompileJob:
+    """Return what opens a stored run or a log as it is; the job of a model, which is to be run."""
+    if not what.endswith((".py", ".json", SUFFIX)) and ".py:" not in what:
+        try:
+            side = stack.enter_context(opened_side(what))
+        except StoreError:
+            pass
+        else:
+            return lambda: side
+    options = copy(arguments)
+    options.model = what
+    return job_of(options)
+
+
+def _interleaved(job: CompileJob, baseline: CompileJob) -> CompileJob:
+    """Return the job with the baseline's code, so that both are timed in one process; as it is if that cannot be."""
+    can_be = job.measure and not job.target and not job.rival and job.model.name == baseline.model.name != ""
+    return replace(job, rival_code=model_code(baseline)) if can_be else job
+
+
+def _open(side: Opened | CompileJob, arguments: argparse.Namespace) -> RunSide:
+    """Open a side; a job is run to its end first. Raises CompileboardError if it recorded nothing."""
+    if not isinstance(side, CompileJob):
+        return side()
+    ended: list[Run] = []
+
+    def finish(run: Run, _: argparse.Namespace) -> int:
+        ended.append(run)
+        return OK
+
+    run_job(side, arguments, finish)
+    run = ended[0]
+    status = run.status()
+    if run.log_path() is None or status.state == "cancelled":
+        raise CompileboardError(f"{run.id}: {status.state}: {status.reason}")
+    return side_of_run(run)

@@ -1,4 +1,4 @@
-"""`python -m core run`, `bisect` and `measure`: run a job in a separate worker, report it, write products."""
+"""`python -m core run`, `bisect` and `measure`: run a job in a worker, and print its report as text or data."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from core.commands.output import (
     add_json_option,
     check_report,
     complain,
+    print_run,
 )
-from core.commands.summary import print_run
 from core.job import CompileJob, add_job_options, job_of
 from core.job.prepared import measured_again
 from core.report import Report

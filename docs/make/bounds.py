@@ -320,10 +320,12 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "LARGEST_SOURCE_BYTES": "a file of a library that is recorded",
             "MOST_SOURCES_BYTES": "all of them of a run",
             "MOST_STACK_FRAMES": "frames of a node's stack that are recorded",
+        },
+        "core/worker/recorders/partition.py": {
             "MAX_CHOICES": "choices of one autotuning",
             "MAX_NAME_CHARS": "the name of a choice",
         },
-        "core/worker/cross_compilation/generate.py": {"MAX_ERROR_CHARS": "a compiler's message"},
+        "core/worker/cross_compilation/kernels.py": {"MAX_ERROR_CHARS": "a compiler's message"},
         "core/worker/measuring/kernel_times.py": {
             "MAX_REASON_CHARS": "why a kernel was not timed",
             "MAX_BYTES": "a kernel's arguments, copied to time it",
@@ -371,14 +373,14 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         },
         "core/analysis/budget.py": {"MOST_CULPRITS": "lines of code that are named for a limit"},
         "core/views/sharing.py": {"LONGEST_REASON": "characters of a reason why a limit is not kept"},
-        "core/commands/check.py": {
+        "core/commands/report.py": {
             "MAX_BUDGET_BYTES": "bytes of a budget's file",
             "MOST_REPEATS": "times that `check` runs a model",
         },
         "core/commands/compare.py": {
             "MOST_LINES": "graphs that differ, of a compilation, that the command line prints"
         },
-        "core/commands/summary.py": {"MAX_DIFFERENCES": "differences that the command line prints"},
+        "core/commands/output.py": {"MAX_DIFFERENCES": "differences that the command line prints"},
     },
     "A drawing": {
         "core/graph/levels.py": {

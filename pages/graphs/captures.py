@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.parts.drawer import drawer, open_button, stage, title_row
+from pages.parts.code import drawer, open_button, stage, title_row
 from pages.parts.graphs.drawers import CAPTURE_TABS, LINES, NODES, SUMMARY, WAYS, captures_of, fill_captures_drawer
 from pages.parts.graphs.drawn import captures_drawn, show
 from pages.parts.run.submit import capture_now

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.parts.drawer import drawer, open_button, stage, title_row
+from pages.parts.code import drawer, open_button, stage, title_row
 from pages.parts.graphs.drawers import (
     IR,
     KERNEL,

@@ -5,7 +5,7 @@ from functools import partial
 import streamlit as st
 
 from core.views.fx_graph import GraphStages
-from pages.parts.drawer import drawer, open_button, stage, title_row
+from pages.parts.code import drawer, open_button, stage, title_row
 from pages.parts.graphs.drawers import NODE, fill_drawer, tabs, unparsed
 from pages.parts.graphs.drawn import fx_drawn, fx_view, show, stage_row
 from pages.parts.run.launch import script_button

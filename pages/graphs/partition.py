@@ -6,7 +6,7 @@ import streamlit as st
 from core.base import words as fmt
 from core.views.passes import PartitionView
 from pages.look.palette import SHORT
-from pages.parts.drawer import drawer, open_button, stage, title_row
+from pages.parts.code import drawer, open_button, stage, title_row
 from pages.parts.graphs.drawn import fx_drawn, node_lines, node_of, partitions_of, show
 from pages.session import url
 from pages.session.require import require_view

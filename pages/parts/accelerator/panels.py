@@ -34,7 +34,7 @@ from pages.parts.accelerator.program import (
     run_before,
     stages_chart,
 )
-from pages.parts.drawer import drawer, open_button, stage
+from pages.parts.code import drawer, open_button, stage
 from pages.parts.graphs.drawn import fx_drawn, node_lines, node_of, show
 from pages.session import url
 from pages.session.actions import attempt

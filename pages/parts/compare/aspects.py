@@ -25,8 +25,7 @@ from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.components.graph.view import GraphDrawing, drawn
 from pages.look.charts import PLOTLY_CONFIG, in_brackets, in_unit, median_bars, plotly_layout
 from pages.look.palette import GRID, INK, PHASES, TALL, Theme, kernel_colour, phase_colour
-from pages.parts.code import diff_view
-from pages.parts.drawer import drawer, open_button, stage
+from pages.parts.code import diff_view, drawer, open_button, stage
 from pages.parts.graphs.drawn import show
 from pages.parts.run.submit import job_again, measure_now, submit_or_open
 from pages.session import url

@@ -11,8 +11,7 @@ from core import NO_RECORD, CompileJob, CompileOptions, Model, Run, Store, job_t
 from core.analysis import sentence, verdict
 from core.commands import run as command
 from core.commands.main import main
-from core.commands.output import CANCELLED, FAILED, MISSING, OK, USAGE
-from core.commands.summary import summarise
+from core.commands.output import CANCELLED, FAILED, MISSING, OK, USAGE, summarise
 from core.job import Conditions
 from core.report import Frame, RunError
 from tests.support.homes import add_run, add_scenario, job_of
