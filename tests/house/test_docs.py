@@ -148,7 +148,7 @@ def test_every_preset_is_documented() -> None:
 
 
 def test_every_exit_code_of_the_command_line_is_documented() -> None:
-    codes = {value for file in (output, output) for value in vars(file).values() if type(value) is int}
+    codes = {output.OK, output.FAILED, output.USAGE, output.MISSING, output.CANCELLED, output.WRONG, output.SLOW}
     rows = re.findall(r"^\| ([\d, ]+) \|", words("docs/cli.md"), re.MULTILINE)
     assert {int(code) for row in rows for code in row.split(",")} >= codes
 

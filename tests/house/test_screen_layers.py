@@ -40,9 +40,8 @@ SCREEN_LAYERS = {
         *("parts/code", "parts/graphs", "parts/run"),
     },
     "parts/audience": {"gate", "session"},
-    "parts/code": {"look", "session", "components/code"},
+    "parts/code": {"look", "session", "components/code", "components/drawer"},
     "parts/comments": {"menu", "gate", "look", "session", "components/comments"},
-    "parts/drawer": {"session", "components/drawer"},
     "parts/dynamo": {
         *("menu", "gate", "look", "session", "components/code", "components/lineage"),
         *("parts/code", "parts/run"),
@@ -60,12 +59,12 @@ SCREEN_LAYERS = {
     "parts/kernel": {"gate", "look", "session", "components/code", "parts/code", "parts/kernels"},
     "parts/compare": {
         *("gate", "look", "session", "components/code", "components/graph"),
-        *("parts/code", "parts/drawer", "parts/graphs", "parts/run"),
+        *("parts/code", "parts/graphs", "parts/run"),
     },
     "parts/performance": {"menu", "look", "session", "components/flame", "components/upload"},
     "parts/accelerator": {
         *("menu", "look", "session", "components/code"),
-        *("parts/code", "parts/drawer", "parts/graphs", "parts/run"),
+        *("parts/code", "parts/graphs", "parts/run"),
     },
     "parts/palette": {
         *("menu", "look", "session", "components/keys", "components/palette", "parts/run"),
@@ -76,7 +75,7 @@ SCREEN_LAYERS = {
     },
     "scripts": {
         *("menu", "gate", "look", "session", "components/code", "components/contract"),
-        *("parts/backends", "parts/code", "parts/comments", "parts/drawer"),
+        *("parts/backends", "parts/code", "parts/comments"),
         *("parts/run", "parts/dynamo", "parts/graphs", "parts/kernels", "parts/kernel", "parts/compare"),
         *("parts/performance", "parts/accelerator", "parts/sweep", "parts/aotinductor", "parts/learn"),
     },
