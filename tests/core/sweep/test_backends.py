@@ -5,7 +5,7 @@ import pytest
 from core import CompileJob, Environment, Model, new_sweep
 from core.sweep import SweepRow
 from core.sweep.presets import PRESETS, BackendFact, Question, answer
-from core.sweep.presets.modes import ABOUT
+from core.sweep.presets.modes import BACKENDS_ABOUT
 
 DYNAMO, AOT = ("dynamo_output_graph",), ("dynamo_output_graph", "aot_inference_graph")
 INDUCTOR = (*AOT, "before_post_grad_graph", "inductor_post_grad_graph")
@@ -82,7 +82,7 @@ def test_those_that_cannot_run_say_why_in_torchs_words_and_no_more(facts: dict[s
 
 
 def test_what_each_does_is_told_of_every_backend_that_torch_ships(facts: dict[str, BackendFact]) -> None:
-    assert set(ABOUT) - {"accelerator"} == set(facts), "what Compileboard ships is told, too"
+    assert set(BACKENDS_ABOUT) - {"accelerator"} == set(facts), "what Compileboard ships is told, too"
     assert {name for name, fact in facts.items() if "not for direct use" in fact.does} == {
         "aot_eager_decomp_partition_with_mode",
         "dynamo_accuracy_minifier_backend",
