@@ -71,7 +71,7 @@ MODULES = (
     "torch._inductor.codegen.cpp_wrapper_cpu",
     "torch._inductor.fx_passes.joint_graph",
     "torch._inductor.fx_passes.post_grad",
-    *(own_module("core.worker.supervisor"), own_module("core.worker.run"), own_module("core.worker.standby")),
+    *(own_module("core.worker.supervisor"), own_module("core.worker.run"), own_module("core.worker.warmup")),
 )
 # Modules that torch and our recorders import in the first compilation. Not every version has each, and not every
 # machine can import each; a run that needs one reports the error itself.
