@@ -181,7 +181,7 @@ class JobForm:
     @staticmethod
     def missing_device(kind: str) -> str:
         """Return the reason why a job cannot run again on a machine without its kind of device."""
-        return f"Running this again needs a {kind.upper()} device, and this machine has none."
+        return device_words("Running this again", kind)
 
     @property
     def unread(self) -> list[str]:
@@ -444,3 +444,8 @@ CUSTOM: dict[str, Callable[[JobForm, Option, FormField], JobField]] = {
 }
 
 __all__ = ["BackendChoice", "JobField", "JobForm"]
+
+
+def device_words(subject: str, kind: str) -> str:
+    """Return the reason why something cannot be done on a machine without its kind of device, as Markdown."""
+    return f"{subject} needs a {kind.upper()} device, and this machine has none."

@@ -32,6 +32,7 @@ from core.report import Report, stored
 from core.runs.progress import ending_words
 from core.runs.status import Status
 from core.runs.store import Run
+from core.views.job_form import device_words
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain, prose
 from core.views.progress import WAITING, Evidence, FailureView, ScriptView, evidence
 
@@ -240,7 +241,7 @@ class FindingView:
 
     def missing_device(self, kind: str) -> str:
         """Return the reason why the change cannot be tried on a machine without this kind of device, as Markdown."""
-        return f"{code(self.change)} needs a {kind.upper()} device, and this machine has none."
+        return device_words(code(self.change), kind)
 
     def job(self, job: CompileJob) -> CompileJob:
         """Return a job with the proposed change."""
