@@ -5,7 +5,6 @@ Removal of files left by interrupted writes, identified by name and age.
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import mmap
 import os
@@ -16,7 +15,7 @@ import shutil
 import stat
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -50,7 +49,7 @@ def open_regular(path: Path) -> BinaryIO:
     return file
 
 
-@contextlib.contextmanager
+@contextmanager
 def mapped(path: Path) -> Iterator[mmap.mmap | bytes]:
     """Map a regular file that is no longer written; raises OSError."""
     with open_regular(path) as file:
@@ -131,7 +130,7 @@ def append_line(path: Path, line: bytes, most_bytes: int, earlier: Path) -> None
         path.replace(earlier)
 
 
-@contextlib.contextmanager
+@contextmanager
 def writing(path: Path) -> Iterator[BinaryIO]:
     """Open a file to write; it exists whole once the block ends without an error, or not at all."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
@@ -140,7 +139,7 @@ def writing(path: Path) -> Iterator[BinaryIO]:
             yield file
         temporary.replace(path)
     finally:
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             temporary.unlink()
 
 
@@ -176,11 +175,11 @@ def make_private(directory: Path) -> None:
     if hasattr(os, "getuid") and status.st_uid not in (os.getuid(), ROOT):
         raise StoreError(f"{directory} belongs to another user; set COMPILEBOARD_HOME to a directory of your own")
     if stat.S_IMODE(status.st_mode) != OWNER_ALONE:
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             directory.chmod(OWNER_ALONE)
 
 
-@contextlib.contextmanager
+@contextmanager
 def in_words(where: Path) -> Iterator[None]:
     """Turn OSErrors inside the context into a StoreError with advice."""
     try:
@@ -217,7 +216,7 @@ def tidy_sweeps(sweeps_dir: Path) -> None:
 def _remove_old(paths: Iterable[Path]) -> None:
     oldest = time.time() - NOBODYS_S
     for path in paths:
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             if _written_s(path) < oldest:
                 remove(path)
 

@@ -7,7 +7,6 @@ A recording has assertions, whose failures have torch's reasons, the user's line
 
 from __future__ import annotations
 
-import functools
 import html
 import inspect
 import os
@@ -17,7 +16,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
@@ -240,7 +239,7 @@ class record:
         if any(test(function) for test in (inspect.iscoroutinefunction, inspect.isgeneratorfunction)):
             raise TypeError(GENERATOR)
 
-        @functools.wraps(function)
+        @wraps(function)
         def recorded(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
             label = self._label or function.__qualname__
             with record(

@@ -9,11 +9,10 @@ Several servers of one home may append at once.
 
 from __future__ import annotations
 
-import contextlib
 import time
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, MutableSequence, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -194,13 +193,13 @@ def append_event(home: Path, event: Event) -> None:
 def audit_events(home: Path) -> Iterator[Event]:
     """Yield the events below a store's home, oldest first; damaged lines are left out."""
     for name in (EARLIER_EVENTS, AUDIT):
-        with contextlib.suppress(OSError), open_regular(home / name) as file:
+        with suppress(OSError), open_regular(home / name) as file:
             for line in file:
-                with contextlib.suppress(DecodeError):
+                with suppress(DecodeError):
                     yield decoded_as(line, Event)
 
 
-@contextlib.contextmanager
+@contextmanager
 def audited(home: Path, by: str, action: str) -> Iterator[MutableSequence[str]]:
     """Log an action that is carried out in this context; its subject is what the caller adds to the list.
 

@@ -24,13 +24,12 @@ Runs, index and cache are readable by their owner only, and so is the home unles
 
 from __future__ import annotations
 
-import contextlib
 import os
 import secrets
 import shutil
 import time
 from collections.abc import Iterator, MutableSequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from copy import copy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -340,7 +339,7 @@ class Store:
             fresh.write_status(replace(status, in_process=True))
         return self.open(fresh.id)
 
-    @contextlib.contextmanager
+    @contextmanager
     def _importing(self, name: str) -> Iterator[tuple[Run, Path]]:
         """Create a run directory with a directory for what is unpacked, which is removed at the end."""
         with self.making(Path(name).stem) as fresh:
@@ -429,12 +428,12 @@ class Store:
         """Delete a run permanently, even a damaged one; raises StoreError if it is live or pinned."""
         if run.pinned:
             raise StoreError(f"the run {run.id} is pinned; unpin it first")
-        with contextlib.suppress(_DamageError):
+        with suppress(_DamageError):
             if (status := run.status()).live:
                 raise StoreError("the run is still going; cancel it first")
             note_deleted(self.home, status)
         for tool in run.tools():
-            with contextlib.suppress(StoreError):
+            with suppress(StoreError):
                 note_deleted(self.home, tool.status(), is_run=False)
         keep_record(self.home, run.path.name, run.path / ARCHIVED)
         gone = run.path.with_name(f".{run.path.name}.{secrets.token_hex(4)}")
@@ -442,7 +441,7 @@ class Store:
             run.path.rename(gone)
             remove(gone)
 
-    @contextlib.contextmanager
+    @contextmanager
     def making(self, title: str, run_id: str = "") -> Iterator[Run]:
         """Create a directory that becomes a run when it is completely written; it is removed on an error."""
         run_id = run_id or fresh_id(title, self.runs_dir)

@@ -7,13 +7,12 @@ Runs with which a run can be compared.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, TypeVar
@@ -98,7 +97,7 @@ def open_report(run: Run, summaries: Summaries | None = None) -> Report:
     if log is None:
         raise StoreError(f"run {run.id} has recorded nothing: {run.standing().reason or 'it has not started'}")
     if is_stored(run):
-        with contextlib.suppress(ReportError, OSError):
+        with suppress(ReportError, OSError):
             if _as_new(_head_path(run), log):
                 return _open_parts(run, _head_path(run))
             return from_json(read(run.report_path))
@@ -157,7 +156,7 @@ def open_outline(run: Run, kind: type[Made]) -> Made | None:
     """
     log, path = run.log_path(), _outline_path(run)
     if log is not None and (_as_new(path, log) or run.standing().live):
-        with contextlib.suppress(DecodeError, OSError):
+        with suppress(DecodeError, OSError):
             return decoded_as(read(path), kind)
     return None
 
@@ -185,7 +184,7 @@ def open_summary(run: Run, stored_alone: bool = False) -> Summary | None:
     """
     log, path = run.log_path(), _summary_path(run)
     if (log is not None and _as_new(path, log)) or (log is None and is_away(run)):
-        with contextlib.suppress(DecodeError, OSError):
+        with suppress(DecodeError, OSError):
             return decoded_as(read(path, MAX_SUMMARY_BYTES), Summary)
     if stored_alone:
         return None
@@ -240,7 +239,7 @@ def _cached(run: Run, log: Path, graph: FxGraph, name: str, kind: type[Made], ma
         return make()
     stored = run.graphs_dir / f"{graph.payload.offset}.{name}-{VERSION}.json"
     if _as_new(stored, log):
-        with contextlib.suppress(DecodeError, OSError), collection_paused():
+        with suppress(DecodeError, OSError), collection_paused():
             return decoded_as(read(stored), kind)
     result = make()
     _keep(run, stored, lambda: msgspec.json.encode(result))
@@ -251,7 +250,7 @@ def _keep(run: Run, path: Path, encoded: Callable[[], bytes]) -> None:
     """Store a result of an ended run; if it can't be stored, it is made again the next time."""
     if run.standing().live:
         return
-    with contextlib.suppress(OSError):
+    with suppress(OSError):
         if regular(path) is None:
             remove(path)
         path.parent.mkdir(exist_ok=True, parents=True)

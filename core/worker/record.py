@@ -9,7 +9,6 @@ The checks: is the log still the file that torch opened, and does it have its la
 
 from __future__ import annotations
 
-import contextlib
 import json
 import logging
 import os
@@ -193,7 +192,7 @@ class OutputFile:
 
     def close(self) -> None:
         """Close the file."""
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             self._file.close()
 
     def _rewrite_tail(self) -> None:

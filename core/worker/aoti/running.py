@@ -14,7 +14,6 @@ The C++ program is compiled once on this machine, and kept in the store's cache.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import math
 import select
@@ -24,7 +23,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -223,7 +222,7 @@ class PackageProgram:
         Raises ProgramError if the program has ended.
         """
         assert self._process.stdin is not None
-        with contextlib.suppress(BrokenPipeError):
+        with suppress(BrokenPipeError):
             self._process.stdin.write(f"{calls}\n")
             self._process.stdin.flush()
         return int(self._answer(ANSWER_S)) / 1e9 / calls
@@ -243,7 +242,7 @@ class PackageProgram:
         return line
 
     def _failure_text(self, what: str) -> str:
-        with contextlib.suppress(subprocess.TimeoutExpired):
+        with suppress(subprocess.TimeoutExpired):
             self._process.wait(END_S)
         self._reader.join(END_S)
         code = self._process.poll()
@@ -283,7 +282,7 @@ def _collect_errors(process: subprocess.Popen[str], errors: list[str]) -> None:
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    with contextlib.suppress(BrokenPipeError, OSError):
+    with suppress(BrokenPipeError, OSError):
         if process.stdin is not None:
             process.stdin.close()
     deadline = time.monotonic() + END_S

@@ -19,8 +19,8 @@ from tempfile import TemporaryDirectory
 from core.base.errors import CompileboardError, NodeError, StoreError
 from core.base.files import OWNER_ALONE, in_words
 from core.base.words import gib
-from core.runs.engine.cluster import messages
 from core.runs.engine.cluster.messages import (
+    MOST_COLLECTED_BYTES,
     CancelCall,
     FilesReply,
     ForgetCall,
@@ -31,6 +31,12 @@ from core.runs.engine.cluster.messages import (
     PollCall,
     ProgressReply,
     ReadCall,
+    append_piece,
+    check_name,
+    digest_of,
+    has_file,
+    parcel_of,
+    place_file,
 )
 from core.runs.engine.cluster.nodes import LONG_CALL_S, RETRY_S, Nodes
 from core.runs.engine.queues import Assignment
@@ -131,14 +137,14 @@ class Carrier:
         Raises NodeError, WorkerError, StoreError.
         """
         run = carried.run
-        files = messages.parcel(run.path)
+        files = parcel_of(run.path)
         call = LaunchCall(
             self._nodes.store_id,
             self.key(run),
             assignment.target,
             assignment.device,
             assignment.measures,
-            messages.digest(files),
+            digest_of(files),
             files,
         )
         self._take(carried, self._nodes.call(carried.host, call, ProgressReply, LONG_CALL_S))
@@ -233,20 +239,20 @@ class Carrier:
             carried.assignment = None
         with in_words(carried.run.path):
             for new in progress.pieces:
-                carried.sizes[new.name] = messages.append(carried.run.path, new)
+                carried.sizes[new.name] = append_piece(carried.run.path, new)
 
     def _collect(self, carried: CarriedRun) -> None:
         """Fetch each file of an ended run that differs from the one here."""
-        run, room = carried.run, messages.MOST_COLLECTED_BYTES
+        run, room = carried.run, MOST_COLLECTED_BYTES
         listed = self._nodes.call(carried.host, ListCall(self._nodes.store_id, self.key(run)), FilesReply, LONG_CALL_S)
         with in_words(run.path), TemporaryDirectory(dir=self._store.home / CARRIED) as scratch:
             for entry in listed.files:
-                messages.check_name(entry.name)
+                check_name(entry.name)
                 room -= entry.size
                 if room < 0:
-                    raise StoreError(f"they are larger than {gib(messages.MOST_COLLECTED_BYTES)}")
-                if not messages.has(run.path, entry):
-                    messages.place(run.path, entry.name, self._fetch(carried, entry, Path(scratch) / "file"))
+                    raise StoreError(f"they are larger than {gib(MOST_COLLECTED_BYTES)}")
+                if not has_file(run.path, entry):
+                    place_file(run.path, entry.name, self._fetch(carried, entry, Path(scratch) / "file"))
 
     def _fetch(self, carried: CarriedRun, entry: HostFile, path: Path) -> Path:
         with path.open("wb") as file:

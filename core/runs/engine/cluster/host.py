@@ -30,7 +30,6 @@ from core.base.files import OWNER_ALONE, in_words, make_private, one_line, read_
 from core.base.machine import Environment, default_home, package_version
 from core.job.gallery import exercise
 from core.job.prepared import prepared
-from core.runs.engine.cluster import messages
 from core.runs.engine.cluster.messages import (
     MOST_FILES,
     PROTOCOL,
@@ -58,7 +57,12 @@ from core.runs.engine.cluster.messages import (
     TakeTurnCall,
     TurnReply,
     call_of,
+    digest_of,
+    file_entries,
+    is_carried,
     packed,
+    read_piece,
+    unpack_files,
 )
 from core.runs.engine.local import LocalEngine
 from core.runs.engine.processes import LOCAL
@@ -161,9 +165,9 @@ class Host:
             case PollCall():
                 return self._progress(call, call.sizes)
             case ListCall():
-                return FilesReply(messages.entries(self._ended_run(call).path))
+                return FilesReply(file_entries(self._ended_run(call).path))
             case ReadCall():
-                return messages.piece(self._ended_run(call).path, call.name, call.offset)
+                return read_piece(self._ended_run(call).path, call.name, call.offset)
             case CancelCall():
                 self._cancel(call)
             case EndTurnCall():
@@ -259,7 +263,7 @@ class Host:
         return self._progress(call, {})
 
     def _receive(self, call: LaunchCall) -> None:
-        if messages.digest(call.files) != call.digest:
+        if digest_of(call.files) != call.digest:
             raise StoreError("the run's files were damaged on their way; try again")
         run = self._run(call)
         if run.path.exists():
@@ -268,7 +272,7 @@ class Host:
         with in_words(self._runs_dir):
             try:
                 fresh.mkdir(mode=OWNER_ALONE)
-                messages.unpack(call.files, fresh)
+                unpack_files(call.files, fresh)
                 (fresh / "trace").mkdir(exist_ok=True)
                 received = Run(run.id, fresh)
                 self._check_code(received)
@@ -433,10 +437,10 @@ def _new_pieces(run: Path, sizes: dict[str, int]) -> tuple[tuple[PieceReply, ...
     room = MOST_NEW_BYTES
     for path in sorted(path for pattern in GROWING for path in run.glob(pattern)):
         name = path.relative_to(run).as_posix()
-        if not messages.is_carried(name):
+        if not is_carried(name):
             continue
         offset = sizes.get(name, 0)
-        while room > 0 and (new := messages.piece(run, name, offset)).data:
+        while room > 0 and (new := read_piece(run, name, offset)).data:
             pieces.append(new)
             offset += len(new.data)
             room -= len(new.data)

@@ -277,7 +277,7 @@ def is_carried(name: str) -> bool:
         return False
 
 
-def names(directory: Path) -> list[str]:
+def carried_names(directory: Path) -> list[str]:
     """Return the names of the files that cross machines; raises StoreError if there are too many."""
     carried = sorted(filter(is_carried, _walk(directory)))
     if len(carried) > MOST_FILES:
@@ -285,11 +285,11 @@ def names(directory: Path) -> list[str]:
     return carried
 
 
-def parcel(directory: Path) -> dict[str, bytes]:
+def parcel_of(directory: Path) -> dict[str, bytes]:
     """Return the files of a new run; raises StoreError if they are too large to be sent, or cannot be read."""
     files, room = {}, MOST_DELIVERED_BYTES
-    for name in names(directory):
-        with opened(directory, name) as file:
+    for name in carried_names(directory):
+        with open_carried(directory, name) as file:
             files[name] = file.read(room + 1)
         room -= len(files[name])
         if room < 0:
@@ -297,13 +297,13 @@ def parcel(directory: Path) -> dict[str, bytes]:
     return files
 
 
-def digest(files: dict[str, bytes]) -> str:
+def digest_of(files: dict[str, bytes]) -> str:
     """Return the address of a parcel's content."""
     named = "".join(f"{name}\0{hashlib.sha256(files[name]).hexdigest()}\n" for name in sorted(files))
     return hashlib.sha256(named.encode()).hexdigest()
 
 
-def unpack(files: dict[str, bytes], directory: Path) -> None:
+def unpack_files(files: dict[str, bytes], directory: Path) -> None:
     """Write a parcel's files into a new directory; raises StoreError, OSError."""
     for name, data in files.items():
         path = directory / check_name(name)
@@ -312,27 +312,27 @@ def unpack(files: dict[str, bytes], directory: Path) -> None:
             file.write(data)
 
 
-def entries(directory: Path) -> tuple[HostFile, ...]:
+def file_entries(directory: Path) -> tuple[HostFile, ...]:
     """Return each file with its bytes and digest; raises StoreError, OSError."""
     listed = []
-    for name in names(directory):
-        with opened(directory, name) as file:
+    for name in carried_names(directory):
+        with open_carried(directory, name) as file:
             digest_of_file = hashlib.file_digest(file, "sha256").hexdigest()
             listed.append(HostFile(name, file.tell(), digest_of_file))
     return tuple(listed)
 
 
-def piece(directory: Path, name: str, offset: int) -> PieceReply:
+def read_piece(directory: Path, name: str, offset: int) -> PieceReply:
     """Return the next bytes of a file; none at its end, and if it is gone. Raises StoreError."""
     try:
-        with opened(directory, check_name(name)) as file:
+        with open_carried(directory, check_name(name)) as file:
             file.seek(offset)
             return PieceReply(name, offset, file.read(PIECE_BYTES))
     except OSError:
         return PieceReply(name, offset, b"")
 
 
-def append(directory: Path, new: PieceReply) -> int:
+def append_piece(directory: Path, new: PieceReply) -> int:
     """Add bytes to the end of a file; return its bytes. A piece that does not continue it is left out.
 
     Raises StoreError, OSError.
@@ -344,22 +344,22 @@ def append(directory: Path, new: PieceReply) -> int:
         return file.tell()
 
 
-def has(directory: Path, entry: HostFile) -> bool:
+def has_file(directory: Path, entry: HostFile) -> bool:
     """Return True if a file is there with the same bytes."""
     try:
-        with opened(directory, entry.name) as file:
+        with open_carried(directory, entry.name) as file:
             same = os.fstat(file.fileno()).st_size == entry.size
             return same and hashlib.file_digest(file, "sha256").hexdigest() == entry.digest
     except OSError:
         return False
 
 
-def place(directory: Path, name: str, source: Path) -> None:
+def place_file(directory: Path, name: str, source: Path) -> None:
     """Move a complete file to its name; raises StoreError, OSError."""
     source.replace(_place(directory, name))
 
 
-def opened(directory: Path, name: str) -> BufferedReader:
+def open_carried(directory: Path, name: str) -> BufferedReader:
     """Open a regular file of a run to read, through no link; raises OSError."""
     at = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:

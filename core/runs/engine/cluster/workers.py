@@ -12,7 +12,7 @@ Further servers over the same store use its workers, through `core.runs.engine.t
 Every request has a token, that of `<home>/workers-token` or of `<home>/servers-token`, and a bounded body. TLS is a
 proxy's, which passes on `/work/` alone.
 
-A worker's own side asks a server for calls, and answers them by its host, until it is told to end.
+A worker requests calls from a server, and its host answers them, until it is stopped.
 """
 
 from __future__ import annotations
