@@ -22,7 +22,6 @@ from pages.gate.people import the_people
 from pages.gate.rules import rules
 from pages.session import server
 from pages.session.previews import Previews, preview_routes, to_stranger
-from pages.session.tables import send_tables_fast
 from pages.session.uploads import upload_routes
 
 INDEX = (Path(st.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
@@ -73,7 +72,6 @@ try:
 except CompileboardError as error:
     sys.exit(f"Compileboard does not start: {error}")
 read_theme_once()
-send_tables_fast()
 RULES = rules(PEOPLE.kind if PEOPLE is not None else None)
 app = st.App(
     "pages/app.py",

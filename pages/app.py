@@ -22,8 +22,8 @@ from pages.session.url import (  # noqa: E402
     PAGE,
     arrive,
     drop_press,
-    hold,
     menu_pages,
+    set_state,
 )
 
 st.set_page_config(page_title="Compileboard", page_icon=image("icon.png"), layout="wide", initial_sidebar_state=MENU_PX)
@@ -32,7 +32,7 @@ st.logo(image("logo.svg") or "Compileboard", icon_image=image("icon.svg"), size=
 
 page = st.navigation(menu_pages())
 one_entry_a_page(key="history")
-hold(PAGE, page.url_path or NEW_RUN.name)
+set_state(PAGE, page.url_path or NEW_RUN.name)
 arrive(page.url_path or NEW_RUN.name)
 try:
     top = header(page.url_path or NEW_RUN.name)

@@ -225,7 +225,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         },
         "core/trace/parsers/dynamo.py": {"MAX_LINES": "lines of a guard tree"},
         "core/worker/recorders/guards.py": {"MOST_S": "seconds in which the guards of a compilation are timed"},
-        "core/worker/recorders/bytecode.py": {"MOST_FRAMES": "frames of which it is known which code a call used"},
+        "core/worker/recorders/bytecode.py": {"MOST_FRAMES": "frames whose reused code is recorded"},
         "core/analysis/results.py": {"MAX_REASON_CHARS": "the error that ended a run, in a sentence"},
         "core/analysis/dynamo/failures.py": {"MAX_REASON_CHARS": "the reason of a failure in a sentence"},
         "core/analysis/kernels/kernel.py": {

@@ -67,7 +67,7 @@ PACKAGES: dict[str, dict[str, str]] = {
         "MOST_RESULTS": "outputs of a package",
     },
     "pages/parts/aotinductor/panels.py": {"MOST_SIZE": "a bound of a dynamic dimension"},
-    "pages/session/uploads.py": {"MOST_DOWNLOADED_BYTES": "a package that the page offers to download"},
+    "pages/session/downloads.py": {"MOST_DOWNLOADED_BYTES": "a package that the page offers to download"},
 }
 
 BACKENDS: dict[str, dict[str, str]] = {

@@ -8,9 +8,9 @@ from pages.look.text import prose
 from pages.parts.accelerator.panels import draw_station, station_of
 from pages.parts.accelerator.program import change_menu, chosen_segment, without_pipeline
 from pages.parts.code import title_row
+from pages.session.downloads import downloads, json_twin
 from pages.session.require import require_report
 from pages.session.shown import shown_compilation
-from pages.session.uploads import downloads, json_twin
 
 run = require_report("What the backend accelerator made of a graph will stand here.")
 compilation = shown_compilation(run.report)

@@ -5,8 +5,8 @@ import streamlit as st
 from core.views import aotinductor
 from core.views.glossary import GLOSSARY
 from pages.parts.aotinductor.panels import ask_for_package, choose_step, panel, sizes_part, times_part
+from pages.session.downloads import json_twin
 from pages.session.require import require_report
-from pages.session.uploads import json_twin
 
 view = require_report("The model as a package, compiled ahead of time, will stand here.")
 aoti = aotinductor.AotInductorView(view.report)

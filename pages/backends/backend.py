@@ -11,9 +11,9 @@ from pages.components.contract.view import contract_view
 from pages.parts.backends.alternatives import offer_backends, problem_boxes, why_nothing
 from pages.parts.backends.panes import BACKEND, CODE, contract, left_panes, pane, right_panes
 from pages.session import url
+from pages.session.downloads import downloads, json_twin
 from pages.session.require import require_report
 from pages.session.shown import shown_compilation
-from pages.session.uploads import downloads, json_twin
 from pages.session.url import go_to, press, taken
 
 view = require_report("What torch.compile gave a backend, and what came back, will stand here.")

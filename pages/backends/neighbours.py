@@ -7,9 +7,9 @@ from core.views.glossary import GLOSSARY
 from core.views.neighbours import NeighboursView
 from pages.parts.backends.alternatives import mlx_part
 from pages.parts.run.submit import neighbours_now
+from pages.session.downloads import json_twin
 from pages.session.require import require_report
 from pages.session.tables import shown
-from pages.session.uploads import json_twin
 
 WIDE = {
     "installed": st.column_config.TextColumn(width=100),

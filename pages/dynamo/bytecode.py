@@ -5,8 +5,8 @@ import streamlit as st
 from core.views.compilations import BytecodeView
 from core.views.glossary import GLOSSARY
 from pages.parts.dynamo.tables import PYTHON, bytecode_links, bytecode_listings, choose_form, decompiled_python
+from pages.session.downloads import text_twin
 from pages.session.require import require_view
-from pages.session.uploads import text_twin
 
 view = require_view("What Dynamo makes of your function's bytecode will stand here.")
 bytecode = BytecodeView(view.report, view.compilation, view.text) if view is not None else None

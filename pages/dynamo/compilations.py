@@ -5,9 +5,9 @@ import streamlit as st
 from core.views.compilations import CompilationsView
 from core.views.glossary import GLOSSARY
 from pages.parts.dynamo.tables import compilation_details, compilation_table
+from pages.session.downloads import json_twin
 from pages.session.require import require_report
 from pages.session.shown import shown_compilation
-from pages.session.uploads import json_twin
 
 view = require_report("The compilations of a run will stand here.")
 compilations = CompilationsView(view.report)

@@ -8,9 +8,9 @@ from core.views.glossary import GLOSSARY
 from pages.parts.dynamo.tables import compilations_with_symbols, export_issues, expressions, symbol_details
 from pages.parts.run.submit import job_again, submit_or_open
 from pages.session import url
+from pages.session.downloads import json_twin
 from pages.session.require import require_view
 from pages.session.tables import picked_by_url
-from pages.session.uploads import json_twin
 from pages.session.url import pressed
 
 view = require_view("The symbols that stand for sizes will stand here.")

@@ -11,8 +11,8 @@ from pages.parts.code import user_code
 from pages.parts.dynamo.boxes import break_box, broken_file, eager_frames, fixes_of, offer_all, original_run
 from pages.parts.run.submit import submit
 from pages.session import url
+from pages.session.downloads import json_twin
 from pages.session.require import require_report
-from pages.session.uploads import json_twin
 from pages.session.url import pressed
 
 view = require_report("Where Dynamo stops tracing will stand here, on your own lines.")

@@ -8,9 +8,9 @@ from core.views.guards import GuardsView
 from pages.look.palette import TALL
 from pages.look.text import plain
 from pages.session import url
+from pages.session.downloads import json_twin
 from pages.session.require import require_view
 from pages.session.tables import in_words, picked, search_field
-from pages.session.uploads import json_twin
 
 SHARE = st.column_config.ProgressColumn(
     # The bar's own format has two decimals; all our numbers have three significant digits.

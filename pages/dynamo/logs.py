@@ -5,8 +5,8 @@ import streamlit as st
 from core.views.glossary import GLOSSARY
 from core.views.texts import LogsView
 from pages.parts.dynamo.tables import choose_messages, message_details, message_table, record_logs
+from pages.session.downloads import text_twin
 from pages.session.require import require_report
-from pages.session.uploads import text_twin
 
 view = require_report("What torch logs while it compiles will stand here.")
 logs = LogsView(view.report, view.text)

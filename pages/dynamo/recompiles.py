@@ -7,9 +7,9 @@ from core.views.recompiles import RecompilesView
 from pages import menu
 from pages.parts.dynamo.boxes import fixes_of, offer_all, original_run, recompile_trees
 from pages.session import url
+from pages.session.downloads import json_twin
 from pages.session.require import require_report
 from pages.session.shown import shown_compilation
-from pages.session.uploads import json_twin
 
 view = require_report("What made torch compile a frame again will stand here.")
 report = view.report

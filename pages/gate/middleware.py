@@ -356,7 +356,7 @@ class Socket:
     inode: int
 
     @property
-    def held(self) -> bool:
+    def is_open(self) -> bool:
         """True if a process has the socket open; the kernel reports root as the owner of a socket without a process."""
         return self.state == ESTABLISHED and self.inode != 0
 
@@ -367,13 +367,13 @@ def uid_of(client: Address, server: Address) -> int | None:
     The kernel may report root for a socket that is closed during the query. Closed sockets do not open again, so a
     socket that is open at a second query was open during the first.
     """
-    first, second = _asked(client, server), _asked(client, server)
-    if first is None or first != second or not first.held or first.uid == OVERFLOW_UID:
+    first, second = _socket_between(client, server), _socket_between(client, server)
+    if first is None or first != second or not first.is_open or first.uid == OVERFLOW_UID:
         return None
     return first.uid
 
 
-def _asked(client: Address, server: Address) -> Socket | None:
+def _socket_between(client: Address, server: Address) -> Socket | None:
     try:
         ends = (_plain(client[0]), client[1]), (_plain(server[0]), server[1])
     except ValueError:

@@ -7,8 +7,8 @@ from pages.parts.graphs.drawers import CAPTURE_TABS, LINES, NODES, SUMMARY, WAYS
 from pages.parts.graphs.drawn import captures_drawn, show
 from pages.parts.run.submit import capture_now
 from pages.session import url
+from pages.session.downloads import downloads, json_twin
 from pages.session.require import require_view
-from pages.session.uploads import downloads, json_twin
 
 view = require_view("The captures of a model will stand here.")
 if view is None:

@@ -8,9 +8,9 @@ import streamlit as st
 from core.base import words as fmt
 from core.views.decisions import DecisionsView
 from pages.look.palette import TALL
+from pages.session.downloads import json_twin
 from pages.session.require import require_view
 from pages.session.tables import in_words
-from pages.session.uploads import json_twin
 
 FEW = 16
 WIDE = {"options": st.column_config.TextColumn(help="Of torch._inductor.config; *Options* has torch's comment on each")}

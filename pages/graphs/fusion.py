@@ -17,8 +17,8 @@ from pages.parts.graphs.drawers import (
 from pages.parts.graphs.drawn import fusion_view
 from pages.parts.run.submit import debug_files_now
 from pages.session import url
+from pages.session.downloads import downloads, json_twin
 from pages.session.require import require_view
-from pages.session.uploads import downloads, json_twin
 
 VIEWS = ["side by side", "morph"]
 

@@ -10,9 +10,9 @@ from pages.parts.graphs.drawers import NODE, fill_drawer, tabs, unparsed
 from pages.parts.graphs.drawn import fx_drawn, fx_view, show, stage_row
 from pages.parts.run.launch import script_button
 from pages.session import url
+from pages.session.downloads import downloads, json_twin, text_twin
 from pages.session.require import require_view
-from pages.session.uploads import downloads, json_twin, text_twin
-from pages.session.url import held
+from pages.session.url import state_of
 
 view = require_view("The FX graphs of a compilation will stand here.")
 if view is None or not view.compilation.graphs:
@@ -24,7 +24,7 @@ compilation = view.compilation
 default = GraphStages(compilation.graphs).first.id
 url.read(url.GRAPH, [graph.id for graph in compilation.graphs], default)
 with title_row() as title:
-    graph = compilation.graph(held(url.GRAPH, default)) or compilation.graphs[0]
+    graph = compilation.graph(state_of(url.GRAPH, default)) or compilation.graphs[0]
     stage_row(compilation.graphs, graph)
     url.write(url.GRAPH)
     if graph.ops:

@@ -18,8 +18,8 @@ from pages.parts.kernels.ledger import (
 from pages.parts.kernels.source import estimates_of_torch, kernel_source, kernel_text, user_lines
 from pages.parts.run.submit import measure_again, measure_now, retarget
 from pages.session import url
+from pages.session.downloads import json_twin, text_twin
 from pages.session.require import require_view
-from pages.session.uploads import json_twin, text_twin
 
 TIME_THEM = "Time the kernels"
 

@@ -9,9 +9,9 @@ from pages.look.palette import SHORT
 from pages.parts.code import drawer, open_button, stage, title_row
 from pages.parts.graphs.drawn import fx_drawn, node_lines, node_of, partitions_of, show
 from pages.session import url
+from pages.session.downloads import downloads, json_twin
 from pages.session.require import require_view
 from pages.session.tables import in_words, newly_picked
-from pages.session.uploads import downloads, json_twin
 
 VALUE, SAVED = "value", "saved values"
 

@@ -15,8 +15,8 @@ from pages.parts.graphs.drawers import (
 )
 from pages.parts.graphs.drawn import film_drawn, passes_of, show
 from pages.session import url
+from pages.session.downloads import downloads, json_twin
 from pages.session.require import require_view
-from pages.session.uploads import downloads, json_twin
 
 view = require_view("What each pass did to the graphs will stand here.")
 chapters = {passes.id: passes for passes in passes_of(view)} if view is not None else {}

@@ -12,7 +12,7 @@ from core.views import runs as lists
 from pages.gate.people import the_people
 from pages.session import actions
 from pages.session.actions import attempt, toasted
-from pages.session.url import held
+from pages.session.url import state_of
 
 AUDIENCES = {"private": "only me", "link": "whoever has its address", "all": "all in their lists"}
 
@@ -41,5 +41,5 @@ def _picker(name: str, current: str, what: str, choose: Callable[[str], None], i
         width=300 if inline_label else 220,
         help=lists.audience_help(what),
         label_visibility="collapsed" if inline_label else "visible",
-        on_change=lambda: attempt(lambda: choose(held(key)), toasted),
+        on_change=lambda: attempt(lambda: choose(state_of(key)), toasted),
     )

@@ -17,7 +17,7 @@ from pages.components.drawer.view import drawer_edge
 from pages.look.palette import TALL
 from pages.session import url
 from pages.session.shown import RunView, View
-from pages.session.url import held, hold
+from pages.session.url import set_state, state_of
 
 
 def source_text(view: RunView, path: str = "") -> str:
@@ -143,7 +143,7 @@ def drawer(beside: DeltaGenerator, tabs: Sequence[str], selected: str | None) ->
     with beside.container(key="drawer", gap="small"):
         drawer_edge()
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            hold(TAB, tab)
+            set_state(TAB, tab)
             st.segmented_control("Drawer", tabs, key=TAB, label_visibility="collapsed", on_change=_picked)
             st.button("", icon=":material/close:", key="drawer-close", help="Close", on_click=_close, args=(selected,))
         yield tab
@@ -151,8 +151,8 @@ def drawer(beside: DeltaGenerator, tabs: Sequence[str], selected: str | None) ->
 
 def _open_tab(tabs: Sequence[str], selected: str | None) -> str | None:
     asked = url.asked(url.DRAWER)
-    if asked == OFF and selected == held(LEFT, selected):
-        hold(LEFT, selected)
+    if asked == OFF and selected == state_of(LEFT, selected):
+        set_state(LEFT, selected)
         return None
     if asked == OFF:
         url.put(url.DRAWER, None)
@@ -166,11 +166,11 @@ def _turn(tab: str | None) -> None:
 
 
 def _picked() -> None:
-    tab = held(TAB)
+    tab = state_of(TAB)
     if tab:
         url.put(url.DRAWER, tab)
 
 
 def _close(selected: str | None) -> None:
-    hold(LEFT, selected)
+    set_state(LEFT, selected)
     url.put(url.DRAWER, OFF if selected else None)

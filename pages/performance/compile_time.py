@@ -8,9 +8,9 @@ from core.views.glossary import GLOSSARY
 from pages.look.palette import SHORT
 from pages.parts.performance.charts import PHASE_COLUMNS, PHASE_FORMS, compile_metrics, flame_chart
 from pages.session import url
+from pages.session.downloads import json_twin, perfetto_download
 from pages.session.require import require_report
 from pages.session.tables import in_words
-from pages.session.uploads import json_twin, perfetto_download
 
 ALL = "all compilations"
 view = require_report("Where compile time goes will stand here.")

@@ -9,9 +9,9 @@ from pages.parts.code import source_text
 from pages.parts.performance.memory import alive_table, memory_curves, plan_section, plans_of
 from pages.parts.run.submit import measure_memory
 from pages.session import url
+from pages.session.downloads import json_twin
 from pages.session.require import require_report
 from pages.session.shown import shown_compilation
-from pages.session.uploads import json_twin
 
 view = require_report("The memory of eager and of compiled will stand here.")
 report = view.report

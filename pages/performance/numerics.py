@@ -8,9 +8,9 @@ from pages.parts.graphs.drawn import node_lines
 from pages.parts.performance.numerics import bits_part, graph_link, node_table, nodes_part, results_part
 from pages.parts.run.submit import bits_now, numerics_now
 from pages.session import url
+from pages.session.downloads import json_twin
 from pages.session.require import require_report
 from pages.session.shown import shown_compilation
-from pages.session.uploads import json_twin
 
 view = require_report("Whether the results are right by float64 will stand here.")
 report = view.report

@@ -14,9 +14,9 @@ from pages.parts.performance.charts import break_even_chart, first_calls_chart, 
 from pages.parts.run.outcome import result_note
 from pages.parts.run.submit import measure_again, measure_now
 from pages.session import url
+from pages.session.downloads import json_twin
 from pages.session.require import require_report
-from pages.session.server import kept, theme
-from pages.session.uploads import json_twin
+from pages.session.server import cached_figure, theme
 
 CONFIGURATIONS = ("this run's call", "the other call")
 view = require_report("Eager against compiled will stand here.")
@@ -44,9 +44,9 @@ if timing is not None and measured is not None:
     with left:
         st.header("Steady state", anchor=False)
         medians = speedup.medians
-        steady = kept(lambda: steady_chart(medians, on), "steady", view.run.id, report.log_bytes, on)
+        steady = cached_figure(lambda: steady_chart(medians, on), "steady", view.run.id, report.log_bytes, on)
         st.plotly_chart(steady, theme=None, config=PLOTLY_CONFIG, key="steady")
-        samples = kept(
+        samples = cached_figure(
             partial(samples_chart, timing.eager_s, timing.compiled_s, measured.warm_up, on),
             "samples",
             view.run.id,
@@ -69,7 +69,7 @@ if alternative is not None:
     st.write(speedup.alternative)
     if speedup.alternative_method:
         st.caption(speedup.alternative_method)
-        pairs = kept(
+        pairs = cached_figure(
             partial(
                 samples_chart, alternative.compiled_s, alternative.rival_s, alternative.warm_up, on, CONFIGURATIONS
             ),
@@ -85,7 +85,7 @@ st.header("Calls, as they were first made", anchor=False)
 json_twin("calls", report.calls, key="calls")
 left, right = st.columns([2, 3], gap="medium")
 with left:
-    first = kept(lambda: first_calls_chart(report.calls, on), "first", view.run.id, report.log_bytes, on)
+    first = cached_figure(lambda: first_calls_chart(report.calls, on), "first", view.run.id, report.log_bytes, on)
     st.plotly_chart(first, theme=None, config=PLOTLY_CONFIG, key="first")
 with right:
     st.dataframe(pd.DataFrame(speedup.call_rows), hide_index=True, height=SHORT)

@@ -20,9 +20,9 @@ from pages.parts.compare.runs import any_runs, compare_view, kernel_pairs_view, 
 from pages.parts.run.outcome import live_run, measured_yet
 from pages.parts.run.submit import measure_again
 from pages.session import url
+from pages.session.downloads import comparison_download, downloads, json_twin
 from pages.session.require import require_report
 from pages.session.shown import RunView, open_shown, shown_compilation
-from pages.session.uploads import comparison_download, downloads, json_twin
 
 view = require_report("Two runs beside each other will stand here.")
 names = any_runs(view)

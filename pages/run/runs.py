@@ -20,7 +20,7 @@ from pages.parts.run.runs_table import (
 )
 from pages.session import url
 from pages.session.runs import searched_runs, show_run
-from pages.session.url import held
+from pages.session.url import state_of
 
 SHOWN_AS = {"table": "Table", "time": "Over time"}
 SEARCH_HELP = (
@@ -65,14 +65,14 @@ with st.container(horizontal=True, vertical_alignment="center"):
         label_visibility="collapsed",
         required=True,
     )
-    is_table = held(url.SHOWN_AS) == "table"
+    is_table = state_of(url.SHOWN_AS) == "table"
     st.markdown(view.words if is_table else view.total_words, width="content")
     if view.pages > 1 and is_table:
         pages = f"pages-{text}"
         turned = partial(url.put_state, url.LIST_PAGE, pages)
         st.pagination(view.pages, default=view.page, key=pages, on_change=turned)
 url.write(url.SHOWN_AS)
-if held(url.SHOWN_AS) == "time":
+if state_of(url.SHOWN_AS) == "time":
     history(text)
     st.stop()
 if not view.runs:

@@ -12,7 +12,7 @@ from core.views.exercises import ExerciseView
 from pages.session import server, url
 from pages.session.runs import runs_of
 from pages.session.shown import ShownRun, open_shown, shown_run
-from pages.session.url import held, hold
+from pages.session.url import set_state, state_of
 
 MOST_SOLUTIONS = 2_000
 
@@ -57,32 +57,32 @@ class Draft:
     def __init__(self, view: ExerciseView, shown: ShownRun | None) -> None:
         self._original = view.exercise.code
         self._key = f"exercise-{view.exercise.name}"
-        if held(self._key) is None:
-            hold(self._key, _code_of(shown) or self._original)
+        if state_of(self._key) is None:
+            set_state(self._key, _code_of(shown) or self._original)
 
     @property
     def text(self) -> str:
         """The text."""
-        return str(held(self._key))
+        return str(state_of(self._key))
 
     @property
     def key(self) -> str:
         """A key for the editor, which takes a text only when it appears."""
-        return f"{self._key}-{held(f'{self._key}-times', 0)}"
+        return f"{self._key}-{state_of(f'{self._key}-times', 0)}"
 
     @property
     def earlier(self) -> str:
         """The text before *Start again*; empty if there is none."""
-        return str(held(f"{self._key}-earlier", ""))
+        return str(state_of(f"{self._key}-earlier", ""))
 
     @property
     def hints(self) -> int:
         """The number of hints that the visitor has requested."""
-        return int(held(f"{self._key}-hints", 0))
+        return int(state_of(f"{self._key}-hints", 0))
 
     def keep(self, text: str) -> None:
         """Store the edited text."""
-        hold(self._key, text)
+        set_state(self._key, text)
 
     def start_again(self) -> None:
         """Set the text to the exercise's code."""
@@ -94,12 +94,12 @@ class Draft:
 
     def show_hint(self) -> None:
         """Show one more hint."""
-        hold(f"{self._key}-hints", self.hints + 1)
+        set_state(f"{self._key}-hints", self.hints + 1)
 
     def _replace(self, text: str, earlier: str) -> None:
-        hold(self._key, text)
-        hold(f"{self._key}-earlier", earlier)
-        hold(f"{self._key}-times", held(f"{self._key}-times", 0) + 1)
+        set_state(self._key, text)
+        set_state(f"{self._key}-earlier", earlier)
+        set_state(f"{self._key}-times", state_of(f"{self._key}-times", 0) + 1)
 
 
 def _code_of(shown: ShownRun | None) -> str:

@@ -17,7 +17,7 @@ from pages.gate.visitor import who
 from pages.look.text import LONGEST_TEXT, plain, prose
 from pages.session import server, url
 from pages.session.shown import RunView, ShownRun, View, open_shown, shown_compilation, shown_run
-from pages.session.url import PAGE, held
+from pages.session.url import PAGE, state_of
 
 FOLLOW_S = 1.0
 Ready = Callable[[Report, Compilation | None], object]
@@ -66,7 +66,7 @@ def require_report(what: str) -> RunView:
 
 def _is_ready(shown: ShownRun, report: Report) -> bool:
     """Return True if the current page can already show something of a live run."""
-    page = held(PAGE, "")
+    page = state_of(PAGE, "")
     if not shown.going:
         return True
     if shown.is_followed:

@@ -164,11 +164,11 @@ def theme() -> Theme:
     return "dark" if st.context.theme.type == "dark" else "light"
 
 
-def kept(make: Callable[[], go.Figure], *what: str | int | None) -> go.Figure:
+def cached_figure(make: Callable[[], go.Figure], *what: str | int | None) -> go.Figure:
     """Return the figure that `make` returns, cached for all sessions by `what`."""
-    return _kept(what, make)
+    return _figure(what, make)
 
 
 @cached()
-def _kept(what: tuple[str | int | None, ...], _make: Callable[[], go.Figure]) -> go.Figure:
+def _figure(what: tuple[str | int | None, ...], _make: Callable[[], go.Figure]) -> go.Figure:
     return _make()

@@ -34,7 +34,7 @@ from core.views import header
 from core.views.progress import Fetch
 from pages.session import server, url
 from pages.session.server import cached
-from pages.session.url import held, hold
+from pages.session.url import set_state, state_of
 
 LARGE_LOG_BYTES = 8_000_000
 # Key of the run that the header has drawn as live.
@@ -106,16 +106,16 @@ def shown_run() -> ShownRun | None:
     """
     run_id = st.session_state.get(url.RUN) or st.query_params.get(url.RUN)
     shown = open_shown(str(run_id)) if run_id else None
-    if shown is not None and not shown.going and held(GOING) == shown.run.id:
+    if shown is not None and not shown.going and state_of(GOING) == shown.run.id:
         st.rerun()
     return shown
 
 
 def header_run() -> ShownRun | None:
     """Return the run in the URL for the header, which is drawn first."""
-    hold(GOING, None)
+    set_state(GOING, None)
     shown = shown_run()
-    hold(GOING, shown.run.id if shown is not None and shown.going else None)
+    set_state(GOING, shown.run.id if shown is not None and shown.going else None)
     return shown
 
 

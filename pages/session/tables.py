@@ -79,9 +79,8 @@ def _texts(styler: Styler) -> pa.Table:
     return pa.table(columns, [*map(str, frame)], metadata={"pandas": json.dumps(schema)})
 
 
-def send_tables_fast() -> None:
-    """Have Streamlit send tables by `send_styled`; call it when the server starts."""
-    arrow.marshall_styler = send_styled  # type: ignore[attr-defined]
+# Whoever draws a table imports this module. The server's start does not, since pandas takes most of a second.
+arrow.marshall_styler = send_styled  # type: ignore[attr-defined]
 
 
 def columns(helps: Mapping[str, str], widths: Mapping[str, Width] | None = None) -> dict[str, Any]:

@@ -18,12 +18,12 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from pages import menu
 
 
-def held(name: str, default: Any = None) -> Any:
+def state_of(name: str, default: Any = None) -> Any:
     """Return a value of the session state; `default` if there is none."""
     return st.session_state.get(name, default)
 
 
-def hold(name: str, value: Any) -> None:
+def set_state(name: str, value: Any) -> None:
     """Store a value under a name; a widget with this key gets the value when it is drawn."""
     st.session_state[name] = value
 
@@ -31,8 +31,8 @@ def hold(name: str, value: Any) -> None:
 def opened_once(tab: TabContainer, name: str) -> bool:
     """Return True if a tab is open or was open in this session, so that text typed there is not lost."""
     if tab.open:
-        hold(f"opened-{name}", True)
-    return bool(held(f"opened-{name}"))
+        set_state(f"opened-{name}", True)
+    return bool(state_of(f"opened-{name}"))
 
 
 # The run and the compilation of every page, and the selection in its views.
@@ -92,11 +92,11 @@ def write(*names: str) -> None:
 
     This also restores them after the menu has emptied the URL.
     """
-    held = {name: st.session_state.get(name) for name in names}
-    for name, value in held.items():
+    state_of = {name: st.session_state.get(name) for name in names}
+    for name, value in state_of.items():
         st.session_state[f"url-{name}"] = value
-    if any(st.query_params.get(name) != value for name, value in held.items()):
-        st.query_params.update({name: value for name, value in held.items() if value is not None})
+    if any(st.query_params.get(name) != value for name, value in state_of.items()):
+        st.query_params.update({name: value for name, value in state_of.items() if value is not None})
 
 
 def asked(name: str) -> str | None:
@@ -183,9 +183,9 @@ def go_to(page: menu.Page, query: Mapping[str, str]) -> NoReturn:
     For the current page the path stays the same. So a request that the browser sends before it has the new URL is for
     the old URL of the same page.
     """
-    if page.name != held(PAGE):
+    if page.name != state_of(PAGE):
         st.switch_page(page.script, query_params=dict(query))
-    hold(WAY, _Way(page.name, st.query_params.to_dict(), dict(query)))
+    set_state(WAY, _Way(page.name, st.query_params.to_dict(), dict(query)))
     st.rerun()
 
 
@@ -194,13 +194,13 @@ def arrive(page: str) -> None:
 
     The wanted URL applies until the browser requests a URL other than the left one, or goes back to the left one.
     """
-    way: _Way | None = held(WAY)
+    way: _Way | None = state_of(WAY)
     context = get_script_run_ctx()
     back = context is not None and context.is_history_navigation
     if way is not None and way.page == page and way.left == st.query_params.to_dict() and not back:
         st.query_params.from_dict(way.wanted)
     else:
-        hold(WAY, None)
+        set_state(WAY, None)
 
 
 # Key of the click that no page has taken yet: the page, the shown run, the button or view, and what was clicked.
@@ -218,22 +218,22 @@ def pressed(label: str, *, key: str, **look: Any) -> bool:
 
 def press(key: str, clicked: Any = True) -> None:
     """Store a click on a button, or on a part of a view, as its callback."""
-    hold(PRESS, (*_place(), key, clicked))
+    set_state(PRESS, (*_place(), key, clicked))
 
 
 def taken(key: str) -> Any:
     """Return once what was clicked in a view; None without a click, and if another page or run is shown by then."""
-    if held(PRESS) is None or held(PRESS)[:-1] != (*_place(), key):
+    if state_of(PRESS) is None or state_of(PRESS)[:-1] != (*_place(), key):
         return None
-    *_, clicked = held(PRESS)
-    hold(PRESS, None)
+    *_, clicked = state_of(PRESS)
+    set_state(PRESS, None)
     return clicked
 
 
 def drop_press() -> None:
     """Forget a click whose button or view is not on the page any more; call it when the page is drawn."""
-    hold(PRESS, None)
+    set_state(PRESS, None)
 
 
 def _place() -> tuple[Any, Any]:
-    return held(PAGE), held(RUN)
+    return state_of(PAGE), state_of(RUN)

@@ -8,8 +8,8 @@ from core.views.setup import DoctorView
 from pages.parts.run.launch import torch_is_starting
 from pages.parts.run.submit import submit_or_open
 from pages.session import server
+from pages.session.downloads import json_twin
 from pages.session.tables import shown
-from pages.session.uploads import json_twin
 from pages.session.url import pressed
 
 WIDE = {

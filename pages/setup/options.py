@@ -12,9 +12,9 @@ from pages.parts.run.launch import torch_is_starting
 from pages.parts.run.submit import job_again, submit_or_open
 from pages.session import server, url
 from pages.session.actions import attempt
+from pages.session.downloads import json_twin
 from pages.session.shown import shown_run
 from pages.session.tables import picked, search_field
-from pages.session.uploads import json_twin
 from pages.session.url import pressed
 
 ALL = "both"

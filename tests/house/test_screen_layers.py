@@ -2,6 +2,8 @@
 
 import ast
 import re
+import subprocess
+import sys
 from collections import Counter
 
 import core
@@ -130,6 +132,11 @@ def screen_imports(name: str) -> set[str]:
     """The parts of the screen that a file imports beside its own; `from pages.look import text` is one of them."""
     found = {f"{module}.{one}" for module, taken in imports(name) for one in taken}
     return {place(module.replace(".", "/")) for module in found if module.startswith("pages.")} - {place(name)}
+
+
+def test_the_server_starts_without_what_only_pages_need() -> None:
+    code = "import sys, dashboard; sys.exit(bool({'torch', 'pandas', 'pyarrow', 'pygments'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
 
 
 def test_a_part_of_the_screen_imports_only_those_below_it() -> None:

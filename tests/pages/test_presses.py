@@ -11,14 +11,14 @@ from tests.support.apps import picked_in
 def page() -> None:
     import streamlit as st
 
-    from pages.session.url import drop_press, held, hold, pressed
+    from pages.session.url import drop_press, pressed, set_state, state_of
 
-    if held("press") and held("rerun_before"):
-        hold("rerun_before", False)
-        hold("run", held("run_then"))
+    if state_of("press") and state_of("rerun_before"):
+        set_state("rerun_before", False)
+        set_state("run", state_of("run_then"))
         st.rerun()
-    if not held("without") and pressed("Go", key="go"):
-        st.write(f"of {held('run')}")
+    if not state_of("without") and pressed("Go", key="go"):
+        st.write(f"of {state_of('run')}")
     drop_press()
 
 
@@ -48,13 +48,13 @@ def views() -> None:
 
     from pages.components.chips.view import Chip, chips
     from pages.session.tables import newly_picked, opened_or_ticked
-    from pages.session.url import drop_press, held, hold, press, taken
+    from pages.session.url import drop_press, press, set_state, state_of, taken
 
-    if held("cut"):
-        hold("cut", False)
+    if state_of("cut"):
+        set_state("cut", False)
         st.rerun()
     chips([Chip("0", page="a.py")], key="chips", on_open=lambda page: press("chips", page))
-    rows = ["x", "y", "z"] if not held("grown") else ["new", "x", "y", "z"]
+    rows = ["x", "y", "z"] if not state_of("grown") else ["new", "x", "y", "z"]
     frame = pd.DataFrame({"name": rows})
     chosen = newly_picked(frame, rows, "picked")
     opened, ticked = opened_or_ticked(frame, rows, "opened", "name")

@@ -16,10 +16,10 @@ from pages import menu
 from pages.gate import greeting
 from pages.session import server, shown
 from pages.session.actions import attempt
+from pages.session.downloads import frame_as_csv
 from pages.session.server import environment
 from pages.session.shown import open_shown
 from pages.session.tables import in_words, newly_picked
-from pages.session.uploads import frame_as_csv
 from tests.support.apps import forget, opened, titles
 from tests.support.engines import until
 from tests.support.homes import add_scenario

@@ -17,8 +17,7 @@ from core.analysis.backend import (
 )
 from core.base import words as fmt
 from core.report import Compilation, Invocation, Place, Report
-from core.views.backend.calls import LEGEND, no_executions, seconds_of
-from core.views.backend.compilation import BackendCompilationView, node_count
+from core.views.backend.compilation import LEGEND, BackendCompilationView, no_executions, node_count, seconds_of
 from core.views.markdown import LONGEST_NAME, LONGEST_TEXT, code, one_line, prose
 
 INDUCTOR = "inductor"

@@ -38,10 +38,10 @@ from pages.parts.code import drawer, open_button, stage
 from pages.parts.graphs.drawn import fx_drawn, node_lines, node_of, show
 from pages.session import url
 from pages.session.actions import attempt
-from pages.session.server import kept, theme
+from pages.session.server import cached_figure, theme
 from pages.session.shown import View
 from pages.session.tables import columns, in_words, newly_picked
-from pages.session.url import hold
+from pages.session.url import set_state
 
 GRAPH, CHANGES = "graph", "changes"
 IN_ORDER = (GRAPH, "program", "passes", "memory", "file", "calls")
@@ -105,7 +105,7 @@ def calls_station(view: View, segment: SegmentView) -> None:
     with right:
         on, name = theme(), f"stages-{view.compilation.id}-{segment.direction}"
         st.markdown(f"**{segment.stages_title}**")
-        figure = kept(lambda: stages_chart(segment.stages, on), name, view.run.id, view.report.log_bytes, on)
+        figure = cached_figure(lambda: stages_chart(segment.stages, on), name, view.run.id, view.report.log_bytes, on)
         st.plotly_chart(figure, theme=None, config=PLOTLY_CONFIG, key=name)
 
 
@@ -155,8 +155,8 @@ def _node(view: View, segment: SegmentView, selected: str | None) -> None:
 
 
 def _show_program(segment_id: str) -> None:
-    hold(url.SEGMENT, segment_id)
-    hold(url.STATION, "program")
+    set_state(url.SEGMENT, segment_id)
+    set_state(url.STATION, "program")
 
 
 def _order(view: View, segment: SegmentView) -> None:

@@ -28,7 +28,7 @@ from pages.parts.graphs.drawn import node_lines, node_of
 from pages.parts.run.submit import job_again, stored_run, submit_or_open
 from pages.session import actions, server, url
 from pages.session.actions import attempt
-from pages.session.server import kept, theme
+from pages.session.server import cached_figure, theme
 from pages.session.shown import RunView, View, open_view
 from pages.session.tables import columns, in_words, newly_picked
 from pages.session.url import go_to, pressed
@@ -134,7 +134,7 @@ def memory_station(view: View, segment: SegmentView) -> None:
     st.caption(program.memory)
     if program.temporaries:
         on, name = theme(), f"arena-{view.compilation.id}-{segment.id}"
-        figure = kept(lambda: arena_chart(program, on), name, view.run.id, view.report.log_bytes, on)
+        figure = cached_figure(lambda: arena_chart(program, on), name, view.run.id, view.report.log_bytes, on)
         st.plotly_chart(figure, theme=None, config=PLOTLY_CONFIG, key=name)
         if program.left_out_temporaries:
             st.caption(program.left_out_temporaries)

@@ -24,11 +24,11 @@ from pages.look.text import code
 from pages.parts.code import user_code
 from pages.parts.run.submit import job_again, submit_or_open
 from pages.session import url
-from pages.session.server import kept, theme
+from pages.session.downloads import package_download
+from pages.session.server import cached_figure, theme
 from pages.session.shown import RunView
 from pages.session.tables import newly_picked, shown
-from pages.session.uploads import package_download
-from pages.session.url import held, hold, pressed
+from pages.session.url import pressed, set_state, state_of
 
 COLOURS = {"eager": 3, "compiled": 0, "python": 2, "c++": 1}
 BAR_PX, FRAME_PX = 36, 66
@@ -40,12 +40,12 @@ def choose_step(aoti: aotinductor.AotInductorView) -> str:
     """Draw the steps; return the open step: the chosen one, by default the first failed step."""
     first = aoti.first_step
     url.read(url.STEP, aoti.step_ids, first)
-    chosen = aoti.step(held(url.STEP, first))
+    chosen = aoti.step(state_of(url.STEP, first))
     columns = tuple(
         tuple(WayStage(step.id, step.title, step.call, step.state, figure, outcome) for step, figure, outcome in column)
         for column in aoti.steps
     )
-    way(columns, chosen, key="package-way", on_pick=partial(hold, url.STEP))
+    way(columns, chosen, key="package-way", on_pick=partial(set_state, url.STEP))
     url.write(url.STEP)
     return chosen
 
@@ -218,7 +218,9 @@ def times_part(view: RunView, aoti: aotinductor.AotInductorView) -> None:
     on = theme()
     rows = [(bar.name, bar.median_s, bar.quartiles_s, COLOURS[bar.side]) for bar in times.bars]
     height = FRAME_PX + BAR_PX * len(rows)
-    figure = kept(lambda: median_bars(rows, on, height), "package-times", view.run.id, view.report.log_bytes, on)
+    figure = cached_figure(
+        lambda: median_bars(rows, on, height), "package-times", view.run.id, view.report.log_bytes, on
+    )
     st.plotly_chart(figure, theme=None, config=PLOTLY_CONFIG, key="package-times")
     st.dataframe(pd.DataFrame(times.rows), hide_index=True, placeholder="")
     st.caption(times.method)

@@ -27,11 +27,11 @@ from pages.parts.code import source_text
 from pages.parts.graphs.drawn import fx_drawn, show, stage_row
 from pages.parts.run.submit import job_again
 from pages.session import url
-from pages.session.server import kept, theme
+from pages.session.downloads import frame_twin, json_twin, text_twin
+from pages.session.server import cached_figure, theme
 from pages.session.shown import View
 from pages.session.tables import picked_by_url
-from pages.session.uploads import frame_twin, json_twin, text_twin
-from pages.session.url import held
+from pages.session.url import state_of
 
 NODES, GRAPH, EXECUTIONS = "nodes", "graph", "executions"
 CODE, BACKEND, WRITE = "gm.code", "backend", "write"
@@ -50,7 +50,7 @@ def pane(name: str, panes: Panes, first: str) -> None:
     url.read(name, panes, first)
     st.segmented_control(name, list(panes), key=name, label_visibility="collapsed")
     url.write(name)
-    panes[held(name) or first]()
+    panes[state_of(name) or first]()
 
 
 def left_panes(view: View, backend: BackendCompilationView) -> Panes:
@@ -105,7 +105,7 @@ def _executions(view: View, backend: BackendCompilationView) -> None:
 def _chart(view: View, backend: BackendCompilationView) -> None:
     on, what = theme(), (view.run.id, backend.id, len(backend.executions))
     draw = partial(executions_chart, backend, on)
-    figure = draw() if view.going else kept(draw, *what, on)
+    figure = draw() if view.going else cached_figure(draw, *what, on)
     st.plotly_chart(figure, theme=None, config=PLOTLY_CONFIG, key=f"executions-{backend.id}")
 
 
@@ -124,7 +124,7 @@ def _execution_table(backend: BackendCompilationView) -> None:
 def _code(view: View, picture: CodePicture, name: str) -> None:
     # The graph sends its selection to the code view within the browser; a table cannot.
     selected = url.selected()
-    apart = "" if held(url.PANE) == GRAPH else selected or ""
+    apart = "" if state_of(url.PANE) == GRAPH else selected or ""
     code_view(picture, key=f"{name}-{view.compilation.id}-{apart}", height=FILL, selected=selected)
 
 
@@ -148,7 +148,7 @@ def graph_pane(view: View, backend: BackendCompilationView) -> None:
     annotated = backend.annotated_graph(view.nodes)
     first = annotated or backend.first_graph
     url.read(url.GRAPH, [graph.id for graph in graphs], first.id)
-    graph = view.compilation.graph(held(url.GRAPH, first.id)) or first
+    graph = view.compilation.graph(state_of(url.GRAPH, first.id)) or first
     if len(graphs) > 1:
         stage_row(graphs, graph)
     url.write(url.GRAPH)
@@ -205,7 +205,7 @@ def _chosen(name: str, titles: Sequence[str]) -> int:
     if len(titles) > 1:
         st.selectbox(name, places, key=name, format_func=lambda at: titles[int(at)], label_visibility="collapsed")
     url.write(name)
-    return int(held(name, places[0]))
+    return int(state_of(name, places[0]))
 
 
 def executions_chart(view: BackendCompilationView, on: Theme) -> go.Figure:

@@ -22,7 +22,7 @@ from pages.look.text import LONGEST_TEXT, component_key, plain
 from pages.session import actions, url
 from pages.session.actions import attempt, toasted
 from pages.session.shown import RunView, ShownRun, shown_compilation
-from pages.session.url import PAGE, held, hold
+from pages.session.url import PAGE, set_state, state_of
 
 OPEN = "open"
 # Keys: the comment that is answered or edited, and its action.
@@ -92,7 +92,7 @@ def _shown(shown: ShownRun, selected: Selection) -> views.Shown:
         return views.Shown()
     source = selected.source
     names = [views.schedule_name(schedule) for schedule in compilation.schedules]
-    wanted = held(url.SCHEDULE) or url.asked(url.SCHEDULE)
+    wanted = state_of(url.SCHEDULE) or url.asked(url.SCHEDULE)
     schedule = compilation.schedules[names.index(wanted) if wanted in names else 0] if names else None
     return views.Shown(compilation, _graph(compilation, source), schedule, _kernel(compilation, source))
 
@@ -101,9 +101,9 @@ def _graph(compilation: Compilation, source: str) -> str:
     """Return the graph that a view shows; without a view, the one of the page, empty if it shows none."""
     names = [graph.id for graph in compilation.graphs]
     drawn = [name for name in names if source == component_key(f"fx-{compilation.id}-{name}")]
-    if drawn or not names or held(PAGE) not in (menu.FX_GRAPH.name, menu.OVERVIEW.name):
+    if drawn or not names or state_of(PAGE) not in (menu.FX_GRAPH.name, menu.OVERVIEW.name):
         return drawn[0] if drawn else ""
-    wanted = (held(url.GRAPH) or url.asked(url.GRAPH)) if held(PAGE) == menu.FX_GRAPH.name else None
+    wanted = (state_of(url.GRAPH) or url.asked(url.GRAPH)) if state_of(PAGE) == menu.FX_GRAPH.name else None
     return str(wanted) if wanted in names else GraphStages(compilation.graphs).first.id
 
 
@@ -120,7 +120,7 @@ def _kernel(compilation: Compilation, source: str) -> Kernel | None:
 def _anchor(shown: ShownRun, view: views.CommentsView, selected: Selection) -> views.Anchor:
     """Return what is selected: in a view, otherwise in the URL; the run if nothing is."""
     at = _shown(shown, selected)
-    if selected.id is not None and (selected.page or menu.NEW_RUN.name) == held(PAGE):
+    if selected.id is not None and (selected.page or menu.NEW_RUN.name) == state_of(PAGE):
         anchor = view.anchor_at(selected.id, at)
         if anchor is not None:
             return anchor
@@ -167,9 +167,9 @@ def _texts(run: Run, view: views.CommentsView, anchor: views.Anchor, threads: Se
 
 def _latest(items: Sequence[Item], key: str) -> Sequence[Item]:
     """Return the newest of some items, with a button above them that draws more."""
-    drawn = held(DRAWN, MOST_AT_FIRST)
+    drawn = state_of(DRAWN, MOST_AT_FIRST)
     if (hidden := len(items) - drawn) > 0:
-        _link(views.earlier_label(hidden, MOST_AT_FIRST), key, hold, DRAWN, drawn + MOST_AT_FIRST)
+        _link(views.earlier_label(hidden, MOST_AT_FIRST), key, set_state, DRAWN, drawn + MOST_AT_FIRST)
     return items[-drawn:]
 
 
@@ -192,7 +192,7 @@ def _pin_button(run: Run, view: views.CommentsView, anchor: views.Anchor) -> Non
 def _thread(run: Run, thread: views.Thread) -> None:
     """Draw a thread; a resolved one is folded, unless the visitor is writing in it."""
     first = thread.first
-    is_written = any(held(WRITING) in ((comment.id, REPLY), (comment.id, EDIT)) for comment in thread.comments)
+    is_written = any(state_of(WRITING) in ((comment.id, REPLY), (comment.id, EDIT)) for comment in thread.comments)
     if thread.is_open or is_written:
         place = st.container(border=True, gap="small", key=f"thread-{first.id}")
     else:
@@ -206,7 +206,7 @@ def _thread(run: Run, thread: views.Thread) -> None:
         for comment in _latest(thread.replies, f"earlier-{first.id}"):
             _comment(run, comment, thread)
     with form:
-        if held(WRITING) == (first.id, REPLY) and author() is not None:
+        if state_of(WRITING) == (first.id, REPLY) and author() is not None:
             _form(run, f"reply-form-{first.id}", "Reply", partial(_reply, run, first))
 
 
@@ -215,7 +215,7 @@ def _comment(run: Run, comment: views.Comment, thread: views.Thread) -> None:
     if comment.edited_s is not None and comment.deleted_s is None:
         words.append("edited")
     st.caption(" · ".join(words))
-    if held(WRITING) == (comment.id, EDIT):
+    if state_of(WRITING) == (comment.id, EDIT):
         _form(run, f"edit-form-{comment.id}", "Save", partial(_edit, run, comment.id), comment.text)
         return
     st.markdown(views.body(comment.text) if comment.deleted_s is None else "*Deleted*")
@@ -227,12 +227,12 @@ def _comment(run: Run, comment: views.Comment, thread: views.Thread) -> None:
 def _changes(run: Run, comment: views.Comment, thread: views.Thread, by: views.Author) -> None:
     """Draw what the visitor may do with a comment, and at the first one with its thread."""
     if comment is thread.first:
-        _link("Reply", f"reply-{comment.id}", hold, WRITING, (comment.id, REPLY))
+        _link("Reply", f"reply-{comment.id}", set_state, WRITING, (comment.id, REPLY))
         what = "resolve" if thread.is_open else "reopen"
         settle = partial(_resolve, run, comment.id, thread.is_open)
         _link(what.capitalize(), f"{what}-{comment.id}", _do, run, what, settle)
     if comment.deleted_s is None and by.may_change(comment):
-        _link("Edit", f"edit-{comment.id}", hold, WRITING, (comment.id, EDIT))
+        _link("Edit", f"edit-{comment.id}", set_state, WRITING, (comment.id, EDIT))
         _link("Delete", f"delete-{comment.id}", _do, run, "delete", partial(_delete, run, comment.id))
 
 
@@ -243,7 +243,7 @@ def _write(run: Run, anchor: views.Anchor, is_talked_about: bool) -> None:
 
 def _form(run: Run, key: str, label: str, write: Written, text: str = "", *, hint: str = "") -> None:
     """Draw a text field, and the button that writes its text; Ctrl Enter is the button, too."""
-    last: RefusedText | None = held(REFUSED)
+    last: RefusedText | None = state_of(REFUSED)
     refused = last if last is not None and last.form == key else None
     # A refused text is the first one of a new field, since the browser clears the field that was submitted.
     field = f"{key}-text{refused.number if refused else ''}"
@@ -266,13 +266,15 @@ def _form(run: Run, key: str, label: str, write: Written, text: str = "", *, hin
 
 def _submit(run: Run, form: str, label: str, write: Written, field: str) -> None:
     """Write the text of a field, as a callback; a refusal is shown at the field, which keeps the text."""
-    text, writing, before = str(held(field) or ""), held(WRITING), held(REFUSED)
-    hold(WRITING, None)
-    hold(REFUSED, None)
+    text, writing, before = str(state_of(field) or ""), state_of(WRITING), state_of(REFUSED)
+    set_state(WRITING, None)
+    set_state(REFUSED, None)
 
     def refuse(words: str) -> None:
-        hold(WRITING, writing)
-        hold(REFUSED, RefusedText(form, text, f"{words[:1].upper()}{words[1:]}", 1 + (before.number if before else 0)))
+        set_state(WRITING, writing)
+        set_state(
+            REFUSED, RefusedText(form, text, f"{words[:1].upper()}{words[1:]}", 1 + (before.number if before else 0))
+        )
 
     attempt(lambda: actions.comment(run, label.lower(), lambda by: write(by, text)), refuse)
 

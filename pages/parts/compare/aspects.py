@@ -29,10 +29,10 @@ from pages.parts.code import diff_view, drawer, open_button, stage
 from pages.parts.graphs.drawn import show
 from pages.parts.run.submit import job_again, measure_now, submit_or_open
 from pages.session import url
-from pages.session.server import cached, kept, theme
+from pages.session.downloads import json_twin
+from pages.session.server import cached, cached_figure, theme
 from pages.session.shown import RunView
 from pages.session.tables import columns, in_words, newly_picked, picked_by_url
-from pages.session.uploads import json_twin
 from pages.session.url import pressed
 
 MARK = "background-color: rgba(204, 140, 20, 0.2)"
@@ -120,7 +120,7 @@ def phases(compare: CompareView, moment: tuple[str | int, ...]) -> None:
         st.write(compare.no_phases)
         return
     on = theme()
-    figure = kept(lambda: phase_chart(compare, on), "compare-phases", *moment, on)
+    figure = cached_figure(lambda: phase_chart(compare, on), "compare-phases", *moment, on)
     st.plotly_chart(figure, theme=None, config=PLOTLY_CONFIG, key="compare-phase-chart")
     table = in_words(pd.DataFrame(compare.phase_rows), PHASE_FORMS)
     st.dataframe(table, hide_index=True, height=TALL, key="compare-phases", placeholder=CompareView.unknown)
@@ -159,14 +159,14 @@ def times(compare: CompareView, left: RunView, right: RunView) -> None:
     halves = st.columns(2, gap="medium")
     with halves[0]:
         st.header("Seconds of a call", anchor=False)
-        figure = kept(lambda: seconds_chart(times, on), "compare-seconds", *key)
+        figure = cached_figure(lambda: seconds_chart(times, on), "compare-seconds", *key)
         st.plotly_chart(figure, theme=None, config=PLOTLY_CONFIG, key="compare-seconds")
     with halves[1]:
         st.header(times.ratio_title, anchor=False)
         if times.unknown:
             st.write(times.unknown)
             return
-        ratios = kept(lambda: ratio_chart(times, on), "compare-ratio", *key)
+        ratios = cached_figure(lambda: ratio_chart(times, on), "compare-ratio", *key)
         st.plotly_chart(ratios, theme=None, config=PLOTLY_CONFIG, key="compare-ratio")
         st.caption(times.claim)
         _time_together(times, left, right)

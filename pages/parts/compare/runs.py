@@ -27,11 +27,11 @@ from pages.parts.code import diff_view
 from pages.parts.run.submit import job_again, run_of
 from pages.session import server, url
 from pages.session.actions import attempt
+from pages.session.downloads import downloads, json_twin
 from pages.session.runs import named_runs, runs_by_id, runs_like
 from pages.session.server import cached
 from pages.session.shown import RunView, ShownRun, open_view
 from pages.session.tables import in_words, shown
-from pages.session.uploads import downloads, json_twin
 from pages.session.url import pressed
 
 TYPED = "another field"

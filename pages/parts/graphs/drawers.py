@@ -22,7 +22,7 @@ from pages.parts.kernels.source import kernel_source, user_lines
 from pages.session import url
 from pages.session.shown import View
 from pages.session.tables import in_words, newly_picked, shown
-from pages.session.url import go_to, held, hold
+from pages.session.url import go_to, set_state, state_of
 
 NODE, GENERATED, INPUTS, TEXT = "node", "generated code", "inputs and results", "graph text"
 
@@ -165,13 +165,13 @@ def draw_morph(view: View, index: int) -> str | None:
 
 
 def _activated(item_id: str) -> None:
-    hold(OPENED, item_id)
+    set_state(OPENED, item_id)
 
 
 def _newest(left: str | None, right: str | None) -> str | None:
     """Return the selection of the view that changed since the page's last run."""
-    last_left, last_right = held("fusion-selections", (None, None))
-    hold("fusion-selections", (left, right))
+    last_left, last_right = state_of("fusion-selections", (None, None))
+    set_state("fusion-selections", (left, right))
     if right != last_right:
         return right
     return left if left != last_left else url.selected()
@@ -179,8 +179,8 @@ def _newest(left: str | None, right: str | None) -> str | None:
 
 def open_kernel(fusion: FusionView) -> None:
     """Open the page of a newly double-clicked kernel."""
-    kernel = fusion.kernel(held(OPENED))
-    hold(OPENED, None)
+    kernel = fusion.kernel(state_of(OPENED))
+    set_state(OPENED, None)
     if kernel is not None:
         go_to(_page(kernel), url.link(**{url.SELECT: f"k:{kernel.id}"}))
 

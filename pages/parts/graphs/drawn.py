@@ -32,7 +32,7 @@ from pages.parts.code import line_prefix, node_links, places_of, recorded_files,
 from pages.session import url
 from pages.session.server import cached
 from pages.session.shown import RunView, View, shown_compilation
-from pages.session.url import hold
+from pages.session.url import set_state
 
 # A larger graph is drawn on its own page only, where the visitor waits for it.
 MOST_OPS = 5_000
@@ -167,7 +167,7 @@ def stage_row(graphs: Sequence[FxGraph], chosen: FxGraph) -> None:
         Stretch(group.label, tuple(map(_stop, group.graphs)), group.starts_lane) for group in GraphStages(graphs).groups
     ]
     with st.container(key="stages"):
-        stages(tuple(stretches), chosen.id, key="stage-row", on_pick=partial(hold, url.GRAPH))
+        stages(tuple(stretches), chosen.id, key="stage-row", on_pick=partial(set_state, url.GRAPH))
 
 
 def _stop(graph: FxGraph) -> Stop:

@@ -27,7 +27,7 @@ from pages.session import url
 from pages.session.runs import named_runs, runs_like
 from pages.session.shown import View, open_view
 from pages.session.tables import in_words, picked
-from pages.session.url import held, hold
+from pages.session.url import set_state, state_of
 
 CHANNEL = "ladder"
 LANGUAGES = {
@@ -160,8 +160,8 @@ def chosen_kernel(generated: Mapping[str, KernelView]) -> KernelView:
     selected = (url.selected() or "").removeprefix("k:")
     fallback = max(generated, key=lambda name: len(generated[name].kernel.origins))
     url.read(url.KERNEL, generated, selected if selected in generated else fallback)
-    if selected in generated and held("kernel-selected") != selected:
-        hold(url.KERNEL, selected)
+    if selected in generated and state_of("kernel-selected") != selected:
+        set_state(url.KERNEL, selected)
     picked = st.selectbox(
         "Kernel",
         list(generated),
@@ -170,7 +170,7 @@ def chosen_kernel(generated: Mapping[str, KernelView]) -> KernelView:
         label_visibility="collapsed",
         width=520,
     )
-    hold("kernel-selected", picked)
+    set_state("kernel-selected", picked)
     url.select(f"k:{picked}")
     return generated[picked]
 

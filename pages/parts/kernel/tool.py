@@ -21,7 +21,7 @@ from pages.session import actions
 from pages.session.actions import attempt, toasted
 from pages.session.server import cached, theme
 from pages.session.shown import RunView, ShownRun
-from pages.session.url import held, hold
+from pages.session.url import set_state, state_of
 
 POLL_S = 0.3
 WAITING = "tool-waiting"
@@ -42,7 +42,7 @@ def may_run_tools(shown: ShownRun) -> bool:
     if not may_bring_code():
         st.info(KernelView.not_allowed)
         return False
-    if held(f"trust-{shown.run.id}"):
+    if state_of(f"trust-{shown.run.id}"):
         return True
     st.info(KernelView.trust_question)
     st.button("Run its code here", key="trust", on_click=_trust, args=(shown.run.id,))
@@ -50,7 +50,7 @@ def may_run_tools(shown: ShownRun) -> bool:
 
 
 def _trust(run_id: str) -> None:
-    hold(f"trust-{run_id}", True)
+    set_state(f"trust-{run_id}", True)
 
 
 def tool_result(tool: KernelTool) -> KernelResult | None:
@@ -127,12 +127,12 @@ def reproduce_view(view: RunView, shown: KernelView) -> None:
         )
         st.button("Run it here", icon=":material/play_arrow:", key="run-repro", on_click=_wanted, args=(kernel_id,))
     code_view(CodePicture("repro.py", "python", code_lines(script, prefix="r")), key=f"repro-{kernel_id}", height=TALL)
-    if held("repro-wanted") == kernel_id and may_run_tools(view.shown):
+    if state_of("repro-wanted") == kernel_id and may_run_tools(view.shown):
         _reproduction(tool_result(KernelTool.reproduced(view.run, kernel_id)))
 
 
 def _wanted(kernel_id: str) -> None:
-    hold("repro-wanted", kernel_id)
+    set_state("repro-wanted", kernel_id)
 
 
 def _reproduction(result: KernelResult | None) -> None:

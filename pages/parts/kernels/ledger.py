@@ -19,7 +19,7 @@ from pages.look.charts import PLOTLY_CONFIG, blended, decades, plotly_layout, te
 from pages.look.palette import ACCENT, INK, MAX_LINE_CHARS, MUTED, PAPER, Theme
 from pages.look.text import LONGEST_NAME, LONGEST_TEXT, one_line, one_line_cells, prose
 from pages.session import url
-from pages.session.server import cached, kept, theme
+from pages.session.server import cached, cached_figure, theme
 from pages.session.shown import View
 from pages.session.tables import columns, in_words, picked_by_url, picked_points
 
@@ -111,7 +111,7 @@ def chart(view: View, kernels: KernelsView, rows: Sequence[LedgerRow], shape: st
         return treemap(kernels.areas(shape, rows), colours, selected, on)
 
     ids = ",".join(row.id for row in rows)
-    figure = kept(make, "kernels", view.run.id, view.report.log_bytes, compile_id, shape, selected, on, ids)
+    figure = cached_figure(make, "kernels", view.run.id, view.report.log_bytes, compile_id, shape, selected, on, ids)
     key = f"chart-{compile_id}-{shape}"
     st.plotly_chart(
         figure,

@@ -16,7 +16,7 @@ from pages.session.actions import attempt
 from pages.session.exercises import Draft, read_choice, shown_attempt
 from pages.session.runs import show_run
 from pages.session.shown import ShownRun, open_shown
-from pages.session.url import held, hold, pressed
+from pages.session.url import pressed, set_state, state_of
 
 POLL_S = 0.5
 
@@ -104,7 +104,7 @@ def _next_button(view: ExerciseView, names: list[str]) -> None:
         icon=":material/arrow_forward:",
         key="next-exercise",
         shortcut="n",
-        on_click=hold,
+        on_click=set_state,
         args=(url.EXERCISE, following),
     )
 
@@ -163,10 +163,10 @@ def picked_stop(tour: TourView) -> int:
     names = [stop.name for stop in tour.stops]
     url.read(url.STOP, names, names[0])
 
-    at = names.index(held(url.STOP, names[0]))
+    at = names.index(state_of(url.STOP, names[0]))
 
     def go(steps: int) -> None:
-        hold(url.STOP, names[at + steps])
+        set_state(url.STOP, names[at + steps])
 
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(

@@ -33,11 +33,11 @@ from pages.components.palette.view import (
 from pages.look.text import LONGEST_LINE, LONGEST_NAME, one_line
 from pages.parts.run.submit import job_again, job_to_edit, submit
 from pages.session import url
+from pages.session.downloads import log_download, report_download
 from pages.session.runs import show_run
 from pages.session.server import cached
 from pages.session.shown import RunView, ShownRun
-from pages.session.uploads import log_download, report_download
-from pages.session.url import PAGE, go_to, held, press, taken
+from pages.session.url import PAGE, go_to, press, state_of, taken
 
 # Pages that show no run; a run chosen there opens on its overview.
 WITHOUT_RUN = (menu.NEW_RUN, menu.RUNS, menu.SWEEP)
@@ -98,7 +98,7 @@ def _entries(shown: ShownRun) -> Mapping[str, object]:
 
 def _open(chosen: PaletteChoice) -> None:
     """Open the link of an entry; do nothing for a page that is not in the menu."""
-    page = menu.PAGES.get(chosen.page or held(PAGE, ""))
+    page = menu.PAGES.get(chosen.page or state_of(PAGE, ""))
     if page is None:
         return
     if url.RUN in chosen.query:

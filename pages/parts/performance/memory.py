@@ -21,7 +21,7 @@ from pages import menu
 from pages.look.charts import PLOTLY_CONFIG, in_brackets, plotly_layout
 from pages.look.palette import INK, MUTED, PAPER, SHORT, Theme, kernel_colour
 from pages.session import url
-from pages.session.server import cached, kept, theme
+from pages.session.server import cached, cached_figure, theme
 from pages.session.shown import RunView, View
 from pages.session.tables import columns, in_words, newly_picked, picked_points
 
@@ -36,7 +36,7 @@ UNITS = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B"))
 def memory_curves(view: RunView, memory: MemoryView) -> None:
     """Draw both curves on one axis."""
     on = theme()
-    figure = kept(lambda: curves_chart(memory.curves, on), "memory", view.run.id, view.report.log_bytes, on)
+    figure = cached_figure(lambda: curves_chart(memory.curves, on), "memory", view.run.id, view.report.log_bytes, on)
     st.plotly_chart(figure, theme=None, config=PLOTLY_CONFIG, key="memory-curves")
 
 
@@ -121,7 +121,7 @@ def _plan_chart(view: View, plan: MemoryPlanView) -> None:
     on, selected = theme(), _selected_kernel()
     name = f"plan-chart-{view.compilation.id}-{plan.title}"
     colours = kernel_colours(view.report)
-    figure = kept(
+    figure = cached_figure(
         lambda: plan_chart(plan, colours, selected, on), name, view.run.id, view.report.log_bytes, selected, on
     )
     st.plotly_chart(

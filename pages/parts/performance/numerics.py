@@ -25,7 +25,7 @@ from pages.look.palette import INK, MUTED, PAPER, SHORT, STATUS, Theme, kernel_c
 from pages.look.text import LONGEST_NAME, code, one_line
 from pages.parts.performance.charts import COLOURS, COMPILED, EAGER
 from pages.session import url
-from pages.session.server import kept, theme
+from pages.session.server import cached_figure, theme
 from pages.session.shown import RunView, View
 from pages.session.tables import columns, in_words, picked_by_url, picked_points
 
@@ -70,7 +70,9 @@ def results_part(view: RunView, numerics: NumericsView) -> None:
     left, right = st.columns(2, gap="medium") if points else (None, st.container())
     if left is not None:
         with left:
-            figure = kept(lambda: results_chart(points, on), "numerics", view.run.id, view.report.log_bytes, on)
+            figure = cached_figure(
+                lambda: results_chart(points, on), "numerics", view.run.id, view.report.log_bytes, on
+            )
             st.plotly_chart(figure, theme=None, config=PLOTLY_CONFIG, key="numerics-results")
             if len(points) > MOST_RESULTS:
                 st.caption(numerics.largest_words(MOST_RESULTS))
@@ -87,7 +89,7 @@ def nodes_part(view: View, graph: NodeNumericsView, chosen: str) -> None:
     parts = ("node-numerics", view.run.id, view.report.log_bytes, view.compilation.id, chosen, on)
     key = f"numerics-nodes-{view.compilation.id}"
     st.plotly_chart(
-        kept(lambda: nodes_chart(graph, chosen, on), *parts),
+        cached_figure(lambda: nodes_chart(graph, chosen, on), *parts),
         theme=None,
         config=PLOTLY_CONFIG,
         key=key,

@@ -44,7 +44,7 @@ from pages.session import actions, server, url
 from pages.session.actions import attempt, passed_over
 from pages.session.runs import listed_sweeps, show_run, show_sweep
 from pages.session.tables import columns, in_words, newly_picked
-from pages.session.url import go_to, held, hold, press, pressed, taken
+from pages.session.url import go_to, press, pressed, set_state, state_of, taken
 
 TEMPLATE = """import torch
 
@@ -132,7 +132,7 @@ def code_form(environment: Environment | None, start: Beginning | None) -> None:
         )
         return
     st.caption(JobForm.convention)
-    start = start or Beginning("", CompileJob(Model("code", held(DRAFT, TEMPLATE))))
+    start = start or Beginning("", CompileJob(Model("code", state_of(DRAFT, TEMPLATE))))
     said, key = start.job.model, start.run and f"-{start.run}"
     way = st.segmented_control("Where is it?", [PASTED, ON_DISK], default=ON_DISK if said.kind == "file" else PASTED)
     if way == ON_DISK:
@@ -145,7 +145,7 @@ def code_form(environment: Environment | None, start: Beginning | None) -> None:
     else:
         # A component loses its text when another page is opened.
         kept = f"pasted{key}"
-        first = held(kept, said.value if said.kind == "code" else TEMPLATE)
+        first = state_of(kept, said.value if said.kind == "code" else TEMPLATE)
         code = code_editor(
             first, label="Code", key=f"pasted-code{key}", least=SHORT, most=TALL, keep=lambda text: _keep(kept, text)
         )
@@ -164,13 +164,13 @@ def script_button(read: Callable[[], str], edit: Callable[[str], str]) -> None:
         "Open as a script", key="open-as-script", icon=":material/edit_document:", help=JobForm.script_help
     ):
         _keep("pasted", edit(read()))
-        hold(TABS, CODE)
+        set_state(TABS, CODE)
         go_to(menu.NEW_RUN, {})
 
 
 def _keep(name: str, code: str) -> None:
-    hold(name, code)
-    hold(DRAFT, code)
+    set_state(name, code)
+    set_state(DRAFT, code)
 
 
 def _form(environment: Environment | None, start: Beginning) -> None:

@@ -29,10 +29,10 @@ from pages.parts.code import user_code
 from pages.parts.run.submit import job_again, job_to_change, missing_device, open_recorded, recorded_as, submit_or_open
 from pages.session import actions, server, url
 from pages.session.actions import attempt, toasted
+from pages.session.downloads import scrub_choice
 from pages.session.server import cached
 from pages.session.shown import RunView, ShownRun, open_shown
 from pages.session.tables import in_words, newly_picked
-from pages.session.uploads import scrub_choice
 from pages.session.url import go_to, pressed
 
 # Number of lines that are shown without scrolling.

@@ -15,7 +15,7 @@ from core.views.job_form import BackendChoice as BackendChoice
 from core.views.job_form import JobField, JobForm
 from pages.components.code.view import CodePicture, code_editor, code_lines, code_view
 from pages.look.palette import MAX_CHARS, MAX_LINE_CHARS, SHORT, TALL
-from pages.session.url import held, hold
+from pages.session.url import set_state, state_of
 
 START = "template"
 WRITTEN, IN_FILE = "Written here", "In the model's file"
@@ -47,8 +47,8 @@ def current_backend(choice: str, job: CompileJob, key: str) -> BackendChoice | N
     if choice != OWN:
         return None if choice == AS_FILE else BackendChoice(choice)
     custom = BackendChoice.custom(job)
-    in_file = held(f"{key}-own-way", WRITTEN) == IN_FILE
-    return BackendChoice(held(f"{key}-own-name", custom.name), "" if in_file else custom.code)
+    in_file = state_of(f"{key}-own-way", WRITTEN) == IN_FILE
+    return BackendChoice(state_of(f"{key}-own-name", custom.name), "" if in_file else custom.code)
 
 
 def _way(key: str) -> str:
@@ -66,15 +66,15 @@ def own_code(job: CompileJob, key: str, most: int = TALL) -> BackendChoice:
     stored = f"{key}-own-code-{begin}"
     first = starts[begin].text
     if begin == START:
-        first = held(DRAFT, first)
+        first = state_of(DRAFT, first)
 
     def keep(code: str) -> None:
-        hold(stored, code)
+        set_state(stored, code)
         if begin == START:
-            hold(DRAFT, code)
+            set_state(DRAFT, code)
 
     editor = f"{stored}-editor"
-    code = code_editor(held(stored, first), label="Backend", key=editor, least=SHORT, most=most, keep=keep)
+    code = code_editor(state_of(stored, first), label="Backend", key=editor, least=SHORT, most=most, keep=keep)
     return BackendChoice(name, code)
 
 
@@ -116,7 +116,7 @@ Rows = tuple[tuple[JobField, ...], ...]
 
 def current_values(rows: Rows, key: str) -> dict[str, Any]:
     """Return the widgets' current values by field, before they are drawn."""
-    return {field.key: held(f"{key}-{field.key}", field.initial) for row in rows for field in row}
+    return {field.key: state_of(f"{key}-{field.key}", field.initial) for row in rows for field in row}
 
 
 def draw_rows(rows: Rows, key: str) -> dict[str, Any]:

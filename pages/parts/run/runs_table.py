@@ -28,12 +28,12 @@ from pages.parts.audience import run_audience
 from pages.parts.run.submit import measure_picked
 from pages.session import actions, server, url
 from pages.session.actions import attempt, toasted
+from pages.session.downloads import html_download, log_download, report_download
 from pages.session.runs import models_of, runs_of_model, show_run, summarised
 from pages.session.server import cached, theme
 from pages.session.shown import open_shown
 from pages.session.tables import columns, in_words, opened_or_ticked, picked_points
-from pages.session.uploads import html_download, log_download, report_download
-from pages.session.url import go_to, held, hold, pressed
+from pages.session.url import go_to, pressed, set_state, state_of
 
 NAME, SPEEDUP = "run", lists.SPEEDUP
 AGAIN_S = 1.0
@@ -168,7 +168,7 @@ def picked_run(listed: lists.ListedRun) -> None:
             placeholder=status.title,
             max_chars=MOST_NAME_CHARS,
             width=NAME_PX,
-            on_change=lambda: attempt(lambda: actions.rename(run, held(name)), toasted),
+            on_change=lambda: attempt(lambda: actions.rename(run, state_of(name)), toasted),
         )
         st.text_input(
             "Tags",
@@ -177,7 +177,7 @@ def picked_run(listed: lists.ListedRun) -> None:
             placeholder="Words, such as: nightly",
             max_chars=MAX_LINE_CHARS,
             width=TAGS_PX,
-            on_change=lambda: attempt(lambda: actions.tag(run, held(tags)), toasted),
+            on_change=lambda: attempt(lambda: actions.tag(run, state_of(tags)), toasted),
         )
         st.text_input(
             "Note",
@@ -185,7 +185,7 @@ def picked_run(listed: lists.ListedRun) -> None:
             key=note,
             placeholder="Note on the run",
             max_chars=MOST_NOTE_CHARS,
-            on_change=lambda: attempt(lambda: actions.annotate(run, held(note)), toasted),
+            on_change=lambda: attempt(lambda: actions.annotate(run, state_of(note)), toasted),
         )
         run_audience(run)
         st.toggle(
@@ -193,7 +193,7 @@ def picked_run(listed: lists.ListedRun) -> None:
             listed.entry.pinned,
             key=pinned,
             help=lists.PIN_HELP,
-            on_change=lambda: attempt(lambda: actions.pin(run, held(pinned)), toasted),
+            on_change=lambda: attempt(lambda: actions.pin(run, state_of(pinned)), toasted),
         )
 
 
@@ -239,8 +239,8 @@ def _delete(*runs: Run) -> None:
 
 def history(text: str) -> None:
     """Draw the choice of a model among the runs that a search matches, and its chart."""
-    if opened := held(OPENED):
-        hold(OPENED, None)
+    if opened := state_of(OPENED):
+        set_state(OPENED, None)
         show_run(opened)
     models = models_of(text)
     if not models:
@@ -268,14 +268,14 @@ def _choice(label: str, key: str, names: Mapping[str, str]) -> str:
     url.read(key, names, next(iter(names)))
     st.selectbox(label, list(names), key=key, format_func=lambda name: names.get(name, name), width=WIDTH_PX)
     url.write(key)
-    return str(held(key))
+    return str(state_of(key))
 
 
 def _open_point() -> None:
     """Note the picked run, which the next drawing of the page opens."""
     for point in picked_points(CHART):
         if point.get("customdata"):
-            hold(OPENED, str(point["customdata"][0]))
+            set_state(OPENED, str(point["customdata"][0]))
 
 
 def history_chart(view: run_history.HistoryView, by_torch: bool, on: Theme) -> go.Figure:

@@ -36,11 +36,11 @@ from pages.parts.sweep.charts import (
 )
 from pages.session import actions, server, url
 from pages.session.actions import attempt, passed_over, toasted
+from pages.session.downloads import csv_twin, json_twin
 from pages.session.runs import ShownSweep, is_as_shown, last_took_s, listed_sweeps, show_run, show_sweep
-from pages.session.server import kept, theme
+from pages.session.server import cached_figure, theme
 from pages.session.tables import in_words, newly_picked, opened_or_ticked
-from pages.session.uploads import csv_twin, json_twin
-from pages.session.url import held, pressed
+from pages.session.url import pressed, state_of
 
 POLL_S = 1.0
 ROW_PX, FRAME_PX, MOST_PX = 40, 90, 640
@@ -160,7 +160,7 @@ def _charts(shown: ShownSweep) -> None:
     columns = st.columns(len(shown.view.charts), gap="medium")
     for column, name in zip(columns, shown.view.charts, strict=True):
         with column:
-            figure = kept(partial(CHARTS[name], shown.view, on), f"sweep-{name}", shown.moment, on)
+            figure = cached_figure(partial(CHARTS[name], shown.view, on), f"sweep-{name}", shown.moment, on)
             st.plotly_chart(figure, theme=None, config=PLOTLY_CONFIG, key=f"sweep-{name}")
 
 
@@ -171,7 +171,7 @@ def _heat(shown: ShownSweep) -> None:
     chosen = st.segmented_control("Measure", measures, key=url.MEASURE, label_visibility="collapsed")
     measure = chosen or measures[0]
     url.write(url.MEASURE)
-    figure = kept(lambda: heat_map(shown.view, measure, on), f"heat-{measure}", shown.moment, on)
+    figure = cached_figure(lambda: heat_map(shown.view, measure, on), f"heat-{measure}", shown.moment, on)
     st.plotly_chart(figure, theme=None, config=PLOTLY_CONFIG, key="sweep-heat")
 
 
@@ -317,7 +317,7 @@ def _rename(sweep: Sweep) -> None:
         placeholder=sweep.title,
         max_chars=MOST_NAME_CHARS,
         width=300,
-        on_change=lambda: attempt(lambda: actions.rename_sweep(sweep.id, held(key)), toasted),
+        on_change=lambda: attempt(lambda: actions.rename_sweep(sweep.id, state_of(key)), toasted),
     )
 
 

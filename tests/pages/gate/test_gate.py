@@ -210,7 +210,7 @@ def test_a_table_is_read_as_the_kernel_writes_it(tmp_path: Path, row: tuple[Any,
 
 def test_a_socket_that_no_process_holds_is_nobodys() -> None:
     """The kernel says that it is root's."""
-    held = [Socket(1, 0, 77).held, Socket(1, 0, 0).held, Socket(4, 0, 77).held, Socket(6, 0, 0).held]
+    held = [Socket(1, 0, 77).is_open, Socket(1, 0, 0).is_open, Socket(4, 0, 77).is_open, Socket(6, 0, 0).is_open]
     assert held == [True, False, False, False]
 
 

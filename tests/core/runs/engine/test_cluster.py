@@ -20,7 +20,7 @@ from core.runs.engine.cluster.messages import (
     check_name,
     packed,
     reply_of,
-    unpack,
+    unpack_files,
 )
 from core.runs.engine.cluster.remote import RemoteEngine
 from core.runs.engine.queues import Assignment
@@ -402,7 +402,7 @@ def test_no_name_leads_out_of_a_run_or_to_the_servers_files(name: str, tmp_path:
     with pytest.raises(StoreError):
         check_name(name)
     with pytest.raises(StoreError):
-        unpack({name: b""}, tmp_path)
+        unpack_files({name: b""}, tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -1,0 +1,205 @@
+"""Downloads: the log, the report, and the page's content as text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from core import Run, as_json, package_files
+from core.base import words as fmt
+from core.views import scrub
+from core.views.run_files import RunFiles
+from pages.look.text import code
+from pages.session.actions import attempt
+from pages.session.server import cached
+
+PACKAGE = ".pt2"
+# Streamlit keeps downloads in memory; larger ones are available on the command line.
+MOST_DOWNLOADED_BYTES = 256 * 1024**2
+
+
+def log_download(run: Run, key: str | None = None) -> None:
+    """Draw the download of the TORCH_TRACE log, which tlparse reads."""
+    log = run.log_path()
+    if log is not None:
+        st.download_button(
+            "Log",
+            log.read_bytes,
+            f"{run.id}.log",
+            "text/plain",
+            icon=":material/download:",
+            on_click="ignore",
+            key=key,
+        )
+
+
+def report_download(run: Run, key: str | None = None) -> None:
+    """Draw the download of the whole report as JSON."""
+    if run.log_path() is not None:
+        st.download_button(
+            "Report",
+            RunFiles(run).report_json,
+            f"{run.id}.json",
+            "application/json",
+            icon=":material/download:",
+            on_click="ignore",
+            key=key,
+        )
+
+
+def html_download(run: Run) -> None:
+    """Draw the download of a run as one HTML file, and of its bug report, with the choice of what to scrub."""
+    if run.log_path() is None:
+        return
+    with st.popover("Export", icon=":material/ios_share:", help="The run as one file that opens without a server"):
+        scrubber = scrub_choice("export", run)
+        if scrubber is None:
+            return
+        files = RunFiles(run)
+        st.download_button(
+            "HTML",
+            lambda: files.html(scrubber),
+            f"{run.id}.html",
+            "text/html",
+            icon=":material/html:",
+            on_click="ignore",
+            key=f"html-{run.id}",
+            help="Findings, graphs, code, guards and charts in one file",
+        )
+        if files.has_debug_files:
+            st.download_button(
+                "Debug files",
+                lambda: files.debug_zip(scrubber),
+                f"{run.id}-debug.zip",
+                "application/zip",
+                icon=":material/folder_zip:",
+                on_click="ignore",
+                key=f"debug-{run.id}",
+                help="The files of TORCH_COMPILE_DEBUG=1, as far as they were recorded",
+            )
+
+
+def comparison_download(left: Run, right: Run) -> None:
+    """Draw the download of two runs' comparison as one HTML file, with the choice of what to scrub."""
+    with st.popover("Export", icon=":material/ios_share:", help="Both runs as one file that opens without a server"):
+        scrubber = scrub_choice("compare", left, right)
+        if scrubber is None:
+            return
+        st.download_button(
+            "HTML",
+            lambda: RunFiles(left).comparison_html(right, scrubber),
+            f"{left.id}-{right.id}.html",
+            "text/html",
+            icon=":material/html:",
+            on_click="ignore",
+            key=f"compare-html-{left.id}-{right.id}",
+            help="Verdicts, differences, graphs, kernels, guards and times in one file",
+        )
+
+
+def scrub_choice(place: str, run: Run, right: Run | None = None) -> scrub.Scrubber | None:
+    """Let the visitor choose what a file of a run, or of two, leaves out, and show what is replaced.
+
+    None if a log is too large to look through, which is shown.
+    """
+    ids = tuple(each.id for each in (run, right) if each is not None)
+    kinds = st.pills(
+        "Replace by placeholders", list(scrub.KINDS), selection_mode="multi", key=f"scrub-{place}-{'-'.join(ids)}"
+    )
+    sizes = tuple(path.stat().st_size for each in (run, right) if each is not None and (path := each.log_path()))
+    scrubber = attempt(lambda: _scrubber(ids, tuple(kinds), sizes, run, right))
+    for line in scrubber.preview if scrubber is not None else ():
+        st.caption(code(line))
+    return scrubber
+
+
+@cached()
+def _scrubber(
+    ids: tuple[str, ...], kinds: tuple[scrub.Kind, ...], log_bytes: tuple[int, ...], _run: Run, _right: Run | None
+) -> scrub.Scrubber:
+    return RunFiles(_run).scrubber(kinds, _right)
+
+
+def perfetto_download(run: Run) -> None:
+    """Draw the download of a run as a trace for ui.perfetto.dev."""
+    st.download_button(
+        "Perfetto",
+        RunFiles(run).perfetto,
+        f"{run.id}.perfetto.json",
+        "application/json",
+        icon=":material/download:",
+        on_click="ignore",
+        help="Phases, kernels and memory of the run as a trace that ui.perfetto.dev opens",
+    )
+
+
+def package_download(run: Run) -> None:
+    """Draw the download of a run's package, to load it elsewhere."""
+    package = next((path for path in package_files(run) if path.suffix == PACKAGE), None)
+    size = package.stat().st_size if package else 0
+    if package is None or size > MOST_DOWNLOADED_BYTES:
+        return
+    st.download_button(
+        "Package",
+        package.read_bytes,
+        package.name,
+        "application/octet-stream",
+        icon=":material/download:",
+        on_click="ignore",
+        help=f"{package.name}, {fmt.bytes_(size)}: for `aoti_load_package` and `AOTIModelPackageLoader`",
+    )
+
+
+def downloads() -> DeltaGenerator:
+    """Draw a compact menu of downloads."""
+    return st.popover("", icon=":material/download:", help="What this page shows, as a file")
+
+
+def json_twin(name: str, value: Any, *, key: str) -> None:
+    """Draw a button that downloads the page's content as JSON; `value` may be a function, called on the click."""
+    st.download_button(
+        "JSON",
+        lambda: as_json(value() if callable(value) else value),
+        f"{name}.json",
+        "application/json",
+        icon=":material/download:",
+        on_click="ignore",
+        key=f"json-{key}",
+        help="What this page shows, as JSON",
+    )
+
+
+def csv_twin(name: str, make: Callable[[], str], *, key: str) -> None:
+    """Draw a button that downloads the page's table as CSV for a spreadsheet."""
+    st.download_button(
+        "CSV",
+        make,
+        f"{name}.csv",
+        "text/csv",
+        icon=":material/download:",
+        on_click="ignore",
+        key=f"csv-{key}",
+        help="The table of this page, for a spreadsheet",
+    )
+
+
+def frame_twin(name: str, frame: pd.DataFrame, *, key: str) -> None:
+    """Draw a button that downloads a pandas table as CSV; its texts may come from a log."""
+    csv_twin(name, lambda: frame_as_csv(frame), key=key)
+
+
+def frame_as_csv(frame: pd.DataFrame) -> str:
+    """Return a table as CSV for a spreadsheet; text that looks like a formula is escaped."""
+    plain = frame.map(fmt.spreadsheet_cell).rename(columns=fmt.spreadsheet_cell)
+    return str(plain.to_csv(index=False))
+
+
+def text_twin(name: str, text: str | Callable[[], str], *, key: str) -> None:
+    """Draw a button that downloads the page's content as text; `text` may be a function, called on the click."""
+    st.download_button(
+        "Text", text, f"{name}.txt", "text/plain", icon=":material/download:", on_click="ignore", key=f"text-{key}"
+    )
