@@ -62,12 +62,35 @@ def test_every_make_target_that_a_document_names_exists(name: str) -> None:
     assert {*inline, *fenced} - targets == set()
 
 
+def bound(module: str) -> set[str]:
+    """The names that a module of ours binds, and a package's modules; empty without such a module."""
+    path = ROOT / module.replace(".", "/")
+    modules = {child.stem for child in path.glob("*.py")} | {child.name for child in path.glob("*/")}
+    file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    if not file.exists():
+        return modules
+    nodes = list(ast.walk(ast.parse(file.read_text(encoding="utf-8"))))
+    defined = {node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    assigned = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    imported = {name.asname or name.name for node in nodes if isinstance(node, ast.ImportFrom) for name in node.names}
+    return modules | defined | assigned | imported
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_every_python_example_compiles_and_imports_what_there_is(name: str) -> None:
-    for block in blocks(name, "python"):
-        for node in ast.walk(ast.parse(block)):
-            if isinstance(node, ast.ImportFrom) and node.module == "core":
-                assert {alias.name for alias in node.names} <= set(core.__all__)
+    nodes = [node for block in blocks(name, "python") for node in ast.walk(ast.parse(block))]
+    added = {node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    for node in nodes:
+        if isinstance(node, ast.ImportFrom) and node.module == "core":
+            assert {alias.name for alias in node.names} <= set(core.__all__)
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in ("core", "pages", "tests"):
+            assert {alias.name for alias in node.names} <= bound(node.module or "") | added
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_name_that_a_document_finds_in_a_file_is_there(name: str) -> None:
+    named = re.findall(r"`(\w+)(?:\([^`]*\))?` (?:of|in) `((?:core|pages|tests)/[\w/]+\.py)`", words(name))
+    assert [(word, file) for word, file in named if not re.search(rf"\b{word}\b", words(file))] == []
 
 
 def test_the_api_example_of_the_package_is_in_the_readme() -> None:
