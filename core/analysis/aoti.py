@@ -1,6 +1,6 @@
-"""AOTInductor export, package, results and times of a run, in words.
+"""AOTInductor records of a run: export, package, calls, times, as text and for display.
 
-AOTInductor package for display: its build steps, its files, and the cost of its calls.
+`packaging_steps`, `package_tree` and `call_cost` are for display.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def _side_time(side: str, samples: tuple[float, ...], eager: tuple[float, ...]) 
 
 
 def same_as_eager(run: PackageRun | None) -> bool | None:
-    """Return True if the package's outputs equal eager's; None without outputs, or if that is undecided."""
+    """Return True if the package's outputs equal eager's; None without outputs, or if a comparison is undecided."""
     if run is None or run.problem or not run.differences:
         return None
     outcomes = [difference.same for difference in run.differences]
@@ -256,8 +256,9 @@ def _time_lines(times: SideTimes) -> Iterator[str]:
         yield f"  {disturbed}"
     for side_time in side_times(times):
         low, high = side_time.quartiles_s
+        name = SIDES.get(side_time.side, side_time.side)
         yield (
-            f"  {SIDES[side_time.side]}: {duration_s(side_time.median_s)} ({duration_s(low)}–{duration_s(high)})"
+            f"  {name}: {duration_s(side_time.median_s)} ({duration_s(low)}–{duration_s(high)})"
             f"{_speedup_words(side_time.faster)}"
         )
 
@@ -309,7 +310,7 @@ class TreeRow:
 class CallCost:
     """A call of the library from Python compared with C++.
 
-    `more_s` are the additional seconds of the medians, `ratio` the time ratio with its bounds.
+    `more_s` is the difference of the medians in seconds, `ratio` the time ratio with its bounds.
     """
 
     more_s: float

@@ -276,7 +276,7 @@ class PackageTimesView:
     @property
     def bars(self) -> list[SideBar]:
         """Bar of each side, the first side last, as charts draw them upwards."""
-        return [SideBar(side.side, NAMES[side.side], side.median_s, side.quartiles_s) for side in reversed(self.sides)]
+        return [SideBar(side.side, _name(side), side.median_s, side.quartiles_s) for side in reversed(self.sides)]
 
     @property
     def rows(self) -> list[dict[str, str | None]]:
@@ -289,11 +289,16 @@ class PackageTimesView:
         return " ".join(filter(None, (_sampling_words(self.times), _cost_words(call_cost(self.times)))))
 
 
+def _name(side: SideTime) -> str:
+    """Return a side's name; a side that only another program's log has is named as it is there."""
+    return NAMES.get(side.side) or one_line(side.side, LONGEST_NAME)
+
+
 def _row(side: SideTime, run: PackageRun | None) -> dict[str, str | None]:
     low_s, high_s = side.quartiles_s
     loaded_s, first_s = (run.load_s, run.call_s) if run else (None, None)
     return {
-        "": NAMES[side.side],
+        "": _name(side),
         "a call": fmt.duration_s(side.median_s),
         "quartiles": f"{fmt.duration_s(low_s)} to {fmt.duration_s(high_s)}",
         "eager over it": None if side.side == "eager" else _speedup_words(side),

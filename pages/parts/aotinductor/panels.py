@@ -31,6 +31,7 @@ from pages.session.tables import newly_picked, shown
 from pages.session.url import pressed, set_state, state_of
 
 COLOURS = {"eager": 3, "compiled": 0, "python": 2, "c++": 1}
+OTHER_COLOUR = 4
 BAR_PX, FRAME_PX = 36, 66
 MOST_SIZE = 2**40
 FORM_PX = 620
@@ -216,7 +217,7 @@ def times_part(view: RunView, aoti: aotinductor.AotInductorView) -> None:
         st.caption(aoti.not_timed)
         return
     on = theme()
-    rows = [(bar.name, bar.median_s, bar.quartiles_s, COLOURS[bar.side]) for bar in times.bars]
+    rows = [(bar.name, bar.median_s, bar.quartiles_s, COLOURS.get(bar.side, OTHER_COLOUR)) for bar in times.bars]
     height = FRAME_PX + BAR_PX * len(rows)
     figure = cached_figure(
         lambda: median_bars(rows, on, height), "package-times", view.run.id, view.report.log_bytes, on

@@ -186,3 +186,10 @@ def test_lines_of_a_busy_machine_say_so_and_tell_no_ratio_of_a_decade() -> None:
         "  eager: 4.50 ms (1.00 ms–8.00 ms)",
         "  the package from Python: 4.50 ms (1.00 ms–8.00 ms), against eager not measurable",
     ]
+
+
+def test_a_side_that_is_not_ours_has_its_own_name() -> None:
+    times = SideTimes({"eager": (4e-6,) * 12, "a phone": (2e-6,) * 12})
+    assert list(aoti_lines(replace(REPORT, package_times=(times,))))[-1] == (
+        "  a phone: 2.00 µs (2.00 µs–2.00 µs), 2.00× as fast as eager (2.00–2.00)"
+    )

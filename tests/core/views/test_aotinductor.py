@@ -259,3 +259,10 @@ def test_a_training_step_is_packaged_in_inference() -> None:
         replace(request.job, aoti=Packaging()),
         "python -m core aoti model.py:net --out package",
     )
+
+
+def test_a_side_that_is_not_ours_has_its_own_name_on_one_line() -> None:
+    times = aoti(times=SideTimes({"eager": (4e-6,) * 12, "a\nphone": (2e-6,) * 12})).times
+    assert times is not None
+    assert [bar.name for bar in times.bars] == ["a phone", "eager"]
+    assert [row[""] for row in times.rows] == ["eager", "a phone"]
