@@ -1,13 +1,11 @@
-"""Backend calls of a run: graphs passed to the backend, AOTAutograd's metadata of them, executions, and annotations.
+"""Backends of a run: graphs, executions, problems, reported node values, and AOTAutograd's metadata.
 
-Backend invocations of each call: which call compiled, which reused compiled code, and which guard decided.
+`backend_rows` has a cell for each compilation and call: whether the call compiled or reused the code, and which guard
+decided. `backend_sentence` counts graphs and executions in words. `node_values` are a backend's reported values that
+color nodes.
 
-Number of graphs passed to a backend and of their executions, in words.
-
-Node values that a backend reported for its graph, used to color the nodes.
-
-Torch logs the text of a dataclass, `ViewAndMutationMeta(input_info=[InputAliasInfo(is_leaf=True, mutates_data=…), …],
-output_info=[OutputAliasInfo(output_type=<OutputType.non_alias: 1>, …, base_idx=None, …), …], …)`.
+`graph_metadata` parses torch's text of a dataclass: `ViewAndMutationMeta(input_info=[InputAliasInfo(is_leaf=True,
+mutates_data=…), …], output_info=[OutputAliasInfo(output_type=<OutputType.non_alias: 1>, …, base_idx=None, …), …], …)`.
 """
 
 from __future__ import annotations
@@ -45,7 +43,7 @@ CellValue = str | int | float | None
 
 @dataclass(frozen=True, slots=True)
 class StripCell:
-    """Relation of a call to a compilation: compiled it, reused it, its `executions`, and the reason.
+    """Relation of a call to a compilation: its use (compiled, reused …), its executions, and the reason.
 
     `because` is the reason as prose with code in backticks. `guard` is the guard that decided: for reused code, the
     guard that failed in another call; otherwise the guard of the compilation `failed` that prevented its reuse.
@@ -257,7 +255,7 @@ def _execution_words(rows: Sequence[BackendRow], graphs: int, calls: Sequence[Ca
 
 
 def _reuse_words(rows: Sequence[BackendRow], calls: Sequence[Call]) -> str:
-    """Return which calls compiled nothing, in words; empty for a run with fewer than two calls."""
+    """Return which calls compiled nothing, in words; empty for a script, and with fewer than two calls."""
     compiling = {row.compilation.call for row in rows}
     compiled = [call.index for call in calls if call.index in compiling or call.compilations]
     quiet = len(calls) - len(compiled)

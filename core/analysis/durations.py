@@ -1,4 +1,4 @@
-"""Time by its cause: compile time by torch's phases, each instant counted once, and what the host did while idle."""
+"""Compile time by torch's phases, each instant counted once, and the device's idle time by cause."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""Ratio of two times from pairs of samples: a median with an interval, robust to noise.
+"""Interval of the ratio of two times, from pairs of samples; robust to noise.
 
-The interval is the sign test's: between two order statistics of the ratios (Conover, "Practical Nonparametric
-Statistics", 3.2). Neighbouring pairs are first joined to blocks, since long-lasting noise makes neighbours similar.
-
-Detection of measurements disturbed by other processes on the machine.
+The bounds are two order statistics of the ratios, as in the sign test (Conover, "Practical Nonparametric Statistics",
+3.2). Neighbouring pairs are first joined to blocks, since long-lasting noise makes neighbours similar. `busy` detects
+that other processes disturbed a measurement.
 """
 
 from __future__ import annotations
@@ -77,7 +76,7 @@ class Interval:
 
 
 def median_ratio(above: Sequence[float], below: Sequence[float]) -> Interval | None:
-    """Return the median of above / below over all pairs; None with too few pairs."""
+    """Return the median of above / below over all pairs; None with too few pairs, and for a time of 0."""
     if len(above) < LEAST_PAIRS or len(above) != len(below) or min(*above, *below) <= 0:
         return None
     logs = [math.log(numerator / denominator) for numerator, denominator in zip(above, below, strict=True)]
@@ -90,7 +89,7 @@ def median_ratio(above: Sequence[float], below: Sequence[float]) -> Interval | N
 def in_blocks(values: Sequence[float]) -> list[Sequence[float]]:
     """Join neighbours to `BLOCKS` blocks of equal size or one more.
 
-    Values are not joined if there are fewer than two per block.
+    With fewer than two values per block, each value is a block.
     """
     count = BLOCKS if len(values) >= 2 * BLOCKS else len(values)
     edges = [round(index * len(values) / count) for index in range(count + 1)]

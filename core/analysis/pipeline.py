@@ -1,10 +1,6 @@
-"""The backend `accelerator` in a run: words, numbers, nodes, and changes between runs.
+"""The backend `accelerator` in a run: sentences, figures, places of nodes, and changes between runs.
 
-Numbers of the accelerator in a run, and their changes between two runs.
-
-Place of each graph node: its segment and program instruction, or torch with a reason.
-
-The backend `accelerator` in a run, in words.
+The place of a node is its segment and program instruction, or torch with a reason.
 """
 
 from __future__ import annotations

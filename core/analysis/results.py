@@ -1,7 +1,4 @@
-"""Comparison of compiled results and side effects with eager's, in words.
-
-Error that ended a run, in one line.
-"""
+"""Comparison of compiled results and side effects with eager's, and the error that ended a run, in words."""
 
 from __future__ import annotations
 
@@ -66,7 +63,7 @@ def results_of(calls: Sequence[Call]) -> Results | None:
 def difference_words(difference: Difference, compared: str = "compiled") -> str:
     """Return a difference, or why it is undecided, in a short sentence without a full stop.
 
-    `compared` is the name of what was compared with eager.
+    `compared` is the name of the side that was compared with eager.
     """
     if difference.same is None:
         return f"{difference.what}: {difference.reason}"
@@ -111,7 +108,7 @@ def failed_words(report: Report) -> str:
 def ending_words(state: str, reason: str, report: Report | None) -> str:
     """Return `Timed out while call 0: compiled: the run took longer than 600 s`; empty for a running or finished run.
 
-    `state` is the run's state, and `reason` why it ended in that state.
+    `state` is the run's state, `reason` the reason for that state. Any run with a recorded error has text.
     """
     if report is not None and report.error is not None:
         return failed_words(report)

@@ -1,6 +1,6 @@
-"""Speed of compiled over eager, from interleaved samples.
+"""Speed of compiled over eager, or of one torch.compile configuration over another.
 
-Comparison of two torch.compile configurations, timed alternately in one process.
+The two sides are timed alternately in one process.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ DEFAULTS = {name: getattr(CompileOptions(), name) for name in PARAMETERS}
 class Speed:
     """Steady state: medians and quartiles in seconds per call, and the interval of the ratio eager / compiled.
 
-    `interval` is None with too few samples, and if its bounds would be a factor of 10 apart or more, when `wide` is
-    True. `samples` counts the samples after the warm-up. `disturbed` is the reason if the machine was not quiet,
+    `interval` is None with too few samples, and if its bounds are a factor of 10 apart or more; then `wide` is True.
+    `samples` counts the samples after the warm-up. `disturbed` is the reason if the machine was not quiet,
     otherwise empty; `beside` is the wall clock's result for back-to-back calls if it differs from the device clock's.
     """
 
@@ -48,7 +48,7 @@ class Speed:
 
     @property
     def unknown(self) -> str:
-        """Reason why no ratio is reported, in words; empty if there is one."""
+        """Reason why no ratio is reported, in words; empty if a ratio is reported."""
         if self.interval is not None:
             return ""
         return f"{NOT_MEASURABLE}: {self.disturbed or SCATTERED}" if self.wide else FEW

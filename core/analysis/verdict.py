@@ -12,7 +12,7 @@ from core.analysis.kernels.kernel import ALONE, kernels_disturbed
 from core.analysis.kernels.ledger import ledger
 from core.analysis.results import Results, failed_words, results, results_words
 from core.analysis.speed import Speed, break_even_calls, speed
-from core.analysis.work import Work, op_count_words, work, work_words
+from core.analysis.work import Work, uncompiled_calls_words, work, work_words
 from core.base.words import agree, bytes_, count, number, ordinal, percent
 from core.code import occupancy
 from core.job.targets import TARGETS, Target
@@ -31,10 +31,10 @@ NAMED = 3
 class Verdict:
     """Numbers in every page's header; None if the log does not have a number.
 
-    `ended` is the error that ended the run, `failures` the code that was not compiled, `became` the calls without
-    compiled code, all in words. `graphs` counts the graphs passed to the backend, or those captured without Dynamo;
-    `breaks` the graph breaks and `break_hits` their hits; `work` is Inductor's work on the ops. `outside` says what
-    captured the graphs of a log in which Dynamo compiled nothing.
+    `ended` is the error that ended the run, `failures` the code that was not compiled, `uncompiled_calls` the calls
+    without compiled code, all in words. `graphs` counts the graphs passed to the backend, or those captured without
+    Dynamo; `breaks` the graph breaks and `break_hits` their hits; `work` is Inductor's work on the ops. `outside` says
+    what captured the graphs of a log in which Dynamo compiled nothing.
     """
 
     graphs: int
@@ -46,7 +46,7 @@ class Verdict:
     result: Results | None
     failures: str = ""
     break_hits: int = 0
-    became: str = ""
+    uncompiled_calls: str = ""
     ended: str = ""
     outside: str = ""
 
@@ -69,7 +69,7 @@ def verdict(report: Report) -> Verdict:
         result=results(report),
         failures=failure_sentence(failures(report)),
         break_hits=sum(len(graph_break.compilations) for graph_break in report.graph_breaks),
-        became=op_count_words(report),
+        uncompiled_calls=uncompiled_calls_words(report),
         ended=failed_words(report),
         outside=_outside(report),
     )
@@ -140,7 +140,7 @@ def _bounds(interval: Interval) -> str:
 def _doubts(summary: Verdict) -> list[str]:
     narrow = summary.speed is not None and not summary.speed.wide
     speed_doubts = (summary.speed.beside, summary.speed.disturbed) if summary.speed is not None and narrow else ()
-    return [words for words in (_strides_words(summary.result), summary.became, *speed_doubts) if words]
+    return [words for words in (_strides_words(summary.result), summary.uncompiled_calls, *speed_doubts) if words]
 
 
 def _strides_words(result: Results | None) -> str:

@@ -1,10 +1,9 @@
-"""Inductor's work on the ops: op and kernel counts, the traffic that fusion saves, and a replay of the fusion.
+"""Inductor's work on the ops: op and kernel counts, memory traffic, and a replay of the fusion.
 
-A recompiled frame counts once, by its newest compilation: only one of them runs in a call. Forward and backward of a
+A recompiled frame counts once, by its newest compilation, so that no op counts twice. Forward and backward of a
 compilation are summed. Branches and loop bodies have ops and kernels like any graph; their traffic is left out, since
-only the run decides which of them run, and how often.
-
-Reasons why two scheduler nodes were not fused: from their kinds, otherwise from the scheduler's log.
+only the run decides which bodies run, and how often. The reason for an unfused pair comes from the kinds of its two
+nodes, otherwise from the scheduler's log.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ UNEVEN = "Memory traffic is not comparable in this log: torch counted fused node
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """Bytes that all nodes would move separately, and that they move fused; both are bounds if `at_most`.
+    """Bytes that the nodes move without fusion and with fusion; both are upper bounds if `at_most`.
 
     `subgraphs` counts the left-out branches, loop bodies and other nested graphs.
     """
@@ -105,8 +104,8 @@ def lowered_ops(compilation: Compilation) -> int | None:
 def captured_ops(compilation: Compilation) -> int:
     """Return the number of ops that Dynamo captured.
 
-    It is torch's own count if recorded, otherwise that of Dynamo's last graph; without one, as in an export, that of
-    the first graph.
+    The number is torch's own count if recorded, otherwise the count of Dynamo's last graph. Without a Dynamo graph, as
+    in an export, the first graph counts.
     """
     if compilation.graph_op_count is not None:
         return compilation.graph_op_count
@@ -118,7 +117,7 @@ def captured_ops(compilation: Compilation) -> int:
 def heaviest(report: Report) -> Compilation | None:
     """Return the compilation with the most ops, ties by graphs; None if nothing was compiled.
 
-    What compiled autograd captures is compiled under another id, so it is the last choice.
+    A graph captured by compiled autograd is compiled under another id, so the capture itself is the last choice.
     """
     return report.compilation(_heaviest_id(report))
 
@@ -223,7 +222,7 @@ EAGER = "ran eagerly, because no compiled code fitted {}"
 MIXED = "ran partly eagerly, because no compiled code fitted that part"
 
 
-def op_count_words(report: Report) -> str:
+def uncompiled_calls_words(report: Report) -> str:
     """Return the calls that raised or ran eagerly, in words without a full stop.
 
     Empty if all calls ran compiled code, if nothing was recorded, and for a script, which may set its own stances.

@@ -16,13 +16,15 @@ from core.analysis import (
     heaviest,
     lineage_groups,
     lineages,
-    op_count_words,
     refused_calls,
+    uncompiled_calls_words,
 )
 from core.analysis.repairs import newest_reasons, recompile_subject
 from core.base import words as fmt
 from core.report import Call, Compilation, Recompile, Report
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain, prose
+
+__all__ = ["RecompileDetails", "RecompilesView"]
 
 LETTERS: dict[CallUse, str] = {"compiled": "c", "failed": "f", "used": "u", "unknown": "?", "": " "}
 LEGEND = {
@@ -127,7 +129,7 @@ class RecompilesView:
         if all(compilation.status == "failed" for compilation in self.report.compilations):
             return "No recompile: no frame could be compiled."
         if not self.count:
-            calls = op_count_words(self.report)
+            calls = uncompiled_calls_words(self.report)
             return f"No recompile: {calls or 'the first compilation of every frame served all calls'}."
         recompile_s = sum(frame.recompile_s for frame in self._frames)
         took = f", {fmt.duration_s(recompile_s)} of compile time" if recompile_s else ""
@@ -295,6 +297,3 @@ def _older(edge: RecompileEdge) -> Iterator[str]:
         ids.setdefault(_condition(recompile), []).append(recompile.failed)
     for condition, failed in ids.items():
         yield f"{', '.join(f'[{plain(compile_id)}]' for compile_id in failed)} {code(condition)}"
-
-
-__all__ = ["RecompileDetails", "RecompilesView"]

@@ -1,13 +1,10 @@
-"""Union of two graphs: every node of either graph once, with its change from left to right.
+"""Alignment of two graphs, and their union: each node once, with its change from left to right.
 
-Alignment of two graphs: matches nodes by what they compute, in the order of both graphs.
+The alignment keeps the order of both graphs and matches as many nodes as possible: first by op, shape and module, then
+in the gaps by op alone. Remaining nodes that compute the same from the same inputs are matched as moved nodes.
 
-The alignment matches as many nodes as possible, first by op, shape and module, then in the gaps by op alone. Remaining
-nodes that compute the same from the same inputs are matched as moved nodes.
-
-Longest common subsequence of two similar sequences.
-
-The greedy algorithm of Myers, "An O(ND) Difference Algorithm and Its Variations" (Algorithmica, 1986).
+Myers' greedy algorithm finds the longest common subsequence: "An O(ND) Difference Algorithm and Its Variations"
+(Algorithmica, 1986).
 """
 
 from __future__ import annotations

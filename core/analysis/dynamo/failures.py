@@ -1,6 +1,6 @@
-"""Frames of a run by name and by line: graph breaks, compilations that failed, and frames that were left to eager.
+"""Graph breaks with their costs, failed compilations, frames left to eager, and readable frame names.
 
-Dynamo's own names do not say which model a `forward` or a decorator's `wrapper` belongs to, and a resume function is
+Dynamo's own names do not say which model a `forward` or a decorator's `wrapper` belongs to. A resume function is named
 `torch_dynamo_resume_in_forward_at_31`.
 """
 

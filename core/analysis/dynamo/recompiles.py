@@ -1,11 +1,9 @@
-"""Guards and recompiles: guard families, the tree of each frame, causes and costs, and the code used by each call.
+"""Guards, recompiles and symbols: guard families, the tree of each frame, causes, and the code used by each call.
 
-Symbols of a compilation, with the conditions of tracing and of later calls.
-
-Compiled code reused by each call, from Dynamo's cache order: the most recently used entry comes first.
-
-The order does not show whether a frame was entered at all. That is known for frames whose order changed, for the frame
-of an entered resume function, and for all frames if as many call sites as frames exist.
+A symbol has the conditions of tracing and of later calls. The reused code of a call follows from Dynamo's cache order:
+the most recently used entry comes first. The order does not show whether a frame was entered at all. Entry is
+certain for a frame whose order changed, for the frame of an entered resume function, and for all frames if enough call
+sites reused code.
 """
 
 from __future__ import annotations
@@ -169,7 +167,7 @@ def _frame(
 
 
 def _in_order(compilations: Sequence[Compilation], parents: Mapping[str, str]) -> Iterator[tuple[Compilation, int]]:
-    """Yield each compilation after the one whose code failed, with its depth; roots have an unknown parent."""
+    """Yield each compilation after its parent, whose code failed, with its depth; a root's parent is unknown."""
     depths: dict[str, int] = {}
     below: dict[str, list[Compilation]] = {}
     for compilation in compilations:
@@ -212,7 +210,7 @@ def _old_value(reason: Recompile) -> str:
 def _new_value(reason: Recompile, recompiled: Compilation) -> tuple[str, ValueOrigin]:
     """Return the actual value and its origin.
 
-    Torch's reason has it for tensors only; for other values a guard or symbol of the new code has it.
+    Torch's reason has the value of tensors only; a guard or symbol of the new code has other values.
     """
     if reason.actual:
         return reason.actual, "reason"
@@ -289,7 +287,7 @@ def _reused_by(call: Call, before: frozenset[str], by_id: dict[str, Compilation]
 
 
 def _entered_for_resume(entered: list[Compilation], rest: list[Compilation]) -> set[str]:
-    """Return the frames that must have been entered because their resume function was.
+    """Return the ids of compilations whose frame must have been entered because its resume function was entered.
 
     A name shared by two frames is ambiguous and does not count.
     """
@@ -357,7 +355,7 @@ class GuardRow:
 class GuardFamilyShare:
     """Guards of a family, their microseconds per check including access to the values, and their share.
 
-    Both are None if not recorded.
+    Microseconds and share are None if not recorded.
     """
 
     family: GuardFamily
@@ -397,7 +395,7 @@ def guard_rows(report: Report, compilation: Compilation) -> tuple[GuardRow, ...]
 def guard_families(compilation: Compilation, rows: Sequence[GuardRow]) -> tuple[GuardFamilyShare, ...]:
     """Return the families that have guards, longest check first.
 
-    If only the family `other` was not measured, it gets the remaining check time, with the access to all values.
+    If only the family `other` was not measured, its time is the remaining check time, with the access to all values.
     """
     members: dict[GuardFamily, list[GuardRow]] = {}
     for row in rows:

@@ -1,9 +1,8 @@
 """Advice that avoids recompiles for varying sizes, based on torch's later compilations.
 
-A later compilation of the frame shows which sizes torch can keep symbolic: sizes left open by its guards. Marking the
-same dimensions before the first call gives the same graph if the sizes of the first call meet its conditions.
-
-Evaluation of torch's shape guards for known sizes.
+A later compilation of the frame shows which sizes torch can keep symbolic: the sizes that its guards leave open.
+Marking these dimensions before the first call gives the same graph if the first sizes meet the graph's conditions.
+`holds` evaluates shape guards for known sizes.
 """
 
 from __future__ import annotations
@@ -150,7 +149,7 @@ class _Frame:
         return tuple(sorted(seen & SPECIALIZED))
 
     def refused(self) -> SizeAdvice | None:
-        """Return the advice if nothing avoids the recompile; None if something may."""
+        """Return the advice if nothing avoids the recompile; None if a mark or an option may."""
         if self._dynamic is False:
             return SizeAdvice(why="static")
         if not self._source:
@@ -241,7 +240,7 @@ class _Frame:
     def _first_call_satisfies(self) -> bool | None:
         """Return True if the first call's sizes satisfy the guards of a compilation with all dimensions dynamic.
 
-        None if that is unknown.
+        None if unknown.
         """
         values = size_values(self._compilations[0])
         fully_dynamic = [

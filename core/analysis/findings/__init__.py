@@ -11,6 +11,8 @@ from core.analysis.findings import answers, calls, dynamo, kernels
 from core.analysis.findings.finding import CALLS, Evidence, Finding, Proposal, Rule, RunFacts, Weight
 from core.report import Report, stored
 
+__all__ = ["CALLS", "FIRST", "RULES", "Evidence", "Finding", "Proposal", "Weight", "findings"]
+
 RULES: tuple[Rule, ...] = (*dynamo.RULES, *answers.RULES, *calls.RULES, *kernels.RULES)
 # Number of findings shown first; the others are shown on request.
 FIRST = 3
@@ -26,6 +28,3 @@ def findings(report: Report, output: str = "") -> tuple[Finding, ...]:
     known = RunFacts(report, output)
     found = [finding for rule in RULES for finding in rule(known)]
     return tuple(sorted(found, key=lambda finding: (WEIGHTS.index(finding.weight), -finding.cost_s)))
-
-
-__all__ = ["CALLS", "FIRST", "RULES", "Evidence", "Finding", "Proposal", "Weight", "findings"]

@@ -1,8 +1,7 @@
 """Findings about results of compiled calls, and about torch features that could not be used.
 
-Conversion of `TORCH_LOGS` to the call of `torch._logging.set_logs` with the same effect once torch is loaded.
-
-Search for the faulty part of torch.compile: the next backend to try, one layer below the run's backend.
+`set_logs_call` converts `TORCH_LOGS` to the call of `torch._logging.set_logs` with the same effect after import.
+`next_rung` proposes the next backend to try, one layer below the run's, to locate the faulty part of torch.compile.
 """
 
 from __future__ import annotations

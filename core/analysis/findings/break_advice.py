@@ -1,6 +1,6 @@
-"""Advice for a graph break: torch's hint if it fits the run, otherwise advice for a line in a library.
+"""Advice for graph breaks, and for recompiles caused by sizes and numbers.
 
-Advice for recompiles by sizes and numbers: the code change, and the remaining recompiles.
+A break gets torch's first fitting hint or, in a library, the call to move. A recompile gets a code change.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def break_advice(facts: RunFacts, graph_break: GraphBreak) -> str:
 
 
 def _moved_out(facts: RunFacts, graph_break: GraphBreak, line: Frame | None) -> str:
-    """Return advice to move the break around the call; empty for a skipped frame, which would be skipped again."""
+    """Return the advice to use `torch.compiler.disable`; empty for a skipped frame, which would be skipped again."""
     if gives_up(facts, graph_break):
         return ""
     if line is None:
@@ -93,7 +93,7 @@ def gives_up(facts: RunFacts, graph_break: GraphBreak) -> bool:
 def setting_advice(graph_break: GraphBreak) -> tuple[str, Proposal] | None:
     """Return a `torch._dynamo.config` setting that lets Dynamo trace the line, in words and as a job.
 
-    None if none does.
+    None if no setting does.
     """
     names = settings_of_break(graph_break)
     if not names:
@@ -136,7 +136,7 @@ def _renamed(name: str, starts: Mapping[str, str]) -> str:
 
 
 def size_words(facts: RunFacts, reason: Recompile, name: str) -> tuple[str, Proposal | None]:
-    """Return the advice for a varying tensor size, and the same as a job if a job option does it."""
+    """Return the advice for a varying tensor size, and the same as a job if a job option does the same."""
     advice = size_advice(facts.report, reason)
     if advice.why == "static":
         leave_out = Proposal("torch.compile(model)", compile={"dynamic": None})

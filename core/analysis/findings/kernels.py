@@ -1,8 +1,7 @@
-"""Findings about kernels: library calls at the roofline, fallbacks, copies, unexpected dtypes.
+"""Findings about kernels: library calls at the roofline, fallbacks, copies, unexpected dtypes, missed fusions.
 
-Finding about attention: a call that torch decomposed into matrix products and a softmax.
-
-Findings about fusion: kernels that share bytes, whose fusion the scheduler tried and refused.
+One finding is attention that torch decomposed into matmuls and a softmax. A missed fusion is a pair of kernels that
+share bytes and that the scheduler refused to fuse.
 """
 
 from __future__ import annotations
@@ -85,7 +84,7 @@ SEE_BOTH = "*Fusion* shows both, with torch's reasons."
 
 
 def unlike_times(facts: RunFacts) -> Iterator[Finding]:
-    """Yield a finding if times of equal kernels differ so much that other findings can't use them."""
+    """Yield a finding if times of equal kernels differ too much for the other findings."""
     unlike = None if busy(facts.report.kernel_load) else uneven_repeats(facts.report)
     if unlike is None:
         return
@@ -167,7 +166,7 @@ def tf32(facts: RunFacts) -> Iterator[Finding]:
 def fallbacks(facts: RunFacts) -> Iterator[Finding]:
     """Yield a finding for ops without kernels from Inductor: ATen fallbacks and custom ops.
 
-    Matrix products do not count, since a library call is a choice for them.
+    Matmuls and attention do not count, since a library call is their normal kernel.
     """
     rows = facts.rows
     calls = [row for row in rows if row.language == "extern" and row.name.startswith(("aten.", "torch.ops."))]
@@ -337,7 +336,7 @@ def missed(facts: RunFacts) -> Iterator[Finding]:
 
 
 def _largest_refusals(schedule: Schedule) -> Iterator[tuple[int, str, tuple[SchedulerNode, SchedulerNode]]]:
-    """Yield the bytes, torch's reason and the nodes of the pair that shares most; nothing if that is little."""
+    """Yield bytes, torch's reason and nodes of the largest pair with an advice; nothing if the bytes are few."""
     total = schedule.bytes_after
     for pair, shared in sorted(refused_pairs(schedule).items(), key=lambda entry: -entry[1]):
         if not total or shared < MUCH_OF_THE_TRAFFIC * total:

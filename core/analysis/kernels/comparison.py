@@ -1,8 +1,7 @@
-"""Comparison of the kernels of two runs: matched pairs and their differences.
+"""Comparison of the kernels of two compilations of one model: matched pairs and their differences.
 
-Ledger and comparison with facts from the kernels' sources, which stay in the log.
-
-Matching of the kernels of two compilations of one model: by shared FX nodes, then by order.
+Kernels are matched by shared FX nodes, then by order. The ledger and the comparison add facts from the kernels'
+sources, which stay in the log.
 """
 
 from __future__ import annotations
@@ -73,7 +72,7 @@ class KernelSide:
 
     @property
     def extern(self) -> bool:
-        """True if it is a library function."""
+        """True if the kernel is a library function."""
         return self.language == "extern"
 
 
@@ -122,7 +121,7 @@ class KernelPair:
 
     @property
     def both(self) -> bool:
-        """True if both sides have it."""
+        """True if both sides have the kernel."""
         return self.left is not None and self.right is not None
 
 

@@ -1,10 +1,7 @@
 """Kernel ledger: one row per kernel call, with its traffic, FLOPs, time and roofline limit.
 
-Sum of kernel times compared with the compiled call, and the rest of the call.
-
-Roofline: a kernel's limit on a device, from its bytes and FLOPs.
-
-Williams, Waterman and Patterson, "Roofline: an insightful visual performance model", CACM 52(4), 2009.
+`summary` compares the sum of kernel times with the compiled call. The roofline limits a kernel on a device by bytes
+and FLOPs (Williams, Waterman and Patterson, "Roofline: an insightful visual performance model", CACM 52(4), 2009).
 """
 
 from __future__ import annotations
@@ -123,7 +120,7 @@ class LedgerRow:
     alone, or estimated by the roofline; `in_place_s` is the median in place. The bytes are a bound if `at_most`;
     `flops` are torch's, or with `flops_estimated` one per op and iteration. `allowed_s` is the roofline's minimum,
     `wasted_s` the time above it over all calls, `share` the fraction of all rows' time, None if times are unreliable.
-    Unknown values are None; `reason` is why it was not timed. A `disturbed` row has unreliable times, and is not
+    Unknown values are None; `reason` is why the call was not timed. A `disturbed` row has unreliable times, and is not
     compared with the roofline.
     """
 
@@ -163,7 +160,7 @@ class LedgerRow:
 
     @property
     def measured(self) -> bool:
-        """True if its time was measured."""
+        """True if the time was measured."""
         return self.timed in (ALONE, IN_PLACE)
 
     @property
@@ -195,16 +192,16 @@ class LedgerRow:
     def fraction(self) -> float | None:
         """Fraction of the roofline, at most 1.
 
-        None if it is unknown, or the kernel is faster than the ceilings allow.
+        None if unknown, or if the kernel is faster than the ceilings allow.
         """
         reached = self._ceiling_ratio
         return None if reached is None or reached > CEILING_SPREAD else min(reached, 1.0)
 
     @property
     def above_ceilings(self) -> bool:
-        """True if it is faster than the ceilings allow by more than their spread.
+        """True if the kernel is faster than the ceilings allow by more than their spread.
 
-        Then its data was in a cache, or the library computes less than the counted FLOPs.
+        Then the kernel's data was in a cache, or the library computes less than the counted FLOPs.
         """
         return self._ceiling_ratio is not None and self._ceiling_ratio > CEILING_SPREAD
 
@@ -314,8 +311,8 @@ def _with_resources(row: LedgerRow, binary: Binary | None, target: str) -> Ledge
 def _with_roofline(row: LedgerRow, limits: Roofline | None, counters: Counters | None, untimed: str) -> LedgerRow:
     """Compare a row with the ceilings; a row without a time gets a reason.
 
-    A matmul or attention without FLOPs from torch has no roofline: with its bytes alone it would look slow. Nor has a
-    TF32 matmul on a device with unknown TF32 peak: it would look too fast.
+    A matmul or attention without FLOPs from torch has no roofline, since bytes alone would make the call look slow. A
+    TF32 matmul has no roofline on a device with unknown TF32 peak, since the matmul would look too fast.
     """
     flops = None if row.flops_estimated else row.flops
     arithmetic = row.language == "extern" and any(op_class(op) in ("matmul", "attention") for op in row.ops)
@@ -354,7 +351,7 @@ def _modules(origins: tuple[str, ...], schedule: Schedule | None) -> tuple[Modul
 
 
 def _dtype(nodes: tuple[SchedulerNode, ...], schedule: Schedule | None) -> str:
-    """Return the floating dtype of its outputs; empty if none was recorded."""
+    """Return the first floating dtype of the outputs, otherwise the first dtype; empty if not recorded."""
     dtypes = {buffer.name: buffer.dtype for buffer in schedule.buffers} if schedule else {}
     written = [dtypes[name] for node in nodes for name, _ in node.writes if name in dtypes]
     return next((dtype for dtype in written if "float" in dtype), written[0] if written else "")
@@ -386,7 +383,7 @@ class LedgerSum:
     `kernels_s` sums the times of the kernels alone (in place for calls that were not timed alone), `in_place_s` the
     times in place, `wrapper_s` the generated wrappers. `call_s` is the compiled call, timed back to back, `steady_s`
     the compiled call interleaved with eager. `rest` are the parts besides kernels, `parts` all parts. Each part is
-    timed separately, so the kernels' sum may exceed the call; then they count as the whole call.
+    timed separately, so the kernels' sum may exceed the call; then the kernels count as the whole call.
     """
 
     kernels_s: float

@@ -171,7 +171,10 @@ def _ended(marks: Iterable[RankMark]) -> set[str]:
 
 
 def _sections(marks: Iterable[RankMark], unlike: set[str]) -> list[Section]:
-    """Return the marks in sections of one compilation, without caches, and what they leave out where they differ."""
+    """Return the marks in sections of one compilation, without cache marks.
+
+    Compilations in `unlike` have different cache outcomes, and lose the marks of later stages, too.
+    """
     kept = (
         mark
         for mark in marks

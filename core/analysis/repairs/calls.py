@@ -1,8 +1,7 @@
-"""Rules for calls that Dynamo can't trace; each takes the line of the graph break.
+"""Repair rules for the line of a graph break; each rule returns a fix, or None if the line does not fit.
 
-Rules for explicit graph breaks, and for helpers that should run eagerly; each takes a line.
-
-Rules for calls that only report something: prints, warnings, logging; each takes the call's line.
+The rules cover calls that Dynamo can't trace, explicit graph breaks, helpers that should run eagerly, and calls that
+only report something: prints, warnings, logging.
 """
 
 from __future__ import annotations

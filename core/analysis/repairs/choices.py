@@ -1,6 +1,6 @@
-"""Rules for branches and assertions on a tensor's value; each takes the line of the graph break.
+"""Rules for lines that branch on a tensor's value, assert it, or read it into Python.
 
-Rules for lines that read a tensor's value into Python, and checks if Python needs the number.
+Each rule takes the line of the graph break. `needs_number` returns True if Python needs the value as a number.
 """
 
 from __future__ import annotations

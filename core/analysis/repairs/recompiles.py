@@ -1,8 +1,7 @@
-"""Rules that avoid a recompile; each takes the name that varies: an input, an attribute, a global.
+"""Repair rules that avoid a recompile; each rule returns a fix, or None if the file does not fit.
 
-Rule that marks input dimensions as dynamic before the first call.
-
-Rules for attributes and globals whose value changes between calls; each takes the name.
+A rule takes the name that varies: an input, an attribute, a global. `mark_dynamic` marks input dimensions as dynamic
+before the first call.
 """
 
 from __future__ import annotations

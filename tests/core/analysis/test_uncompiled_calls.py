@@ -1,16 +1,16 @@
-"""What is said of calls that ran no compiled code."""
+"""Sentences about calls that ran no compiled code."""
 
 import pytest
 
-from core.analysis import op_count_words, refused_calls, sentence, verdict
+from core.analysis import refused_calls, sentence, uncompiled_calls_words, verdict
 from core.report import Call, How, Report, Setting
 
 
-def of(*became: How) -> Report:
-    """A report of calls of which that became."""
+def of(*outcomes: How) -> Report:
+    """A report of calls with these outcomes."""
     raised = {"raised": "Detected recompile"}
     calls = [
-        Call(index, "f32[8]", 1.0, 1.0, (), how=how, raised=raised.get(how, "")) for index, how in enumerate(became)
+        Call(index, "f32[8]", 1.0, 1.0, (), how=how, raised=raised.get(how, "")) for index, how in enumerate(outcomes)
     ]
     return Report(Setting(), calls=tuple(calls))
 
@@ -34,7 +34,7 @@ def of(*became: How) -> Report:
     ],
 )
 def test_calls_that_ran_no_compiled_code_are_counted(report: Report, words: str) -> None:
-    assert op_count_words(report) == words
+    assert uncompiled_calls_words(report) == words
 
 
 def test_the_verdict_says_so_after_its_numbers() -> None:
