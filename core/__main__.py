@@ -10,7 +10,7 @@ CLOSED = 141
 
 
 def piped() -> int:
-    """Run the command; whoever reads its output may have enough of it (`| head`)."""
+    """Run the command; end quietly if the reader of its output stops reading, as `| head` does."""
     try:
         code = main()
         sys.stdout.flush()

@@ -16,7 +16,7 @@ class Page:
 
     @property
     def script(self) -> str:
-        """The script's path below `pages/`, Streamlit's name for the page; the section is the folder."""
+        """Path of the script below `pages/`, which is Streamlit's name for the page; its folder is the section."""
         return f"{self.section.lower()}/{self.name}.py"
 
 

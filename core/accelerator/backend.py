@@ -1,10 +1,7 @@
-"""The backend `accelerator`: it partitions AOTAutograd's graphs, builds programs of the segments, and records both.
+"""The backend `accelerator`: segments of AOTAutograd's graphs, a program for each, and records.
 
-Partition of a graph into segments for the accelerator, by torch's own partitioner, in execution order.
-
-Settings of the backend `accelerator`, from `options` of torch.compile.
-
-The first call of a program, stored in the format of `cb_run`: one file of all inputs, one of all outputs.
+torch's own partitioner makes the segments, in execution order. The settings come from `options` of torch.compile. A
+program's first call is stored in the format of `cb_run`: one file of all inputs, one of all outputs.
 """
 
 from __future__ import annotations
@@ -277,7 +274,7 @@ def _renumbered(graph: GraphModule) -> tuple[str, ...]:
 
 
 def _working(nodes: list[Node]) -> set[Node]:
-    """Return the nodes without views that only torch's nodes read; empty if only views are left."""
+    """Return the segment's nodes except views that only torch's nodes read; empty if only views are left."""
     inside = set(nodes)
     while outward := {node for node in inside if _is_outward(node, inside)}:
         inside -= outward
@@ -285,7 +282,10 @@ def _working(nodes: list[Node]) -> set[Node]:
 
 
 def _is_outward(node: Node, inside: set[Node]) -> bool:
-    """Return True if only nodes outside the segment read a view; the outputs of one op stay together."""
+    """Return True for a view that only nodes outside the segment read.
+
+    The outputs of one op stay together.
+    """
     if not _is_free(node):
         return False
     source = node.args[0] if node.target is getitem else None
@@ -302,7 +302,7 @@ def _is_free(node: Node) -> bool:
 class AcceleratorSettings:
     """Settings: ops that stay with torch, and enabled passes.
 
-    With `freeze` parameters become constants; with `examples` the first call of each program is stored for `cb_run`.
+    With `freeze`, parameters become constants. With `examples`, the first call of each program is stored for `cb_run`.
     """
 
     without: frozenset[str] = frozenset()

@@ -1,6 +1,6 @@
-"""Lowering of a segment's FX graph to a program: tensors with torch's strides, one or two instructions per node.
+"""Builder of an accelerator program from a segment's FX graph.
 
-Conversion of torch's sizes, symbolic or not, to numbers.
+Tensors keep torch's strides. Most nodes become one instruction. `Sizes` converts sizes to numbers.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Builder:
         self._inputs = 0
 
     def build(self, segment: GraphModule, lower: Callable[[Builder, Node], None]) -> Program:
-        """Return the program of a segment; raises ProgramError if it contains something a program can't express."""
+        """Return the program of a segment; raises ProgramError for a node that a program can't express."""
         for node in segment.graph.nodes:
             if node.op == "placeholder":
                 self._placeholder(node)
@@ -101,7 +101,10 @@ class Builder:
         self._instructions.append(ProgramInstruction(Opcode.PRODUCT, name, (a, b), (to,), stored=(-1,)))
 
     def fresh(self, node: Node, index: int | None = None, dtype: int | None = None) -> int:
-        """Return new memory for a node's value with torch's layout; for output `index` if it has several."""
+        """Return new memory for a node's value with torch's layout.
+
+        For a node with several outputs, the value is output `index`.
+        """
         value = node.meta["val"] if index is None else node.meta["val"][index]
         tensor = self._described(value, len(self._storages), node.name if index is None else f"{node.name}.{index}")
         if dtype is not None:
@@ -223,7 +226,10 @@ def hinted(value: Any) -> int:
 
 
 def _places(values: Sequence[Any]) -> dict[Any, tuple[int, int | None]]:
-    """Return symbol → input that determines it, as its index and dimension; None for the number itself."""
+    """Return symbol → input that determines it, as input index and dimension.
+
+    The dimension is None if the input is the number itself.
+    """
     found: dict[Any, tuple[int, int | None]] = {}
     for index, value in enumerate(values):
         sizes = list(enumerate(value.shape)) if isinstance(value, torch.Tensor) else [(None, value)]

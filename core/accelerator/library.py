@@ -1,6 +1,6 @@
-"""The runtime's C ABI through ctypes. Tensors are passed as addresses and never copied.
+"""The accelerator's C++ runtime, called through ctypes.
 
-Build of the C++ runtime with the machine's compiler, at first use; cached in the store.
+Tensors are passed as addresses and never copied. The runtime is built at first use and stored in the build cache.
 """
 
 from __future__ import annotations

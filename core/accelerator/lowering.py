@@ -1,8 +1,6 @@
-"""The accelerator's kernel table: the instruction of each ATen op, and why some calls are refused.
+"""Lowering of ATen ops to the accelerator's instructions, and the reasons for unsupported nodes.
 
-Elementwise ATen ops and their steps.
-
-Nodes that the accelerator supports, and the reason for each unsupported node.
+`KERNELS` maps each op to its lowering and to a check of its calls. `Support` answers torch's partitioner.
 """
 
 from __future__ import annotations
@@ -407,7 +405,7 @@ class Support(OperatorSupportBase):
         return not reason
 
     def refusal(self, node: Node) -> str:
-        """Return why the node stays with torch; empty if it does not."""
+        """Return why torch runs the node; empty if the accelerator runs the node."""
         if node.target is getitem:
             source = node.args[0]
             return self.refusal(source) if source.op == "call_function" else "an item of what is not computed here"

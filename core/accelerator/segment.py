@@ -46,9 +46,9 @@ BY_CTYPES = "The accelerator's programs are called through ctypes, which takes l
 
 @dataclass(frozen=True, slots=True)
 class ResultPlan:
-    """A result of a program: output `place` itself if `whole`, otherwise a view of that output, or of an input.
+    """A result of a program: output `place` itself if `whole`, otherwise a view of an output or input.
 
-    `bytes` are those of the underlying memory.
+    `bytes` is the size of the underlying memory.
     """
 
     of_input: bool
@@ -77,7 +77,7 @@ class CompiledSegment:
 
 @dataclass(slots=True)
 class Crossings:
-    """Calls across the ABI, their seconds inside and beside the runtime, and calls that torch executed instead."""
+    """Calls across the C ABI, their seconds in the runtime and in total, and reasons for fallbacks to torch."""
 
     calls: int = 0
     runtime_s: float = 0.0
@@ -119,7 +119,7 @@ class SegmentModule(torch.nn.Module):
     def forward(self, *inputs: Any) -> Any:
         """Return the segment's results; torch computes them if the runtime can't.
 
-        Each access to a module's attribute takes as long as adding a hundred numbers, so there are few.
+        Attributes are read rarely, since each access to a module's attribute takes as long as adding a hundred numbers.
         """
         begin = perf_counter()
         compiled = self._static or self._for(inputs)

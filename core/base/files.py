@@ -1,6 +1,7 @@
-"""Files that may be damaged, on disks that may be full: bounded reads, atomic writes, and homes for their owner alone.
+"""Bounded reads and atomic writes of files that may be damaged, on disks that may be full.
 
-Removal of files left by interrupted writes, identified by name and age.
+Homes are private to their owner unless they have other files. `tidy` removes files left by interrupted writes, known by
+name and age.
 """
 
 from __future__ import annotations

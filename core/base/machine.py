@@ -1,6 +1,6 @@
-"""This machine for our process: the path of our code, the C++ compiler, torch's capabilities, and the load.
+"""Facts about this machine and process: paths, C++ compiler, torch's capabilities, load.
 
-Files built once by the machine's compiler, in the store's cache.
+`build_once` builds files by the machine's compiler, and caches them in the store.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Results of a function for the values that it was last called with.
+"""Cache of a function's last results, by the identity of its first argument.
 
-A value is known by its identity: comparing two large reports takes as long as the function does.
+Identity, not equality: comparing two large reports would take as long as the function itself.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Comparison of texts: a unified diff, bounded in time and length, and texts without what differs between equal ranks.
+"""Diffs of texts, bounded in time and length, and texts normalized for a comparison of ranks.
 
-Ranks differ in addresses, ids, folders, device indices and groups, which their graphs and guards contain.
+Ranks that compile the same still differ in addresses, ids, folders, device indices and group names; these are removed.
 """
 
 from __future__ import annotations

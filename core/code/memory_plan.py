@@ -1,16 +1,14 @@
 """Inductor's memory plan: allocations, reuses and releases in an output code's wrapper, kernel by kernel.
 
-Memory exists from the line that creates it to the `del` of its last name:
+A piece of memory exists from the line that creates it to the `del` of its last name:
 
     buf0 = empty_strided_cpu((8, 64), (64, 1), torch.float32)          created by the wrapper
     buf1 = extern_kernels.convolution(…)                               created by a library
     buf3 = reinterpret_tensor(buf1, (8, 64), (64, 1), 0); del buf1  # reuse
-    pool0 = empty_strided_cpu(…); buf4 = alloc_from_pool(pool0, …)     names for a part of it
+    pool0 = empty_strided_cpu(…); buf4 = alloc_from_pool(pool0, …)     buf4 names a part of pool0
     primals_3, relu, tangents_1 = args                                 includes values saved for this backward
 
-Bytes are those of the storage: the offset of the last element, plus one element.
-
-Bytes of a tensor's storage, from its shape and stride in generated code, including symbols.
+The bytes are those of the storage: the offset of the last element, plus one element. Sizes may contain symbols.
 """
 
 from __future__ import annotations
@@ -58,8 +56,8 @@ OPERATIONS: dict[type[ast.operator], Callable[[int, int], int]] = {
 class PlannedMemory:
     """A piece of memory: its names, newest last, and its bytes, None if unknown.
 
-    It exists from step `first` to step `last`, both included, and after the last one if it is `returned`; `line`
-    creates it.
+    The memory exists from step `first` to step `last`, both included, and after the last step if `returned`; `line` is
+    the line that creates the memory.
     """
 
     names: tuple[str, ...]
@@ -146,7 +144,7 @@ class _Piece:
     returned: bool = False
 
     def planned(self, steps: int) -> PlannedMemory:
-        """Return the finished piece; one without a `del` exists to the last step."""
+        """Return the finished piece; a piece without a `del` exists to the last step."""
         last = steps - 1 if self.last is None else self.last
         return PlannedMemory(tuple(self.names), self.bytes, self.origin, self.line, self.first, last, self.returned)
 
@@ -234,7 +232,7 @@ class _Reader:
             self._make(name, self._sizes.of_buffer(name), "library", line, len(self._steps) - 1)
 
     def _tuple_element(self, name: str, owner: str, line: int) -> None:
-        """Add a tensor of a tuple that a library call returned: it exists since that call."""
+        """Add a tensor of a tuple that a library call returned; the tensor exists since that call."""
         if owner in self._results and self._sizes.knows(name):
             self._drop(owner)
             self._make(name, self._sizes.of_buffer(name), "library", line, self._results[owner])

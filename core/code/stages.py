@@ -1,7 +1,7 @@
-"""Compilation stages of a kernel: its resources as compilers report them, and the Python line of each of its lines.
+"""Compilation stages of a kernel: resources, theoretical occupancy, and the Python line of each line of a stage.
 
-`ptxas -v` reports them when it assembles PTX, `cuobjdump -res-usage` for an existing cubin, and LLVM at the end of AMD
-assembly:
+`ptxas -v` reports the resources when it assembles PTX, `cuobjdump -res-usage` for an existing cubin, and LLVM at the
+end of AMD assembly:
 
     ptxas info    : Used 22 registers, used 1 barriers, 128 bytes smem
         0 bytes stack frame, 8 bytes spill stores, 8 bytes spill loads
@@ -12,24 +12,23 @@ assembly:
         .sgpr_count:     21
         .vgpr_spill_count: 0
 
-Spills are bytes everywhere. AMD's notes count spilled registers, each 4 bytes per lane.
+Spills are counted in bytes. AMD's notes count spilled registers, each 4 bytes per lane.
 
-Theoretical occupancy: the share of a multiprocessor's warps that a kernel's resources allow.
+Theoretical occupancy is the share of a multiprocessor's warps that a kernel's resources allow. NVIDIA
+(docs.nvidia.com/nsight-compute, Occupancy Calculator) allocates registers per warp in units of 256 and for four warps
+at a time, and shared memory per block in units of 128 bytes plus 1 KiB for the system. On AMD CDNA3, a SIMD's lane has
+512 vector registers, allocated in units of 8, and at most 8 waves; local data share is allocated in units of 512 bytes
+(rocm.docs.amd.com, ROCm Compute Profiler, "Occupancy").
 
-NVIDIA: the CUDA Occupancy Calculator's rules (docs.nvidia.com/nsight-compute, Occupancy Calculator). Registers are
-allocated per warp in units of 256 and for four warps at a time, shared memory per block in units of 128 bytes plus 1
-KiB for the system. AMD CDNA3: a SIMD's lane has 512 vector registers, allocated in units of 8, and at most 8 waves;
-local data share is allocated in units of 512 bytes (rocm.docs.amd.com, ROCm Compute Profiler, "Occupancy").
-
-Debug locations of the stages:
+The stages have these debug locations:
 
     MLIR        %1 = tt.load %0 loc(#loc7)          #loc7 = loc("/k.py":33:46)
     LLVM IR     %5 = load i32, ptr %4, !dbg !12     !12 = !DILocation(line: 33, column: 46, scope: !4)
-    PTX, AMD    .loc 1 33 46    // k.py:33:46       (behind @[ … ] where it was inlined)
+    PTX, AMD    .loc 1 33 46    // k.py:33:46       (for inlined code, behind @[ … ])
     SASS        //## File "/k.py", line 33
     g++         .loc 1 33 4
 
-Only the kernel's own file counts; an instruction inlined from another file belongs to the calling line.
+Only the kernel's own file counts; an instruction inlined from another file belongs to the calling line, if known.
 """
 
 from __future__ import annotations
@@ -137,7 +136,7 @@ class Resources:
 
 
 def ptxas_resources(log: str, kernel: str, dynamic_shared_bytes: int) -> Resources | None:
-    """Return a kernel's resources from `ptxas -v` output; None if they are missing."""
+    """Return a kernel's resources from `ptxas -v` output; None if not reported."""
     part = log
     for match in PTXAS_FUNCTION.finditer(log):
         if match.group(1) == kernel:
@@ -156,13 +155,13 @@ def ptxas_resources(log: str, kernel: str, dynamic_shared_bytes: int) -> Resourc
 
 
 def cubin_usage(output: str) -> tuple[int, int] | None:
-    """Return registers and stack bytes from `cuobjdump -res-usage` output; None if they are missing."""
+    """Return registers and stack bytes from `cuobjdump -res-usage` output; None if not reported."""
     usage = USAGE.search(output)
     return (int(usage.group(1)), int(usage.group(2))) if usage else None
 
 
 def amd_resources(assembly: str, dynamic_shared_bytes: int) -> Resources | None:
-    """Return a kernel's resources from the metadata of AMD assembly; None if they are missing."""
+    """Return a kernel's resources from the metadata of AMD assembly; None if not reported."""
     fields = {name: int(value) for name, value in AMD.findall(assembly)}
     if "vgpr_count" not in fields:
         return None
@@ -294,7 +293,7 @@ def comment_lines(text: str, file: str) -> Lines:
 def sass_lines(text: str, file: str, ptx: str) -> Lines:
     """Return the lines of SASS, which has no inlining data.
 
-    The PTX is used if a line has a single caller there.
+    A line of another file has the calling line, if the PTX has only one.
     """
     callers = _callers(ptx, file)
     lines: Lines = {}

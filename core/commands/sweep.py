@@ -1,6 +1,6 @@
-"""Sweeps on the command line: `python -m core sweep` and `python -m core sweeps`.
+"""Commands `sweep` and `sweeps` of `python -m core`.
 
-Text of a sweep: its state in words, and its table.
+A sweep is printed as text, JSON or CSV. The text has the answer and the table.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def add_list_command(commands: Commands) -> None:
 
 
 def _run_sweep(arguments: argparse.Namespace) -> int:
-    """Start or resume a sweep, and run it to its end; returns the exit code. After Ctrl-C it can be resumed."""
+    """Start or resume a sweep, and run the sweep to its end; returns the exit code. Ctrl-C leaves a resumable sweep."""
     store = Store()
     engine = open_engine(store, address=arguments.engine)
     try:
@@ -85,7 +85,7 @@ def _run_sweep(arguments: argparse.Namespace) -> int:
 
 
 def _list_sweeps(arguments: argparse.Namespace) -> int:
-    """Print the sweeps of this home with their progress, newest first; or the whole sweep whose id is given."""
+    """Print the sweeps of this home with their progress, newest first, or one whole sweep by its id."""
     store = Store()
     sweeps = SweepRunner(Runner(store, open_local_engine(store)))
     if arguments.id:
@@ -104,7 +104,7 @@ def _list_sweeps(arguments: argparse.Namespace) -> int:
 
 
 def _started_sweep(arguments: argparse.Namespace, sweeps: SweepRunner, environment: Callable[[], Environment]) -> Sweep:
-    """Start or resume the sweep that the options ask for; raises CompileboardError."""
+    """Start or resume the sweep that the options name; raises CompileboardError."""
     if arguments.resume:
         if arguments.model or arguments.axis or arguments.preset:
             raise JobError("resume", "a sweep is resumed as it is: give its id alone")

@@ -1,10 +1,8 @@
 """Assembly of a grouped graph from nodes, edges, and the origins of the nodes.
 
-Folding of ops between a module's submodules (masks, positions, a loss), which would hide the submodules.
-
-Facts of a group: parameters, input and output shapes, its share of bytes and time.
-
-Folding of equal neighbouring layers into one group: "TransformerBlock × 12".
+Ops between a module's submodules (masks, positions, a loss) would hide the submodules and are folded. Equal
+neighbouring layers become one group: "TransformerBlock × 12". The facts of a group are its parameters, input and output
+shapes, and share of bytes and time.
 """
 
 from __future__ import annotations
@@ -247,7 +245,7 @@ def stack(root: Branch, kinds: Sequence[Hashable], reads: Sequence[Sequence[int]
     By node, in graph order: `kinds` is its operation (target and shape), `reads` the numbers of its input nodes.
     Modules are equal if their class, nodes, subgroups and inner edges are equal. With `similar`, it is enough that most
     nodes are equal, and the group's label notes it: Inductor computes shared values in the first layer, and fuses the
-    last one with the following code.
+    last layer with the following code.
     """
     _Stacker(arrange(root), kinds, reads, similar).visit(root)
 

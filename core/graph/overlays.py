@@ -1,6 +1,6 @@
-"""Overlays of a graph; a missing value is None, and the overlay's note has the reason.
+"""Overlays of a graph: values that color the nodes.
 
-Overlays from a backend's reported tables: the column after `node`.
+A missing value is None. A backend's reported table gives an overlay of the column after `node`.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def named_overlays(
 ) -> list[Overlay]:
     """Return overlays of values by FX node.
 
-    They are AOTAutograd's partition decisions, numerical errors, accuracy classes by float64, and accelerator segments.
+    The values are AOTAutograd's partition decisions, numerical errors, accuracy classes by float64, and segments.
     """
     overlays = []
     if partition is not None:

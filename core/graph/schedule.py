@@ -1,9 +1,7 @@
-"""Display graphs of Inductor's scheduler: nodes before fusion, and kernels after it with their ops.
+"""Display graphs of Inductor's scheduler: nodes before fusion, and kernels with their ops after fusion.
 
-Module of a scheduler node or a kernel, whose ops may come from several modules.
-
-It is the common module of all its ops, unless that would split a layer. Examples are an op outside the layers that
-Inductor computes inside a layer, and a kernel with the end of one layer and the start of the next.
+A box lies in the common module of all its ops, unless that would split a layer. Examples are an op outside the layers
+that Inductor computes inside a layer, and a kernel with the end of one layer and the start of the next.
 """
 
 from __future__ import annotations
@@ -59,8 +57,8 @@ def after_model(
 ) -> GraphModel:
     """Return groups of scheduler nodes as boxes, with ops as rows: kernel launches, unless `groups` is passed.
 
-    Rows are in dendrogram order, so that fused rows are adjacent. Each row lists its groups, and the
-    first frame in which it is part of each (frame k: after k fusions).
+    Rows are in dendrogram order, so that fused rows are adjacent. Each row lists its groups, each with
+    the first frame in which the row is in the group (frame k: after k fusions).
     """
     drawing = _Drawing(schedule, nodes, source)
     order = member_order(schedule, kernels)
@@ -179,7 +177,7 @@ class _Drawing:
     def kernel_words(self, kernel: Kernel | None, box: Box, names: KernelNames) -> str:
         """Return a kernel's display name.
 
-        Only its ops if the name would be cut, since the box is already in its module.
+        A long name is reduced to the ops, since the box is already in its module.
         """
         if kernel is None:
             return self._words(box[0])
@@ -188,7 +186,7 @@ class _Drawing:
         return words if len(words) <= LONGEST_KERNEL else words.rpartition(" · ")[2]
 
     def _paths(self, box: Box) -> list[ModulePath]:
-        """Return the recorded modules of a box's ops; those of views if it has no other ops."""
+        """Return the recorded modules of a box's ops; the modules of views if all ops are views."""
         names = dict.fromkeys(name for node in box for name in node.origins)
         working = [name for name in names if name in self._nodes and op_class(self._nodes[name].target) != "view"]
         names = dict.fromkeys(working or names)
@@ -232,7 +230,7 @@ class _Drawing:
     def _edges(self, boxes: Sequence[Box]) -> list[Link]:
         """Return buffer edges from the writing box to each reading box, in box order.
 
-        Sorted by name, buf10 would come before buf9, and equal layers would look different.
+        In name order, buf10 would come before buf9, and equal layers would look different.
         """
         box_of = {node.name: index for index, box in enumerate(boxes) for node in box}
         writer = {name: box_of[node.name] for node in self._schedule.before for name, _ in node.writes}

@@ -1,4 +1,4 @@
-"""Checks of every field of a job, and of the configuration that a comparison bit by bit compares it with."""
+"""Checks of a job's fields, and the second configuration of a bit-by-bit comparison."""
 
 from __future__ import annotations
 

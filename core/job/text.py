@@ -1,6 +1,6 @@
-"""Text form of options: `name=value, name=value`.
+"""Text form of a job's fields, such as options: `name=value, name=value`.
 
-Readers of typed option values: each converts a text to a value, and raises ValueError.
+Readers such as `whole` convert one value and raise ValueError.
 """
 
 from __future__ import annotations
@@ -186,7 +186,7 @@ def arguments_from_text(text: str) -> tuple[str, ...]:
 
 
 def arguments_problem(arguments: tuple[str, ...]) -> str:
-    """Return why a job may not have these arguments; empty if it may."""
+    """Return why a job may not have these arguments; empty if they are allowed."""
     if len(arguments) > MOST_ARGUMENTS:
         return f"at most {number(MOST_ARGUMENTS)} arguments"
     return f"at most {number(MAX_ARGUMENT_CHARS)} characters" if sum(map(len, arguments)) > MAX_ARGUMENT_CHARS else ""

@@ -21,7 +21,7 @@ __all__ = ["RecordWarning", "RecordedRun", "record", "show"]
 
 
 def __getattr__(name: str) -> Any:
-    """Return a name of the recording or of notebooks, otherwise of `core`."""
+    """Return a name of `core.library.recording`, otherwise of `core`."""
     if name in __all__:
         import core.library.recording as recording
 

@@ -41,7 +41,10 @@ NO_PLAN = "the bytes of Inductor's buffers are unknown: it generated no code, or
 
 
 class Checks(ABC):
-    """Assertions about the report of a recording; pytest shows the test's line, not theirs (`__tracebackhide__`)."""
+    """Assertions about the report of a recording.
+
+    They are hidden from tracebacks (`__tracebackhide__`), so that pytest shows the line of the test.
+    """
 
     @property
     @abstractmethod
@@ -51,16 +54,19 @@ class Checks(ABC):
     @property
     @abstractmethod
     def where(self) -> str:
-        """Address of the run, or a command."""
+        """Address of the run, or a command that prints it."""
 
     @property
     @abstractmethod
     def planned_bytes(self) -> int | None:
-        """Most bytes of buffers in a generated code; None if unknown."""
+        """Largest number of bytes of buffers at a time in one generated code; None if unknown."""
 
     @property
     def recompiles(self) -> tuple[Recompile, ...]:
-        """Compilations after a guard failure, each with torch's first reason: the newest code that did not fit."""
+        """Compilations after a guard failure, each with torch's first reason.
+
+        The first reason is the guard that failed in the newest compiled code.
+        """
         first = {found.compilation: found for found in reversed(self.report.recompiles)}
         return tuple(reversed(first.values()))
 
@@ -74,14 +80,14 @@ class Checks(ABC):
         self._refuse("no failed compilation", count(len(failures), "failure"), failures, bool(failures))
 
     def assert_recompiles(self, *, at_most: int) -> None:
-        """Raise AssertionError for more compilations after a guard failure than this."""
+        """Raise AssertionError for more than `at_most` compilations after a guard failure."""
         __tracebackhide__ = True
         compilations = {found.id: found for found in self.report.compilations}
         lines = [_recompile_words(found, compilations.get(found.compilation)) for found in self.recompiles]
         self._refuse(_expected(at_most, "recompile"), count(len(lines), "recompile"), lines, len(lines) > at_most)
 
     def assert_no_recompiles(self) -> None:
-        """Raise AssertionError for a compilation after a guard failure."""
+        """Raise AssertionError if anything was compiled after a guard failure."""
         __tracebackhide__ = True
         self.assert_recompiles(at_most=0)
 
@@ -93,7 +99,10 @@ class Checks(ABC):
         self._refuse("no compilation", count(len(lines), "compilation"), lines, bool(lines))
 
     def assert_kernels(self, *, at_most: int) -> None:
-        """Raise AssertionError for more generated kernels than this; calls of libraries do not count."""
+        """Raise AssertionError for more than `at_most` generated kernels, or if nothing was compiled.
+
+        Library calls do not count.
+        """
         __tracebackhide__ = True
         self._assert_compiled()
         kernels = [
@@ -105,10 +114,10 @@ class Checks(ABC):
         self._refuse(_expected(at_most, "kernel"), count(len(kernels), "kernel"), kernels, len(kernels) > at_most)
 
     def assert_planned_bytes(self, *, at_most: int) -> None:
-        """Raise AssertionError if a generated code has more bytes of buffers at a time than this.
+        """Raise AssertionError if a generated code has more than `at_most` bytes of buffers at a time.
 
-        That is Inductor's plan, read from its code: no measurement, and without inputs, parameters and libraries' own
-        workspaces.
+        Also raised if nothing was compiled or the bytes are unknown. The bytes are Inductor's plan, read from its code,
+        not a measurement. They do not include inputs, parameters and the workspaces of libraries.
         """
         __tracebackhide__ = True
         self._assert_compiled()
@@ -192,14 +201,16 @@ class RecordWarning(UserWarning):
 
 
 class record:
-    """Record all that this process compiles, as a run of the store; a context manager and a decorator.
+    """Record all compilations of this process as a run of the store; a context manager and a decorator.
 
-    `label` is the run's title. With `reset`, all compiled code is forgotten first, so that everything is compiled in
-    the recording. The store is `home`, otherwise `COMPILEBOARD_HOME`, otherwise `~/.compileboard`. Without `warn`, an
-    empty recording is no warning. With `profile`, torch.profiler runs meanwhile, and its profile is stored beside the
-    log. `begun` is called with each recording when it begins. Recordings may be nested and may overlap in several
-    threads: each has everything that any thread of the process compiles while it is open. A log of TORCH_TRACE gets its
-    records as before. Raises StoreError if the store cannot be written.
+    `label` is the run's title. With `reset`, all compiled code is forgotten first, so that it is compiled again in the
+    recording. The store is `home`, otherwise `COMPILEBOARD_HOME`, otherwise `~/.compileboard`. With `warn`, an empty or
+    incomplete recording causes a RecordWarning. With `profile`, torch.profiler runs during the recording, and its
+    profile is stored beside the log. `begun` is called with each recording when it begins.
+
+    Recordings may be nested and may overlap in several threads: each recording has everything that any thread of the
+    process compiles while it is open. A TORCH_TRACE log still gets its records. Raises StoreError if the store cannot
+    be written.
     """
 
     def __init__(
@@ -228,14 +239,14 @@ class record:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """End it; an exception passes through, and the run is kept."""
+        """End the recording; an exception passes through, and the run is kept."""
         recording = self._opened.pop()
         recording.end(error)
         if self._warn and error is None and (problem := recording.problem):
             warnings.warn(problem, RecordWarning, stacklevel=2)
 
     def __call__(self, function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-        """Return the function with each call recorded as a run of its own."""
+        """Return the function with each call recorded as a separate run."""
         if any(test(function) for test in (inspect.iscoroutinefunction, inspect.isgeneratorfunction)):
             raise TypeError(GENERATOR)
 
@@ -271,10 +282,10 @@ def forget_compiled_code() -> None:
 
 
 class RecordedRun(Checks):
-    """A run of the store that this process records, or has recorded; made by `record`.
+    """A run of the store that this process records or has recorded; made by `record`.
 
-    `compiled_before` are functions that had compiled code when it began. `report` and what is read from it are complete
-    after the end, and up to now before.
+    `compiled_before` are the functions that had compiled code when the recording began. While it is open, `report` and
+    the values derived from it cover the records so far.
     """
 
     def __init__(self, store: Store, run: Run, log: ProcessLog, label: str, before: tuple[Place, ...]) -> None:
@@ -314,7 +325,7 @@ class RecordedRun(Checks):
         self._log.compiled = self._profile.add_kernels
 
     def end(self, error: BaseException | None = None) -> None:
-        """End the recording; a forked process leaves it open, since it is its parent's."""
+        """End the recording; a forked process leaves it open, since it belongs to the parent process."""
         self._log.detach()
         if self._log.is_forked:
             return
@@ -340,12 +351,12 @@ class RecordedRun(Checks):
         self.run.write_status(ended)
 
     def mark(self, **labels: object) -> None:
-        """Name the step that begins, as in `mark(step=412)`: compilations from here on carry it."""
+        """Label the step that begins, as in `mark(step=412)`; compilations from here on carry the label."""
         self._mark = one_line(", ".join(f"{name}={value}" for name, value in labels.items()), MOST_LABEL_CHARS)
 
     @property
     def report(self) -> Report:
-        """The report: up to now while it is recorded, then of the whole log."""
+        """The report: of the records so far during the recording, later of the whole log."""
         if self._growing is not None:
             report = self._growing.look()
             while self._growing.is_behind:
@@ -357,7 +368,7 @@ class RecordedRun(Checks):
 
     @property
     def problem(self) -> str:
-        """Reason that it is empty or incomplete; an empty text if it is neither."""
+        """Reason why the recording is empty or incomplete; an empty text if it is neither."""
         if self._log.problem:
             return f"`{self.label}` was recorded in part: the log ended early: {self._log.problem}"
         if self._log.has_compilations:
@@ -382,10 +393,10 @@ class RecordedRun(Checks):
 
     @property
     def planned_bytes(self) -> int | None:
-        """Most bytes of buffers that one generated code has at a time, by its own text.
+        """Largest number of bytes of buffers at a time in one generated code, read from the code.
 
-        Without inputs, parameters, and what libraries allocate. None if Inductor generated no code, or sizes are
-        symbolic.
+        Inputs, parameters, and allocations of libraries are not included. None if Inductor generated no code, or if
+        sizes are symbolic.
         """
         log = self.run.log_path()
         if log is None:
@@ -398,7 +409,7 @@ class RecordedRun(Checks):
 
     @property
     def url(self) -> str:
-        """Address of the run in a dashboard that listens on this store; empty if none does."""
+        """Address of the run in a dashboard that serves this store; empty if no dashboard does."""
         address = self._store.dashboard()
         return f"{address}/overview?{urlencode({'run': self.run.id})}" if address else ""
 
@@ -430,7 +441,7 @@ FRAME = (
 
 
 def cell(run: Run) -> str:
-    """Return a run as the HTML of a cell: its file in a frame; raises StoreError, TraceError."""
+    """Return a run's HTML page in an iframe, for a notebook cell; raises StoreError, TraceError."""
     from core.views.html import as_html
 
     return FRAME.format(page=html.escape(as_html(run)), title=html.escape(run.status().title), height=HEIGHT_PX)

@@ -1,6 +1,6 @@
 """Facts from Dynamo, except its graphs: guards, graph breaks, recompiles, symbols.
 
-Family of a guard: module, global, tensor, shape, or other.
+A guard's family is module, global, tensor, shape or other.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ class GuardCosts:
 
 @dataclass(frozen=True, slots=True)
 class GraphBreak:
-    """A place where Dynamo stopped; its file is empty if torch does not log it. `compilations` has one entry per hit,
-    so its length is the number of hits.
+    """A place where Dynamo stopped; the file is empty if torch does not log the place. `compilations` has one entry per
+    hit, so its length is the number of hits.
     """
 
     reason: str
@@ -214,9 +214,9 @@ class Explanation(Record):
 
 
 def module_roots(sources: Iterable[str]) -> frozenset[str]:
-    """Return the values that are modules, by the attributes in some source.
+    """Return the sources of modules: `L['self']`, and each value with an attribute that only a module has.
 
-    For example, `L['self']` is a module because of `L['self']._modules['norm']`.
+    For example, `L['net']` is a module because of `L['net']._modules['norm']`.
     """
     matches = ((source, BELOW.search(source)) for source in sources)
     return frozenset({SELF, *(source[: match.start()] for source, match in matches if match)})

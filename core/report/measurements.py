@@ -1,8 +1,7 @@
-"""Measured times of calls and kernels, and the device's roofline. Times are in seconds.
+"""Measurements of a run: times of calls and kernels, the roofline, memory, and errors against float64.
 
-Memory use of one eager and one compiled call: peak, curve over time, and places of allocation.
-
-Errors of eager and compiled results against float64: of a call's results, and of the nodes of its graphs.
+Times are in seconds. Memory is of one eager and one compiled call: peak, curve, and places of allocation. Errors are of
+the results of calls, and of the nodes of graphs.
 """
 
 from __future__ import annotations

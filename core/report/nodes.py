@@ -1,8 +1,7 @@
-"""Nodes of graphs: of one FX graph, which are parsed when shown, and Inductor's scheduler nodes and buffers.
+"""Nodes and kernels of graphs: FX nodes, scheduler nodes, graph passes, partitions, and compiled kernels.
 
-Changes by Inductor's graph passes, and the partition of the joint graph by AOTAutograd.
-
-Kernels compiled to machine code for a target, and torch's decisions without the device.
+The nodes of an FX graph are parsed when the graph is shown. In a run for a target, kernels are compiled to machine
+code, and torch decides without the device.
 """
 
 from __future__ import annotations
@@ -369,7 +368,7 @@ class Binary:
 
 @dataclass(frozen=True, slots=True)
 class TargetChoice(Record):
-    """A decision that torch would make by asking the device: logged once a compilation, in a run for a target."""
+    """A decision that torch would make by asking the device: logged once per compilation, in a run for a target."""
 
     about: str
     """`scaled_dot_product_attention`, `autotuning of mm`, `padding of mm float32 [128, 42] by [42, 64]`"""

@@ -1,10 +1,10 @@
-"""A large report in two files, read as far as it is shown, and stored results of functions of the report.
+"""Storage of a large report in two files, and of results that functions compute from the report.
 
 The first file is a head: the report, the small fields of its compilations, and the places of the large fields in the
-second. The second has the JSON of each large field, one after another; the phases are in stretches of one compilation
-each.
+second. The second file has the JSON of each large field, read when used; the phases are in stretches of one
+compilation each.
 
-A sum over a thousand compilations takes seconds and reads them all, so it is made once and then read from a file:
+A sum over a thousand compilations takes seconds. A `stored` function computes a result once, and then reads a file:
 
   first line   the report's mark and the version of our code
   the rest     the result as JSON
@@ -63,7 +63,7 @@ MOST_BYTES = 64 * 1024**2
 
 
 def _empty_fields(kind: type[Any], left_out: Sequence[str]) -> dict[str, Any]:
-    """Return the fields of a type, all but some, each with its value if there is nothing."""
+    """Return the fields of a type except those in `left_out`, each with its empty or default value."""
     return {
         each.name: each.default_factory()
         if each.default_factory is not MISSING
@@ -95,7 +95,7 @@ class _Stretch:
 
 @dataclass(frozen=True, slots=True)
 class _Head:
-    """The head: the report, with compilations that have small fields alone, and (offset, length) of the others.
+    """The head: the report with the small fields of its compilations, and (offset, length) of large fields.
 
     `mark` distinguishes this report from others of the same run.
     """
@@ -109,7 +109,7 @@ class _Head:
 
 
 class PartsWriter:
-    """Writes the large fields of compilations into an open file, in any order, and those of the report at last."""
+    """A writer of large fields to an open file: of the compilations, in any order, and then of the report."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -117,7 +117,7 @@ class PartsWriter:
         self._size = 0
 
     def add(self, compilation: Compilation) -> Compilation:
-        """Write the large fields of a compilation; return it without them."""
+        """Write the large fields of a compilation; return the compilation without large fields."""
         self._places[compilation.id] = {
             name: self._write(msgspec.json.encode(value))
             for name, empty in EMPTY.items()
@@ -146,9 +146,9 @@ class PartsWriter:
 
 
 def open_parts(head: Path, parts: Path, results: Path | None = None) -> Report:
-    """Return a report whose large fields are read from `parts` when they are used; raises ReportError, OSError.
+    """Return a report whose large fields are read from `parts` when used; raises ReportError, OSError.
 
-    `results` is the directory of what is made of it.
+    `results` is the directory of the results of `stored` functions.
     """
     try:
         content = decoded_as(read(head), _Head)
@@ -182,7 +182,7 @@ def _read_part(file: int, kind: type[Any], name: str, offset: int, length: int) 
 
 
 class _StoredCompilation(Compilation):
-    """A compilation whose large fields are read when they are used."""
+    """A compilation whose large fields are read when used."""
 
     __slots__ = ("_parts", "_places")
     _parts: _Parts
@@ -190,10 +190,10 @@ class _StoredCompilation(Compilation):
 
 
 class StoredReport(Report):
-    """A report whose large fields are read when they are used.
+    """A report whose large fields are read when used.
 
-    `results` is the directory of what is made of it, and `mark` distinguishes it from others of the same run. What
-    `dataclasses.replace` makes of it has all fields in memory, and no directory.
+    `results` is the directory of the results of `stored` functions, and `mark` distinguishes this report from others of
+    the same run. A copy by `dataclasses.replace` has all fields in memory, and no directory.
     """
 
     __slots__ = ("_parts", "_places", "_stretches", "mark", "results")
@@ -285,10 +285,10 @@ def _stored_report(head: _Head, parts: _Parts, results: Path | None) -> StoredRe
 
 
 def stored(function: Callable[Concatenate[Report, P], T]) -> Callable[Concatenate[Report, P], T]:
-    """Return a function that makes its result once for a report and equal other arguments.
+    """Return a function that computes its result once for a report and equal other arguments.
 
-    The result must be of a type that JSON brings back as it was, and depend on the report and its log alone. Arguments
-    that are functions read parts of the log: equal results are made with others.
+    The result must be of a type that JSON restores unchanged, and depend only on the report and its log. Arguments that
+    are functions only read the log, so they are not compared.
     """
     results = LastResults[Report, T]()
     name = f"{function.__module__.rpartition('core.')[2]}.{function.__name__}"

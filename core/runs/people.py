@@ -1,7 +1,7 @@
 """People of a server: who may see a run, what they changed, and how many runs a visitor may start within an hour.
 
-Runs and kernel tool results count while the store has them. `<home>/deleted.jsonl` has one JSON object a line for each
-that its visitor deletes within the hour, so that deleting is no way around a rate.
+Runs and kernel tool results count as long as they are stored. If a visitor deletes one within an hour, it is noted in
+`<home>/deleted.jsonl`, one JSON object per line, so that deleting does not evade the hourly limit.
 
 `<home>/audit.jsonl` has one JSON object a line. When it is full, it becomes `audit.1.jsonl` in place of an earlier one.
 Several servers of one home may append at once.
@@ -105,7 +105,7 @@ def deleted_entries(home: Path, by: str) -> list[RateEntry]:
 
 
 def check_executions(rate: Rate, executions: Sequence[RateEntry], now_s: float) -> None:
-    """Raise BusyError, which says when it is possible again, if a visitor may start nothing now."""
+    """Raise BusyError, with the next permitted time, if a visitor has reached a limit."""
     if rate.runs is not None:
         most_runs = rate.runs
         wait_s = _wait_s(lambda since_s: _runs(executions, since_s) < most_runs, now_s)

@@ -5,7 +5,7 @@
           /trace/*.log
 Reports, summaries and graphs are made again from the log. Results of kernel tools, programs and packages are left out.
 
-Who has a token sees a run's title, verdict and picture, and nothing else, without a role.
+A visitor with a token but without a role sees only a run's title, verdict and picture.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Report of a run, its summary, profile and large graphs, and two runs as the sides of a comparison.
+"""Stored report, summary, profile and large graphs of a run, and the runs to compare with.
 
-All but the profile are made from the log, stored next to it, and rebuilt if the log is newer.
-
-Runs with which a run can be compared.
+Report, summary and graphs are made from the log, and made again if the log is newer. A side of a comparison is a run
+or a log.
 """
 
 from __future__ import annotations
@@ -64,9 +63,9 @@ def _as_new(stored: Path, log: Path) -> bool:
 
 
 def start_reading(run: Run) -> subprocess.Popen[bytes]:
-    """Read a large log in a separate process, so that nobody waits for it.
+    """Read a large log in a separate process, so that nobody waits.
 
-    It builds and stores the report; of a log that is being written, the outline, as far as it is written.
+    The process builds and stores the report, or the outline of a log that is still being written.
     """
     command = ("core.views.prepared",) if run.standing().live else ("core", "report")
     return subprocess.Popen(
@@ -81,9 +80,9 @@ def start_reading(run: Run) -> subprocess.Popen[bytes]:
 
 @dataclass(frozen=True, slots=True)
 class Summaries:
-    """Functions of a large log that is being read: of its outline, whose result is stored, and of its report.
+    """Functions to call while a large log is read: on the outline, whose result is stored, and on the report.
 
-    What functions that are `stored` make of the report is there before the report can be opened.
+    The results of `stored` functions of the report exist before the report can be opened.
     """
 
     of_outline: Callable[[Report], object] = lambda _: None
@@ -91,7 +90,7 @@ class Summaries:
 
 
 def open_report(run: Run, summaries: Summaries | None = None) -> Report:
-    """Return the report of a run; raises StoreError if it has no log yet. A large log is read with `summaries`."""
+    """Return the report of a run; raises StoreError if there is no log yet. A large log is read with `summaries`."""
     bring_back(run)
     log = run.log_path()
     if log is None:
@@ -114,7 +113,7 @@ def _is_large_log(run: Run, log: Path) -> bool:
 
 
 def _build_in_parts(run: Run, log: Path, summaries: Summaries) -> Report | None:
-    """Build the report of a large log, its outline first; None if it cannot be stored."""
+    """Build the report of a large log, its outline first; None if the report cannot be stored."""
     try:
         index = store_outline(run, log, summaries)
         with writing(_parts_path(run)) as file:
@@ -134,7 +133,7 @@ def _open_parts(run: Run, head: Path) -> Report:
 
 
 def store_outline(run: Run, log: Path, summaries: Summaries) -> TraceIndex:
-    """Store the outline of a large log, as far as it is written; return its index. Raises OSError, TraceError."""
+    """Store the outline of a large log's records so far; return the log's index. Raises OSError, TraceError."""
     run.made_dir.mkdir(parents=True, exist_ok=True)
     index = index_of(log, _index_path(run))
     write_atomically(_outline_path(run), msgspec.json.encode(summaries.of_outline(outline(index))))
@@ -142,7 +141,7 @@ def store_outline(run: Run, log: Path, summaries: Summaries) -> TraceIndex:
 
 
 def open_index(run: Run) -> TraceIndex:
-    """Return the index of a run's log; raises StoreError if it has no log yet, TraceError."""
+    """Return the index of a run's log; raises StoreError if there is no log yet, TraceError."""
     log = run.log_path()
     if log is None:
         raise StoreError(f"run {run.id} has recorded nothing")
@@ -150,9 +149,9 @@ def open_index(run: Run) -> TraceIndex:
 
 
 def open_outline(run: Run, kind: type[Made]) -> Made | None:
-    """Return what was made of the outline of a large log; None if there is none yet.
+    """Return the stored result for the outline of a large log; None if there is none yet.
 
-    While the log is written, it is that of an earlier moment.
+    While the log is written, the result is of an earlier moment.
     """
     log, path = run.log_path(), _outline_path(run)
     if log is not None and (_as_new(path, log) or run.standing().live):
@@ -180,7 +179,7 @@ def _parts_path(run: Run) -> Path:
 def open_summary(run: Run, stored_alone: bool = False) -> Summary | None:
     """Return the summary of a run, for long lists: the stored one, otherwise from the report.
 
-    Raises StoreError. None if `stored_alone` and it is not stored.
+    Raises StoreError. None if `stored_alone` and there is no stored summary.
     """
     log, path = run.log_path(), _summary_path(run)
     if (log is not None and _as_new(path, log)) or (log is None and is_away(run)):
@@ -247,7 +246,7 @@ def _cached(run: Run, log: Path, graph: FxGraph, name: str, kind: type[Made], ma
 
 
 def _keep(run: Run, path: Path, encoded: Callable[[], bytes]) -> None:
-    """Store a result of an ended run; if it can't be stored, it is made again the next time."""
+    """Store a result of an ended run; a result that can't be stored is made again the next time."""
     if run.standing().live:
         return
     with suppress(OSError):
@@ -306,7 +305,7 @@ class _SizeLimit:
 
 
 def open_profile(run: Run, report: Report) -> JoinedProfile | None:
-    """Return a run's profile joined to its report; None if it has none. Raises TraceError."""
+    """Return a run's profile joined to its report; None if there is no profile. Raises TraceError."""
     path = profile_path(run)
     return join_profile(read_profile(path), report) if path.is_file() else None
 
@@ -316,7 +315,7 @@ WITH_RANK = re.compile(r"(.+)@(\d{1,6})")
 
 
 def side_of_run(run: Run) -> RunSide:
-    """Return a stored run as a side; raises StoreError if it has no log yet."""
+    """Return a stored run as a side; raises StoreError if there is no log yet."""
     report, log = open_report(run), run.log_path()
     return RunSide(
         report,
@@ -345,7 +344,7 @@ class OpenedLog:
 
     @property
     def words(self) -> str:
-        """The rank that is read and the files that are not, as sentences; empty for a single log."""
+        """The rank that is read, and the unread files, as sentences; empty for a single log."""
         rank = f"Rank {self.rank} of {number(len(self.ranks))} (--rank N)." if len(self.ranks) > 1 else ""
         return " ".join(filter(None, (rank, self.origin)))
 

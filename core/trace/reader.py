@@ -2,12 +2,9 @@
 
 A record is a glog header line, `V1121 03:34:01.171000 5351 torch/_dynamo/output_graph.py:2841] {json}`. If the JSON has
 `has_payload` (an md5), the payload follows as lines with a leading tab. File names in stacks are numbers: indexes into
-a table that `str` records fill. Nothing here trusts the file: every length is bounded, and unreadable parts are
-counted.
+a table that `str` records fill. The file is not trusted: every length is bounded, and unreadable parts are counted.
 
-Reader of a log that is still being written: yields each complete record once.
-
-The header of a record of a TORCH_TRACE log.
+`GrowingReader` yields each complete record of a growing log once. A `TraceRecord` is the header of a record.
 """
 
 from __future__ import annotations
@@ -51,7 +48,7 @@ MOST_AT_ONCE_BYTES = 2_000_000
 
 @cache
 def _patterns(rest: bytes) -> tuple[re.Pattern[bytes], re.Pattern[bytes]]:
-    """Return the patterns of a header line at a place, and of one after a newline.
+    """Return the patterns of a header line at a place, and of a header line after a newline.
 
     Python searches five times as fast for a pattern that begins with a fixed byte.
     """
@@ -60,7 +57,7 @@ def _patterns(rest: bytes) -> tuple[re.Pattern[bytes], re.Pattern[bytes]]:
 
 
 def header_lines(data: bytes | bytearray | mmap.mmap, start: int = 0, rest: bytes = b"") -> Iterator[re.Match[bytes]]:
-    """Yield the match of each header line from a byte offset on; `rest` is a pattern of what follows `HEADER`.
+    """Yield the match of each header line from a byte offset on; `rest` is a pattern of the text after `HEADER`.
 
     A match may begin with the newline before its line: see `start_of`.
     """
@@ -147,7 +144,7 @@ class TraceReader:
         return _without_tabs(self.raw(offset, length))
 
     def json(self, record: TraceRecord) -> Any:
-        """Return a record's payload as JSON; None if it has none. Invalid JSON is counted as a problem."""
+        """Return a record's payload as JSON; None without a payload. Invalid JSON is counted as a problem."""
         if not record.md5:
             return None
         if record.length > MAX_PAYLOAD_BYTES:
@@ -199,7 +196,7 @@ class TraceReader:
         yield _trace_record(key, header, match, offset, length, str(md5 or ""))
 
     def record_of(self, header: int, end: int) -> Iterator[TraceRecord]:
-        """Yield the record whose header line begins at a byte offset, if there is one."""
+        """Yield the record whose header line begins at a byte offset, if there is such a record."""
         match = HEADER.match(self._map, header, end)
         if match is not None:
             yield from self.record_at(match, end)
@@ -220,7 +217,7 @@ class TraceReader:
             return None
 
     def problem(self, what: str, offset: int) -> None:
-        """Count something that could not be read, and store the offset of the first."""
+        """Count an unreadable part by its kind, and store the offset of the first part of each kind."""
         self.problems[what] += 1
         self.first_problem.setdefault(what, offset)
 
@@ -277,10 +274,10 @@ def compile_id(header: dict[str, Any]) -> str:
 
 
 class GrowingReader(TraceReader):
-    """A reader that copies a log while it is being written.
+    """A reader that copies a log while the log is being written.
 
-    It reads a copy, since the run may truncate the log, and reading a mapped file that shrinks kills the process. Reads
-    only the first 64 MB of a log, and at most 2 MB at once, so that nobody waits long.
+    The copy is needed since the run may truncate the log, and reading a mapped file that shrinks kills the process. The
+    reader takes only the first 64 MB of a log, and at most 2 MB at once, so that nobody waits long.
     """
 
     _map: bytearray
@@ -327,7 +324,7 @@ class GrowingReader(TraceReader):
 
 
 class AppendedReader(GrowingReader):
-    """A reader of a log that is only appended to, since we copy it: it is mapped, and may be as large as any log."""
+    """A reader of our own copy of a log, which only grows: the copy is mapped, and may be as large as any log."""
 
     def _grow(self) -> None:
         try:

@@ -28,6 +28,8 @@ from core.views.graph import GraphUnionView
 from core.views.markdown import LONGEST_LINE, LONGEST_TEXT, one_line, plain
 from core.views.speedup import CompareTimes
 
+__all__ = ["CompareView", "PairView"]
+
 SIGNS: dict[Change, str] = {"only right": "+", "only left": "−", "changed": "~", "moved": "↕"}
 UNLIKE, UNKNOWN = "≠", "–"
 ONCE = "measured once"
@@ -385,6 +387,3 @@ def _seconds_by_class(report: Report) -> dict[str, float]:
         kind = phase_class(total.name)
         seconds[kind] = seconds.get(kind, 0.0) + total.self_s
     return seconds
-
-
-__all__ = ["CompareView", "PairView"]

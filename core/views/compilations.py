@@ -1,6 +1,6 @@
-"""Compilations of a run as a tree, and one of them with its facts; texts are Markdown.
+"""Compilations of a run, and bytecode before and after Dynamo; texts are Markdown.
 
-Bytecode of a frame before and after Dynamo, as listings and as decompiled Python; texts are Markdown.
+`CompilationsView` has the tree and facts. `BytecodeView` has listings and decompiled Python.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ from core.graph import source_path
 from core.report import Compilation, Payload, Report
 from core.report.records.compilation import BytecodeRecord
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain, prose
+
+__all__ = ["BytecodeListing", "BytecodeView", "CompilationDetails", "CompilationsView"]
 
 RESUMES = "resume function after a graph break"
 # The reason why there is no Python code, by the presence of a decompiler (None: not recorded).
@@ -354,6 +356,3 @@ def _restarts(compilation: Compilation) -> str:
         return ""
     reasons = "; ".join(plain(reason, LONGEST_LINE) for reason in dict.fromkeys(compilation.restart_reasons))
     return f"Traced {fmt.count(compilation.attempts, 'time')}: {reasons or 'torch gives no reason'}."
-
-
-__all__ = ["BytecodeListing", "BytecodeView", "CompilationDetails", "CompilationsView"]

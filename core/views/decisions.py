@@ -26,6 +26,8 @@ from core.report import (
 )
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, code, one_line, prose
 
+__all__ = ["DecisionsView", "EstimatesView"]
+
 KINDS: dict[How, str] = {
     "fused": "computed in fused kernels",
     "generated": "in generated kernels, not fused",
@@ -157,9 +159,6 @@ def _choice_words(choice: Autotuning | None) -> str:
 def _switches(decision: OpDecision) -> str:
     names = [SWITCHES.get(decision.how, ""), SWITCHES["layout"] if decision.graph_stride else ""]
     return "; ".join(filter(None, [*names, SWITCHES.get(decision.memory, "")]))
-
-
-__all__ = ["DecisionsView", "EstimatesView"]
 
 
 How = Literal["fused", "generated", "library", "template", "fallback", "no kernel"]

@@ -12,6 +12,8 @@ from core.job import CompileJob
 from core.report import Compilation, ExportIssue, Frame, Report
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain
 
+__all__ = ["SymbolsView"]
+
 MOST_LINES = 50
 MOST_LINKS = 5
 WHY_NONE = (
@@ -240,6 +242,3 @@ def _registration(op: str) -> str:
 def _stack(stack: Sequence[Frame]) -> str:
     frames = users_frames(stack)[-MOST_LINES:]
     return "\n".join(f"{frame.file}:{frame.line} in {frame.name}\n    {frame.text}" for frame in frames)
-
-
-__all__ = ["SymbolsView"]

@@ -34,6 +34,8 @@ from core.views.markdown import LONGEST_NAME, LONGEST_TEXT, code, plain, prose
 from core.views.speedup import seen_words
 from core.views.texts import place_in_folder
 
+__all__ = ["Fix", "FixesView", "TrialView"]
+
 NO_CODE = "No fix: the log does not contain the code."
 NO_RULE = "No automatic fix for this line. torch's hints say what to change by hand."
 DYNAMIC = "torch.compile(model, dynamic=True)"
@@ -258,6 +260,3 @@ def _numbers(report: Report) -> dict[str, str]:
 
 def _faster(speed: Speed) -> str:
     return speed.unknown or ", ".join([seen_words(speed), *(["machine busy"] if speed.disturbed else [])])
-
-
-__all__ = ["Fix", "FixesView", "TrialView"]

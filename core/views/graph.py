@@ -1,6 +1,6 @@
-"""View of a compiler graph: levels, film frames, search, subgraphs, and exports.
+"""A compiler graph, and the union of two graphs.
 
-Union of two graphs: its drawing, the frames of its film, and the rows of changed nodes.
+`GraphView` has levels, film frames, search, subgraphs, exports. `GraphUnionView` has a film and the changed nodes.
 """
 
 from __future__ import annotations
@@ -38,6 +38,8 @@ from core.graph import (
 )
 from core.report import FxNode, Report, TensorMeta, tensor_text
 from core.views.markdown import LONGEST_LINE, LONGEST_TEXT, code, one_line
+
+__all__ = ["GraphFrame", "GraphUnionView", "GraphView"]
 
 # A group with at least this fraction of the ops is unfolded first.
 HEAVY = 0.75
@@ -213,7 +215,7 @@ class GraphUnionView:
     no_changes = "Every node is the same in both."
 
     def __init__(self, left: Sequence[FxNode], right: Sequence[FxNode], report: Report) -> None:
-        """Unite the graphs of two runs; `report` is that of the left one."""
+        """Unite the graphs of two runs; `report` is the left run's report."""
         self._union, self._source = graph_union(left, right), source_path(report)
 
     @property
@@ -295,6 +297,3 @@ def _value(meta: TensorMeta | None) -> str:
 
 def _call(node: FxNode | None) -> str:
     return one_line(f"{node.name} = {node.target}({node.args})", LONGEST_LINE) if node else ""
-
-
-__all__ = ["GraphFrame", "GraphUnionView", "GraphView"]

@@ -14,6 +14,8 @@ from core.report import GraphBreak, Report
 from core.views.markdown import LONGEST_NAME, LONGEST_TEXT, code, one_line, plain, prose
 from core.views.texts import line_in, place_in_folder
 
+__all__ = ["BreakBox", "GraphBreaksView"]
+
 REGISTRY = "https://meta-pytorch.github.io/compile-graph-break-site/gb"
 
 
@@ -222,6 +224,3 @@ def _registry_note(registry_id: str) -> RegistryNote | None:
         origin=f"From torch {version}; text in braces is filled in for each break.",
         link=link,
     )
-
-
-__all__ = ["BreakBox", "GraphBreaksView"]

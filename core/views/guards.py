@@ -11,6 +11,8 @@ from core.base import words as fmt
 from core.report import Compilation, GuardFamily, GuardFilter, Report
 from core.views.markdown import LONGEST_LINE, LONGEST_TEXT, code, one_line, plain
 
+__all__ = ["GuardsView"]
+
 FAMILIES: dict[GuardFamily, tuple[str, str]] = {
     "tensor": ("Tensor", "inputs and other tensors outside of modules"),
     "shape": ("Shape", "conditions on symbolic sizes"),
@@ -232,6 +234,3 @@ def _shortcut(compilation: Compilation, copy_us: float) -> str:
     if warm_us is None or warm_us > copy_us * (1 - 2 * NOISE):
         return ""
     return f", where torch's tree takes {fmt.duration_s(warm_us / 1e6)}: it skips modules that did not change"
-
-
-__all__ = ["GuardsView"]

@@ -1,6 +1,7 @@
-"""Header of a run: its state, its settings and its verdict as short facts, and the labels of its compilations.
+"""Header of a run, and the content of each page.
 
-Contents of a run by page: counts for the menu, and the reason for each page that is empty.
+`HeaderView` has state, verdict and settings as short facts, and compilation labels. `page_contents` has counts, and
+reasons for empty pages.
 """
 
 from __future__ import annotations
@@ -42,6 +43,8 @@ from core.runs.status import Status
 from core.views.markdown import LONGEST_NAME, LONGEST_TEXT, code, one_line
 from core.views.speedup import NOT_COMPARED, seen_words
 
+__all__ = ["HeaderView", "PageContent", "first_compilation", "page_contents"]
+
 INDUCTOR, ACCELERATOR = "inductor", "accelerator"
 NO_RECORD = "The run recorded nothing"
 NO_CALL = "No call was recorded"
@@ -76,7 +79,7 @@ class PageContent:
 
 @remembered
 def page_contents(report: Report | None, *, live: bool) -> dict[str, PageContent]:
-    """Return the content of each page that shows a run, by the page's name; `report` is None if it recorded nothing.
+    """Return the content of each page that shows a run, by page name; `report` is None if the run recorded nothing.
 
     A live run has its counts so far, and no empty page, since more will be recorded.
     """
@@ -119,7 +122,7 @@ def rank_help(ranks: int) -> str:
 
 
 def kind_words(status: Status) -> str:
-    """Return what a run is: a run, a log that was opened, or a recording of a user's own process."""
+    """Return the kind of a run: a run, an opened log, or a recording of a user's own process."""
     if status.kind == "run":
         return "run"
     return "recorded in a user's process" if status.in_process else "opened log"
@@ -246,7 +249,7 @@ class HeaderFact(NamedTuple):
 
 @dataclass(frozen=True)
 class HeaderView:
-    """A run's status and job, and its report so far; None for a log without a job or a report."""
+    """A run's status, job, and report so far; the job or report is None if the run has none."""
 
     status: Status
     report: Report | None
@@ -302,7 +305,7 @@ class HeaderView:
 
     @property
     def _tone(self) -> Tone:
-        """The tone of the outcome; code that was not compiled in a finished run has red facts of its own."""
+        """The tone of the outcome; in a finished run, failed compilations have separate red facts."""
         if self._state in ("no trace", "failed"):
             return "bad"
         return "" if self._state == "done" and self._is_partly_compiled else TONES.get(self._state, "")
@@ -431,6 +434,3 @@ def _work_facts(work: Work) -> list[HeaderFact]:
     elif work.uneven:
         facts.append(HeaderFact("not comparable", "memory traffic", "quiet", "fusion", UNEVEN))
     return facts
-
-
-__all__ = ["HeaderView", "PageContent", "first_compilation", "page_contents"]

@@ -20,6 +20,8 @@ from core.runs.limits import Limits
 from core.runs.permission import BACKENDS as OPEN_BACKENDS
 from core.views.markdown import one_line, plain
 
+__all__ = ["BackendChoice", "JobField", "JobForm"]
+
 # Name of an action that runs the same job again → what it adds.
 AGAIN_HELP = {
     "again": "Runs the same job again as a new run. Compiled objects come from the cache, so it mostly measures. Leave "
@@ -442,8 +444,6 @@ CUSTOM: dict[str, Callable[[JobForm, Option, FormField], JobField]] = {
     "time_limit_s": _time,
     "memory_limit_bytes": _memory,
 }
-
-__all__ = ["BackendChoice", "JobField", "JobForm"]
 
 
 def device_words(subject: str, kind: str) -> str:

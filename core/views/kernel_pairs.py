@@ -15,6 +15,8 @@ from core.code import TextDiff, diff_texts
 from core.views.compare import UNKNOWN, UNLIKE
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain
 
+__all__ = ["KernelPairsView", "PairOfKernels"]
+
 MOST_OPS = 12
 SAME_TEXT = "The function is the same text; what differs are names, hints, and the device's properties."
 CELLS: dict[str, Callable[[KernelSide], str]] = {
@@ -266,6 +268,3 @@ def _text(side: KernelSide | None, name: str) -> str:
 
 def _words(value: Any, form: Callable[[Any], str]) -> str:
     return "" if value is None else form(value)
-
-
-__all__ = ["KernelPairsView", "PairOfKernels"]

@@ -1,6 +1,6 @@
-"""Text of users and of logs, escaped as Markdown for pages, exports and notebooks.
+"""Text of users and logs for pages, exports and notebooks.
 
-External names in a view's sentences, which are text with code in backticks.
+`plain`, `code` and `prose` escape Markdown. `quoted` puts a name into a sentence with backticks.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Peak memory of eager and compiled, and the allocations alive at the peaks; texts are Markdown.
+"""Memory of a run: measured peaks, and Inductor's plans.
 
-Inductor's memory plans of a compilation: a sentence, rows, and the rectangles of a map; texts are Markdown.
+`MemoryView` has both sides' peaks and the allocations alive there. `MemoryPlanView` has a plan's sentence, rows and
+map. Texts are Markdown.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ from core.code import PlannedMemory
 from core.report import Compilation, Kernel, MemoryUse, Payload, Report
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, code, one_line, plain
 
+__all__ = ["AllocatedCurve", "MemoryBlock", "MemoryPlanView", "MemoryView"]
+
 MOST_BLOCKS = 4_000
 MOST_PLACED = 1_000_000
 LABEL_CHARS = 40
@@ -51,7 +54,7 @@ class MemoryBlock:
 
     @property
     def saved(self) -> bool:
-        """True if the forward saved it for the backward."""
+        """True if the forward saved this memory for the backward."""
         return self.memory.origin == "saved"
 
     @property
@@ -354,6 +357,3 @@ def _alive_row(row: AliveRow, lines: Sequence[str]) -> dict[str, object]:
         "tensors": row.tensors,
         "your line": one_line(line, LONGEST_LINE),
     }
-
-
-__all__ = ["AllocatedCurve", "MemoryBlock", "MemoryPlanView", "MemoryView"]

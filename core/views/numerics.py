@@ -30,6 +30,8 @@ from core.report import Accuracy, Compilation, FxNode, GraphNumerics, NodeAccura
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, one_line, plain, prose
 from core.views.speedup import NOT_COMPARED
 
+__all__ = ["ErrorPoint", "NodeNumericsView", "NumericsView"]
+
 NOT_RECORDED = (
     "Every run compares compiled with eager. On request, a run also compares both with float64, to show which is more "
     "accurate and which node differs first."
@@ -287,6 +289,3 @@ def _figures(accuracy: Accuracy | None) -> dict[str, object]:
     errors = (accuracy.eager_error, accuracy.compiled_error, of_tolerance(accuracy), accuracy.apart)
     figures = zip(FIGURES, (*errors, accuracy.eager_max_abs, accuracy.compiled_max_abs), strict=True)
     return {"dtype": accuracy.dtype, **dict(figures)}
-
-
-__all__ = ["ErrorPoint", "NodeNumericsView", "NumericsView"]

@@ -1,6 +1,7 @@
-"""Overview of a run: its findings, its results, its heaviest compilations, its output, and its log.
+"""Overview of a run, and its outcome.
 
-Outcome of a run: its first line, the error that ended it, and what was not compiled.
+`OverviewView` has findings, results, heaviest compilations, output and log. `OutcomeView` has the verdict, the error
+and the failures.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ from core.runs.store import Run
 from core.views.job_form import device_words
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain, prose
 from core.views.progress import WAITING, Evidence, FailureView, ScriptView, evidence
+
+__all__ = ["FindingView", "OutcomeView", "OverviewView"]
 
 ENDED_BY_CHOICE = ("cancelled", "interrupted")
 FAULTS = ("failed", "crashed", "timed out", "out of memory")
@@ -231,7 +234,7 @@ class FindingView:
 
     @property
     def advice(self) -> str:
-        """The change that avoids it."""
+        """The advice: a change that avoids the event."""
         return prose(self.finding.advice, LONGEST_TEXT)
 
     @property
@@ -422,6 +425,3 @@ def _compilation_row(entry: Entry, ops: int | None) -> dict[str, object]:
         "compile time": entry.seconds,
         "status": entry.status,
     }
-
-
-__all__ = ["FindingView", "OutcomeView", "OverviewView"]

@@ -13,6 +13,8 @@ from core.report import Compilation, FxGraph, FxNode, Kernel, Report
 from core.views.fx_graph import GraphStages
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, one_line
 
+__all__ = ["PaletteView", "RunEntryGroup"]
+
 # A larger graph takes seconds to read; the graph's own search covers it.
 LARGEST_GRAPH = 5_000
 NodesOf = Callable[[Compilation, FxGraph], tuple[FxNode, ...]]
@@ -125,6 +127,3 @@ def _bounded(groups: Iterable[RunEntryGroup], most: int, total: int) -> tuple[Ru
             break
     left_out = total - (most - room)
     return (*first[:-1], replace(first[-1], left_out=max(0, left_out))) if first else ()
-
-
-__all__ = ["PaletteView", "RunEntryGroup"]

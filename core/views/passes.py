@@ -1,6 +1,7 @@
-"""Passes over one graph of a compilation: each step with its changes, and the drawing of all steps.
+"""Passes over a compilation's graphs, and partitions of its joint graphs.
 
-Partition of a joint graph into forward and backward: the decisions, and the values saved for the backward.
+`PassesView` has each step's changes and a film. `PartitionView` has the decisions and the values saved for the
+backward.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from core.views.fx_graph import node_rows
 from core.views.glossary import GLOSSARY
 from core.views.graph import GraphFrame, GraphView
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain
+
+__all__ = ["PartitionView", "PassesView"]
 
 # Chapter (stage of the compiler) → the graph that its passes change.
 CHAPTERS = {
@@ -165,7 +168,7 @@ class PassesView:
                 yield NodeChange(f"{fmt.count(len(names), 'node')} {verb}", self._code(names, frame))
 
     def reordered(self, number: int) -> str:
-        """Return a note on a step that moved nodes that stayed; empty for any other step."""
+        """Return a note if a step changed the order of the remaining nodes; empty for any other step."""
         return "Remaining nodes were reordered." if self.segment.frames[number].reordered else ""
 
     @staticmethod
@@ -329,6 +332,3 @@ def _buffer_words(value: SavedValue, compiled: KeptValue | None) -> str:
 def _activations(values: Sequence[SavedValue | KeptValue]) -> str:
     number = sum(value.kind == "activation" for value in values)
     return f"{fmt.count(number, 'activation')} ({fmt.bytes_(saved_bytes(values, 'activation'))})"
-
-
-__all__ = ["PartitionView", "PassesView"]

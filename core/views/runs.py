@@ -1,6 +1,6 @@
-"""Runs of a store in lists: searched, page by page, the newest by name, or those of one model or one job.
+"""Lists of a store's runs, and recordings of the gallery.
 
-Recorded runs and sweeps of the gallery.
+`RunLists` finds runs by text, name, model or job. `RunListView` is a page of a search.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ class ListedRun:
 
     @property
     def data(self) -> dict[str, Any]:
-        """The run as JSON: its entry in the index, without what only the index uses."""
+        """The run as JSON: its entry in the index, without the fields that only the index uses."""
         data = msgspec.to_builtins(self.entry)
         return {name: value for name, value in data.items() if name not in ("stamp", "is_open", "tools")}
 
@@ -146,7 +146,7 @@ def delete_label(runs: int) -> str:
 
 
 def audience_help(what: str) -> str:
-    """Return who sees a run or a sweep in any case."""
+    """Return the note about the people who see every run or sweep."""
     return f"The owner of this server and its admins see every {what}."
 
 
@@ -198,7 +198,7 @@ class RunListView:
 
     @property
     def in_memory(self) -> str:
-        """The reason why the index is not shared with other processes; empty if it is."""
+        """The reason why the index is not shared with other processes; empty for a shared index."""
         problem = self.progress.problem
         return f"The index of runs is in memory alone, and is made again at each start: {problem}." if problem else ""
 
@@ -229,7 +229,7 @@ class RecordedRuns:
 
     @property
     def origin(self) -> str:
-        """Device, torch and date of all recordings; empty if they are not the same, or without recordings."""
+        """Device, torch and date of all recordings; empty if recordings differ, or without recordings."""
         origins = set(self._origins)
         first = next(iter(origins), "")
         return f"All of them: {first}." if origins == {first} else ""
@@ -331,7 +331,7 @@ class RunLists:
     def with_summaries(self, listed: Sequence[ListedRun], within_s: float) -> tuple[tuple[ListedRun, ...], bool]:
         """Return the runs with the summaries that can be made in about `within_s`, and True if some are still missing.
 
-        Each is stored, so that it is made once; the report of a large log is read when its run is opened.
+        New summaries are stored, so each is made once. The report of a large log is read when its run is opened.
         """
         end_s, late, made = time.monotonic() + within_s, False, {}
         for each in listed:
@@ -351,7 +351,7 @@ class RunLists:
         set_tags(run, text.replace(",", " ").split())
 
     def pin(self, run: Run, pinned: bool) -> None:
-        """Protect a run from being deleted, or no longer; raises StoreError."""
+        """Pin or unpin a run; a pinned run can't be deleted. Raises StoreError."""
         set_pinned(run, pinned)
 
     def models(self, text: str = "", viewer: Viewer | None = None) -> dict[str, int]:

@@ -18,6 +18,8 @@ from core.job.text import options_from_text
 from core.runs.doctor import Check, CheckState, checks, compiler_check, summary
 from core.views.markdown import LONGEST_LINE, LONGEST_TEXT, code, one_line
 
+__all__ = ["ConfigView"]
+
 NAMES: dict[ConfigModule, str] = {"inductor": "Inductor", "dynamo": "Dynamo"}
 
 
@@ -173,9 +175,6 @@ def _uses(module: ConfigModule, name: str) -> tuple[ConfigUse, ...]:
     spec = importlib.util.find_spec("torch")
     places: Sequence[str] = (spec.submodule_search_locations or ()) if spec is not None else ()
     return config_uses(Path(places[0]), module, name) if places else ()
-
-
-__all__ = ["ConfigView"]
 
 
 def matching(

@@ -1,6 +1,7 @@
-"""Eager compared with compiled: the steady state, the break-even, and the first executions; texts are Markdown.
+"""Speed of compiled calls compared with eager calls, and of two runs.
 
-Sentences about the speed of compiled calls compared with eager ones, and the compiled calls of two runs compared.
+`SpeedupView` has the steady state, the break-even and the first executions as Markdown. `CompareTimes` compares the
+compiled calls of two runs.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ from core.base import words as fmt
 from core.job import CompileJob, CompileOptions
 from core.report import Call, Difference, Report, Timing
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, one_line, plain, prose, sentence
+
+__all__ = ["CallTotals", "CompareTimes", "SpeedupView"]
 
 OUTCOMES = {True: "same", False: "differs", None: "not comparable"}
 # How a compiled call was executed → its text.
@@ -255,9 +258,6 @@ def _no_comparison(call: Call) -> Difference:
     return Difference("", None, kind="", reason=call.raised or call.ended)
 
 
-__all__ = ["CallTotals", "SpeedupView"]
-
-
 def ratio_words(interval: Interval | None) -> str:
     """Return the ratio with its bounds, or that the samples are too few or scatter too much."""
     if interval is not None and interval.wide:
@@ -392,7 +392,7 @@ class CompareTimes:
 
     @property
     def method(self) -> str:
-        """The seconds of both, and how they are compared."""
+        """The seconds of both runs, and the method of the comparison."""
         return f"{seconds_words(self.comparison)}. {HOW}"
 
     @property
@@ -441,7 +441,7 @@ class CompareTimes:
     def together(self, left: CompileJob, right: CompileJob) -> CompileJob | None:
         """Return the job that times both compiled calls alternately in one process.
 
-        None unless the two jobs differ only in their compile settings; None for a target.
+        None for equal compile settings, for jobs that differ beyond compiling, measuring and limits, and for a target.
         """
         if left.target or left.compile == right.compile or _workload(left) != _workload(right):
             return None

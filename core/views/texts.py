@@ -15,6 +15,8 @@ from core.graph import source_path
 from core.report import GraphBreak, Payload, Place, Report, RunError
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, code, one_line
 
+__all__ = ["LogsView", "SourceView"]
+
 MOST_SHOWN = 1_000
 MAX_MESSAGE_CHARS = 40_000
 NOT_RECORDED = (
@@ -156,9 +158,6 @@ def _named(message: LogMessage, names: Mapping[str, int]) -> LogMessage:
 def _head(message: LogMessage) -> str:
     compilation = f" [{message.compilation}]" if message.compilation else ""
     return f"{message.time} {message.place}]{compilation} [{message.name}]"
-
-
-__all__ = ["LogsView", "SourceView"]
 
 
 LINE = re.compile(

@@ -75,7 +75,7 @@ inputs = ({inputs},)
 
 
 class ComparedCompilation:
-    """A compilation of the model and its calls, with fresh model copies; True if all results equal eager's."""
+    """A trial with fresh model copies: compiles, makes all calls, and returns True if all results equal eager's."""
 
     def __init__(self, job: CompileJob, original: Path, path: Path, until_s: float) -> None:
         self._job = replace(job, numerics="", measure=False)
@@ -147,8 +147,9 @@ def _bisected(trial: ComparedCompilation) -> Bisection:
 
 
 def _end_bisection() -> None:
-    """End torch's bisection, which replaces every backend: torch does so when a frame is freed, and an error's
-    traceback may hold that frame.
+    """End torch's bisection, which replaces every backend.
+
+    Torch ends it only when a frame is freed, and an error's traceback may keep that frame alive.
     """
     gc.collect()
     if CompilerBisector.bisection_enabled:
@@ -184,7 +185,7 @@ class FreshInputs(list[Any]):
 class GraphTrial:
     """Compilation and comparison of a graph; its outcome is an error's type, `differs`, or empty.
 
-    `best` is the smallest graph so far with the outcome that is wanted, with its inputs.
+    `best` is the smallest graph so far that has the wanted outcome, with its inputs.
     """
 
     def __init__(self, job: CompileJob, compiler: Compiler, until_s: float) -> None:
@@ -194,7 +195,7 @@ class GraphTrial:
         self.best: tuple[GraphModule, Sequence[Any]] | None = None
 
     def plain_job(self) -> CompileJob:
-        """Return the job of a file with a model and inputs of its own."""
+        """Return the job of a standalone file, which defines both the model and its inputs."""
         return replace(self.job, model=Model("code", ""), calls=(), sizes={}, marks=(), dtype=None)
 
     def __call__(self, graph: GraphModule, inputs: Sequence[Any]) -> bool:
@@ -208,7 +209,7 @@ class GraphTrial:
         return True
 
     def outcome(self, model: Callable[..., Any], inputs: Sequence[Any]) -> str:
-        """Return what becomes of a compiled call: an error's type, `differs`, or empty if it equals eager's.
+        """Return the outcome of a compiled call: an error's type, `differs`, or empty if it equals eager's.
 
         Graphs that fail in eager, or whose results are random, have no outcome.
         """
@@ -253,9 +254,9 @@ class GraphTrial:
 
 
 def minified(trial: GraphTrial, graphs: Sequence[CapturedGraph], code: str) -> dict[str, Any]:
-    """Return the fields of a `Bisection` for the first of Dynamo's graphs that fails or differs alone.
+    """Return the fields of a `Bisection` for the first of Dynamo's graphs that fails or differs by itself.
 
-    If the script does not fail by itself, the model's `code` comes before it, with what it changes in torch.
+    If the script alone does not fail, the model's `code` is put before it, since that code may change torch.
     """
     for captured in graphs:
         trial.wanted = "" if captured.reason else trial.outcome(captured.graph, captured.inputs)
@@ -327,7 +328,7 @@ def _reproduces(trial: GraphTrial, script: str) -> bool:
 
 
 def _fails_alone(trial: GraphTrial, script: str) -> bool:
-    """Return True if Python alone, without what the model's file changes in torch, has the same outcome."""
+    """Return True if a script has the wanted outcome in a fresh process, without the model file's changes to torch."""
     checked = checked_script(trial.job, script, minified=True)
     with TemporaryDirectory() as folder:
         path = Path(folder) / "minified.py"
@@ -356,7 +357,10 @@ def ops_of(graph: GraphModule) -> int:
 
 
 def first_nan(graphs: Sequence[CapturedGraph]) -> tuple[str, str]:
-    """Return the first node that makes a NaN from values without one, in eager, and its line; empty without one."""
+    """Return the first node that makes a NaN in eager from inputs without NaN, and its source line.
+
+    Both are empty if there is no such node.
+    """
     for captured in graphs:
         finder = NanFinder(captured.graph)
         if captured.reason:

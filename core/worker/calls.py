@@ -1,8 +1,7 @@
-"""Calls of a run: each is made eagerly on one model copy and compiled on the other, and compared.
+"""Calls of a run: made eagerly on one model copy, compiled on another, and compared.
 
-Gradients of outputs that start a backward.
-
-Outcome of a compiled call: compiled, reused, run in eager, or refused.
+`Cotangents` are gradients that start a backward. `CallOutcome.how` is compiled, reused, mixed, eager or raised if torch
+refused.
 """
 
 from __future__ import annotations
@@ -67,7 +66,7 @@ class PreparedCall:
 
     @contextmanager
     def ready(self, primed: bool = False) -> Iterator[None]:
-        """Set the grad mode and the stance of the call; the default stance if `primed`."""
+        """Set the grad mode of the call and, unless `primed`, its stance."""
         with self._mode.on(), nullcontext() if primed else self._stance():
             yield
 
@@ -222,7 +221,10 @@ class CallComparer:
         self._drew = self._refused = False
 
     def begin(self, index: int, eager: StateBefore, compiled: StateBefore) -> None:
-        """Compare the model copies before a call, unless the code was fixed: a fix excuses no difference."""
+        """Compare the model copies before a call.
+
+        Copies with fixed code are not compared, since a difference that a fix causes must not excuse different results.
+        """
         if not self._repaired:
             self._initial_difference = self._initial_difference or unlike(eager, compiled, first=index == 0)
 
@@ -265,9 +267,9 @@ class Replay:
 
 
 def _wanted(job: CompileJob, model_copy: ModelCopy, call: Arguments, mode: Mode) -> list[torch.Tensor] | None:
-    """Return the tensors that get gradients: parameters, or inputs if there are none.
+    """Return the leaf tensors that get gradients: all parameters, and the inputs that require gradients.
 
-    None without a backward. Sets requires_grad on the inputs in the second case.
+    None without a backward. For a model without parameters, this sets requires_grad on its floating inputs.
     """
     if not (job.training and mode.grad):
         return None
@@ -280,9 +282,10 @@ def _wanted(job: CompileJob, model_copy: ModelCopy, call: Arguments, mode: Mode)
 
 
 class Cotangents:
-    """Start of the backward: random gradients for each output, the same for every model copy.
+    """Start gradients of the backward: random for each output, the same for every model copy.
 
-    1 for a scalar. They keep the gradients at order one, however large the output is.
+    They are 1 for a scalar, and for an output that isn't a plain strided tensor. Random start gradients keep all
+    gradients at order one, however large the output is.
     """
 
     def __init__(self, seed: int) -> None:
@@ -326,7 +329,10 @@ class CallOutcome:
 
 
 def observed(conditions: Conditions, make: Callable[..., tuple[CallEffects, float]], /, *args: Any) -> CallOutcome:
-    """Make a call and return its outcome; raises errors other than the stance's."""
+    """Make a call and return its outcome.
+
+    If the stance refuses to compile, the outcome has torch's message; all other errors are raised.
+    """
     left, seconds, raised = None, None, ""
     with watching_reuse() as reuse:
         try:
@@ -340,7 +346,7 @@ def observed(conditions: Conditions, make: Callable[..., tuple[CallEffects, floa
 
 
 def how_called(reuse: CodeReuse) -> How:
-    """Return the kind of a call that raised nothing."""
+    """Return how a call without an error was executed: compiled, mixed, reused or eager."""
     if reuse.compilations:
         return "compiled"
     if reuse.places:

@@ -45,7 +45,7 @@ FRAME = re.compile(r'^ *(?=File ")', re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class CaptureInputs:
-    """The inputs of a model's first call, and its grad mode."""
+    """The inputs of a model's first call, and the grad mode of that call."""
 
     job: CompileJob
     path: Path
@@ -179,7 +179,7 @@ def _interpreting(module: torch.fx.GraphModule, _: list[Any]) -> Callable[..., A
 
 
 def _is_equal(inputs: CaptureInputs, expected: Any, function: Callable[..., Any]) -> bool:
-    """Return True if a function gives eager's results; raises what it raises."""
+    """Return True if a function's results equal eager's; errors of the function are raised."""
     differences = compare(leaves("output", expected), leaves("output", inputs.run(function)))
     return all(difference.same is not False for difference in differences)
 
@@ -194,7 +194,10 @@ def _text(module: torch.fx.GraphModule) -> str:
 
 
 def _outside_torch(stack: str) -> str:
-    """Return the frames of a stack that are outside of torch; if there are none, those of torch's modules."""
+    """Return the frames of a stack outside torch.
+
+    If there are none, return torch's frames except those of torch.fx.
+    """
     frames = [f"  {frame}" for frame in FRAME.split(stack) if frame.startswith('File "')]
     traced = [frame for frame in frames if not frame.startswith((f'  File "{TORCH}/fx/', f'  File "{OWN}'))]
     outside = [frame for frame in traced if not frame.startswith(f'  File "{TORCH}/')]

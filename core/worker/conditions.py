@@ -1,19 +1,11 @@
-"""Conditions of a job's calls: threads, configuration, stance, caches, and other inputs.
+"""Conditions of a job's calls: threads, Dynamo's config, grad mode, stance, caches, input sizes.
 
-Torch's threads and Dynamo's configuration for the run's process.
+A dimension of the inputs is named by a path. `0.1` is dimension 1 of argument 0. `mask.0` is dimension 0 of a keyword
+argument. `0.2.1` is dimension 1 of the third element of argument 0. `batch` is dimension 0 of every tensor with the
+first tensor's size in dimension 0.
 
-The grad and inference mode in which a call is made.
-
-The stance of `torch.compiler.set_stance` in which a call is made.
-
-Inputs with other sizes, and dimensions that are marked dynamic.
-
-`0.1` is dimension 1 of argument 0. `mask.0` is dimension 0 of a keyword argument. `0.2.1` is dimension 1 of the third
-element of argument 0. `batch` is dimension 0 of every tensor with the first tensor's size in dimension 0.
-
-A run's own disk caches for torch: empty at its start, or filled by an earlier process.
-
-They are in the run's directory; the supervisor removes them after the run.
+Each run has separate disk caches in its directory: empty at its start, or filled by an earlier process. The supervisor
+removes them after the run.
 """
 
 from __future__ import annotations
@@ -55,7 +47,7 @@ def set_threads(conditions: Conditions) -> None:
 def set_dynamo(conditions: Conditions) -> None:
     """Set names of `torch._dynamo.config`, overriding the file's values.
 
-    Raises JobError with the wrong name. An alias sets its option.
+    Raises JobError for an unknown name or an invalid value. Setting an alias sets the option that it stands for.
     """
     for name, value in (conditions.dynamo or {}).items():
         field = f"conditions.dynamo.{name}"

@@ -43,7 +43,7 @@ def check_option(field: str, module: ConfigModule, name: str) -> None:
 def nearest(name: str, names: Iterable[str]) -> list[str]:
     """Return the names that are spelled most like a name and share most of its words; the nearest first.
 
-    Of options with the same name for several devices, only one.
+    Of several options that differ only in the device, one is returned.
     """
     ranked = sorted(
         ((max(_likeness(name, known), _likeness(name, known.rpartition(".")[2])), known) for known in names),

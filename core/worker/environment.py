@@ -39,7 +39,10 @@ def devices() -> list[str]:
 
 
 def has_device(device: str) -> bool:
-    """Return True if a job's device is here; `cuda` and `cuda:0` are the same, on any number of accelerators."""
+    """Return True if a job's device is available here.
+
+    `cuda` and `cuda:0` name the same device, whatever the number of accelerators.
+    """
     names, kind = devices(), device.partition(":")[0]
     return device in names or f"{device}:0" in names or (device == f"{kind}:0" and kind in names)
 
@@ -77,7 +80,7 @@ def _entry(name: str) -> BackendEntry:
 
 
 def _missing(name: str, function: Any) -> str:
-    """Return what a backend needs and does not have here, as far as its package and signature tell."""
+    """Return what a backend lacks here: a package or a required argument; empty if nothing is known to be missing."""
     package = NEEDS.get(name)
     if package is not None and importlib.util.find_spec(package) is None:
         return f"the package {package}"

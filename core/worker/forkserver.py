@@ -1,12 +1,10 @@
-"""The warm process: it has imported torch, Dynamo and Inductor, and forks a supervisor for each run.
+"""Fork server: a warm process with torch, Dynamo and Inductor imported, which forks a supervisor for each run.
 
-It starts no thread and uses no accelerator, so that a fork is safe on every device. Requests come on standard input,
-results go to the original standard output: `core.runs.engine.forkserver`.
+The process starts no thread and uses no accelerator, so a fork is safe on every device. Requests come on standard
+input; results go to the original standard output: `core.runs.engine.forkserver`.
 
-Children of the fork server: supervisors, each with a deadline, and helpers.
-
-A supervisor ends its run at its limits, and the fork server ends supervisors: it continues a stopped one, kills a late
-one with all its descendants, and adopts and kills the descendants of a dead one.
+A supervisor ends its run at its limits. The fork server ends supervisors: it continues a stopped supervisor, kills a
+late one with all its descendants, and adopts and kills the descendants of a dead one.
 """
 
 from __future__ import annotations
@@ -225,7 +223,7 @@ class _Server:
         return pid
 
     def _learn_headers(self, pid: int) -> None:
-        """If that process has warmed up, let later forks inherit which headers it has precompiled."""
+        """Let later forks inherit the headers that a warm-up process has precompiled; ignore any other process."""
         from core.worker.warmup import HEADERS
 
         if pid in self._warming:
@@ -278,7 +276,7 @@ def _prepare_target(backend: str) -> None:
 
 
 def _import_everything() -> None:
-    """Do once what every compilation would repeat: imports, and torch's process-wide caches."""
+    """Import modules and fill torch's process-wide caches, so that no compilation repeats this work."""
     for name in MODULES:
         importlib.import_module(name)
     for name in IMPORTED_LATE:
@@ -357,9 +355,9 @@ class Children:
             self._unreported.add(pid)
 
     def ended(self) -> list[int]:
-        """Return the pids of registered processes that ended since the last call.
+        """Kill overdue processes; return the pids that ended since the last call, except those not to be reported.
 
-        Their descendants are dead, too.
+        The descendants of an ended process are dead, too.
         """
         now = time.monotonic()
         for pid in [pid for pid, deadline in self._deadlines.items() if now > deadline]:
@@ -414,6 +412,9 @@ class Children:
                 os.kill(pid, signal.SIGCONT)
 
     def _strangers(self) -> list[psutil.Process]:
-        """Return children that this process did not fork, with their descendants: left by a killed supervisor."""
+        """Return children that this process did not fork, with their descendants.
+
+        A killed supervisor leaves such processes behind.
+        """
         strangers = [child for child in alive(psutil.Process().children()) if child.pid not in self._deadlines]
         return [*strangers, *(process for stranger in strangers for process in descendants(stranger))]

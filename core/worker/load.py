@@ -43,7 +43,7 @@ GRAD_MODES = {"no_grad", "enable_grad", "set_grad_enabled", "inference_mode"}
 class ModelCopy:
     """A freshly loaded copy of the user's code: its callable, its calls, its modules.
 
-    With `wide`, the same numbers in float64.
+    With `wide`, the copy computes with the same numbers in float64.
     """
 
     def __init__(self, path: Path, job: CompileJob, module_name: str, wide: bool = False) -> None:
@@ -68,7 +68,7 @@ class ModelCopy:
         return list(dict.fromkeys(named))
 
     def named_modules(self) -> list[tuple[str, torch.nn.Module]]:
-        """Return every such module with its name's prefix: empty for the model itself, `name.` for any other."""
+        """Return every module with the prefix of its names: empty for the model, `name.` for any other module."""
         names = {id(value): f"{name}." for name, value in vars(self._module).items()}
         return [("" if module is self.model else names[id(module)], module) for module in self.modules()]
 
@@ -198,9 +198,9 @@ def _registering() -> Iterator[None]:
 
 
 def _share(earlier: Any, latest: Any) -> None:
-    """Let all definitions of a custom op have one state.
+    """Let all definitions of a custom op share one state.
 
-    A new definition makes torch free the operator of the one before, which that still calls.
+    A new definition makes torch free the operator of the previous definition, which still calls that operator.
     """
     if earlier is not latest:
         vars(earlier).update(vars(latest))

@@ -1,7 +1,7 @@
-"""A log of the compilations, and a profile, of a process that is not our worker's: a user's own.
+"""Log and profile of the user's own process, outside the worker.
 
 Torch's structured trace goes to every handler of one logger. A log is a handler beside that of TORCH_TRACE, which keeps
-its records. Nothing else of torch is changed but a hook for labels: caches, passes and settings stay as they are.
+its records. Apart from a hook for labels, torch is unchanged: caches, passes and settings stay as they are.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class ProcessLog(logging.Handler):
     def begin(self, run: str, label: Callable[[], str]) -> None:
         """Begin the log with the setting and the file names that torch has logged before.
 
-        Torch asks `label` at each recompile.
+        Torch calls `label` at each recompile.
         """
         self._write_setting(run)
         for name, number in list(INTERN_TABLE.items()):
@@ -97,7 +97,7 @@ class ProcessLog(logging.Handler):
     def end(self, outcome: str) -> None:
         """Write the source files that torch's stacks name and the last record, and close the file.
 
-        Files of compiled frames come first; of installed packages no others are written.
+        Files of compiled frames come first. Other files of installed packages are not written.
         """
         sources, names = Sources(self.write), {number: name for name, number in list(INTERN_TABLE.items())}
         frames = [names[number] for number in self._frames if number in names]
@@ -110,7 +110,7 @@ class ProcessLog(logging.Handler):
         self.close()
 
     def write(self, record: Record) -> None:
-        """Write a record of ours to this log alone."""
+        """Write one of Compileboard's own records to this log only."""
         self._log({"artifact": {"name": NAMES[type(record)], "encoding": "json"}}, as_json_lines(record))
 
     def note(self, text: str) -> None:
@@ -165,7 +165,7 @@ def compiled_before() -> tuple[Place, ...]:
 
 
 def process_words() -> str:
-    """Return this process by its number, and the machine."""
+    """Return the process id and the name of the machine as text."""
     return f"process {os.getpid()} on {platform.node()}"
 
 
@@ -195,9 +195,10 @@ ENDED = f"another torch.profiler was started meanwhile, and {ADD}"
 
 
 class OwnProfile:
-    """A profile from here to its end; an error of the profiler is kept as `problem`, and never reaches the user's code.
+    """A profile from the object's creation to `write`.
 
-    Without a device, the generated kernels have slices, too: `add_kernels` marks those that were compiled since.
+    An error of the profiler is stored in `problem` and never reaches the user's code. Without an accelerator,
+    `add_kernels` adds the slices of generated kernels.
     """
 
     def __init__(self) -> None:
@@ -218,7 +219,7 @@ class OwnProfile:
             self.problem = f"{type(error).__name__}: {error}"
 
     def add_kernels(self) -> None:
-        """Mark the kernels that were compiled since."""
+        """Mark the kernels that were compiled since the last call."""
         try:
             if self._marks is not None:
                 self._marks.add()

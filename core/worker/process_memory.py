@@ -21,7 +21,7 @@ GROWTH, AGAIN_S = 1.1, 1.0
 
 
 class ProcessMemory:
-    """Largest memory of processes so far in `peak_bytes`, of those that `exceeds` has looked at."""
+    """Memory of processes: `peak_bytes` is the largest total that `exceeds` has measured so far."""
 
     def __init__(self) -> None:
         self.peak_bytes = 0
@@ -51,7 +51,7 @@ def _resident(process: psutil.Process) -> int:
 
 
 def _share(process: psutil.Process, resident: int) -> int:
-    """Return a process's share of its resident bytes; all of them where the system does not tell."""
+    """Return the process's proportional share of its anonymous memory; `resident` if the system doesn't report it."""
     with contextlib.suppress(OSError), open(f"/proc/{process.pid}/smaps_rollup", "rb") as file:
         if match := SHARE.search(file.read()):
             return int(match[1]) * 1024

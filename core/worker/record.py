@@ -1,10 +1,10 @@
-"""Writes of a worker: Compileboard's additions to PyTorch's structured trace, and its bounded standard streams.
+"""Output of a worker: Compileboard's records in torch's structured trace, and standard streams.
 
 Every addition is an `artifact` record named `compileboard_<what>` whose payload is JSON with a `schema` number, written
 by `torch._logging.trace_structured`. So tlparse can read our logs, and our reader needs only one format.
 `core/report/records/` declares the records.
 
-The checks: is the log still the file that torch opened, and does it have its last record?
+`LogWatch` checks that the log is still the file that torch opened, `has_end` that it has its last record.
 """
 
 from __future__ import annotations

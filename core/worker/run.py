@@ -202,7 +202,7 @@ class Sides:
 
 
 def _run(job: CompileJob, path: Path, original: Path, stage: RunStep, memory: MemoryWatch) -> Sides | None:
-    """Make, compare and measure the calls; return what can be repeated, None if the last call can't."""
+    """Make, compare and measure the calls; return the sides, None if the last call can't be repeated."""
     _check_device(job)
     if backend_file(job.compile) is not None:
         stage.enter("loading the backend")
@@ -260,7 +260,10 @@ def _generate(job: CompileJob, eager: ModelCopy, compiled: ModelCopy, stage: Run
 
 
 def _has_code(run: Run, path: Path) -> bool:
-    """Return True if a file has the code that the run was submitted with: on another machine, or later, it may not."""
+    """Return True if a file still has the code that the run was submitted with.
+
+    The file may have changed, and on another machine the path may be that of another file.
+    """
     try:
         return path.read_text(encoding="utf-8") == run.model_path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
@@ -273,7 +276,7 @@ def _check_device(job: CompileJob) -> None:
 
 
 def _measure(job: CompileJob, eager: PreparedCall, compiled: PreparedCall) -> float:
-    """Time both and record it; return the steady-state seconds of a compiled call."""
+    """Time the eager and the compiled call and record the samples; return the steady seconds of a compiled call."""
     most_s = min(SLOW_LIMIT_S, _left_s(job) / 2)
     samples = time_interleaved(TimedSide(eager, eager.ready), TimedSide(compiled, compiled.ready), job.device, most_s)
     emit(

@@ -78,7 +78,7 @@ def run_script(job: CompileJob, path: Path, emit: Emit) -> None:
 def ending_as_python_does() -> Iterator[None]:
     """Wait at the end for the threads started in this context, then call the functions registered with atexit.
 
-    A worker ends without either.
+    A worker process ends without waiting for threads and without calling these functions.
     """
     before = set(threading.enumerate())
     registered: list[Callable[[], object]] = []
@@ -125,7 +125,10 @@ class ScriptRecorder:
 
     @contextmanager
     def watching(self) -> Iterator[None]:
-        """Record what torch.compile returns in this context, also after the context if the script still calls it."""
+        """Record the calls of each callable that torch.compile returns in this context.
+
+        Calls that the script makes after the context are recorded, too.
+        """
         original = torch.compile
 
         @functools.wraps(original)
@@ -149,7 +152,7 @@ class ScriptRecorder:
             yield
 
     def _note_compilation(self) -> None:
-        """Begin the step of the call in which torch compiles; its compilations are recorded as those of the call."""
+        """Begin the step "compiled" of the current call when torch first compiles in it."""
         if CALL.index is not None and not self._compiles:
             self._compiles = True
             step(f"call {CALL.index}: compiled")
@@ -178,7 +181,7 @@ class ScriptRecorder:
         return recorded
 
     def _call(self, number: int, compiled: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Make an outermost call and record it; a call inside another one belongs to that one."""
+        """Make an outermost call and record it; nested calls count as parts of the outermost call."""
         index, self._next_call = self._next_call, self._next_call + 1
         inputs, raised = described((args, kwargs)), ""
         stance, self._compiles = eval_frame._stance.stance, False
@@ -212,7 +215,10 @@ class ScriptRecorder:
 
 
 def _caller(frame: FrameType | None) -> Place | None:
-    """Return the line that called torch.compile; None if code of torch itself did, other than its decorators."""
+    """Return the line that called torch.compile, also as a decorator or through `Module.compile`.
+
+    None if other code of torch called it.
+    """
     while frame is not None and frame.f_code.co_filename in (torch.__file__, torch.nn.modules.module.__file__):
         frame = frame.f_back
     if frame is None or frame.f_code.co_filename.startswith(TORCH):

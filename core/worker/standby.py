@@ -1,6 +1,6 @@
 """A process that is forked before torch starts threads, and runs tasks on request, each in a separate process.
 
-Code of a library may end its process by a signal, or never return: that costs its task, and not the run.
+A library may crash its process, or never return. Then only the task fails, not the run.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ NO_TIME = "the run had no time left for it"
 
 
 class StandBy(Generic[Task, Result]):
-    """Does `work` for each of some tasks on request, and returns its records.
+    """A standby process that does `work` for each task on request, and returns the records.
 
-    `failed` returns the record of a task that has none, with the reason.
+    `failed` returns the record of a task that produced none, with the reason.
     """
 
     def __init__(
@@ -51,9 +51,9 @@ class StandBy(Generic[Task, Result]):
         os.close(answer)
 
     def results(self, most_s: float = math.inf, task_s: float = math.inf) -> Iterator[Result]:
-        """Yield the record of each task as soon as there is one; errors are part of a record.
+        """Yield the record of each task as soon as it is available; errors are part of a record.
 
-        All tasks together take at most `most_s` seconds, and a single one `task_s`.
+        All tasks together take at most `most_s` seconds, and a single task at most `task_s`.
         """
         lines = self._lines(f"{time.monotonic() + most_s} {task_s}")
         for task in self._tasks:

@@ -100,7 +100,7 @@ def supervise(run: Run, task: WorkerTask) -> None:
 
 
 def task_of(run: Run) -> WorkerTask:
-    """Return the task of a run directory, a kernel tool's or a job's.
+    """Return the task of a run directory: to run a kernel tool or a job.
 
     Raises JobError, OSError, ValueError.
     """
@@ -153,7 +153,7 @@ def _watch(run: Run, task: WorkerTask, status: Status, stop: _Stop) -> Status:
 
 
 def _print_stacks(pid: int, reader: int, output: OutputFile, stop: _Stop) -> None:
-    """Let the worker print the stacks of its threads, which says where it hangs."""
+    """Let the worker print the stacks of its threads, which show where it hangs."""
     output.write(f"\n{OVERDUE}\n".encode())
     os.kill(pid, STACKS)
     end = time.monotonic() + STACKS_S

@@ -1,8 +1,6 @@
-"""Triton without its GPU: a simulated driver, compilation of Inductor's kernels, interpretation of the user's own.
+"""Triton without a GPU: a simulated driver for a target, and the compilation of Inductor's kernels.
 
-Modules are imported late: the driver must be installed before Inductor, which uses it at import.
-
-Compilation of kernels for a target needs no launch, so it is not changed.
+Triton's modules are imported late: the driver must be installed before Inductor, which uses it at import.
 """
 
 from __future__ import annotations
@@ -12,7 +10,7 @@ from typing import Any
 
 
 class NothingToLaunch(RuntimeError):
-    """Triton needs the device itself, to load or launch a kernel."""
+    """Error of a Triton operation that needs the device itself, to load or launch a kernel."""
 
 
 class _Utils:
@@ -31,8 +29,8 @@ class _Utils:
 class TargetDriver:
     """Triton driver for a target: it provides the target and device properties, and can't launch kernels.
 
-    Target and properties are looked up on each query, since a process may compile for several targets. So is `device`,
-    on which user code creates its tensors.
+    Target, properties and `device` are looked up on each query, since a process may compile for several targets. User
+    code creates its tensors on `device`.
     """
 
     def __init__(
@@ -120,7 +118,7 @@ def gpu_target(backend: str, arch: int | str, warp_size: int) -> Any:
 
 
 def install_driver(driver: TargetDriver) -> None:
-    """Make a driver Triton's for the whole process, since generated kernels query the GPU's driver at import."""
+    """Install a driver in Triton for the whole process, since generated kernels query the GPU's driver at import."""
     from torch._inductor.runtime import triton_helpers
     from triton.runtime.driver import driver as drivers
 
@@ -129,7 +127,7 @@ def install_driver(driver: TargetDriver) -> None:
 
 
 def install_launch_driver(driver: TargetDriver) -> None:
-    """Make a driver Triton's if there is none, for kernels that user code launches."""
+    """Install a driver in Triton for kernels that user code launches; replaces the active driver."""
     from triton.runtime.driver import driver as drivers
 
     drivers.set_active(driver)

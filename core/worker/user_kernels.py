@@ -1,6 +1,7 @@
-"""Interpretation of Triton kernels that user code launches without a GPU: on the CPU, with a note in the run.
+"""Interpretation of Triton kernels that user code launches without a GPU.
 
-Compilation of kernels for a target needs no launch, so it is not changed.
+They run on the CPU, and a note in the run says so. Only launches are replaced: compiling a kernel for a target needs no
+launch, and works as before.
 """
 
 from __future__ import annotations
@@ -28,9 +29,10 @@ _told: set[str] = set()
 
 
 def interpret_kernels(target: bool) -> None:
-    """Interpret all launches in this process from now on; do nothing with a GPU or without Triton.
+    """Interpret all kernel launches in this process from now on.
 
-    The process of a `target` already has the target's simulated driver; other processes get one for the interpreter.
+    Does nothing without Triton, and on a machine with a GPU unless the run has a `target`. The process of a `target`
+    already has the target's simulated driver; other processes get a driver for the interpreter.
     """
     if importlib.util.find_spec("triton") is None or (not target and devices() != ["cpu"]):
         return
@@ -96,7 +98,7 @@ def _whole_grid(grid: Any) -> Any:
 
 
 def _call(kernel: Any, original: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    """Call a kernel from another one: a plain Python call inside the interpreter."""
+    """Call a kernel from another kernel: a plain Python call inside the interpreter."""
     from triton.runtime.interpreter import InterpretedFunction
 
     return InterpretedFunction(kernel.fn)(*args, **kwargs) if _within.get() else original(kernel, *args, **kwargs)

@@ -1,8 +1,8 @@
 """Work done once before all runs: resolving MKL's functions, and building Inductor's precompiled C++ header.
 
-The header takes 10–18 s the first time on a machine, while the user is still choosing. Torch's builder of compiled
-objects is wrapped for all runs, so that it builds a broken object again, and its builder of headers, so that it looks
-once whether a header has changed.
+The header takes 10–18 s the first time on a machine, while the user is still choosing. Two functions of torch are
+wrapped for all runs: one rebuilds a compiled object that is broken, the other checks only once whether a header has
+changed.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def warm_up() -> dict[str, str]:
 
 
 def remember_headers() -> None:
-    """Have torch preprocess and hash a header once, and not in each run: 0.2 s of CPU."""
+    """Have torch preprocess and hash a header once instead of in each run, which takes 0.2 s of CPU time."""
     precompile = getattr(codecache, "_precompile_header", None)
     if precompile is None:
         return
@@ -65,9 +65,9 @@ def remember_headers() -> None:
 
 
 def rebuild_broken_objects() -> None:
-    """Have torch build an object again if its build was killed: torch loads any file of the right name.
+    """Have torch rebuild an object file whose build was killed: torch loads any file with the right name.
 
-    A cancelled or ended run leaves such a file in the shared cache, empty or cut off.
+    A cancelled or ended run leaves an empty or truncated object file in the shared cache.
     """
     build = codecache._worker_compile_cpp
 

@@ -1,9 +1,9 @@
-"""Responses before Streamlit's: redirects of mistyped addresses, and browser libraries preloaded with the first page.
+"""Middleware before Streamlit: redirects of mistyped addresses, and preloading of browser libraries.
 
-Streamlit answers every path that is no file with the same document. That document neither names the missing page nor
+Streamlit answers every path that is not a file with the same document. That document neither names the missing page nor
 links to others, and below a second `/` it does not find its scripts.
 
-Streamlit makes the message with the theme of `.streamlit/config.toml` anew for each run of each page.
+`read_theme_once` caches the theme, which Streamlit otherwise reads from its configuration in each run of each page.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ MISSING = "missing"
 
 
 def leads_to(path: str, query: str) -> str | None:
-    """Return the address to redirect to, relative to a path below the server's; None if the path is correct.
+    """Return the address to redirect to, relative to the requested path; None if the path is correct.
 
-    The first page has the empty path. Case and separators between words are ignored, and earlier names of pages still
-    work.
+    The path is below the server's own path; the first page has the empty path. Case and separators between words are
+    ignored, and earlier names of pages still work.
     """
     parts = path.split("/")
     asked = [part for part in parts if part]
@@ -93,14 +93,14 @@ def links() -> str:
 
 
 class Ahead:
-    """Middleware that adds the header to pages. Plain ASGI, since it must not buffer."""
+    """Middleware that adds the `Link` header to pages. Plain ASGI, since it must not buffer."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
         self._links = links().encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, and add the header to a page."""
+        """Pass a request on, and add the header to the response if it is a page."""
 
         async def send_ahead(message: Message) -> None:
             if message["type"] == "http.response.start" and is_page(message["headers"]):
@@ -118,7 +118,7 @@ class Fill(Protocol):
 
 
 def filled_once(fill: Fill) -> Fill:
-    """Return a function that fills a message with a section of the theme as `fill` does, but reads it once."""
+    """Return a function that fills a message as `fill` does, but reads each section of the theme only once."""
 
     @cache
     def theme(section: str) -> CustomThemeConfig:

@@ -1,11 +1,8 @@
-"""Message of the server at its start: its address, and the secret, if the kernel can't identify the owner.
+"""Start message, filter of the log for the owner's terminal, and garbage collection.
 
-Housekeeping of memory: periodic garbage collection instead of one after every page.
-
-Filter of the server's log for the owner's terminal: each problem once, and no control characters.
-
-A visitor can make a page of their own session fail repeatedly, with their text in the message. They must not be able
-to flood the log, or to control the terminal.
+The message has the server's address, and the secret if the kernel can't identify the owner. The filter passes each
+problem once, without control characters: visitors can make pages fail repeatedly with their own text in the message,
+and must not flood the log or control the terminal. Garbage is collected periodically, not after every page.
 """
 
 from __future__ import annotations
@@ -44,8 +41,8 @@ def greeting(
 ) -> Callable[[Any], AbstractAsyncContextManager[None]]:
     """Return a lifespan of the app that prints the addresses when the port is known.
 
-    It then also calls `begin`, and as long as the app runs, it enters `announced` with the address and runs the
-    housekeeping of memory.
+    It then starts `begin` in a thread. While the app runs, it is inside the context `announced` with the address, and
+    collects garbage periodically.
     """
 
     @asynccontextmanager
@@ -83,7 +80,7 @@ def _url() -> str:
 async def housekeeping(period_s: float = PERIOD_S) -> AsyncIterator[None]:
     """Collect garbage periodically while the server runs, and rarely in between.
 
-    Objects from its start, which are never freed, are frozen.
+    Objects that exist at its start are frozen, since they are never freed.
     """
     before = gc.get_threshold()
     gc.collect()
@@ -115,7 +112,10 @@ def give_back() -> None:
 
 
 class Once(logging.Filter):
-    """Filter that passes a warning or an error once per place in the code, and all other records; as printable text."""
+    """Filter that passes each warning or error once per place in the code, and all other records.
+
+    It makes the text of each record printable.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -123,7 +123,7 @@ class Once(logging.Filter):
         self._lock = threading.Lock()
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Return True if the record is to be printed; replaces its text by a printable one."""
+        """Return True if the record should be printed, and make its text printable."""
         if record.levelno >= logging.WARNING and not self._is_new(place_of(record)):
             return False
         record.msg, record.args = printable(record.getMessage()), ()

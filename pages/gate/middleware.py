@@ -1,16 +1,15 @@
-"""The gate as ASGI middleware: refuses requests, exchanges the secret for a cookie, and adds the visitor as a header.
+"""The gate as ASGI middleware: identifies visitors, refuses requests, filters WebSocket messages.
 
-A cookie identifies a guest, so that guests own their runs; it grants no other right. Where people sign in, the cookie
-of their sign-in identifies them, and the owner's file of roles grants them rights.
+It exchanges the secret for a cookie, and passes the visitor on in a header. A cookie identifies a guest, so that guests
+own their runs; it grants no other right. Where people sign in, the cookie of their sign-in identifies them, and the
+owner's file of roles grants them rights.
 
-Filter of WebSocket messages: a page may send only some; Streamlit's others are for developers.
+A page may send only some WebSocket messages; the others are for developers. For example, `clear_cache` would empty the
+caches of all visitors, which contain the engine, and start a new engine.
 
-For example, `clear_cache` would empty the caches of all visitors, which contain the engine, and start a new engine.
-
-On this machine the kernel reports the owner of the process at the other end of a connection.
-
-Linux's socket diagnosis (`sock_diag(7)`) finds one connection directly. If it is not available, the code reads
-`/proc/net/tcp` and `tcp6` (`proc_pid_net(5)`), which list all connections.
+A local visitor is the owner if the kernel reports the owner's user id at the other end of the connection. Linux's
+socket diagnosis (`sock_diag(7)`) finds one connection directly. If it is not available, the code reads `/proc/net/tcp`
+and `tcp6` (`proc_pid_net(5)`), which list all connections.
 """
 
 from __future__ import annotations
@@ -107,7 +106,10 @@ class Gate:
             await self.app({**scope, "headers": self._told(asked, scope["headers"])}, heard, answer)
 
     async def _previewed(self, refused: Refusal, request: VisitorRequest, scope: Scope) -> Response | None:
-        """Return what a link with a token shows to a visitor without a role, with the way to the sign-in; else None."""
+        """Return the preview for a link with a token and a visitor without a role; None if there is none.
+
+        If signing in may help, the preview links to the sign-in.
+        """
         if self._preview is None or request.method != "GET":
             return None
         people = self.people if refused.may_sign_in else None
@@ -122,14 +124,17 @@ class Gate:
         return replace(request, person=self.people.person(_cookies(scope))) if self.people else request
 
     async def _sign_in(self, request: VisitorRequest, scope: Scope, send: Send, people: People) -> None:
-        """Redirect a browser to the sign-in; one that has just come from there without a person is told so."""
+        """Redirect a browser to the sign-in.
+
+        A browser that comes back from the sign-in without being signed in gets a refusal with this reason instead.
+        """
         if _wanted_cookie(scope) in _cookies(scope):
             await _refuse(Refusal(401, NOT_SIGNED_IN), scope, send, [_forgotten(scope)])
         else:
             await _answer(303, self._to_sign_in(request, scope, people), b"", send)
 
     def _to_sign_in(self, request: VisitorRequest, scope: Scope, people: People) -> Headers:
-        """Return a redirect to the sign-in, and a cookie with the page that was wanted."""
+        """Return the headers of a redirect to the sign-in, with a cookie that stores the requested page."""
         query = scope.get("query_string", b"").decode("latin-1")
         wanted = quote(f"{request.path}?{query}" if query else request.path)
         secure = "; Secure" if request.scheme == "https" else ""
@@ -142,13 +147,19 @@ class Gate:
         ]
 
     def _wanted(self, request: VisitorRequest, scope: Scope) -> str:
-        """Return the page that was wanted before the sign-in, which ends at the server's first page; empty if none."""
+        """Return the page requested before the sign-in; empty if there is none.
+
+        A sign-in ends at the server's first page, so only a request for that page is redirected.
+        """
         wanted = unquote(_cookies(scope).get(_wanted_cookie(scope), ""))
         is_first = request.path.rstrip("/") == self.rules.base and not scope.get("query_string")
         return wanted if is_first and OWN_PATH.fullmatch(wanted) else ""
 
     def _is_new(self, request: VisitorRequest) -> bool:
-        """Return True if the visitor is a guest without a name; people have their address."""
+        """Return True if the visitor is a guest without a name.
+
+        False where people sign in, since their address is their name.
+        """
         return (
             not self.people
             and request.method == "GET"
@@ -157,7 +168,7 @@ class Gate:
         )
 
     def _told(self, request: VisitorRequest, headers: Headers) -> list[tuple[bytes, bytes]]:
-        """Return the headers with the visitor; a visitor's own header of that name is dropped."""
+        """Return the headers with a header for the visitor; a header of that name from the browser is dropped."""
         mark = VISITOR.encode()
         kept = [(name, value) for name, value in headers if name.lower() != mark]
         return [*kept, (mark, self.rules.mark(request).encode())]
@@ -199,9 +210,10 @@ def read(scope: Scope) -> VisitorRequest:
 
 
 def _naming(scope: Scope, request: VisitorRequest, send: Send) -> Send:
-    """Set a name cookie in the response of a page; not of files, which proxies may cache for several visitors.
+    """Return a `send` that sets a name cookie in the response of a page.
 
-    The cookie is Lax, so that a browser that follows a link from another site does not get a second name.
+    Responses with files get no cookie, since proxies may cache a file for several visitors. The cookie is Lax, so that
+    a browser that follows a link from another site does not get a second name.
     """
     secure = "; Secure" if request.scheme == "https" else ""
     cookie = (
@@ -249,7 +261,7 @@ def _wants_page(scope: Scope) -> bool:
 
 
 def _cookies(scope: Scope) -> dict[str, str]:
-    """Return the cookies of a request; of two with one name, the first."""
+    """Return the cookies of a request; of equal names in several headers, the first header counts."""
     parsed: dict[str, str] = {}
     for header in _values([(name.lower(), value) for name, value in scope["headers"]], b"cookie"):
         parsed = cookie_parser(header) | parsed
@@ -265,8 +277,10 @@ def _query(scope: Scope) -> list[tuple[str, str]]:
 
 
 def _cookie_name(scope: Scope) -> str:
-    """Return the cookie's name, which contains the port: cookies ignore ports, so each dashboard of a host needs its
-    own. Processes of one dashboard have the first one's.
+    """Return the cookie's name, which contains the port.
+
+    Cookies ignore ports, so each dashboard of a host needs a separate name. All processes of one dashboard use the name
+    of the first process.
     """
     return f"compileboard-{scope.get(PORT) or (scope.get('server') or ('', 0))[1]}"
 

@@ -36,9 +36,11 @@ KINDS = {"admin": Visitor.OWNER, "code": Visitor.CODER, "samples": Visitor.GUEST
 class Roles(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Addresses by role; the first role that names a person counts.
 
-    An address is `ada@example.org`, `*@example.org` or `*`. If `verified` is False, an address counts although the
-    provider does not call it verified: for a provider that knows the people of one organization only. Role →
-    `runs_an_hour` and `minutes_an_hour` that a person with it may start and execute, in place of the server's limits.
+    An address is `ada@example.org`, `*@example.org` or `*`. If `verified` is False, addresses count even if the
+    provider has not verified them: use this only for a provider that knows the people of one organization.
+
+    `runs_an_hour` and `minutes_an_hour` limit, by role, the runs that a person may start and their execution time. They
+    replace the server's limits.
     """
 
     admin: tuple[str, ...] = ()
@@ -50,14 +52,14 @@ class Roles(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     minutes_an_hour: dict[LimitedRole, Annotated[float, Meta(gt=0)]] = {}
 
     def kind(self, person: str) -> Visitor:
-        """Return the kind of visitor that an address is; STRANGER if no role names it."""
+        """Return the kind of visitor that a person is; STRANGER if no role names the person."""
         for role, kind in KINDS.items():
             if any(_names(pattern.lower(), person) for pattern in getattr(self, role)):
                 return kind
         return Visitor.STRANGER
 
     def rate(self, person: str, rate: Rate) -> Rate:
-        """Return the rate of a person: their role's, otherwise the server's; an admin has none."""
+        """Return the rate of a person: the rate of their role, otherwise the server's; an admin has no limits."""
         role = role_of(self.kind(person))
         if role == "admin":
             return Rate()
@@ -82,7 +84,7 @@ class People:
         return self._current().kind(person) if person else Visitor.STRANGER
 
     def rate(self, by: str, rate: Rate) -> Rate:
-        """Return how many runs a visitor may start within an hour, and how long those may execute."""
+        """Return how many runs a visitor may start within an hour, and how long the runs may execute."""
         return self._current().rate(by, rate) if is_address(by) else rate
 
     def person(self, cookies: Mapping[str, str]) -> str:

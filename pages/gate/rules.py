@@ -1,6 +1,6 @@
-"""Access rules of this server from its owner's settings, and their result for one request.
+"""Access rules of this server from its owner's settings, and the refusal of a request.
 
-Hosts and origins of requests, compared exactly.
+`Rules` checks host, origin, path and visitor.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ class Rules:
 
     `hosts` are the allowed host names, `code` is True if it runs visitors' code, and `private` is True if it serves
     only its own machine. `owner` is the user id that it runs as, `base` its path prefix; a visitor with the `secret`
-    counts as its owner. Where people sign in, `kind_of` tells what kind of visitor a person is. `group` is the first
+    counts as its owner. Where people sign in, `kind_of` returns a person's kind of visitor. `group` is the first
     port of several processes behind one proxy, which know each other's cookies.
     """
 
@@ -161,7 +161,8 @@ class Rules:
     def visitor(self, request: VisitorRequest) -> Visitor:
         """Return the kind of visitor: the owner by user id or secret.
 
-        Everybody else has the role of a person where people sign in, and is a guest of a public server.
+        Where people sign in, everybody else has the role of the person. Otherwise everybody else is an onlooker of a
+        private server, or a guest of a public server.
         """
         if self._is_owner(request):
             return Visitor.OWNER
@@ -172,7 +173,7 @@ class Rules:
     def mark(self, request: VisitorRequest) -> str:
         """Return the visitor as text for the pages: the kind, and the name of a person or a guest.
 
-        The owner by user id or secret has no name, also if they have signed in.
+        The owner by user id or secret has no name, even if they have signed in.
         """
         if self._is_owner(request):
             return Visitor.OWNER.value
@@ -230,7 +231,7 @@ def name_of(host: str) -> str | None:
 
 
 def is_ours(name: str, allowed: Iterable[str]) -> bool:
-    """Return True if the host is allowed; `*.example.org` allows all hosts below it, and `*` allows any."""
+    """Return True if the host is allowed; `*.example.org` allows all subdomains, `*` all hosts. Loopback is allowed."""
     for pattern in (item.strip().lower().removesuffix(".") for item in allowed):
         if pattern in ("*", name) or (pattern.startswith("*.") and name.endswith(pattern[1:])):
             return True

@@ -48,7 +48,7 @@ class Who:
             raise AccessError(LOOKS_ONLY if self.name else NOT_YOURS)
 
     def author(self) -> comments.Author:
-        """Return the visitor as the author of comments; raises AccessError for one who may write none."""
+        """Return the visitor as the author of comments; raises AccessError if the visitor may write none."""
         if self.kind in (Visitor.ONLOOKER, Visitor.STRANGER):
             raise AccessError(NO_COMMENTS if self.name else NOT_YOUR_COMMENTS)
         if self.name == NAMELESS:
@@ -77,7 +77,7 @@ class Who:
 
     @property
     def runs_code(self) -> bool:
-        """True if this server runs code, and this visitor's."""
+        """True if this server runs code of visitors, and this visitor may run code."""
         return code_allowed() and self.kind in (Visitor.OWNER, Visitor.CODER)
 
     @property
@@ -88,8 +88,10 @@ class Who:
     def sees(self, run: Run | Sweep, by: str) -> bool:
         """Return True if a run or a sweep of `by` is listed for this visitor.
 
-        That is the case for a visitor's own, for all if this is the owner, and for those that all may see. If its
-        author chose no audience, all see what people and the owner made.
+        The owner sees all. Every visitor sees their own runs and, unless a stranger, those whose audience is everybody.
+
+        If the author chose no audience, everybody sees runs of people and of the owner; onlookers also see the runs of
+        guests.
         """
         if self.kind is Visitor.OWNER or by == self.name != "":
             return True
@@ -109,7 +111,7 @@ def _audience(run: Run | Sweep) -> str:
 def told(marks: Sequence[str]) -> Who:
     """Return the visitor named by the gate's headers; an onlooker unless there is exactly one header.
 
-    The kind of a person is that of their current role, since a page may stay open for days.
+    The kind of a person comes from their current role, since a page may stay open for days.
     """
     if len(marks) != 1:
         return Who(Visitor.ONLOOKER)
@@ -152,7 +154,7 @@ def may_bring_code() -> bool:
 
 
 def author() -> comments.Author | None:
-    """Return this visitor as the author of comments; None for one who may write none."""
+    """Return this visitor as the author of comments; None if this visitor may write none."""
     try:
         return who().author()
     except AccessError:

@@ -101,7 +101,10 @@ def _draw_graph(draw: ImageDraw.ImageDraw, graph: wire.GraphData) -> None:
 
 
 def _curve(line: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Return points on the Bézier curves through a first point and then two controls and an end each."""
+    """Return points on joined cubic Bézier curves.
+
+    `line` is a start point, then two control points and an end point for each curve.
+    """
     drawn = line[:1]
     for at in range(0, len(line) - 3, 3):
         a, b, c, d = line[at : at + 4]
@@ -135,7 +138,7 @@ def _tinted(colour: str) -> tuple[int, ...]:
 
 
 def _fade(image: Image.Image) -> None:
-    """Let what goes on below the picture fade out."""
+    """Fade out the bottom of the picture, where the drawing is cut off."""
     mask = Image.new("L", (1, HIGH), 0)
     for y in range(FADE_PX):
         mask.putpixel((0, HIGH - FADE_PX + y), round(255 * y / FADE_PX))

@@ -46,7 +46,7 @@ def blended(colour: str, paper: str, part: float) -> str:
 def decades(low: float, high: float, words: Callable[[float], str]) -> dict[str, Any]:
     """Return labelled ticks of a logarithmic axis between two numbers, for figure.update_xaxes(**decades(…)).
 
-    They are the powers of ten around both, and finer ones if fewer than three lie between them.
+    The ticks are the powers of ten around both numbers, or finer ticks if fewer than three powers lie between them.
     """
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     between = sum(low <= 10.0**power <= high for power in powers)
@@ -75,7 +75,7 @@ def in_unit(most_s: float) -> tuple[float, str]:
 
 
 def in_brackets(label: str, unit: str, more: str = "") -> str:
-    """Return the title of an axis: its label, its unit in brackets, and what else holds for its values."""
+    """Return the title of an axis: its label, and in brackets its unit and a remark on the values."""
     return f"{label} ({unit}){f', {more}' if more else ''}"
 
 

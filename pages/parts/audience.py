@@ -18,7 +18,7 @@ AUDIENCES = {"private": "only me", "link": "whoever has its address", "all": "al
 
 
 def run_audience(run: Run) -> None:
-    """Draw the choice of a run's audience; all see it until its author chooses."""
+    """Draw the choice of a run's audience; until the author chooses, it is everybody."""
     _picker(run.id, run.audience(), "run", lambda audience: actions.set_audience(run, audience))
 
 

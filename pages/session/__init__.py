@@ -1,1 +1,1 @@
-"""The visitor's session: the only modules that use session state, query parameters and caches."""
+"""Session state, query parameters and caches of pages. Components have separate session state."""

@@ -1,6 +1,6 @@
-"""Actions of the visitor, the only changes of the store; each function checks the visitor's rights first.
+"""Actions of the visitor: only they change the store, and each checks the visitor's rights first.
 
-Execution of a visitor's actions that may fail, so that pages need not catch exceptions.
+`attempt` executes an action that may fail, so that pages need not catch exceptions.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Given = ParamSpec("Given")
 
 
 def logged(action: Callable[Given, Made]) -> Callable[Given, Made]:
-    """Log an action in the server's audit log if it is a person's; decorator."""
+    """Decorate an action: the server's audit log records it if the visitor has signed in."""
 
     @wraps(action)
     def log(*args: Given.args, **kwargs: Given.kwargs) -> Made:
@@ -45,7 +45,7 @@ def logged(action: Callable[Given, Made]) -> Callable[Given, Made]:
 
 
 def _subject(value: object) -> str:
-    """Return how the audit log names an argument of an action; empty for one without a name."""
+    """Return the name of an action's argument in the audit log; empty for an argument without a name."""
     match value:
         case Run() | Sweep():
             return value.id
@@ -199,7 +199,7 @@ def tag(run: Run, tags: str) -> None:
 
 @logged
 def pin(run: Run, pinned: bool) -> None:
-    """Protect a run from being deleted, or no longer; raises CompileboardError."""
+    """Pin a run, which protects it from deletion, or unpin it; raises CompileboardError."""
     _change(run, lambda _: run_lists().pin(run, pinned))
 
 
@@ -250,9 +250,9 @@ def delete(*runs: Run) -> int:
 
 @logged
 def forget(tool: KernelTool) -> None:
-    """Delete a tool result of the visitor's own, or of their own run, so that it can be requested again.
+    """Delete the result of a tool, so that it can be requested again.
 
-    Raises CompileboardError.
+    The visitor must own the result or its run. Raises CompileboardError.
     """
     visitor, directory = who(), tool.directory
     visitor.require_own(directory if visitor.owns(maker_of(directory)) else tool.run)
@@ -266,7 +266,7 @@ def refused(words: str) -> None:
 
 
 def passed_over(words: str) -> None:
-    """Ignore a refusal, if the page shows something else instead."""
+    """Ignore a refusal: the page shows something else instead."""
 
 
 def toasted(words: str) -> None:

@@ -102,9 +102,9 @@ def comparison_download(left: Run, right: Run) -> None:
 
 
 def scrub_choice(place: str, run: Run, right: Run | None = None) -> scrub.Scrubber | None:
-    """Let the visitor choose what a file of a run, or of two, leaves out, and show what is replaced.
+    """Let the visitor choose what is scrubbed from a file of one or two runs, and show the replacements.
 
-    None if a log is too large to look through, which is shown.
+    None if a log is too large to search; the page then shows the reason.
     """
     ids = tuple(each.id for each in (run, right) if each is not None)
     kinds = st.pills(

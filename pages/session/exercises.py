@@ -33,7 +33,7 @@ def exercises() -> dict[str, ExerciseView]:
 
 
 def read_choice(views: dict[str, ExerciseView]) -> None:
-    """Set the chosen exercise: the URL's, the one before, that of the shown run, or the first unsolved one."""
+    """Set the chosen exercise: of the URL, of the last choice, of the shown run, or the first unsolved exercise."""
     shown = shown_run()
     of_run = (name for name, view in views.items() if shown is not None and view.is_tried_by(shown.job))
     unsolved = (name for name, view in views.items() if not view.solved)
@@ -41,7 +41,7 @@ def read_choice(views: dict[str, ExerciseView]) -> None:
 
 
 def shown_attempt(view: ExerciseView) -> ShownRun | None:
-    """Return the shown run if it is an attempt at the exercise, otherwise the newest attempt; None without any."""
+    """Return the shown run if it is an attempt at the exercise, otherwise the newest attempt; None if there is none."""
     shown = shown_run()
     if shown is not None and view.is_tried_by(shown.job):
         return shown
@@ -49,9 +49,9 @@ def shown_attempt(view: ExerciseView) -> ShownRun | None:
 
 
 class Draft:
-    """The text in the editor of an exercise, at first that of an attempt; and the number of requested hints.
+    """The text in the editor of an exercise, initially the text of the attempt, and the number of requested hints.
 
-    The text before *Start again* can be brought back.
+    The text before *Start again* can be restored.
     """
 
     def __init__(self, view: ExerciseView, shown: ShownRun | None) -> None:
@@ -67,7 +67,7 @@ class Draft:
 
     @property
     def key(self) -> str:
-        """A key for the editor, which takes a text only when it appears."""
+        """A key for the editor, new after each replacement: an editor takes a text only when it appears."""
         return f"{self._key}-{state_of(f'{self._key}-times', 0)}"
 
     @property
@@ -89,7 +89,7 @@ class Draft:
         self._replace(self._original, earlier=self.text)
 
     def bring_back(self) -> None:
-        """Set the text to that before *Start again*."""
+        """Restore the text before *Start again*."""
         self._replace(self.earlier, earlier="")
 
     def show_hint(self) -> None:

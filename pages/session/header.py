@@ -1,6 +1,7 @@
-"""Header of every page: the person, the run, the compilation, the state, the verdict as chips, and the row of panes.
+"""Header of every page, the menu's marks, and the row of panes.
 
-Menu and row of panes for the shown run: counts, and the reasons why pages are empty.
+The header has pickers, state and verdict as chips, and the account. Menu and panes show counts, and reasons why pages
+are empty.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ CHIPS, KEYS = "header-chips", "page-keys"
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """The drawn header: its line, the runs that it lists, and the shown one."""
+    """The drawn header: its line, the runs that it lists, and the shown run."""
 
     line: DeltaGenerator
     runs: list[lists.ListedRun]
@@ -196,7 +197,7 @@ def _marks(by_page: Mapping[str, views.PageContent]) -> dict[str, Mark]:
 
 
 def _entries() -> dict[str, str]:
-    """Return page → first page of its menu entry, for pages that are not the first themselves."""
+    """Return page → first page of its menu entry, for all pages that are not the first of their entry."""
     return {page.name: entry.panes[0].name for entry in menu.ENTRIES for page in entry.pages[1:]}
 
 

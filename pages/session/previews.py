@@ -1,8 +1,9 @@
 """Links that preview: a page's HTML names the run's title, verdict and picture for chats and code hosts.
 
-Those read `<meta property="og:…">` without JavaScript, and Streamlit serves one document for all pages, so the tags are
-added here. Only whoever may open a run gets them, and whoever has the token of its link: without a role they get a
-small page and the picture, and nothing else. Of other runs the tags say the same, whether they exist or not.
+Chats and code hosts read `<meta property="og:…">` without JavaScript, and Streamlit serves one document for all pages,
+so the tags are added here. A visitor gets them for a run that they may open, or if the link has the run's token. A
+visitor with the token but without a role gets only a small page and the picture. Other runs all have the same tags,
+existing or not.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ class PreviewRequest:
 
     @staticmethod
     def by(scope: Scope, base: str) -> PreviewRequest:
-        """Return what a request for a page or for a picture names."""
+        """Return the run, the token and the server's address from a request for a page or for a picture."""
         query = parse_qs(scope.get("query_string", b"").decode("latin-1")[:MOST_QUERY_CHARS])
         headers = {name.lower(): value.decode("latin-1") for name, value in scope["headers"]}
         scheme = (headers.get(b"x-forwarded-proto") or str(scope["scheme"])).partition(",")[0].strip()
@@ -71,7 +72,7 @@ class PreviewRequest:
         )
 
     def open(self, visitor: Who = NOBODY) -> Run | None:
-        """Return the run if the visitor may open it, or has the token of its link; None if not."""
+        """Return the run if the visitor may open it or the request has the token of its link, otherwise None."""
         return server.previewed_run(self.run_id, self.token, visitor)
 
     @property
@@ -81,7 +82,10 @@ class PreviewRequest:
         return f"{self.origin}{self.base}/{IMAGES}/{quote(self.run_id, safe='@')}.png{query}"
 
     def tags(self, card: views.CardView | None) -> str:
-        """Return the tags of a run; None for a run that the visitor may not see, which may not exist."""
+        """Return the HTML tags of a preview.
+
+        `card` is None for a run that the visitor may not see or that does not exist: the tags are the same for both.
+        """
         values = {"og:site_name": "Compileboard", "og:type": "website", "og:title": card.title if card else NOTHING}
         if card is not None:
             values |= {"og:description": card.sentence, "og:image": self.image}
@@ -111,7 +115,7 @@ class Previews:
 
 
 class _TaggedResponse:
-    """A response that is kept until it is whole if it is a page, and then sent with the tags."""
+    """A response that is buffered if it is a page, and sent with the tags once it is complete."""
 
     def __init__(self, send: Send, wanted: PreviewRequest, visitor: Who) -> None:
         self._send, self._wanted, self._visitor = send, wanted, visitor
@@ -161,7 +165,10 @@ def _made(run_id: str, changed_ns: tuple[int, ...], name: str, _run: Run) -> vie
 
 
 def preview_routes(base: str = "") -> list[Route]:
-    """Return the route of the pictures below `base`, the server's own path; a visitor may see those of runs to open."""
+    """Return the route of the pictures below `base`, the server's own path.
+
+    A visitor gets the pictures of the runs that they may open.
+    """
     start = _start(base)
 
     async def picture(request: Request) -> Response:
@@ -195,7 +202,7 @@ async def to_stranger(base: str, scope: Scope, sign_in: str) -> Response | None:
 
 
 class _Pictures:
-    """Pictures of runs, drawn one at a time; `waiting` counts those that were asked for."""
+    """Pictures of runs, drawn one at a time; `waiting` counts the requests in progress."""
 
     def __init__(self) -> None:
         self.waiting = 0

@@ -132,7 +132,10 @@ def _without_report(shown: ShownRun, what: str) -> None:
 
 
 def wait_for_files(run: Run, fetch: progress.Fetch) -> None:
-    """Show that the files of a run come back from the archive, or why not, and what the store has of it meanwhile."""
+    """Show that the files of a run come back from the archive, or why they can't.
+
+    Meanwhile, show what the store has of the run.
+    """
     st.title("This run is in the archive.", anchor=False)
     if kept := fetch.stored_words:
         st.write(plain(kept, LONGEST_TEXT))

@@ -46,7 +46,7 @@ def searched_runs(text: str, page: int) -> views.RunListView:
 
 
 def models_of(text: str) -> dict[str, int]:
-    """Return the models of the ended runs that are listed here and match a search text, with their numbers."""
+    """Return model → number of its ended runs that this visitor sees and that match a search text."""
     return run_lists().models(text, _viewer())
 
 
@@ -57,7 +57,7 @@ def runs_of_model(model: str, most: int, text: str) -> tuple[tuple[views.ListedR
 
 
 def _viewer() -> views.Viewer | None:
-    """Return for whom the runs of this visitor are listed; None for all runs."""
+    """Return this visitor as the viewer of lists of runs; None for the owner, who sees all runs."""
     visitor = who()
     if visitor.kind is Visitor.OWNER:
         return None
@@ -66,13 +66,13 @@ def _viewer() -> views.Viewer | None:
 
 
 def _visible(listed: Iterable[views.ListedRun]) -> tuple[views.ListedRun, ...]:
-    """Return the runs that this visitor sees in lists, by what their directories say now."""
+    """Return the runs that are listed for this visitor according to the current files of the runs."""
     visitor = who()
     return tuple(each for each in listed if visitor.sees(each.run, each.status.by))
 
 
 def _openable(run_id: str) -> views.ListedRun | None:
-    """Return a run by its id if this visitor may open it; None if not, or if there is none."""
+    """Return a run by its id; None if this visitor may not open it, or if there is no such run."""
     listed = run_lists().shown(run_id)
     return listed if listed is not None and who().may_open(listed.run, listed.status.by) else None
 
@@ -204,7 +204,10 @@ def shown_sweep() -> str | None:
 
 
 def open_sweep(sweep_id: str) -> ShownSweep | None:
-    """Return the current sweep by its id; None if there is none that this visitor may open, or it cannot be read."""
+    """Return the current sweep by its id.
+
+    None if there is no such sweep, it cannot be read, or this visitor may not open it.
+    """
     runner = server.sweeps()
     try:
         changed_ns = runner.store.changed_ns(sweep_id)

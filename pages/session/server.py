@@ -1,6 +1,6 @@
-"""The server's runner, sweep runner and torch environment, and the caches that all sessions share, with their limits.
+"""The server's runner, sweep runner and torch environment, and the limited caches of all sessions.
 
-Charts on a page: the visitor's theme, and figures cached for all sessions.
+`theme` is the visitor's; `cached_figure` caches a figure for all sessions.
 """
 
 from __future__ import annotations
@@ -32,7 +32,10 @@ def runner() -> Runner:
 
 
 def open_run(run_id: str) -> Run:
-    """Return a stored run that this visitor may open; raises StoreError as if there were none."""
+    """Return a stored run that this visitor may open.
+
+    For any other run, raises the same StoreError as for a run that does not exist.
+    """
     store = runner().store
     run = store.open(run_id)
     if not who().may_open(run, maker_of(run)):
@@ -41,7 +44,7 @@ def open_run(run_id: str) -> Run:
 
 
 def previewed_run(run_id: str, token: str, visitor: Who) -> Run | None:
-    """Return a stored run if a visitor may open it, or has the token of its link; None if not, or if there is none."""
+    """Return a stored run if a visitor may open it or `token` is the token of its link, otherwise None."""
     try:
         run = the_runner().store.open(run_id)
     except CompileboardError:
@@ -83,7 +86,10 @@ def take_up_sweeps() -> None:
 
 @contextmanager
 def announced(url: str) -> Iterator[None]:
-    """Leave the server's address in its store in this context, for links from other processes; apply its retention."""
+    """Publish the server's address in its store in this context, so that other processes can link to it.
+
+    Meanwhile, apply the store's rules of retention.
+    """
     ended = threading.Event()
     with ExitStack() as stack:
         stack.callback(ended.set)

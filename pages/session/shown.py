@@ -1,6 +1,6 @@
-"""The shown run and its report; the parsed data is cached for all sessions.
+"""The shown run with its report, and one compilation.
 
-The current view of a page: a run with its report, and one compilation; reads texts from the log.
+`RunView` and `View` read texts and graphs from the log. Parsed data is cached for all sessions.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class ShownRun:
     """The run that the page shows: its directory, its status, and its report.
 
     The report of a live run has the records so far. `reading` is True while another process reads a large log. `fetch`
-    brings the files back from the archive elsewhere; None if they are here.
+    brings the files back from the archive elsewhere; None if the files are here.
     """
 
     run: Run
@@ -79,7 +79,7 @@ class ShownRun:
 
     @property
     def stands(self) -> bool:
-        """True if the verdict is final: everything is compiled and compared, and only measured numbers are missing."""
+        """True if the verdict is final: everything is compiled and compared; only measured numbers may be missing."""
         return not self.going or (self.report is not None and is_compiled(self.report.steps))
 
     @property
@@ -95,7 +95,7 @@ class ShownRun:
 
     @property
     def is_no_trace(self) -> bool:
-        """True if it is an opened file without any record."""
+        """True for an opened file without any record."""
         return self.status.kind == "log" and not self.going and self.report is not None and not self.report.kinds
 
 
@@ -147,7 +147,7 @@ def open_shown(run_id: str) -> ShownRun | None:
 
 
 def _fetch_of(run: Run) -> Fetch | None:
-    """Return what brings the files of a run back; None if they are here."""
+    """Return the fetch of a run's files from the archive; None if the files are here."""
     if not Fetch.is_needed(run):
         return None
     if (fetch := _fetching(run.path.name)).is_over:
@@ -164,7 +164,10 @@ def _fetching(run_id: str) -> Fetch:
 
 
 def _live_run(run: Run, status: Status, log: Path) -> ShownRun:
-    """Return a run that is being written; of a large log that is not read up to its end, there is an outline."""
+    """Return a run that is being written.
+
+    For a followed log that is not yet read to its end, another process outlines the log, and the run has no report.
+    """
     is_followed = status.kind == "log"
     growing = _going(run.id, str(log), is_followed)
     report = growing.look()
@@ -271,7 +274,7 @@ class View(RunView):
     compilation: Compilation
 
     def nodes(self, graph: FxGraph) -> tuple[FxNode, ...]:
-        """Return the nodes of one of its graphs."""
+        """Return the nodes of one of the compilation's graphs."""
         return _nodes(self.run.id, self.compilation.id, graph.id, self, graph)
 
 

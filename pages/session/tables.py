@@ -48,8 +48,8 @@ def in_words(frame: pd.DataFrame, forms: Mapping[str, Callable[[Any], str]]) -> 
 def send_styled(proto: ArrowData, styler: Styler, default_uuid: str) -> None:
     """Fill a message with the texts and the colours of a table, as `marshall_styler` does, without making HTML.
 
-    Streamlit has pandas make HTML, and takes each cell's text out of that. The table's id is always that of its place:
-    pandas' own is random, and the browser would get an equal table again.
+    Streamlit has pandas make HTML, and then reads each cell's text from the HTML. The id of the table is always the id
+    of its place: with the random ids of pandas, the browser would get an equal table again.
     """
     if not has_range_index(styler.data):
         marshall_styler(proto, styler, default_uuid)
@@ -65,7 +65,10 @@ def send_styled(proto: ArrowData, styler: Styler, default_uuid: str) -> None:
 
 
 def _texts(styler: Styler) -> pa.Table:
-    """Return the text of each cell; like that of the data, its schema names the index, which is no column."""
+    """Return the text of each cell as a table.
+
+    Like the schema of the data, its schema names the index, which is not a column.
+    """
     frame, forms = styler.data, styler._display_funcs
     columns = []
     for place, name in enumerate(frame):
@@ -98,7 +101,7 @@ def picked(table: Any, rows: Sequence[Row], key: str, **look: Any) -> Row | None
 def opened_or_ticked(
     table: Any, rows: Sequence[Row], key: str, button: str, column_config: Mapping[str, Any] | None = None, **look: Any
 ) -> tuple[Row | None, list[Row]]:
-    """Draw a table with one row for each of `rows` and a column `button` that opens them.
+    """Draw a table with one row for each of `rows`, and a column `button` that opens a row.
 
     Return the newly opened row (or None), and the ticked rows. Moving through the table by keys opens no row.
     """

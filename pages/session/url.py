@@ -111,7 +111,7 @@ def number(name: str) -> int | None:
 
 
 def line_of(kernel: str) -> int | None:
-    """Return the line of generated code in the URL, as `40@KERNEL`, if it is this kernel's; None if not."""
+    """Return the line of generated code in the URL (`40@KERNEL`); None if the URL names no line of this kernel."""
     line, _, of_kernel = (asked(LINE) or "").partition("@")
     return int(line) if of_kernel == kernel and line.isdecimal() and len(line) < 8 else None
 
@@ -178,10 +178,10 @@ def _menu_pages() -> dict[str, list[st.Page]]:
 
 
 def go_to(page: menu.Page, query: Mapping[str, str]) -> NoReturn:
-    """Open a page with these query parameters, also the current page.
+    """Open a page with these query parameters; the page may be the current page.
 
-    For the current page the path stays the same. So a request that the browser sends before it has the new URL is for
-    the old URL of the same page.
+    For the current page the path stays the same. A request that the browser sends before it has the new URL is
+    therefore for the old URL of the same page.
     """
     if page.name != state_of(PAGE):
         st.switch_page(page.script, query_params=dict(query))
@@ -192,7 +192,8 @@ def go_to(page: menu.Page, query: Mapping[str, str]) -> NoReturn:
 def arrive(page: str) -> None:
     """Apply the pending navigation before the page is drawn.
 
-    The wanted URL applies until the browser requests a URL other than the left one, or goes back to the left one.
+    The wanted URL applies until the browser requests a URL other than the URL that it left, or goes back in its
+    history.
     """
     way: _Way | None = state_of(WAY)
     context = get_script_run_ctx()
@@ -210,19 +211,20 @@ PRESS = "press"
 def pressed(label: str, *, key: str, **look: Any) -> bool:
     """Draw a button; return True once after a click, unless another page or run is shown by then.
 
-    A button that deletes has a callback with what it deletes, since the selection may change after the click.
+    Do not use it for a button that deletes something: the selection may change after the click, so such a button needs
+    a callback with the items to delete.
     """
     st.button(label, key=key, on_click=press, args=(key,), **look)
     return taken(key) is not None
 
 
 def press(key: str, clicked: Any = True) -> None:
-    """Store a click on a button, or on a part of a view, as its callback."""
+    """Store a click, as the callback of a button or of a part of a view."""
     set_state(PRESS, (*_place(), key, clicked))
 
 
 def taken(key: str) -> Any:
-    """Return once what was clicked in a view; None without a click, and if another page or run is shown by then."""
+    """Return what was clicked in a view, once; None without a click, or if another page or run is shown by then."""
     if state_of(PRESS) is None or state_of(PRESS)[:-1] != (*_place(), key):
         return None
     *_, clicked = state_of(PRESS)

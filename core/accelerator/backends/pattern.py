@@ -55,7 +55,7 @@ def both_are_inputs(match: Match) -> bool:
 
 @init_once_fakemode
 def register() -> None:
-    """Trace both functions. The sizes do not matter: torch traces each match again with its own sizes."""
+    """Trace both functions. Their input sizes do not matter: torch retraces each match with its actual sizes."""
     inputs, alone = [torch.empty(8, 8) for _ in range(3)], ("w1", "w2")
     register_replacement(search, replace, inputs, fwd_only, OWN, both_are_inputs, exclusive_arg_names=alone)
 
@@ -82,7 +82,7 @@ class Attempt(MatchContext):
         return super().match(pattern, node)
 
     def row(self) -> tuple[str, str, int, str, str]:
-        """Return the row of the table; an erased node was replaced."""
+        """Return the attempt's row of the table; a node that was erased counts as replaced."""
         outcome = "replaced" if self.node._erased else "match" if self.matches else "near miss"
         return self.node.name, outcome, self.agree, self.stopped.name, self.why
 
@@ -103,7 +103,10 @@ def own_pass(graph: Graph) -> None:
 
 
 def attention(graph: Graph) -> None:
-    """Report the best attempt of each of torch's attention patterns: a match, or the one with most matching parts."""
+    """Report the best attempt of each of torch's attention patterns.
+
+    The best attempt is a match, otherwise the attempt with most matching parts.
+    """
     post_grad.remove_noop_ops(graph)  # as torch does before it matches them
     files = [file.name for file in iter_modules(serialized_patterns.__path__) if "sfdp" in file.name]
     modules = {name: import_module(f"{serialized_patterns.__name__}.{name}") for name in files}

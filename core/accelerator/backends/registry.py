@@ -107,7 +107,7 @@ class Program:
 
 
 def compiled(node: Node, without: Sequence[str]) -> Instruction:
-    """Return a node as an instruction; if it has a reason, torch runs it instead of a kernel."""
+    """Return the instruction of a node; torch runs the op if the instruction has a reason, otherwise a kernel does."""
     op = node._pretty_print_target(node.target).removeprefix("torch.ops.")
     values = [item.meta.get("val") for item in node.all_input_nodes]
     others = {value.dtype for value in values if isinstance(value, torch.Tensor)} - {torch.float32}

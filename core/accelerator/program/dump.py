@@ -56,7 +56,7 @@ def dump(file: ProgramFile, part: str, first: int, most: int = MOST_ROWS) -> tup
 
 
 def _words(file: ProgramFile, part: str, data: bytes, start: int) -> Mapping[int, str]:
-    """Return offset in the part → text for records that begin in a row; empty for an invalid file."""
+    """Return offset in the part → text of the records that begin in that row; empty for an invalid file."""
     try:
         if part == HEAD:
             return dict(_header(data, start))
@@ -83,7 +83,7 @@ def _hex(value: int) -> str:
 
 
 class _FileTables:
-    """The tables of a file, each read once, and only the parts that are needed."""
+    """The tables of a file: strings and tensors are read once, other sections only as needed."""
 
     def __init__(self, file: ProgramFile) -> None:
         self._strings = file.section("strings")

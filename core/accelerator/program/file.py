@@ -1,8 +1,7 @@
-"""The file format of docs/program-format.md: a header, a table of six sections with checksums, and the sections.
+"""File format of programs (docs/program-format.md), and access to a run's file.
 
-CRC32C, the checksum of each section.
-
-Access to a run's program file piece by piece, since its constants may not fit into memory.
+A file is a header, a table of six sections, and the sections, each with a CRC32C checksum. `ProgramFile` reads
+pieces, since constants may not fit into memory.
 """
 
 from __future__ import annotations
@@ -67,7 +66,10 @@ TABLE = tuple(_entry(byte) for byte in range(256))
 
 
 def crc32c(data: bytes) -> int:
-    """Return the checksum of bytes; slow, so files with large constants use the runtime's own."""
+    """Return the CRC32C of bytes.
+
+    It is slow, so files with large constants are checked by the runtime.
+    """
     crc = 0xFFFFFFFF
     for byte in data:
         crc = crc >> 8 ^ TABLE[(crc ^ byte) & 0xFF]
@@ -172,7 +174,10 @@ def sections_of(head: bytes, size: int) -> tuple[ProgramSection, ...]:
 
 
 def read_program(file: bytes, checksum: Checksum | None = crc32c) -> Program:
-    """Return the program of a file; raises ProgramError if it is invalid. Only the runtime checks if it can run."""
+    """Return the program of a file; raises ProgramError if the file is invalid.
+
+    Only the runtime checks whether the program can run.
+    """
     parts: dict[str, bytes] = {}
     end = HEADER.size + ENTRY.size * len(SECTIONS)
     for section in program_sections(file):

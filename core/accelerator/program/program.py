@@ -146,7 +146,7 @@ class ProgramTensor:
 
     @property
     def extent_bytes(self) -> int:
-        """Return the bytes of its storage up to its last element."""
+        """Return the bytes of the storage up to the tensor's last element."""
         if 0 in self.sizes:
             return 0
         last = sum((size - 1) * stride for size, stride in zip(self.sizes, self.strides, strict=True))

@@ -1,6 +1,6 @@
-"""Table of options: its row type, with flag, form field and rule for visitors, and the rows of the call and its inputs.
+"""Table of options: the row type `Option`, and the rows of the torch.compile call and its inputs.
 
-A rule holds for visitors who may not run code of their own.
+A row has a command line flag, a form field, and a rule: the values for visitors who may not run custom code.
 """
 
 from __future__ import annotations

@@ -51,6 +51,8 @@ from core.report.records.compilation import (
     StepRecord,
 )
 
+__all__ = ["RECORDS", "SCHEMA", "Emit", "Record"]
+
 SCHEMA = 1
 RECORDS: dict[str, type[Record]] = {
     "job": Setting,
@@ -96,5 +98,3 @@ RECORDS: dict[str, type[Record]] = {
     "package_times": SideTimes,
     "neighbour": Neighbour,
 }
-
-__all__ = ["RECORDS", "SCHEMA", "Emit", "Record"]

@@ -1,6 +1,6 @@
 """Engine of this machine: fork servers, process handles, and device locks in the home of the runs.
 
-Device locks of this machine, shared by all processes with one home; a lock ends with its process.
+All processes with one home share the device locks; a lock ends with its process.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ HELD = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES)
 class LocalEngine(LocalLiveness):
     """Fork servers on this machine: one for runs, and one for targets of each backend, started when first needed.
 
-    They start independently. `command` starts one, with its backend as an argument.
+    The servers start independently. `command` starts a server, with its backend as an argument.
     """
 
     def __init__(self, cache_dir: Path, command: Sequence[str] = COMMAND) -> None:
@@ -153,7 +153,7 @@ class Turns:
     """Lock files in the home of the runs, one per device: a measured run has its device to itself, all others share it.
 
     A run that is measured on an accelerator shares the CPUs, on which nothing is measured meanwhile. Within one server,
-    the lanes ensure that. If the system has no locks, every device is free.
+    the queues ensure exclusive use. If the system has no locks, every device is free.
     """
 
     def __init__(self) -> None:

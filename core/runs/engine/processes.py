@@ -1,4 +1,4 @@
-"""Processes of this machine: their handles as text, signals on a parent's death, the end of process trees, and orphans.
+"""Processes of this machine: handles, parent-death signals, process trees, orphans, control groups.
 
 A handle is `local:PID@CREATED_S`, or `local:PID@CREATED_S+PID@CREATED_S` if a second process ends the first one's
 orphans: the supervisor of a run and its fork server. A server owns the runs that it has queued, and the sweeps that it
@@ -7,9 +7,8 @@ executes.
 A fork server's environment has a mark that all its descendants inherit. The mark also finds processes without a living
 parent.
 
-Linux control groups, one per run, if this process may create them.
-
-No process of a run can leave its group, even if it detaches, and all of them end at once.
+Each run gets a Linux control group if this process may create one. No process can leave the group, even if it detaches,
+and all of them end at once.
 
 A group is created below the group of this process, in version 2. Only limits with delegated controllers apply (a
 systemd service with `Delegate=memory pids`). If no group can be created, a run's remaining processes are found only by

@@ -79,7 +79,7 @@ class Viewer:
 
     @property
     def condition(self) -> Condition:
-        """The condition that a listed run meets, at least."""
+        """Condition in SQL that every run listed for this visitor meets."""
         own = Condition("(author = ? AND author != '')", (self.name,))
         if self.own_only:
             return own
@@ -149,7 +149,7 @@ def _contains(column: str, value: str, now_s: float) -> Condition:
 
 
 def _torch(value: str, now_s: float) -> Condition:
-    """Return the condition for a version or its beginning: 2.1 is not 2.13."""
+    """Return the condition for a torch version or its first parts: `2.1` matches 2.1.2 but not 2.13."""
     prefix = torch_key(value)
     return Condition("substr(torch, 1, ?) = ?", (len(prefix), prefix))
 

@@ -1,10 +1,10 @@
 """Script that reproduces one kernel alone: its inputs, its source, its call, and the equivalent eager ops.
 
-Eager equivalent of one kernel: the FX nodes of its arguments, and the statements between them.
+The eager ops are the FX nodes of the kernel's arguments, and the statements between these nodes.
 
 A buffer has the value of the last FX node, in graph order, among the origins of the scheduler node that writes it. If
 that FX node also belongs to a later scheduler node, the buffer may be an intermediate value (such as a sum before a
-mean), or the node is computed twice. Such a buffer is not used as an input, and as an output it may differ.
+mean), or the node is computed twice. Such a buffer is not used as an input, and may differ as an output.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ def reproduction(
     shapes: dict[str, Shape],
     eager: Eager,
 ) -> str:
-    """Return the script's text. `shapes` are those of the tensors in the call."""
+    """Return the script's text. `shapes` are the shapes of the tensors in the call."""
     triton = kernel.language == "triton"
     head = HEAD.format(
         name=kernel.name,
@@ -339,7 +339,7 @@ def eager_of(
 
 
 def _values(schedule: Schedule, nodes: Mapping[str, FxNode], wrapper: Buffers) -> tuple[dict[str, str], dict[str, str]]:
-    """Return buffer → the FX node with its value: the certain ones, and the possible ones."""
+    """Return buffer → the FX node with its value, as two maps: certain values, and possible values."""
     unsure: dict[str, str] = {}
     certain = {name: name for name, node in nodes.items() if node.op == "placeholder"}
     shapes = {buffer.name: buffer.shape for buffer in schedule.buffers}
@@ -392,7 +392,7 @@ def _same_size(left: tuple[str, ...], right: tuple[str, ...]) -> bool:
 def _with_statements(
     eager: Eager, nodes: Mapping[str, FxNode], text: str, layouts: Mapping[str, tuple[str, ...]]
 ) -> Eager:
-    """Keep only outputs that can be computed from the inputs, with the statements that do it."""
+    """Keep only outputs that can be computed from the inputs, with the statements that compute these outputs."""
     lines = text.split("\n")
     available = {*eager.inputs, *eager.symbols}
     needed: set[str] = set()

@@ -24,15 +24,6 @@ from core.sweep.presets.preset import (
 )
 from core.sweep.presets.sizes import BATCH_SIZE, SHAPES
 
-PRESETS = {
-    preset.name: preset
-    for preset in (
-        *(BACKENDS, MODES_PRESET, SHAPES, BATCH_SIZE, CALLS, STANCES_PRESET),
-        *(MEMORY, DTYPE, TRAINING, THREADS, NUMERICS, MITIGATIONS_PRESET, LADDER),
-    )
-}
-OF_FIELD = {field: preset for preset in PRESETS.values() for field in preset.fields}
-
 __all__ = [
     "PRESETS",
     "Answer",
@@ -48,6 +39,15 @@ __all__ = [
     "preset_of",
     "reason",
 ]
+
+PRESETS = {
+    preset.name: preset
+    for preset in (
+        *(BACKENDS, MODES_PRESET, SHAPES, BATCH_SIZE, CALLS, STANCES_PRESET),
+        *(MEMORY, DTYPE, TRAINING, THREADS, NUMERICS, MITIGATIONS_PRESET, LADDER),
+    )
+}
+OF_FIELD = {field: preset for preset in PRESETS.values() for field in preset.fields}
 
 
 def preset_of(sweep: Sweep) -> Preset:

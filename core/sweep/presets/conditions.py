@@ -1,8 +1,7 @@
-"""Presets of one condition: the dtype, inference or training, the number of threads, the number of calls.
+"""Presets of one condition: dtype, inference or training, number of threads, number of calls.
 
-Memory: peaks of an eager and a compiled call, in inference and in training.
-
-Numerics: eager and compiled compared with float64, in each floating dtype.
+`MEMORY` compares the peaks of an eager and a compiled call, in inference and training. `NUMERICS` compares both
+with float64, in each floating dtype below float64.
 """
 
 from __future__ import annotations

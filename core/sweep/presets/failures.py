@@ -1,4 +1,7 @@
-"""Presets for a model that fails or differs: one part of torch.compile more on each rung, or one changed or off."""
+"""Presets for a model that fails or differs: a ladder of backends, and mitigations.
+
+Each rung of the ladder adds one part of torch.compile; each mitigation changes one part or turns it off.
+"""
 
 from __future__ import annotations
 

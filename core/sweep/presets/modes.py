@@ -1,6 +1,6 @@
 """Presets of the torch.compile call: its modes, its backends, and the stances of `torch.compiler.set_stance`.
 
-Short descriptions of torch's backends; other backends have their own description or none.
+`BACKENDS_ABOUT` describes most backends; `SHIPPED` describes other built-in backends.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Preset: a question that turns any job into axes, and the rows of its sweep into an answer.
 
-The types of its facts, queries over its rows, and what holds for the table of any axes.
+This module also has the types of facts in an answer, queries over rows, and the answer for custom axes.
 """
 
 from __future__ import annotations

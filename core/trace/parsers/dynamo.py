@@ -1,6 +1,6 @@
-"""Parsers of Dynamo's records: frames, graph breaks, guards, recompilations, symbols, metrics.
+"""Parsers of Dynamo's records: frames, graph breaks, guards, recompilations, bytecode, metrics.
 
-Guards as torch prints them: the tree of a compilation, and one guard's text with the user's line and torch's hint.
+Guards are parsed as torch prints them: a compilation's tree, and a guard's text with the user's line and a hint.
 
 `construct_manager_string` in torch/_dynamo/guards.py prints a line for each manager and one for each *part* of a leaf:
 
@@ -83,7 +83,7 @@ def _call(draft: ReportDraft) -> int | None:
 def graph_break(draft: ReportDraft, record: TraceRecord) -> None:
     """Add a graph break.
 
-    A repeated one at the same line is added once, with every compilation that hit it.
+    A break with the same line and reason is added once, with every compilation that hit the break.
     """
     compilation = draft.compilation(record)
     parsed = parse_graph_break(draft.text(record))
@@ -113,7 +113,7 @@ def parse_graph_break(text: str) -> GraphBreak:
 
 
 def _reason(message: str) -> str:
-    """Return the line above the explanation; without one, the first line."""
+    """Return the line above the explanation; the first line if there is no explanation."""
     body = message.partition("Graph Break Reason:")[2] or message
     head, separator, _ = body.partition("\n  Explanation:")
     lines = [line.strip() for line in head.split("\n") if line.strip()]
@@ -123,7 +123,7 @@ def _reason(message: str) -> str:
 
 
 def _field(message: str, name: str) -> list[str]:
-    """Return the values of `  Name: …`; a value may continue on lines that are not fields themselves."""
+    """Return the values of `  Name: …`; a value may continue on lines without a field name."""
     pattern = (
         rf"^  {name}: (.*?)(?=^  (?:Explanation|Hint|Developer debug context): |^ ?For more details|^User code|\Z)"
     )
@@ -159,7 +159,7 @@ def recorded_guards(draft: ReportDraft, record: TraceRecord, content: GuardsReco
 
 
 def recompile_reasons(draft: ReportDraft, record: TraceRecord) -> None:
-    """Add why the earlier compilations could not be reused: one reason for each."""
+    """Add the reasons why the earlier compilations could not be reused, one for each compilation."""
     call = _call(draft)
     draft.compilation(record).call = call
     compilation = draft.compilation(record).id
@@ -262,7 +262,7 @@ def original_bytecode(draft: ReportDraft, record: TraceRecord) -> None:
 
 
 def modified_bytecode(draft: ReportDraft, record: TraceRecord) -> None:
-    """Add the position of the listing after the rewrite."""
+    """Add the position of torch's listing of a resume function after the rewrite."""
     compilation = draft.compilation(record)
     compilation.bytecode = replace(compilation.bytecode or Bytecode(), modified=draft.payload(record))
 
@@ -280,7 +280,7 @@ class GuardText:
 def parse_guard(text: str) -> GuardText:
     """Split `expression  # the user's code  # file.py:7 in forward (HINT: …)` into its parts.
 
-    If a stack follows, it has the full path.
+    If a stack follows, its innermost frame gives the place, with the full path.
     """
     text, _, trace = text.partition("\nUser stack trace:")
     text, hint = _without_hints(text.strip())
@@ -319,7 +319,7 @@ def traceback_frames(text: str) -> tuple[Frame, ...]:
 def parse_guards(text: str) -> tuple[Guard, ...]:
     """Return the leaves of a `dynamo_cpp_guards_str`.
 
-    Adjacent parts are joined if they are of one leaf by their kind.
+    Adjacent parts of one manager are joined into a leaf if their kind is in `OF_PARTS`.
     """
     groups: list[list[Guard]] = []
     manager = 0

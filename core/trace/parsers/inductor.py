@@ -1,10 +1,7 @@
-"""Parsers of Inductor's records: output code, and its kernels' provenance.
+"""Parsers of FX graphs and of Inductor's records: output code, kernels, provenance.
 
-Parsers of FX graphs at every stage: position of their text, and op counts.
-
-Kernels with the data of all their records.
-
-Reader of the recorded stacks of a graph's nodes.
+A graph keeps the position of its text and its op counts. `join_kernels` adds the data of all records to the kernels.
+`with_stacks` adds stacks to nodes.
 """
 
 from __future__ import annotations
@@ -233,7 +230,7 @@ def estimates(draft: ReportDraft, record: TraceRecord) -> None:
 
 
 def collectives(draft: ReportDraft, record: TraceRecord) -> None:
-    """Add the collective calls of a graph; raises ValueError if they are no list."""
+    """Add the collective calls of a graph; raises ValueError if the record is not a list."""
     names = draft.reader.json(record)
     if not isinstance(names, list):
         raise ValueError("the schedule of collectives is a list")
@@ -245,8 +242,8 @@ def _fill(
 ) -> None:
     """Apply `fill` to the newest kernels, each with its keys: `name:handle`, or `name` without handles.
 
-    A generated kernel gets all keys of its name, and so does any kernel of a package, whose calls are one kernel. Of an
-    extern kernel in output code each call is one, so its debug handle decides.
+    A generated kernel gets all keys of its name, as does any kernel of a package, where all calls are one kernel. In
+    output code each call of an extern function is a separate kernel, which gets the keys of its debug handles.
     """
     compilation = draft.compilation(record)
     if compilation.newest_kernels == len(compilation.kernels):
@@ -315,7 +312,7 @@ def is_dumped_graph(draft: ReportDraft, record: TraceRecord) -> bool:
 
 
 def dumped_graph(draft: ReportDraft, record: TraceRecord) -> None:
-    """Add a printed graph under the name that its library gave it."""
+    """Add a printed graph under its logged name."""
     compilation = draft.compilation(record)
     logged = record.body.get("name") if isinstance(record.body, dict) else None
     name = str(logged or record.kind)[:MOST_NAME_CHARS]
@@ -382,7 +379,7 @@ def _with_times(kernel: Kernel, times: Mapping[tuple[int, int], KernelTime]) -> 
 def _compile_times(metrics: Mapping[str, Any]) -> dict[str, float]:
     """Return the seconds of Triton's compilation by kernel.
 
-    Torch's metrics have only the longest ones, as nested JSON.
+    Torch's metrics have only the longest times, as nested JSON.
     """
     try:
         times = decoded(str(metrics.get("triton_kernel_compile_times_us") or "[]"))

@@ -1,6 +1,6 @@
-"""The program of a segment: its entries, the passes over it, and its memory plan.
+"""Program of a segment, and the program's file.
 
-The file of a program: its sections, and their bytes with their meaning.
+`ProgramView` has entries, passes and memory plan. `ProgramFileView` has sections, and bytes with meaning.
 """
 
 from __future__ import annotations

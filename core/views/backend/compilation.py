@@ -141,7 +141,7 @@ class BackendCompilationView:
 
     @property
     def execution_words(self) -> str:
-        """Number of executions in a sentence, and of those that were recorded."""
+        """Sentence with the number of executions, and the number that were recorded."""
         ran, recorded = self.row.ran, len(self.executions)
         if ran is None:
             return "How often it ran was not recorded."
@@ -300,7 +300,7 @@ class BackendTable:
 
     @property
     def label(self) -> str:
-        """Title, or that there is none."""
+        """Title, or "without a title"."""
         return _label(self.table)
 
     @property
@@ -338,7 +338,7 @@ class BackendText:
 
     @property
     def label(self) -> str:
-        """Title, or that there is none."""
+        """Title, or "without a title"."""
         return _label(self.text)
 
     @property

@@ -1,6 +1,7 @@
-"""A kernel: its title, its code, the FX nodes and lines that it comes from, and its counterpart in another run.
+"""A kernel of a compilation, and its tools.
 
-Kernel tools: requests about one kernel of a run, and where their results are stored.
+`KernelView` has the title, code, FX nodes, source lines, and counterparts in another run. `KernelTool` requests a tool
+and reads the stored result.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ COMPARED_RUNGS = {"triton": ["python", "ttir", "ttgir", "llir", "ptx", "sass", "
 class KernelView:
     """A kernel of a compilation; `label` is its display name and its generated name.
 
-    `convention` is what a pasted module defines for the interpreter; the other constants are messages of the panels.
+    `convention` describes a pasted module for the interpreter; the other constants are messages of the panels.
     """
 
     convention: ClassVar[str] = (
@@ -133,7 +134,7 @@ class KernelView:
         return reproduction_of(run, self.report, self.kernel.id)
 
     def counterparts(self, report: Report) -> tuple[dict[str, KernelView], str]:
-        """Return the kernels of a run in this language by id, and the id of the one for the same part of the model.
+        """Return the kernels of a run in this language by id, and the id of the kernel for the same part of the model.
 
         The id is the first kernel's if none computes the same part, and empty if there is no kernel in this language.
         """

@@ -1,8 +1,6 @@
-"""The kernels of one compilation: their ledger in sentences, rows and chart data.
+"""Kernel ledger of a compilation.
 
-Points and ceilings of a roofline chart.
-
-Rows of the kernel ledger as a table.
+`KernelsView` has sentences and filters. `ledger_table` returns rows. `roofline_data` returns points and ceilings.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Results of kernel tools: their sentences, rungs, rows and picture data.
+"""Results of kernel tools.
 
-The tensor elements that one program of a Triton kernel loads and stores, as a picture.
+Each view has the sentences and rows of one tool. `TouchedView` pictures tensor elements that a Triton program accesses.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ COMPILING = "Compiling…"
 
 @dataclass(frozen=True, slots=True)
 class KernelResult:
-    """The result of a kernel tool; the property for its kind returns the view, all others are None."""
+    """The result of a kernel tool; the property for its kind returns the view, other views are None."""
 
     answer: Answer
 
@@ -151,7 +151,7 @@ class LadderView:
 
     @property
     def problem(self) -> str:
-        """Reason why the last rung is missing or does not fit the target; empty if it is there."""
+        """Reason why the last rung is missing or does not fit the target; empty if there is none."""
         return self.answer.problem
 
     @property

@@ -136,7 +136,7 @@ class RanksView:
 
     @property
     def compilation_rows(self) -> list[Row]:
-        """A row for each compile id, in causal order: what each group made of it, and True where groups differ."""
+        """A row for each compile id, in causal order: each group's outcome, and True where groups differ."""
         return compilation_table(self._columns, compilation_cell)
 
     @property

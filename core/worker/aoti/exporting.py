@@ -84,7 +84,7 @@ def as_module(model: Any) -> torch.nn.Module:
 
 
 def uncompiled(model: Any) -> Any:
-    """Return what torch.compile was called with, for a callable that it returned; any other callable unchanged."""
+    """Return the original model or function of a result of torch.compile; any other callable unchanged."""
     return getattr(model, "_orig_mod", getattr(model, "_torchdynamo_orig_callable", model))
 
 
@@ -149,7 +149,10 @@ def _value_text(value: Any) -> str:
 
 
 def _guards(program: ExportedProgram) -> list[str]:
-    """Return the program's assertions on its inputs, which torch stores only in the messages of a function."""
+    """Return the program's assertions on its inputs.
+
+    Torch stores them only as message texts in a generated function.
+    """
     checks = [module.forward for module in program.module().modules() if type(module).__name__ == GUARDS]
     texts = [text for check in checks for text in _constants(check)]
     guards = [text.removeprefix(GUARD) for text in texts if isinstance(text, str) and text.startswith(GUARD)]
@@ -167,7 +170,7 @@ def _constants(function: Any, depth: int = 3) -> Iterator[Any]:
 class ExportShapes:
     """The dimensions for the report, and the `dynamic_shapes` argument of torch.export.
 
-    None if all are static.
+    `spec` is None if all dimensions are static.
     """
 
     dims: tuple[ExportedDim, ...]

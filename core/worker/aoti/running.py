@@ -1,15 +1,11 @@
-"""Calls of the package from Python and from C++, with both results compared with the model's own.
+"""Calls of an AOTInductor package from Python and from C++, compared with the results of eager.
 
-Comparison of a package's results with eager, and bit for bit with another execution of the package.
+Two executions of the package are compared bit by bit. The C++ program runs in a separate process without Python: it
+loads the package, calls it once, and times it on request. It is compiled once on this machine, and cached in the store.
 
-The package in a separate process without Python: loaded, called once, and then timed on request.
-
-Files of tensors, as `main.cpp` in this directory reads and writes them.
-
-`CBTENS01`, then little-endian int64 numbers: the number of tensors, and for each tensor its `c10::ScalarType`, rank,
-sizes, strides and byte count. Its elements follow as they are in memory, from the first to the last, including gaps.
-
-The C++ program is compiled once on this machine, and kept in the store's cache.
+Tensors are exchanged as files, which `main.cpp` in this directory reads and writes: `CBTENS01`, then little-endian
+int64 numbers: the number of tensors, and for each tensor its `c10::ScalarType`, rank, sizes, strides and byte count.
+Its elements follow as they are in memory, from the first to the last, including gaps.
 """
 
 from __future__ import annotations
@@ -162,16 +158,17 @@ def flat_differences(expected: Any, outputs: Sequence[torch.Tensor]) -> tuple[Di
 
 
 def other_number(expected: Leaves, outputs: Sequence[torch.Tensor]) -> Difference:
-    """Return the difference of results that are another number of tensors."""
+    """Return the difference between results with different numbers of tensors."""
     returned = [leaf for leaf in expected.values() if isinstance(leaf, RETURNED)]
     eager, other = (count(len(side), "tensor") for side in (returned, outputs))
     return Difference("output", False, "tree", eager, other)
 
 
 def named_outputs(expected: Leaves, outputs: Sequence[torch.Tensor]) -> tuple[Leaves, Leaves] | None:
-    """Return eager's results on the CPU and a program's tensors by the same names; None if their numbers differ.
+    """Return eager's results and a program's tensors under the same names, both on the CPU.
 
-    Names tensors, and also eager's numbers if the program returns them as tensors.
+    None if their numbers differ. Only eager's tensors are named; Python numbers among eager's results are named too if
+    the program returns them as tensors.
     """
     named = {name: leaf for name, leaf in expected.items() if isinstance(leaf, torch.Tensor)}
     if len(named) != len(outputs):
@@ -228,7 +225,7 @@ class PackageProgram:
         return int(self._answer(ANSWER_S)) / 1e9 / calls
 
     def printed(self) -> str:
-        """Return the end of its output other than measurements."""
+        """Return the end of the program's output, without its measurements."""
         return "".join(self._errors)[-MOST_PRINTED_CHARS:]
 
     def _answer(self, most_s: float) -> str:
@@ -304,7 +301,7 @@ def write_tensors(path: Path, tensors: Sequence[torch.Tensor]) -> None:
 
 
 def read_tensors(path: Path) -> list[torch.Tensor]:
-    """Return the tensors of a file, on the CPU; raises ProgramError if it isn't such a file."""
+    """Return the tensors of a tensor file, on the CPU; raises ProgramError for any other file."""
     try:
         with open_regular(path) as file:
             return _read(file)

@@ -1,8 +1,7 @@
-"""The stage of a run that exports and packages its model, runs it from Python and C++, and tries sizes at its limits.
+"""AOTInductor stage of a run: export, packaging, calls from Python and C++, and trials of sizes at their limits.
 
-Packaging of an exported program by `aoti_compile_and_package`, and the opened `.pt2` for the report.
-
-Unchanged texts of a package in the log, and the source files next to the package for users who build it.
+`package_model` calls `aoti_compile_and_package`. The log gets the texts of the `.pt2` unchanged. The C++ program's
+source files lie next to the package for users who build the program.
 """
 
 from __future__ import annotations
@@ -336,7 +335,7 @@ NO_PROGRAM = "outside of its range the package is called in a process of its own
 
 @dataclass(frozen=True, slots=True)
 class RangeTrials:
-    """Inputs of the trials: the eager model, the exported program, and the package in Python and in C++."""
+    """Trials of sizes on the eager model, the exported program, and the package in Python and in C++."""
 
     eager: Callable[[Arguments], Any]
     exported: ExportedModel
@@ -347,7 +346,7 @@ class RangeTrials:
     seed: int
 
     def records(self) -> Iterator[RangeTrial]:
-        """Yield a record for each size."""
+        """Yield a record for each size, up to `MOST_TRIALS`."""
         checking = self.exported.program.module()
         tried = [(dim, size) for dim in self.exported.dims for size in sizes_of(dim)]
         for dim, size in tried[:MOST_TRIALS]:
@@ -378,7 +377,7 @@ class RangeTrials:
     def _separate_trial(
         self, program: RunnerBuild, trial: RangeTrial, call: Arguments, expected: TriedCall
     ) -> RangeTrial:
-        """Return the package's result in a separate process, since an unexpected size may crash it."""
+        """Run the package in separate processes, since an unexpected size may crash it; return the updated trial."""
         directory = self.package.parent
         try:
             write_tensors(directory / TRIED, tensors_of(call))
@@ -394,7 +393,7 @@ class RangeTrials:
                 (directory / name).unlink(missing_ok=True)
 
     def _run_program(self, program: RunnerBuild, more: dict[str, str]) -> str:
-        """Return the program's error message; empty if it ran."""
+        """Return the program's error message; empty for exit code 0."""
         command = [str(program.path), self.package.name, TRIED, "--out", RETURNED, *settings(self.device)]
         try:
             done = subprocess.run(

@@ -1,6 +1,7 @@
-"""The torch.compile call of a job: its backend, from torch's list, a file or the job's code, and its parts.
+"""The torch.compile call of a job, and its backend.
 
-Built-in backends, registered with torch by name; a backend's file is loaded when it is first used.
+The backend is from torch's list, the model's file or the job's code. Torch knows built-in backends by name; their files
+are loaded on first use.
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ def compiler_of(job: CompileJob, model_copy: ModelCopy) -> Compiler:
 
 
 def defines(job: CompileJob) -> bool:
-    """Return True if the job's code defines or registers its backend by that name."""
+    """Return True if the job's code defines or registers the backend that the job names."""
     name = job.compile.backend
     registered = registry._COMPILER_FNS.get(name)
     return callable(_values(job).get(name)) or getattr(registered, "__module__", "") == MODULE
@@ -107,7 +108,7 @@ def _missing(name: str, value: Any, options: CompileOptions, job: CompileJob, mo
 
 
 def register_built_in() -> None:
-    """Register their names with torch, so that a model's own torch.compile finds them, too."""
+    """Register the built-in backends with torch, so that torch.compile calls in user code find them, too."""
     for name in SHIPPED:
         registry._COMPILER_FNS.pop(name, None)
         torch._dynamo.register_backend(_lazy_backend(name), name=name)
@@ -143,8 +144,7 @@ FOR_TARGET = (
 def compiled_by(job: CompileJob, model_copy: ModelCopy) -> Callable[..., Any]:
     """Return a copy's model, to be compiled at its first call with the job's options.
 
-    Raises JobError for an option that Inductor, or a parameter that torch.compile of the installed torch, does not
-    have.
+    Raises JobError for an unknown Inductor option, and for a parameter that the installed torch.compile does not have.
     """
     options = job.compile
     if options.backend == INDUCTOR:
@@ -171,7 +171,7 @@ def _newer_parameters(options: CompileOptions, model_copy: ModelCopy) -> dict[st
 
 
 def _installed_name(name: str) -> str:
-    """Return the name of a parameter in the installed torch; raises JobError if it has none."""
+    """Return a parameter's name in the installed torch.compile; raises JobError if it has no such parameter."""
     names = signature(torch.compile).parameters
     if name in names:
         return name
@@ -181,7 +181,7 @@ def _installed_name(name: str) -> str:
 
 
 def compiled_side(job: CompileJob, model_copy: ModelCopy) -> Callable[..., Any]:
-    """Return the compiled callable of a run; a model that its file compiles itself is used as it is."""
+    """Return the compiled callable of a run: the unchanged model if the file compiles the model itself."""
     return model_copy.model if is_compiled(model_copy.model) else compiled_by(job, model_copy)
 
 
@@ -215,7 +215,7 @@ def parts_words(parts: Sequence[str]) -> str:
 
 
 def compile_notes(job: CompileJob, model: Any) -> Iterator[str]:
-    """Yield a note if the file compiles its model, or parts of it, itself, and one for each alias among the options."""
+    """Yield a note if the file itself compiles its model or parts of it, and a note for each alias of an option."""
     if is_compiled(model):
         yield compiled_words(job)
     elif parts := compiled_parts(model):
@@ -226,7 +226,7 @@ def compile_notes(job: CompileJob, model: Any) -> Iterator[str]:
 
 
 def effective_job(job: CompileJob, model_copy: ModelCopy) -> CompileJob:
-    """Return the job without its compile options if the file compiles the model itself: those are unknown."""
+    """Return the job; without compile options if the file compiles the model, since its options are unknown."""
     return replace(job, compile=CompileOptions()) if is_compiled(model_copy.model) else job
 
 

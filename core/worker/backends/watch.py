@@ -1,8 +1,7 @@
-"""Recorder for every call of a backend other than Inductor: its inputs, its result, and the result's executions.
+"""Recorder for backends other than Inductor: calls, input graphs, results and executions.
 
-Bounded text description of a backend's input graph: its nodes, its code, and its outputs.
-
-Executions of a backend's result: the call that runs it, its seconds, and its problems.
+`describe_graph` returns the nodes, code and outputs of an input graph, with limited length. `ExecutionWatch` records
+the compiled call, the seconds and the problem of each execution.
 """
 
 from __future__ import annotations
@@ -47,10 +46,13 @@ MOST_COMPILATIONS = 1_000
 
 @contextmanager
 def watching_backends(emit: Emit, recorded: Callable[[], bool]) -> Iterator[None]:
-    """Record each backend call when it ends, and all executions at the end, if the compilation is `recorded`.
+    """Record each call of a backend other than Inductor when it ends, and all executions at the end.
 
-    All backends are called by the same method of Dynamo: the job's, the model file's and a stance's. It is patched, not
-    the backend, so torch's cache keeps the original backend and still finds its compiled code.
+    Compilations for which `recorded` returns False are left out.
+
+    Dynamo calls every backend in one method, whether the backend comes from the job, the model's file or a stance. That
+    method is patched instead of the backend, so that torch's cache keeps the original backend and still finds its
+    compiled code.
     """
     original = dynamo_output.OutputGraph.call_user_compiler
     watch = ExecutionWatch()
@@ -86,7 +88,7 @@ def _observed(
 ) -> Callable[..., Any]:
     """Wrap a backend to record its calls.
 
-    `description` is of the first graph, later graphs may be parts of it.
+    `description` describes the first graph. Later graphs may be parts of the first.
     """
     first = [description]
 
@@ -163,7 +165,7 @@ class GraphDescription:
 
 
 def describe_graph(graph: GraphModule) -> GraphDescription:
-    """Describe a graph now, since a backend may change it."""
+    """Return the description of a graph; must be called before the backend, which may change the graph."""
     nodes = list(graph.graph.nodes)
     code = graph.code
     return GraphDescription(
@@ -195,7 +197,7 @@ def _value(node: Node) -> Any:
 def _outputs(last: Node) -> tuple[OutputDescription, ...]:
     """Return the outputs of a graph if it returns a tuple of nodes, as Dynamo's graphs do.
 
-    Empty for any other.
+    Empty for any other graph.
     """
     values = last.args[0] if last.op == "output" and last.args else None
     if not isinstance(values, (tuple, list)) or not all(isinstance(value, Node) for value in values):
@@ -229,7 +231,7 @@ def named(returned: Callable[..., Any]) -> str:
 
 
 def output_problem(outputs: Sequence[OutputDescription], returned: Any) -> str:
-    """Return what is wrong with the returned values apart from their numbers; empty if nothing is."""
+    """Return the problem of returned values in number, type, dtype or shape; empty if there is none."""
     if not outputs:
         return ""
     if not isinstance(returned, (tuple, list)):
@@ -278,7 +280,7 @@ def marking_call(index: int) -> Iterator[None]:
 
 
 class ExecutionCounts:
-    """The executions of one compilation: the first ones in full, and the number and time of all."""
+    """The executions of one compilation: full records of the first, and number and total time of all."""
 
     def __init__(self, compilation: str) -> None:
         self.compilation = compilation

@@ -102,7 +102,7 @@ class NodeKeys:
 
 @dataclass
 class OwnSide:
-    """Comparison of the run's own configuration with the values of the other, as they are written."""
+    """Comparison with the values of the other configuration; each value is compared when it is written."""
 
     other: OtherSide
     batch: bool
@@ -123,7 +123,10 @@ class OwnSide:
             self._equal[name] = narrow is None or _digest(narrow) == digest
 
     def write(self, written: WrittenValue) -> None:
-        """Compare a value; one without a node, or that the other does not write, counts as equal if all it reads is."""
+        """Compare a value with the same value of the other configuration.
+
+        A value that can't be compared counts as equal if everything that its kernel reads is equal.
+        """
         source = all(self._equal.get(name, True) for name in written.reads)
         self._equal[written.name] = source
         if written.node is None:
@@ -193,7 +196,7 @@ class OwnSide:
 
 
 def _narrowed(value: torch.Tensor, shape: Sequence[int]) -> torch.Tensor | None:
-    """Return the first elements of each dimension, as many as the shape has at most; None for another rank."""
+    """Return a value cut to at most the shape's size in each dimension; None if the ranks differ."""
     if value.dim() != len(shape):
         return None
     for dim, size in enumerate(shape):
@@ -225,7 +228,7 @@ def _digest(value: torch.Tensor) -> str:
 
 
 def _reason(written: WrittenValue, counterpart: WrittenValue, dtype: torch.dtype) -> str:
-    """Return the reason for other bits from two kernels with equal inputs; empty if none is known."""
+    """Return why two kernels with equal inputs write different bits; empty if no reason is known."""
     left, right = written.kernel, counterpart.kernel
     assert written.node is not None
     assert counterpart.node is not None
@@ -263,7 +266,7 @@ class SmallerCopy(ModelCopy):
         self._batch = batch
 
     def calls(self) -> Iterator[Arguments]:
-        """Yield the inputs of each call; raises JobError if they have no larger batch."""
+        """Yield the inputs of each call, cut to the smaller batch; raises JobError if the batch is not larger."""
         for call in super().calls():
             tensors = [leaf for leaf in tree_leaves(call) if isinstance(leaf, torch.Tensor) and leaf.dim()]
             if not tensors:
@@ -304,7 +307,7 @@ def bit_comparison(job: CompileJob, path: Path) -> BitComparison:
 
 
 def _try_eagerly(job: CompileJob, path: Path, batch: int) -> None:
-    """Make the smaller call in eager: an index out of range raises there, and would end the process when compiled."""
+    """Make the smaller call in eager: an index out of range raises in eager, but ends a compiled process."""
     copy = SmallerCopy(path, job, "compileboard_bits", batch)
     call = ModelCalls(job, copy, copy.model, True).next(0)
     if call is not None:
@@ -365,7 +368,11 @@ class KernelText:
 
 @dataclass(frozen=True, slots=True)
 class WrittenValue:
-    """A value that a kernel has written; `reads` are the kernel's buffers and graph inputs, `name` is the value's."""
+    """A value that a kernel has written.
+
+    `name` is the name of the written buffer; `reads` are the names of the buffers and graph inputs that the kernel
+    reads.
+    """
 
     name: str
     node: BufferNode | None
@@ -375,7 +382,7 @@ class WrittenValue:
 
 
 class InstrumentedCode:
-    """An output code as it is needed here: nodes of its buffers, and sources and calls of its kernels."""
+    """An output code with the nodes of its buffers, the sources of its kernels, and the names of its inputs."""
 
     def __init__(self, graph: GraphLowering, path: Path) -> None:
         text = path.read_text("utf-8")
@@ -491,7 +498,10 @@ class ValueRecorder:
                     yield item, result[index]
 
     def _reads(self, code: InstrumentedCode, texts: Sequence[str], new: dict[str, Any]) -> list[str]:
-        """Return the buffers and inputs that a call reads; a buffer that it writes in place by its earlier name."""
+        """Return the buffers and graph inputs that a call reads.
+
+        A buffer that the call writes in place has its earlier name.
+        """
         names = tensor_names(texts)
         aliases = (next((at for at in code.buffers.aliases(name) if at in self._written), "") for name in names)
         inputs = [name for name in names if any(name in row for row in code.inputs)]

@@ -1,9 +1,9 @@
-"""Choices that torch makes by the device's driver or by timing, made by torch's own rules for a target.
+"""Attention kernels and matmul padding for a target, chosen by torch's rules without the device.
 
-The kernel for `scaled_dot_product_attention` follows `aten/src/ATen/native/transformers/cuda/sdp_utils.cpp`; torch
-generates the code around it. Nested tensors take the math path. Padding of matmuls follows
-`torch/_inductor/fx_passes/pad_mm.py` up to the point where torch would benchmark; torch never pads a memory-bound
-matmul.
+On a device, torch asks the driver, or benchmarks. The kernel for `scaled_dot_product_attention` follows
+`aten/src/ATen/native/transformers/cuda/sdp_utils.cpp`; torch generates the code around it. Nested tensors take the math
+path. Padding of matmuls follows `torch/_inductor/fx_passes/pad_mm.py` up to the point where torch would benchmark;
+torch never pads a memory-bound matmul.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Fake tensor results of operators without a meta function.
 
-Torch runs such an operator on zeros on the device, and reads sizes and strides from its results. For a target, the
-zeros are on the CPU: results of the CPU code are moved to the target, and the results of an operator with device code
-only are described here, as `aten/src/ATen/native/cuda` and `cudnn` allocate them. With unknown sizes torch raises an
-error, here as on the device.
+Torch runs such an operator on zeros on the device, and reads sizes and strides from its results. Without the device,
+the zeros are on the CPU, and the results are moved to the target. An operator without CPU code is described here: sizes
+and strides as `aten/src/ATen/native/cuda` and `cudnn` allocate them. With unknown sizes, torch raises the same error as
+on the device.
 """
 
 from __future__ import annotations
@@ -100,7 +100,10 @@ def _use_ctc(log_probs: Tensor, targets: Tensor, input_lengths: Sizes, target_le
 
 def _use_ctc_tensor(log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor,
                     blank: int) -> bool:  # fmt: skip
-    """Return True if torch uses cuDNN; it calls this with lengths of zero, which are within the limits."""
+    """Return True if torch uses cuDNN.
+
+    Lengths are not checked: torch calls this with lengths of zero, which are within the limits.
+    """
     int32_lengths = input_lengths.dtype == target_lengths.dtype == torch.int32
     return _ctc_fits(log_probs, targets, blank) and int32_lengths
 
@@ -267,7 +270,7 @@ _recorded: set[tuple[str, ...]] = set()
 
 
 def record_choice(about: str, chosen: str, reason: str, among: list[str]) -> None:
-    """Record a decision once a compilation, since tracing repeats the same call several times."""
+    """Record a decision once per compilation, since tracing repeats the same call several times."""
     choice = (str(torch._guards.CompileContext.current_compile_id()), about, chosen, reason)
     if choice not in _recorded:
         _recorded.add(choice)

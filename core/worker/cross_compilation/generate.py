@@ -1,21 +1,11 @@
-"""Compilation for a device that is not present: Dynamo, AOTAutograd and Inductor see the target, Python sees the CPU.
+"""Compilation for a target that is not present: torch sees the target, Python sees the CPU.
 
 During a compilation, all tensors of the user's code are described to torch as tensors on the target, so torch decides
 as it would there. The generated module is not loaded: its Triton kernels are compiled and recorded. Dynamo gets back
 the captured graph, which runs eagerly on the CPU, so graph breaks, recompilations and several calls work as usual.
 
-Calls of a run for a target: each is made eagerly, then while generating code, both on the CPU.
-
-There are no results to compare. An operator without CPU code ends the call, but not the run: the code up to there is
-still generated.
-
-Triton kernels are compiled to the target's machine code, with the outcome of each config.
-
-Each kernel is compiled in a separate process, since a compiler that crashes or hangs must only affect its own kernel.
-
-Resources of a compiled kernel: from Triton's bundled tools, or from the binary itself.
-
-Triton's own compilation reports them, too (`core.worker.kernel_tools.triton_ladder`), but not for a cached binary.
+`make_calls` makes each call eagerly, then again while code is generated, both on the CPU. There are no results to
+compare. An operator without CPU code ends its call, not the run; the code before it is still generated.
 """
 
 from __future__ import annotations
@@ -122,7 +112,10 @@ def _compile_for(target: Target, original: Callable[..., Any]) -> Callable[..., 
 
 
 def _wrapped(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Remember the tensors that Dynamo makes of Python numbers and arrays: they lie on the CPU on every device."""
+    """Return a replacement that remembers the tensors that Dynamo makes of Python numbers and arrays.
+
+    These tensors are on the CPU for every device.
+    """
 
     def wrap_to_fake_tensor_and_record(value: Any, tx: Any, *, is_tensor: bool, **options: Any) -> Any:
         if not is_tensor and isinstance(value, torch.Tensor):
@@ -148,7 +141,10 @@ def _renumbered_backward(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _from_tensor(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a replacement that places the user's tensors on the target; constants of tracing stay in place."""
+    """Return a replacement that places the user's tensors on the target.
+
+    Tensors that Dynamo made while tracing stay in place.
+    """
     describe = MetaTensorDescriber.describe_tensor
 
     def describe_on_target(self: MetaTensorDescriber, *args: Any, **kwargs: Any) -> Any:

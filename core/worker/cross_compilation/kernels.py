@@ -1,10 +1,9 @@
-"""Triton kernels of a generated module, compiled to the target's machine code, with the outcome of each config.
+"""Triton kernels of a generated module, compiled for a target, with the outcome of each config.
 
 Each kernel is compiled in a separate process, since a compiler that crashes or hangs must only affect its own kernel.
 
-Resources of a compiled kernel: from Triton's bundled tools, or from the binary itself.
-
-Triton's own compilation reports them, too (`core.worker.kernel_tools.triton_ladder`), but not for a cached binary.
+A kernel's resources come from Triton's bundled tools, or from the binary itself. Triton's own compilation reports them,
+too (`core.worker.kernel_tools.triton_ladder`), but not for a cached binary.
 """
 
 from __future__ import annotations
@@ -104,7 +103,7 @@ class _Child:
         return time.monotonic() > self._deadline
 
     def ended(self) -> Binary:
-        """Kill a compilation that takes too long, and return that outcome."""
+        """Kill the compilation, and return as its outcome that it took too long."""
         os.kill(self.pid, signal.SIGKILL)
         self._close()
         return _failed(f"Triton was not done after {limit_s(KERNEL_LIMIT_S)}")

@@ -100,7 +100,10 @@ def _precompiled_header(flags: dict[str, Any]) -> str | None:
 
 
 def _reporting(command: list[str], report: str) -> list[str]:
-    """Return the command with flags that write the compiler's loop remarks to a file of the directory."""
+    """Return the command with flags for the compiler's remarks on loops.
+
+    g++ writes the remarks to the file `report`, clang to standard error.
+    """
     if "clang" in command[0]:
         return [*command, "-Rpass=loop-vectorize", "-Rpass-missed=loop-vectorize", "-Rpass-analysis=loop-vectorize"]
     return [*command, f"-fopt-info-vec-all={report}"]
@@ -156,9 +159,9 @@ def _compile(command: list[str], directory: Path) -> str:
 
 
 def _functions(output: str, file: str) -> tuple[list[str], dict[int, int], list[str]]:
-    """Return the functions with code from the kernel's file, without directives.
+    """Return the code of the functions that come from the kernel's file, without directives.
 
-    They are rows of assembly, their source lines, and the names of outlined functions.
+    The results are the rows of assembly, row number → source line, and the names of outlined functions.
     """
     rows = output.split("\n")
     lines = loc_lines(rows, file)

@@ -115,9 +115,9 @@ class Watch:
 
 
 def compared(result: Any, expected: Any) -> tuple[bool | None, str]:
-    """Return whether the result is the expected one, and the difference as text.
+    """Return True if the result is close to the expected one, and the difference as text.
 
-    None if either is missing.
+    The first value is None if there is nothing to compare.
     """
     if result is None or expected is None:
         return None, "the script leaves no `result` and `expected` to compare"

@@ -120,7 +120,7 @@ def _figures(kernel: Any, config: Any, source: KernelSource) -> ConfigFigures:
 
 @contextmanager
 def stage_times() -> Iterator[dict[str, int]]:
-    """Collect the microseconds of each stage that Triton runs in this context, by the ending of its file."""
+    """Collect the microseconds of each stage that Triton runs in this context, by the suffix of the stage's file."""
     from triton import knobs
 
     stage_us: dict[str, int] = {}

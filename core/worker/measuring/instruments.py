@@ -135,7 +135,7 @@ class Wrapper:
 
 
 def wrappers(besides: Collection[ModuleType] = ()) -> list[Wrapper]:
-    """Return every output code of this process whose Python can be instrumented, except for some modules."""
+    """Return every output code of this process whose Python can be instrumented, without the modules `besides`."""
     modules = [module for module in dict.fromkeys(PyCodeCache.modules) if module not in besides]
     return [Wrapper(module) for module in modules if _is_output_code(module)]
 

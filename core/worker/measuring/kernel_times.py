@@ -1,14 +1,11 @@
-"""Times of each kernel in the compiled call: in place, and alone with warm caches.
+"""Times of each kernel in the compiled call: in place, and alone.
 
-Four passes over the compiled code of the last call, each a few real calls of the model: every kernel call in place,
-back-to-back calls, the generated wrapper as a whole, and kernel calls repeated alone on copies of their live arguments.
-On an accelerator, Inductor's benchmarker times a kernel alone.
+Four passes run the compiled code of the last call. The passes time every kernel call in place, back-to-back calls, the
+generated wrapper as a whole, and kernel calls repeated alone. Kernels repeat on copies of their live arguments, so that
+in-place writes don't change the model. Caches are warm on a CPU; on an accelerator, Inductor's benchmarker flushes the
+L2 cache.
 
-Clocks for spans of work on a device, several at once and nested: wall clock on a CPU, device events elsewhere.
-
-Repetition of one kernel call on copies of its live arguments, so that its in-place writes don't change the model.
-
-Copies of a kernel's live arguments, with which it can be repeated without changing the model.
+A clock times several spans of work at once, also nested: `CpuClock` by the wall clock, `GpuClock` by device events.
 """
 
 from __future__ import annotations
@@ -58,7 +55,7 @@ MAX_BYTES = 2**31
 class KernelTiming:
     """Times of a wrapper line that calls a kernel.
 
-    `in_place_s` sums all its `calls` in one call of the model.
+    `in_place_s` has one sum per call of the model, over all `calls` of the line.
     """
 
     name: str
@@ -322,7 +319,7 @@ def _least(used: list[Times], budget_s: float) -> dict[tuple[int, int], float]:
 
 
 def straight(body: Callable[..., Any], *args: Any) -> Any:
-    """Call the body of an output code as it is."""
+    """Call the body of an output code unchanged."""
     return body(*args)
 
 
@@ -335,7 +332,7 @@ def _tapped(taps: list[tuple[Wrapper, Callable[..., Any] | None, Callable[..., A
 
 
 class CpuClock:
-    """Clock of the sum of wall seconds of all spans of a key, until it is read."""
+    """Clock that sums the wall seconds of all spans of a key until the sums are read."""
 
     def __init__(self) -> None:
         self._spans: dict[Any, float] = {}
@@ -394,7 +391,7 @@ def clock_of(device: str) -> CpuClock | GpuClock:
 class Copies:
     """Copies of arguments in separate memory, in `values`; tensors that share a storage share its copy.
 
-    Raises MemoryError if they are too large to copy.
+    Raises MemoryError if the arguments are too large to copy.
     """
 
     def __init__(self, arguments: Any) -> None:
@@ -418,12 +415,12 @@ class Copies:
         return empty.set_(storage, tensor.storage_offset(), tensor.size(), tensor.stride())
 
     def note_changes(self) -> None:
-        """Record which copies differ from the originals: the kernel writes to those."""
+        """Record which copies the kernel has changed: those that differ from the originals."""
         pairs = ((pointer, self._originals[pointer], copy) for pointer, copy in self._copies.items())
         self._changed = [pointer for pointer, one, other in pairs if not torch.equal(_bytes(one), _bytes(other))]
 
     def restore(self) -> None:
-        """Restore the contents of those copies from the originals."""
+        """Restore the contents of the changed copies from the originals."""
         for pointer in self._changed:
             self._copies[pointer].copy_(self._originals[pointer])
 

@@ -61,10 +61,10 @@ class TimedSide:
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """Seconds per call of both sides, pair by pair; the first `warm_up` pairs are to be ignored.
+    """Seconds per call of both sides, pair by pair; the first `warm_up` pairs do not count.
 
-    `stopped` is what ended the sampling after `spent_s` seconds, `load` the machine's other load meanwhile, and `clock`
-    the name of the clock. The `wall` samples exist only if that is not the wall clock.
+    `stopped` is the reason why sampling ended after `spent_s` seconds, `load` is the machine's other load meanwhile,
+    and `clock` is the name of the clock. The lists of wall seconds are empty if `clock` is the wall clock.
     """
 
     left_s: list[float]
@@ -83,9 +83,10 @@ class Samples:
 def time_interleaved(
     left: TimedSide, right: TimedSide, device: str, most_s: float = SLOW_LIMIT_S, clock: Clock = time.perf_counter
 ) -> Samples:
-    """Time both until the interval of their ratio is narrow, or for ten seconds.
+    """Time both sides until the interval of their ratio is narrow, or the time limit is reached.
 
-    After the first pair, starts no pair that is expected to end after `most_s`.
+    The limit is 10 seconds, or 30 seconds while there are too few samples for an interval. After the first pair, starts
+    no pair that is expected to end after `most_s`.
     """
     sides = (left, right)
     wall = WallClock(device, clock)
@@ -148,7 +149,7 @@ def _one_s(side: TimedSide, wall: WallClock) -> float:
 def unsettled(*sides: list[float]) -> int:
     """Return the number of leading pairs before the machine was warm, at most a quarter of all.
 
-    They are slower than all samples in the second half of their side.
+    A leading pair counts if either side's sample is slower than all samples in the second half of that side.
     """
     return min(max(_slow_ones(samples) for samples in sides), len(sides[0]) // 4)
 
@@ -183,7 +184,7 @@ def measure_alternative(
 def _instead(job: CompileJob, rival: CompileOptions) -> CompileJob:
     """Return the job with the alternative's options.
 
-    If it names the job's own backend, it uses the same code.
+    An alternative that names the job's backend, without code, uses the job's code of that backend.
     """
     same = rival.backend == job.compile.backend and not rival.backend_code
     code = job.compile.backend_code if same else rival.backend_code
@@ -191,7 +192,7 @@ def _instead(job: CompileJob, rival: CompileOptions) -> CompileJob:
 
 
 def _made(job: CompileJob, paths: tuple[Path, Path], calls: list[Call]) -> PreparedCall | None:
-    """Return the alternative's last call, prepared for repetition, after all calls of the job."""
+    """Make all calls of the job with the alternative; return the last one, prepared for repetition."""
     eager = ModelCopy(paths[0], job, "compileboard_rival_eager")
     model = ModelCopy(paths[1], job, "compileboard_rival")
     function = compiled_by(job, model)

@@ -42,14 +42,17 @@ MOST_FILE_BYTES = 256 * 1024**2
 
 @contextmanager
 def quiet_profile(activities: Collection[ProfilerActivity] | None, **options: Any) -> Iterator[profile]:
-    """Profile some activities in this context, or all that torch has here."""
+    """Profile the given activities in this context; None stands for all activities that this torch supports."""
     os.environ.setdefault(LOG_LEVEL, NOTHING)
     with profile(activities=activities, **options) as found:
         yield found
 
 
 class KernelMarks:
-    """Slices with the names of generated kernels, where the wrapper calls them: on a CPU the profiler has ops alone."""
+    """Slices with the names of generated kernels, where the wrapper calls them.
+
+    On a CPU, the profiler itself records only ops.
+    """
 
     def __init__(self) -> None:
         self._stack = ExitStack()
@@ -67,7 +70,7 @@ class KernelMarks:
             self._stack.close()
 
     def add(self) -> None:
-        """Mark the kernels of output codes that were loaded since."""
+        """Mark the kernels of output codes that are new since the last call; the first call marks all."""
         with self._lock:
             for code in wrappers(self._marked):
                 self._stack.enter_context(code.tapped(_marked, _straight))
@@ -79,7 +82,10 @@ def _straight(body: Callable[..., Any], *args: Any) -> Any:
 
 
 def _marked(line: int, name: str, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-    """Call a kernel, in a slice of its name if it is a generated one: the profiler records the op of a library call."""
+    """Call a kernel; a generated kernel gets a slice with its name.
+
+    A library call needs no slice, since the profiler records its op.
+    """
     if is_extern_kernel(name):
         return function(*args, **kwargs)
     with record_function(name):

@@ -81,7 +81,7 @@ def _store(device: str) -> Path:
 def _best(device: str, path: Path) -> Roofline:
     """Return the stored ceilings.
 
-    If no measurement was without noise, measure again and keep the higher rates.
+    If there are none, or all measurements so far were disturbed, measure again and keep the higher rates.
     """
     stored = decoded_as(read(path), Roofline) if path.exists() else None
     if stored is not None and not stored.disturbed:
@@ -99,7 +99,7 @@ def _best(device: str, path: Path) -> Roofline:
 def raised(measured: Roofline, stored: Roofline | None) -> Roofline:
     """Return the new ceilings, each at least as high as the stored one.
 
-    They count as disturbed only if both measurements were.
+    The result counts as disturbed only if both measurements were.
     """
     if stored is None:
         return measured
@@ -145,9 +145,9 @@ def probe(device: str) -> Roofline:
 
 
 def far_arrays(cache_bytes: int, free_bytes: int) -> tuple[int, str]:
-    """Return the total bytes of three arrays beyond the caches, and their bandwidth's name.
+    """Return the total bytes of three arrays that exceed the caches, and the name of their bandwidth.
 
-    They are smaller if memory is short.
+    If memory is short, the arrays are smaller, and the name says that a part of them is in the last cache.
     """
     wanted = max(LEAST_MEMORY_BYTES, TIMES_CACHE * cache_bytes)
     most = min(MOST_MEMORY_BYTES, max(LEAST_MEMORY_BYTES, free_bytes // 4))
@@ -178,7 +178,7 @@ def _cpu_caches() -> list[tuple[str, int]]:
 
 
 def _cpus(text: str) -> list[int]:
-    """Return the numbers in `0-3,8`."""
+    """Return the CPU numbers in a list such as `0-3,8`."""
     ranges = [part.partition("-") for part in text.split(",")]
     return [number for first, _, last in ranges for number in range(int(first), int(last or first) + 1)]
 

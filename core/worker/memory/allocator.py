@@ -1,14 +1,12 @@
-"""Memory of both sides of a run: each makes its calls, then repeats the last one under torch's profiler.
+"""Memory of the last eager and the last compiled call of a run, measured on request under torch's profiler.
 
-The growth of the process's resident memory is measured on request, as Linux counts it; on a CPU each side then has a
-standby process.
+On a CPU, each side makes all its calls in a separate process, and repeats the last call. The growth of the resident
+memory is measured there too, as Linux counts it.
 
 With `profile_memory`, the profiler records every allocation and release: on a CPU exact storage sizes, on an
-accelerator blocks of the caching allocator. It does not record memory that a library takes directly from the system,
-such as scratch memory. On a CPU, the release of memory allocated before the recording has no size, so the recording
-starts one call early.
-
-Marks in the profiler's record for the current line of the user's file, module, and generated kernel.
+accelerator blocks of the caching allocator. Memory that a library takes directly from the system, such as scratch
+memory, is missing. On a CPU, the release of memory allocated before the recording has no size, so the recording starts
+one call early. Marks in the record show the user's line, the module and the kernel.
 """
 
 from __future__ import annotations
@@ -87,9 +85,9 @@ class CallMemory:
 def watched(
     call: Callable[[], Any], before: Callable[[], None], marks: Callable[[], AbstractContextManager[Any]], device: str
 ) -> CallMemory:
-    """Make a call twice, and return the memory of the second.
+    """Make a call twice, and return the memory of the second call.
 
-    `before` runs between both; `marks` record lines, modules and kernels of the second.
+    `before` runs between both calls. `marks` record lines, modules and kernels of the second call.
     """
     with quiet_profile([ProfilerActivity.CPU], profile_memory=True) as found:
         call()
@@ -156,7 +154,7 @@ class _Places:
         self.found: dict[MemoryPlace, int] = {}
 
     def of_all(self, events: list[ProfilerEvent]) -> list[int]:
-        """Return the place of each memory event, −1 for a release.
+        """Return the index of the place of each memory event, −1 for a release.
 
         Goes through the events in reverse first, since generated code allocates before the kernel that uses the memory.
         """
@@ -201,7 +199,10 @@ def _kernel(name: str) -> MemoryPlace | None:
 
 
 def _place(names: Names, next_kernel: MemoryPlace | None, position: _Position) -> MemoryPlace:
-    """Return the allocating or the next kernel in generated code, or the outermost op in eager."""
+    """Return the place of a memory event.
+
+    In generated code the place is the kernel that allocates or the next kernel, in eager the outermost op.
+    """
     own = next((place for name in reversed(names) if (place := _kernel(name))), None)
     if own is not None:
         return own
@@ -430,7 +431,7 @@ def give_back_at_once() -> None:
     """Have the C library put each large block in a separate map, which is unmapped when the block is freed.
 
     Glibc raises its threshold for that when it frees the first large block, up to 32 MiB, and then keeps smaller freed
-    blocks: resident memory would depend on earlier allocations. Setting the threshold turns that off.
+    blocks: resident memory would depend on earlier allocations. Setting the threshold turns this growth off.
     """
     libc = ctypes.CDLL(None)
     if hasattr(libc, "mallopt"):
@@ -446,9 +447,9 @@ def let_go() -> None:
 
 
 def resident_growth(call: Callable[[], Any]) -> int | None:
-    """Make a call.
+    """Make a call, and return the maximum growth of the resident memory in bytes.
 
-    Return the maximum growth of the resident memory in bytes, None if the system doesn't report it.
+    If the system doesn't report it, return None without making the call.
     """
     let_go()
     try:
@@ -475,7 +476,10 @@ def _status_bytes(name: str) -> int:
 
 
 class MemoryWatch:
-    """Measures memory at the end of a run; on a CPU in a standby process, so it must be created first."""
+    """Measurement of memory at the end of a run.
+
+    On a CPU, a standby process measures. The process is forked here: create the object before the run starts.
+    """
 
     def __init__(self, job: CompileJob, original: Path, path: Path) -> None:
         self._job = job

@@ -1,9 +1,8 @@
-"""Alternative compilers and runtimes on the model of a run: each converts it, calls it, and is compared and timed.
+"""Alternative compilers and runtimes on the model of a run, compared with eager and timed.
 
-Each has a standby process of its own, since their native code may crash or hang. A literal table says how each converts
-a model, and what it needs.
-
-MLX runs beside torch: the same functions in both, MLX's lazy graph, and what `mx.eval` and `mx.compile` change.
+Each neighbour runs in a separate process, since native code may crash or hang. The table `NEIGHBOURS` has the
+conversion and requirements of each. MLX runs no torch model: small functions run in torch and MLX, with MLX's lazy
+graph and the effects of `mx.eval` and `mx.compile`.
 """
 
 from __future__ import annotations
@@ -156,7 +155,7 @@ def _timed(last: LastCalls, function: Callable[[], Any]) -> tuple[Any, float]:
 def _differences(
     job: CompileJob, original: Path, last: LastCalls, outputs: Sequence[torch.Tensor]
 ) -> tuple[Difference, ...]:
-    """Return a neighbour's outputs compared with eager's, by the rules for compiled."""
+    """Return the differences of a neighbour's outputs from eager's, judged by the rules for compiled results."""
     named = named_outputs(last.effects.outputs, outputs)
     if named is None:
         return (other_number(last.effects.outputs, outputs),)
@@ -168,7 +167,10 @@ def _differences(
 
 
 def _with_times(record: Neighbour, job: CompileJob, path: Path, last: LastCalls, program: Program) -> Neighbour:
-    """Return the record with interleaved times of eager, compiled and the neighbour; without compiled if that fails."""
+    """Return the record with interleaved times of eager, compiled and the neighbour.
+
+    If compiled fails, the record has the reason, and no times of compiled.
+    """
     wall, tensors = WallClock(job.device), last.model.tensors
     sides = {"eager": prepared_side(last.eager, wall)}
     try:
@@ -260,9 +262,10 @@ def _by_backend(backend: str, model: FlatModel) -> Program:
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
-    """A neighbour: its calls as code, the conversion of a model, and what it needs.
+    """A neighbour: its calls as code, the conversion of a model, and its requirements.
 
-    `modules` must be installed, the one with its version last; `devices` are the kinds it runs on here, all if empty.
+    All `modules` must be installed; the last module has the version to report. `devices` are the kinds of devices that
+    the neighbour supports here; empty means all.
     """
 
     name: str
@@ -417,7 +420,7 @@ def _ported(
 
 
 def _returned(function: Callable[..., Any]) -> str:
-    """Return the code that a function of one line runs."""
+    """Return the code after `return` in the source of a one-line function."""
     return inspect.getsource(function).partition("return ")[2].strip()
 
 
@@ -426,7 +429,7 @@ def _numpy(array: Any) -> Any:
 
 
 def lazy_graph(mx: Any, result: Any) -> tuple[LazyNode, ...]:
-    """Return the graph of what is not computed yet of a result, from `mx.export_to_dot`."""
+    """Return the graph of a result's pending computation, from `mx.export_to_dot`."""
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "graph.dot"
         mx.export_to_dot(str(path), result)
@@ -434,7 +437,7 @@ def lazy_graph(mx: Any, result: Any) -> tuple[LazyNode, ...]:
 
 
 def graph_of_dot(text: str) -> tuple[LazyNode, ...]:
-    """Return the primitives of a graph of MLX in DOT, in its order, which is that of execution."""
+    """Return the primitives of an MLX graph in DOT format, in execution order, which is the order of the text."""
     nodes = NODE.findall(text)
     place = {number: index for index, (number, _) in enumerate(nodes)}
     writer = {array: place[number] for number, array in WRITE.findall(text)}

@@ -1,7 +1,4 @@
-"""Accuracy of one value: eager and compiled compared with float64.
-
-Accuracy of one call's results: eager and compiled compared with float64.
-"""
+"""Accuracy of one value, and of one call's results: eager and compiled compared with float64."""
 
 from __future__ import annotations
 
@@ -22,9 +19,9 @@ NOT_RUN = "the model could not be run in float64"
 
 
 def accuracy(what: str, eager: torch.Tensor, compiled: Any, reference: Any, scale: float) -> Accuracy:
-    """Return both errors, and whether compiled is as accurate as eager.
+    """Return the errors of eager and compiled, and whether compiled is as accurate as eager.
 
-    `scale` is the largest number around.
+    `scale` is the largest magnitude among the values around this one.
     """
     told = compare_leaf(what, eager, compiled)[0]
     found = Accuracy(told.dtype, eager.numel(), tolerance=told.tolerance, same=told.same, reason=told.reason)
@@ -72,7 +69,7 @@ def _fits(value: Any, like: torch.Tensor) -> bool:
 
 
 def _error(gap: Distance, dtype: torch.dtype) -> float | None:
-    """Return the relative error; None if the reference norm is zero."""
+    """Return the relative error; None for an infinite or NaN error."""
     if not (dtype.is_floating_point or dtype.is_complex):
         return gap.unequal / gap.elements if gap.elements else 0.0
     found = relative(gap.error, gap.norm)

@@ -1,8 +1,7 @@
-"""Value of every node of Dynamo's graphs: eager, compiled, and in float64.
+"""Values of every node of Dynamo's graphs: eager and compiled compared with float64.
 
-Graphs that Dynamo captures of a model, each with the inputs of its last call.
-
-Copy of a graph with node values as extra outputs, each cloned right after its node.
+Each captured graph has the inputs of its last call. A copy of the graph returns node values as extra outputs, each
+cloned right after its node.
 """
 
 from __future__ import annotations
@@ -71,7 +70,10 @@ def emit_graph_numerics(job: CompileJob, path: Path, until_s: float) -> None:
 
 
 def unconditional(job: CompileJob) -> CompileJob:
-    """Return the job with torch's default stance, so that every capturable call is captured, and the same compiler."""
+    """Return the job with torch's default stance, so that every capturable call is captured.
+
+    The compiler stays the same: a backend that the stance forces becomes the job's backend.
+    """
     chosen = job.conditions
     forced = CompileOptions(job.compile.fullgraph, job.compile.dynamic, chosen.force_backend)
     conditions = replace(chosen, stance="default", force_backend="", primed=False)
@@ -79,9 +81,9 @@ def unconditional(job: CompileJob) -> CompileJob:
 
 
 def graph_numerics(job: CompileJob, path: Path, until_s: float) -> list[GraphNumerics]:
-    """Return each graph of the model.
+    """Return the numerics of each graph of the model.
 
-    One record without a compilation if the model can't be captured again.
+    If the model can't be captured again, return one record that has the reason and no compilation.
     """
     if not has_room(job):
         return [GraphNumerics("", reason=NO_ROOM)]
@@ -192,7 +194,11 @@ class GraphComparison:
             yield taps
 
     def _tappable(self) -> Iterator[str]:
-        """Yield the nodes whose values can be compared: before random numbers that the three runs can't share."""
+        """Yield the names of the nodes whose values can be compared.
+
+        Values after random numbers that the three runs can't share, and values that are too large, are recorded as left
+        out.
+        """
         lost = False
         for name, met in self._met.items():
             lost = lost or (met.left_out == RANDOM and met.drawn is None)

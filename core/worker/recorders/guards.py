@@ -1,10 +1,9 @@
-"""Recorder of Dynamo's guard tree: the number of printed lines per guard, and the cost of checking them.
+"""Recorder of Dynamo's guards: the number of printed lines of each guard, and the time of checking guards.
 
-Cost of guard checks, measured when guards are created: all, without each family, filtered, and each alone.
-
-Torch checks guards as one tree, so parts can't be timed from outside. Instead, copies of the tree without the values of
-a family are timed: `RootGuardManager.clone_manager` leaves out selected guards with their subtrees. Filtered checks
-leave out the guards that torch's filters would remove.
+Checks are timed when guards are created: all, without each family, filtered, and each alone. Torch checks guards as one
+tree, so parts can't be timed from outside. Instead, copies of the tree without the values of a family are timed:
+`RootGuardManager.clone_manager` leaves out selected guards with their subtrees. Filtered checks leave out the guards
+that torch's filters would remove.
 """
 
 from __future__ import annotations
@@ -84,7 +83,10 @@ def _record(root: Any, leaves: tuple[Leaf, ...], parts: tuple[int, ...], output_
 
 @contextmanager
 def _no_collection() -> Iterator[None]:
-    """Disable Python's garbage collection, which goes through everything traced and takes ten times as long."""
+    """Disable Python's garbage collection in this context.
+
+    A collection visits everything that was traced, which takes ten times as long as the measurement.
+    """
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -229,14 +231,17 @@ class GuardClock:
                 self.filters.append(GuardFilter(name, sum(kept), len(entries), left_us))
 
     def _without(self, gone: Callable[[str], bool]) -> float | None:
-        """Return the time of a check without some values; None after the time limit."""
+        """Return the time of a check without some values; None after the time limit, or if the check fails."""
         if time.thread_time() > self._until_s:
             return None
         copy = self._root.clone_manager(lambda manager: not gone(manager.get_source()))
         return warm_us(copy, self._scope, CHECKS_OF_COPY)
 
     def _measure_leaves(self) -> None:
-        """Measure each leaf, leaves that torch checks last first: their family has no other measurement."""
+        """Measure each leaf.
+
+        Leaves that torch checks last are measured first, since their family has no other measurement.
+        """
         order = sorted(range(len(self._leaves)), key=lambda index: not self._leaves[index].last)
         taken = {index: self._check_us(self._leaves[index]) for index in order}
         cheapest_us = min((us for us in taken.values() if us is not None), default=0.0)
@@ -245,7 +250,7 @@ class GuardClock:
     def _check_us(self, leaf: Leaf) -> float | None:
         """Return the microseconds of one leaf alone.
 
-        None for a relation of several values, which can't be called.
+        None after the time limit, if the check fails, and for a relation of several values, which can't be called.
         """
         guard = leaf.guard
         if not callable(guard) or time.thread_time() > self._until_s:
@@ -258,7 +263,7 @@ class GuardClock:
         return None
 
     def _value(self, source: str) -> Any:
-        """Return the value of a source, as torch finds it for a guard; None if it needs torch's own functions."""
+        """Return the value of a source, as torch finds it for a guard; None if the source needs torch's functions."""
         if source not in self._values:
             self._values[source] = None
             with suppress(Exception):
@@ -288,6 +293,6 @@ def _batch_s(guard: Any, value: Any) -> float:
 
 
 def _leads(source: str, stays: Sequence[str]) -> bool:
-    """Return True if a value is on the path to a remaining one; `stays` is sorted."""
+    """Return True if a value is on the path to a remaining value; `stays` is sorted."""
     at = bisect_left(stays, source)
     return at < len(stays) and stays[at].startswith(source)

@@ -45,7 +45,7 @@ def log_names() -> dict[str, str]:
 def watching_logs(settings: Sequence[str]) -> Iterator[None]:
     """Record what TORCH_LOGS would print for these settings, each a name, `+name` or `-name`.
 
-    Raises JobError with the nearest names for an unknown one. Warnings are still printed as well.
+    Raises JobError with the nearest names if a name is unknown. Warnings are still printed as well.
     """
     if not settings:
         yield
@@ -72,7 +72,7 @@ def watching_logs(settings: Sequence[str]) -> Iterator[None]:
 
 
 def _levels(settings: Sequence[str]) -> dict[str, Any]:
-    """Return what `torch._logging.set_logs` takes."""
+    """Return the arguments of `torch._logging.set_logs` for the settings; raises JobError for an unknown name."""
     registry, levels = torch_logging.log_registry, dict[str, Any]()
     for setting in settings:
         sign, name = (setting[0], setting[1:]) if setting[:1] in ("+", "-") else ("", setting)
@@ -87,7 +87,7 @@ def _levels(settings: Sequence[str]) -> dict[str, Any]:
 
 
 def _apart() -> list[logging.Logger]:
-    """Return loggers of chosen artifacts that pass nothing on to their parents."""
+    """Return the loggers of chosen artifacts that don't propagate their messages."""
     loggers = map(logging.getLogger, torch_logging.log_registry.get_artifact_log_qnames())
     return [logger for logger in loggers if logger.level and not logger.propagate]
 
@@ -154,7 +154,10 @@ MAX_FILE_CHARS = 8_000_000
 
 @contextmanager
 def watching_debug_files(enabled: bool) -> Iterator[None]:
-    """Write each debug file to the log; nothing if not enabled, since making them adds to the compile time."""
+    """Write each debug file to the log.
+
+    Does nothing unless enabled, since creating the files adds to the compile time.
+    """
     if not enabled:
         yield
         return

@@ -1,6 +1,6 @@
-"""Recorder of Inductor's graph passes: each pass's changes to the graph, from torch's own observer of passes.
+"""Recorder of Inductor's graph passes, from torch's own observer of passes.
 
-An FX graph between two passes: what changed, and torch's own print of it.
+`change` compares two snapshots of an FX graph. `printed` returns chosen nodes as torch prints them.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ PATTERNS = ("LoweringPatternEntry", "GraphPatternEntry", "ReplacementPatternEntr
 
 @dataclass
 class Change:
-    """Changes of a pass: node names in graph order; `after` are the nodes before the added ones.
+    """Changes of a pass: node names in graph order; `after` has the node before each added node.
 
     `order` has all names, only if remaining nodes were reordered.
     """
@@ -87,7 +87,7 @@ def change(old: Snapshot, new: Snapshot) -> Change:
 def _rewritten(old: Snapshot, new: Snapshot) -> list[str]:
     """Return the nodes in both snapshots whose text differs.
 
-    Compares identity first, since most are unchanged and this runs around every pass.
+    Compares identity first, since most nodes are unchanged and the function runs around every pass.
     """
     touched = [
         name
@@ -105,7 +105,7 @@ def _differs(old: tuple[Any, ...], new: tuple[Any, ...]) -> bool:
 
 
 def _text(state: tuple[Any, ...]) -> tuple[str, list[tuple[str, str]]]:
-    """Arguments as text: comparing them as they are could add guards on symbolic sizes."""
+    """Return arguments as text, since comparing the arguments themselves could add guards on symbolic sizes."""
     _, _, args, kwargs = state
     return _format_arg(args), [(name, _format_arg(value)) for name, value in kwargs.items()]
 
@@ -113,7 +113,7 @@ def _text(state: tuple[Any, ...]) -> tuple[str, list[tuple[str, str]]]:
 def printed(graph: Graph, names: list[str]) -> str:
     """Return the statements of some nodes as torch prints them in the whole graph.
 
-    Empty if it cannot print them.
+    Empty if torch cannot print these nodes.
     """
     wanted = set(names)
     nodes: Any = [node for node in graph.nodes if node.name in wanted]
@@ -142,7 +142,10 @@ class PassRound:
 
 
 class PassRecorder:
-    """Emits a record for each pass that changed the graph, and at the end of a stage one for all others."""
+    """Recorder of passes.
+
+    Emits a record for each pass that changed the graph, and at the end of a stage one record for all other passes.
+    """
 
     def __init__(self, emit: Emit, modules: Modules, sources: Sources) -> None:
         self._emit = emit

@@ -1,6 +1,6 @@
-"""Recorder of Inductor's scheduler: nodes before and after fusion, every decision, and each node's kernel.
+"""Recorder of Inductor's scheduler: nodes before and after fusion, fusion decisions, and each kernel's nodes.
 
-FLOPs of library calls and templates: torch's own count, and the formula of attention where torch has none.
+FLOPs of library calls and templates come from torch's formulas, or from `attention_flops`.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class ScheduleRecorder(logging.Handler):
         return nodes
 
     def after_fusion(self, nodes: list[Node]) -> list[Node]:
-        """Inductor's `_post_fusion_custom_pass`: write the record, change nothing."""
+        """Write the record, as Inductor's `_post_fusion_custom_pass`, without a change."""
         graph_id, direction = current_graph()
         before = tuple(self._before.values())
         after = tuple(self._before.get(node.get_name()) or self._fused(node) for node in nodes)
@@ -253,7 +253,7 @@ def _buffer(name: str) -> BufferLayout | None:
 
 
 class FlopCounts:
-    """FLOPs of the scheduler nodes of one graph; identical calls are counted once."""
+    """FLOPs of the scheduler nodes of one graph; the FLOPs of identical calls are computed once."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[Any, ...], int | None] = {}
@@ -306,8 +306,8 @@ def _of_call(ir_node: Any) -> int | None:
 def attention_flops(fx_node: Any) -> int | None:
     """Return the FLOPs of two matmuls of queries, keys and values (five in the backward) per query head.
 
-    Ignores masks. The same as torch.utils.flop_counter.sdpa_flop_count and sdpa_backward_flop_count, which lack the
-    CPU's kernel.
+    Ignores masks. The formula is that of torch.utils.flop_counter.sdpa_flop_count and sdpa_backward_flop_count, which
+    don't support the CPU's kernel.
     """
     backward = "backward" in str(fx_node.target)
     tensors: list[Any] = [getattr(item, "meta", {}).get("val") for item in fx_node.args[backward : 3 + backward]]

@@ -1,6 +1,6 @@
 """Stack trace, source file and `nn.Module` of each FX node; backward nodes get the module of their forward node.
 
-They are recorded between the steps of a run, so that no call waits for it.
+Stacks and files are recorded between the steps of a run, so that recording delays no call.
 """
 
 from __future__ import annotations

@@ -1,14 +1,13 @@
 """Bytes that a scheduler node moves, counted by the same rule for unfused and fused nodes.
 
-A node accesses buffers by index expressions. The elements of an expression are counted once, however often it occurs in
-a kernel's nodes, and never as more bytes than the buffer has. A kernel does not read what it wrote itself, nor write
-what no other kernel needs. So fusion never increases the count, unlike torch's `get_read_write_buffer_accesses`, which
-counts the whole buffer for each fused node and each library call.
+A node accesses buffers by index expressions. The elements of an expression are counted once, however often the
+expression occurs in a kernel's nodes, and never as more bytes than the buffer has. A kernel's reads of its own writes
+do not count, nor do writes that no other kernel needs. So fusion never increases the count, unlike torch's
+`get_read_write_buffer_accesses`, which counts the whole buffer for each fused node and each library call.
 
-Positions of an affine index expression: `64*d0 + d1 + 3` for d0 in 0…7 and d1 in 0…63 is a span in a buffer.
-
-A span has its first position and its axes, each a positive stride and an extent, smallest stride first. Consecutive
-axes without a gap are merged, so that loops in another order or nesting give the same span.
+A `Span` has the positions of an affine index expression: `64*d0 + d1 + 3` for d0 in 0…7 and d1 in 0…63. A span has a
+first position and axes, each a positive stride and extent, smallest stride first. Consecutive axes without a gap are
+merged, so loops in another order or nesting give the same span.
 """
 
 from __future__ import annotations
@@ -141,7 +140,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class NodeTraffic:
-    """Bytes read and written by buffer; those named in `at_most` are bounds."""
+    """Bytes read and written by buffer; for buffers named in `at_most`, the bytes are upper bounds."""
 
     reads: dict[str, int]
     writes: dict[str, int]
@@ -194,7 +193,7 @@ def hint(size: Any) -> int:
 
 
 def _unneeded(name: str, names: set[str], scheduler: Any) -> bool:
-    """Return True if torch removes a buffer from a kernel of those nodes, since nothing else reads it."""
+    """Return True if torch removes a buffer from a kernel of these nodes, since nothing else reads it."""
     return bool(scheduler.can_buffer_be_removed_through_fusion(name, names))
 
 
@@ -207,7 +206,10 @@ def _by_buffer(accesses: Iterable[Access]) -> dict[str, tuple[int, bool]]:
 
 
 def _together(name: str, accesses: list[Access]) -> tuple[int, bool]:
-    """Return the bytes of distinct accesses to one buffer: at most their sum, and at most the buffer."""
+    """Return the bytes of distinct accesses to one buffer, and True if they are exact.
+
+    The bytes are at most the sum of the accesses, and at most the size of the buffer.
+    """
     whole = buffer_bytes(name)
     total = sum(access.nbytes for access in accesses)
     if any(access.exact and access.nbytes >= whole for access in accesses):
@@ -275,7 +277,7 @@ def _loops(index: Any, extents: dict[str, int]) -> list[Any]:
 def _of_call(call: Any) -> tuple[list[Access], list[Access]]:
     """Return the accesses of a library call: its input views, and its outputs and mutations.
 
-    None for a view op.
+    Empty for a view op.
     """
     overload = getattr(call, "op_overload", None)
     if overload is not None and _is_view(overload):

@@ -169,7 +169,11 @@ def failing(group: Groups, tolerance: float) -> torch.Tensor:
 
 
 def floor(dtype: torch.dtype) -> float:
-    """Return the error allowed below the smallest normal number: all of it if flushed to zero, else two steps."""
+    """Return the allowed absolute error near zero.
+
+    It is the smallest normal number if code may flush subnormal numbers to zero; for float16 and narrower dtypes, two
+    subnormal steps.
+    """
     limits = torch.finfo(dtype)
     wide = limits.bits >= 32 or dtype == torch.bfloat16
     return float(limits.smallest_normal if wide else 2 * limits.smallest_normal * limits.eps)
@@ -234,7 +238,7 @@ Around = AbstractContextManager[None]
 
 @dataclass(frozen=True, slots=True)
 class CallContext:
-    """Circumstances of a call for its comparison: random numbers, initial differences, and earlier refusals.
+    """Facts about a call that its comparison needs: random numbers, initial difference, earlier refusals.
 
     `drew` is True if the call drew random numbers, `unlike` is the initial difference between the model copies, and
     `alone` is True if an earlier call was made only in eager.
@@ -249,8 +253,8 @@ class CallContext:
 class Judge:
     """Final judge of a run's differences; repeats a call, in float64 and unchanged, only if necessary.
 
-    `replaying` returns, for a model copy, a function that makes its eager calls up to an index, each in a context, and
-    returns the results of the last one.
+    `replaying` returns the replay of a model copy: a function that makes the copy's eager calls up to an index, each in
+    a context, and returns the results of the call with this index.
     """
 
     def __init__(self, job: CompileJob, path: Path, replaying: Callable[[ModelCopy, Around], Replay]) -> None:
@@ -302,7 +306,10 @@ class Judge:
             return judged(difference, one, other, reference, _scale(difference.what, eager))
 
     def reference(self, index: int) -> Leaves:
-        """Return the results of call `index` in float64, without its own casts if possible; empty if it can't run."""
+        """Return the results of call `index` in float64; empty if the call can't run.
+
+        If possible, casts in the model to narrower dtypes give float64, too.
+        """
         return self._replayed(THROUGHOUT, index) or self._replayed("float64", index)
 
     def _replayed(self, name: str, index: int) -> Leaves:
@@ -333,7 +340,7 @@ def has_room(job: CompileJob) -> bool:
 
 
 def _scale(what: str, eager: Leaves) -> float:
-    """Return the largest magnitude around a tensor, without fills: among gradients for a gradient.
+    """Return the largest magnitude, without fills, of all gradients for a gradient, otherwise of all other values.
 
     At least 1 for gradients, since the backward starts with gradients of order one.
     """

@@ -1,6 +1,6 @@
-"""Results of one call of a model copy, and their comparison with the other copy's results.
+"""Results of one call of a model copy, compared with the other copy's results.
 
-Text that a call prints through Python's standard streams, compared between eager and compiled.
+`PrintedText` records the text that a call prints through Python's standard streams.
 """
 
 from __future__ import annotations

@@ -224,7 +224,8 @@ def _version(tensor: torch.Tensor) -> int:
 def equal(left: torch.Tensor, right: torch.Tensor) -> bool:
     """Return True if two tensors are equal; NaN equals NaN.
 
-    The file's tensor subclass is a different class in each model copy, and torch dispatches no function on both.
+    Torch functions of tensor subclasses are disabled: the file's subclass is a different class in each model copy, and
+    torch can't dispatch one function on both classes.
     """
     if left.shape != right.shape or left.dtype != right.dtype:
         return False

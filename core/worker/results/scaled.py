@@ -1,10 +1,10 @@
-"""Errors relative to the magnitude around them, so that neither a fill nor a larger row hides a wrong value.
+"""Distance of two tensors, and errors scaled so that neither a fill nor a larger row hides a wrong value.
 
 Each error is divided by the larger of the element's magnitude and its group's typical magnitude. Groups are the whole
-tensor, its rows and its columns. The typical magnitude is the geometric mean without zeros, which a few large values
-hardly change, and without fills: the largest values that repeat and are equal on both sides (-1e9, finfo.min).
+tensor, its rows and its columns. The typical magnitude is a geometric mean, which a few large values hardly change. The
+mean leaves out zeros and fills. Fills are the largest values that repeat and are equal on both sides (-1e9, finfo.min).
 
-Distance between two tensors, in bounded memory.
+`distance` works in bounded memory.
 """
 
 from __future__ import annotations
@@ -32,8 +32,9 @@ DISTANCE_CHUNK = 2**21
 class Groups:
     """Scaled errors of the groups of one kind, one number per group.
 
-    `rms` is over all finite elements and `most` the largest; `differing` counts unequal elements. With a reference,
-    `mine` and `theirs` are the errors of the first and second tensor against it, over the unequal elements only.
+    `rms` is the root mean square over all finite elements, `most` is the largest error, and `differing` is the number
+    of unequal elements. With a reference, `mine` and `theirs` are the errors of the first and second tensor against it,
+    over the unequal elements only.
     """
 
     kind: Kind
@@ -49,7 +50,7 @@ def scaled(
 ) -> list[Groups]:
     """Return the groups of two floating tensors of one shape, the whole tensor first.
 
-    Errors up to `floor` count as 0.
+    Errors up to `floor` count as 0; larger errors are reduced by `floor`.
     """
     sides = [side.detach() for side in (left, right, reference) if side is not None]
     rows, columns = _shape(left)
@@ -131,7 +132,7 @@ class _Values:
 
     @cached_property
     def logs(self) -> torch.Tensor:
-        """Return the logarithms of their magnitudes."""
+        """Return the logarithms of the counted magnitudes, 0 elsewhere."""
         return torch.where(self.counted, self.size, 1.0).log()
 
 
@@ -219,8 +220,8 @@ def _rms(pair: tuple[torch.Tensor, torch.Tensor], elements: torch.Tensor) -> tup
 class Distance:
     """Distance of a tensor `b` from `a`: norms, largest absolute values, and the number of unequal elements.
 
-    `odd` counts the elements that are NaN or infinite on one side and not the same on the other; the other fields
-    ignore them.
+    `odd` counts the elements that are NaN or infinite on one side and not the same on the other. `elements` and
+    `unequal` include these elements, the other fields ignore them.
     """
 
     elements: int = 0

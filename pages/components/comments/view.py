@@ -1,4 +1,4 @@
-"""Button that opens the comments on what is selected, and the marks on the items of the page's views that have some."""
+"""Button that opens the comments on the selected item, and marks on items that have comments."""
 
 from __future__ import annotations
 

@@ -120,10 +120,10 @@ def flame(
     area: FlameArea | None = None,
     areas: bool = False,
 ) -> FlameChoice:
-    """Draw a flame chart, and return the visitor's selection, which is always part of the sent data.
+    """Draw a flame chart, and return the visitor's selection; a selected span that isn't in the chart is dropped.
 
     `selected` and `area` are the initial selection. `on_open` gets a clicked link with its owner before the page runs
-    again. `areas` allows to select areas.
+    again. If `areas` is True, areas can be selected.
     """
     key = component_key(key)
 

@@ -37,7 +37,10 @@ class PaletteEntry(msgspec.Struct, frozen=True, array_like=True):
 
 
 class PaletteAim(msgspec.Struct, frozen=True):
-    """A link without its last query parameter `name`, whose value is an entry's id; by default on the current page."""
+    """A link to a page, whose last query parameter `name` gets an entry's id as its value.
+
+    An empty `page` is the current page.
+    """
 
     page: str
     name: str
@@ -45,9 +48,9 @@ class PaletteAim(msgspec.Struct, frozen=True):
 
 
 class PaletteGroup(msgspec.Struct, frozen=True):
-    """Entries of one kind that open in the same way, with their common part of the detail.
+    """Entries of one kind that open in the same way; `detail` is the common part of their details.
 
-    Without an aim an entry is an action. `left_out` counts the entries of this kind that are not sent.
+    Without `aim`, the entries are actions. `left_out` counts the entries of this kind that are not sent.
     """
 
     kind: str
@@ -97,7 +100,10 @@ def palette(data: PaletteData, *, key: str, on_choose: Callable[[PaletteChoice],
 
 
 def run_entries(run: str, make: Callable[[], Mapping[str, Any]], *, key: str) -> None:
-    """Send the entries of a run once the browser has requested them; `make` returns RunEntriesData as built-ins."""
+    """Send the entries of a run once the browser has requested them.
+
+    `make` returns RunEntriesData as built-in Python types.
+    """
     data = make() if browser_value(key, "wanted") == run else msgspec.to_builtins(RunEntriesData(""))
     _ENTRIES(key=key, data=data, default={"wanted": None}, on_wanted_change=_nothing)
 

@@ -22,7 +22,7 @@ _COMPONENT = st.components.v2.component(
 
 
 class UploadData(msgspec.Struct, frozen=True):
-    """The message to the browser: the largest size of a file, in bytes and as text, and what is asked for.
+    """The message to the browser: the largest size of a file, in bytes and as text, and the prompt.
 
     `profile_of` is the run to which a profile is added; empty for an upload that makes a run.
     """

@@ -1,10 +1,8 @@
-"""Steps of the Accelerator page; the page shows one of them.
+"""Steps of the Accelerator page, one shown at a time: calls, partitioned graph, program file.
 
-Calls across the ABI, torch's fallbacks, and the seconds of each build stage.
-
-The partitioned graph: segments in colours, ops that stay with torch and their reasons, bytes across the borders.
-
-A program's file: its sections, and their bytes with their meaning.
+Calls: calls across the ABI, torch's fallbacks, and the seconds of each build stage.
+Graph: segments in colours, ops that stay with torch and the reasons, bytes across the borders.
+File: its sections, and their bytes with their meaning.
 """
 
 from __future__ import annotations

@@ -338,7 +338,10 @@ def without_pipeline(view: RunView) -> None:
 
 
 def _offer(view: RunView, no_compiler: bool) -> None:
-    """Offer the accelerator unless its C++ compiler is missing; if it is or was missing, offer backends without it."""
+    """Offer the accelerator unless its C++ compiler is known to be missing here.
+
+    If the compiler is missing, or was missing in the run, also offer backends that need no compiler.
+    """
     job = job_again(view)
     if job is None:
         return

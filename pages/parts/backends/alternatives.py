@@ -137,7 +137,7 @@ ROW_PX, FRAME_PX = 44, 30
 
 
 def mlx_part(view: RunView) -> None:
-    """Draw the functions, and the graph of the picked one before `mx.eval`, without and with `mx.compile`."""
+    """Draw the functions, and the graph of the picked function before `mx.eval`, without and with `mx.compile`."""
     mlx = MlxView(view.report)
     st.header(mlx.heading, anchor=False)
     st.write(mlx.origin)

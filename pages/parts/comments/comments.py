@@ -43,7 +43,7 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True, slots=True)
 class RefusedText:
-    """A text that could not be written: its form, why, and its number."""
+    """A text that could not be written: its form, the text, the reason, and a running number."""
 
     form: str
     text: str
@@ -70,7 +70,7 @@ def comments(shown: ShownRun | None, place: st.delta_generator.DeltaGenerator) -
 
 @st.fragment(run_every=FOLLOW_S)
 def follow_comments(run: Run, moment: tuple[int, int] | None) -> None:
-    """Rerun the page once the comments on a run are no longer those of a moment; what is typed stays."""
+    """Rerun the page when the comments on a run have changed since `moment`; typed text stays."""
     if views.talk_moment(run) != moment:
         st.rerun()
 
@@ -86,7 +86,10 @@ def _toggle() -> None:
 
 
 def _shown(shown: ShownRun, selected: Selection) -> views.Shown:
-    """Return what the page shows; the view of the selection says which graph, schedule and kernel are meant."""
+    """Return the compilation, graph, schedule and kernel that the page shows.
+
+    The view with the selection determines the graph and the kernel, the URL the schedule.
+    """
     compilation = shown_compilation(shown.report) if shown.report is not None else None
     if compilation is None:
         return views.Shown()
@@ -98,7 +101,10 @@ def _shown(shown: ShownRun, selected: Selection) -> views.Shown:
 
 
 def _graph(compilation: Compilation, source: str) -> str:
-    """Return the graph that a view shows; without a view, the one of the page, empty if it shows none."""
+    """Return the graph that a view shows.
+
+    If the view shows no graph, this is the graph of the page; empty if the page shows none.
+    """
     names = [graph.id for graph in compilation.graphs]
     drawn = [name for name in names if source == component_key(f"fx-{compilation.id}-{name}")]
     if drawn or not names or state_of(PAGE) not in (menu.FX_GRAPH.name, menu.OVERVIEW.name):
@@ -108,7 +114,7 @@ def _graph(compilation: Compilation, source: str) -> str:
 
 
 def _kernel(compilation: Compilation, source: str) -> Kernel | None:
-    """Return the kernel whose code a view shows; without a view, the selected one."""
+    """Return the kernel whose code a view shows; if the view shows no code, the selected kernel."""
     for kernel in compilation.kernels:
         own = component_key(f"kernel-{kernel.id}")
         if source in (own, f"{own}-whole", component_key(f"generated-{compilation.id}-{kernel.graph}")):
@@ -118,7 +124,7 @@ def _kernel(compilation: Compilation, source: str) -> Kernel | None:
 
 
 def _anchor(shown: ShownRun, view: views.CommentsView, selected: Selection) -> views.Anchor:
-    """Return what is selected: in a view, otherwise in the URL; the run if nothing is."""
+    """Return the anchor of the selection in a view, otherwise of the selection in the URL, otherwise of the run."""
     at = _shown(shown, selected)
     if selected.id is not None and (selected.page or menu.NEW_RUN.name) == state_of(PAGE):
         anchor = view.anchor_at(selected.id, at)
@@ -154,7 +160,7 @@ def _pane(shown: ShownRun, view: views.CommentsView, selected: Selection) -> Non
 
 
 def _texts(run: Run, view: views.CommentsView, anchor: views.Anchor, threads: Sequence[views.Thread]) -> None:
-    """Draw what is known about a part, and its threads: open ones, then resolved ones."""
+    """Draw the figure of a part or why the part is missing, and its threads: open threads, then resolved ones."""
     if missing := view.missing(anchor):
         st.caption(f":material/link_off: {plain(missing)}")
     elif figure := view.figure(anchor):
@@ -166,7 +172,7 @@ def _texts(run: Run, view: views.CommentsView, anchor: views.Anchor, threads: Se
 
 
 def _latest(items: Sequence[Item], key: str) -> Sequence[Item]:
-    """Return the newest of some items, with a button above them that draws more."""
+    """Return the newest of some items; draw a button above them that shows more."""
     drawn = state_of(DRAWN, MOST_AT_FIRST)
     if (hidden := len(items) - drawn) > 0:
         _link(views.earlier_label(hidden, MOST_AT_FIRST), key, set_state, DRAWN, drawn + MOST_AT_FIRST)
@@ -225,7 +231,7 @@ def _comment(run: Run, comment: views.Comment, thread: views.Thread) -> None:
 
 
 def _changes(run: Run, comment: views.Comment, thread: views.Thread, by: views.Author) -> None:
-    """Draw what the visitor may do with a comment, and at the first one with its thread."""
+    """Draw the buttons that change a comment; the first comment also has the buttons of its thread."""
     if comment is thread.first:
         _link("Reply", f"reply-{comment.id}", set_state, WRITING, (comment.id, REPLY))
         what = "resolve" if thread.is_open else "reopen"
@@ -242,7 +248,7 @@ def _write(run: Run, anchor: views.Anchor, is_talked_about: bool) -> None:
 
 
 def _form(run: Run, key: str, label: str, write: Written, text: str = "", *, hint: str = "") -> None:
-    """Draw a text field, and the button that writes its text; Ctrl Enter is the button, too."""
+    """Draw a text field, and the button that writes its text; Ctrl+Enter does the same as the button."""
     last: RefusedText | None = state_of(REFUSED)
     refused = last if last is not None and last.form == key else None
     # A refused text is the first one of a new field, since the browser clears the field that was submitted.
@@ -265,7 +271,10 @@ def _form(run: Run, key: str, label: str, write: Written, text: str = "", *, hin
 
 
 def _submit(run: Run, form: str, label: str, write: Written, field: str) -> None:
-    """Write the text of a field, as a callback; a refusal is shown at the field, which keeps the text."""
+    """Write the text of a field, as a callback.
+
+    If the text is refused, the field keeps the text and shows the reason.
+    """
     text, writing, before = str(state_of(field) or ""), state_of(WRITING), state_of(REFUSED)
     set_state(WRITING, None)
     set_state(REFUSED, None)
@@ -322,7 +331,10 @@ def _elsewhere(view: views.CommentsView, anchor: views.Anchor) -> None:
 
 
 def link(view: views.CommentsView, anchor: views.Anchor, label: str, run: Run | None = None) -> None:
-    """Draw a link that opens the page of a part of a run, by default the shown one, selected and with its comments."""
+    """Draw a link to the page of a part of a run, by default of the shown run.
+
+    The linked page selects the part and shows its comments.
+    """
     target = view.target(anchor)
     page = menu.PAGES[target.page]
     of_run = {url.RUN: run.id} if run is not None else url.link()
@@ -362,7 +374,7 @@ def all_threads(shown: ShownRun) -> None:
 
 
 def compared_comments(left: ShownRun, right: ShownRun) -> None:
-    """Draw what both runs have comments or pins on, the same part of both side by side; nothing without any."""
+    """Draw the parts with comments or pins in either run, both runs side by side."""
     sides = (left.run, comments_of(left)), (right.run, comments_of(right))
     parts = views.compared_parts(sides[0][1], sides[1][1])
     if not parts:

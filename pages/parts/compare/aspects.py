@@ -149,7 +149,7 @@ def phase_chart(compare: CompareView, on: Theme) -> go.Figure:
 
 
 def times(compare: CompareView, left: RunView, right: RunView) -> None:
-    """Draw the claim, the seconds, and the intervals that it is based on."""
+    """Draw the speedup claim, the seconds per call, and the intervals that support the claim."""
     if compare.times is None:
         _unmeasured(compare, left)
         return

@@ -274,7 +274,7 @@ def _artifacts(run_id: str, log_bytes: int, _view: RunView) -> views.ArtifactsVi
 
 
 def choose_records(artifacts: views.ArtifactsView) -> views.ArtifactsView:
-    """Draw the choice of records; return the view with those that are chosen."""
+    """Draw the choice of records; return the view of the chosen records."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         search = search_field(url.RECORD_SEARCH, "text in a record …", 260)
         compilations = {
@@ -306,7 +306,7 @@ def _choice(label: str, name: str, titles: dict[str, str], width: int) -> str:
 
 
 def record_table(artifacts: views.ArtifactsView) -> int:
-    """Draw the records; return the number of the selected one, of the one in the URL, or of the first."""
+    """Draw the records; return the number of the selected record, otherwise of the URL's, otherwise of the first."""
     height = TALL if len(artifacts.rows) > FEW else "auto"
     numbers = list(artifacts.shown)
     table = in_words(pd.DataFrame(artifacts.rows), {"record": fmt.number, "bytes": fmt.number, "line": fmt.number})
@@ -356,7 +356,10 @@ def _download(label: str, make: Callable[[], bytes], name: str) -> None:
 
 
 def record_logs(view: RunView) -> None:
-    """Offer a run of the same job with some of torch's log; draw nothing if it may not run here."""
+    """Offer a run of the same job that records selected messages of TORCH_LOGS.
+
+    Draw nothing if the job may not run here.
+    """
     job = job_again(view)
     if job is None:
         return
@@ -366,7 +369,7 @@ def record_logs(view: RunView) -> None:
 
 
 def choose_messages(logs: LogsView) -> LogsView:
-    """Draw the choice of messages; return the view with those that are chosen."""
+    """Draw the choice of messages; return the view of the chosen messages."""
     search = search_field(url.LOG, "a variable, a reason, a file …", 300)
     name = st.selectbox("Name", [ALL, *logs.names], key="log-name", width=220)
     shown = {ALL: "", **{f"[{each}]" if each else OUTSIDE: each for each in logs.compilations}}
@@ -375,7 +378,7 @@ def choose_messages(logs: LogsView) -> LogsView:
 
 
 def message_table(logs: LogsView) -> int:
-    """Draw the messages; return the index of the one that is selected, of the first without a selection."""
+    """Draw the messages; return the index of the selected message, by default the first."""
     height = TALL if len(logs.shown) > FEW else "auto"
     indices = range(len(logs.shown))
     chosen = picked(pd.DataFrame(logs.rows), indices, "log-table", height=height, column_config=MESSAGE_COLUMNS)

@@ -169,7 +169,7 @@ def _activated(item_id: str) -> None:
 
 
 def _newest(left: str | None, right: str | None) -> str | None:
-    """Return the selection of the view that changed since the page's last run."""
+    """Return the selection of the view that changed since the page's last run, otherwise the URL's selection."""
     last_left, last_right = state_of("fusion-selections", (None, None))
     set_state("fusion-selections", (left, right))
     if right != last_right:

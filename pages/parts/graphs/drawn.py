@@ -181,7 +181,11 @@ def node_of(nodes: Iterable[FxNode], selected: str | None) -> FxNode | None:
 
 
 def node_lines(view: View, nodes: Sequence[FxNode], node: FxNode | None, key: str) -> None:
-    """Draw the file with the innermost line of a node, or of most nodes; the visitor can choose its callers' lines."""
+    """Draw the source file of a node; the visitor can choose among the places in the node's stack.
+
+    The innermost place is the default. Without a node, the choice is among all files: first the file of the selected
+    line, then the file with most nodes.
+    """
     files = recorded_files(view, nodes)
     files.sort(key=lambda path: not (url.selected() or "").startswith(f"{line_prefix(view, path)}:"))
     stack = [place for place in reversed(places_of(node)) if place.file in files] if node else []

@@ -176,7 +176,7 @@ def chosen_kernel(generated: Mapping[str, KernelView]) -> KernelView:
 
 
 def compiled_views(view: View, shown: KernelView, shape: str) -> None:
-    """Draw a view that compiles the kernel again, and the kernel's source until that is done."""
+    """Draw the result of compiling a kernel again; until there is a result, draw the kernel's source."""
     kernel = shown.kernel
     target, config = ("", 0) if shape == ASSEMBLY else _target_and_config(shape)
     result = tool_result(KernelTool.compiled(view.run, kernel.id, shape, target, config))

@@ -1,6 +1,6 @@
-"""Result of a tool on a kernel: requested when first shown, awaited in a fragment, and stored.
+"""Result of a kernel tool: requested when first shown, awaited in a fragment, and stored.
 
-Among them are the kernel's reproduction, and a program of a Triton kernel in the interpreter.
+Two tools have their views here: the kernel's reproduction, and the interpreter for one program of a Triton kernel.
 """
 
 from __future__ import annotations

@@ -47,8 +47,8 @@ def _linked(kernel: Kernel) -> int:
 def user_lines(view: View, kernel: Kernel, *, selects: bool = True) -> None:
     """Draw the file with most of the kernel's lines, coloured by kernel, and the kernel's FX nodes.
 
-    With `selects`, the first of the lines is selected at first. Beside the whole output code it is not: that begins at
-    the kernel, and would scroll to the first kernel of the line.
+    With `selects`, the first of the lines is selected initially. Use False beside the whole output code, which is
+    already scrolled to the kernel: the selection would scroll it to the first kernel of the line.
     """
     graph = view.compilation.graph(kernel.graph)
     nodes = {node.name: node for node in view.nodes(graph)} if graph else {}

@@ -47,7 +47,7 @@ def task(view: ExerciseView) -> None:
 def solution(view: ExerciseView, names: list[str]) -> None:
     """Draw the buttons, the checks of the shown attempt, the hints, and the editor; check the text on request.
 
-    `names` are those of all exercises, for the button that leads to the next one.
+    `names` are the names of all exercises, for the button that leads to the next exercise.
     """
     shown = shown_attempt(view)
     draft = Draft(view, shown)

@@ -1,8 +1,7 @@
-"""Command palette on every page: its entries, and the effect of a choice.
+"""Command palette on every page: actions, pages, runs, and entries of the shown run.
 
-Actions of the command palette for the shown run and the window; pages offer the same actions as buttons.
-
-Entries of the command palette: pages, runs, and the compilations, kernels and nodes of the shown run.
+An action is for the shown run or the window. The shown run has entries for its compilations, kernels and nodes.
+`command_palette` draws the palette and executes a choice.
 """
 
 from __future__ import annotations
@@ -164,7 +163,7 @@ def runs_group(named: Sequence[lists.ListedRun]) -> PaletteGroup:
 
 @cached()
 def run_groups(run_id: str, _view: RunView) -> Mapping[str, Any]:
-    """Return the entries of a run with a report, as built-ins of RunEntriesData.
+    """Return the entries of a run with a report: RunEntriesData as built-in Python types.
 
     A live run has no nodes, since its graphs are not cached.
     """

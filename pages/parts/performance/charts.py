@@ -195,7 +195,7 @@ def _owner(phases: CompileTimeView, compile_id: str) -> FlameOwner:
 
 
 def compile_metrics(view: RunView, phases: CompileTimeView) -> None:
-    """Draw one of torch's records of metrics whole; a visitor picks it."""
+    """Draw torch's run-time metrics, and in full one record of compile metrics that the visitor picks."""
     metrics = phases.metrics(view.text)
     st.header("Torch's metrics", anchor=False)
     if not metrics.records:

@@ -1,6 +1,6 @@
-"""The parts of the page Memory: the curves, the allocations alive at the peaks, and Inductor's plan.
+"""Parts of the page Memory, and their Plotly figures.
 
-Plotly figures about memory: eager's and compiled's curves, and Inductor's plan by kernel.
+The parts are the curves of eager and compiled, the allocations alive at the peaks, and Inductor's plan by kernel.
 """
 
 from __future__ import annotations
@@ -214,8 +214,8 @@ def _name_peak(figure: go.Figure, curve: AllocatedCurve, factor: float, above_px
 def plan_chart(plan: MemoryPlanView, colours: Mapping[str, str], selected: str, on: Theme) -> go.Figure:
     """Draw the live memory during each kernel.
 
-    A rectangle is a buffer for its lifetime, in the colour of the kernel that fills it; a click on it selects that
-    kernel.
+    A rectangle is a buffer for its lifetime, in the colour of the kernel that fills the buffer; saved buffers are grey.
+    A click selects the kernel that fills the buffer, or the last kernel that uses a saved buffer.
     """
     live_bytes, blocks = plan.live_bytes, plan.blocks
     factor, unit = _unit(max(live_bytes, default=0))

@@ -1,6 +1,7 @@
-"""The parts of the page Numerics: the results of calls, and the nodes of a graph, compared with float64.
+"""Parts of the page Numerics, and their Plotly figures.
 
-Plotly figures of errors compared with float64: of call results, and of nodes in execution order.
+The parts compare call results and nodes in execution order with float64, and results bit by bit with another
+configuration.
 """
 
 from __future__ import annotations

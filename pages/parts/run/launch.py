@@ -156,7 +156,7 @@ def code_form(environment: Environment | None, start: Beginning | None) -> None:
 
 
 def script_button(read: Callable[[], str], edit: Callable[[str], str]) -> None:
-    """Draw a button that reads a script and puts it, as `edit` changes it, into the editor of *New run*.
+    """Draw a button that puts a script, changed by `edit`, into the editor of *New run*.
 
     Nothing runs before *Compile* is pressed.
     """

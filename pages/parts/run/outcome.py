@@ -196,7 +196,10 @@ def report_issue(shown: ShownRun) -> None:
 
 
 def share(shown: ShownRun) -> None:
-    """Draw the run's link, and the choice whether it previews for visitors without a role; for its author alone."""
+    """Draw the run's link for visitors without a role, and buttons to make or withdraw it.
+
+    Draws nothing unless the visitor owns the run.
+    """
     run = shown.run
     if not who().owns(shown.status.by):
         return

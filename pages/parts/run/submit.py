@@ -1,6 +1,7 @@
-"""Submission of a job: start a new run or find an existing one, and the buttons that run a shown job again.
+"""Submission of a job: start a new run or find an existing one, and buttons for the shown run's job.
 
-Such a run adds a measurement, replaces unreliable times, is for another device, or fills the form to be edited.
+The buttons run the job again with a measurement, to replace unreliable times, or for another device. One button fills
+the form with the job.
 """
 
 from __future__ import annotations
@@ -195,7 +196,10 @@ def record_profile(of: RunView) -> None:
 
 
 def capture_now(of: RunView) -> None:
-    """Offer to capture a run's model in other ways; nothing for an imported log, a script, and code not run here."""
+    """Offer to capture a run's model in other ways.
+
+    Draw nothing for an imported log, a script, and code that may not run here.
+    """
     job = CaptureView.capturing(job_again(of))
     if job is not None and pressed("Capture in other ways", key="capture-now", icon=menu.CAPTURES.icon):
         submit_or_open(job, menu.CAPTURES)

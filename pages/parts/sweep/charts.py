@@ -1,6 +1,7 @@
-"""Plotly figures of a sweep's cells: times with quartiles, ratios with intervals, and compile time by phase.
+"""Plotly figures of a sweep.
 
-Plotly figures over a number: the ratio with its interval, both times with their quartiles, and total time.
+Bars show each cell: times with quartiles, compile time by phase, and peak memory. Lines show speedups with intervals
+and times with quartiles over a number, and total time over calls.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def hover_text(lines: Sequence[str]) -> str:
 def times_chart(view: SweepView, on: Theme) -> go.Figure:
     """Draw median seconds of an eager and a compiled call in each cell, with quartiles.
 
-    They are bars, or points on a logarithmic axis (where bars have no start) if they span decades.
+    The medians are bars. If they span decades, they are points on a logarithmic axis, where bars have no start.
     """
     cells = view.timed_cells[::-1]
     sides: dict[Side, list[float]] = {side: [cell.seconds(side) for cell in cells] for side in ("compiled", "eager")}

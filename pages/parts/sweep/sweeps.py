@@ -338,7 +338,7 @@ LADDER = "ladder"
 
 
 def _questions(base: CompileJob) -> SweepQuestions:
-    """Return the questions about a job here; before torch has started, by the facts known without it."""
+    """Return the questions about a job here; until torch has started, without facts about its environment."""
     environment = server.environment() or Environment()
     return SweepQuestions(base, environment, server.runner().limits, may_bring_code(), last_took_s(base))
 
@@ -391,7 +391,10 @@ def _confirm(question: SweepQuestion) -> None:
 
 
 def _cost(question: SweepQuestion) -> str:
-    """Return the cost of a preset; empty if the job's calls cannot be read, which its own field reports."""
+    """Return the cost of a preset.
+
+    Empty if the job's calls cannot be read; the field for the calls reports the error.
+    """
     return attempt(lambda: question.cost, passed_over) or ""
 
 
@@ -402,7 +405,7 @@ def _start(question: SweepQuestion) -> None:
 
 
 def own_axes(base: CompileJob) -> None:
-    """Draw fields for custom axes, the number of cells, and the button that starts them."""
+    """Draw a field for custom axes, the number of cells, and the button that starts the sweep."""
     text = st.text_area(
         "Axes",
         key="axes",

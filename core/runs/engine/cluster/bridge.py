@@ -1,7 +1,7 @@
-"""Transport through a process of ours, a bridge, that is started again whenever it ends; Ray's is one.
+"""Transport through a bridge, a process that is restarted whenever it ends. Ray has such a bridge.
 
-The bridge's input is calls, its output replies and, every second, the nodes, each as MessagePack after its length in 4
-bytes.
+The bridge reads calls, and writes replies and, every second, the nodes. Each message is MessagePack after its length in
+4 bytes.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class BridgeOutput:
 
 
 def answer_calls(answer: Callable[[BridgeCall], None], at_once: int) -> None:
-    """Answer the calls of a bridge's server, so many at once, until the input ends."""
+    """Answer the calls of a bridge's server, up to `at_once` in parallel, until the input ends."""
     with ThreadPoolExecutor(at_once) as threads:
         while (call := read_frame(sys.stdin.buffer, BridgeCall)) is not None:
             threads.submit(answer, call)

@@ -1,7 +1,7 @@
-"""Carrying of runs that hosts execute: their new bytes while they go on, all they have left, and how they ended.
+"""Transfer of runs from hosts: new bytes while a run executes, then all other files and the status.
 
-Each run that a server carries has a thread, and a lock in the store. The runs of a server that has ended are carried by
-another one over the same store.
+One server transfers a run, in a thread, with a lock in the store. If that server ends, another server of the same store
+continues.
 """
 
 from __future__ import annotations
@@ -308,7 +308,7 @@ class Carrier:
         return overdue_limit_s(run, run.written_status(), OVERDUE_S) is not None
 
     def _is_without(self, host: str, run: Run) -> bool:
-        """Return True if a host that answers has no such run: its server may have ended before it sent it."""
+        """Return True if a host answers but lacks the run: a server may have ended before it sent the run."""
         node = self._nodes.all().get(host)
         return node is not None and node.answers and self.key(run) not in node.facts.runs
 

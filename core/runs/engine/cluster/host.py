@@ -4,8 +4,8 @@
 <home>/hosted/<host>-<store>-<run>/ a run's directory, as on a server; `started` beside it once it may have started
 <home>/turns, <home>/cache  device locks and compiled objects, which the hosts of one machine share
 
-What it knows of a run is on its disk, so that it answers for it after a restart, too. A run is started at most once: a
-mark is left before, and a marked run without a live supervisor has ended.
+A host stores its facts about a run on disk, so that it can report the run after a restart. Each run is started at most
+once: the host writes a mark before the start, and a marked run without a live supervisor has ended.
 """
 
 from __future__ import annotations

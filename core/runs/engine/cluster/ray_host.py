@@ -1,9 +1,9 @@
-"""Host on a node of a Ray cluster: while it measures, it holds the node's resources of Ray that keep other work away.
+"""Host on a node of a Ray cluster: reserves Ray resources while it measures, so other work waits.
 
-`compileboard_quiet`    where the node has it: one, for every measured run
-`GPU`                   where the node has it: all of the node, while a run is measured on a card
+`compileboard_quiet`    one unit, for every measured run (if the node has the resource)
+`GPU`                   all units of the node, for a run measured on a GPU (if the node has the resource)
 
-Ray's other work on the node waits meanwhile, and a measured run waits until Ray gives it what it needs.
+A measured run waits until Ray gives it these resources.
 """
 
 from __future__ import annotations

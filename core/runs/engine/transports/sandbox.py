@@ -66,7 +66,7 @@ def transport(address: str, store: Store, code_allowed: bool) -> SandboxTranspor
 def options(home: Path, environment: Mapping[str, str]) -> list[str]:
     """Return bubblewrap's options for a server with a store's home and an environment.
 
-    Later options win: what Python needs is shown again below a hidden directory, and what is secret hidden in that.
+    Later options win: Python's directories are shown again inside hidden ones, then secret files in them are hidden.
     """
     hidden = [*HIDDEN, str(Path.home())]
     shown = sorted({str(path) for path in _needed() if path.is_dir() and any(map(path.is_relative_to, hidden))})

@@ -73,7 +73,7 @@ class SharedWorkersTransport:
                 self._own.close()
 
     def _hosts(self) -> WorkerHosts:
-        """Return the hosts of the server that has the port; this one takes it if nobody has it."""
+        """Return the hosts of the server that listens on the port; start listening here if no server does."""
         if self._own is None:
             with contextlib.suppress(NodeError):
                 return self._ask()
