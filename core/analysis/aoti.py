@@ -105,7 +105,7 @@ def aoti_story(report: Report) -> AotiStory | None:
 
 
 def side_times(times: SideTimes) -> tuple[SideTime, ...]:
-    """Return the times of all timed sides: those in `SIDES` in its order, then all others."""
+    """Return the times of all timed sides: first the sides of `SIDES` in that order, then all others."""
     order = [side for side in dict.fromkeys((*SIDES, *times.sides)) if times.sides.get(side)]
     steady = {side: times.sides[side][times.warm_up :] for side in order}
     eager = steady.get("eager", ())
@@ -113,7 +113,7 @@ def side_times(times: SideTimes) -> tuple[SideTime, ...]:
 
 
 def times_disturbed(times: SideTimes) -> str:
-    """Return why the samples were disturbed by other processes; empty if they were not or the load is unknown."""
+    """Return the reason why the samples were disturbed; empty for a quiet machine or an unknown load."""
     return f"{BUSY} while it was measured" if busy(times.load) else ""
 
 
@@ -199,7 +199,7 @@ def trial_words(trial: RangeTrial) -> str:
 
 
 def narrower_ranges(trials: Sequence[RangeTrial]) -> Iterator[str]:
-    """Yield a narrower range for each size that the export allows and the package's own check rejects."""
+    """Yield advice on a range for each size that the export allows and the package's own check rejects."""
     for trial in trials:
         least = CHECKED_FROM.search(trial.checked or "") if trial.inside else None
         if least is None or int(least[1]) <= trial.size:
@@ -318,12 +318,12 @@ class CallCost:
 
     @property
     def seen(self) -> bool:
-        """True if a difference is claimed."""
+        """True if the interval of `ratio` is clearly above or below 1."""
         return self.ratio.apart
 
 
 def packaging_steps(story: AotiStory) -> tuple[tuple[PackagingStep, ...], ...]:
-    """Return the steps by column: export, package, and its users."""
+    """Return the steps in three columns: export, package, and the runs from Python and C++."""
     last = _run_step("python", story.python, story), _run_step("c++", story.cpp, story)
     return (_export_step(story.export),), (_package_step(story.package),), last
 

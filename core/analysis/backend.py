@@ -358,7 +358,7 @@ class GraphMetadata:
 
 
 def graph_metadata(text: str) -> GraphMetadata:
-    """Return the metadata in torch's text; empty parts for a text of another form."""
+    """Parse the metadata in torch's text; parts that the text does not contain are empty."""
     text = text[:MAX_CHARS]
     static = set(_numbers(text, STATIC))
     inputs = [

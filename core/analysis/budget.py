@@ -119,7 +119,7 @@ def read_budget(text: str, model: str = "") -> Budget:
 
 
 def _limits(tables: Mapping[str, Any], where: str) -> tuple[bool | None, dict[tuple[str, Kind], Limit]]:
-    """Return what is required of the results, None if nothing is said, and the limits by figure and kind."""
+    """Return whether equal results are required (None if not set), and the limits by figure and kind."""
     limits = {}
     for table, kind in TABLES.items():
         entries = tables.get(table, {})
@@ -181,7 +181,7 @@ class Culprit:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """A limit and the value of the runs, in words; `reason` says why it is undecided, or what is over."""
+    """A limit and the value of the runs, in words. `reason` says why it is undecided, or how results differ."""
 
     name: str
     limit: str
@@ -192,12 +192,12 @@ class Judgement:
 
     @property
     def failed(self) -> bool:
-        """True if the runs are not within the budget: over a limit, or without the figure that it limits."""
+        """True if the limit is exceeded, or if its figure was not recorded."""
         return self.standing in ("over", "not recorded")
 
 
 def compare_sides(runs: Sequence[RunSide], baseline: Sequence[RunSide]) -> RunComparison | None:
-    """Compare the runs of one job, with the samples of all of them, with those of a baseline; None without one."""
+    """Compare the runs of one job, their samples joined, with the runs of a baseline; None without a baseline."""
     return compare_runs(_Side(baseline).joined, _Side(runs).joined) if baseline else None
 
 
@@ -207,9 +207,9 @@ def judge(
     baseline: Sequence[RunSide] = (),
     comparison: RunComparison | None = None,
 ) -> tuple[Judgement, ...]:
-    """Judge the runs of one job by a budget; `comparison` is what `compare_sides` returns, if it is known already.
+    """Judge the runs of one job by a budget; `comparison` is the result of `compare_sides`, if known.
 
-    Without a baseline, the limits that are relative to one are undecided.
+    Without a baseline, limits relative to a baseline are undecided.
     """
     right = _Side(runs)
     left = _Side(baseline) if baseline else None
@@ -222,7 +222,7 @@ def judge(
 
 
 class _Side:
-    """The runs of one job: their figures, and one report with the samples of all of them."""
+    """The runs of one job: their figures, and one report with the samples of all runs."""
 
     def __init__(self, runs: Sequence[RunSide]) -> None:
         self.reports = [run.report for run in runs]
@@ -238,13 +238,13 @@ class _Side:
         return [measured for measured in speeds if measured is not None]
 
     def values(self, figure: str) -> list[float]:
-        """Return a figure of all runs that have it."""
+        """Return the values of a figure, from all runs that recorded the figure."""
         value_of, _ = (COUNTS | MEASURED)[figure]
         return [value for report in self.reports if (value := value_of(report, verdict(report))) is not None]
 
 
 def _joined(timings: Sequence[Timing]) -> Timing:
-    """Return the samples of several runs one after another, without those of the warm-up."""
+    """Return one timing with the samples of several runs, run after run, without warm-up samples."""
     first = timings[0]
     busiest = next((timing.load for timing in timings if busy(timing.load)), first.load)
 
@@ -283,7 +283,11 @@ def _judged(
 
 
 def _of_interval(limit: Limit, interval: tuple[float, float], bound: float, value: str, doubt: str) -> Judgement:
-    """Judge by an interval: over only if all of it is; undecided if it contains the limit, or there is a doubt."""
+    """Judge a value by its interval.
+
+    The value is within the limit if the whole interval is, and over the limit if the whole interval is above it. The
+    judgement is undecided if the interval contains the limit, or if a doubt remains about a value over the limit.
+    """
     low, high = interval
     if high <= bound:
         return _judged(limit, value, "within")
@@ -330,7 +334,7 @@ def _count(
 
 
 def _culprits(figure: str, report: Report, comparison: RunComparison | None) -> tuple[Culprit, ...]:
-    """Return the graph breaks or recompiles that count; with a comparison, those that only the right run has."""
+    """Return the graph breaks or recompiles behind a figure; with a comparison, only those new in the right run."""
     if figure == BREAKS:
         breaks = [pair.right for pair in comparison.breaks if not pair.left] if comparison else report.graph_breaks
         return tuple(_culprit(each.place, each.reason) for each in breaks if each is not None)
@@ -346,7 +350,10 @@ def _culprit(place: Place | None, reason: str) -> Culprit:
 
 
 def _once(limit: Limit, values: list[float], before: list[float]) -> Judgement:
-    """Judge a time that each run has once, by the least and the most of enough runs."""
+    """Judge a time measured once per run, by its minimum and maximum over all runs.
+
+    With fewer than `LEAST_RUNS` runs, a time over the limit is undecided.
+    """
     is_relative = limit.kind == MORE
     value = f"{_range(before)} → {_range(values)}" if is_relative else _range(values)
     runs = min(len(values), len(before)) if is_relative else len(values)
@@ -374,7 +381,7 @@ def _call(limit: Limit, side: _Side) -> Judgement:
 def _slower(limit: Limit, right: _Side, comparison: RunComparison) -> Judgement:
     """Judge the seconds of a call relative to the baseline by the interval of their ratio.
 
-    Preferred is the ratio from one process in which both were timed interleaved; the middle of several runs is taken.
+    If runs timed both calls interleaved in one process, the median of the ratios from these runs counts.
     """
     if right.beside_baseline:
         beside = sorted(

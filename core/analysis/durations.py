@@ -129,7 +129,10 @@ def parallel_totals(totals: Sequence[PhaseTotal]) -> tuple[PhaseTotal, ...]:
 
 @stored
 def self_seconds(report: Report) -> tuple[float, ...]:
-    """Return the self time of each span; parallel threads: of the latest span, otherwise of the innermost."""
+    """Return the self time of each span.
+
+    While threads run in parallel, the latest open span of a thread counts, otherwise the innermost open span.
+    """
     phases = report.phases
     self_s = [0.0] * len(phases)
     for seconds, open_spans in _open_intervals(phases):
@@ -208,7 +211,7 @@ class HostTree:
                 self._ops.setdefault(piece.external, index)
 
     def launch_of(self, piece: ProfileSlice) -> int:
-        """Return the launch of a device's slice, or the op that it belongs to; −1 without both."""
+        """Return the slice that launched a device slice, otherwise the op that it belongs to; −1 without both."""
         launch = self._launches.get(piece.correlation, -1) if piece.correlation else -1
         return launch if launch >= 0 else self._ops.get(piece.external, -1)
 
@@ -230,7 +233,7 @@ class HostTree:
 
 @dataclass(frozen=True, slots=True)
 class IdleTime:
-    """Seconds in which the device was idle for a cause, and the number of gaps with some of them."""
+    """Seconds in which the device was idle for a cause, and the number of gaps with this cause."""
 
     cause: Cause
     seconds: float
@@ -244,17 +247,17 @@ def busy_slices(profile: Profile) -> list[ProfileSlice]:
 
 
 def union(pieces: Iterable[ProfileSlice]) -> list[Span]:
-    """Return the time in any of some slices, in order."""
+    """Return the time covered by at least one of the slices, as ordered spans."""
     return merged((piece.start_us, piece.end_us) for piece in pieces)
 
 
 def idle_times(
     profile: Profile, host: HostTree, busy: Sequence[ProfileSlice], within: Span = (0.0, inf)
 ) -> Iterator[IdleTime]:
-    """Yield the idle seconds for each cause in a span of time, in microseconds, most first.
+    """Yield the idle seconds for each cause within a span in microseconds, most seconds first.
 
-    A gap is blamed on what the thread did in it that launched the next slice. The first cause in the order of `CAUSES`
-    counts where several are true at once.
+    The cause of a gap is the activity of the thread that launched the next slice. If several activities overlap, the
+    first in the order of `CAUSES` counts.
     """
     gaps = {track: intersection(spans, [within]) for track, spans in _gaps(host, busy).items()}
     seconds: dict[Cause, float] = dict.fromkeys((*CAUSES, "host"), 0.0)
@@ -273,7 +276,7 @@ def idle_times(
 
 
 def _gaps(host: HostTree, busy: Sequence[ProfileSlice]) -> dict[int, list[Span]]:
-    """Return the gaps between busy times by the track of the thread that ended each."""
+    """Return the gaps between busy times by thread; a gap belongs to the thread that launched the slice after it."""
     starts = [piece.start_us for piece in busy]
     gaps: dict[int, list[Span]] = defaultdict(list)
     for (_, end_us), (start_us, _) in pairwise(union(busy)):
@@ -285,7 +288,7 @@ def _gaps(host: HostTree, busy: Sequence[ProfileSlice]) -> dict[int, list[Span]]
 
 
 def _causes(profile: Profile, track: int) -> dict[Cause, list[Span]]:
-    """Return when a thread did what."""
+    """Return the spans of each cause on one thread; the profiler's overhead counts for every thread."""
     spans: dict[Cause, list[Span]] = {cause: [] for cause in CAUSES}
     for piece in profile.slices:
         if piece.track == track and (cause := _cause(piece)):
@@ -346,7 +349,7 @@ def difference(left: Sequence[Span], right: Sequence[Span]) -> list[Span]:
 
 
 def _overlaps(left: Sequence[Span], right: Sequence[Span]) -> Iterator[tuple[Span, Sequence[Span]]]:
-    """Yield each span of an ordered list with those of another ordered list that overlap it."""
+    """Yield each span of an ordered list, with the spans of another ordered list that overlap it."""
     first = 0
     for start, end in left:
         while first < len(right) and right[first][1] <= start:
@@ -358,7 +361,7 @@ def _overlaps(left: Sequence[Span], right: Sequence[Span]) -> Iterator[tuple[Spa
 
 
 def touched(spans: Sequence[Span], parts: Sequence[Span]) -> int:
-    """Return how many of some spans have one of the parts in them."""
+    """Return the number of spans that contain at least one of the parts."""
     starts = [start for start, _ in spans]
     return len({bisect_right(starts, start) for start, _ in parts})
 

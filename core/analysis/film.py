@@ -234,7 +234,7 @@ def _inputs(state: State) -> list[str]:
 
 
 def _add_graph(frames: list[tuple[FilmStep, State]], graph: FxGraph, state: State, passes_recorded: bool) -> None:
-    """Add a logged graph as a frame: the first frame, no frame if unchanged, or the unrecorded differences."""
+    """Add a logged graph: as the first frame, or as a frame with the unrecorded changes, if there are any."""
     if not frames:
         frames.append((FilmStep(graph.name or graph.stage, "", graph.id, recorded=True), state))
         return
@@ -300,7 +300,7 @@ def after_pass(state: State, graph_pass: GraphPass) -> State:
 
 
 def _interleaved(names: list[str], behind: dict[str, list[str]]) -> Iterator[str]:
-    """Yield names in order, each followed by the names behind it; the empty name is the graph's start."""
+    """Yield names in order, each followed by its names in `behind`; the empty name is the graph's start."""
     waiting = [iter(["", *names])]
     while waiting:
         name = next(waiting[-1], None)

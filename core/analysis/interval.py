@@ -52,7 +52,7 @@ class Interval:
 
     @property
     def distance(self) -> float:
-        """Distance of the middle from 1 on a log scale: equal for twice and half."""
+        """Distance of the middle from 1 on a log scale: the ratios 2 and 0.5 have the same distance."""
         return abs(math.log(self.middle))
 
     @property
@@ -67,7 +67,7 @@ class Interval:
 
     @property
     def apart(self) -> bool:
-        """True if a difference is claimed."""
+        """True if the whole interval is above or below 1 by more than the relevance threshold."""
         return self.above or self.below
 
     def inverse(self) -> Interval:
@@ -87,7 +87,7 @@ def median_ratio(above: Sequence[float], below: Sequence[float]) -> Interval | N
 
 
 def in_blocks(values: Sequence[float]) -> list[Sequence[float]]:
-    """Join neighbours to `BLOCKS` blocks of equal size or one more.
+    """Join neighbouring values into `BLOCKS` blocks, whose sizes differ by at most one.
 
     With fewer than two values per block, each value is a block.
     """

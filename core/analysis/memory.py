@@ -40,7 +40,7 @@ SIDE_NAMES: tuple[MemorySide, MemorySide] = ("eager", "compiled")
 
 @dataclass(frozen=True, slots=True)
 class AliveRow:
-    """Memory alive at the peak of a side, for one place: its display name, and its kernel."""
+    """Memory alive at the peak of a side, for one place, with the place's display name and kernel."""
 
     side: MemorySide
     what: str
@@ -191,13 +191,13 @@ def _named_calls(kernels: list[Kernel], schedule: Schedule | None, names: Kernel
 
 
 def _saved(compilation: Compilation) -> dict[str, int | None]:
-    """Return the activations that the forward saves for the backward, by the backward's name, in bytes."""
+    """Return name in the backward → bytes, for the activations that the forward saves for the backward."""
     values = (value for partition in compilation.partitions for value in partition.kept or ())
     return {value.name: value.bytes for value in values if value.kind == "activation"}
 
 
 def _symbol_sizes(compilation: Compilation) -> dict[str, int]:
-    """Return the values of the symbols for which it was compiled."""
+    """Return symbol → the size for which a compilation was made; only symbols with a numeric size."""
     decimal = (
         symbol for symbol in compilation.symbols if symbol.value.isdecimal() and len(symbol.value) <= MOST_DIGITS
     )

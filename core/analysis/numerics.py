@@ -78,7 +78,7 @@ def both_errors(accuracy: Accuracy) -> tuple[float, float] | None:
 
 
 def of_tolerance(accuracy: Accuracy) -> float | None:
-    """Return compiled's error as a fraction of the dtype's tolerance; None without such a limit."""
+    """Return compiled's error as a fraction of the dtype's tolerance; None if one of the two is unknown."""
     if accuracy.compiled_error is None or not accuracy.tolerance:
         return None
     return accuracy.compiled_error / accuracy.tolerance
@@ -96,7 +96,7 @@ class ResultStanding:
 
 @dataclass(frozen=True, slots=True)
 class Numerics:
-    """Results of a run, reasons for those without a float64 comparison, and ops without float64 support."""
+    """Results of a run, reasons for results without a float64 comparison, and ops without float64 support."""
 
     results: tuple[ResultStanding, ...]
     reasons: tuple[str, ...]
@@ -109,7 +109,7 @@ class Numerics:
 
     @property
     def worst(self) -> ResultStanding | None:
-        """Result that differs most, otherwise the one with compiled's largest error; None if none could be compared."""
+        """Result with the largest error of compiled, among differing results if there are any; None without results."""
         differing = [result for result in self.told if result.standing == "differs"]
         return max(differing or self.told, key=lambda result: (both_errors(result.accuracy) or (0, 0))[1], default=None)
 
@@ -157,7 +157,7 @@ def narrowed_words(names: Sequence[str]) -> str:
 
 
 def error_words(accuracy: Accuracy) -> str:
-    """Return the errors of both against float64, or against each other if float64 is unknown."""
+    """Return both errors against float64 in words, or the reason why the errors are unknown."""
     errors = both_errors(accuracy)
     if errors is None:
         return accuracy.reason or "not known in float64"
@@ -215,7 +215,7 @@ def node_standings(graph: GraphNumerics) -> dict[str, GraphStanding]:
 
 
 def node_errors(graph: GraphNumerics) -> dict[str, float]:
-    """Return node name → compiled error against float64, for nodes that have one."""
+    """Return node name → compiled error against float64, for nodes with a known error."""
     return {
         node.name: node.accuracy.compiled_error
         for node in graph.nodes
@@ -266,14 +266,17 @@ def numerics_lines(report: Report) -> list[str]:
 
 
 def left_out_words(graph: GraphNumerics) -> str:
-    """Return how many nodes were not compared, and why; empty if all were."""
+    """Return how many nodes were not compared, and why; empty if all nodes were compared."""
     reasons = Counter(node.left_out or "not reached" for node in graph.nodes if node.accuracy is None)
     listed = "; ".join(f"{reason} ({number(times)})" for reason, times in reasons.items())
     return f"{count(reasons.total(), 'node')} not compared: {listed}." if listed else ""
 
 
 def outputs_words(graph: GraphNumerics) -> str:
-    """Return a text: whether adding node values to the outputs changed the graph's own outputs."""
+    """Return in words whether adding node values to the outputs changed the graph's own outputs.
+
+    Empty if no node values were added.
+    """
     if not graph.parts:
         return ""
     source = (
@@ -307,7 +310,7 @@ def _cause(bisection: Bisection) -> str:
 
 
 def opaque_words(bisection: Bisection) -> str:
-    """Return how to keep Inductor from a lowering at fault, in a sentence; empty for another cause."""
+    """Return how to avoid a faulty Inductor lowering, in a sentence; empty for another cause."""
     if bisection.subsystem != LOWERINGS or not bisection.what:
         return ""
     node = _named(bisection.what)
@@ -315,12 +318,12 @@ def opaque_words(bisection: Bisection) -> str:
 
 
 def _named(what: str) -> str:
-    """Return what the bisector names in one line that stands in backticks."""
+    """Return the bisector's name of the faulty part, shortened to one line and without backticks."""
     return " ".join(what.replace("`", "'").split())[:NAMED]
 
 
 def minified_words(bisection: Bisection) -> str:
-    """Return what torch's minifier left, in a sentence; empty if it had nothing to do."""
+    """Return the result of torch's minifier, or why there is none, in a sentence; empty if it was not needed."""
     if not bisection.script:
         return f"No minified script: {bisection.not_minified}." if bisection.not_minified else ""
     what = "gives other results than eager" if bisection.outcome == DIFFERS else f"raises `{bisection.outcome}`"
@@ -341,7 +344,7 @@ NAMED_SETTINGS = 3
 
 
 def bits_words(bits: BitComparison) -> str:
-    """Return the first value whose bits differ, with the reason, in a few sentences."""
+    """Return the result of a bit comparison in a few sentences, with the first differing value and the reason."""
     against = f"`{options_as_text(bits.changes)}`"
     if bits.problem:
         return f"Not compared bit by bit with {against}: {bits.problem}."
@@ -354,7 +357,10 @@ def bits_words(bits: BitComparison) -> str:
 
 
 def first_difference(bits: BitComparison) -> NodeBits | None:
-    """Return the first value whose kernel reads equal bits and writes others, else the first that differs."""
+    """Return the first value whose kernel reads equal bits and writes different bits.
+
+    Without such a kernel, return the first differing value; None without a difference.
+    """
     sources = (node for node in bits.nodes if node.source)
     return next(sources, next(iter(bits.nodes), None))
 

@@ -113,7 +113,7 @@ FIGURES: dict[str, tuple[str, Words, bool]] = {
 
 
 def pipeline_figures(report: Report) -> PipelineFigures:
-    """Return the numbers of a run; segments without a program count as torch's."""
+    """Return the numbers of a run; ops of segments without a program count as run by torch."""
     graphs = [pipeline for _, pipeline in pipelines(report)]
     recorded = [segment for pipeline in graphs for segment in pipeline.segments]
     segments = [segment for segment in recorded if not segment.problem]
@@ -194,7 +194,7 @@ class PipelineStop:
 
 
 def node_segments(pipeline: Pipeline) -> dict[str, str]:
-    """Return node → segment; for a node that torch runs the reason, prefixed by `BESIDE`."""
+    """Return node → segment; a node that torch runs is mapped to the reason, prefixed by `BESIDE`."""
     inside = {name: _segment_or_reason(segment) for segment in pipeline.segments for name in segment.nodes}
     return {**inside, **{refused.node: f"{BESIDE}{refused.reason}" for refused in pipeline.refusals}}
 
@@ -224,7 +224,7 @@ def _stop(name: str, segment: PipelineSegment | None, reasons: Mapping[str, str]
 
 
 def switchable_ops(pipeline: Pipeline, nodes: Iterable[FxNode]) -> tuple[str, ...]:
-    """Return the ops now in segments, by the names that switch them off, most frequent first.
+    """Return the names of the ops in segments, as used to switch an op off, most frequent first.
 
     `nodes` are the graph's nodes.
     """
@@ -282,7 +282,7 @@ def pipeline_lines(report: Report, entries: bool = True) -> Iterator[str]:
 def crossings_disturbed(report: Report) -> str:
     """Return why times of ABI calls were disturbed by other processes.
 
-    Empty if they were not, or the load is unknown.
+    Empty for a quiet machine or an unknown load.
     """
     return f"{BUSY} during these calls" if any(busy(crossing.load) for crossing in report.crossings) else ""
 

@@ -140,7 +140,7 @@ class _Code:
     calls: list[Kernel] = field(default_factory=list)
 
     def known(self, names: Iterable[str]) -> int:
-        """Return how many of some names this code has."""
+        """Return the number of these names that belong to kernels of this code."""
         return sum(name in self.generated or name in self.library for name in names)
 
 
@@ -166,7 +166,10 @@ class _Join:
             yield found.get(index) or KernelSlice(index, place.owner)
 
     def _forward_regions(self) -> dict[int, str]:
-        """Return the region of each forward by its sequence number; empty if two threads had the number."""
+        """Return sequence number → region of the forward; the region is empty if it is ambiguous.
+
+        A number is ambiguous if forwards in different regions have it, as with several threads.
+        """
         regions: dict[int, str] = {}
         for index, piece in enumerate(self._slices):
             if piece.name == FORWARD and piece.sequence:
@@ -183,7 +186,7 @@ class _Join:
                 yield index, self._place(index)
 
     def _computes(self, index: int) -> bool:
-        """Return True for the outermost op in a call of a compiled graph, if it computes."""
+        """Return True if an op is the outermost one in a call of a compiled graph, and is no allocation."""
         parent = self._host.parents[index]
         inside = parent >= 0 and CALL.fullmatch(self._slices[parent].name)
         return bool(inside) and aten_name(_op(self._slices[index].name)) not in ALLOCATIONS
@@ -228,7 +231,7 @@ class _Join:
         return found
 
     def _same(self, call: int) -> object:
-        """Return what calls of the same graph share: the graph's key in the cache, or nothing without one."""
+        """Return the key that all calls of one graph share: the graph's cache key, otherwise the call itself."""
         key = self._key(call)
         return call if key == NO_KEY else key
 
@@ -237,15 +240,16 @@ class _Join:
         return match[1] if match else NO_KEY
 
     def _name(self, index: int, place: _Place) -> str:
-        """Return the name by which a slice can be in an output code: its own, or its op's."""
+        """Return a slice's name for a search in output codes: its own name if known there, otherwise its op's name."""
         own = AFFIX.sub("", self._slices[index].name)
         is_known = any(own in code.generated for code in self._codes)
         return own if is_known or place.op < 0 else aten_name(_op(self._slices[place.op].name))
 
     def _code(self, call: int, place: _Place, names: set[str]) -> _Code | None:
-        """Return the output code that a call runs, by the compilation that Dynamo or the cache names, and by names.
+        """Return the output code that a call runs; None if the best match is ambiguous.
 
-        None if that leaves a doubt.
+        Matches are ranked by the compilation that Dynamo or the cache names, then by direction, then by the number of
+        known kernel names.
         """
         cached = self._keys.get(self._key(call))
         ranked: dict[tuple[bool, bool, int], list[_Code]] = defaultdict(list)
@@ -276,7 +280,10 @@ class _Join:
                 yield index, lines[turn[op] % len(lines)], "op" if times[aten] == len(lines) else "order"
 
     def _in_order(self, code: _Code, indexes: list[int]) -> Iterator[tuple[int, Kernel, How]]:
-        """Yield the slices of a CUDA graph: between two generated kernels, those of the calls between them."""
+        """Yield the slices of a CUDA graph with their kernels.
+
+        Slices between two generated kernels belong to the library calls between these kernels.
+        """
         at, waiting = 0, list[int]()
         for index in indexes:
             name = AFFIX.sub("", self._slices[index].name)
@@ -294,9 +301,10 @@ class _Join:
 
 
 def _between(indexes: Sequence[int], calls: Sequence[Kernel]) -> Iterator[tuple[int, Kernel, How]]:
-    """Yield slices with the calls that they belong to, as far as their numbers tell.
+    """Yield slices with their calls if the numbers of slices and calls are unambiguous.
 
-    A library call starts one kernel or several; with as many slices as calls, or one call, there is no doubt.
+    A library call starts one or more kernels. Numbers are unambiguous with a single call, and with as many slices as
+    calls.
     """
     if len(calls) == 1:
         yield from ((index, calls[0], "order") for index in indexes)
@@ -331,7 +339,7 @@ def _op(name: str) -> str:
 class SliceSum:
     """The slices of an area with one name and kind, joined or not; `kernels` are the ids of their kernels.
 
-    `total_s` is their time in the area, `own_s` that without the slices inside them.
+    `total_s` is the time of the slices in the area, `own_s` the same without the time of slices inside them.
     """
 
     name: str
@@ -344,10 +352,11 @@ class SliceSum:
 
 @dataclass(frozen=True, slots=True)
 class ProfileArea:
-    """Sums over a span of time: of the chosen slices the most time first, and of everything in that time.
+    """Sums over a span of time.
 
-    `busy_s` is the time in which a device was busy, or compiled graphs ran if there is none; `idle` the time in the
-    gaps between two such times; `host_s` the time in which a host thread was in an op or a launch.
+    `sums` are for the chosen slices, most time first; the other sums are for all slices. `busy_s` is the time in which
+    a device was busy, or compiled graphs ran if the profile has no device. `idle` is the time in the gaps between busy
+    times. `host_s` is the time in which a host thread was in an op or a launch.
     """
 
     length_s: float
@@ -363,7 +372,7 @@ class ProfileArea:
 
 
 def sum_area(joined: JoinedProfile, within: Span, chosen: Collection[int]) -> ProfileArea:
-    """Return the sums over a span of time in microseconds; `chosen` are the indexes of the slices that are listed."""
+    """Return the sums over a span of time in microseconds; `chosen` are the indexes of the slices to list."""
     profile, host = joined.profile, HostTree(joined.profile)
     busy = busy_slices(profile)
     in_host = union(piece for piece in profile.slices if piece.kind in HOST_KINDS)

@@ -76,7 +76,10 @@ def verdict(report: Report) -> Verdict:
 
 
 def root_graphs(report: Report) -> int:
-    """Return the number of graphs that something other than Dynamo captured; compiled autograd passes its to Dynamo."""
+    """Return the number of graphs captured by something other than Dynamo.
+
+    Graphs of compiled autograd do not count, since Dynamo compiles them.
+    """
     return sum(bool(compilation.graphs) and not compilation.id.startswith("!") for compilation in _roots(report))
 
 

@@ -197,7 +197,7 @@ def change_words(traffic: Traffic | None) -> str:
 
 
 def outside_words(traffic: Traffic | None) -> str:
-    """Return the left-out parts of the sum, in words."""
+    """Return " outside of branches and loops" if the traffic leaves these out; otherwise empty."""
     return " outside of branches and loops" if traffic is not None and traffic.subgraphs else ""
 
 
@@ -413,7 +413,7 @@ def _template_reason(node: SchedulerNode) -> str:
 
 
 def reasons_between(schedule: Schedule, first: SchedulerNode, second: SchedulerNode) -> tuple[tuple[int, str], ...]:
-    """Return (round, torch's reason) for a pair that was not fused, each reason once, for any of its parts."""
+    """Return (round, torch's reason) for a pair that was not fused, or for parts of it; each reason occurs once."""
     first_nodes, second_nodes = set(first.nodes), set(second.nodes)
     rounds: dict[str, int] = {}
     for round_number, left, right, reason in _refusals(schedule):

@@ -48,9 +48,10 @@ NOT_TEXT = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\ufffd]")
 
 @dataclass(frozen=True, slots=True)
 class RecordDetails:
-    """A record in full: where it is, as Markdown, its header, its payload and the payload's form.
+    """A record in full: its place as Markdown, its header, its payload and the payload's form.
 
-    `rows` are the objects of a payload that is a list of objects. `note` says what of a long payload is not shown.
+    `rows` are the objects of a payload that is a list of objects. `note` is about parts of a long payload that are not
+    shown.
     """
 
     place: str
@@ -63,11 +64,10 @@ class RecordDetails:
 
 @dataclass(frozen=True)
 class ArtifactsView:
-    """The records of a log; `compilation`, `kind` and `search` choose among them, unless they are empty.
+    """The records of a log; `compilation`, `kind` and `search` select records, an empty value selects all.
 
-    The table has the records of one page, counted from 1.
-    `compilation` is `-` for records outside of a compilation. Kinds in `BESIDE` are left out unless they are asked for,
-    by their name or by `beside`.
+    The table has the records of one page, counted from 1. `compilation` is `-` for records outside of a compilation.
+    Kinds in `BESIDE` are left out unless `kind` names them or `beside` is True.
     """
 
     beside_help: ClassVar[str] = "Chromium events and input descriptions"
@@ -96,7 +96,7 @@ class ArtifactsView:
 
     @property
     def title(self) -> str:
-        """The number of records, and of those that are chosen."""
+        """The number of all records, and of the selected records."""
         total, chosen = len(self.index), len(self.matches)
         size = fmt.bytes_(sum(self.index.row(number).length for number in self.matches[:MOST_SHOWN]))
         if chosen == total:
@@ -121,14 +121,14 @@ class ArtifactsView:
 
     @property
     def kinds(self) -> dict[str, int]:
-        """Kind → number of records in the chosen compilation, the most bytes first."""
+        """Kind → number of records in the selected compilation, most bytes first."""
         of = self.index.counts() if self.compilation == ALL else self._counts_of_compilation
         sizes = self.index.sizes()
         return dict(sorted(of.items(), key=lambda pair: (-sizes.get(pair[0], 0), pair[0])))
 
     @property
     def compilations(self) -> list[str]:
-        """Ids of compilations, in the order of the log, and `-` for what is outside of one."""
+        """Ids of compilations, in the order of the log, and `-` for records outside of a compilation."""
         return [compile_id or OUTSIDE for compile_id in self.index.tables.compile_ids]
 
     @cached_property
@@ -247,8 +247,8 @@ def _search_records(
 ) -> tuple[dict[int, int], int | None]:
     """Return record → the line of its first hit, counted from 1, for at most `MOST_HITS` records.
 
-    Also return the last record that was searched, if `MOST_SEARCHED_BYTES` were before all were; otherwise None.
-    Capital letters of English are like small ones.
+    Also return the last searched record if the search stopped after `MOST_SEARCHED_BYTES`, otherwise None. The search
+    ignores the case of ASCII letters.
     """
     wanted, hits, searched = text.encode().lower(), dict[int, int](), 0
     with mapped(index.path) as data:
@@ -270,7 +270,10 @@ def _newlines(data: mmap.mmap | bytes, start: int, end: int) -> int:
 
 
 def _position(data: mmap.mmap | bytes, wanted: bytes, start: int, end: int) -> int | None:
-    """Return where a text in small letters first is, in slices, so that no copy is large; None if it is not there."""
+    """Return the offset of a lower-case text, ignoring case; None if the text is not found.
+
+    The search copies one slice at a time, so that no copy is large.
+    """
     for begin in range(start, end, SLICE_BYTES):
         at = data[begin : min(end, begin + SLICE_BYTES + len(wanted) - 1)].lower().find(wanted)
         if at >= 0:
@@ -295,7 +298,7 @@ def _json(text: str) -> Any:
 
 
 def _indented(text: str) -> str:
-    """Return a JSON text with a line for each value; as it is if it has what JSON has not, such as NaN."""
+    """Return a JSON text with a line for each value; the text itself if it is no strict JSON, such as with NaN."""
     try:
         return msgspec.json.format(text.encode(), indent=2).decode()
     except msgspec.DecodeError:
@@ -303,7 +306,7 @@ def _indented(text: str) -> str:
 
 
 def _form(kind: str, text: str, is_json: bool) -> Form:
-    """Return the form of a payload: of what it looks like, since torch logs new kinds in each version."""
+    """Return the form of a payload, mostly by its text, since torch logs new kinds in each version."""
     start = text[:LOOKED_AT]
     if len(NOT_TEXT.findall(start)) > len(start) // MOST_NOT_TEXT:
         return "bytes"

@@ -56,7 +56,7 @@ NodesOf = Callable[[FxGraph], tuple[FxNode, ...]]
 
 @dataclass(frozen=True, slots=True)
 class CaptureGraph:
-    """Graph of one capture: the graph with the nodes, or the record of why there is none."""
+    """Graph of one capture with its nodes, or the record of a capture without a graph."""
 
     way: str
     graph: FxGraph | None
@@ -65,7 +65,7 @@ class CaptureGraph:
 
     @property
     def name(self) -> str:
-        """Name of the way."""
+        """Name of the way of capturing."""
         return WAYS[self.way]
 
     @property
@@ -99,14 +99,14 @@ class CaptureView:
 
     @staticmethod
     def capturing(job: CompileJob | None) -> CompileJob | None:
-        """Return the job that captures the model in all ways; None for a script, and if the job does."""
+        """Return the job that captures the model in all ways; None for a script, or if the job captures already."""
         if job is None or job.capture or job.model.is_script:
             return None
         return replace(job, capture=True, measure=False)
 
     @cached_property
     def graphs(self) -> tuple[CaptureGraph, ...]:
-        """The ways in the order of `WAYS`; those of torch.compile only if the compilation has their graph."""
+        """The graphs in the order of `WAYS`; a graph of torch.compile only if the compilation has it."""
         by_way = {capture.way: capture for capture in self.report.captures}
         graphs: dict[str, CaptureGraph] = {way: self._recorded(capture) for way, capture in by_way.items()}
         for way, stages in (("dynamo", (DYNAMO,)), ("aot", AOT)):
@@ -121,7 +121,7 @@ class CaptureView:
 
     @property
     def title(self) -> str:
-        """The number of nodes of each graph, the ways without one, and those whose results differ from eager's."""
+        """The number of nodes of each graph, and the ways without a graph or with results unlike eager's."""
         counts = [f"{fmt.number(graph.count)} by {graph.name}" for graph in self.graphs if graph.graph is not None]
         failed = [graph.name for graph in self.graphs if graph.graph is None]
         parts = [f"Nodes: {', '.join(counts)}."] if counts else []
@@ -152,7 +152,7 @@ class CaptureView:
         ]
 
     def _equal(self, graph: CaptureGraph) -> bool | None:
-        """Return True if a graph gives eager's results; None if it was not run by itself."""
+        """Return True if a graph gives eager's results; None if its results were not compared."""
         explained = self.report.explained
         if graph.record is None:
             return explained.equal if explained and graph.way == "dynamo" else None
@@ -197,7 +197,10 @@ class CaptureView:
 
     @cached_property
     def lines(self) -> dict[int, dict[str, int]]:
-        """Line of the user's file → number of nodes by way; empty for the other lines of the captured functions."""
+        """Line of the user's file → number of nodes by way.
+
+        The numbers of a line in a captured function are empty if it has no node.
+        """
         path = source_path(self.report)
         counts: dict[int, Counter[str]] = {}
         for graph in self.graphs:
@@ -224,7 +227,7 @@ class CaptureView:
 
     @property
     def lines_title(self) -> str:
-        """Numbers of lines that became no node, one, or several, by the first way that names lines."""
+        """Numbers of lines with no node, one node, or several, by the first graph that names lines."""
         for graph in sorted(self.graphs, key=lambda graph: graph.way != "dynamo"):
             numbers = [counts.get(graph.way, 0) for counts in self.lines.values()]
             if any(numbers):
@@ -265,7 +268,7 @@ class CaptureView:
 
     @property
     def explained_rows(self) -> list[dict[str, object]]:
-        """The figures of `torch._dynamo.explain` beside those of the run's first call; empty if not recorded."""
+        """The figures of `torch._dynamo.explain` and of the run's first call, side by side; empty if not recorded."""
         explained = self.report.explained
         if explained is None or explained.problem:
             return []
@@ -304,7 +307,7 @@ class CaptureView:
 
     @cached_property
     def nodes(self) -> tuple[FxNode, ...]:
-        """The nodes of all graphs, with names that are unique over all."""
+        """The nodes of all graphs, with names that are unique across the graphs."""
         return tuple(_renamed(node, graph.way) for graph in self.graphs for node in graph.nodes)
 
     @property

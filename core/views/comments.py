@@ -104,10 +104,10 @@ class Shown:
 
 @dataclass(frozen=True)
 class CommentsView:
-    """The comments and pins of a run; `report` is None without one.
+    """The comments and pins of a run; `report` is None if the run has no report.
 
-    `read` returns a payload of the log as text, `nodes` the nodes of a graph. `problem` says why there are none if
-    their file is damaged.
+    `read` returns a payload of the log as text, `nodes` the nodes of a graph. `problem` is the error if the comments'
+    file is damaged; comments and pins are then empty.
     """
 
     talk: Talk
@@ -118,7 +118,7 @@ class CommentsView:
 
     @staticmethod
     def stored(run: Run, side: RunSide | None = None) -> CommentsView:
-        """Return the comments of a stored run; `side` is its report with its texts and nodes, None without one."""
+        """Return the comments of a stored run; `side` is its report with texts and nodes, None without a report."""
         try:
             talk, problem = talk_of(run), ""
         except StoreError as error:
@@ -130,7 +130,10 @@ class CommentsView:
 
     @cached_property
     def threads(self) -> tuple[Thread, ...]:
-        """All threads, open ones first, each part oldest first, without those that were deleted as a whole."""
+        """All threads, open threads first, then oldest first.
+
+        Threads with only deleted comments are left out.
+        """
         replies: dict[str, list[Comment]] = {}
         for comment in self.talk.comments:
             replies.setdefault(comment.reply_to, []).append(comment)
@@ -140,7 +143,7 @@ class CommentsView:
 
     @property
     def newest(self) -> tuple[Thread, ...]:
-        """All threads, open ones first, each part with the newest comment first."""
+        """All threads, open threads first, then by their newest comment, newest first."""
         return tuple(sorted(self.threads, key=lambda thread: (not thread.is_open, -thread.comments[-1].at_s)))
 
     @property
@@ -166,7 +169,10 @@ class CommentsView:
         return next((pin for pin in self.talk.pins if pin.anchor == anchor), None)
 
     def anchor_at(self, item_id: str, shown: Shown) -> Anchor | None:
-        """Return what an item of a page is, by its id in the views; None for an item that cannot be commented on."""
+        """Return the part of the run that an item of a page shows, by the item's id.
+
+        None for an item that can't be commented on.
+        """
         kind, _, name = item_id.partition(":")
         compile_id = shown.compilation.id if shown.compilation else ""
         if match := USER_LINE.fullmatch(item_id):
@@ -200,7 +206,7 @@ class CommentsView:
         return Anchor("generated line", compile_id, kernel.graph, kernel.id, line, digest_of(text))
 
     def words(self, anchor: Anchor) -> str:
-        """Return what a comment is about, as plain text with code in backticks."""
+        """Return the name of a part of the run, as plain text with code in backticks."""
         name = one_line(anchor.name.replace("`", "'"), LONGEST_NAME)
         place, where = f"`{PurePosixPath(name).name}:{anchor.line}`", f"[{anchor.compilation}]"
         kernel = self._kernel(anchor.compilation, anchor.name)
@@ -222,15 +228,15 @@ class CommentsView:
         return f"{anchor.part.capitalize()} `{name}`{graph} {where}"
 
     def title_of(self, anchor: Anchor) -> str:
-        """Return what a comment is about as Markdown."""
+        """Return the name of a part of the run as Markdown."""
         return prose(self.words(anchor), LONGEST_LINE)
 
     def label(self, anchor: Anchor) -> str:
-        """Return what a comment is about as Markdown for a link, in which code would begin a line of its own."""
+        """Return the name of a part as Markdown for a link, without code, which would begin a separate line."""
         return plain(self.words(anchor).replace("`", ""), LONGEST_LINE)
 
     def target(self, anchor: Anchor) -> PagePlace:
-        """Return where a part is shown; the overview for what no page shows."""
+        """Return the page that shows a part of the run; the overview if no page does."""
         select = {"compilation": anchor.compilation}
         match anchor.part:
             case "node" | "module":
@@ -252,7 +258,7 @@ class CommentsView:
         return PagePlace("overview", {})
 
     def missing(self, anchor: Anchor) -> str:
-        """Return why a part is not in the shown log, as a sentence; empty if it is there, or cannot be looked for."""
+        """Return in a sentence why the shown log lacks a part; empty if it has the part, or can't be searched."""
         if self.report is None or anchor.part == "run":
             return ""
         if anchor.part in ("line", "graph break"):
@@ -315,7 +321,7 @@ class CommentsView:
         return ""
 
     def marks(self, shown: Shown) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return the ids of a page's items that have open threads, and of those that are pinned."""
+        """Return the ids of a page's items that have open threads, and the ids of pinned items."""
         commented = {thread.first.anchor for thread in self.threads if thread.is_open}
         pinned = {pin.anchor for pin in self.talk.pins}
         return tuple(sorted(self._ids(commented, shown))), tuple(sorted(self._ids(pinned, shown)))
@@ -358,7 +364,7 @@ class CommentsView:
 
     @property
     def data(self) -> dict[str, Any]:
-        """The comments and pins as JSON, each with what it is about."""
+        """The comments and pins as JSON, each with its part of the run."""
         return asdict(self.talk)
 
     def _kernel(self, compile_id: str, kernel_id: str) -> Kernel | None:
@@ -383,9 +389,10 @@ class CommentsView:
 
 
 def compared_parts(left: CommentsView, right: CommentsView) -> tuple[tuple[Anchor | None, Anchor | None], ...]:
-    """Return the parts with comments or pins in two runs, first those of both; None in the run that has none on it.
+    """Return the parts with comments or pins as (left, right), first the parts that both runs have.
 
-    A line or a graph break is the same at the same place, also if its text differs.
+    A side is None if that run has no comment or pin on the part. Two lines or graph breaks at the same place are the
+    same part, even if their texts differ.
     """
     sides = [{replace(anchor, digest=""): anchor for anchor in view.anchors} for view in (left, right)]
     pairs = [tuple(side.get(place) for side in sides) for place in dict.fromkeys([*sides[0], *sides[1]])]
@@ -393,7 +400,7 @@ def compared_parts(left: CommentsView, right: CommentsView) -> tuple[tuple[Ancho
 
 
 def _scheduled_at(kind: str, name: str, compile_id: str, schedule: Schedule) -> Anchor | None:
-    """Return the kernel of a launch, else the scheduler node."""
+    """Return the kernel of a launch, otherwise the scheduler node."""
     node = next((node for node in schedule.before if node.name == name), None)
     if node is None:
         return None

@@ -75,7 +75,7 @@ class PairView:
 
     @property
     def first_stage(self) -> str:
-        """The id of the first graph that differs; if none differs, of the first graph."""
+        """The id of the first graph that differs; the id of the first graph if none differs."""
         graphs = _common(self.comparison)
         return next((graph.left for graph in graphs if not graph.same), graphs[0].left)
 
@@ -100,7 +100,7 @@ class PairView:
 
     @property
     def guards_sentence(self) -> str:
-        """The numbers of guards in both and on one side; empty if there are none to compare."""
+        """The numbers of guards in both compilations and in only one; empty if guards were not compared."""
         guards = self.comparison.guards
         if guards is None:
             return ""
@@ -175,7 +175,7 @@ class CompareView:
     no_phases = "Neither log contains phases."
 
     def __init__(self, left: RunSide, right: RunSide, nodes: tuple[str, str] = ("", "")) -> None:
-        """Compare two runs, and the names of the nodes that executed them, empty for the server."""
+        """Compare two runs; `nodes` are the names of the machines that executed them, empty for the server."""
         self.left, self.right, self._nodes = left, right, nodes
         self._comparison = compare_runs(left, right)
 
@@ -186,7 +186,7 @@ class CompareView:
 
     @property
     def nodes_warning(self) -> str:
-        """A sentence if two machines executed the runs, as Markdown; empty if one did."""
+        """A sentence if two machines executed the runs, as Markdown; empty for a single machine."""
         left, right = (plain(node or "the server", LONGEST_LINE) for node in self._nodes)
         return f"Executed on {left} and on {right}, so seconds differ by machine." if left != right else ""
 
@@ -268,7 +268,7 @@ class CompareView:
 
     @staticmethod
     def source_title(file: SourceDifference) -> str:
-        """Return the paths of a file on both sides; one if they are equal."""
+        """Return the paths of a file on both sides; a single path if they are equal."""
         return one_line(file.left if file.left == file.right else f"{file.left} → {file.right}", LONGEST_LINE)
 
     @staticmethod

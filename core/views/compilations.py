@@ -96,7 +96,7 @@ class BytecodeView:
         resumes = len({row.resume for row in after if row.resume})
         calls = [f"{fmt.count(graphs, 'compiled graph')}"] if graphs else []
         calls += [f"{fmt.count(resumes, 'resume function')}"] if resumes else []
-        called = f", which call {' and '.join(calls)}." if calls else "."
+        called = f", with calls of {' and '.join(calls)}." if calls else "."
         return f"\\[{self.compilation.id}\\] {name}: {counts}{called}"
 
     @property
@@ -172,7 +172,7 @@ class BytecodeView:
 
     @cached_property
     def _record(self) -> BytecodeRecord | None:
-        """The run's own record; None in a log from elsewhere."""
+        """The run's own record; None in an imported log."""
         bytecode = self.compilation.bytecode
         content = decoded_object(self.read_text(bytecode.record)) if bytecode is not None and bytecode.record else None
         return converted(content, BytecodeRecord) if content else None

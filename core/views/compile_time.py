@@ -111,12 +111,12 @@ class CompileTimeView:
 
     @property
     def title(self) -> str:
-        """Compile time of the run and its most expensive phase, or that no phase was recorded."""
+        """Compile time of the run and its most expensive phase, or a note that no phase was recorded."""
         if self.why_none:
             return "No phase was recorded."
         slowest = next(iter(phase_totals(self.report)), None)
         most = (
-            f"; {plain(slowest.name, LONGEST_NAME)} took the most by itself: {fmt.duration_s(slowest.self_s)}."
+            f"; {plain(slowest.name, LONGEST_NAME)} took the most self time: {fmt.duration_s(slowest.self_s)}."
             if slowest
             else "."
         )
@@ -199,7 +199,7 @@ class CompileTimeView:
         )
 
     def owner(self, compile_id: str) -> PhaseOwner:
-        """Return a compilation by id; one that was not recorded has no function and no results."""
+        """Return a compilation by id; a compilation that was not recorded has no function and no results."""
         return _owners(self.report).get(compile_id) or PhaseOwner(
             one_line(compile_id, LONGEST_NAME),
             "",
@@ -209,7 +209,7 @@ class CompileTimeView:
         )
 
     def graph_of(self, compile_id: str, index: str) -> FxGraph | None:
-        """Return the graph that a phase of a compilation produces; None if it produces none or none was recorded."""
+        """Return the graph that a phase of a compilation produces; None without a recorded graph."""
         phase = next((phase for at, phase in self.report.phases_of(compile_id) if str(at) == index), None)
         stage = MAKES.get(phase_class(phase.name), "") if phase else ""
         compilation = self.report.compilation(compile_id)
@@ -227,7 +227,7 @@ def _run_unfinished_and_beside(report: Report) -> tuple[int, bool]:
 
 
 def _unfinished_and_beside(phases: Sequence[Phase]) -> tuple[int, bool]:
-    """Return the number of phases that never ended, and whether some ran in other threads."""
+    """Return the number of phases that never ended, and True if any phase ran in another thread."""
     return sum(phase.end_us is None for phase in phases), any(phase.thread for phase in phases)
 
 
@@ -282,9 +282,10 @@ def _threads(total: PhaseTotal) -> str:
 
 
 def parallel_words(totals: Sequence[PhaseTotal], beside: bool) -> str:
-    """Describe the work outside the compiling thread; empty if there was none, so that `beside` is False.
+    """Describe the work outside the compiling thread; empty without such work.
 
-    Name the phases whose threads together took more than the wall-clock time.
+    Name the phases whose threads together took more than the wall-clock time. `beside` is True if phases ran in other
+    threads.
     """
     parallel = parallel_totals(totals)
     texts = [
@@ -322,7 +323,7 @@ class MetricsView:
         ]
 
     def rows(self, label: str | None) -> list[dict[str, str]]:
-        """Return all metrics of a record that have a value, by group; of the first record if none has the label."""
+        """Return all metrics with a value by group, of the record with a label, otherwise of the first record."""
         groups: dict[str, list[dict[str, str]]] = {name: [] for name in GROUPS}
         for name, value in self._values(label).items():
             if value is None or name.endswith("_config"):
@@ -338,7 +339,7 @@ class MetricsView:
         return f"{fmt.count(count, 'metric')} without a value." if count else ""
 
     def configs(self, label: str | None) -> dict[str, Callable[[], str]]:
-        """Return the configs that torch logged with a record: by name, a function that returns readable JSON."""
+        """Return config name → function that returns readable JSON, for the configs logged with a record."""
         values = self._values(label)
         texts = {name: value for name, value in values.items() if name.endswith("_config") and isinstance(value, str)}
         record = self._record(label)
@@ -381,7 +382,7 @@ class MetricsView:
         return self._metrics_of(record) if record else {}
 
     def _metrics_of(self, record: MetricsRecord) -> Mapping[str, Any]:
-        """Return the metrics of a record, which is decoded once."""
+        """Return the metrics of a record; each record is decoded once."""
         if record.line not in self._decoded:
             self._decoded[record.line] = _metrics(self.read_text(record.line))
         return self._decoded[record.line]

@@ -54,7 +54,10 @@ CUDA_GRAPHS_OFF = "CUDA graphs are off: `mode='reduce-overhead'` or the option `
 
 @dataclass(frozen=True)
 class DecisionsView:
-    """The decisions of a compilation; `nodes` are the lowered graphs' by name, `read` returns a payload as text."""
+    """The decisions of a compilation.
+
+    `nodes` are the nodes of the lowered graphs by name, `read` returns a payload as text.
+    """
 
     report: Report
     compilation: Compilation
@@ -90,7 +93,7 @@ class DecisionsView:
 
     @property
     def cudagraphs(self) -> str:
-        """The CUDA graphs of the run, or torch's reason for having none; empty for a device without them."""
+        """The run's counts of CUDA graphs, or the reason why there are none; empty if no device could have any."""
         counts = self.report.counters.cudagraphs if self.report.counters else {}
         if self.compilation.cudagraph_skip:
             return f"Not a CUDA graph: {prose(self.compilation.cudagraph_skip, LONGEST_LINE)}."
@@ -171,10 +174,11 @@ Memory = Literal["not stored", "allocated", "reused", "returned", "in place"]
 class OpDecision:
     """Inductor's decisions for an op, a scheduler node before fusion.
 
-    `is_part` is True if a later one computes the rest of the same FX node: the op's input was copied, or it has two
-    steps. Lowering has `inlined` other FX nodes in it, and `kernel` computes it with `fused_with` others. `layout` is
-    its buffer, None if it writes none, and `graph_stride` the stride of the FX node if it differs. `memory` is what
-    became of the buffer, `reuses` the buffer whose memory it takes. `choice` is the autotuning round for its op.
+    `is_part` is True if a later scheduler node computes the rest of the same FX node: the op's input was copied, or the
+    op has two steps. `inlined` counts the other FX nodes that lowering put into this node. `fused_with` counts the
+    other nodes in its `kernel`. `layout` is the node's buffer, None if the node writes no buffer; `graph_stride` is the
+    stride of the FX node if it differs from the buffer's. `memory` says how the buffer is stored, `reuses` is the
+    buffer whose memory it takes. `choice` is the autotuning round for the op.
     """
 
     node: str
@@ -197,7 +201,7 @@ def decisions(
 ) -> tuple[OpDecision, ...]:
     """Return a decision for each op that the scheduler has, in order.
 
-    `nodes` are the lowered graph's by name; `read` returns a payload of the log, for the output code.
+    `nodes` are the nodes of the lowered graph by name; `read` returns a payload of the log, for the output code.
     """
     return tuple(
         decision
@@ -262,7 +266,7 @@ def _how(kernel: Kernel | None, whole: SchedulerNode) -> How:
 
 
 def _memory(layout: Buffer | None, how: How, stored: set[str], reused: Mapping[str, str]) -> Memory:
-    """Return what became of a result; a library or a fallback allocates its own."""
+    """Return how a result is stored; a library call or a fallback allocates a separate buffer."""
     if layout is None:
         return "in place"
     if layout.name in reused:
@@ -273,7 +277,7 @@ def _memory(layout: Buffer | None, how: How, stored: set[str], reused: Mapping[s
 
 
 def _other_stride(layout: Buffer | None, node: FxNode | None) -> tuple[str, ...]:
-    """Return the stride of an FX node if its shape is the buffer's and its stride is not.
+    """Return the stride of an FX node that has the buffer's shape but another stride; otherwise empty.
 
     The stride of a dimension of size 1 does not count.
     """
@@ -289,7 +293,7 @@ def _codes(compilation: Compilation, schedule: Schedule) -> set[Payload]:
 
 
 def _choice(report: Report, node: SchedulerNode) -> Autotuning | None:
-    """Return the autotuning round of a node's op; None without one, or with several of that op."""
+    """Return the autotuning round of a node's op; None unless exactly one round has the op."""
     ops = {node_op(origin) for origin in node.origins}
     rounds = [each for each in report.autotuned if each.kind == "choices" and each.name in ops]
     return rounds[0] if len(rounds) == 1 else None

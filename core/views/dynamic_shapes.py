@@ -45,7 +45,7 @@ class IssueBox:
 
 @dataclass(frozen=True, slots=True)
 class SymbolDetails:
-    """A symbol in full: its origin, the needs of tracing, and the checks at every call.
+    """A symbol in full: its origin, the conditions needed by tracing, and the checks at every call.
 
     `constants` has a sentence and a stack for each specialization. A stack is empty if it has no line of the user's
     code. `checks` is code.
@@ -82,7 +82,7 @@ class SymbolsView:
         unbacked = sum(not row.symbol.backed for row in self.symbols)
         constant = sum(bool(row.constant) for row in self.symbols)
         more = [
-            f"{fmt.number(unbacked)} of them unbacked" if unbacked else "",
+            f"{fmt.number(unbacked)} unbacked" if unbacked else "",
             f"{fmt.number(constant)} specialized to a constant" if constant else "",
         ]
         symbols = f"{fmt.count(len(self.symbols), 'symbol')} in [{self.compilation.id}]"
@@ -111,7 +111,7 @@ class SymbolsView:
             {
                 "expression": one_line(expression.text, LONGEST_LINE),
                 "computed by": one_line(f"{expression.method}({', '.join(expression.arguments)})", LONGEST_LINE),
-                "your line": one_line(f"{expression.place.short}  {expression.place.text}", LONGEST_LINE)
+                "source line": one_line(f"{expression.place.short}  {expression.place.text}", LONGEST_LINE)
                 if expression.place
                 else "",
             }
@@ -152,12 +152,12 @@ class SymbolsView:
         return [
             {
                 "symbol": one_line(row.symbol.name, LONGEST_LINE),
-                "stands for": one_line(row.symbol.source or "data, unbacked", LONGEST_LINE),
-                "first value": one_line(row.symbol.value, LONGEST_LINE) or "–",
+                "stands for": one_line(row.symbol.source or "data-dependent (unbacked)", LONGEST_LINE),
+                "hint": one_line(row.symbol.value, LONGEST_LINE) or "–",
                 "range": one_line(row.symbol.range, LONGEST_LINE),
                 "specialized to": one_line(row.constant, LONGEST_LINE),
-                "guards": len(row.needed) + len(row.checked),
-                "your line": one_line(_line(row), LONGEST_LINE),
+                "conditions": len(row.needed) + len(row.checked),
+                "source line": one_line(_line(row), LONGEST_LINE),
             }
             for row in self.symbols
         ]
@@ -193,9 +193,9 @@ class SymbolsView:
 
 def _heading(row: SymbolRow) -> str:
     symbol = row.symbol
-    values = f"in {code(symbol.range)}" if symbol.range else "its range was not recorded"
+    values = f"range {code(symbol.range)}" if symbol.range else "its range was not recorded"
     if symbol.backed:
-        return f"**{code(symbol.name)}** is {code(symbol.source)}: {code(symbol.value)} at first, {values}"
+        return f"**{code(symbol.name)}** is {code(symbol.source)}: hint {code(symbol.value)}, {values}"
     return (
         f"**{code(symbol.name)}** is unbacked: a data-dependent number, {values}. It has no value while tracing, so "
         "the code must work for all values."
@@ -234,7 +234,7 @@ def _issue_box(issue: ExportIssue) -> IssueBox:
 
 
 def _registration(op: str) -> str:
-    """Return the decorator for an op's fake kernel: of `mylib.foo.default`, the op is `mylib::foo`."""
+    """Return the decorator of an op's fake kernel; for the target `mylib.foo.default`, its op is `mylib::foo`."""
     library, _, name = op.partition(".")
     return f'@torch.library.register_fake("{library}::{name.removesuffix(".default")}")'
 

@@ -169,7 +169,7 @@ class AttemptView:
 
     @cached_property
     def checks(self) -> tuple[ExerciseCheck, ...]:
-        """The results of all checks; only the reason why the run failed, if it did."""
+        """The results of all checks; for a failed run, only the reason of the failure."""
         if self._failed or self.report is None:
             frames = self.report.error.frames if self.report is not None and self.report.error is not None else ()
             words = prose(self._failed or "The run recorded nothing", LONGEST_TEXT)
@@ -289,7 +289,7 @@ class ExerciseView:
 
 
 def _exercise_of_run(run: Run) -> Exercise | None:
-    """Return the exercise that a run checks a solution of; None if it checks none, or its job cannot be read."""
+    """Return the exercise whose solution a run checks; None for any other run, or if its job can't be read."""
     try:
         job = run.job()
     except CompileboardError:

@@ -63,7 +63,7 @@ class Fix:
 
     @staticmethod
     def ended_words(status: Status) -> str:
-        """Return how the run of a fix ended that did not finish."""
+        """Return the ending of a fix's run that did not finish, in words."""
         return f"The fixed run ended: {plain(status.reason or status.state, LONGEST_TEXT)}"
 
     @property
@@ -146,7 +146,11 @@ class FixesView:
         if len(stacked) < 2:
             return None
         left = len(set(repairs)) - len(stacked)
-        more = f" {fmt.count(left, 'other fix', 'other fixes')} would change results or the same lines." if left else ""
+        more = (
+            f" Not among them: {fmt.count(left, 'fix', 'fixes')} that may change results or edit the same lines."
+            if left
+            else ""
+        )
         names = "; ".join(repair.fix.words.rstrip(".") for repair in stacked)
         doubts = " ".join(dict.fromkeys(repair.fix.doubt for repair in stacked if repair.fix.doubt))
         name = f"All {fmt.count(len(stacked), 'fix', 'fixes')} together."
@@ -154,7 +158,7 @@ class FixesView:
         return Fix(name, f"{names}.{more}", doubts, together_diff(self.source, stacked), job)
 
     def _trial_job(self, ids: tuple[str, ...]) -> CompileJob | None:
-        """Return the job with fixes: edits as one more step of repairs, settings in its conditions."""
+        """Return the job with fixes: file edits as an added step of repairs, settings in the job's conditions."""
         job = self.again
         if job is None:
             return None
@@ -224,7 +228,7 @@ class TrialView:
 
     @property
     def more_remainders(self) -> str:
-        """Number of breaks and recompiles that the list omits; empty if it has all."""
+        """Number of breaks and recompiles that the list omits; empty if the list is complete."""
         more = len(self.trial.left) - LISTED
         return f"and {fmt.number(more)} more" if more > 0 else ""
 

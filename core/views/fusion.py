@@ -40,8 +40,8 @@ MOST_OP_CHARS, MOST_TITLE_CHARS = 60, 140
 class FusionRefusal:
     """Reasons why two nodes were not fused, with the user's ops after the scheduler's names.
 
-    `because` follows from the nodes' kinds, empty if it does not; `recorded` are torch's reasons, each with its first
-    round; `shared` is a sentence about the buffers that both nodes touch.
+    `because` is the reason if the kinds of the two nodes rule out fusion, otherwise empty. `recorded` are torch's
+    reasons, each with its first round. `shared` is a sentence about the buffers that both nodes access.
     """
 
     because: str
@@ -60,6 +60,11 @@ class FusionRefusal:
 class FusionView:
     """The scheduler's nodes of one graph before and after fusion; `nodes_of` reads the FX nodes of a graph."""
 
+    not_recorded: ClassVar[str] = (
+        "Torch does not log the scheduler's nodes; Compileboard records them in its own runs. Only the backend "
+        "`inductor` has a scheduler."
+    )
+    failed: ClassVar[str] = "This compilation failed before Inductor's scheduler. *Overview* shows the error."
     no_kernel_picked: ClassVar[str] = "Click a kernel to see its source and your lines. Double-click opens its page."
     one_node: ClassVar[str] = "There is only one node, so nothing to fuse."
     question: ClassVar[str] = "Why were these two not fused?"
@@ -72,6 +77,11 @@ class FusionView:
     compilation: Compilation
     schedule: Schedule
     nodes_of: Callable[[FxGraph], tuple[FxNode, ...]]
+
+    @classmethod
+    def why_none(cls, compilation: Compilation | None) -> str:
+        """Return why a compilation has no scheduler nodes."""
+        return cls.failed if compilation is not None and compilation.status == "failed" else cls.not_recorded
 
     @property
     def name(self) -> str:
@@ -149,7 +159,8 @@ class FusionView:
     def ir(self, item_id: str | None, read: Callable[[Payload], str]) -> str:
         """Return Inductor's IR of a drawn item as torch prints it, with its loop body; empty if it was not recorded.
 
-        An op's is that before fusion, a kernel's that after it. `read` returns a payload of the log as text.
+        The IR of an op is from before fusion, the IR of a kernel from after fusion. `read` returns a payload of the log
+        as text.
         """
         kind, _, name = (item_id or "").partition(":")
         nodes = [node.name for node in self.schedule.after if node.kernel == name] if kind == "k" else [name]
@@ -212,7 +223,8 @@ def schedule_name(schedule: Schedule) -> str:
 def _shared_words(shared: Mapping[str, int], is_explained: bool) -> str:
     """Return a sentence about the shared buffers (bytes by name).
 
-    Their bytes bound the saving, unless the nodes' kinds already explain why there is none.
+    Their bytes are a bound of the saving. The bound is left out if the nodes' kinds already explain why the nodes were
+    not fused.
     """
     size = sum(shared.values())
     if not shared:

@@ -28,20 +28,20 @@ __all__ = ["FxGraphView", "GraphStages"]
 
 # Stage → its label in a row of stages, and its description.
 STAGES: dict[Stage, tuple[str, str]] = {
-    "dynamo_output_graph": ("Dynamo", "what Dynamo captured"),
+    "dynamo_output_graph": ("Dynamo", "captured by Dynamo"),
     "before_pre_grad_graph": ("pre-grad", "before the pre-grad passes"),
     "after_pre_grad_graph": ("pre-grad", "after the pre-grad passes"),
     "aot_joint_graph": ("joint", "forward and backward together, traced by AOTAutograd"),
-    "aot_inference_graph": ("AOTAutograd", "what AOTAutograd made for inference"),
+    "aot_inference_graph": ("AOTAutograd", "inference graph of AOTAutograd"),
     "before_joint_graph": ("joint", "before the joint-graph passes"),
     "after_joint_graph": ("joint", "after the joint-graph passes"),
-    "aot_forward_graph": ("forward", "the forward that AOTAutograd partitioned off"),
-    "aot_backward_graph": ("backward", "the backward that AOTAutograd partitioned off"),
+    "aot_forward_graph": ("forward", "forward graph of AOTAutograd's partitioner"),
+    "aot_backward_graph": ("backward", "backward graph of AOTAutograd's partitioner"),
     "before_post_grad_graph": ("post-grad", "before the post-grad passes"),
     "inductor_post_grad_graph": ("post-grad", "after the post-grad passes"),
-    "compiled_autograd_graph_pre_reordering": ("compiled autograd", "the backward as compiled autograd captured it"),
-    "compiled_autograd_graph": ("compiled autograd", "the backward after compiled autograd's reordering"),
-    "exported_program": ("export", "the program that torch.export returned"),
+    "compiled_autograd_graph_pre_reordering": ("compiled autograd", "backward captured by compiled autograd"),
+    "compiled_autograd_graph": ("compiled autograd", "backward after compiled autograd's reordering"),
+    "exported_program": ("export", "program returned by torch.export"),
 }
 LANES = ("forward", "backward")
 # Torch's `OutputType` → what a result is.
@@ -68,7 +68,10 @@ DYNAMO = "dynamo_output_graph"
 
 @dataclass(frozen=True, slots=True)
 class StageGroup:
-    """Successive graphs under one label, such as those before and after some passes; some start a new lane."""
+    """Successive graphs under one label, such as the graphs before and after some passes.
+
+    `starts_lane` is True if the group begins a new row of the drawing.
+    """
 
     label: str
     graphs: tuple[FxGraph, ...]
@@ -102,11 +105,11 @@ class GraphStages:
     @staticmethod
     def label(graph: FxGraph) -> str:
         """Return the stage and the number of ops of a graph, as the label of a link."""
-        return f"The graph: {plain(GraphStages.describe(graph))}, {fmt.count(graph.calls, 'op')} with views"
+        return f"The graph: {plain(GraphStages.describe(graph))}, {fmt.count(graph.calls, 'op')}, views included"
 
     @staticmethod
     def describe(graph: FxGraph) -> str:
-        """Describe the stage of a graph: "what Dynamo captured"."""
+        """Describe the stage of a graph: "captured by Dynamo"."""
         if graph.name:
             return f"dumped as {one_line(graph.name, LONGEST_NAME)}"
         return STAGES[graph.stage][1] if graph.stage in STAGES else graph.stage
@@ -126,7 +129,7 @@ def _label(graph: FxGraph) -> str:
 
 @dataclass(frozen=True, slots=True)
 class GraphInputs:
-    """Inputs and results of a graph by AOTAutograd's metadata; `names` are those of its placeholders, in order."""
+    """Inputs and results of a graph by AOTAutograd's metadata; `names` are the names of its placeholders, in order."""
 
     metadata: GraphMetadata
     names: Sequence[str]
@@ -147,7 +150,7 @@ class GraphInputs:
 
     @property
     def input_rows(self) -> list[dict[str, str]]:
-        """Inputs with what the graph does to them."""
+        """Inputs with their mutations, required gradients and static addresses."""
         return [
             {
                 "input": one_line(self.names[number], LONGEST_NAME) if number < len(self.names) else str(number),
@@ -160,7 +163,7 @@ class GraphInputs:
 
     @property
     def output_rows(self) -> list[dict[str, str]]:
-        """Results of the model with what they alias."""
+        """Results of the model, each with the value that it aliases."""
         return [
             {
                 "result": str(number),
@@ -197,7 +200,7 @@ class FxGraphView:
     def help(self) -> str:
         """Meaning of a graph, and the number of its nodes."""
         nodes = fmt.count(sum(self.graph.ops.values()), "node")
-        return f"{GLOSSARY['graph']} With inputs and outputs this one has {nodes}."
+        return f"{GLOSSARY['graph']} This graph has {nodes}, inputs and outputs included."
 
     @staticmethod
     def missing_node(item_id: str) -> str:
@@ -247,7 +250,10 @@ class FxGraphView:
         return {row: ", ".join(code(str(other), LONGEST_NAME) for other in names[:MOST_USERS]) + more}
 
     def _file(self, name: str) -> Payload | None:
-        """Return a file of torch's debug directory of this graph, for an early graph that of the first lowered one."""
+        """Return a file of torch's debug directory for this graph.
+
+        An early graph has the file of the first lowered graph.
+        """
         wanted = (self.compilation.id, name)
         files = [file.text for file in self.report.debug_files if (file.compilation, file.name) == wanted]
         lowered = [graph.direction for graph in self.compilation.lowered_graphs]
@@ -256,7 +262,7 @@ class FxGraphView:
 
     @staticmethod
     def edited_script(text: str) -> str:
-        """Return torch's script without the log and the caches of the process that wrote it."""
+        """Return torch's script with the log and cache settings of the process that wrote it commented out."""
         return OF_THE_WRITER.sub(r"# \g<0>", text.lstrip("\n"))
 
     @property
@@ -269,7 +275,7 @@ class FxGraphView:
         return logged[number].text if 0 <= number < len(logged) else None
 
     def inputs(self, text: str) -> GraphInputs:
-        """Return what AOTAutograd's metadata says of the graph's inputs and results."""
+        """Return the graph's inputs and results by AOTAutograd's metadata; `text` is the metadata."""
         placeholders = [node.name for node in self.nodes if node.op == "placeholder"]
         return GraphInputs(graph_metadata(text), placeholders)
 
@@ -287,8 +293,9 @@ class FxGraphView:
         )
 
     def text_links(self, text: str) -> dict[int, tuple[str, ...]]:
-        """Return the ids of nodes and kernels by line of the graph's text; lines are counted without the first one
-        if that is empty.
+        """Return the ids of nodes and kernels by line of the graph's text.
+
+        An empty first line is not counted.
         """
         shift = text.startswith("\n")
         return {

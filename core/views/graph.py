@@ -176,7 +176,7 @@ class GraphView:
 def _heaviest(model: GraphModel) -> Iterator[int]:
     """Yield the groups to open first, from the top down to the model's layers.
 
-    Descend while one module holds most of the ops. If a few modules share them, descend into each of them.
+    Descend while one module holds most of the ops. If a few modules share the ops, descend into each of these modules.
     """
     tops = [number for number, group in enumerate(model.groups) if group.parent == TOP]
     ops = sum(model.groups[group].count for group in tops)

@@ -30,7 +30,7 @@ WORTH_US = 1.0
 
 @dataclass(frozen=True, slots=True)
 class GuardDetails:
-    """A guard in full: the reason and the hint are empty if torch logged none, `failures` if it never failed."""
+    """A guard in full; texts that torch did not log are empty, as is `failures` if the guard never failed."""
 
     heading: str
     expression: str
@@ -91,9 +91,9 @@ class GuardsView:
         return " · ".join(f"**{name}**: {meaning}" for name, meaning in meanings)
 
     def matches(self, family: GuardFamilyShare | None, text: str) -> list[GuardRow]:
-        """Return the guards of a family, or of all, that mention a text.
+        """Return the guards of a family, or of all families, that mention a text.
 
-        First come those that caused recompiles, then those with the longest check.
+        Guards that caused recompiles come first, then guards with the longest check.
         """
         rows = [row for row in (family.rows if family else self.rows) if mentions(row.guard, text)]
         return sorted(rows, key=lambda row: (-len(row.recompiles), -(row.guard.check_us or 0.0)))
@@ -108,7 +108,7 @@ class GuardsView:
             **({"check": list(checks)} if any(checks) else {}),
             **({"recompiles": list(recompiles)} if any(recompiles) else {}),
             "protects": [row.protects for row in rows],
-            "your line": [one_line(_line(row), LONGEST_LINE) for row in rows],
+            "source line": [one_line(_line(row), LONGEST_LINE) for row in rows],
         }
 
     def check_words(self, seconds: float) -> str:
@@ -146,7 +146,7 @@ class GuardsView:
         return [
             {
                 "torch.compiler.…": one_line(guard_filter.name, LONGEST_LINE),
-                "guards left": f"{fmt.number(guard_filter.kept)} of {fmt.number(guard_filter.guards)}",
+                "guards kept": f"{fmt.number(guard_filter.kept)} of {fmt.number(guard_filter.guards)}",
                 "time saved": _saved(guard_filter, costs.check_us),
             }
             for guard_filter in (costs.filters if costs else ())
@@ -169,16 +169,16 @@ class GuardsView:
 
     @property
     def filter_note(self) -> str:
-        """Method by which filters were measured, and their risk; or that they were not measured."""
+        """Method by which filters were measured, and their risk; or a note that they were not measured."""
         costs = self.compilation.guard_costs
         if costs is None or not costs.filters:
             return "The time that a `guard_filter_fn` saves was not recorded."
         return (
             f"Measured on copies of the guard tree without the dropped guards; a full copy takes "
-            f"{fmt.duration_s(costs.check_us / 1e6)}{_shortcut(self.compilation, costs.check_us)}. Torch counts its "
-            "guards before it builds the tree. Every copy checks torch settings and symbolic sizes, so a filter that "
-            "drops those saves more. Every filter is unsafe: if a value without a guard changes, the old code runs "
-            "anyway."
+            f"{fmt.duration_s(costs.check_us / 1e6)}{_shortcut(self.compilation, costs.check_us)}. Torch applies a "
+            "filter to all guards, before it builds the tree from them. A filter that also drops guards on torch "
+            "settings or symbolic sizes saves more than is shown: every copy still checks them. Every filter is "
+            "unsafe: if a value without a guard changes, the old code runs anyway."
         )
 
 
@@ -186,10 +186,10 @@ def _check_time(compilation: Compilation) -> str:
     if compilation.guard_latency_us is None:
         return "The check time was not recorded."
     took = fmt.duration_s(compilation.guard_latency_us / 1e6)
-    cold = f"Torch checked all guards in {took} with a cold cache"
+    cold = f"Checking all guards took {took} with a cold cache"
     if compilation.guard_warm_us is None:
         return f"{cold}; the time with a warm cache was not recorded."
-    return f"{cold}; a later call takes {fmt.duration_s(compilation.guard_warm_us / 1e6)} (warm cache)."
+    return f"{cold}, and {fmt.duration_s(compilation.guard_warm_us / 1e6)} with a warm one."
 
 
 def _count_note(compilation: Compilation) -> str:

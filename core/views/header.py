@@ -137,7 +137,10 @@ def _unless_any(present: Callable[[Compilation], object], reason: str) -> Callab
 
 
 def _unless_inductor(present: Callable[[Compilation], object], reason: str) -> Callable[[Report], str]:
-    """Return a check of all compilations; if the run's backend is not Inductor, that is the reason."""
+    """Return a check of whether any compilation has some content.
+
+    The check returns `reason` if none has, or the name of the run's backend if it is not Inductor.
+    """
 
     def why_empty(report: Report) -> str:
         if any(map(present, report.compilations)):
@@ -156,7 +159,7 @@ def _no_invocations(report: Report) -> str:
     if any(compilation.invocations for compilation in report.compilations):
         return ""
     if requested_backend(report) == INDUCTOR:
-        return "The backend was inductor"
+        return "Only a run with a backend other than inductor has this page"
     return "The backend received no graph" if requested_backend(report) else "No backend call was recorded"
 
 
@@ -178,24 +181,28 @@ def _not_measured(report: Report, reason: str) -> str:
 
 
 def _no_speed(report: Report) -> str:
-    return "" if report.timing else _not_measured(report, 'This run was not measured: tick "measure"')
+    return "" if report.timing else _not_measured(report, 'This run was not timed: turn on "measure" in New run')
 
 
 def _no_memory(report: Report) -> str:
     """Return why memory is missing; a run with kernels always has Inductor's memory plan."""
     if report.memory or any(compilation.kernels for compilation in report.compilations):
         return ""
-    return _not_measured(report, 'Memory was not measured: tick "measure memory"')
+    return _not_measured(report, 'Memory was not measured: turn on "measure memory" in New run')
 
 
 def _no_numerics(report: Report) -> str:
     if report.call_numerics or report.graph_numerics:
         return ""
-    return _not_measured(report, 'Results were not compared with float64: choose "compare with float64"')
+    return _not_measured(report, 'Results were not compared with float64: choose "compare with float64" in New run')
 
 
 def _no_neighbours(report: Report) -> str:
-    return "" if report.neighbours else _not_measured(report, 'No neighbour was tried: tick "neighbours"')
+    return (
+        ""
+        if report.neighbours
+        else _not_measured(report, 'No other compiler was tried: turn on "neighbours" in New run')
+    )
 
 
 def _has_backward(compilation: Compilation) -> bool:
@@ -288,7 +295,7 @@ class HeaderView:
 
     @property
     def _state(self) -> str:
-        """The run's state: a final verdict may still be measured, and a log may record a failure."""
+        """The state in words; it may also be that measurements are running, or that a log records a failure."""
         if self.is_no_trace:
             return "no trace"
         if self.status.state == "done" and self.report is not None and self.report.error is not None:
@@ -424,8 +431,8 @@ def _work_facts(work: Work) -> list[HeaderFact]:
     """Return the numbers of ops and kernels, and the change of memory traffic by fusion."""
     facts = []
     if work.ops is not None and work.kernels is not None:
-        text = f"{fmt.number(work.ops)} → {fmt.number(work.kernels)}"
-        facts.append(HeaderFact(text, "post-grad ops → kernels", page="kernels", help=work_words(work)[0]))
+        kernels = f"post-grad {fmt.agree(work.ops, 'op', 'ops')} → {fmt.count(work.kernels, 'kernel')}"
+        facts.append(HeaderFact(fmt.number(work.ops), kernels, page="kernels", help=work_words(work)[0]))
     if work.traffic is not None and work.traffic.changed:
         sign = "−" if work.traffic.saved > 0 else "+"
         help_ = f"{traffic_words(work.traffic)}. {counted_words(work.traffic)}"

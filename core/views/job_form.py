@@ -26,8 +26,8 @@ __all__ = ["BackendChoice", "JobField", "JobForm"]
 AGAIN_HELP = {
     "again": "Runs the same job again as a new run. Compiled objects come from the cache, so it mostly measures. Leave "
     "the machine idle meanwhile.",
-    "measure": "Run the same job with measuring",
-    "memory": "Run the same job with memory measured",
+    "measure": "Run the same job again, and time it",
+    "memory": "Run the same job again, and measure its memory",
     "numerics": "Run the same job, then run the model in float64, then compile it again with every node value as an "
     "output",
     "profile": "Run the same job, then repeat its compiled calls under `torch.profiler`",
@@ -106,9 +106,9 @@ class BackendChoice:
 class JobField:
     """A field of the form; `text` has one line, `lines` has several.
 
-    `choices` are the texts of a choice by value. `least`, `most` and `step` are those of a number, and `example`
-    is shown in an empty field. `values` converts the drawn value to the job's values by path, without any if the
-    model's file decides; it raises JobError.
+    `choices` maps the values of a choice to their texts. `least`, `most` and `step` are for a number, and `example` is
+    shown in an empty field. `values` converts the drawn value to the job's values by path; the result is empty if the
+    model's file decides. `values` raises JobError.
     """
 
     kind: Kind
@@ -125,7 +125,7 @@ class JobField:
 
     @property
     def index(self) -> int:
-        """Position of the initial choice; that of the first choice if it is not offered."""
+        """Position of the initial choice; 0 if the initial choice is not offered."""
         choices = list(self.choices)
         return choices.index(self.initial) if self.initial in choices else 0
 
@@ -160,7 +160,7 @@ class JobForm:
         "`COMPILEBOARD_ALLOW_CODE=1`."
     )
     script_help: ClassVar[str] = (
-        "Torch's `fx_graph_runnable.py` of this graph, in the editor of *New run*, where it can be changed and run"
+        "Open torch's `fx_graph_runnable.py` of this graph in the editor of *New run*, to change and run it"
     )
     log_help: ClassVar[str] = (
         "Record a log on any machine with `TORCH_TRACE=/tmp/trace python script.py`, and open the file "
@@ -205,7 +205,7 @@ class JobForm:
         return self._job(_values(self.call, values) | _backend_values(backend) | _values(self.conditions, values))
 
     def call_line(self, values: Mapping[str, Any], backend: BackendChoice | None) -> str:
-        """Return the `torch.compile` call of the drawn values as code; that of `job` if a value is invalid."""
+        """Return the `torch.compile` call of the drawn values as code; the call of `job` if a value is invalid."""
         try:
             job = self._job(_values(self.call, values) | _backend_values(backend))
         except JobError:
@@ -215,7 +215,10 @@ class JobForm:
         return f"`{one_line(call).replace('`', '')}`"
 
     def conditions_line(self, values: Mapping[str, Any]) -> str:
-        """Return a title with the drawn conditions that differ from a default job's; without any if one is invalid."""
+        """Return a title with the drawn conditions that differ from a default job's.
+
+        With an invalid value, the title has no conditions.
+        """
         try:
             job = self._job(_values(self.conditions, values))
         except JobError:
@@ -248,7 +251,7 @@ class JobForm:
 
     @property
     def missing(self) -> dict[str, str]:
-        """Backends that cannot run here, each with what it needs."""
+        """Backends that cannot run here, each with its missing requirement."""
         return {entry.name: entry.missing for entry in self.environment.entries if entry.missing}
 
     @property
@@ -288,7 +291,7 @@ def _rows(form: JobForm, section: str) -> Rows:
 
 
 def _job_field(form: JobForm, option: Option, entry: FormField) -> JobField:
-    """Return the field of an option with the entry of its row in the table of options."""
+    """Return the field of an option; `entry` describes the field in the table of options."""
     match entry:
         case NumberField():
             return _number(form, option, entry)
@@ -310,7 +313,7 @@ def _plain(
     convert: Callable[[Any], object] = lambda value: value,
     **details: Any,
 ) -> JobField:
-    """Return the field of an option whose drawn value `convert` makes the job's value."""
+    """Return the field of an option; `convert` turns the drawn value into the job's value."""
     details = {"values": lambda value: {option.path: convert(value)}} | details
     return JobField(kind, entry.key or option.name, entry.label or option.name, initial, entry.help, **details)
 
@@ -370,7 +373,10 @@ def _text(form: JobForm, option: Option, entry: TextField) -> JobField:
 
 
 def _backend(form: JobForm, option: Option, entry: FormField) -> JobField:
-    """Return the choice of a backend, without values: the form adds them together with a custom backend's code."""
+    """Return the choice of a backend.
+
+    Its `values` are empty: the form adds the backend's name together with a custom backend's code.
+    """
     options = form.job.compile
     initial = CUSTOM_BACKEND if options.backend_code else options.backend
     names = [*form.backends, *([CUSTOM_BACKEND] if form.code else [])]
@@ -403,7 +409,7 @@ def _device_values(choice: str) -> dict[str, Any]:
 
 
 def _options(form: JobForm, option: Option, entry: FormField) -> JobField:
-    """Return the text of Inductor's options; the file decides if it is empty."""
+    """Return the text field of Inductor's options; with an empty text, the model's file decides."""
     initial = "" if form.is_left("options") else options_as_text(option.of(form.job) or {}) or NONE
     of_file = options_as_text(form.file.values.get("options") or {})
     example = f"{AS_FILE}: {of_file}" if of_file else OPTIONS_EXAMPLE

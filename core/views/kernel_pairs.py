@@ -156,7 +156,7 @@ class PairOfKernels:
 
 
 class KernelPairsView:
-    """The kernels of a compilation compared with those of a compilation of another run."""
+    """The kernels of a compilation compared with the kernels of a compilation of another run."""
 
     unlike, unknown = UNLIKE, UNKNOWN
     no_kernels = "Neither compilation has a kernel."
@@ -171,8 +171,8 @@ class KernelPairsView:
     def of(cls, left: RunSide, left_id: str, right: RunSide, right_id: str = "") -> KernelPairsView | None:
         """Compare two compilations by their ids.
 
-        The default right compilation has the left one's number; otherwise it is the first with kernels. None if
-        there is none.
+        Without `right_id`, the right compilation with the left one's number counts, otherwise the first one with
+        kernels. None if there is no right compilation.
         """
         left_compilation = left.report.compilation(left_id)
         assert left_compilation is not None
@@ -215,7 +215,7 @@ class KernelPairsView:
 
     @property
     def times(self) -> str:
-        """A caption: whether the times of either side are measured or estimated, and their sums."""
+        """A caption with the sum of each side's times, and whether the times are measured or estimated."""
         left = [pair.left for pair in self.comparison.pairs if pair.left is not None]
         right = [pair.right for pair in self.comparison.pairs if pair.right is not None]
         return f"{_times_words('Left', left)}; {_times_words('Right', right)}. Cells with ≠ differ; – is not known."

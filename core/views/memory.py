@@ -153,7 +153,7 @@ class MemoryPlanView:
         return sorted(blocks(plan.memories, len(plan.steps)), key=lambda block: -block.bytes)[:MOST_BLOCKS]
 
     def owner(self, block: MemoryBlock) -> str:
-        """Return the id of the kernel that a buffer is allocated for; for a saved buffer, of its last user."""
+        """Return the id of the kernel that a buffer is allocated for; for a saved buffer, of its last kernel."""
         step = block.memory.last if block.saved else block.memory.first
         kernel = self.graph_plan.kernels.get(self.graph_plan.plan.steps[step].line)
         return kernel.id if kernel else ""
@@ -239,7 +239,7 @@ class MemoryView:
 
     @property
     def title(self) -> str:
-        """Peaks of both sides, or that memory was not measured."""
+        """Peaks of both sides, or a note that memory was not measured."""
         if self.report.memory:
             return memory_sentence(self.report)
         if target_words(self.report):

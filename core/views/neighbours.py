@@ -55,7 +55,7 @@ class NeighbourView:
 
     @property
     def ran(self) -> bool:
-        """True if it made the call."""
+        """True if the neighbour executed the call."""
         return self.neighbour.call_s is not None
 
     @property
@@ -67,20 +67,20 @@ class NeighbourView:
 
     @property
     def same(self) -> bool | None:
-        """True if its results equal eager's; None if that is undecided, or nothing was compared."""
+        """True if the neighbour's results equal eager's; None if undecided, or if nothing was compared."""
         outcomes = {difference.same for difference in self.neighbour.differences}
         return False if False in outcomes else None if None in outcomes or not outcomes else True
 
     @property
     def result(self) -> str:
-        """The comparison with eager; empty if it did not run."""
+        """The comparison with eager; empty if the neighbour did not run."""
         if not self.ran:
             return ""
         return {True: "equals eager", False: "differs", None: "not comparable"}[self.same]
 
     @property
     def why(self) -> str:
-        """Reason why it did not run, its result differs, or it was not timed; empty if all is well."""
+        """Reason why the neighbour did not run or its result differs; empty without a problem."""
         if self.neighbour.missing:
             return self.neighbour.install
         if self.neighbour.problem:
@@ -96,7 +96,7 @@ class NeighbourView:
 
     @property
     def over_compiled(self) -> Interval | None:
-        """Time of compiled over that of the neighbour; None if one of them was not timed, or too few times."""
+        """Time of compiled over the neighbour's time; None if a side was not timed, or with too few samples."""
         times = self.neighbour.times
         if times is None:
             return None
@@ -142,7 +142,7 @@ class NeighboursView:
 
     @property
     def title(self) -> str:
-        """The fastest neighbour compared with compiled, or that there is none."""
+        """The fastest neighbour compared with compiled, or a note that nothing was compared."""
         if self.state == "not run":
             return "Nothing was run, so no neighbour was tried."
         if self.state == "not recorded":
@@ -250,7 +250,7 @@ class LazyBox(NamedTuple):
 
 @dataclass(frozen=True)
 class MlxView:
-    """The functions that a run compared in MLX; those of the recording if MLX is not installed there."""
+    """The functions that a run compared in MLX; the recorded functions if MLX was not installed for the run."""
 
     report: Report
 
@@ -332,7 +332,10 @@ def _step(pending: int, bytes_: int, seconds: float) -> str:
 
 
 def _boxes(nodes: Sequence[LazyNode]) -> list[LazyBox]:
-    """Place each primitive one column after the last of those that it reads, and read the input if it reads none."""
+    """Place each primitive one column after the last primitive that it reads.
+
+    A primitive without recorded reads reads the input.
+    """
     boxes, rows = [LazyBox("x", 0, 0, ())], {0: 1}
     for index, node in enumerate(nodes[:MOST_NODES]):
         reads = tuple(read + 1 for read in node.reads if 0 <= read < index) or (0,)

@@ -92,7 +92,7 @@ class NumericsView:
 
     @property
     def title(self) -> str:
-        """Verdict on the results, or that there is none; empty if only nodes were compared."""
+        """Verdict on the results, or a note that nothing was compared; empty if only nodes were compared."""
         if self.state == "not run":
             return "Nothing was run, so there is no result to compare."
         if self.state == "not recorded":
@@ -182,14 +182,14 @@ class NumericsView:
         return f"Nodes of {plain(f'[{compilation.id}]')}" if compilation else "Nodes"
 
     def without_nodes(self, compilation: Compilation | None) -> str:
-        """Return the reason why nodes of a compilation were not compared; empty if they were."""
+        """Return the reason why nodes of a compilation were not compared; empty if nodes were compared."""
         if compilation is not None and numerics_of(self.report, compilation.id) is not None:
             return ""
         failed = numerics_of(self.report, "")
         return plain(f"No node was compared: {failed.reason}." if failed else "Single nodes were not compared.")
 
     def nodes_of(self, compilation: Compilation, nodes: Mapping[str, FxNode]) -> NodeNumericsView:
-        """Return the comparison of a compilation's nodes; `nodes` are those of the captured graph by name."""
+        """Return the comparison of a compilation's nodes; `nodes` are the captured graph's nodes by name."""
         return NodeNumericsView(numerics_of(self.report, compilation.id) or GraphNumerics(compilation.id), nodes)
 
     @cached_property
@@ -206,14 +206,14 @@ class NumericsView:
 
 @dataclass(frozen=True)
 class NodeNumericsView:
-    """The comparison of a graph's nodes; `nodes` are the captured graph's by name, empty if it was not logged."""
+    """The comparison of a graph's nodes; `nodes` are the captured graph's nodes by name, empty if it was not logged."""
 
     numerics: GraphNumerics
     nodes: Mapping[str, FxNode]
 
     @property
     def sentence(self) -> str:
-        """First node that differs, or that none does."""
+        """First node that differs, or a note that no node differs."""
         return prose(graph_sentence(self.numerics, {node.name: node.target for node in self.nodes.values()}))
 
     @property
@@ -236,9 +236,10 @@ class NodeNumericsView:
         return first.name if first else ""
 
     def chosen(self, selected: str) -> str:
-        """Return the selected node's name, else the first that differs, else the one with the largest error.
+        """Return the name of the selected node.
 
-        Empty if the graph has no node.
+        Without a selection, it is the first node that differs, otherwise the node with the largest error; empty if the
+        graph has no node.
         """
         nodes = self.numerics.nodes
         largest = max(nodes, key=_compiled_error, default=None)

@@ -59,7 +59,7 @@ class OutcomeView:
 
     @cached_property
     def crash(self) -> str:
-        """The place where the worker crashed or hung, as Markdown; empty if its last words do not say."""
+        """The place where the worker crashed or hung, as Markdown; empty if its last output does not show the place."""
         if self.run is None or self.report is None:
             return ""
         return prose(ending_words(self.run, self.report), LONGEST_TEXT)
@@ -104,9 +104,10 @@ class OutcomeView:
         return self.status.state in FAULTS or (found is not None and found.outcome == "differs")
 
     def bisecting(self, job: CompileJob) -> CompileJob | None:
-        """Return the job of a run that looks for the cause; None if the bisector cannot, and a ladder of runs can.
+        """Return the job that looks for the cause with torch's bisector; None if the bisector can't run this job.
 
-        The bisector works in one process, on runs that end by themselves, with the backend inductor.
+        The bisector works in one process, on runs that end by themselves, with the backend inductor. A ladder of runs
+        can look for the cause of any other run.
         """
         ended = self.status.state in ("done", "failed")
         apt = ended and job.compile.backend == "inductor" and not (job.target or job.bisect)
@@ -144,7 +145,7 @@ class OutcomeView:
     def error(self) -> str:
         """The error that ended the run, with its place and the first paragraph of its explanation, as Markdown.
 
-        Empty without one. The first line of its message is in the title, and all of it in the traceback.
+        Empty without an error. The title has the first line of the message, the traceback has the whole message.
         """
         error = self.report.error if self.report else None
         if error is None:
@@ -192,7 +193,7 @@ class OutcomeView:
 
     @property
     def failures_left_out(self) -> str:
-        """The number of failures that are not among the first ones; empty if all are."""
+        """The number of failures beyond `first_failures`; empty if there are none."""
         more = len(self.failures) - MOST_FAILURES
         return f"{fmt.number(more)} more on *Compilations*." if more > 0 else ""
 
@@ -370,7 +371,7 @@ class OverviewView:
 
     @property
     def output_left_out(self) -> str:
-        """The number of lines that are not shown; empty if all are."""
+        """The number of lines that are not shown; empty if all lines are shown."""
         more = len(self.output_lines) - SHOWN_LINES
         return f"{fmt.number(more)} more lines in the run's `output.txt`." if more > 0 else ""
 

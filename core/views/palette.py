@@ -31,7 +31,7 @@ class RunEntry:
 
 @dataclass(frozen=True, slots=True)
 class RunEntryGroup:
-    """Entries that share a compilation, a graph and a detail, each empty without one.
+    """Entries that share a compilation, a graph and a detail; these are empty if the entries share none.
 
     `left_out` counts the entries of this kind that are missing.
     """
@@ -117,7 +117,7 @@ def _node(node: FxNode) -> RunEntry:
 
 
 def _bounded(groups: Iterable[RunEntryGroup], most: int, total: int) -> tuple[RunEntryGroup, ...]:
-    """Return the first groups with at most `most` entries; the last one counts all that are missing."""
+    """Return the first groups with at most `most` entries; the last group counts all missing entries."""
     first: list[RunEntryGroup] = []
     room = most
     for group in groups:

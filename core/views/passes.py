@@ -27,9 +27,9 @@ __all__ = ["PartitionView", "PassesView"]
 CHAPTERS = {
     "dynamo": "Dynamo's graph",
     "joint": "the joint graph",
-    "forward": "the forward",
-    "backward": "the backward",
-    "inference": "the graph for inference",
+    "forward": "the forward graph",
+    "backward": "the backward graph",
+    "inference": "the inference graph",
     "dumped": "the dumped graph",
     "compiled autograd": "the graph of compiled autograd",
     "export": "the exported program",
@@ -96,7 +96,7 @@ class PassesView:
         before, after = fmt.count(self._ops(0), "op"), fmt.number(self._ops(self.last))
         if not self.last:
             return f"No pass changed {graph}: {before}."
-        return f"{fmt.count(self.last, 'step')} changed {graph}: {before} became {after}."
+        return f"{fmt.count(self.last, 'step')} changed {graph}: {before} before, {after} after."
 
     @property
     def help(self) -> str:
@@ -201,7 +201,7 @@ class PassesView:
         return [(record.stage, name, duration_us) for record in records for name, duration_us in record.passes]
 
     def _ops(self, number: int) -> int:
-        """Return the number of nodes after a step that compute."""
+        """Return the number of computing nodes after a step."""
         return sum(node.op.startswith("call_") for node in self.nodes(number))
 
     def _code(self, names: tuple[str, ...], frame: int) -> str:

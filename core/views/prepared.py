@@ -19,12 +19,12 @@ from core.views.tour import TourView
 
 
 def summaries(run: Run) -> Summaries:
-    """Return what is made of a run's log while it is read."""
+    """Return the functions that summarize a run's log while it is read: the outline and the prepared content."""
     return Summaries(OutlineView.of, lambda report: prepared(run, report))
 
 
 def prepared(run: Run, report: Report) -> tuple[object, ...]:
-    """Return what is shown of a report on every page, on *Overview*, on *Tour* and on *Compile time*."""
+    """Return the report's content for every page's header, *Overview*, *Tour* and *Compile time*."""
     header = HeaderView(run.status(), report, run.job())
     overview = OverviewView(report, run.output_tail())
     phases = CompileTimeView(report)
@@ -38,7 +38,7 @@ def prepared(run: Run, report: Report) -> tuple[object, ...]:
 
 
 def main(run_id: str) -> None:
-    """Store the outline of a run's log, as far as it is written."""
+    """Store the outline of the part of a run's log that has been written."""
     run = Store().open(run_id)
     log = run.log_path()
     if log is not None:

@@ -50,7 +50,7 @@ AGAIN_S = 30.0
 
 
 def followed_words(run: Run, report: Report | None, now_s: float) -> str:
-    """Return what was recorded so far, and what torch does now or when it last logged something."""
+    """Return in words what was recorded so far, and torch's current work or the time of its last record."""
     so_far, ranks = progress(report), len(run.ranks())
     if not so_far.log_bytes:
         return f"{WAITING} Start the script with TORCH_TRACE set to the followed directory."
@@ -88,7 +88,7 @@ class OutlineView:
 
     @staticmethod
     def of(report: Report) -> OutlineView:
-        """Return the outline as it is shown; `report` is that of `core.trace.parsers.build`."""
+        """Return the outline as shown on the page; `report` is made by `core.trace.parsers.build`."""
         return OutlineView(_title(report), plain(failure_sentence(failures(report))), _rows(report), _note(report))
 
 
@@ -126,7 +126,7 @@ def _note(report: Report) -> str:
 
 
 def outline_view(run: Run) -> OutlineView | None:
-    """Return the outline of a large log that is being read; None before there is one."""
+    """Return the outline of a large log that is being read; None until an outline is stored."""
     return open_outline(run, OutlineView)
 
 
@@ -142,7 +142,7 @@ class Fetch:
 
     @property
     def is_over(self) -> bool:
-        """True once a fetch has ended, unless it failed a moment ago."""
+        """True once a fetch has ended; a failed fetch counts as ended only after `AGAIN_S` seconds."""
         return self._ended_s is not None and (not self.problem or time.monotonic() - self._ended_s > AGAIN_S)
 
     @property
@@ -177,7 +177,7 @@ class Fetch:
 
     @staticmethod
     def is_needed(run: Run) -> bool:
-        """Return True if files of a run are in the archive alone."""
+        """Return True if files of a run are only in the archive."""
         return is_away(run)
 
     def _fetch(self) -> None:
@@ -210,7 +210,10 @@ def waiting_words(wait: Wait) -> str:
 
 
 def live_words(words: str) -> str:
-    """Return what a live run does, as a title with a capital letter; the start of the worker without words."""
+    """Return the current work of a live run as a title with a capital letter.
+
+    Without words, the worker is starting.
+    """
     return f"{words[:1].upper()}{words[1:]}…" if words else "Starting the worker…"
 
 
@@ -232,14 +235,14 @@ def count_words(so_far: Progress, elapsed_s: float) -> str:
 
 
 def starting_words(nodes: Sequence[str]) -> str:
-    """Return what the first run waits for while torch has not started; `nodes` are the engine's."""
+    """Return why the first run waits while torch has not started; `nodes` are the engine's nodes."""
     if nodes:
         return "torch is starting in the background."
     return "No node is ready yet: none has connected, or torch is starting there."
 
 
 def reached_words(reached: ReachedLimit) -> str:
-    """Return which limit is reached by how much, and when there is room again."""
+    """Return the reached limit with its used and maximum amount, and when there is room again."""
     used, most = reached.used, reached.most
     match reached.name:
         case "runs an hour":
@@ -254,7 +257,7 @@ def reached_words(reached: ReachedLimit) -> str:
 
 
 def at_words(reached: ReachedLimit) -> str:
-    """Return when there is room again, by the server's clock; empty if nobody knows."""
+    """Return when there is room again, by the server's clock; empty if the time is unknown."""
     return "" if reached.until_s is None else time.strftime("at %H:%M", time.localtime(reached.until_s + 59))
 
 
@@ -311,7 +314,7 @@ def _performance(report: Report) -> Iterator[Evidence]:
     summary = verdict(report)
     totals = phase_totals(report)
     if totals:
-        slowest = f"{plain(totals[0].name, LONGEST_NAME)} took {fmt.duration_s(totals[0].self_s)} by itself"
+        slowest = f"{plain(totals[0].name, LONGEST_NAME)} took {fmt.duration_s(totals[0].self_s)} of self time"
         cost = f"{fmt.duration_s(compile_time_s(report))} of compile time"
         yield Evidence("compile_time", f"{cost}; {slowest}")
     if summary.speed is not None:
@@ -353,14 +356,14 @@ class FailureView:
 
 @dataclass(frozen=True, slots=True)
 class ScriptView:
-    """The run of a script; `script` is its end, and `calls` are its recorded calls."""
+    """The run of a script; `script` has its exit and its entry points, and `calls` are its recorded calls."""
 
     script: Script
     calls: tuple[Call, ...]
 
     @classmethod
     def of(cls, report: Report) -> ScriptView | None:
-        """Return the view of a report; None if it is not of a script that has ended."""
+        """Return the view of a report; None if the report is not of a script that has ended."""
         return cls(report.script, report.calls) if report.script is not None else None
 
     @property
@@ -377,7 +380,7 @@ class ScriptView:
 
     @property
     def left_out(self) -> str:
-        """Number of calls without a record of their own; empty if all have one."""
+        """Number of calls without a record; empty if all calls have a record."""
         more = sum(self.script.calls) - len(self.calls)
         if more <= 0:
             return ""
@@ -431,7 +434,7 @@ class ScriptView:
 
     @property
     def _counted(self) -> list[tuple[EntryPoint, int]]:
-        """Entry points with their numbers of calls; a damaged log may have more of either."""
+        """Entry points with their numbers of calls; in a damaged log, surplus entry points or numbers are dropped."""
         return list(zip(self.script.entries, self.script.calls, strict=False))
 
     def _name(self, number: int | None) -> str:

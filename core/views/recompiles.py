@@ -29,14 +29,14 @@ __all__ = ["RecompileDetails", "RecompilesView"]
 LETTERS: dict[CallUse, str] = {"compiled": "c", "failed": "f", "used": "u", "unknown": "?", "": " "}
 LEGEND = {
     "c": "the call compiled it",
-    "f": "compiling failed, the frame ran eagerly",
+    "f": "not compiled, because of an error or a recompile limit: the frame ran eagerly",
     "u": "the call reused it",
     "?": "not recorded whether the call used it",
 }
 TOLD_BY = {
     "reason": "",
-    "guard": ", from a guard of the new code",
-    "symbol": ", the first value of its symbol in the new code",
+    "guard": " (inferred from a guard of the new code)",
+    "symbol": " (the hint of its symbol in the new code)",
 }
 
 
@@ -121,7 +121,7 @@ class RecompilesView:
 
     @property
     def title(self) -> str:
-        """Number of recompiles and their total time, or that there is none."""
+        """Number of recompiles and their total time, or a note that there are no recompiles."""
         if not self.report.compilations:
             return "No recompile: no frame was compiled."
         if not any(compilation.has_frame for compilation in self.report.compilations):
@@ -148,7 +148,10 @@ class RecompilesView:
             return "The log does not contain calls: which call used which compilation is not recorded."
         if all(call.entered is None for call in calls):
             return "This log records which call compiled, but not which compilation a call reused."
-        return "Took: compile time of that compilation. Reused: from Dynamo's order of a frame's compilations."
+        return (
+            "*took* is the compile time. Which call reused which code follows from the order in which Dynamo tries a "
+            "frame's compilations."
+        )
 
     @property
     def calls(self) -> tuple[str, ...]:
@@ -175,8 +178,8 @@ class RecompilesView:
     def chosen(self, compilation: Compilation | None, selected: str | None) -> str:
         """Return the id of the recompile to show.
 
-        This is the visitor's compilation if it is a recompile; otherwise the last recompile of the guard with the most
-        failures (among equal ones, the longest compile time).
+        This is the visitor's compilation if it is a recompile. Otherwise it is the last recompile of the guard that
+        failed most often; among guards with as many failures, the longest compile time decides.
         """
         nodes = [node for frame in self._frames for node in frame.nodes]
         recompiled = [node for node in nodes if node.edge]
@@ -222,7 +225,7 @@ class RecompilesView:
             values=" · ".join(_values(edge, self.report.calls)),
             hint=f"torch's hint: {prose(edge.reason.hint, LONGEST_TEXT)}" if edge.reason.hint else "",
             error=plain(node.compilation.error or "this compilation failed") if failed else "",
-            older_label=f"{fmt.count(len(edge.older), 'older compilation')} did not fit either",
+            older_label=f"{fmt.count(len(edge.older), 'older compilation')} also failed a guard",
             older=tuple(_older(edge)),
         )
 

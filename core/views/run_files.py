@@ -40,7 +40,7 @@ PROCESSES = {
 
 @dataclass(frozen=True, slots=True)
 class RunFiles:
-    """The files of a stored run, made when they are asked for; all raise StoreError."""
+    """The files of a stored run, made on request; all methods that make a file raise StoreError."""
 
     issue_help: ClassVar[str] = (
         "A report in the form of PyTorch's issue template: what happened, a script, the error, the versions"
@@ -73,7 +73,7 @@ class RunFiles:
         return comparison_as_html(self.run, right, scrubber)
 
     def scrubber(self, kinds: Iterable[Kind], right: Run | None = None) -> Scrubber:
-        """Return a scrubber for the run's files, and for a second run's; raises StoreError if a log is too large."""
+        """Return a scrubber for the files of this run and of `right`; raises StoreError if a log is too large."""
         if not (kinds := tuple(kinds)):
             return NOTHING
         parts = [_identifying(run) for run in (self.run, right) if run is not None]
@@ -92,9 +92,10 @@ class RunFiles:
         return self.run.log_path() is not None and bool(open_report(self.run).debug_files)
 
     def edited(self, output_code: Payload, name: str) -> str:
-        """Return the code of a backend with the debug file of that name, of the graph with that output code, to edit.
+        """Return the code of a backend that runs a debug file, to edit.
 
-        Empty if the log does not contain the file.
+        `name` is the name of the file, and `output_code` is the output code of its graph. Empty if the log does not
+        contain the file.
         """
         folder = debug_folder(self.run)
         graph = next((file.graph for file in folder.report.debug_files if file.text.offset == output_code.offset), -1)
@@ -113,7 +114,7 @@ class RunFiles:
 
 @dataclass(frozen=True, slots=True)
 class Identifying:
-    """The texts of a run in which a scrubber looks: code of its model, all other texts, and names."""
+    """The texts of a run that a scrubber searches: code of its model, all other texts, and names."""
 
     codes: tuple[str, ...]
     texts: tuple[str, ...]
@@ -182,9 +183,10 @@ def compile_edited(graph, example_inputs, **options):
 
 
 def edited_backend(file: str, text: str, graph: int) -> str:
-    """Return the code of a backend that runs a debug file in place of the graph with that number.
+    """Return the code of a backend that runs a debug file in place of one graph.
 
-    `file` is `output_code.py` or `fx_graph_runnable.py`; `graph` counts the graphs that Inductor compiles, from 0.
+    `file` is `output_code.py` or `fx_graph_runnable.py`; `graph` is the graph's number among the graphs that Inductor
+    compiles, from 0.
     """
     body = CALLED if file == OUTPUT_CODE else LOWERED
     kept = MAIN.sub("", SET_UP.sub("", text) if file == RUNNABLE else text).rstrip()
@@ -247,7 +249,7 @@ class DebugFolder:
 
 
 def perfetto_trace(report: Report) -> bytes:
-    """Return the run as JSON; what was not recorded is not in it."""
+    """Return the recorded phases, kernels and memory of the run as JSON."""
     events = [*_phases(report), *_kernels(report), *_memory(report)]
     used = {event["pid"] for event in events}
     names = [
@@ -271,7 +273,7 @@ def _phases(report: Report) -> Iterator[dict[str, Any]]:
 
 
 def _kernels(report: Report) -> Iterator[dict[str, Any]]:
-    """Yield a slice for each kernel of each compilation, a compilation after the other."""
+    """Yield a slice for each kernel of each compilation, one compilation after another."""
     at_us = 0.0
     for compilation in report.compilations:
         seconds_of = measured_seconds(compilation)

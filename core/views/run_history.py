@@ -36,7 +36,7 @@ def model_labels(models: Mapping[str, int]) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A number of a run, as `value` returns it, None if it is unknown; `words` makes it text."""
+    """A number of a run; `value` returns the number, None if it is unknown, and `words` converts it to text."""
 
     title: str
     axis: str
@@ -98,8 +98,8 @@ class HistorySeries:
 class HistoryView:
     """The chart of one model and one number.
 
-    `without` counts the runs in which the number is unknown, `unread` those whose report was not read yet, and `older`
-    those before the first of these.
+    `without` counts the runs in which the number is unknown, `unread` the runs whose report was not read yet, and
+    `older` the runs too old for the chart.
     """
 
     model: str
@@ -112,7 +112,10 @@ class HistoryView:
 
     @staticmethod
     def of(model: str, metric: str, listed: Sequence[ListedRun], total: int) -> HistoryView:
-        """Return the chart of a model's newest runs, of `total`: the largest series, others only counted."""
+        """Return the chart of a model's newest runs; `total` counts all of its runs.
+
+        The largest series are drawn, other series are only counted.
+        """
         chosen = METRICS[metric]
         groups: dict[str, list[HistoryPoint]] = {}
         for each in sorted(listed, key=lambda each: each.status.created_s):
@@ -133,7 +136,7 @@ class HistoryView:
 
     @property
     def title(self) -> str:
-        """The latest value of the largest series and how it was before, as Markdown."""
+        """The number in the latest and in the first run of the largest series, as Markdown."""
         name = f"{self.metric.title} of {quoted(self.model, LONGEST_NAME)}"
         if not self.series:
             return f"{name} was not recorded"
@@ -185,7 +188,7 @@ def _point(listed: ListedRun, metric: Metric) -> HistoryPoint | None:
 
 
 def _group(entry: IndexedRun) -> str:
-    """Return what comparable runs have in common: device, inputs and options, in one line."""
+    """Return the common properties of comparable runs in one line: device, inputs and options."""
     summary = entry.summary
     parts = (summary.device or entry.device, summary.inputs) if summary else (entry.device,)
     return one_line(" · ".join(filter(None, (*parts, *entry.settings))), LONGEST_LINE) or UNKNOWN
@@ -198,7 +201,7 @@ STAY = "Pinned runs, cells of sweeps, and runs with notes or comments stay."
 
 @dataclass(frozen=True, slots=True)
 class UsageView:
-    """Use of the limits that the server's owner has set; `is_named` is True for a visitor with limits of their own."""
+    """Use of the limits that the server's owner has set; `is_named` is True for a visitor with custom limits."""
 
     limits: Limits
     usage: Usage
@@ -256,7 +259,7 @@ class RetentionView:
 
     @property
     def due_words(self) -> str:
-        """The number of due runs, or when the next one is due; empty if none ever is."""
+        """The number of due runs, or the date on which the next run is due; empty if no run will be due."""
         if self.due.runs:
             number, size = len(self.due.runs), fmt.bytes_(self.due.size_bytes)
             when = " within the hour" if self.archive is not None or self.rules.deletes else ""
@@ -278,7 +281,10 @@ def retention_view(index: RunIndex) -> RetentionView:
 
 
 def retention_words(index: RunIndex) -> str:
-    """Return the retention of a store in words; empty without rules. A wrong setting is said, too."""
+    """Return the retention of a store in words; empty without rules.
+
+    For an invalid setting, return the error.
+    """
     try:
         return retention_view(index).words
     except CompileboardError as error:

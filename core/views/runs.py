@@ -85,7 +85,7 @@ class ListedRun:
 
     @property
     def marks(self) -> list[str]:
-        """The number of ranks if there are several, or the place of its files if they are in the archive alone."""
+        """The number of ranks if there are several, otherwise a note if its files are only in the archive."""
         if self.entry.ranks > 1:
             return [fmt.count(self.entry.ranks, "rank")]
         return ["in the archive"] * (self.entry.archived == "away")
@@ -177,7 +177,7 @@ class RunListView:
 
     @property
     def words(self) -> str:
-        """The number of matching runs, and those that are shown."""
+        """The number of matching runs, and the range of shown runs if there are several pages."""
         if not self.runs or self.pages == 1:
             return self.total_words
         first = (self.page - 1) * PAGE_RUNS + 1
@@ -205,7 +205,7 @@ class RunListView:
 
 @dataclass(frozen=True, slots=True)
 class RecordedRuns:
-    """The recorded runs and sweeps of the gallery; `titles` are those of the samples."""
+    """The recorded runs and sweeps of the gallery; `titles` are the titles of the samples."""
 
     note: ClassVar[str] = (
         "Runs of the samples on a real device, at sizes that fill it: graphs, kernels, binaries and times are what "
@@ -308,7 +308,10 @@ class RunLists:
     def comparable(
         self, run: Run, title: str, job: CompileJob | None, viewer: Viewer | None = None
     ) -> tuple[Comparable, ...]:
-        """Return the ended runs of the same model, those with the run's fixes and their origin first."""
+        """Return the ended runs of the same model.
+
+        Runs with this run's fixes, and the run that this run's fixes started from, come first.
+        """
         plain = title.removesuffix(REPAIRED)
         listed = list(self.of_titles({plain, f"{plain}{REPAIRED}"}, viewer, MOST_SAME_MODEL))
         if job is not None and job.repairs_of:
@@ -355,13 +358,13 @@ class RunLists:
         set_pinned(run, pinned)
 
     def models(self, text: str = "", viewer: Viewer | None = None) -> dict[str, int]:
-        """Return the titles of the ended runs that a text matches, with their numbers, most runs first."""
+        """Return title → number of the ended runs that a text matches, most runs first."""
         return self.index.titles(RunQuery.of(text).visible(viewer).also("NOT live"), MOST_MODELS)
 
     def of_model(
         self, model: str, most: int, text: str = "", viewer: Viewer | None = None
     ) -> tuple[tuple[ListedRun, ...], int]:
-        """Return the newest ended runs with a title that a text matches, and the number of all."""
+        """Return the newest ended runs with a title that a text matches, and the number of all such runs."""
         query = RunQuery.of(text).visible(viewer).also("title = ? AND NOT live", model)
         return self._some(replace(query, order=NEWEST_FIRST), most)
 

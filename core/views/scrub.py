@@ -127,7 +127,10 @@ class Scrubber:
         return 1, ""
 
     def value(self, value: Value) -> Value:
-        """Return a value whose texts have no secret: of dataclasses, lists and mappings, except for fixed fields."""
+        """Return a copy of a value without any secret in its texts.
+
+        The value consists of dataclasses, lists and mappings; fixed fields stay as they are.
+        """
         return cast(Value, self._value(value)) if self.secrets else value
 
     def _value(self, value: object) -> object:
@@ -143,7 +146,7 @@ class Scrubber:
         return value
 
     def document(self, text: str) -> str:
-        """Return JSON whose texts and names have no secret, so that it stays JSON; any other text as `text` does."""
+        """Return a JSON text without secrets, still valid JSON; any other text is scrubbed like `text`."""
         if not self.secrets:
             return text
         try:
@@ -158,7 +161,7 @@ class Scrubber:
         return [self._with_names(each) for each in value] if isinstance(value, list) else self._value(value)
 
     def log(self, log: str) -> str:
-        """Return a TORCH_TRACE log without secrets; the checksums of its payloads are made again."""
+        """Return a TORCH_TRACE log without secrets; the checksums of its payloads are recomputed."""
         if not self.secrets:
             return log
         headers, payloads = [""], [[""]]
@@ -199,7 +202,7 @@ NOTHING = Scrubber()
 
 
 def read_log(path: Path) -> str:
-    """Return the text of a log; bytes that are no UTF-8 stay as they are when it is written again."""
+    """Return the text of a log; bytes that are not UTF-8 survive when the text is written again."""
     return path.read_bytes().decode("utf-8", "surrogateescape")
 
 
@@ -218,9 +221,9 @@ def scrubber(
     reserved: Iterable[str] = (),
     devices: Iterable[str] = (),
 ) -> Scrubber:
-    """Return a scrubber of these kinds for files that hold `texts`, about a model with these `codes` and `names`.
+    """Return a scrubber of these kinds for files with these `texts`, about a model with these `codes` and `names`.
 
-    Words of `reserved`, of Python and of torch stay: they identify nobody, and a text without them says nothing.
+    Words of `reserved`, of Python and of torch stay: they identify nobody, and without them the files are useless.
     """
     wanted, codes = set(kinds), tuple(codes)
     corpus = "\n".join((*codes, *texts))
@@ -242,7 +245,7 @@ def scrubber(
 
 
 def _word(text: str, kind: Kind) -> Secret:
-    """Return a name as a word; with other characters, such as a dash, it is replaced wherever it occurs."""
+    """Return the secret of a name: replaced only as a whole word, or anywhere if it has characters such as a dash."""
     return Secret(text, kind, is_word=WORD.fullmatch(text) is not None)
 
 
@@ -252,7 +255,7 @@ def _is_secret(secret: Secret) -> bool:
 
 
 def _stays(secret: Secret, stay: set[str]) -> bool:
-    """Return True if each piece of a word is a word that stays."""
+    """Return True if all pieces of a word are in `stay`, the words that are not replaced."""
     return all(piece in stay for piece in secret.text.split("_") if piece)
 
 
@@ -293,7 +296,7 @@ def _people(corpus: str) -> list[str]:
 
 
 def _of_code(code: str, wanted: set[Kind]) -> Iterator[Secret]:
-    """Yield the secrets of a file of code; a file that is no Python has only lines."""
+    """Yield the secrets of a code file; a file that is not Python has only its lines."""
     tree, lines = _tree(code), code.split("\n")
     if "source" in wanted:
         parts = (part.strip() for line in lines for part in (line, line.partition("  #")[0]))
@@ -320,7 +323,7 @@ def _names(node: ast.AST) -> Iterator[str]:
 
 
 def _constants(node: ast.Constant, lines: Sequence[str]) -> Iterator[Secret]:
-    """Yield the lines of a text, and a large number, as its value and as it is written."""
+    """Yield the lines of a string constant; yield a large number as its value and as it is written."""
     value = node.value
     if isinstance(value, str):
         parts = (part.strip() for part in value.split("\n"))

@@ -109,7 +109,7 @@ class ConfigOptionView:
 
 @dataclass(frozen=True)
 class ConfigView:
-    """Options that match a search; only those set here if `changed`."""
+    """Options that match a search; if `changed`, only options that are set here."""
 
     environment: Environment
     text: str = ""
@@ -120,12 +120,12 @@ class ConfigView:
 
     @cached_property
     def options(self) -> tuple[ConfigOption, ...]:
-        """The matching options; those whose name matches come first."""
+        """The matching options; options whose name matches come first."""
         return matching(self.environment.options, self.text, self.module, self.changed)
 
     @property
     def title(self) -> str:
-        """Number of options of each module, or of those that match."""
+        """Number of options of each module, or number of matching options for a search."""
         count = len(self.environment.options)
         if self.text or self.module or self.changed:
             return f"{fmt.number(len(self.options))} of torch.compile's {fmt.count(count, 'option')} match."
@@ -182,7 +182,7 @@ def matching(
 ) -> tuple[ConfigOption, ...]:
     """Return the options with every word of a text in their name, alias, variables or comment; names come first.
 
-    Only those of one module if it is given, and only those that are set here if `changed`.
+    With a module, only its options are returned; with `changed`, only options that are set here.
     """
     words = text.lower().split()
     chosen = [
@@ -212,7 +212,7 @@ class DoctorView:
 
     @property
     def start_problem(self) -> str:
-        """The reason why torch cannot be started; empty if it can, or is starting."""
+        """The reason why torch cannot be started; empty if torch has started or is starting."""
         problem = self.environment.problem if self.environment is not None else ""
         return f"torch cannot be started: {problem}" if problem else ""
 

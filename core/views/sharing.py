@@ -96,7 +96,7 @@ class IssueView:
 
     @property
     def script(self) -> str:
-        """A script that fails by itself: torch's minified graph if it does, otherwise the model's file."""
+        """A standalone script: torch's minified graph if it reproduces the failure, otherwise the model's file."""
         bisection = self.report.bisection if self.report else None
         if bisection is not None and bisection.reproduces:
             return checked_script(self.job, bisection.script, minified=True)
@@ -139,7 +139,7 @@ class IssueView:
             yield f"Settings: `{settings}`"
 
     def _versions(self) -> Iterator[str]:
-        """Yield what torch's collect_env prints if the run's torch is here, otherwise what the run recorded."""
+        """Yield the output of torch's collect_env if the run's torch is here, otherwise the recorded versions."""
         setting = self.report.setting if self.report else Setting()
         here = is_torch_here(setting.torch)
         collected = self.collect() if here else ""
@@ -168,7 +168,7 @@ class IssueView:
         return buffer.getvalue()
 
     def _contents(self, scrubber: Scrubber, log: Path | None) -> str:
-        """Return the list of the files in the ZIP, what is not in it, and what was replaced."""
+        """Return a text with the files in the ZIP, the missing log, and the kinds of replaced texts."""
         lines = [f"{name}: {FILES[name]}" for name in FILES if name != "trace.log" or log]
         left_out = self.run.log_path() if log is None else None
         if left_out is not None:
@@ -182,7 +182,7 @@ class IssueView:
 
 
 def fenced(text: str, language: str) -> str:
-    """Return text as a code block of Markdown; a long one keeps its end."""
+    """Return text as a code block of Markdown; only the end of a long text is shown."""
     left_out = len(text) - MAX_PART_CHARS
     shown = (
         text if left_out <= 0 else f"… {number(left_out)} characters before this are left out\n{text[-MAX_PART_CHARS:]}"
@@ -197,7 +197,10 @@ LARGEST_LOG_BYTES = 2_000_000
 MOST_OPS = 2_000
 LINK_HELP = "A link that shows title, verdict and picture in a chat"
 PRIVATE_LINK = "The run is private, so its links show nothing. *Runs* › *Seen by* changes that."
-NO_TOKEN = "A link shows a preview to those who may open the run. A link with a token shows it to everybody."
+NO_TOKEN = (
+    "Only people who may open the run see the preview of its link. With a token in the link, everybody sees the "
+    "preview, but not the run."
+)
 WITH_TOKEN = (
     "Whoever has this link sees the title, the verdict and the picture of the graph, without signing in; nothing else."
 )
@@ -237,7 +240,7 @@ class CardView:
 
 
 def _report(run: Run) -> Report | None:
-    """Return the report of an ended run if reading it is quick; None if not, or if there is none."""
+    """Return the report of an ended run if reading it is quick; None otherwise, or without a readable log."""
     log = run.log_path()
     if log is None or run.status().live or not (is_stored(run) or log.stat().st_size <= LARGEST_LOG_BYTES):
         return None
@@ -291,7 +294,7 @@ class BudgetView:
 
     @property
     def markdown(self) -> str:
-        """The same for a pull request."""
+        """The title, a table, and the reasons of each judgement, as Markdown for a pull request."""
         head = [f"**{plain(self.title)}.**", "", f"| {' | '.join(HEADINGS)} |", "|---|---|---|---|"]
         rows = [f"| {' | '.join(map(plain, _cells(judgement)))} |" for judgement in self.judgements]
         details = [
@@ -305,7 +308,7 @@ class BudgetView:
 
     @property
     def junit(self) -> bytes:
-        """A test suite of JUnit's form, with a case for each limit; an undecided one is skipped."""
+        """A test suite in JUnit's format, with a case for each limit; an undecided limit is a skipped case."""
         standings = [judgement.standing for judgement in self.judgements]
         suite = ET.Element(
             "testsuite",
@@ -327,7 +330,7 @@ class BudgetView:
 
     @property
     def annotations(self) -> list[str]:
-        """Workflow commands of GitHub: an error at each line that is over a limit, a warning for what is undecided."""
+        """Workflow commands of GitHub: an error for each line over a limit, a warning for an undecided limit."""
         return [line for judgement in self.judgements for line in self._annotations(judgement)]
 
     def _annotations(self, judgement: Judgement) -> Iterator[str]:
@@ -344,7 +347,7 @@ class BudgetView:
 
     @property
     def data(self) -> dict[str, Any]:
-        """All of it for JSON."""
+        """All fields as JSON-compatible data."""
         return {"failed": self.failed, **{field.name: getattr(self, field.name) for field in fields(self)}}
 
 
@@ -358,7 +361,7 @@ def _with_reason(view: BudgetView) -> list[Judgement]:
 
 
 def _details(judgement: Judgement) -> Iterator[str]:
-    """Yield why a limit is not kept or undecided, and each line of code that counts, as plain text."""
+    """Yield the reason of a judgement, and each line of code that counts, as plain text."""
     if judgement.reason:
         yield one_line(judgement.reason, LONGEST_REASON)
     for culprit in judgement.culprits:

@@ -259,7 +259,7 @@ def _no_comparison(call: Call) -> Difference:
 
 
 def ratio_words(interval: Interval | None) -> str:
-    """Return the ratio with its bounds, or that the samples are too few or scatter too much."""
+    """Return the ratio with its bounds, or a note that the samples are too few or scatter too much."""
     if interval is not None and interval.wide:
         return NOT_MEASURABLE
     return FEW if interval is None else fmt.ratio(interval.middle, (interval.low, interval.high))

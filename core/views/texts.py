@@ -38,7 +38,8 @@ class LogDetails(NamedTuple):
 class LogsView:
     """Torch's log of a report; `read` returns a payload of the run's log as text.
 
-    `compilation` and `name` select messages, unless they are empty; `search` is a text in them, in any case.
+    `compilation`, `name` and `search` select messages, an empty value selects all. `search` is a text in the message;
+    its case is ignored.
     """
 
     report: Report
@@ -54,7 +55,7 @@ class LogsView:
 
     @property
     def title(self) -> str:
-        """The number of messages, and of those that are selected."""
+        """The number of all messages, and of the selected messages."""
         if not self.is_recorded:
             return "Torch's log messages were not recorded."
         total = sum(sum(part.messages.values()) for part in self.report.logs)
@@ -64,7 +65,7 @@ class LogsView:
 
     @property
     def advice(self) -> str:
-        """A sentence on the job that records them, as Markdown."""
+        """A sentence on the job that records log messages, as Markdown."""
         return NOT_RECORDED
 
     @property
@@ -77,7 +78,7 @@ class LogsView:
 
     @property
     def compilations(self) -> list[str]:
-        """The ids of compilations with messages, in order; empty for messages outside of one."""
+        """The ids of compilations with messages, in order; an empty id for messages outside of compilations."""
         return list(dict.fromkeys(part.compilation for part in self.report.logs))
 
     @cached_property
@@ -92,7 +93,7 @@ class LogsView:
 
     @property
     def left_out(self) -> str:
-        """The number of messages that are not shown; empty if all are."""
+        """The number of selected messages that are not shown; empty if all are shown."""
         more = len(self.matches) - MOST_SHOWN
         return f"The first {fmt.number(MOST_SHOWN)}; {fmt.number(more)} more match." if more > 0 else ""
 
@@ -122,7 +123,7 @@ class LogsView:
         return int(match["line"]) if match else None
 
     def _first_line(self, message: LogMessage) -> str:
-        """Return the first line of a message, with the user's file by its name alone."""
+        """Return the first line of a message, with the user's file named without its folder."""
         line = message.text.lstrip().partition("\n")[0]
         source = next(iter(self.report.sources), None)
         folder = source.path.rpartition("/")[0] if source is not None else ""
@@ -150,7 +151,7 @@ class LogsView:
 
 
 def _named(message: LogMessage, names: Mapping[str, int]) -> LogMessage:
-    """Return a message with the name of its logger, which its module ends with."""
+    """Return a message with the name of a known logger if the message's module ends with that name."""
     name = next((name for name in names if message.name.endswith(name)), message.name)
     return message if message.name in names else replace(message, name=name)
 
@@ -169,8 +170,9 @@ LEVELS = {"V": "debug", "I": "info", "W": "warning", "E": "error", "C": "critica
 
 @dataclass(frozen=True, slots=True)
 class LogMessage:
-    """A message of torch's log; `place` is the line of torch that logs it, `name` its artifact or, without one, its
-    module.
+    """A message of torch's log.
+
+    `place` is the line of torch that logs the message, `name` its artifact, otherwise its module.
     """
 
     level: str
@@ -233,7 +235,7 @@ class SourceView:
         return source_path(self.report)
 
     def text(self, path: str = "") -> str:
-        """Return the text of a file, by default of the first; empty if the log does not contain it."""
+        """Return the text of a file, by default of the first file; empty if the log does not contain it."""
         files = self.report.sources
         source = next((source for source in files if source.path == path), None) if path else next(iter(files), None)
         return str(decoded_object(self.read(source.payload)).get("text", "")) if source else ""

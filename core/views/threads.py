@@ -34,11 +34,11 @@ class Thread:
 
     @property
     def resolved_words(self) -> str:
-        """Name of the visitor who resolved it, as Markdown."""
+        """Name of the visitor who resolved the thread, as Markdown."""
         return f"Resolved by {plain(author_words(self.first.resolved_by))}"
 
     def line(self, now_s: float) -> str:
-        """Return its newest comment in one line, as Markdown."""
+        """Return the thread's newest comment in one line, as Markdown."""
         last = next(comment for comment in reversed(self.comments) if comment.deleted_s is None)
         by = plain(author_words(last.by, last.imported))
         resolved = "" if self.is_open else " · resolved"
@@ -67,7 +67,7 @@ def _line(line: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return a part of a line, whose spaces at both ends stay."""
+    """Return a part of a line as Markdown; spaces at both ends are preserved."""
     return " " * text.startswith(" ") + plain(text) + " " * (text.endswith(" ") and text != " ")
 
 
@@ -93,7 +93,7 @@ def earlier_label(hidden: int, most: int) -> str:
 
 
 def no_author_words(why: str, threads: Sequence[Thread]) -> str:
-    """Return the reason why a visitor cannot comment, after a note if there is no comment."""
+    """Return the reason why a visitor cannot comment; without threads, after a note that there is no comment."""
     return why if threads else f"No comment here. {why}"
 
 

@@ -24,12 +24,12 @@ from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, one_li
 
 OTHER = "other"
 LIVE = "A profile can be added once the run has ended."
-NO_PROFILE = "No profile is stored beside this log."
+NO_PROFILE = "This run has no profile."
 NO_ORIGINS = "FX nodes and your lines were not recorded: set `INDUCTOR_PROVENANCE=1` beside `TORCH_TRACE`."
 HOW = (
-    "Run the job with `--profile`. Or run the model under `torch.profiler.profile()`, write the result by "
-    '`export_chrome_trace("profile.json.gz")`, and add it here, or by '
-    "`python -m core profile RUN profile.json.gz`. The log must be of the same process."
+    "Record one with `--profile`. To add your own, run the model under `torch.profiler.profile()` in the process that "
+    'wrote this log, save it with `export_chrome_trace("profile.json.gz")`, and upload it here, or run '
+    "`python -m core profile RUN profile.json.gz`."
 )
 MOST_ROWS = 500
 MOST_TEXT_CHARS = 100
@@ -80,7 +80,7 @@ class TimelineView:
 
     @property
     def title(self) -> str:
-        """The slices that have their kernel, and how long the device was busy."""
+        """The number of slices that are joined to a kernel, and how long the device was busy."""
         compiled, known = len(self.joined.compiled), len(self.joined.joined)
         what = "kernel" if self.joined.profile.has_device else "kernel and op"
         of_compiled = (
@@ -101,7 +101,7 @@ class TimelineView:
 
     @property
     def idle_rows(self) -> list[dict[str, object]]:
-        """A row for each cause of idle time, the most first."""
+        """A row for each cause of idle time, most time first."""
         return idle_rows(self.joined.idle)
 
     @property
@@ -119,7 +119,7 @@ class TimelineView:
 
     @cached_property
     def _groups(self) -> list[tuple[tuple[str, str], list[KernelSlice]]]:
-        """Slices by compilation and kernel, or by their own name without one, the most time first."""
+        """Slices by compilation and kernel (a slice without a kernel by its name), most time first."""
         groups: dict[tuple[str, str], list[KernelSlice]] = defaultdict(list)
         for piece in self.joined.compiled:
             groups[piece.compilation, piece.kernel or self._slice(piece.index).name].append(piece)
@@ -153,12 +153,12 @@ class TimelineView:
 
     @property
     def kernel_note(self) -> str:
-        """Reason why kernels have no FX nodes and lines; empty if they have some."""
+        """Reason why kernels have no FX nodes and lines; empty if kernels have them."""
         return "" if self.has_origins or not self._kernels else NO_ORIGINS
 
     @property
     def kernel_ids(self) -> list[str]:
-        """The id of the kernel of each row; empty for a slice without one."""
+        """The id of the kernel of each row; empty for a slice without a kernel."""
         return [kernel if kernel in self._kernels else "" for (_, kernel), _ in self._groups]
 
     def kernel(self, kernel_id: str) -> Kernel | None:
@@ -181,7 +181,7 @@ class TimelineView:
         return [self._span(index) for index in sorted(chosen)]
 
     def area_of(self, text: str | None) -> TimelineArea | None:
-        """Return the area in a URL; None if it is none."""
+        """Return the area in a URL; None if the text is no area."""
         return area_from_text(text)
 
     def area(self, place: tuple[float, float, int, int]) -> AreaView:
@@ -255,12 +255,12 @@ class TimelineView:
 
 
 def failed_profile(report: Report) -> str:
-    """Return why a run that was to record a profile has none; empty if it was not to."""
+    """Return why a requested profile is missing; empty if it is there or was not requested."""
     return next((note for note in report.notes if note.startswith(NOT_RECORDED)), "")
 
 
 def failed_profile_text(report: Report) -> str:
-    """Return the same as Markdown."""
+    """Return the reason of `failed_profile` as Markdown."""
     return prose(failed_profile(report), LONGEST_TEXT)
 
 
@@ -291,7 +291,7 @@ class TimelineArea(NamedTuple):
 
 
 def area_from_text(text: str | None) -> TimelineArea | None:
-    """Return the area in a URL; None if it is none."""
+    """Return the area in a URL; None if the text is no area."""
     try:
         area = TimelineArea(*decoded_as((text or "")[:MOST_TEXT_CHARS].encode(), tuple[float, float, int, int]))
     except (DecodeError, UnicodeEncodeError):
@@ -360,17 +360,17 @@ class AreaView:
 
     @property
     def note(self) -> str:
-        """Names that are not in the table, counted; empty if all are."""
+        """Number of names that are not in the table; empty if all names are."""
         more = len(self._sums.sums) - len(self._shown)
         return f"{fmt.count(more, 'more name')} with less time." if more else ""
 
     @property
     def kernel_ids(self) -> list[str]:
-        """The id of the kernel of each row; empty for slices without one, or of several."""
+        """The id of the kernel of each row; empty for slices without a kernel, or of several kernels."""
         return [entry.kernels[0] if len(entry.kernels) == 1 else "" for entry in self._shown]
 
     def _kernel_words(self, entry: SliceSum) -> str:
-        """Return the name of the slices' kernel if it is another one, or the number of their kernels."""
+        """Return the kernel's name if it differs from the slices' name, or the number of kernels if several."""
         if len(entry.kernels) > 1:
             return fmt.count(len(entry.kernels), "kernel")
         known = self.kernels.get(entry.kernels[0]) if entry.kernels else None
@@ -378,7 +378,7 @@ class AreaView:
 
     @property
     def idle_rows(self) -> list[dict[str, object]]:
-        """A row for each cause of idle time in the area, the most first."""
+        """A row for each cause of idle time in the area, most time first."""
         return idle_rows(self._sums.idle)
 
 

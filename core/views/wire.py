@@ -98,7 +98,7 @@ class EdgeData(
     omit_defaults=True,
     rename={"source": "s", "target": "t", "count": "n", "frames": "f"},
 ):
-    """An edge between two items of its level; `ends` are the nodes that it connects, `points` those of its curve."""
+    """An edge between two items of its level; `ends` are pairs of connected nodes, `points` the points of its curve."""
 
     source: int
     target: int
@@ -214,7 +214,7 @@ class StoredGraph:
 def stored(view: GraphView, colours: Mapping[str, str] | None = None) -> StoredGraph:
     """Return a graph with its digest. Cache the result as long as the graph: 50,000 nodes take 0.1 s.
 
-    `colours` are those of its kernels (hex), by kernel id.
+    `colours` maps a kernel id to the kernel's colour (hex).
     """
     return StoredGraph(view.digest(colours), view, colours or {})
 

@@ -33,7 +33,7 @@ recompile_trees(view, recompiles, recompiles.chosen(shown_compilation(report), u
 if recompiles.with_symbols:
     st.page_link(
         menu.DYNAMIC_SHAPES.script,
-        label="Symbols of sizes and numbers that changed",
+        label="Dynamic shapes: symbols of the inputs that changed",
         icon=menu.DYNAMIC_SHAPES.icon,
         query_params=url.link(compilation=recompiles.with_symbols),
     )

@@ -7,6 +7,7 @@ import streamlit as st
 
 from core.base import words as fmt
 from core.views.decisions import DecisionsView
+from core.views.fusion import FusionView
 from pages.look.palette import TALL
 from pages.session.downloads import json_twin
 from pages.session.require import require_view
@@ -18,7 +19,7 @@ WIDE = {"options": st.column_config.TextColumn(help="Of torch._inductor.config; 
 view = require_view("How Inductor computes each op will stand here.")
 if view is None or not view.compilation.schedules:
     st.title("The decisions of Inductor were not recorded for this compilation.", anchor=False)
-    st.write("Compileboard records the scheduler's nodes of its own runs with the backend `inductor`.")
+    st.write(FusionView.why_none(view.compilation if view is not None else None))
     st.stop()
 
 nodes = {node.name: node for graph in view.compilation.lowered_graphs for node in view.nodes(graph)}

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from core.views.fusion import FusionView
 from pages.parts.code import drawer, open_button, stage, title_row
 from pages.parts.graphs.drawers import (
     IR,
@@ -25,7 +26,7 @@ VIEWS = ["side by side", "morph"]
 view = require_view("How Inductor fuses ops into kernels will stand here.")
 if view is None or not view.compilation.schedules:
     st.title("The scheduler's nodes were not recorded for this compilation.", anchor=False)
-    st.write("Torch does not log them; Compileboard runs record them. Only the backend `inductor` has a scheduler.")
+    st.write(FusionView.why_none(view.compilation if view is not None else None))
     st.stop()
 
 names = [fusion_view(view, index).name for index in range(len(view.compilation.schedules))]

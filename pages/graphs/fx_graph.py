@@ -17,7 +17,7 @@ from pages.session.url import state_of
 view = require_view("The FX graphs of a compilation will stand here.")
 if view is None or not view.compilation.graphs:
     st.title("This compilation has no graph.", anchor=False)
-    st.write("Choose another compilation above. *Overview* lists how each ended.")
+    st.write("Choose another compilation above. *Overview* says how each compilation ended.")
     st.stop()
 
 compilation = view.compilation

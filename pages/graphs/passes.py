@@ -22,13 +22,13 @@ view = require_view("What each pass did to the graphs will stand here.")
 chapters = {passes.id: passes for passes in passes_of(view)} if view is not None else {}
 if view is None or not chapters:
     st.title("This compilation has no graph that passes could change.", anchor=False)
-    st.write("Choose another compilation above. *Overview* lists how each ended.")
+    st.write("Choose another compilation above. *Overview* says how each compilation ended.")
     st.stop()
 
 url.read(url.CHAPTER, chapters, max(chapters, key=lambda chapter: chapters[chapter].last))
 with title_row() as title:
     chapter = st.segmented_control(
-        "Chapter",
+        "Graph",
         list(chapters),
         key=url.CHAPTER,
         format_func=lambda chapter: chapters[chapter].label,

@@ -82,7 +82,10 @@ opened, picked = runs_table(view.runs)
 if opened is not None:
     show_run(opened.id)
 if not picked:
-    st.caption("Click a name to open the run. Select one run to rename, tag or pin it, two to compare, any to delete.")
+    st.caption(
+        "Click a name to open the run. Select one run to rename, tag or pin it; two to compare them; any number to "
+        "delete them."
+    )
     st.stop()
 if len(picked) == 1:
     picked_run(picked[0])

@@ -15,7 +15,7 @@ if here is not None:
     sweep(here)
     st.stop()
 
-st.title("Many runs, one question.", anchor=False)
+st.title("Run a job with several options, and compare.", anchor=False)
 shown = shown_run()
 base = job_to_vary(job_again(shown) if shown is not None else None)
 preset_cards(base)

@@ -136,7 +136,7 @@ def _compilation_picker(view: views.HeaderView) -> None:
         key=url.COMPILATION,
         format_func=lambda compile_id: labels.get(compile_id, compile_id),
         label_visibility="collapsed",
-        help="A compilation of one Python frame, as PyTorch numbers it: [frame/compilation].",
+        help="One compilation of one Python frame, in torch's numbering: [0/1] is frame 0, compilation 1.",
     )
 
 

@@ -71,7 +71,7 @@ def test_the_very_first_request_may_be_a_deep_link(tmp_path: Path, page: Page) -
     run = add_scenario(tmp_path, "transformer_block")
     with serving(tmp_path) as server:
         go(page, server.link("fx_graph", run=run))
-        expect(headline(page)).to_have_text("17 ops: what Dynamo captured.")
+        expect(headline(page)).to_have_text("17 ops: captured by Dynamo.")
         expect(page.locator(".view g.node").first).to_be_visible()
         expect(page.locator("[data-testid='stSidebarNavLink']")).to_have_count(15)
         expect(page.get_by_role("dialog")).to_have_count(0)
@@ -109,14 +109,14 @@ def test_from_graph_to_kernel_to_source(server: Server, transformer: str, page: 
     settle(page)
     expect(page).to_have_url(link)
     expect(page.locator(".cv .title").first).to_have_text(name)
-    page.get_by_role("link", name="See them in the FX graph").click()
+    page.get_by_role("link", name="Show these nodes in the FX graph").click()
     expect(headline(page)).to_have_text("50 ops: after the post-grad passes.")
 
 
 def test_a_click_or_an_arrow_key_goes_to_another_stage(server: Server, transformer: str, page: Page) -> None:
     go(page, server.link("fx_graph", run=transformer))
     page.get_by_role("radio", name="AOTAutograd, 50 ops").click()
-    expect(headline(page)).to_have_text("50 ops: what AOTAutograd made for inference.")
+    expect(headline(page)).to_have_text("50 ops: inference graph of AOTAutograd.")
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("ArrowLeft")
     expect(headline(page)).to_have_text("17 ops: before the pre-grad passes.")

@@ -40,7 +40,7 @@ def test_the_verdict_stands_while_the_run_measures_and_pages_follow_it(server: S
     expect(page.locator(".chip", has_text="measuring …")).to_be_visible()
     expect(page.get_by_role("button", name="Cancel")).to_be_visible()
     link_to(page, "Graph").click()
-    expect(headline(page)).to_contain_text("what Dynamo captured")
+    expect(headline(page)).to_contain_text("captured by Dynamo")
     expect(page.locator("[data-testid='stMain']")).to_contain_text("Measuring eager and compiled, interleaved…")
     page.locator(".view g.node").first.click()
     expect(page).to_have_url(re.compile(r"select=n%3A"))

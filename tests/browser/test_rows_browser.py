@@ -44,4 +44,4 @@ def test_a_click_on_a_compilation_opens_its_graph(server: Server, page: Page) ->
     go(page, server.link("overview", run=run))
     click_row(page, "compilations", 1)
     expect(page).to_have_url(re.compile(r"/fx_graph\?.*compilation=\d+%2F0"))
-    expect(headline(page)).to_contain_text("what Dynamo captured")
+    expect(headline(page)).to_contain_text("captured by Dynamo")

@@ -76,7 +76,7 @@ def test_what_is_recorded_is_shown_and_grows(empty_home: Path) -> None:
     app = opened(menu.FX_GRAPH.script, run.id)
     assert "dynamo_output_graph" in stages(app)
     assert "inductor_post_grad_graph.inference" not in stages(app)
-    assert titles(app) == ["17 ops: what Dynamo captured."]
+    assert titles(app) == ["17 ops: captured by Dynamo."]
     assert SO_FAR in words(app)
 
     with (run.trace_dir / "trace.log").open("ab") as log:

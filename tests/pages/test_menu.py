@@ -113,7 +113,7 @@ def test_what_a_run_has_nothing_of_is_grey_and_says_why(runs: dict[str, str]) ->
         "kernels": "The backend was eager",
     }
     assert list(panes(app)) == [":gray[Speedup]", ":gray[Memory]", ":gray[Numerics]", "Timeline"]
-    assert panes(app)[":gray[Memory]"] == 'Memory was not measured\\: tick "measure memory"'
+    assert panes(app)[":gray[Memory]"] == 'Memory was not measured\\: turn on "measure memory" in New run'
 
 
 def test_an_entry_with_one_full_pane_is_not_grey(empty_home: Path) -> None:

@@ -138,7 +138,7 @@ def test_a_guard_is_read_whole(runs: dict[str, str], pick: Pick) -> None:
     assert_sound(app)
     assert f"**TYPE\\_MATCH** on `{first['value']}`: a value keeps its type" in told
     assert app.code[0].value.startswith("___check_type_id(L['extras']")
-    assert first["your line"] == "model.py:27 for extra in extras:"
+    assert first["source line"] == "model.py:27 for extra in extras:"
     assert "because of `for extra in extras:` at `" in told
     assert "torch's hint: type list" in told
     assert "Select a guard" not in told

@@ -44,7 +44,7 @@ def started(empty_home: Path, monkeypatch: pytest.MonkeyPatch) -> list[Sweep]:
 def test_each_preset_is_asked_of_a_sample_in_one_click(started: list[Sweep]) -> None:
     app = opened(menu.SWEEP.script)
     assert_sound(app)
-    assert titles(app) == ["Many runs, one question."]
+    assert titles(app) == ["Run a job with several options, and compare."]
     for name in PRESETS:
         app.button(f"ask-{name}").click().run()
     assert_sound(app)
@@ -194,7 +194,7 @@ def test_a_sweep_that_is_gone_is_said_to_be(empty_home: Path) -> None:
     app = opened(menu.SWEEP.script, sweep="20260101-000000-gone-0000")
     assert_sound(app)
     assert "There is no such sweep here" in words(app)
-    assert titles(app) == ["Many runs, one question."]
+    assert titles(app) == ["Run a job with several options, and compare."]
 
 
 def test_two_hundred_cells_are_answered_with_bounded_work(empty_home: Path) -> None:

@@ -185,7 +185,10 @@ class TimeComparison:
 
     @property
     def comparable(self) -> bool:
-        """True if a difference can be attributed to the runs; seconds from a busy machine alone can't."""
+        """True if a difference can be attributed to the runs.
+
+        On a busy machine, this needs the comparison with eager, since seconds alone are unreliable.
+        """
         measured = self.interval is not None and not self.interval.wide
         return measured and (self.against_eager is not None or not self.disturbed)
 
@@ -249,7 +252,7 @@ def _on_wall_clock(timing: Timing) -> Timing:
 
 
 def shift(above: Sequence[float], below: Sequence[float]) -> Interval | None:
-    """Return the ratio of two samples, both as logarithms; None with too few samples."""
+    """Return the ratio of two samples, which are given as logarithms; None with too few samples."""
     if min(len(above), len(below)) < LEAST_SAMPLES:
         return None
     above_medians, below_medians = ([statistics.median(block) for block in in_blocks(logs)] for logs in (above, below))

@@ -58,9 +58,9 @@ class UnionNode:
 
 @dataclass(frozen=True, slots=True)
 class GraphUnion:
-    """Union of two graphs, in the order of the right graph; nodes of the left graph only follow their predecessor.
+    """Union of two graphs in the order of the right graph; a node of only the left graph follows its predecessor.
 
-    An edge has the frames in which `target` reads `source`, both by their names in the union.
+    An edge is `source`, `target`, and the graphs in which `target` reads `source`, with the union's names.
     """
 
     nodes: tuple[UnionNode, ...]
@@ -313,7 +313,7 @@ def common(left: Sequence[Hashable], right: Sequence[Hashable]) -> list[tuple[in
 
 
 def _down(reached: dict[int, int], diagonal: int, steps: int) -> bool:
-    """Return True if the step onto a diagonal comes from the diagonal above: an element of the right sequence."""
+    """Return True if the step onto a diagonal comes from the diagonal above, with an element of the right sequence."""
     return diagonal == -steps or (diagonal != steps and reached[diagonal - 1] < reached[diagonal + 1])
 
 

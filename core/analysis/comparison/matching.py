@@ -56,14 +56,14 @@ Element = TypeVar("Element")
 
 @dataclass(frozen=True, slots=True)
 class MatchedPair(Generic[Element]):
-    """An element of the left run and its counterpart in the right run; None if there is none."""
+    """An element of the left run and its counterpart in the right run; a side without the element is None."""
 
     left: Element | None
     right: Element | None
 
     @property
     def both(self) -> bool:
-        """True if both runs have it."""
+        """True if both runs have the element."""
         return self.left is not None and self.right is not None
 
 

@@ -197,7 +197,7 @@ class Share:
 
 
 def share(entries: Sequence[Entry]) -> Share:
-    """Group the compilations by their part of all captured ops."""
+    """Group the compilations by function or class; those with a small part of all captured ops are helpers."""
     all_entries = [entry for _, entry in flattened(entries)]
     least = SMALL * sum(entry.ops for entry in all_entries)
     largest = max((entry.ops for entry in all_entries), default=0)

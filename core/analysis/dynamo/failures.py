@@ -281,7 +281,7 @@ def frame_names(report: Report) -> dict[str, str]:
 
 
 def names_of(compilations: Sequence[Compilation]) -> dict[str, str]:
-    """Return the names of some compilations alone."""
+    """Return compilation id → name for these compilations, as in `frame_names`."""
     of = functions(compilations)
     classes: dict[Function, str] = {}
     qualified: dict[Function, str] = {}
@@ -305,7 +305,7 @@ def names_of(compilations: Sequence[Compilation]) -> dict[str, str]:
 
 
 def _wrapped_names(compilations: Iterable[Compilation]) -> dict[str, str]:
-    """Return frame → module that torch's wrapper calls in it, to name the frame after."""
+    """Return frame → `Linear.forward`, for frames of torch's wrapper around a module of that class."""
     owners = (
         (frame_of(compilation), _class_of_self(compilation)) for compilation in compilations if is_wrapper(compilation)
     )

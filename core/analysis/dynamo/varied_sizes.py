@@ -195,7 +195,7 @@ class _Frame:
         return SizeAdvice(() if why else marks, dynamic, once, why, self._specialized_sizes, number)
 
     def _ordered_dims(self) -> Iterator[tuple[str, int]]:
-        """Yield the dimension that torch named, then the others in guard order; sizes 0 and 1 never become symbols."""
+        """Yield the dimension that torch named, then the other marked dimensions by source, without sizes 0 and 1."""
         yield self._source, self._index
         for source, sizes in sorted(self._first_sizes.items()):
             for index, size in enumerate(sizes):
@@ -252,7 +252,7 @@ class _Frame:
         return None if not judged or any(None in outcomes and False not in outcomes for outcomes in judged) else False
 
     def _is_avoided(self, text: str) -> bool:
-        """Return True if a reason is not about a size, or about a dimension that the marks leave dynamic."""
+        """Return True if a reason concerns no size, or a dimension that the marks make dynamic."""
         match = MISMATCH.match(text)
         if match is None:
             return not any(mark in text for mark in OF_SHAPES)
@@ -297,7 +297,7 @@ def shape_guards(compilation: Compilation) -> tuple[str, ...]:
 
 
 def holds(condition: str, values: Mapping[str, int]) -> bool | None:
-    """Return True if a condition holds for known sizes; None if it contains anything else."""
+    """Return True if a condition holds for known sizes; None if the sizes do not decide the condition."""
     try:
         return bool(_value(expression(condition), values))
     except (*NOT_READ, LookupError, ZeroDivisionError, OverflowError):
@@ -319,7 +319,7 @@ def _numbers(listed: str) -> tuple[int | None, ...]:
 
 
 def _value(node: ast.expr, values: Mapping[str, int]) -> int:
-    """Return the value of an expression; raises LookupError for unknown names and anything but arithmetic."""
+    """Return the value of an expression; raises LookupError for unknown names and unsupported syntax."""
     named = values.get(ast.unparse(node))
     if named is not None:
         return named

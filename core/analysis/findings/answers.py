@@ -250,7 +250,7 @@ SKIPPED_OTHERWISE = "`torch._logging.set_logs(cudagraphs=True)` in the model's f
 
 
 def set_logs_call(line: str) -> str:
-    """Return the call for a line that sets `TORCH_LOGS`; empty if the line does not have the value as one string."""
+    """Return the `set_logs` call for a line that sets `TORCH_LOGS`; empty if the value is no valid string."""
     names = [name for part in _value(line).split(",") if (name := part.strip())]
     if not names or len(names) > MOST_NAMES or not all(_is_name(name.lstrip("+-")) for name in names):
         return ""

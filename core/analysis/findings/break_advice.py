@@ -136,7 +136,7 @@ def _renamed(name: str, starts: Mapping[str, str]) -> str:
 
 
 def size_words(facts: RunFacts, reason: Recompile, name: str) -> tuple[str, Proposal | None]:
-    """Return the advice for a varying tensor size, and the same as a job if a job option does the same."""
+    """Return the advice for a varying tensor size, in words and as a job; the job is None if no option helps."""
     advice = size_advice(facts.report, reason)
     if advice.why == "static":
         leave_out = Proposal("torch.compile(model)", compile={"dynamic": None})
@@ -198,7 +198,7 @@ def _advice_without_marks(advice: SizeAdvice, name: str) -> str:
 
 
 def number_words(facts: RunFacts, reason: Recompile, name: str) -> tuple[str, Proposal | None]:
-    """Return the advice for a varying Python number, and the same as a job."""
+    """Return the advice for a varying Python number, in words and as a job; the job is None if no option helps."""
     if number_is_symbolic(facts.report, reason) and facts.options.get("dynamic") is None:
         proposal = Proposal("torch.compile(model, dynamic=True)", compile={"dynamic": True})
         return "`dynamic=True` makes it symbolic from the first call.", proposal
@@ -208,7 +208,7 @@ def number_words(facts: RunFacts, reason: Recompile, name: str) -> tuple[str, Pr
 
 
 def attribute_words(facts: RunFacts, reason: Recompile, name: str) -> tuple[str, Proposal | None]:
-    """Return the advice for a varying number in an attribute, and the same as a job."""
+    """Return the advice for a varying number in an attribute, in words and as a job; the job may be None."""
     return _module_number_advice() if INTEGER_OF_MODULE.name in reason.hint else (NUMBER_ATTRIBUTE, None)
 
 

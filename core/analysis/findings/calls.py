@@ -80,7 +80,7 @@ def outside_of_kernels(facts: RunFacts) -> Iterator[Finding]:
 
 
 def _cuda_graph_proposal(facts: RunFacts) -> Proposal | None:
-    """Return the run with CUDA graphs; None if it has them, or its backend or device doesn't support them."""
+    """Return the run with CUDA graphs; None if the job has CUDA graphs, or can't use them."""
     device = str(facts.job.get("device", "cpu")).partition(":")[0]
     options, mode = facts.options.get("options") or {}, facts.options.get("mode")
     if device != "cuda" or facts.options.get("backend", "inductor") != "inductor":
@@ -147,7 +147,7 @@ def first_call(facts: RunFacts) -> Iterator[Finding]:
     yield Finding(
         rule="first call",
         title=f"Compiling took {duration_s(total_s)}, {percent(most_s / total_s)} of it in {CLASS_WORDS[kind]}.",
-        reason=f"`{longest.name}` took {duration_s(longest.self_s)} by itself, in {count(longest.count, 'span')}.",
+        reason=f"`{longest.name}` took {duration_s(longest.self_s)} of self time, in {count(longest.count, 'span')}.",
         advice=_compile_advice(facts, by_class, total_s, kind),
         page="compile_time",
         once_s=most_s,
@@ -194,8 +194,8 @@ def _compile_advice(facts: RunFacts, by_class: Mapping[str, float], total_s: flo
             "no time for it."
         )
     return (
-        "The next process can take the compiled code from torch's on-disk caches and save up to "
-        f"{duration_s(total_s - left_s)}. Dynamo tracing ({duration_s(left_s)}) runs again."
+        f"A warm start saves up to {duration_s(total_s - left_s)}: the next process finds the compiled code in torch's "
+        f"on-disk caches. Dynamo tracing ({duration_s(left_s)}) runs again."
     )
 
 
@@ -260,7 +260,7 @@ LONGEST_LINE = 600
 class PrintedLine:
     """A printed line without a logger's prefix, and its count.
 
-    `place` is the file and line that it names as its origin, empty without one.
+    `place` is the file and line that the text names as its origin; empty without an origin.
     """
 
     text: str

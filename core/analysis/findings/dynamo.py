@@ -37,7 +37,7 @@ HIGHER_LIMIT = "Raise `torch._dynamo.config.recompile_limit` only if few more va
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Cause of a failed guard in the model's use, and the advice that avoids the recompile."""
+    """A cause of failed guards: the pattern of torch's reason, the cause in words, and the advice."""
 
     pattern: re.Pattern[str]
     words: str
@@ -250,7 +250,7 @@ def _by_cause(facts: RunFacts, recompiled: Collection[str]) -> dict[str, list[Re
 
 
 def _cause(facts: RunFacts, reason: Recompile) -> tuple[Cause | None, dict[str, str]]:
-    """Return the cause of a reason and its values, with the name that the caller uses."""
+    """Return the cause that matches a recompile reason, with the values for its words and the caller's name."""
     for cause in CAUSES:
         match = cause.pattern.match(reason.reason)
         if match is not None:

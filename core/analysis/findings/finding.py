@@ -39,10 +39,11 @@ class Proposal:
 class Finding:
     """A finding of a run.
 
-    `title` has its number, `reason` the cause, `advice` the change; prose with code in backticks.
+    `title` is the event with its number, `reason` the cause, `advice` the change; all are prose with code in backticks.
 
-    `page` shows the evidence, of `compilation` and `item` if set. `once_s` is the cost in the first calls, `each_s` the
-    cost in every call. Errors come before costs, and costs before information. `proposal` can be started at once.
+    `page` is the page with the evidence; `compilation` and `item` select the evidence there. `once_s` is the cost in
+    the first calls, `each_s` the cost in every call. Errors come before costs, and costs before information. `proposal`
+    can be started at once.
     """
 
     rule: str

@@ -255,7 +255,10 @@ def _generated_findings(
 
 
 def _is_product(row: LedgerRow) -> bool:
-    """Return True if a library call is a product by its own name; its origins include masks and copies."""
+    """Return True if a library call is a product by its name.
+
+    The origins do not count, since they include masks and copies.
+    """
     return op_class(row.name) in PRODUCTS
 
 

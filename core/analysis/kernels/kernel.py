@@ -82,7 +82,10 @@ def node_op(name: str) -> str:
 
 
 def schedule_of(kernel: Kernel, compilation: Compilation) -> Schedule | None:
-    """Return the schedule of the kernel; a graph's branches have schedules of the same direction."""
+    """Return the schedule that launches the kernel, otherwise the first one of the kernel's direction.
+
+    A graph's branches have separate schedules of the same direction. None if the direction has no schedule.
+    """
     same = [schedule for schedule in compilation.schedules if schedule.direction == kernel.direction]
     launching = (schedule for schedule in same if any(node.kernel == kernel.id for node in schedule.after))
     return next(launching, same[0] if same else None)
@@ -131,9 +134,10 @@ class KernelNames:
         return " · ".join(filter(None, [module, words])) + suffix if ops else kernel.name
 
     def ops(self, kernel: Kernel) -> tuple[str, ...]:
-        """Return the ops in the kernel's generated name, otherwise of its nodes; a library call has its own op.
+        """Return the ops in the kernel's generated name, otherwise the ops of its nodes; a library call's ATen op.
 
-        Loops that prepare a mask are named after their attention, and have no op themselves.
+        Ops of library calls in a generated name do not count if the name has other ops: loops that prepare a mask are
+        named after their attention.
         """
         if kernel.extern:
             return (aten_name(kernel.name),)
@@ -244,8 +248,8 @@ def path_words(path: ModulePath) -> str:
 def kernel_kind(kernel: Kernel, nodes: Iterable[SchedulerNode] = ()) -> str:
     """Return torch's kind of a kernel: Triton heuristic, C++ loops, template, extern, or fallback.
 
-    An extern kernel is a fallback if one of its scheduler `nodes` is: Inductor has no lowering for the op, or does not
-    use it, and calls ATen.
+    An extern kernel is a fallback if one of its scheduler `nodes` is a fallback node: Inductor has no lowering for the
+    op or does not use the lowering, and calls ATen.
     """
     if kernel.extern and any(FALLBACK_NODE in node.ops for node in nodes):
         return FALLBACK
@@ -275,7 +279,7 @@ def how_timed(time: KernelTime | None) -> Timed:
 
 
 def untimed_reason(time: KernelTime | None) -> str:
-    """Return why the time alone does not count; empty if it does."""
+    """Return why the time of the kernel alone does not count; empty if it counts."""
     if time is None or not time.samples_s:
         return time.reason if time else ""
     return "by itself it took far longer than in place: other processes had the machine" if _disturbed(time) else ""

@@ -63,7 +63,7 @@ NOT_REACHED = "the last call did not reach it in Python"
 KERNELS = ("kernels", "all kernels, each timed alone with warm caches")
 COLD_CACHES = ("cold caches", "extra kernel time in place, where other data fills the caches")
 WRAPPER = ("wrapper", "the generated wrapper allocates, frees and calls in Python")
-OUTSIDE = ("outside", "guards, the runtime of Dynamo and autograd, waiting for launches")
+OUTSIDE = ("outside", "the rest of the call: guard checks, the runtime of Dynamo and AOTAutograd, waits for launches")
 INTERLEAVED = (
     "beside eager",
     "extra time when interleaved with eager, whose data fills the caches (as in Speedup)",
@@ -82,7 +82,7 @@ def ceilings(report: Report) -> Roofline | None:
 def allowed_s(ceilings: Roofline, moved_bytes: int | None, flops: int | None, dtype: str) -> float | None:
     """Return the minimum seconds for this traffic and arithmetic; None if neither is known.
 
-    A dtype without a known peak uses float32's.
+    For a dtype with an unknown peak, the peak of float32 counts.
     """
     memory_s = moved_bytes / ceilings.bandwidth(moved_bytes).bytes_s if moved_bytes else None
     peak = ceilings.flops_s.get(dtype, ceilings.flops_s.get("float32"))
@@ -94,9 +94,9 @@ def allowed_s(ceilings: Roofline, moved_bytes: int | None, flops: int | None, dt
 def product_dtype(ops: Collection[str], dtype: str, counters: Counters | None) -> str:
     """Return the dtype whose peak applies to a kernel of these ops.
 
-    `tfloat32` for float32 products that the device multiplies as TF32: matrix products if
-    `torch.set_float32_matmul_precision` allows it, convolutions by default (`torch.backends.cudnn.allow_tf32`). An op
-    that writes several tensors has no single dtype.
+    The result is `tfloat32` for float32 products that the device multiplies as TF32: matrix products if
+    `torch.set_float32_matmul_precision` allows TF32, convolutions by default (`torch.backends.cudnn.allow_tf32`).
+    `dtype` may be empty, as for an op that writes several tensors.
     """
     if counters is None or not counters.has_tf32 or dtype not in ("float32", ""):
         return dtype

@@ -73,12 +73,12 @@ NO_ACCELERATOR = frozenset({"cpu"})
 class RankDifference:
     """A difference between two ranks, from one compilation on.
 
-    `name` is the stage, the cache or the direction; `only` is the side that alone has the compilation or the record.
-    `alone` are all compilations from there on that the side alone has, the first one included.
-    `cause_id` is the compilation that `place` and the reason are of, if it is a later one of these.
-    `left` and `right` are short texts, and `left_where` and `right_where` the whole ones in the logs. `place` and
-    `code` are the user's line. `source` and `dimension` are the size that differs, `is_constant` is True if only
-    numbers in the graph differ. `change` is how collectives differ.
+    `name` is the stage, the cache or the direction. `only` is the side with the compilation or record that the other
+    side lacks. `alone` are the compilations that only this side has, starting with the first. `cause_id` is the
+    compilation of `place` and of the reason, if it is not the first in `alone`. `left` and `right` are short texts;
+    `left_where` and `right_where` locate the full texts in the logs. `place` and `code` are the user's line. `source`
+    and `dimension` are the size that differs, `is_constant` is True if only numbers in the graph differ. `change` is
+    how collectives differ.
     """
 
     kind: DifferenceKind
@@ -112,7 +112,7 @@ def first_difference(left: Fingerprint, right: Fingerprint) -> RankDifference | 
 
 
 def code_difference(left: Fingerprint, right: Fingerprint) -> RankDifference | None:
-    """Return the first difference that is none of caches alone; None if there is none."""
+    """Return the first difference of the code, ignoring differences of only caches; None if the code is equal."""
     unlike = set(_unlike_caches(left, right))
     sides = _sections(left.marks, unlike), _sections(right.marks, unlike)
     for index, (ours, theirs) in enumerate(zip_longest(*sides, fillvalue=None)):
@@ -138,7 +138,7 @@ def _cache_difference(left: Fingerprint, right: Fingerprint) -> RankDifference |
 def _unlike_caches(left: Fingerprint, right: Fingerprint) -> dict[str, tuple[Outcomes, Outcomes]]:
     """Return the cache marks of each compilation whose outcomes differ, in causal order.
 
-    The order of the two caches' records is no difference: code from a cache logs them the other way round.
+    The order of the two caches' records does not count, since code from a cache logs them in reverse order.
     """
     ours, theirs = _outcomes(left.marks), _outcomes(right.marks)
     return {
@@ -149,9 +149,9 @@ def _unlike_caches(left: Fingerprint, right: Fingerprint) -> dict[str, tuple[Out
 
 
 def _same_outcomes(ours: Outcomes, theirs: Outcomes) -> bool:
-    """Return True if each cache had the same outcomes, as far as both have them.
+    """Return True if each cache had the same outcomes on both sides.
 
-    An outcome that one side lacks is that of a backward which it has not compiled.
+    An outcome of only one side does not count: the other side has not compiled that backward.
     """
     pairs = (zip(ours.get(name, []), theirs.get(name, []), strict=False) for name in CACHES)
     return all(mark.text == other.text for pair in pairs for mark, other in pair)
@@ -173,7 +173,7 @@ def _ended(marks: Iterable[RankMark]) -> set[str]:
 def _sections(marks: Iterable[RankMark], unlike: set[str]) -> list[Section]:
     """Return the marks in sections of one compilation, without cache marks.
 
-    Compilations in `unlike` have different cache outcomes, and lose the marks of later stages, too.
+    Cache outcomes differ for the compilations in `unlike`, so marks of their later stages are left out, too.
     """
     kept = (
         mark
@@ -185,7 +185,7 @@ def _sections(marks: Iterable[RankMark], unlike: set[str]) -> list[Section]:
 
 
 def _lone(left: Sequence[Section], right: Sequence[Section]) -> RankDifference:
-    """Return the difference of two ranks that go on with different compilations."""
+    """Return the difference of two ranks whose next compilations differ."""
     ids = [section[0].compile_id for section in left], [section[0].compile_id for section in right]
     if not left or (right and ids[1][0] not in ids[0] and ids[0][0] in ids[1]):
         return _only(right, "right", set(ids[0]))
@@ -198,7 +198,7 @@ def _lone(left: Sequence[Section], right: Sequence[Section]) -> RankDifference:
 
 
 def _only(sections: Sequence[Section], side: Literal["left", "right"], known: set[str]) -> RankDifference:
-    """Return the difference of compilations that one side alone has; `known` are the ids on the other side."""
+    """Return the difference of compilations that only one side has; `known` are the ids on the other side."""
     first = sections[0]
     why = next((mark for mark in first if mark.kind == "recompile"), None)
     start = next((mark for mark in first if mark.kind == "start"), None)
@@ -235,7 +235,10 @@ def _in_section(ours: Section, theirs: Section, last: tuple[bool, bool]) -> Rank
 
 
 def _stopped(ours: Section, theirs: Section, last: tuple[bool, bool]) -> RankDifference | None:
-    """Return the difference of a rank whose records stop within a compilation that the other ends."""
+    """Return the difference of a rank whose records stop within a compilation that the other rank ends.
+
+    None for any other difference.
+    """
     ends = bool(_ended(ours)), bool(_ended(theirs))
     if ends[0] == ends[1]:
         return None
@@ -251,12 +254,12 @@ def _stopped(ours: Section, theirs: Section, last: tuple[bool, bool]) -> RankDif
 
 
 def _stage(mark: RankMark) -> str:
-    """Return what a record is, in words."""
+    """Return the kind of a record, in words."""
     return mark.name if mark.kind in ("graph", "cache") else WORDS[mark.kind]
 
 
 def _unpaired(left: RankMark | None, right: RankMark | None) -> RankDifference:
-    """Return the difference of a record that one side alone has at this point."""
+    """Return the difference at a record of one side that has no equal record on the other side."""
     mark = left if left is not None and (right is None or left.kind in ("recompile", "break")) else right
     assert mark is not None
     side: Side = "left" if mark is left else "right"
@@ -316,7 +319,7 @@ def collective_text(collective: Collective) -> str:
 class Forecast:
     """A forecast for the job: collectives that do not match, ranks that wait for a compilation, or a rank that stopped.
 
-    `seconds` is how long the lone compilation took, None if unknown or there is none.
+    `seconds` is the time of the compilations that only one rank has; None if unknown or without such compilations.
     """
 
     kind: ForecastKind
@@ -325,7 +328,7 @@ class Forecast:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """A change that fits the cause of a difference, as code; empty if it is no single line."""
+    """A change that fits the cause of a difference; `code` is empty if the change is not a single line."""
 
     kind: AdviceKind
     code: str = ""
@@ -339,7 +342,7 @@ def runs_collectives(*fingerprints: Fingerprint) -> bool:
 
 
 def forecast(difference: RankDifference, left: Fingerprint, right: Fingerprint) -> Forecast | None:
-    """Return what the difference may lead to; None if it needs not stop any rank."""
+    """Return the expected consequence of a difference for the ranks; None if no rank has to stop or wait."""
     if difference.kind == "collectives":
         return Forecast("order")
     if not runs_collectives(left, right):
@@ -350,7 +353,7 @@ def forecast(difference: RankDifference, left: Fingerprint, right: Fingerprint) 
 
 
 def _seconds(difference: RankDifference, alone: Fingerprint) -> float | None:
-    """Return the seconds of the compilations that one rank has alone; None if their ends are not recorded."""
+    """Return the seconds of the compilations that only one rank has; None if their ends are not recorded."""
     compilations = [one for one in alone.compilations if one.id in difference.alone]
     seconds = [one.seconds["whole compilation"] for one in compilations if "whole compilation" in one.seconds]
     return sum(seconds) if seconds else None

@@ -60,8 +60,8 @@ class RankRow:
 class RankGroup:
     """Ranks with one fingerprint.
 
-    `first` is the first difference from the first group, `code` the first one that is not of caches alone; both are
-    None for the first group, and for groups beyond the bound.
+    `first` is the first difference from the first group, `code` the first difference beyond caches. Both are None for
+    the first group, and for groups beyond the bound.
     """
 
     ranks: tuple[int, ...]
@@ -77,7 +77,7 @@ class RankGroup:
 
     @property
     def only_caches(self) -> bool:
-        """True if the ranks differ from the first group in caches alone."""
+        """True if the ranks differ from the first group only in caches."""
         return self.first is not None and self.code is None
 
 
@@ -99,7 +99,7 @@ class Ranks:
 
 
 def row_of(fingerprint: Fingerprint) -> RankRow:
-    """Return a fingerprint in one line."""
+    """Return the row of a rank's fingerprint."""
     seconds: dict[str, float] = {}
     estimates = []
     for compilation in fingerprint.compilations:
@@ -160,7 +160,7 @@ class RankSide:
 
 
 def with_cause(difference: RankDifference, left: RankSide, right: RankSide) -> RankDifference:
-    """Return a difference with its texts, the user's line, and the size that causes it, as far as the logs tell."""
+    """Return a difference with its texts, the user's line, and the size that causes it, if the logs have them."""
     match difference.kind:
         case "recompile":
             difference = _of_recompile(difference, left if difference.only == "left" else right)
@@ -176,7 +176,7 @@ def with_cause(difference: RankDifference, left: RankSide, right: RankSide) -> R
 
 
 def _frame(difference: RankDifference, left: RankSide, right: RankSide) -> Place | None:
-    """Return the function of the compilation, which is as much as the log tells."""
+    """Return the place of the compilation's function, for logs without a more precise place; None if unknown."""
     for side in (left, right):
         compilation = side.fingerprint.compilation(difference.compile_id)
         if compilation is not None and compilation.place is not None:
@@ -185,9 +185,9 @@ def _frame(difference: RankDifference, left: RankSide, right: RankSide) -> Place
 
 
 def _of_recompile(difference: RankDifference, side: RankSide) -> RankDifference:
-    """Return the difference with the guard that failed: the first in the user's code, otherwise the first of all.
+    """Return the difference with the failed guard: the first in the user's code, otherwise the first of all.
 
-    One size that changes makes torch compile its own wrappers again before the user's function.
+    A changed size recompiles torch's own wrappers before the user's function.
     """
     recompiles = [
         mark for mark in side.fingerprint.marks if mark.kind == "recompile" and mark.compile_id in difference.alone
@@ -265,7 +265,7 @@ def _of_graph(difference: RankDifference, left: RankSide, right: RankSide) -> Ra
 
 
 def _first_unlike(ours: Sequence[str], theirs: Sequence[str], collectives: bool) -> int | None:
-    """Return the first line that differs; for collectives, the first with a collective on either side."""
+    """Return the index of the first differing line; for collectives, preferably of a line with a collective."""
     unlike = [index for index, (one, other) in enumerate(zip(ours, theirs, strict=False)) if one != other]
     if len(ours) != len(theirs):
         unlike.append(min(len(ours), len(theirs)))
@@ -293,7 +293,7 @@ def _unlike_size(ours: str, theirs: str) -> tuple[str, int] | None:
 
 
 def _input(line: str, source: str) -> str:
-    """Return an input of a signature with its type; the whole line if it is not in it."""
+    """Return an input of a signature with its type; the whole line if the signature does not have the input."""
     return next((match[0] for match in INPUT.finditer(line) if _variable(match["name"]) == source), line)[:MAX_SHOWN]
 
 
@@ -313,7 +313,10 @@ def _same_but_numbers(ours: Sequence[str], theirs: Sequence[str]) -> bool:
 
 
 def _comment(lines: Sequence[str], at: int) -> re.Match[str] | None:
-    """Return the comment with the user's line of a graph's line: above it, otherwise below, torch's own last."""
+    """Return the comment that names the user's line for a line of a graph.
+
+    Comments at or above the line come first, then comments below; comments of torch's own files come last.
+    """
     above = [match for line in reversed(lines[: at + 1]) if (match := FILE.search(line))]
     below = [match for line in lines[at + 1 :] if (match := FILE.search(line))]
     users = next((match for match in (*above, *below) if not OF_TORCH.search(match["file"])), None)
@@ -337,6 +340,6 @@ def _of_guards(difference: RankDifference, left: RankSide, right: RankSide) -> R
 
 
 def _guard_lines(side: RankSide, where: Payload) -> dict[str, None]:
-    """Return the leaves of a guard tree in order, without the lines of the tree."""
+    """Return the lines of a guard tree in order, without the characters that draw the tree."""
     text = normalised_guards(side.text(where).encode("utf-8", "replace")).decode("utf-8", "replace")
     return dict.fromkeys(line.lstrip("| +-") for line in text.split("\n"))

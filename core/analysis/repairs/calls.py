@@ -137,7 +137,10 @@ def allow_in_graph(code: UserCode, line: str) -> CodeFix | None:
 
 
 def _opaque_calls(code: UserCode, line: int) -> list[ast.Call]:
-    """Return the calls of names on a line, from left to right; torch's own functions are traced and left out."""
+    """Return the calls of imported, builtin and own functions on a line, from left to right.
+
+    Calls of torch are left out, since Dynamo traces them.
+    """
     calls = [call for call in code.on_line(line, ast.Call) if dotted(call.func)]
     user_calls = [call for call in calls if dotted(call.func).partition(".")[0] not in (code.torch or "torch",)]
     local = (
@@ -182,7 +185,7 @@ def _is_entered(code: UserCode, node: ast.expr) -> bool:
 
 
 def _takes_locals(code: UserCode, call: ast.Call) -> bool:
-    """Return True if a call uses arguments of the surrounding function: a tensor is not a constant."""
+    """Return True if a call uses arguments of the surrounding function, which may be tensors."""
     function = next(iter(code.around(call, ast.FunctionDef)), None)
     arguments = function.args if function else None
     parameters = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs] if arguments else []
@@ -296,7 +299,10 @@ def reorder(code: UserCode, line: str) -> CodeFix | None:
 
 
 def print_op(code: UserCode, line: str, texts: str) -> CodeFix | None:
-    """Turn the prints of a line into ops of the graph; `texts` lists arguments of the first one to turn into text."""
+    """Turn the prints of a line into ops of the graph.
+
+    `texts` are the positions of the arguments of the first print that are turned into text.
+    """
     calls = sorted((call for call in code.on_line(int(line), ast.Call) if dotted(call.func) == "print"), key=code.start)
     torch, more = code.with_torch()
     edits = []
@@ -312,7 +318,7 @@ def print_op(code: UserCode, line: str, texts: str) -> CodeFix | None:
 
 
 def _print_arguments(code: UserCode, call: ast.Call, texts: Sequence[int]) -> str:
-    """Return the arguments of torch's print: a template and values; empty if it can't print the same as Python."""
+    """Return the arguments of torch's print: a template and values; empty if its output would differ from Python's."""
     if not call.args or call.keywords or not isinstance(code.parents[call], ast.Expr):
         return ""
     parts = [_field(code, value, place in texts) for place, value in enumerate(call.args)]

@@ -80,7 +80,7 @@ def _is_text(node: ast.expr) -> bool:
 
 
 def _fixed_text(code: UserCode, message: ast.expr) -> str:
-    """Return a message as a literal, with code instead of the values that it names."""
+    """Return a message as a literal; the values of an f-string are replaced by their code in braces."""
     if not isinstance(message, ast.JoinedStr):
         return repr(code.says(message))
     parts = (
@@ -132,7 +132,7 @@ def _branchings(code: UserCode, line: int) -> Iterator[tuple[ast.If | ast.IfExp,
 
 
 def _later_branchings(code: UserCode, line: int) -> Iterator[tuple[ast.If | ast.IfExp, list[Edit]]]:
-    """Yield the single branch on a name that a line assigns a read value to."""
+    """Yield the branch on a name to which a line assigns a read value, if the branch is the name's only use."""
     statement = code.statement(line)
     function = next(iter(code.around(statement, ast.FunctionDef)), None) if statement else None
     if not isinstance(statement, ast.Assign) or function is None:
@@ -187,7 +187,10 @@ def _assignment(code: UserCode, node: ast.stmt) -> tuple[str, str]:
 
 
 def _value(code: UserCode, node: ast.expr) -> str:
-    """Return a branch's value, with tensors instead of the numbers that it reads unless Python needs them."""
+    """Return a branch's value as code, with tensors instead of the numbers read from them.
+
+    The reads stay if Python needs a number.
+    """
     reads = [child for child in ast.walk(node) if isinstance(child, ast.Call) and has_read(child)]
     return code.says(node) if any(number_at(code, child) for child in reads) else _without_reads(code, node)
 
@@ -299,7 +302,7 @@ def clone(code: UserCode, line: str) -> CodeFix | None:
 
 
 def unread(code: UserCode, node: ast.expr) -> Iterator[Edit]:
-    """Yield the edits that keep tensors wherever an expression reads them."""
+    """Yield the edits that remove reads of tensors, such as `.item()`, from an expression."""
     for call in (child for child in ast.walk(node) if isinstance(child, ast.Call)):
         func = call.func
         if _is_read(call) and isinstance(func, ast.Attribute):

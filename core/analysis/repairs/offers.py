@@ -143,17 +143,20 @@ def repairs_of_recompile(text: str, report: Report, recompile: Recompile, own_ca
 
 
 def condition(reason: str) -> str:
-    """Return the guard of a reason, which may be followed by a stack."""
+    """Return the guard in a recompile reason, without the stack that may follow."""
     return reason.split("\n")[0].strip()
 
 
 def dynamic_spares(report: Report, recompile: Recompile) -> bool:
-    """Return True if `dynamic=True` compiles the varying size or number argument once."""
+    """Return True if `dynamic=True` avoids the recompile for a varying size or number argument."""
     return size_advice(report, recompile).dynamic if is_of_size(recompile) else number_is_symbolic(report, recompile)
 
 
 def newest_reasons(recompiles: Sequence[Recompile]) -> tuple[Recompile, ...]:
-    """Return the first reason of each recompile, about the newest code; the guards of older code failed earlier."""
+    """Return the first reason of each recompile, which is about the newest code.
+
+    Later reasons are about older code, whose guards failed in earlier recompiles.
+    """
     return tuple({recompile.compilation: recompile for recompile in reversed(recompiles)}.values())[::-1]
 
 
@@ -219,7 +222,7 @@ def together_diff(text: str, repairs: Sequence[Repair]) -> str:
 
 
 def _diff(before: str, after: str) -> str:
-    return diff_texts(before, after, "the code of this run", "repaired").text
+    return diff_texts(before, after, "original", "fixed").text
 
 
 def repaired(text: str, steps: Sequence[Sequence[str]]) -> str:

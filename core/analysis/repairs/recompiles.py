@@ -59,7 +59,7 @@ def pad_list(code: UserCode, name: str) -> CodeFix | None:
 
 
 def _padding_edits(code: UserCode, value: ast.List, longest: int, torch: str) -> Iterator[Edit]:
-    """Yield zeros behind a list, and copies of repeated elements, since torch guards on identical elements, too."""
+    """Yield edits that append zeros to a list and clone repeated elements, since torch guards on identity, too."""
     texts = [code.says(element) for element in value.elts]
     for place, element in enumerate(value.elts):
         if texts[place] in texts[:place] and isinstance(element, (ast.Name, ast.Attribute)):
@@ -219,7 +219,7 @@ def _mark_edits(code: UserCode, name: str, index: str) -> list[Edit]:
 
 
 def _edits_after(code: UserCode, statement: ast.stmt, name: str, mark: str) -> list[Edit]:
-    """Return a line below the list of calls, or below the inputs, that marks a part of it."""
+    """Return an edit that adds a line below `calls` or `inputs`, to mark an argument of the first call."""
     if not isinstance(statement, ast.Assign):
         return []
     call, _ = next(calls_of(code))
@@ -378,7 +378,11 @@ def flag_attribute(code: UserCode, name: str) -> CodeFix | None:
         for test, choice in zip(tests, choices, strict=True)
     ]
     return CodeFix(
-        f"Store `{name}` as a tensor and choose with `torch.where`.", DATA, (*edits, *more), "may change", BOTH_COMPUTED
+        f"Store the comparison with `{name}` as a bool tensor, and select with `torch.where`.",
+        DATA,
+        (*edits, *more),
+        "may change",
+        BOTH_COMPUTED,
     )
 
 

@@ -90,7 +90,7 @@ class UserCode:
         return self.text[self.line_start(node.lineno) : self.start(node)]
 
     def on_line(self, line: int, kind: type[Node]) -> list[Node]:
-        """Return nodes of a kind that begin on a line, otherwise those that span it, innermost first."""
+        """Return the nodes of a kind that begin on a line, otherwise the nodes that span the line, innermost first."""
         nodes = [node for node in ast.walk(self.tree) if isinstance(node, kind) and _spans_line(node, line)]
         first = [node for node in nodes if getattr(node, "lineno", 0) == line]
         return sorted(first or nodes, key=lambda node: -getattr(node, "lineno", 0))
@@ -241,7 +241,7 @@ class Repair:
 
     @property
     def stacks(self) -> bool:
-        """True if it can be combined with others: it must not change results for certain, nor leave a graph break."""
+        """True if the repair can be combined with others: it leaves no graph break, and its risk is not `changes`."""
         return self.fix.risk != "changes" and not self.id.startswith("disable:")
 
 

@@ -43,7 +43,7 @@ class TrialSide:
 class Remainder:
     """A remaining graph break or recompile: its place, and torch's current reason.
 
-    `new` if it is new in the repaired run.
+    `new` is True if the original run did not have it.
     """
 
     place: str

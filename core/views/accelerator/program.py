@@ -83,7 +83,7 @@ class ProgramView:
         )
 
     def instructions(self, nodes: Mapping[str, FxNode]) -> list[dict[str, object]]:
-        """Return one row per entry of the program; `nodes` are the graph's, by name."""
+        """Return one row per entry of the program; `nodes` are the graph's nodes by name."""
         return [_entry_row(index, entry, nodes) for index, entry in enumerate(self.entries[:MOST_ENTRIES])]
 
     @property
@@ -191,7 +191,7 @@ class ProgramView:
 
     @property
     def left_out_temporaries(self) -> str:
-        """Number of temporaries that are drawn; empty if all are."""
+        """Number of the largest temporaries, which are drawn; empty if all temporaries are drawn."""
         too_many = len(self.temporaries) > MOST_DRAWN
         return f"The {fmt.number(MOST_DRAWN)} largest are drawn." if too_many else ""
 
@@ -256,7 +256,7 @@ class ProgramFileView:
 
     @property
     def words(self) -> str:
-        """Size of the file, and the share of its constants."""
+        """Size of the file and of its constants."""
         constants = self.segment.constant_bytes
         part = f", {fmt.bytes_(constants)} of it constants" if constants else ""
         return (

@@ -59,8 +59,9 @@ class AcceleratorView:
     """The graphs of one compilation that the accelerator partitioned; `call_help` explains columns of its calls."""
 
     introduction: ClassVar[str] = (
-        "The backend `accelerator` partitions AOTAutograd's graphs into segments that it has kernels for, and builds a "
-        "program of each. A C++ runtime behind a C ABI runs it, without torch and Python."
+        "Compileboard's backend `accelerator` partitions AOTAutograd's graphs into segments of ops that it has kernels "
+        "for, and builds a program for each segment. A C++ runtime with a C ABI runs the programs, without torch and "
+        "Python."
     )
     needs_compiler: ClassVar[str] = (
         "The runtime needs a C++ compiler: install g++, or set `CXX`. Other backends need none."
@@ -78,7 +79,7 @@ class AcceleratorView:
 
     @property
     def scope(self) -> str:
-        """The compilation's id as a prefix of the title; empty if the run has only one."""
+        """The compilation's id as a prefix of the title; empty if the run has only one compilation."""
         return scope_words(self.report, self.compilation)
 
     @property
@@ -88,7 +89,7 @@ class AcceleratorView:
 
     @cached_property
     def segments(self) -> dict[str, SegmentView]:
-        """Segments of all graphs by id; a graph without segments counts as one."""
+        """Segments of all graphs by id; a graph without segments counts as one segment."""
         segments = (
             SegmentView(self.report, self.compilation, pipeline, segment)
             for pipeline in self.compilation.pipelines
@@ -142,7 +143,7 @@ class AcceleratorView:
         if job is None:
             words = "Not recorded: torch does not log what a backend does with a graph."
         elif not error:
-            words = f"This run was made with `{job.compile.backend}`."
+            words = f"This run used `{job.compile.backend}`."
         return AcceleratorAbsence(title, words, error, NO_COMPILER in error, False)
 
     @staticmethod
@@ -400,12 +401,12 @@ class SegmentView:
         ]
 
     def switchable_ops(self, nodes: Iterable[FxNode]) -> tuple[str, ...]:
-        """Return the ops that can be left to torch; `nodes` are the graph's."""
+        """Return the ops that can be left to torch; `nodes` are the graph's nodes."""
         return switchable_ops(self.pipeline, nodes)
 
     @property
     def stages(self) -> dict[str, float]:
-        """Seconds of each stage; those of the programs are summed over all segments."""
+        """Seconds of each stage; stages of the programs are summed over all segments."""
         pipeline = self.pipeline
         stages = {STAGES.get(name, name): time_s for name, time_s in pipeline.times_s.items() if name != "programs"}
         for segment in pipeline.segments:

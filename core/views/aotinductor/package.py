@@ -188,7 +188,7 @@ class PackageRunView:
 
     @property
     def rows(self) -> list[dict[str, str | None]]:
-        """Outputs compared with eager, a row per output; `told` only if one differs."""
+        """Outputs compared with eager, a row per output; the rows have the reason `told` if any output differs."""
         shown = self.run.differences[:MOST_RESULTS]
         if all(difference.same for difference in self.run.differences):
             return [_output_row(difference) for difference in shown]
@@ -295,7 +295,7 @@ class SizesView:
 
     @property
     def dims(self) -> list[str]:
-        """Requested dynamic dimensions, or that every size is fixed."""
+        """Requested dynamic dimensions in words, or a note that every size is fixed."""
         dims = [_dim_words(dim) for dim in self.export.dims[:MOST_SHOWN]]
         return dims or ["Every size is fixed to that of the example inputs: a call with another one is refused."]
 
@@ -316,7 +316,7 @@ class SizesView:
 
     @property
     def checks(self) -> str:
-        """Sizes outside of the range that the package ran without checks, and how a package checks."""
+        """Warning about sizes outside of the range that the package ran unchecked, and how to turn on its checks."""
         checked = any(trial.checked is not None for trial in self.trials)
         how = "A package checks its inputs if it is loaded with `AOTI_RUNTIME_CHECK_INPUTS=1` in the environment."
         return " ".join(filter(None, (_unchecked_words(self.trials), how if checked else "")))
@@ -329,7 +329,10 @@ def _dim_words(dim: ExportedDim) -> str:
 
 
 def _trial_row(trial: RangeTrial) -> dict[str, str]:
-    """Return one row of the trials; if the program was called, `skipped` is about the package only."""
+    """Return one row of the trials.
+
+    `skipped` is the reason for the package only if the exported program was called, otherwise for both.
+    """
     called = bool(trial.inputs) or not trial.skipped
     skipped = plain(trial.skipped, LONGEST_LINE)
     return {

@@ -66,9 +66,9 @@ class AotInductorView:
     report: Report
 
     introduction = (
-        "`torch.export` captures the whole model as one graph of aten ops, with ranges for the sizes that are dynamic. "
-        "AOTInductor compiles it ahead of time to a package: one file with the code and the constants, which runs "
-        "without the model's source and without Dynamo, from Python and from a program in C++."
+        "`torch.export` captures the whole model as one graph of aten ops, with ranges for dynamic sizes. AOTInductor "
+        "compiles the graph ahead of time to a package: one file with the code and the constants. The package runs "
+        "from Python and from C++, without Dynamo and without the model's source."
     )
     call_note = "No model file and no Dynamo: the package holds the code and the constants."
     trials_help = "Each end of the range, and the sizes next to it, were tried with the program and with the package"
@@ -79,7 +79,7 @@ class AotInductorView:
 
     @property
     def title(self) -> str:
-        """Result in a sentence, or that nothing was packaged."""
+        """Result in a sentence, or a note that nothing was packaged."""
         if self.compiled_for:
             return "Nothing was run, so nothing was packaged."
         return prose(aoti_sentence(self.report), LONGEST_TEXT) if self.story else "The model was not packaged."
@@ -107,11 +107,11 @@ class AotInductorView:
 
     @property
     def first_step(self) -> StepId:
-        """First failed step; the package without failures."""
+        """First failed step; the package step if no step failed."""
         return step_with_problem(self._records) or "package"
 
     def step(self, name: str | None) -> StepId:
-        """Return a step by its id; the first failed one if there is no such step."""
+        """Return a step by its id; `first_step` for an unknown id."""
         return next((step for step in STEPS if step == name), self.first_step)
 
     @property
@@ -124,7 +124,7 @@ class AotInductorView:
 
     @property
     def sizes_now(self) -> dict[str, int]:
-        """Size of each dimension of the first call, the batch first; empty if its inputs are no text of tensors."""
+        """Size of each dimension of the first call, the batch first; empty if the inputs can't be read."""
         first = next(iter(self.report.calls), None)
         try:
             sizes = tensor_sizes(first.inputs) if first else {}
@@ -203,14 +203,16 @@ def _source(text: PackageText) -> PackageCode:
 
 @dataclass(frozen=True, slots=True)
 class PackageRequest:
-    """A run's job again, with a package of its model; `bounds` of each dynamic dimension, None for torch's own."""
+    """A run's job with a package of its model; `bounds` by dynamic dimension, a bound is None for torch's default."""
 
     dims_help: ClassVar[str] = (
-        "Input dimensions that are dynamic in the package, each a `torch.export.Dim` with bounds. `batch` is dimension "
-        "0 of every tensor whose dimension 0 has the same size as that of the first tensor."
+        "Input dimensions that are dynamic in the package, each a `torch.export.Dim` with bounds. `0.1` is dimension 1 "
+        "of argument 0. `batch` is dimension 0 of the first tensor, and of every tensor with the same size there."
     )
     bound_help: ClassVar[str] = "Empty: torch's default bound. Torch reports a bound that the model narrows."
-    command_title: ClassVar[str] = "From a terminal, with the C++ program and its build files in a folder:"
+    command_title: ClassVar[str] = (
+        "From a terminal; `--out` names a folder for the package, a C++ program and its build files:"
+    )
 
     before: CompileJob
     bounds: Mapping[str, tuple[int | None, int | None]]
@@ -232,16 +234,16 @@ class PackageRequest:
 
     @property
     def job(self) -> CompileJob:
-        """Job that makes the package; in inference, since a package holds no backward."""
+        """Job that makes the package, in inference, since a package has no backward."""
         job = self.before.with_settings(training=False) if self.before.training else self.before
         return replace(job, aoti=Packaging(self.dims))
 
     @property
     def caption(self) -> str:
-        """Differences of the job from the run's."""
+        """Differences between this job and the run's job."""
         if self.before.training:
             return "The same job in inference: a package holds what `forward` computes, and no backward."
-        return "Runs the same job and packages its model. Compiling the C++ takes a minute or two."
+        return "Runs the same job and packages its model. Compiling the C++ code takes a minute or two."
 
     @property
     def command(self) -> str:
@@ -275,7 +277,7 @@ class PackageTimesView:
 
     @property
     def bars(self) -> list[SideBar]:
-        """Bar of each side, the first side last, as charts draw them upwards."""
+        """Bar of each side, the first side last, since charts draw bars from the bottom up."""
         return [SideBar(side.side, _name(side), side.median_s, side.quartiles_s) for side in reversed(self.sides)]
 
     @property
@@ -290,7 +292,7 @@ class PackageTimesView:
 
 
 def _name(side: SideTime) -> str:
-    """Return a side's name; a side that only another program's log has is named as it is there."""
+    """Return a side's display name; a side unknown here keeps the name in the log."""
     return NAMES.get(side.side) or one_line(side.side, LONGEST_NAME)
 
 
@@ -328,7 +330,7 @@ def _sampling_words(times: SideTimes) -> str:
 
 
 def _cost_words(cost: CallCost | None) -> str:
-    """Return the cost of Python compared with C++ for the same library, or that no difference is seen.
+    """Return the cost of Python compared with C++ for the same library, or a note that no difference is seen.
 
     Empty without a cost.
     """

@@ -42,8 +42,8 @@ OWN_FILE = "backend.py"
 class ExecutionBar:
     """An execution in the chart.
 
-    `kind` is the call of the run that made it, or that it was outside of the calls, or that it raised. `hover` has its
-    time and its tensors.
+    `kind` is the text of the legend: the call of the run, outside of the calls, or raised. `hover` has the execution's
+    time and tensors.
     """
 
     kind: str
@@ -56,7 +56,7 @@ class ExecutionBar:
 
 @dataclass(frozen=True)
 class BackendCompilationView:
-    """A compilation that called a backend; `name` is that of its frame, and texts are plain lines.
+    """A compilation that called a backend; `name` is the name of its frame, and texts are plain lines.
 
     Executions are recorded at the end of a run, so none are known while it `is_live`.
     """
@@ -127,7 +127,7 @@ class BackendCompilationView:
 
     @property
     def call_rows(self) -> list[dict[str, str]]:
-        """Calls that concern the compilation, with the guard that passed each or made it recompile."""
+        """Calls that concern the compilation, with the guard that accepted the call or caused a recompile."""
         return [call_row(cell, self._inputs.get(cell.call, "")) for cell in self.row.cells if cell.use]
 
     @cached_property
@@ -174,7 +174,7 @@ class BackendCompilationView:
 
     @property
     def outside_name(self) -> str:
-        """Number of executions that the mean is of; empty without any."""
+        """Name of the mean, with the number of executions outside of the calls; empty without such executions."""
         ran = self.row.ran
         return f"mean of {fmt.number(ran.measured)} outside of the calls" if ran and ran.measured else ""
 
@@ -223,7 +223,7 @@ class BackendCompilationView:
         return code_links(self.code, self.nodes)
 
     def source(self, job: CompileJob | None, read: Callable[[str], str]) -> BackendSource | None:
-        """Return the backend's own file: the job's, a built-in one, or the logged one; None if there is none.
+        """Return the backend's own file: the job's, a built-in one, or the logged one; None without such a file.
 
         `read` returns the text of a logged file.
         """
@@ -235,9 +235,9 @@ class BackendCompilationView:
         return GraphStages(self.compilation.graphs).first
 
     def annotated_graph(self, nodes_of: Callable[[FxGraph], tuple[FxNode, ...]]) -> FxGraph | None:
-        """Return the last graph that a table names; `nodes_of` reads the nodes of a graph.
+        """Return the last graph with nodes that a table names; `nodes_of` reads the nodes of a graph.
 
-        A backend's input graph shares names with the graph that it made.
+        The last graph counts, since a backend's input graph and the graph made from it share node names.
         """
         for graph in reversed(self.compilation.graphs if self.report.told_tables else ()):
             if annotations_of(self.report, self.id, {node.name for node in nodes_of(graph)}):
@@ -246,13 +246,13 @@ class BackendCompilationView:
 
     @property
     def tables(self) -> tuple[BackendTable, ...]:
-        """Tables reported for the compilation, and those that name no compilation."""
+        """Tables reported for the compilation, and tables reported without a compilation."""
         tables = (table for table in self.report.told_tables if table.compilation in ("", self.id))
         return tuple(map(BackendTable, tables))[:MOST_ANNOTATIONS]
 
     @property
     def texts(self) -> tuple[BackendText, ...]:
-        """Texts reported for the compilation, and those that name no compilation."""
+        """Texts reported for the compilation, and texts reported without a compilation."""
         texts = (text for text in self.report.told_texts if text.compilation in ("", self.id))
         return tuple(map(BackendText, texts))[:MOST_ANNOTATIONS]
 
@@ -389,7 +389,7 @@ def code_links(text: str, nodes: Sequence[BackendNode]) -> dict[int, tuple[str, 
 def backend_source(
     report: Report, invocation: Invocation, job: CompileJob | None, read: Callable[[str], str]
 ) -> BackendSource | None:
-    """Return the backend's own file, with the failure at its line; None if there is none."""
+    """Return the backend's own file, with the failure at its line; None without such a file."""
     title, text = _source(report, invocation, job, read)
     line = invocation.place[1] if invocation.place else 0
     return BackendSource(title, text, {line: invocation.problem} if line else {}) if text else None
@@ -398,7 +398,7 @@ def backend_source(
 def _source(
     report: Report, invocation: Invocation, job: CompileJob | None, read: Callable[[str], str]
 ) -> tuple[str, str]:
-    """Return the title and the text of the code, as it was when it ran if the log holds it."""
+    """Return the title and the text of the backend's code: the logged text if the log contains it."""
     logged = [source.path for source in report.sources]
     if invocation.place and invocation.place[0] in logged:
         return _file_name(invocation.place[0]), read(invocation.place[0])
@@ -446,12 +446,12 @@ NEVER, LATER = "none", "recorded at the end of the run"
 
 
 def seconds_of(records: Sequence[Invocation] | Sequence[Execution]) -> str:
-    """Return the seconds of calls or executions together."""
+    """Return the total seconds of calls or executions."""
     return fmt.duration_s(sum(record.seconds for record in records))
 
 
 def no_executions(is_failed: bool, is_live: bool) -> str:
-    """Return why no number of executions is known: nothing could run, or it is not recorded."""
+    """Return why the number of executions is unknown: nothing could run, or nothing was recorded."""
     if is_failed:
         return NEVER
     return LATER if is_live else fmt.NOT_RECORDED

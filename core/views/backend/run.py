@@ -26,7 +26,7 @@ MOST_PROBLEMS = 3
 
 @dataclass(frozen=True, slots=True)
 class ContractStation:
-    """A station of the contract: its title, the code that crosses it, and the run's number for it."""
+    """A step of the backend contract: its title, the code passed in it, and the run's number for it."""
 
     name: str
     code: str
@@ -55,7 +55,7 @@ class BackendView:
 
     @property
     def title(self) -> str:
-        """Number of graphs, of their executions, and the first failure."""
+        """Numbers of graphs and of their executions, and the first failure."""
         return prose(backend_sentence(self.report))
 
     @cached_property
@@ -101,7 +101,7 @@ class BackendView:
         )
 
     def of(self, compilation: Compilation | None) -> BackendCompilationView:
-        """Return the view of a compilation; of the first one if this one called no backend."""
+        """Return the view of a compilation; the first view if the compilation called no backend."""
         compile_id = compilation.id if compilation is not None else None
         return next((view for view in self.compilations if view.id == compile_id), self.compilations[0])
 

@@ -114,7 +114,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Code that unfolds; `kernel` is its id as in the graphs (`k:…`), with the kernel's colour."""
+    """Code that unfolds; `kernel` is the kernel's id in the graphs (`k:…`), `colour` the kernel's colour."""
 
     macro: ClassVar[str] = "listing"
 
@@ -161,7 +161,7 @@ class Bars:
 
 @dataclass(frozen=True, slots=True)
 class IntervalRow:
-    """An interval with its middle, as places between 0 and 1; `claim` is True if a claim is based on it."""
+    """An interval with its middle, as places between 0 and 1; `claim` is True if the interval supports a claim."""
 
     label: str
     text: str
@@ -382,7 +382,7 @@ def _shown(compilation: Compilation) -> list[FxGraph]:
 
 
 def _size(schedule: Schedule) -> int:
-    """Return the nodes of a fusion's drawings: those before it are drawn twice."""
+    """Return the number of nodes in the drawings of a fusion; nodes before fusion are drawn twice."""
     return 2 * len(schedule.before) + len(schedule.after)
 
 

@@ -77,13 +77,13 @@ def comparison_as_html(left: Run, right: Run, scrubber: Scrubber = NOTHING) -> s
 
 @lru_cache
 def words_of_file() -> frozenset[str]:
-    """Return the words that each file has, whatever its run."""
+    """Return the words that every exported file contains, for any run."""
     names = ("page.html.jinja", "page.css", "graph.css", "page.min.js")
     return frozenset(piece for name in names for piece in re.findall("[A-Za-z0-9]+", _asset(name)))
 
 
 def page_of(run: Run) -> HtmlPage:
-    """Return the content of a run's file; of a run without a log, the reason for its end."""
+    """Return the content of a run's file; for a run without a log, only the reason for its end."""
     status, job = run.status(), run.job()
     title = run.name() or status.title or run.id
     if run.log_path() is None:
@@ -99,7 +99,7 @@ def page_of(run: Run) -> HtmlPage:
 
 
 def page_of_comparison(left: Run, right: Run) -> HtmlPage:
-    """Return the content of the file about two runs; raises StoreError if one has no log, TraceError."""
+    """Return the content of the file about two runs; raises StoreError if a run has no log, and TraceError."""
     comparison = TwoRuns.of(Source.of(left), Source.of(right))
     title = " → ".join(title_of(source) for source in (comparison.left, comparison.right))
     parts = tuple(comparison.sections())

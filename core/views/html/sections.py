@@ -303,7 +303,7 @@ def _memory(source: Source) -> Iterator[Block]:
 
 
 def _points(curve: AllocatedCurve, top: int) -> tuple[tuple[float, float], ...]:
-    """Return the curve's points; of many, a share that contains the largest value of each stretch."""
+    """Return the curve's points; a curve with many points is reduced to the largest value of each stretch."""
     points = list(zip(curve.fractions, curve.live_bytes, strict=True))
     stretch = max(1, len(points) // MOST_POINTS)
     parts = (points[start : start + stretch] for start in range(0, len(points), stretch))

@@ -64,7 +64,7 @@ class KernelView:
     )
     result_deleted: ClassVar[str] = "The result was deleted."
     no_origins: ClassVar[str] = "Its FX nodes were not recorded. Set INDUCTOR_PROVENANCE=1 to record them."
-    graph_link: ClassVar[str] = "See them in the FX graph"
+    graph_link: ClassVar[str] = "Show these nodes in the FX graph"
     no_other_run: ClassVar[str] = (
         "No other run of this model generates C++. Run it again with other options to compare the same kernel here. "
         "*assembly* shows the machine code of this one."
@@ -212,7 +212,7 @@ class KernelTool:
 
     @classmethod
     def compiled(cls, run: Run, kernel: str, panel: str, target: str = "", config: int = 0) -> KernelTool:
-        """Return the tool that compiles a kernel for a panel; an empty target means the kernel's own."""
+        """Return the tool that compiles a kernel for a panel; an empty target means the kernel's own target."""
         requests: dict[str, tuple[Request, str]] = {
             LADDER: (Ladder(kernel, target, config), COMPILING),
             PASSES: (Passes(kernel, target, config), "Compiling with MLIR's dumps…"),
@@ -223,7 +223,7 @@ class KernelTool:
 
     @classmethod
     def rungs(cls, run: Run, kernel: str, language: str, target: str = "", config: int = 0) -> KernelTool:
-        """Return the tool for the rungs of a kernel; target and config are those of a Triton kernel."""
+        """Return the tool for the rungs of a kernel; target and config are for a Triton kernel."""
         return cls(run, Ladder(kernel, target, config) if language == "triton" else Assembly(kernel))
 
     @classmethod
@@ -233,7 +233,10 @@ class KernelTool:
 
     @classmethod
     def interpreted(cls, run: Run, kernel: str, code: str, program: tuple[int, int, int]) -> KernelTool:
-        """Return the tool that interprets one program of a kernel; without a kernel, of the code or a sample."""
+        """Return the tool that interprets one program of a kernel.
+
+        Without a kernel, it interprets the pasted code or a sample.
+        """
         return cls(run, Interpret(kernel, code, program), "Interpreting in a fresh Python…")
 
     @property

@@ -105,7 +105,7 @@ class KernelsView:
 
     @property
     def scope(self) -> str:
-        """The compilation's id as a prefix of the title; empty if the run has only one."""
+        """The compilation's id as a prefix of the title; empty if the run has only one compilation."""
         return scope_words(self.report, self.compilation)
 
     @property
@@ -126,7 +126,7 @@ class KernelsView:
         if len(wasted) < len(timed):
             of_them = f"{fmt.number(len(wasted))} of them have a roofline"
             return f"{start}; {of_them}, and take {wasted_s} more than it allows."
-        return f"{start}, {wasted_s} of it above the roofline."
+        return f"{start}, {wasted_s} more than the roofline allows."
 
     @property
     def _counts(self) -> str:
@@ -163,7 +163,7 @@ class KernelsView:
 
     @property
     def _without_peak(self) -> str:
-        """Reason why float32 products have no roofline; empty if they have one."""
+        """Reason why float32 products have no roofline; empty if they have a roofline."""
         if self.limits is None or TF32 in self.limits.flops_s:
             return ""
         products = [row for row in self.rows if row.flops and not row.flops_estimated and row.allowed_s is None]
@@ -180,7 +180,7 @@ class KernelsView:
             return sentence(untimed_words(self.report))
         if self.report.setting.job is None:
             return "The log does not contain kernel times; Compileboard runs with measuring record them."
-        return "Kernels were not timed: measuring was off, or the run ended before it."
+        return 'Kernels were not timed: "measure" was off, or the run ended first.'
 
     @property
     def call_parts(self) -> tuple[CallPart, ...]:
@@ -272,7 +272,7 @@ def worst_words(rows: Sequence[LedgerRow]) -> str:
     if row is None:
         return ""
     return (
-        f"Furthest above the roofline: {quoted(row.label)} takes {fmt.duration_s(row.total_s)}, the roofline allows "
+        f"Largest excess: {quoted(row.label)} takes {fmt.duration_s(row.total_s)}; the roofline allows "
         f"{fmt.duration_s((row.allowed_s or 0.0) * row.calls)}."
     )
 
@@ -436,7 +436,7 @@ def _vectors(facts: CppFacts) -> str:
         return facts.words
     width = f", {facts.bits} bits" if facts.bits else ""
     tails = f", {fmt.count(facts.scalar_tails, 'scalar tail')}" if facts.scalar_tails else ""
-    return f"{facts.words}{width}: {facts.vector_loops} of {fmt.count(facts.loops, 'loop')}{tails}"
+    return f"{facts.vector_loops} of {fmt.count(facts.loops, 'loop')} with {facts.words}{width}{tails}"
 
 
 def _threads(facts: CppFacts) -> str:

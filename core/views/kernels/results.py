@@ -314,7 +314,7 @@ class AssemblyView:
 
 
 def loop_words(loop: Loop) -> str:
-    """Return a text: how a loop was vectorised, or why it was not."""
+    """Return in words how a loop was vectorised, or why it was not."""
     tail = "tail: " if loop.tail else ""
     if loop.kind == "scalar":
         return f"{tail}not vectorised: {loop.words}"

@@ -157,12 +157,12 @@ class DifferenceView:
 
     @property
     def texts(self) -> tuple[str, str]:
-        """The differing line of the reference, and of the group; empty if the sentence says it."""
+        """The differing line of the reference, and of the group; empty if the sentence contains both."""
         return ("", "") if self.difference.kind in WHOLE else (self.difference.left, self.difference.right)
 
     @property
     def alone(self) -> str:
-        """The compilations that one side alone has, if there are several, as Markdown."""
+        """The compilations that only one side has, if there are several, as Markdown."""
         ids = self.difference.alone
         if len(ids) < 2:
             return ""
@@ -190,12 +190,12 @@ class DifferenceView:
 
     @property
     def forecast(self) -> str:
-        """The consequence that is possible for the job, as Markdown; empty if the difference need not stop any rank."""
+        """The possible consequence for the job, as Markdown; empty if no rank has to stop or wait."""
         return _forecast_words(self.group.forecast, self.difference, self.who) if self.group.forecast else ""
 
     @property
     def advice(self) -> list[tuple[str, str]]:
-        """Sentence as Markdown, and line of code (empty if there is none), of each change that fits the cause."""
+        """Each change that fits the cause, as a Markdown sentence and a line of code (empty without code)."""
         return [(WORDS_OF_ADVICE[one.kind], one.code) for one in self.group.advice]
 
     @property
@@ -301,7 +301,7 @@ def _function(compilation: RankCompilation | None) -> str:
 
 
 def compilation_cell(marks: list[RankMark], _: RankCompilation | None) -> str:
-    """Return the number of graphs, and whether it is a recompile, failed, or has no end."""
+    """Return the number of graphs, and the words "recompile", an error or "no end recorded" if they apply."""
     if not marks:
         return ABSENT
     kinds = [mark.kind for mark in marks]
@@ -328,7 +328,10 @@ def tensor_cell(marks: list[RankMark], compilation: RankCompilation | None) -> s
 
 
 def _collectives(columns: Columns, compile_id: str) -> dict[str, list[str]]:
-    """Return each group's collectives of a compilation: of the latest stage in which they differ, or of the latest."""
+    """Return each group's collectives of a compilation, from the latest stage with a difference.
+
+    Without a difference, they are from the latest recorded stage.
+    """
     graphs = {
         name: [mark for mark in fingerprint.marks if mark.collectives and mark.compile_id == compile_id]
         for name, fingerprint in columns.items()

@@ -102,9 +102,9 @@ class RanksView:
 
     @cached_property
     def differences(self) -> list[DifferenceView]:
-        """The first difference of each group, of code if there is one: those of caches alone come last.
+        """The first difference of each group, preferably of code.
 
-        Groups beyond the bound have none.
+        Groups that differ only in caches come last. Groups beyond the bound have no difference.
         """
         reference = self._side_of(self.ranks.groups[0].rank) if self.ranks.differ else None
         views = [
@@ -130,7 +130,7 @@ class RanksView:
 
     @property
     def left_out(self) -> str:
-        """The number of groups without a column in the tables, as a sentence; empty if all have one."""
+        """The number of groups without a column in the tables, as a sentence; empty if all groups have a column."""
         more = len(self.ranks.groups) - MOST_COLUMNS
         return f"{fmt.count(more, 'more group')} {fmt.agree(more, 'is', 'are')} not shown." if more > 0 else ""
 
@@ -224,7 +224,7 @@ def _unmarked(text: str) -> str:
 
 
 def _from(view: DifferenceView) -> str:
-    """Return from which compilation on a group differs, as Markdown."""
+    """Return the compilation from which on a group differs, as Markdown."""
     caches = ", in caches alone" if view.group.only_caches else ""
     return f"from {plain(f'[{view.difference.compile_id}]')} on{caches}"
 
@@ -264,7 +264,7 @@ class RunRanks:
         return start_reading_ranks(self._run)
 
     def view(self) -> RanksView:
-        """Return the ranks in groups; the logs are read unless that is stored."""
+        """Return the ranks in groups; reads the logs if no stored result exists."""
         return RanksView(open_ranks(self._run), lambda rank: rank_side(self._run, rank))
 
     def link(self, view: DifferenceView) -> dict[str, str]:

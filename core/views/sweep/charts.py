@@ -106,7 +106,7 @@ class RatioPoint:
 
 @dataclass(frozen=True, slots=True)
 class RatioSeries:
-    """Ratios over a number, by the number; named by the label on the second axis, empty without one."""
+    """Ratios in the order of the numeric axis; `name` is the label on the second axis, empty without that axis."""
 
     name: str
     points: tuple[RatioPoint, ...]
@@ -136,14 +136,14 @@ def ratio_series(axis: Axis, place: int, rows: Sequence[SweepRow]) -> tuple[Rati
 
 @dataclass(frozen=True, slots=True)
 class TotalCurve:
-    """Total time of a cell over calls, which starts with the cost of its first calls."""
+    """Total time of a cell by number of calls; the curve begins at the cost of the first calls."""
 
     cell: CellView
     cost_s: float
 
     @property
     def pays(self) -> tuple[int, int] | None:
-        """Calls between which compiling pays; None if it is not seen to pay."""
+        """Numbers of calls between which compiling pays off; None if it does not measurably pay off."""
         row = self.cell.row
         if row.claim != "faster" or row.ratio is None or row.disturbed:
             return None
@@ -151,11 +151,11 @@ class TotalCurve:
 
     @property
     def last_call(self) -> float:
-        """End of the curve: twice its break-even, else the calls that take ten times the cost."""
+        """End of the curve: twice the break-even, or the number of calls that take ten times the cost."""
         return 2.0 * self.pays[1] if self.pays else 10 * self.cost_s / (self.cell.row.compiled_s or 1.0)
 
     def total_s(self, calls: float) -> float:
-        """Return the seconds of so many calls, with the cost."""
+        """Return the seconds of a number of calls, including the cost."""
         return self.cost_s + calls * self.cell.seconds("compiled")
 
 
@@ -244,7 +244,7 @@ class HeatMap:
 
     @property
     def known_values(self) -> list[float]:
-        """Values of the cells that have one."""
+        """Values of the cells that have a value."""
         return [value for line in self.values for value in line if value is not None]
 
     @property

@@ -46,10 +46,10 @@ FIELDS_HELP = (
 
 @dataclass(frozen=True)
 class SweepQuestion:
-    """A question about a job: that of a preset, or that of custom axes, which has no name and no text.
+    """A question about a job: a preset's question, or custom axes without a name and a text.
 
     `make_plan` returns the job and the axes of its sweep, or raises JobError. `each_s` are the seconds of the model's
-    last run, None without one.
+    last run, None without such a run.
     """
 
     make_plan: Callable[[], Plan]
@@ -116,7 +116,7 @@ class SweepQuestion:
 class SweepQuestions:
     """Questions about a job on this machine.
 
-    `limits` are those of each run. `may_bring_code` is True if the visitor may run code of the visitor's choice.
+    `limits` apply to each run. `may_bring_code` is True if the visitor may run code of the visitor's choice.
     """
 
     base: CompileJob
@@ -125,7 +125,7 @@ class SweepQuestions:
     may_bring_code: bool
     each_s: float | None
 
-    introduction = "Many runs, one question."
+    introduction = "Run a job with several options, and compare."
     no_sweeps = "No sweeps yet. Start one with a question above."
     axes_example = EXAMPLE
     axes_help = HELP
@@ -133,7 +133,7 @@ class SweepQuestions:
 
     @staticmethod
     def shown_label(job: CompileJob | None) -> str:
-        """Return the label of the shown run's job as the one to vary."""
+        """Return the label of the choice to vary the shown run's job."""
         return f"the shown run: {job.title() if job else ''}"
 
     @staticmethod
@@ -173,8 +173,8 @@ class SweepQuestions:
     def custom(self, text: str) -> SweepQuestion:
         """Return the question of typed axes, one a line.
 
-        Raises JobError if they make no sweep, or name a backend that is not here, or a file that the visitor may not
-        run.
+        Raises JobError if the axes make no sweep, name a backend that is not available here, or name a file that the
+        visitor may not run.
         """
         axes = parse_axes([line for line in text.splitlines() if line.strip()])
         self._check_backends(axes)
@@ -191,7 +191,7 @@ class SweepQuestions:
 
 @dataclass(frozen=True)
 class WhatIfMenu:
-    """Options of a job, each with the jobs that other values make of it.
+    """Options of a job, each with the jobs that have another value of the option.
 
     `list_backends` returns the backends that the visitor may choose.
     """
@@ -205,13 +205,13 @@ class WhatIfMenu:
     labels = tuple(option.what_if.label for option in OPTIONS if option.what_if)
 
     def choices(self, label: str) -> Alternatives:
-        """Return the jobs that differ from this one in the option with a label, by the value's label."""
+        """Return label of a value → job with that value, for an option; the values of this job are left out."""
         return {word: job for word, job in ALTERNATIVES[label](self).items() if not _is_same(job, self.job)}
 
     def changed_job(self, text: str) -> CompileJob | None:
-        """Return the job with typed fields, which have the form of sweep axes; None if it stays the same.
+        """Return the job changed by typed fields in the form of sweep axes; None if nothing changes.
 
-        Raises JobError that names the axis.
+        Raises a JobError that names the axis.
         """
         lines = [line for line in text.splitlines() if line.strip()]
         job = changed(self.job, lines) if lines else self.job
@@ -224,7 +224,7 @@ def _is_same(left: CompileJob, right: CompileJob) -> bool:
 
 
 def _each(field: str, values: Mapping[str, AxisValue]) -> Callable[[WhatIfMenu], Alternatives]:
-    """Return the function that makes the job with each value of a field, by the value's label."""
+    """Return the function from a menu to label → job, with a job for each value of a field."""
     return lambda menu: {word: applied(menu.job, field, value) for word, value in values.items()}
 
 
@@ -259,7 +259,7 @@ CUSTOM: dict[str, Callable[[WhatIfMenu], Alternatives]] = {"mode": _modes, "back
 
 
 def _alternatives(options: Sequence[Option]) -> dict[str, Callable[[WhatIfMenu], Alternatives]]:
-    """Return the alternatives of each option that has an entry, by its label."""
+    """Return label → alternatives for each option that the menu offers."""
     return {
         option.what_if.label: CUSTOM.get(option.name)
         or _each(option.what_if.field or option.name, option.alternatives())

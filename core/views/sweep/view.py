@@ -79,7 +79,7 @@ class SweepView:
 
     @property
     def caption(self) -> str:
-        """Name and settings, and what a click on the table does."""
+        """Name and settings, and the effect of a click on the table."""
         settings = " · ".join(self.sweep.base.differences()) or "torch.compile(model)"
         return f"{plain(self.name)} · {plain(settings)}. A click opens the run of a cell."
 
@@ -248,7 +248,7 @@ class SweepView:
 
     @property
     def crossover(self) -> tuple[float, float] | None:
-        """Numbers between which compiled becomes faster; None if it does not."""
+        """Numbers between which compiled becomes faster; None without such a crossover."""
         fact = next((fact for fact in self.answer.facts if isinstance(fact, Crossover)), None)
         if fact is None or fact.slow is None or fact.fast is None:
             return None

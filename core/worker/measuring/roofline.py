@@ -43,7 +43,7 @@ LEAST_MEMORY_BYTES, MOST_MEMORY_BYTES = 192_000_000, 4_000_000_000
 TIMES_CACHE = 12
 SLOW_S = 0.1
 LARGEST_PRODUCT, LEAST_PRODUCT = {"cpu": 1024}, 128
-HOW = "STREAM triad and square matrix products by torch, best sample of a second"
+HOW = "STREAM triad and square matmuls in torch, the best sample within a second"
 
 
 @dataclass(slots=True)

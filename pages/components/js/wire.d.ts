@@ -47,7 +47,7 @@ export interface ItemData {
   facts?: [string, string][];
 }
 
-/** An edge between two items of its level; `ends` are the nodes that it connects, `points` those of its curve. */
+/** An edge between two items of its level; `ends` are pairs of connected nodes, `points` the points of its curve. */
 export interface EdgeData {
   s: number;
   t: number;
@@ -404,15 +404,16 @@ export type PaletteEntry = [
   detail: string,
 ];
 
-/** A link without its last query parameter `name`, whose value is an entry's id; by default on the current page. */
+/** A link to a page, whose last query parameter `name` gets an entry's id as its value. An empty `page` is the current
+ * page. */
 export interface PaletteAim {
   page: string;
   name: string;
   query: Record<string, string>;
 }
 
-/** Entries of one kind that open in the same way, with their common part of the detail. Without an aim an entry is an
- * action. `left_out` counts the entries of this kind that are not sent. */
+/** Entries of one kind that open in the same way; `detail` is the common part of their details. Without `aim`, the
+ * entries are actions. `left_out` counts the entries of this kind that are not sent. */
 export interface PaletteGroup {
   kind: string;
   title: string;
@@ -468,8 +469,8 @@ export interface StagesData {
   chosen: string;
 }
 
-/** The message to the browser: the largest size of a file, in bytes and as text, and what is asked for. `profile_of` is
- * the run to which a profile is added; empty for an upload that makes a run. */
+/** The message to the browser: the largest size of a file, in bytes and as text, and the prompt. `profile_of` is the
+ * run to which a profile is added; empty for an upload that makes a run. */
 export interface UploadData {
   most: number;
   words: string;

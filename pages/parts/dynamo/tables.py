@@ -40,7 +40,7 @@ FORMS: dict[str, Callable[[Any], str]] = {
     "compile time": fmt.duration_s,
 }
 WIDTHS = {"recompiles": 80, "compile time": 96}
-BYTECODE, PYTHON = "bytecode", "Python again"
+BYTECODE, PYTHON = "bytecode", "decompiled"
 
 
 def compilation_table(compilations: CompilationsView, key: str) -> None:
@@ -199,7 +199,7 @@ def symbol_details(symbols: SymbolsView, name: str | None) -> None:
     for sentence, stack in details.constants:
         st.warning(sentence, icon=":material/lock:")
         _stack(symbols, stack)
-    st.caption("Where it came from")
+    st.caption("Symbol created at")
     _stack(symbols, details.origin)
     if details.needs:
         st.caption(details.needs_label)

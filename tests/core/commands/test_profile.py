@@ -14,7 +14,7 @@ from tests.support.profiles import LOG, PROFILE
 def test_a_profile_is_stored_joined_and_printed(empty_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = add_run(empty_home, "h100", gzip.decompress(LOG.read_bytes()), kind="log")
     assert main(["profile", run.id]) == 3
-    assert "No profile is stored beside this log." in capsys.readouterr().err
+    assert "This run has no profile." in capsys.readouterr().err
     assert main(["profile", run.id, str(PROFILE)]) == 0
     first = capsys.readouterr().out
     assert first.startswith("192 of 192 kernel slices of compiled graphs have their kernel")

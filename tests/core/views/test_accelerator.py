@@ -93,7 +93,7 @@ def test_a_run_of_another_backend_says_which() -> None:
     absence = AcceleratorView.absence(replace(REPORT, compilations=()), CompileJob(Model("sample", "mlp")))
     assert (absence.title, absence.words) == (
         "The accelerator received no graph.",
-        "This run was made with `inductor`.",
+        "This run used `inductor`.",
     )
 
 

@@ -19,7 +19,7 @@ def test_the_title_counts_instructions_and_calls() -> None:
     bytecode = bytecode_of("graph_break_zoo", "1/0")
     assert bytecode.is_recorded
     assert bytecode.title.startswith("\\[1/0\\] look: ")
-    assert ", which call 1 compiled graph and 1 resume function." in bytecode.title
+    assert ", with calls of 1 compiled graph and 1 resume function." in bytecode.title
 
 
 def test_the_modified_listing_marks_calls_of_the_graph_and_of_resume_functions() -> None:

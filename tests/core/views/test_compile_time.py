@@ -19,7 +19,7 @@ REPORT = replace(recorded_report(TRACES / "training_step" / "trace.log"), phases
 
 
 def test_the_title_names_the_most_expensive_phase() -> None:
-    assert CompileTimeView(REPORT).title == "11.0 s of compile time; dynamo took the most by itself: 8.00 s."
+    assert CompileTimeView(REPORT).title == "11.0 s of compile time; dynamo took the most self time: 8.00 s."
     assert CompileTimeView(Report(Setting())).title == "No phase was recorded."
 
 

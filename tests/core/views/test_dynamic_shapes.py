@@ -18,7 +18,7 @@ def symbols_of(name: str, compile_id: str, job: CompileJob | None = None) -> Sym
 
 def test_a_symbol_has_its_values_its_conditions_and_the_constant_that_it_was_made() -> None:
     details = symbols_of("symbols", "0/0").details("s17")
-    assert details.heading == "**`s17`** is `L['y'].size()[0]`: `5` at first, in `[2, int_oo]`"
+    assert details.heading == "**`s17`** is `L['y'].size()[0]`: hint `5`, range `[2, int_oo]`"
     assert [sentence for sentence, _ in details.constants] == [
         "Specialized to the constant `5`: `range_refined_to_singleton`"
     ]
@@ -89,6 +89,6 @@ def test_expressions_have_the_line_that_computed_them() -> None:
     view = exported(expressions=(Expression("u0 > 1", "gt", ("u0", "1"), LINE), Expression("2*s0", "mul", ("s0",))))
     assert (view.expressions, exported().expressions) == ("2 expressions", "")
     assert view.expression_rows == [
-        {"expression": "u0 > 1", "computed by": "gt(u0, 1)", "your line": "m.py:7 if k > 1:"},
-        {"expression": "2*s0", "computed by": "mul(s0)", "your line": ""},
+        {"expression": "u0 > 1", "computed by": "gt(u0, 1)", "source line": "m.py:7 if k > 1:"},
+        {"expression": "2*s0", "computed by": "mul(s0)", "source line": ""},
     ]

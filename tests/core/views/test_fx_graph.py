@@ -39,11 +39,11 @@ def test_the_stages_go_forward_and_then_backward() -> None:
 def test_a_graph_is_titled_by_its_ops_and_its_stage() -> None:
     captured = fx_graph("dynamo_output_graph")
 
-    assert captured.title == "5 ops: what Dynamo captured."
-    assert captured.help == f"{GLOSSARY['graph']} With inputs and outputs this one has 14 nodes."
+    assert captured.title == "5 ops: captured by Dynamo."
+    assert captured.help == f"{GLOSSARY['graph']} This graph has 14 nodes, inputs and outputs included."
     assert captured.first_kernel is None
     unparsed = replace(captured, graph=replace(captured.graph, ops={}))
-    assert unparsed.title == "Not parsed: what Dynamo captured."
+    assert unparsed.title == "Not parsed: captured by Dynamo."
 
 
 def test_a_lowered_graph_has_kernels_and_lines() -> None:

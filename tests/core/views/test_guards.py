@@ -38,7 +38,7 @@ def test_guards_that_mention_a_text_match() -> None:
     matches = guards.matches(None, "TENSOR_MATCH")
     assert {row.guard.kind for row in matches} == {"TENSOR_MATCH"}
     assert guards.matches(None, "no such guard") == []
-    assert list(guards.table([])) == ["kind", "value", "protects", "your line"]
+    assert list(guards.table([])) == ["kind", "value", "protects", "source line"]
 
 
 def test_a_check_that_is_too_short_to_measure_has_a_bound() -> None:

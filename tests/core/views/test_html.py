@@ -208,7 +208,7 @@ def test_several_compilations_are_folded_and_only_generated_kernels_have_code(em
         for blocks in (alone, several)
     ]
     assert (titles[0][0], titles[1][:2]) == (
-        "FX graph: 17 ops: what Dynamo captured.",
+        "FX graph: 17 ops: captured by Dynamo.",
         ["[1/0] look", "[2/0] look, after line 20"],
     )
     assert [block.is_open for block in several["graphs"] if isinstance(block, Fold)][:3] == [True, False, False]

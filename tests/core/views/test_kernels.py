@@ -20,16 +20,16 @@ KERNELS = KernelsView(REPORT, ITEM, ledger(REPORT, ITEM))
 def test_the_kernel_with_the_most_time_above_the_roofline_is_named() -> None:
     rows = KERNELS.rows
     assert [row.name for row in rows] == [MM.name, GELU.name]
-    assert worst_words(rows[1:]) == "Furthest above the roofline: `gelu` takes 2.00 ms, the roofline allows 1.60 ms."
-    assert worst_words(rows) == "Furthest above the roofline: `up · mm` takes 2.50 ms, the roofline allows 2.00 ms."
+    assert worst_words(rows[1:]) == "Largest excess: `gelu` takes 2.00 ms; the roofline allows 1.60 ms."
+    assert worst_words(rows) == "Largest excess: `up · mm` takes 2.50 ms; the roofline allows 2.00 ms."
     assert worst_words([replace(rows[0], allowed_s=None)]) == worst_words([]) == ""
 
 
 def test_title_and_caption_sum_up_the_ledger() -> None:
-    assert KERNELS.title == "2 kernel launches take 4.50 ms, 900 µs of it above the roofline."
+    assert KERNELS.title == "2 kernel launches take 4.50 ms, 900 µs more than the roofline allows."
     assert KERNELS.caption == (
         "Kernels take 77.6 % of a compiled call (5.80 ms). "
-        "Furthest above the roofline: `up · mm` takes 2.50 ms, the roofline allows 2.00 ms."
+        "Largest excess: `up · mm` takes 2.50 ms; the roofline allows 2.00 ms."
     )
 
 
@@ -40,7 +40,7 @@ def test_a_compiled_call_is_a_sentence_and_its_parts_are_a_bar() -> None:
         'aria-label="kernels 4.50 ms, cold caches 700 µs, wrapper 200 µs, outside 400 µs, beside eager 200 µs"' in bar
     )
     assert f"width:75.0%;background:{ACCENT['light']}" in bar
-    assert "guards, the runtime of Dynamo and autograd, waiting for launches" in bar
+    assert "the rest of the call: guard checks, the runtime of Dynamo and AOTAutograd, waits for launches" in bar
 
 
 def test_kernels_that_take_more_than_the_call_are_the_whole_call() -> None:

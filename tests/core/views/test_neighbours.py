@@ -150,7 +150,7 @@ def test_a_run_without_neighbours_says_why() -> None:
 def test_the_menu_says_why_the_page_is_empty() -> None:
     why = WHY_EMPTY["neighbours"]
     measured = recorded_report(TRACES / "measured" / "trace.log")
-    assert why(measured) == 'No neighbour was tried: tick "neighbours"'
+    assert why(measured) == 'No other compiler was tried: turn on "neighbours" in New run'
     assert why(replace(measured, neighbours=(ONNX,))) == ""
     ended = RunError("loading the model", "ValueError", "", "no", (), "")
     assert why(replace(measured, error=ended)) == "The run ended before it was measured"

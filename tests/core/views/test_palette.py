@@ -50,7 +50,7 @@ def test_kernels_come_slowest_first_with_the_rest_counted() -> None:
 def test_nodes_are_those_of_the_captured_and_of_the_lowered_graph_the_largest_first() -> None:
     lowered, captured = PaletteView(REPORT).nodes(2_000, nodes_of)
     assert shared(lowered) == ("after the post-grad passes [0/0]", "0/0", "inductor_post_grad_graph.inference", 0)
-    assert shared(captured) == ("what Dynamo captured [0/0]", "0/0", "dynamo_output_graph", 0)
+    assert shared(captured) == ("captured by Dynamo [0/0]", "0/0", "dynamo_output_graph", 0)
     assert entries(lowered)[:2] == [
         ("n:var_mean", "var_mean", "aten.var_mean.correction"),
         ("n:getitem", "getitem", "operator.getitem"),

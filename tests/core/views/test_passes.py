@@ -19,7 +19,7 @@ def chapters() -> dict[str, PassesView]:
 
 def test_each_graph_has_its_steps(chapters: dict[str, PassesView]) -> None:
     assert [passes.label for passes in chapters.values()] == ["dynamo · 0", "joint · 4", "forward · 0", "backward · 1"]
-    assert chapters["joint"].title == "4 steps changed the joint graph: 88 ops became 87."
+    assert chapters["joint"].title == "4 steps changed the joint graph: 88 ops before, 87 after."
     assert chapters["dynamo"].title == "No pass changed Dynamo's graph: 5 ops."
 
 

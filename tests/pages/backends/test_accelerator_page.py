@@ -217,7 +217,7 @@ def test_a_run_of_another_backend_is_offered_to_the_accelerator(submitted: list[
     run = add_scenario(empty_home, "transformer_block")
     app = sound(opened(PAGE, run))
     assert read_titles(app) == ["The accelerator received no graph."]
-    assert "This run was made with `inductor`." in read_words(app)
+    assert "This run used `inductor`." in read_words(app)
 
 
 def test_without_a_compiler_that_is_said_and_other_backends_are_offered(

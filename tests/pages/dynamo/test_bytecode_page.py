@@ -63,7 +63,7 @@ def test_the_record_has_both_sides_and_names_what_goes_on(empty_home: Path) -> N
 
     assert_sound(app)
     assert titles(app) == [
-        "\\[0/0\\] Net\\.f: 2 instructions became 2, which call 1 compiled graph and 1 resume function."
+        "\\[0/0\\] Net\\.f: 2 instructions became 2, with calls of 1 compiled graph and 1 resume function."
     ]
     rows = code_of(app, "bytecode-modified")["lines"]
     assert [row[6] for row in rows] == [
@@ -77,7 +77,7 @@ def test_the_record_has_both_sides_and_names_what_goes_on(empty_home: Path) -> N
 
 def test_decompiled_code_says_who_wrote_it_and_what_could_not_be_read(empty_home: Path) -> None:
     run = shown(empty_home, **PYTHON, not_decompiled="DecompilationError: CALL")
-    app = opened(menu.BYTECODE.script, run, listing="Python again")
+    app = opened(menu.BYTECODE.script, run, listing="decompiled")
 
     assert_sound(app)
     assert "Decompiled from the bytecode by depyf 0\\.20\\.0: the same" in words(app)

@@ -96,7 +96,7 @@ def test_a_symbol_is_told_with_its_conditions_and_what_fixed_it(runs: dict[str, 
     app = opened(menu.DYNAMIC_SHAPES.script, runs["symbols"], compilation="0/0", select="s17")
     told = words(app)
     assert_sound(app)
-    assert "**`s17`** is `L['y'].size()[0]`: `5` at first, in `[2, int_oo]`" in told
+    assert "**`s17`** is `L['y'].size()[0]`: hint `5`, range `[2, int_oo]`" in told
     assert "Specialized to the constant `5`: `range_refined_to_singleton`" in told
     assert "`Eq(s17, 5)` for `if y.shape[0] == 5:` at `model.py:12`" in told
 
@@ -104,7 +104,7 @@ def test_a_symbol_is_told_with_its_conditions_and_what_fixed_it(runs: dict[str, 
 def test_an_unbacked_symbol_is_told_apart(runs: dict[str, str]) -> None:
     app = opened(menu.DYNAMIC_SHAPES.script, runs["symbols"], compilation="0/0", select="u0")
     table = app.dataframe[0].value
-    assert list(table[table["symbol"] == "u0"]["stands for"]) == ["data, unbacked"]
+    assert list(table[table["symbol"] == "u0"]["stands for"]) == ["data-dependent (unbacked)"]
     assert "**`u0`** is unbacked: a data-dependent number, in `[" in words(app)
 
 

@@ -83,8 +83,8 @@ def test_the_title_says_what_the_kernels_take_and_waste(timed_run: str) -> None:
     app = opened(PAGE, timed_run)
 
     assert_sound(app)
-    assert read_titles(app) == ["9 kernel launches take 900 µs, 877 µs of it above the roofline."]
-    assert "Kernels take 75.0 % of a compiled call (1.20 ms). Furthest above the roofline: " in read_words(app)
+    assert read_titles(app) == ["9 kernel launches take 900 µs, 877 µs more than the roofline allows."]
+    assert "Kernels take 75.0 % of a compiled call (1.20 ms). Largest excess: " in read_words(app)
     assert any("kernels 900 µs, wrapper 200 µs, outside 100 µs" in item.proto.body for item in app.get("html"))
     told = next(item.help for item in app.caption if item.value.startswith("Kernels take"))
     assert told.replace("\\", "") == (
@@ -128,7 +128,7 @@ def test_the_table_has_the_worst_first_and_only_columns_that_say_something(timed
     assert {"registers", "spills", "shared", "occupancy", "compile"} & set(table.columns) == set()
     gelu = table[table["generated name"] == "cpp_fused_gelu_view_2"].iloc[0]
     assert gelu["kernel"].endswith("gelu")
-    assert (gelu["vectors"], gelu["OpenMP"]) == ("16 lanes, 512 bits: 1 of 1 loop", "1 loop")
+    assert (gelu["vectors"], gelu["OpenMP"]) == ("1 of 1 loop with 16 lanes, 512 bits", "1 loop")
 
 
 def test_the_table_can_be_searched_and_filtered_by_kind(timed_run: str) -> None:
@@ -186,7 +186,7 @@ def test_a_run_that_did_not_measure_says_so(empty_home: Path) -> None:
     app = opened(PAGE, add_scenario(empty_home, "transformer_block"))
 
     assert_sound(app)
-    assert "Kernels were not timed: measuring was off, or the run ended" in read_words(app).replace("\\", "")
+    assert 'Kernels were not timed: "measure" was off, or the run ended first' in read_words(app).replace("\\", "")
 
 
 def test_the_whole_output_code_can_be_shown_and_begins_at_the_kernel(empty_home: Path) -> None:

@@ -196,8 +196,8 @@ def test_a_recompiles_hint_is_apart_from_its_line_and_its_value(empty_home: Path
 @pytest.mark.parametrize(
     ("records", "told"),
     [
-        ([], "Torch checked all guards in 1.23 µs with a cold cache; the time with a warm cache was not recorded. Counted in the printed tree"),
-        ([{"parts": [1] * 7 + [2, 1, 1, 2], "warm_us": 0.5}], "Torch checked all guards in 1.23 µs with a cold cache; a later call takes 500 ns (warm cache)."),
+        ([], "Checking all guards took 1.23 µs with a cold cache; the time with a warm cache was not recorded. Counted in the printed tree"),
+        ([{"parts": [1] * 7 + [2, 1, 1, 2], "warm_us": 0.5}], "Checking all guards took 1.23 µs with a cold cache, and 500 ns with a warm one."),
         ([{"parts": [1], "warm_us": None}], "The tree has 1 guard: Compileboard does not know this print format of torch."),
     ],
 )  # fmt: skip
