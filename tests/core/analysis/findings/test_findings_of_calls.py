@@ -121,10 +121,8 @@ def test_a_first_call_is_told_where_it_is_long_and_one_thing_is_most_of_it(
     assert bool(found) is fires
     if found:
         assert "in kernel compilation" in found[0].title
-        assert (
-            "A warm start saves up to 1.10 s: the next process finds the compiled code in torch's on-disk caches. Dynamo tracing (900 ms) runs again."
-            in found[0].advice
-        )
+        assert "A warm start saves up to 1.10 s: the next process finds" in found[0].advice
+        assert "Dynamo tracing (900 ms) runs again." in found[0].advice
         (cached,) = of(replace(report, caches=(CacheEvent("fx_graph", "hit", "0/0"),)), "first call")
         assert "already came from a cache" in cached.advice
         (elsewhere,) = of(replace(report, setting=Setting(job={"compile": {"backend": "aot_eager"}})), "first call")
