@@ -55,7 +55,7 @@ def decoded(data: str | bytes) -> Any:
 
 
 def decoded_object(data: str | bytes) -> dict[str, Any]:
-    """Return the object of a JSON text; empty if it is none."""
+    """Return the object in a JSON text; an empty dict if the text is invalid or another value."""
     try:
         value = decoded(data)
     except DecodeError:
@@ -79,7 +79,10 @@ def decoded_as(data: str | bytes, kind: Any) -> Any:
 
 
 def unpacked_as(data: bytes, kind: Any, most_bytes: int) -> Any:
-    """Return the value of a MessagePack message as a type; raises DecodeError, also beyond `most_bytes`."""
+    """Return the value of a MessagePack message as a type.
+
+    Raises DecodeError for other values, and for a message of more than `most_bytes`.
+    """
     if len(data) > most_bytes:
         raise DecodeError(f"the message has more than {number(most_bytes)} bytes")
     with _making:

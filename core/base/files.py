@@ -86,9 +86,9 @@ def one_line(text: str, most_chars: int) -> str:
 
 
 def regular(path: Path, *, links: bool = True) -> os.stat_result | None:
-    """Return the stat result of a regular file, also behind a link if `links` is True.
+    """Return the stat result of a regular file; None if the file is missing or not a regular file.
 
-    None for all others, and if it is missing.
+    Links are followed if `links` is True.
     """
     try:
         status = path.stat(follow_symlinks=links)
@@ -98,7 +98,10 @@ def regular(path: Path, *, links: bool = True) -> os.stat_result | None:
 
 
 def sizes(directory: Path, pattern: str) -> dict[Path, int]:
-    """Return the size in bytes of each regular file of a directory; what vanishes meanwhile is not in it."""
+    """Return the size in bytes of each regular file of a directory that matches a pattern.
+
+    Files that are deleted meanwhile are left out.
+    """
     try:
         paths = list(directory.glob(pattern))
     except OSError:
@@ -119,7 +122,10 @@ def write_atomically(path: Path, data: bytes) -> None:
 
 
 def append_line(path: Path, line: bytes, most_bytes: int, earlier: Path) -> None:
-    """Append a line to a log of several processes; a log that is full replaces `earlier`. Raises OSError."""
+    """Append a line to a log that several processes write; raises OSError.
+
+    A log that then has more than `most_bytes` is renamed to `earlier`, and replaces an existing file.
+    """
     # One write at the end of the file: lines of several processes do not mix.
     file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     try:
@@ -202,13 +208,13 @@ def words(error: OSError, where: Path) -> str:
 def tidy(runs_dir: Path) -> None:
     """Remove files that no process has written to for an hour and that no reader uses.
 
-    Of very many runs, some are looked at, others the next time.
+    Runs are visited in random order for at most `TIDY_S` seconds, so that later calls visit the remaining runs.
     """
     _remove_old(_abandoned(runs_dir, time.monotonic() + TIDY_S))
 
 
 def tidy_sweeps(sweeps_dir: Path) -> None:
-    """Remove such files of sweeps, and of their tables' rows."""
+    """Remove unfinished files of sweeps that no process has written to for an hour."""
     sweeps = _entries_of(sweeps_dir)
     within = (path for sweep in sweeps for directory in (sweep, sweep / "rows") for path in _entries_of(directory))
     _remove_old(path for path in (*sweeps, *within) if UNFINISHED.fullmatch(path.name))
@@ -280,7 +286,10 @@ OURS = {
 
 
 def keep_record(home: Path, name: str, record: Path) -> None:
-    """Keep the record of what a deleted run has in an archive elsewhere, from where it is removed later."""
+    """Copy a deleted run's record of its archived files to the home; raises no OSError.
+
+    The record is needed to remove these files from the archive later.
+    """
     with suppress(OSError):
         data = read(record)
         make_private(home / DELETED_RECORDS)

@@ -50,10 +50,10 @@ class BackendEntry:
 class ConfigOption:
     """An option of `torch._inductor.config` or `torch._dynamo.config` in the fork server's process.
 
-    `value` and `default` are as Python writes them, `changed` is True if they differ; an alias has neither, and `alias`
-    is the full name of its option. torch's default follows the environment: `variables` are those that torch reads for
-    it, and `environment` are those among them that are set, as `NAME=value`. `comment` is torch's own, `deprecated` is
-    torch's reason, and `line` is that of its assignment, 0 if unknown.
+    `value` and `default` are written as Python source, and `changed` is True if they differ. An alias has neither;
+    `alias` is the full name of its option. `variables` are the environment variables that torch reads for the default,
+    and `environment` are the set variables, as `NAME=value`. `comment` is torch's comment on the option, and
+    `deprecated` is torch's deprecation message. `line` is the line of the assignment, 0 if unknown.
     """
 
     module: ConfigModule
@@ -126,19 +126,23 @@ def code_version() -> str:
 
 
 def own_module(name: str) -> str:
-    """Return the name by which a module of ours is imported here, such as `core.worker`."""
+    """Return the name by which this process imports a module of Compileboard, such as `core.worker`."""
     return f"{PACKAGE}.{name}" if PACKAGE else name
 
 
 def own_process(name: str, *arguments: str) -> tuple[str, ...]:
-    """Return the command that runs a module of ours in a process of its own, whose directory is `PROJECT_DIR`."""
+    """Return the command that runs a module of Compileboard in a new process.
+
+    The process must start in the directory `PROJECT_DIR`.
+    """
     return (sys.executable, "-m", own_module(name), *arguments)
 
 
 def python_path(packages: Collection[str] | None = None) -> str:
-    """Return a PYTHONPATH with which another Python finds our code: ours, then the current entries.
+    """Return a PYTHONPATH with which another Python finds Compileboard.
 
-    Ours is left out if it is installed: a directory of packages before Python's own library could hide modules of it.
+    Its entries are Compileboard's directory and the current entries. A directory of installed packages is left out:
+    before Python's standard library, its packages could hide modules of the library.
     """
     installed = packages if packages is not None else (*site.getsitepackages(), site.getusersitepackages())
     ours = "" if str(PROJECT_DIR) in installed else str(PROJECT_DIR)
@@ -151,7 +155,10 @@ def default_home() -> Path:
 
 
 def temporary_dir() -> Path:
-    """Return the directory of temporary files, also if the disk is full: Python then names none."""
+    """Return the directory of temporary files.
+
+    If the disk is full, `tempfile` finds no directory: then return TMPDIR or `/tmp`.
+    """
     try:
         return Path(tempfile.gettempdir())
     except OSError:
@@ -229,7 +236,7 @@ class LoadWatch:
 
 
 def shares(then: Reading, now: Reading, cpus: int) -> Load:
-    """Return the CPU share of other processes between two readings, and this process's share of waiting."""
+    """Return the load between two readings on a number of CPUs."""
     others_s = (now.busy_s - then.busy_s) - (now.own_s - then.own_s)
     total_s = (now.clock_s - then.clock_s) * cpus
     return Load(min(1.0, max(0.0, others_s / total_s)), _waited_share(then, now), _stolen_share(then, now, total_s))

@@ -17,14 +17,14 @@ MOST_REMEMBERED = 4
 
 
 class LastResults(Generic[V, T]):
-    """The last results of a function, each for one value and an equal key."""
+    """Cache of the last results of a function, by the same value and an equal key."""
 
     def __init__(self) -> None:
         """Remember nothing yet."""
         self._last: deque[tuple[V, object, T]] = deque(maxlen=MOST_REMEMBERED)
 
     def of(self, value: V, key: object, make: Callable[[], T]) -> T:
-        """Return the result for this value and key; `make` returns it if it is not among the last."""
+        """Return the cached result for this value and key; without one, call `make` and cache its result."""
         # Another thread may add a result meanwhile.
         for known, known_key, result in list(self._last):
             if known is value and known_key == key:
@@ -35,10 +35,10 @@ class LastResults(Generic[V, T]):
 
 
 def remembered(function: Callable[Concatenate[V, P], T]) -> Callable[Concatenate[V, P], T]:
-    """Return a function that makes its result once for the same value and equal other arguments.
+    """Return a function that caches its last results by the same value and equal other arguments.
 
-    The value must be immutable, and the function depend on its arguments alone. Values stay in memory while they are
-    among the last few.
+    The value must be immutable, and the result must depend on the arguments alone. The cache keeps its values in
+    memory.
     """
     results = LastResults[V, T]()
 

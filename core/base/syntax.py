@@ -34,7 +34,7 @@ class TooDenseError(ValueError):
 
 
 def module(text: str, name: str = "<unknown>") -> ast.Module:
-    """Return the tree of a file; raises what `ast.parse` raises, TooDenseError if it is too long."""
+    """Return the syntax tree of a file; raises TooDenseError, and the errors of `ast.parse`."""
     _check(text, MAX_MARKS)
     if len(text) <= PIECE_CHARS:
         _check(text, MAX_STATEMENT_MARKS)
@@ -43,7 +43,7 @@ def module(text: str, name: str = "<unknown>") -> ast.Module:
 
 
 def expression(text: str) -> ast.expr:
-    """Return the tree of one expression, in the same way."""
+    """Return the syntax tree of one expression; raises TooDenseError, and the errors of `ast.parse`."""
     _check(text, MAX_STATEMENT_MARKS)
     with _lock:
         return ast.parse(text, mode="eval").body
@@ -62,7 +62,7 @@ def _parse(text: str, name: str) -> ast.Module:
 
 
 class _Pieces:
-    """A long text, and its lines that are parsed together."""
+    """A long text that is parsed in pieces of several lines."""
 
     def __init__(self, text: str, name: str) -> None:
         self._name = name

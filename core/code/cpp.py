@@ -208,8 +208,15 @@ def _span(place: tuple[int, int], places: list[tuple[int, int]], steps: Mapping[
 
 
 def _bits(vectors: list[tuple[str, str]], lanes: int) -> int | None:
-    """Return the widest register that a step fills: lanes times bits of the type, divided by registers per step."""
-    return max((lanes * BITS[kind] // int(count or 1) for kind, count in vectors if kind in BITS), default=None)
+    """Return the widest register that a step fills: lanes times bits of the type, divided by registers per step.
+
+    The code also names a single register of a type that fills several.
+    """
+    registers: dict[str, int] = {}
+    for kind, count in vectors:
+        if kind in BITS:
+            registers[kind] = max(registers.get(kind, 1), int(count or 1))
+    return max((lanes * BITS[kind] // count for kind, count in registers.items()), default=None)
 
 
 def _words(messages: Mapping[int, list[str]], lines: Sequence[int]) -> str:

@@ -58,7 +58,10 @@ def without_locations(module: str) -> str:
 
 
 def _unified_diff(left: Sequence[str], right: Sequence[str], left_name: str, right_name: str) -> Iterator[str]:
-    """Return `difflib.unified_diff` of the lines from the first to the last difference; its time is quadratic."""
+    """Yield the unified diff of the lines from the first to the last difference.
+
+    `difflib` takes quadratic time, so beyond `MAX_DIFFED_LINES` all these lines count as changed.
+    """
     start = _common(left, right)
     end = _common(left[start:][::-1], right[start:][::-1])
     first = max(0, start - CONTEXT)
@@ -85,7 +88,7 @@ def _common(left: Sequence[str], right: Sequence[str]) -> int:
 
 
 def _move_hunk(header: str, lines: int) -> str:
-    """Return a hunk's header, with line numbers counted from the first compared line."""
+    """Return a hunk's header with its line numbers increased by `lines`."""
     return re.sub(r"([-+])(\d{1,9})", lambda match: f"{match.group(1)}{int(match.group(2)) + lines}", header)
 
 
@@ -109,7 +112,7 @@ def _without_group_names(text: bytes) -> bytes:
 
 
 def normalised_guards(text: bytes) -> bytes:
-    """Return the lines of a guard tree in one order, without what differs between equal ranks."""
+    """Return the sorted lines of a guard tree, without values that differ between equal ranks."""
     # torch aligns the comments, so that an id of another length moves them.
     same = RANK_VALUE.sub(rb"\1rank", GUARD_ID.sub(rb"\1id", normalised(LATENCY.sub(b"", text))))
     lines = SPACES.sub(b" ", same).split(b"\n")

@@ -98,7 +98,7 @@ class MemoryPlan:
         return max(range(len(self.steps)), key=lambda index: self.steps[index].live_bytes, default=None)
 
     def made(self, *origins: Origin) -> tuple[PlannedMemory, ...]:
-        """Return the pieces of memory with some origins."""
+        """Return the pieces of memory with one of these origins."""
         return tuple(memory for memory in self.memories if memory.origin in origins)
 
     def there(self, step: int) -> tuple[PlannedMemory, ...]:

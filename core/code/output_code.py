@@ -298,7 +298,7 @@ def package_kernels(text: str) -> list[FoundKernel]:
 
 
 def _body(lines: list[str], first: int) -> int | None:
-    """Return the line that opens the body of a function, which begins in line `first`; None for a declaration."""
+    """Return the line that opens the body of the function at line `first`; None for a declaration."""
     for number, line in enumerate(lines[first - 1 : first - 1 + MOST_SIGNATURE_LINES], first):
         if line.rstrip().endswith((";", "{")):
             return number if line.rstrip().endswith("{") else None

@@ -309,7 +309,7 @@ def sass_lines(text: str, file: str, ptx: str) -> Lines:
 
 
 def without_places(text: str, lines: Lines) -> tuple[str, Lines]:
-    """Return SASS without the comments that name files, and its lines with new numbers."""
+    """Return SASS without the comments that name files, and `lines` with the new row numbers."""
     rows: list[str] = []
     renumbered: Lines = {}
     for row_number, row in enumerate(text.split("\n"), 1):

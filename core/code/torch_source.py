@@ -28,7 +28,7 @@ FOLDERS = ("_inductor", "_dynamo", "_functorch", "_higher_order_ops", "fx", "uti
 
 @dataclass(frozen=True, slots=True)
 class Landmark:
-    """A function or class: its stop on the way, its module, its name there, and what it does."""
+    """A function or class of torch or Triton: its compilation step, its module, its name there, and its purpose."""
 
     stop: str
     module: str
@@ -220,7 +220,7 @@ def _definition(lines: tuple[str, ...], name: str) -> int | None:
 
 
 def _overload(lines: tuple[str, ...], at: int) -> bool:
-    """Return True for a signature without a body, which a type checker alone reads."""
+    """Return True for an `@overload` signature, which has no body and is only for type checkers."""
     return at > 0 and lines[at - 1].strip().endswith("overload")
 
 
@@ -272,7 +272,10 @@ class _Module:
     def options(
         self, body: Sequence[ast.stmt], prefix: str, classes: Mapping[str, ast.ClassDef]
     ) -> Iterator[tuple[str, ConfigSource]]:
-        """Yield the assignments of a body; a class is a prefix, and has the options of its bases."""
+        """Yield the options that a body assigns, each with its name and source.
+
+        Options of a class have the name of the class as a prefix, including those of its base classes.
+        """
         for statement in body:
             match statement:
                 case ast.ClassDef(name=name, bases=bases):
@@ -291,7 +294,7 @@ class _Module:
         return ConfigSource(statement.lineno, self._comment(statement), tuple(variables))
 
     def _comment(self, statement: ast.stmt) -> str:
-        """Return the comment lines directly above a statement, and the one behind it, without their marks."""
+        """Return the comment lines directly above a statement and the comment behind it, without `#`."""
         first = statement.lineno - 1
         while first and self.lines[first - 1].strip().startswith("#"):
             first -= 1
@@ -301,7 +304,7 @@ class _Module:
         return "\n".join([*above, *([beside.strip()] if mark else [])]).strip()
 
     def _variables(self, value: ast.AST) -> Iterator[str]:
-        """Yield the environment variables that an expression reads, itself or in a function of the module."""
+        """Yield the environment variables that an expression reads, directly or in functions of the module."""
         for node in ast.walk(value):
             match node:
                 case ast.Call(func=ast.Name(id=name)) if name in self.functions:

@@ -118,7 +118,10 @@ def _ranks(arguments: argparse.Namespace) -> int:
 
 @contextmanager
 def _opened(what: str) -> Iterator[tuple[Logs, Path | None]]:
-    """Open the logs of a path or of a stored run, and the directory of what is stored of its ranks."""
+    """Yield the logs of a path or of a stored run, and the directory of the run's ranks.
+
+    The directory is None for a path.
+    """
     if Path(what).exists():
         with opened_input(Path(what)) as logs:
             yield dict(logs.ranks), None

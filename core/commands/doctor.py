@@ -55,7 +55,10 @@ def _check(arguments: argparse.Namespace) -> int:
 
 
 def _with_torch() -> tuple[Environment, tuple[Check, ...]]:
-    """Start torch and compile a function in a temporary home; what fails is in the environment or the check."""
+    """Start torch and compile a function in a temporary home; return the environment and the checks.
+
+    A failure is reported in the environment's `problem` or in a check.
+    """
     try:
         with TemporaryDirectory(prefix="compileboard-") as home:
             return _compiled(Store(Path(home)))
@@ -110,7 +113,7 @@ def _list(arguments: argparse.Namespace) -> int:
 
 
 def _text(option: ConfigOption) -> str:
-    """Return an option as lines: name and value, then what differs, then torch's comment."""
+    """Return an option as lines: name and value, then default, deprecation and variables, then torch's comment."""
     head = option.full_name + (f": alias of {option.alias}" if option.alias else f" = {option.value}")
     facts = [
         f"default {option.default}" if option.changed else "",

@@ -24,7 +24,7 @@ def add_command(commands: Commands) -> None:
 
 
 def add_scrub_options(command: argparse.ArgumentParser) -> None:
-    """Add the options that take secrets out of a file, and show them first."""
+    """Add the options that replace secrets in a file by placeholders, and that preview the replacements."""
     command.add_argument("--scrub", metavar="KINDS", default="", help=f"replace by placeholders: {', '.join(KINDS)}")
     command.add_argument("--scrub-preview", action="store_true", help="show what --scrub replaces, and write nothing")
 

@@ -93,7 +93,7 @@ def _print_artifacts(whole: ArtifactsView, arguments: argparse.Namespace) -> int
 
 
 def _write_payload(payload: bytes) -> None:
-    """Write a payload as it is; to a terminal, without the characters that control one."""
+    """Write a payload unchanged; on a terminal, replace control characters."""
     if sys.stdout.isatty():
         print(CONTROL.sub("�", payload.decode("utf-8", "replace")))
     else:

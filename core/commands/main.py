@@ -135,7 +135,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _bring_back(arguments: argparse.Namespace) -> None:
-    """Bring back the files of runs that a command names from the archive elsewhere; raises CompileboardError."""
+    """Fetch the archived files of the runs that a command names; raises CompileboardError."""
     if not os.environ.get(VARIABLE) or arguments.function in runs.NOT_OPENED:
         return
     store = Store()

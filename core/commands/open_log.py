@@ -63,7 +63,10 @@ def _add_address(command: argparse.ArgumentParser) -> None:
 
 
 def _open(arguments: argparse.Namespace) -> int:
-    """Make a run of the path, and show it in a dashboard that listens on the store, or in one that is started here."""
+    """Add a path as a run, and show the run in the store's dashboard.
+
+    Without a running dashboard, or with `--port`, start a new one.
+    """
     _end_on_sigterm()
     store = Store()
     with _run_of(store, arguments) as (run, copied):
@@ -76,7 +79,10 @@ def _open(arguments: argparse.Namespace) -> int:
 
 
 def _start(arguments: argparse.Namespace) -> int:
-    """Serve the dashboard until it is ended; of several processes, one that ends is started again."""
+    """Serve the dashboard until it ends, or until Ctrl-C or SIGTERM.
+
+    Of several processes, each process that ends is restarted.
+    """
     _end_on_sigterm()
     port = arguments.port or _free_port()
     if arguments.processes < 2:
@@ -104,7 +110,7 @@ def _end_on_sigterm() -> None:
 
 
 def _keep(servers: dict[int, subprocess.Popen[bytes]], start: Callable[[int], subprocess.Popen[bytes]]) -> None:
-    """Start each server that ends again, by its port; raises WorkerError if one does not start."""
+    """Restart each server that ends, on its port; raises WorkerError if a server does not start."""
     while True:
         for port, server in servers.items():
             if (code := server.poll()) is not None:
@@ -114,7 +120,7 @@ def _keep(servers: dict[int, subprocess.Popen[bytes]], start: Callable[[int], su
 
 
 def _show(url: str, arguments: argparse.Namespace, wait: Callable[[], object]) -> int:
-    """Print an address, open it, and wait until its server or the writer ends, or for Ctrl-C or SIGTERM."""
+    """Print an address, open it in a browser, and call `wait`, which Ctrl-C and SIGTERM interrupt."""
     print(url, flush=True)
     if not arguments.no_browser:
         webbrowser.open(url)
@@ -125,7 +131,7 @@ def _show(url: str, arguments: argparse.Namespace, wait: Callable[[], object]) -
 
 @contextlib.contextmanager
 def _run_of(store: Store, arguments: argparse.Namespace) -> Iterator[tuple[Run, Callable[[], object]]]:
-    """Yield the run, and what waits until all of it is copied."""
+    """Yield the run, and a function that waits until the log is copied completely."""
     if not arguments.follow:
         yield store.add_path(arguments.path), lambda: None
         return
@@ -140,9 +146,9 @@ def _run_of(store: Store, arguments: argparse.Namespace) -> Iterator[tuple[Run, 
 def _dashboard(
     port: int, variables: Mapping[str, str], more: Sequence[str] = ()
 ) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
-    """Start a dashboard with more variables and options, and yield it with its address once it listens.
+    """Start a dashboard with additional variables and options; yield its process and its address.
 
-    Raises WorkerError if it doesn't.
+    Raises WorkerError if the dashboard does not listen in time.
     """
     # -P: no module of the current directory hides one of Python's. Streamlit reads .streamlit beside dashboard.py.
     command = [sys.executable, "-P", "-m", "streamlit", "run", str(DASHBOARD_DIR / "dashboard.py")]
@@ -161,7 +167,10 @@ def _address(port: int) -> str:
 
 
 def _wait_until_it_listens(server: subprocess.Popen[bytes], port: int) -> None:
-    """Wait until the dashboard answers: only then has it left its address in the store."""
+    """Wait until the dashboard answers; raises WorkerError.
+
+    Before it answers, its address is not in the store.
+    """
     end_s, direct = time.monotonic() + STARTS_S, build_opener(ProxyHandler({}))
     while time.monotonic() < end_s and server.poll() is None:
         try:

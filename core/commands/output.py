@@ -72,7 +72,7 @@ def add_engine_option(command: argparse.ArgumentParser) -> None:
 
 
 def write_file(path: str, data: bytes, mode: Literal["wb", "ab"] = "wb") -> None:
-    """Write a file that was asked for, or add to it; raises CompileboardError."""
+    """Write a file, or append to it with mode `ab`; raises CompileboardError."""
     try:
         with open(path, mode) as file:
             file.write(data)

@@ -152,7 +152,7 @@ def _view(name: str, budget: Budget, runs: list[RunSide], baseline: list[RunSide
 
 
 def _write(view: BudgetView, arguments: argparse.Namespace) -> None:
-    """Print the judgement, and write the files that are asked for."""
+    """Print the result of a budget, and write the requested files."""
     if arguments.json:
         sys.stdout.write(as_json(view.data).decode() + "\n")
     else:
@@ -166,7 +166,7 @@ def _write(view: BudgetView, arguments: argparse.Namespace) -> None:
 
 
 def _name(what: str) -> str:
-    """Return the name of a model in a budget's tables: of a sample, a file without its suffix, or a stored run's."""
+    """Return a model's name for a budget's tables: the name of a sample, file or stored run's model, without suffix."""
     path = Path(what.partition(".py:")[0])
     if path.suffix or path.exists():
         return path.stem
@@ -178,7 +178,7 @@ def _name(what: str) -> str:
 
 
 def _opener(stack: ExitStack, arguments: argparse.Namespace, what: str) -> Opened | CompileJob:
-    """Return what opens a stored run or a log as it is; the job of a model, which is to be run."""
+    """Return a function that opens a stored run or a log; for a model, return the job to run."""
     if not what.endswith((".py", ".json", SUFFIX)) and ".py:" not in what:
         try:
             side = stack.enter_context(opened_side(what))
@@ -192,13 +192,16 @@ def _opener(stack: ExitStack, arguments: argparse.Namespace, what: str) -> Opene
 
 
 def _interleaved(job: CompileJob, baseline: CompileJob) -> CompileJob:
-    """Return the job with the baseline's code, so that both are timed in one process; as it is if that cannot be."""
+    """Return the job with the baseline's code, so that both are timed in one process.
+
+    Return the unchanged job if that is impossible.
+    """
     can_be = job.measure and not job.target and not job.rival and job.model.name == baseline.model.name != ""
     return replace(job, rival_code=model_code(baseline)) if can_be else job
 
 
 def _open(side: Opened | CompileJob, arguments: argparse.Namespace) -> RunSide:
-    """Open a side; a job is run to its end first. Raises CompileboardError if it recorded nothing."""
+    """Open a side; a job is run to its end first. Raises CompileboardError if the run is cancelled or has no log."""
     if not isinstance(side, CompileJob):
         return side()
     ended: list[Run] = []

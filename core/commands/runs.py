@@ -143,7 +143,7 @@ NOT_OPENED = (_list, _mark, _prune)
 
 
 def _prune_due(arguments: argparse.Namespace) -> int:
-    """Move or delete the runs that are due, as the option and the rules say; list them without an option."""
+    """Move or delete the runs that are due by the retention rules; without `--move` or `--delete`, list them."""
     if arguments.search or arguments.excluded or arguments.keep:
         raise JobError("prune", "--due takes the runs that the rules name, and no search and no --keep")
     index = RunIndex(Store())

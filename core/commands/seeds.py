@@ -29,9 +29,9 @@ LIMIT_S = 900.0
 
 @dataclass(frozen=True, slots=True)
 class SeedRow:
-    """A row of the document: its items, what they ask, the page, the arguments of the command, and texts it prints.
+    """A row of the document: items, question, page, command arguments, and the texts that the command prints.
 
-    A row without a command has its reason in `asks`.
+    For a row without a command, `asks` has the reason.
     """
 
     items: tuple[str, ...]
@@ -41,7 +41,7 @@ class SeedRow:
     prints: tuple[str, ...]
 
     def matches(self, wanted: Sequence[str]) -> bool:
-        """Return True for a row with one of these items, or of one of these documents; for no items, True."""
+        """Return True if the row has one of these items or documents, or if `wanted` is empty."""
         names = {name for item in self.items for name in (item, DIGITS.sub("", item))}
         return not wanted or not names.isdisjoint(wanted)
 
@@ -81,7 +81,7 @@ def _all(rows: Sequence[SeedRow]) -> str:
 
 
 def _outputs(rows: Sequence[SeedRow]) -> Iterator[tuple[SeedRow, str]]:
-    """Run each command once, in a fresh store; yield the rows with all that it printed."""
+    """Run each command once, in a fresh store; yield each row with its command's output."""
     with tempfile.TemporaryDirectory(prefix="compileboard-seeds-") as home:
         outputs: dict[tuple[str, ...], str] = {(): ""}
         for row in rows:
@@ -91,7 +91,7 @@ def _outputs(rows: Sequence[SeedRow]) -> Iterator[tuple[SeedRow, str]]:
 
 
 def _output(home: Path, arguments: tuple[str, ...]) -> str:
-    """Run a command; return what it printed, and the output of the run that it made."""
+    """Run a command; return its output, and the output of the runs that it created."""
     store, start = Store(home), time.monotonic()
     before = {run.id for run, _ in store.list()}
     newest = max(before, default="")
@@ -119,7 +119,7 @@ def _output(home: Path, arguments: tuple[str, ...]) -> str:
 
 
 def _report(row: SeedRow, output: str) -> int:
-    """Print a row's items, and the texts that are missing; return their number."""
+    """Print a row's items and the missing texts; return the number of missing texts."""
     missing = [text for text in row.prints if text not in output]
     print(f"  {', '.join(row.items)}: {row.asks}")
     for text in missing:

@@ -34,7 +34,7 @@ def add_command(commands: Commands) -> None:
 
 
 def _work(arguments: argparse.Namespace) -> int:
-    """Answer the server's calls until Ctrl-C or SIGTERM; the runs that are going then end as interrupted."""
+    """Answer the server's calls until Ctrl-C or SIGTERM; runs that are still executing end as interrupted."""
     ended = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: ended.set())

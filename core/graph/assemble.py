@@ -31,7 +31,7 @@ SIMILAR = 0.6
 
 
 class Link(NamedTuple):
-    """An edge by the indexes of its ends in the graph's own order."""
+    """An edge; its ends are indexes of nodes in the order of `Material`."""
 
     source: int
     target: int
@@ -42,10 +42,10 @@ class Link(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """Input of a graph, by node in the graph's own order: origins, kinds (equal for equal nodes), traits and FX names.
+    """Input of a graph. By node, in input order: origins, kinds (equal for equal nodes), traits and FX names.
 
-    `parameters` are element counts by name; `source` is the user's own file; `ops` the number of ops in the nodes,
-    since a node may have several; `similar` is True if layers that are only similar are folded, too.
+    `parameters` are element counts by name, and `source` is the path of the user's file. `ops` is the number of ops,
+    since a node may have several. If `similar` is True, layers that are only similar are folded, too.
     """
 
     origins: Sequence[Origin]
@@ -263,7 +263,7 @@ class _Stacker:
         self._reads = [tuple(position[read] for read in reads[number]) for number in arrangement.order]
 
     def visit(self, branch: Branch) -> None:
-        """Fold equal layers below a branch, then in it."""
+        """Fold equal layers in the subbranches of a branch, then in the branch itself."""
         for child in branch.branches:
             self.visit(child)
         members: list[int | Branch] = []

@@ -56,10 +56,10 @@ def fx_model(
 ) -> GraphModel:
     """Return the graph of FX nodes.
 
-    Parameters become chips on the nodes that read them, and so do inputs if there are many. By node name: `kernels` of
-    the node, its direction in a joint graph, the partitioner's decision, its error against eager (against float64 if
-    `standings` are passed), its accuracy class, and its accelerator segment. `seconds` are measured times by kernel id.
-    `source` is the path of the user's own file.
+    Parameters become chips on the nodes that read them; inputs do, too, if there are many. By node name: `kernels`,
+    `directions` in a joint graph, `partition` with the partitioner's decisions, `errors` against eager (against float64
+    if `standings` are passed), `standings` with accuracy classes, and `segments` of the accelerator. `seconds` are
+    measured times by kernel id. `source` is the path of the user's file.
     """
     drawing = _Drawing(nodes, kernels or {}, directions or {}, seconds or {}, source)
     edges = [
@@ -79,9 +79,10 @@ def film_model(
     directions: Mapping[str, str] | None = None,
     states: Mapping[str, States] | None = None,
 ) -> GraphModel:
-    """Return one graph of all versions of a graph: nodes and edges (by names) with the frames that have them.
+    """Return one graph of all versions of a graph.
 
-    No frames means all frames. `states` are changing nodes by name: each version with its first frame.
+    Each node, and each edge (by node names), has the frames in which it exists; no frames means all frames. `states`
+    are changing nodes by name: each version with its first frame.
     """
     drawing = _Drawing([node for node, _ in nodes], kernels or {}, directions or {}, {}, source)
     drawing.frames = {node.name: frames for node, frames in nodes}
@@ -333,7 +334,7 @@ def _segments(compilation: Compilation, graph: FxGraph, nodes: Iterable[FxNode])
 
 
 def _compared(report: Report, compilation: Compilation, graph: FxGraph) -> GraphNumerics | None:
-    """Return the node accuracies of the graph, for Dynamo's graph only."""
+    """Return the node accuracies of Dynamo's graph; None if not recorded, and for other graphs."""
     numerics = numerics_of(report, compilation.id) if graph.stage == "dynamo_output_graph" else None
     return numerics if numerics is not None and node_errors(numerics) else None
 

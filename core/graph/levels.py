@@ -219,16 +219,19 @@ CONTROL = {code: " " for code in range(32) if code != 10} | {127: " "}
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A search hit: its groups, outermost first, and its node; -1 for a group, the last one of the path."""
+    """A search hit: a node with its groups, outermost first.
+
+    `node` is -1 if the hit is a group, the last group of `path`.
+    """
 
     path: tuple[int, ...]
     node: int
 
 
 def find(model: GraphModel, element_id: str) -> Hit | None:
-    """Return the node, row or group of an id.
+    """Return the hit of the node, row or group with an id; None if there is no such id.
 
-    Otherwise the first node linked to it, such as to a kernel or a line.
+    For a linked object, such as a kernel or a line, return the first linked node.
     """
     place = index_of(model).places.get(element_id)
     if place is None:
@@ -248,7 +251,7 @@ def _path(model: GraphModel, group: int) -> tuple[int, ...]:
 def search(model: GraphModel, text: str) -> tuple[int, list[Hit]]:
     """Return the number of matching nodes, and the best matches (at most 200): names and ops, then shapes and modules.
 
-    All words must occur, in any case, in a node's id, label, detail, rows or module.
+    All words must occur in a node's id, label, detail, rows or module, regardless of case.
     """
     words = text[:LONGEST_QUERY].lower().split()
     if not words:
@@ -270,9 +273,9 @@ def _rank(node: Node, words: Sequence[str]) -> int:
 
 
 def neighbourhood(model: GraphModel, element_id: str, hops: int) -> GraphModel | None:
-    """Return the nodes at most `hops` edges from a node, in both directions, without groups: the nearest 400.
+    """Return the graph of the nodes at most `hops` edges from a node, in both directions, without groups.
 
-    None if there is no such node.
+    At most the nearest 400 nodes. None if there is no such node.
     """
     start = _node(model, element_id)
     if start is None:
@@ -288,9 +291,10 @@ def neighbourhood(model: GraphModel, element_id: str, hops: int) -> GraphModel |
 
 
 def between(model: GraphModel, source: str, target: str) -> GraphModel | None:
-    """Return all nodes on the shortest paths from one node to another, or in the opposite direction, without groups.
+    """Return the graph of the nodes on all shortest paths from one node to another, without groups.
 
-    None if there is no path, or no such node.
+    Without such a path, the paths in the opposite direction. At most 400 nodes. None if there is no path, or no such
+    node.
     """
     ends = _node(model, source), _node(model, target)
     if ends[0] is None or ends[1] is None:

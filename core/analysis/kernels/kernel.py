@@ -258,9 +258,9 @@ def kernel_kind(kernel: Kernel, nodes: Iterable[SchedulerNode] = ()) -> str:
     return NAME_KINDS.get(kernel.name[:10], "Triton")
 
 
-Timed = Literal["by itself", "in place", "estimated", ""]
-ALONE: Final = "by itself"
-IN_PLACE: Final = "in place"
+Timed = Literal["alone", "in the call", "estimated", ""]
+ALONE: Final = "alone"
+IN_PLACE: Final = "in the call"
 ESTIMATED: Final = "estimated"
 MISSING: Final = ""
 DISTURBED = 2.0

@@ -63,7 +63,11 @@ NOT_REACHED = "the last call did not reach it in Python"
 KERNELS = ("kernels", "all kernels, each timed alone with warm caches")
 COLD_CACHES = ("cold caches", "extra kernel time in place, where other data fills the caches")
 WRAPPER = ("wrapper", "the generated wrapper allocates, frees and calls in Python")
-OUTSIDE = ("outside", "the rest of the call: guard checks, the runtime of Dynamo and AOTAutograd, waits for launches")
+OUTSIDE = (
+    "outside",
+    "the rest of the call: guard checks, the runtime of Dynamo and AOTAutograd, waits for launches, and the wrapper if "
+    "it is not shown",
+)
 INTERLEAVED = (
     "beside eager",
     "extra time when interleaved with eager, whose data fills the caches (as in Speedup)",

@@ -45,9 +45,9 @@ def lay_out(
 ) -> Layout:
     """Return positions for boxes and edges within about `budget_s` seconds, equal for equal input.
 
-    Tries dot, then dot with a bounded network simplex, then the layered layout; graphs of more than `most_for_dot`
-    boxes and single boxes go directly to the last. Layouts are cached by content. Raises LayoutError if two boxes share
-    an id or an edge has no box at an end.
+    Tries dot, then dot with a bounded network simplex, then the layered layout. Single boxes and graphs of more than
+    `most_for_dot` boxes use only the layered layout. Layouts are cached by content. Raises LayoutError if two boxes
+    share an id or an edge has no box at an end.
     """
     key = tuple(boxes), tuple(edges), most_for_dot
     layout = _memory.get(key, budget_s)
@@ -235,7 +235,7 @@ class DotServer:
 
 @lru_cache(maxsize=1)
 def dot_server(executable: str) -> DotServer:
-    """Return the single server that runs with this Python."""
+    """Return the dot server of a Python executable, shared by all callers."""
     return DotServer(executable)
 
 

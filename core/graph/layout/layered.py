@@ -236,7 +236,7 @@ class Block:
 def weighted_median(wishes: Sequence[Wish], centre: float) -> float:
     """Return the weighted median of (position, weight) pairs.
 
-    Of two equally good ones, the one nearer to the centre. Always taking the left one would move every split and join
+    Of two medians, return the one nearer to the centre: always choosing the left median would move every split and join
     to the left, layer by layer.
     """
     half = sum(weight for _, weight in wishes) / 2
@@ -343,7 +343,7 @@ class Bands:
     def of(
         cls, layers: list[list[int]], x: list[float], widths: list[float], heights: list[float], gap: float
     ) -> "Bands":
-        """Stack the layers; nodes without a height (bends) take none."""
+        """Return the bands of stacked layers; bends have no height."""
         left = Reach([widths[layer[0]] / 2 - x[layer[0]] for layer in layers])
         right = Reach([x[layer[-1]] + widths[layer[-1]] / 2 for layer in layers])
         bands = cls([], [], [], left, right)

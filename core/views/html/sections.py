@@ -151,8 +151,8 @@ def _ledger(source: Source, view: KernelsView) -> Table:
         )
         for row in source.first("Kernel launches", view.rows)
     ]
-    head = ("kernel", "kind", "time", "share", "moved", "calls", "ops")
-    return Table(head, tuple(rows), frozenset({"time", "share", "moved", "calls"}))
+    head = ("kernel", "kind", "time", "share", "traffic", "calls", "ops")
+    return Table(head, tuple(rows), frozenset({"time", "share", "traffic", "calls"}))
 
 
 def _kernel_codes(source: Source, compilation: Compilation, kernels: KernelsView) -> Iterator[Block]:

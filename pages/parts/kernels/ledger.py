@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
+from pandas.io.formats.style import Styler
 
 from core.base import words as fmt
 from core.views.colours import kernel_colours
@@ -27,11 +28,12 @@ ROOFLINE = "roofline"
 UNKNOWN = "–"
 # A table with fewer rows than this has no scrolling: its height is the height of its rows.
 FEW = 9
+COUNTS = ("calls", "registers", "loops")
 FORMS: dict[str, Callable[[Any], str]] = {
-    **dict.fromkeys(("time", "wasted", "±", "in place", "allowed", "compile"), fmt.duration_s),
-    **dict.fromkeys(("moved", "read", "written", "shared", "spills"), fmt.bytes_),
+    **dict.fromkeys(("time", "excess time", "±", "in the call", "roofline time", "compile"), fmt.duration_s),
+    **dict.fromkeys(("traffic", "read", "written", "shared", "spills"), fmt.bytes_),
     **dict.fromkeys(("share", "of roofline", "occupancy"), fmt.percent),
-    **dict.fromkeys(("calls", "registers", "loops", "FLOP/B"), fmt.number),
+    **dict.fromkeys((*COUNTS, "FLOP/B"), fmt.number),
     "bandwidth": fmt.per_second,
     "FLOP/s": partial(fmt.per_second, unit="FLOP"),
     "FLOP": fmt.amount,
@@ -39,8 +41,8 @@ FORMS: dict[str, Callable[[Any], str]] = {
 WIDTHS: dict[str, int | Literal["medium"]] = {
     "kernel": 200,
     "time": 70,
-    "moved": 75,
-    "wasted": 70,
+    "traffic": 75,
+    "excess time": 85,
     "share": 65,
     "of roofline": 85,
     "generated name": "medium",
@@ -126,13 +128,19 @@ def chart(view: View, kernels: KernelsView, rows: Sequence[LedgerRow], shape: st
 def ledger_table(kernels: KernelsView, rows: Sequence[LedgerRow]) -> None:
     """Draw the rows; a click selects a kernel in the URL."""
     picked_by_url(
-        in_words(pd.DataFrame(one_line_cells(kernels.table(rows))), FORMS) if rows else None,
+        _table(kernels, rows) if rows else None,
         [f"k:{row.kernel}" for row in rows],
         f"kernels-{kernels.compilation.id}",
         column_config=COLUMNS,
         height=HEIGHT if len(rows) > FEW else "content",
         placeholder=UNKNOWN,
     )
+
+
+def _table(kernels: KernelsView, rows: Sequence[LedgerRow]) -> pd.DataFrame | Styler:
+    frame = pd.DataFrame(one_line_cells(kernels.table(rows)))
+    # Counts with gaps would be floats.
+    return in_words(frame.astype({name: "Int64" for name in COUNTS if name in frame}), FORMS)
 
 
 def target_choices(kernels: KernelsView) -> None:

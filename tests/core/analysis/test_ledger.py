@@ -34,7 +34,7 @@ def test_worst_is_first_by_time_above_the_roofline_and_not_by_time() -> None:
 
 def test_row_of_a_kernel_that_memory_limits() -> None:
     row = next(row for row in ledger(REPORT, ITEM) if row.kernel == GELU.id)
-    assert (row.calls, row.time_s, row.timed, row.in_place_s) == (2, 1e-3, "by itself", 1.1e-3)
+    assert (row.calls, row.time_s, row.timed, row.in_place_s) == (2, 1e-3, "alone", 1.1e-3)
     assert (row.bytes_moved, row.bandwidth_bytes_s) == (8_000_000, 8e9)
     assert (row.allowed_s, row.fraction) == (0.8e-3, pytest.approx(0.8))
     assert row.wasted_s == pytest.approx(0.4e-3)
@@ -109,13 +109,13 @@ def test_a_kernel_that_is_called_twice_has_two_rows_with_half_of_its_bytes_each(
 def test_a_kernel_that_was_not_timed_by_itself_counts_in_place() -> None:
     late = replace(TIMED, samples_s=(), reason="the time to measure kernels was used up")
     (row,) = ledger(REPORT, replace(ITEM, kernels=(replace(GELU, calls=(KernelCall(10, late),)),)))
-    assert (row.timed, row.time_s, row.reason) == ("in place", 1.1e-3, "the time to measure kernels was used up")
+    assert (row.timed, row.time_s, row.reason) == ("in the call", 1.1e-3, "the time to measure kernels was used up")
 
 
 def test_a_kernel_that_others_disturbed_by_itself_counts_in_place() -> None:
     slow = replace(TIMED, samples_s=(30e-3, 30e-3))
     (row,) = ledger(REPORT, replace(ITEM, kernels=(replace(GELU, calls=(KernelCall(10, slow),)),)))
-    assert (row.timed, row.time_s, row.quartiles_s) == ("in place", 1.1e-3, None)
+    assert (row.timed, row.time_s, row.quartiles_s) == ("in the call", 1.1e-3, None)
     assert "other processes had the machine" in row.reason
 
 
@@ -125,7 +125,7 @@ def test_a_kernel_is_disturbed_from_twice_its_time_in_place_on() -> None:
         (row,) = ledger(REPORT, replace(ITEM, kernels=(replace(GELU, calls=(KernelCall(10, found),)),)))
         return row.timed
 
-    assert [timed(2.0), timed(2.0 + 1e-9)] == ["by itself", "in place"]
+    assert [timed(2.0), timed(2.0 + 1e-9)] == ["alone", "in the call"]
 
 
 def test_two_samples_have_quartiles_and_one_has_none() -> None:

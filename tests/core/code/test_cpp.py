@@ -103,6 +103,14 @@ def test_source_of_a_vectorised_kernel_tells_lanes_bits_threads_and_tails() -> N
     assert (found.scalar_tails, found.masked_tails, found.vectorised) == (1, 0, True)
 
 
+def test_one_register_of_a_pair_is_no_wider_register() -> None:
+    pair = (
+        "at::vec::VectorizedN<int64_t,2>::loadu(out); f<int64_t, 2>([](at::vec::Vectorized<int64_t>& x) { return x; })"
+    )
+    found = cpp_facts(CPP.replace("at::vec::Vectorized<float>::loadu(out)", pair))
+    assert (found.lanes, found.bits) == (16, 512)
+
+
 def test_source_of_a_scalar_kernel_tells_that_it_is_one() -> None:
     found = cpp_facts(SCALAR)
     assert (found.loops, found.vectorised, found.lanes, found.bits, found.parallel) == (1, False, None, None, False)

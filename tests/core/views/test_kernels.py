@@ -67,7 +67,7 @@ def test_columns_that_are_empty_in_all_rows_are_left_out() -> None:
     table = KERNELS.table(KERNELS.rows)
     assert [row["kernel"] for row in table] == ["up · mm", "gelu"]
     assert "registers" not in table[0]
-    assert table[0]["timed"] == "by itself"
+    assert table[0]["timed"] == "alone"
 
 
 def test_a_level_of_memory_within_noise_of_the_next_is_left_out() -> None:

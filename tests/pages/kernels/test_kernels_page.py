@@ -112,19 +112,19 @@ def test_beside_a_busy_machine_no_waste_is_told(empty_home: Path) -> None:
     assert "The times below are not reliable; no finding uses them." in read_words(app)
     assert "share" not in app.dataframe[0].value.columns
     assert not any("kernels 9" in item.proto.body for item in app.get("html"))
-    assert {"wasted", "of roofline"} & set(app.dataframe[0].value.columns) == set()
+    assert {"excess time", "of roofline"} & set(app.dataframe[0].value.columns) == set()
 
 
 def test_the_table_has_the_worst_first_and_only_columns_that_say_something(timed_run: str) -> None:
     app = opened(PAGE, timed_run)
     table = app.dataframe[0].value
 
-    judged = list(table["wasted"].dropna())
+    judged = list(table["excess time"].dropna())
     assert (judged, len(judged)) == (sorted(judged, reverse=True), 9)
     assert sorted(table["time"]) == pytest.approx([20e-6 * number for number in range(1, 10)])
     assert list(table.columns)[:4] == ["kernel", "time", "share", "of roofline"]
     assert table["share"].sum() == pytest.approx(1)
-    assert set(table["timed"]) == {"by itself"}
+    assert set(table["timed"]) == {"alone"}
     assert {"registers", "spills", "shared", "occupancy", "compile"} & set(table.columns) == set()
     gelu = table[table["generated name"] == "cpp_fused_gelu_view_2"].iloc[0]
     assert gelu["kernel"].endswith("gelu")
