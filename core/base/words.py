@@ -65,6 +65,11 @@ def duration_s(x: float | None) -> str:
     return f"{number(x / scale)} {unit}"
 
 
+def estimate_s(x: float) -> str:
+    """Write estimated seconds: "about 9 s", "about 2 min 5 s"; a tenth of a second would claim too much."""
+    return f"about {round(x)} s" if 1 <= x < 99.95 else f"about {duration_s(x)}"
+
+
 def amount(n: float | None, unit: str = "") -> str:
     """Write a count with three digits and a decimal prefix: "1.20 M"; with unit "FLOP", "1.20 MFLOP"."""
     return _with_prefix(n, unit).rstrip()

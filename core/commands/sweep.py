@@ -15,7 +15,7 @@ import msgspec
 
 from core.base.errors import JobError
 from core.base.machine import Environment
-from core.base.words import bytes_, count, duration_s, number
+from core.base.words import bytes_, count, duration_s, estimate_s, number
 from core.commands.output import CANCELLED, FAILED, OK, Commands, add_engine_option, add_json_option
 from core.job import add_job_options, job_of
 from core.runs.engine.opening import open_engine, open_local_engine
@@ -200,7 +200,7 @@ def left_words(progress: SweepStanding) -> str:
         return ""
     if progress.untried:
         return f"at least {duration_s(progress.left_s)} left: no cell with {progress.untried} has ended yet"
-    return f"about {duration_s(progress.left_s)} left, an estimate"
+    return f"{estimate_s(progress.left_s)} left, an estimate"
 
 
 def row_words(row: SweepRow) -> str:

@@ -98,7 +98,7 @@ class FusionView:
         where = f"{scope_words(self.report, self.compilation)}{ops}{before}"
         if not steps(schedule) and len(schedule.before) == len(schedule.after):
             return f"{where}, none fused."
-        return f"{where} became {after}{f': {traffic_words(traffic)}' if traffic else ''}."
+        return f"{where} fused into {after}{f': {traffic_words(traffic)}' if traffic else ''}."
 
     @property
     def help(self) -> str:

@@ -162,7 +162,7 @@ def test_morph_carries_every_op_into_its_kernel(server: Server, transformer: str
     before, after = (view.get_by_role("button", name=name, exact=True) for name in ("Before", "After"))
     expect(before).to_have_attribute("aria-pressed", "true")
     ops = {id_ for id_ in view.evaluate(POSITIONS) if id_.startswith("s:")}
-    expect(page.get_by_role("heading", level=1)).to_contain_text(f" in {len(ops)} scheduler nodes became ")
+    expect(page.get_by_role("heading", level=1)).to_contain_text(f" in {len(ops)} scheduler nodes fused into ")
     item(view, "s:op0").click()
     after.click()
     expect(after).to_have_attribute("aria-pressed", "true")

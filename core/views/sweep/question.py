@@ -105,7 +105,7 @@ class SweepQuestion:
     def _total_time(self) -> str:
         if self.each_s is None:
             return ""
-        return f", about {fmt.duration_s(round(self.cells * self.each_s))}, estimated from the last run"
+        return f", {fmt.estimate_s(self.cells * self.each_s)}, estimated from the last run"
 
     def sweep(self) -> Sweep:
         """Return a new sweep that has not started; raises JobError."""

@@ -53,6 +53,18 @@ def test_a_duration_has_the_unit_that_reads_best(seconds: float | None, text: st
     assert words.duration_s(seconds) == text
 
 
+def test_an_estimate_has_no_parts_of_a_second_from_one_second_on() -> None:
+    estimates = [words.estimate_s(seconds) for seconds in (0.04, 1.0, 9.4, 99.4, 99.95, 290.2)]
+    assert estimates == [
+        "about 40.0 ms",
+        "about 1 s",
+        "about 9 s",
+        "about 99 s",
+        "about 1 min 40 s",
+        "about 4 min 50 s",
+    ]
+
+
 @pytest.mark.parametrize(
     ("size", "text"),
     [

@@ -20,7 +20,7 @@ def rows(settled: int) -> list[SweepRow]:
 def test_the_time_left_is_by_the_value_that_a_cell_has_of_the_slowest_axis() -> None:
     found = standing_of(rows(10), alive=True, to_stop=False)
     assert (found.left_s, found.untried) == (2 * 19.0, "")
-    assert left_words(found) == "about 38.0 s left, an estimate"
+    assert left_words(found) == "about 38 s left, an estimate"
 
 
 def test_as_long_as_a_value_has_no_time_the_time_left_is_at_least_so_much() -> None:

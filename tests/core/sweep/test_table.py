@@ -133,8 +133,8 @@ def test_status_of_a_run_tells_a_row_without_a_report(sweep: Sweep) -> None:
     ("states", "alive", "to_stop", "reason", "words"),
     [
         (("done", "done", "failed"), False, False, "", "done, 2 of 3 cells done, 1 failed"),
-        (("done", "running", "waiting"), True, False, "", "going, 1 of 3 cells done, about 4.00 s left, an estimate"),
-        (("done", "running", "waiting"), True, True, "", "stopping, 1 of 3 cells done, about 4.00 s left, an estimate"),
+        (("done", "running", "waiting"), True, False, "", "going, 1 of 3 cells done, about 4 s left, an estimate"),
+        (("done", "running", "waiting"), True, True, "", "stopping, 1 of 3 cells done, about 4 s left, an estimate"),
         (("done", "cancelled", "waiting"), False, True, "", "cancelled, 1 of 3 cells done"),
         (("done", "interrupted", "waiting"), False, False, "", "interrupted, 1 of 3 cells done"),
         (("waiting", "waiting", "waiting"), False, False, "no room", "stopped, 0 of 3 cells done, no room"),

@@ -24,7 +24,7 @@ def fusion() -> FusionView:
 def test_the_title_counts_ops_nodes_and_traffic(fusion: FusionView) -> None:
     traffic = "12.3 % less memory traffic (25.7 MB → 22.6 MB)"
     assert fusion.name == "inference 0"
-    assert fusion.title == f"26 ops in 16 scheduler nodes became 10: {traffic}."
+    assert fusion.title == f"26 ops in 16 scheduler nodes fused into 10: {traffic}."
     assert fusion.help == (
         f"{GLOSSARY['fusion']} 6 fusions; the scheduler tried 2 rounds. "
         "Bytes that the scheduler nodes read and write, counted by the same rule before and after fusion."

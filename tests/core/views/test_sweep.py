@@ -173,8 +173,8 @@ def test_a_preset_tells_its_runs_before_it_is_asked() -> None:
     presets = {question.name: question for question in questions().presets}
     assert list(presets) == list(PRESETS)
     assert {name: presets[name].cost for name in ("backends", "shapes")} == {
-        "backends": "3 runs over `backend`, about 30.0 s, estimated from the last run",
-        "shapes": "4 runs, about 40.0 s, estimated from the last run",
+        "backends": "3 runs over `backend`, about 30 s, estimated from the last run",
+        "shapes": "4 runs, about 40 s, estimated from the last run",
     }
     assert not presets["backends"].needs_confirmation
     sweep = presets["backends"].sweep()
