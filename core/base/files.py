@@ -196,7 +196,7 @@ def in_words(where: Path) -> Iterator[None]:
 
 
 def words(error: OSError, where: Path) -> str:
-    """Return what failed on the disk, and what to do about it."""
+    """Return the failure on the disk in words, with advice."""
     message = error.strerror or str(error)
     if error.errno in NO_ROOM:
         return f"the disk is full ({message}): delete runs, or make room below {where}, and try again"

@@ -36,8 +36,9 @@ ConfigModule = Literal["inductor", "dynamo"]
 class BackendEntry:
     """A backend in torch's list: its name and tags, and its file relative to the packages directory.
 
-    The file is empty if another function created the backend, or if it is imported only at its first use. `missing` is
-    what it needs to run here: a package, or an argument that torch.compile does not pass; empty if nothing is known.
+    `place`, the file, is empty if another function created the backend, or if the backend is imported only at its first
+    use. `missing` is a requirement that this machine or `torch.compile` does not meet: a package, or an argument that
+    `torch.compile` does not pass. It is empty if no such requirement is known.
     """
 
     name: str

@@ -20,7 +20,7 @@ class LastResults(Generic[V, T]):
     """Cache of the last results of a function, by the same value and an equal key."""
 
     def __init__(self) -> None:
-        """Remember nothing yet."""
+        """Start with an empty cache."""
         self._last: deque[tuple[V, object, T]] = deque(maxlen=MOST_REMEMBERED)
 
     def of(self, value: V, key: object, make: Callable[[], T]) -> T:

@@ -44,7 +44,7 @@ def limit_s(x: float) -> str:
 
 
 def gib(n: float) -> str:
-    """Write bytes in GiB, the unit of limits: "8 GiB" if set as such, "0.312 GiB" with three digits."""
+    """Write bytes in GiB, the unit of limits: whole numbers as "8 GiB", others as "0.312 GiB"."""
     size = n / _GIB
     return f"{exact(size if size == int(size) else round(_round_to_three(size), 3))} GiB"
 
@@ -120,7 +120,7 @@ def ordinal(n: int) -> str:
 
 
 def count(n: int | None, noun: str, plural: str | None = None) -> str:
-    """Write a count with its noun: "1 kernel", "4 kernels", "2 graphs with breaks" given that plural."""
+    """Write a count with its noun: "1 kernel", "4 kernels"; with a `plural`, "2 graphs with breaks"."""
     if n is None:
         return f"{plural or noun + 's'} {NOT_RECORDED}"
     return f"{number(n)} {agree(n, noun, plural or noun + 's')}"

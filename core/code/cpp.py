@@ -58,9 +58,9 @@ OFF = "-fno-tree-loop-vectorize"
 class CppFacts:
     """A C++ kernel: its `loops`, its `vector_loops`, their `lanes` (elements per step) and register `bits`.
 
-    `parallel_loops` are distributed by OpenMP to `threads`, if the text has a number. `scalar_tails` process the
-    remaining elements of a vectorised loop one at a time, `masked_tails` with a shorter load. `lanes` and `bits` are
-    None without vectorised loops, or if no loop has a step.
+    `parallel_loops` are distributed by OpenMP to `threads` threads; None if the text has no number of threads.
+    `scalar_tails` process the remaining elements of a vectorised loop one at a time, `masked_tails` with a shorter
+    load. `lanes` and `bits` are None without vectorised loops, or if no loop has a step of more than one element.
     """
 
     loops: int
@@ -133,7 +133,8 @@ def remarks(report: str, file: str) -> dict[int, list[str]]:
 class _Span:
     """A loop from line to line: `body` are its lines without those of inner loops, `text` is their text.
 
-    `step` is the step in Inductor's loop nest, None in other loops; `written` are the names of its own vectors.
+    `step` is the step in Inductor's loop nest, None in other loops. `written` are the vector types and functions in
+    `text`.
     """
 
     first: int
@@ -208,9 +209,10 @@ def _span(place: tuple[int, int], places: list[tuple[int, int]], steps: Mapping[
 
 
 def _bits(vectors: list[tuple[str, str]], lanes: int) -> int | None:
-    """Return the widest register that a step fills: lanes times bits of the type, divided by registers per step.
+    """Return the widest register, in bits, that a step fills.
 
-    The code also names a single register of a type that fills several.
+    The width is lanes times bits of the type, divided by registers per step. The code may name a type both with several
+    registers and with one register; the largest number counts.
     """
     registers: dict[str, int] = {}
     for kind, count in vectors:

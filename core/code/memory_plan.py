@@ -232,7 +232,7 @@ class _Reader:
             self._make(name, self._sizes.of_buffer(name), "library", line, len(self._steps) - 1)
 
     def _tuple_element(self, name: str, owner: str, line: int) -> None:
-        """Add a tensor of a tuple that a library call returned; the tensor exists since that call."""
+        """Add a tensor of a tuple that a library call returned; the tensor exists from that call on."""
         if owner in self._results and self._sizes.knows(name):
             self._drop(owner)
             self._make(name, self._sizes.of_buffer(name), "library", line, self._results[owner])

@@ -111,7 +111,11 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Buffers:
-    """Names in the wrapper: the buffer that another one reuses, the tuple of an item, and known shapes."""
+    """Buffers in the wrapper, by name.
+
+    `reused` maps a buffer to the earlier buffer whose memory it reuses. `items` maps an item of a tuple to the tuple's
+    name and the index. `shapes` are the known shapes.
+    """
 
     reused: dict[str, str]
     items: dict[str, tuple[str, int]]
@@ -276,7 +280,10 @@ def kernel_code(kernel: Kernel, text: str) -> str:
 
 
 def package_kernels(text: str) -> list[FoundKernel]:
-    """Return every kernel in order; the calls of a kernel that the text defines are in another text."""
+    """Return every kernel in a C++ text of an AOTInductor package, in order.
+
+    A C++ kernel has no calls here, since another text of the package calls it.
+    """
     lines = text.split("\n")
     ends = [number for number, line in enumerate(lines, 1) if line.startswith("}")]
     kernels: dict[str, FoundKernel] = {}

@@ -227,7 +227,10 @@ def mlir_lines(text: str, file: str) -> Lines:
 
 
 def _mlir_line(text: str, file: str, resolve: Callable[[str], int | None]) -> int | None:
-    """Return the line of a location: its own, otherwise that of the first nested location."""
+    """Return the line of `file` at a location; None if unknown.
+
+    If the location's own text does not name the file, use the first nested location with a line.
+    """
     for path, line in MLIR_PLACE.findall(text):
         if _base(path) == file:
             return int(line)
@@ -293,7 +296,7 @@ def comment_lines(text: str, file: str) -> Lines:
 def sass_lines(text: str, file: str, ptx: str) -> Lines:
     """Return the lines of SASS, which has no inlining data.
 
-    A line of another file has the calling line, if the PTX has only one.
+    An instruction inlined from another file gets the line of the call, if the PTX has only one such line.
     """
     callers = _callers(ptx, file)
     lines: Lines = {}

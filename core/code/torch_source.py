@@ -28,7 +28,7 @@ FOLDERS = ("_inductor", "_dynamo", "_functorch", "_higher_order_ops", "fx", "uti
 
 @dataclass(frozen=True, slots=True)
 class Landmark:
-    """A function or class of torch or Triton: its compilation step, its module, its name there, and its purpose."""
+    """A function or class of torch or Triton: its compilation step, its module, its name, and its purpose."""
 
     stop: str
     module: str
@@ -237,7 +237,7 @@ def _end(lines: tuple[str, ...], at: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class ConfigSource:
-    """Line of an option's assignment, the comment above it, and the environment variables that it reads."""
+    """Line of an option's assignment, its comment, and the environment variables that its value reads."""
 
     line: int
     comment: str

@@ -34,7 +34,7 @@ def add_command(commands: Commands) -> None:
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    """Print each backend, its purpose, its last stage, and if it runs here; returns the exit code."""
+    """Print each backend: whether it runs here, its last stage, and its purpose; returns the exit code."""
     backends = tried_backends()
     if arguments.json:
         print(json.dumps(msgspec.to_builtins(backends), indent=2))

@@ -105,7 +105,7 @@ def _variables(arguments: argparse.Namespace) -> dict[str, str]:
 
 
 def _end_on_sigterm() -> None:
-    """Have SIGTERM end this process as Ctrl-C does, with the dashboard that it has started."""
+    """Make SIGTERM end this process like Ctrl-C, so that the dashboards that it started end, too."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 

@@ -166,7 +166,10 @@ def _write(view: BudgetView, arguments: argparse.Namespace) -> None:
 
 
 def _name(what: str) -> str:
-    """Return a model's name for a budget's tables: the name of a sample, file or stored run's model, without suffix."""
+    """Return a model's name for a budget's tables.
+
+    The name of a sample, or the name without suffix of a file or of a stored run's model.
+    """
     path = Path(what.partition(".py:")[0])
     if path.suffix or path.exists():
         return path.stem
@@ -201,7 +204,10 @@ def _interleaved(job: CompileJob, baseline: CompileJob) -> CompileJob:
 
 
 def _open(side: Opened | CompileJob, arguments: argparse.Namespace) -> RunSide:
-    """Open a side; a job is run to its end first. Raises CompileboardError if the run is cancelled or has no log."""
+    """Return the opened side; a job is run to its end first.
+
+    Raises CompileboardError if the run was cancelled or has no log.
+    """
     if not isinstance(side, CompileJob):
         return side()
     ended: list[Run] = []

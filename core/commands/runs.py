@@ -67,7 +67,7 @@ def _add_search(command: argparse.ArgumentParser) -> None:
 
 
 def search_text(arguments: argparse.Namespace) -> str:
-    """Return the search text of the terms."""
+    """Return the search as one text, with a minus before each excluded term."""
     return " ".join([*arguments.search, *(f"-{term}" for term in arguments.excluded)])
 
 
@@ -81,7 +81,7 @@ def matching_runs(text: str, most: int = EVERYTHING) -> RunListView:
 
 
 def exact_runs(text: str) -> tuple[ListedRun, ...]:
-    """Return the stored runs that a search matches; raises JobError for a term that is no filter."""
+    """Return the stored runs that a search matches; raises JobError if a term is not understood."""
     view = matching_runs(text)
     if view.problems:
         raise JobError("search", "a term is not understood, and runs are deleted or archived by exact searches alone")
@@ -172,7 +172,11 @@ def _archive(store: Store) -> RemoteArchive:
 
 
 def _move(runs: Sequence[Run]) -> int:
-    """Move the large files of runs to the archive; print why, if a run cannot be moved. Raises StoreError."""
+    """Move the large files of runs to the archive; returns the exit code.
+
+    Prints why a run cannot be moved. Raises JobError without an archive, and ArchiveError if the archive cannot be
+    used.
+    """
     store, moved, freed = Store(), 0, 0
     archive = _archive(store)
     for run in runs:
@@ -189,7 +193,7 @@ def _move(runs: Sequence[Run]) -> int:
 
 
 def _beyond(runs: Sequence[ListedRun], keep: int) -> list[ListedRun]:
-    """Return the runs without the newest `keep` of each model."""
+    """Return the runs that are not among the newest `keep` runs of their model."""
     seen: dict[str, int] = {}
     beyond = []
     for run in sorted(runs, key=lambda run: run.status.created_s, reverse=True):
@@ -200,7 +204,7 @@ def _beyond(runs: Sequence[ListedRun], keep: int) -> list[ListedRun]:
 
 
 def _delete(store: Store, listed: ListedRun) -> bool:
-    """Delete a run; print why, if it cannot be deleted."""
+    """Delete a run and return True; if the run cannot be deleted, print why and return False."""
     try:
         store.delete(listed.run)
     except StoreError as error:

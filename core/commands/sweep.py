@@ -187,7 +187,7 @@ def _entry(store: SweepStore, sweep: Sweep, progress: SweepStanding) -> dict[str
 
 
 def progress_words(progress: SweepStanding) -> str:
-    """Return the progress in words: `going, 3 of 10 cells done, about 2 min 5 s left`."""
+    """Return the progress in words: `going, 3 of 10 cells done, about 2 min 5 s left, an estimate`."""
     parts = [progress.state, f"{number(progress.done)} of {count(progress.total, 'cell')} done"]
     if progress.failed:
         parts.append(f"{number(progress.failed)} failed")

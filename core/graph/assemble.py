@@ -129,7 +129,7 @@ def _folded_run(parent: Branch, run: list[int], origins: Sequence[Origin]) -> li
 
 
 def _functions(run: Sequence[int], origins: Sequence[Origin]) -> str:
-    """Return the functions that created most of a run."""
+    """Return the names of the functions that created the most ops of a run."""
     places = (origins[member].source for member in run)
     counts = Counter(place.name for place in places if place is not None and place.name)
     return ", ".join(name for name, _ in counts.most_common(MOST_NAMES))
@@ -186,7 +186,7 @@ def _sums(values: Iterable[float | None]) -> list[float]:
 
 
 def _borders(arrangement: Arrangement, edges: Sequence[Edge]) -> tuple[list[dict[int, None]], list[dict[int, None]]]:
-    """Return two lists by group: outside nodes that the group reads, and its nodes that others read."""
+    """Return two lists by group: outside nodes that the group reads, and nodes that outside nodes read."""
     read: list[dict[int, None]] = [{} for _ in arrangement.branches]
     written: list[dict[int, None]] = [{} for _ in arrangement.branches]
     group_of, parents, branches = arrangement.group_of, arrangement.parents, arrangement.branches
@@ -243,9 +243,9 @@ def stack(root: Branch, kinds: Sequence[Hashable], reads: Sequence[Sequence[int]
     """Put runs of equal, consecutively numbered sibling modules into groups.
 
     By node, in graph order: `kinds` is its operation (target and shape), `reads` the numbers of its input nodes.
-    Modules are equal if their class, nodes, subgroups and inner edges are equal. With `similar`, it is enough that most
-    nodes are equal, and the group's label notes it: Inductor computes shared values in the first layer, and fuses the
-    last layer with the following code.
+    Modules are equal if their class, nodes, subgroups and inner edges are equal. With `similar`, modules of a run need
+    only most nodes in common, and the group's detail says "similar". Inductor computes shared values in the first
+    layer, and fuses the last layer with the following code.
     """
     _Stacker(arrange(root), kinds, reads, similar).visit(root)
 
@@ -287,7 +287,10 @@ class _Stacker:
         )
 
     def _resembles(self, left: Branch, right: Branch) -> bool:
-        """Return True if most of the nodes of two branches are equal, in any order."""
+        """Return True if most nodes of two branches are equal, in any order.
+
+        False if the branches have different recorded classes.
+        """
         if left.detail and right.detail and left.detail != right.detail:
             return False
         left_kinds, right_kinds = (Counter(self._kinds[branch.first : branch.last]) for branch in (left, right))

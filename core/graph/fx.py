@@ -206,12 +206,18 @@ _tensor_text = lru_cache(maxsize=MOST_REMEMBERED)(tensor_text)
 
 
 def is_parameter(node: FxNode) -> bool:
-    """Return True if a node's name is that of a parameter or buffer; AOTAutograd's `primals_1` is ambiguous."""
+    """Return True if a node is a parameter or buffer, by its op and name.
+
+    False for names such as AOTAutograd's `primals_1`, which may be a parameter or an input.
+    """
     return node.op == "get_attr" or (node.op == "placeholder" and PARAMETER.search(node.name) is not None)
 
 
 def _drawn_nodes(by_name: Mapping[str, FxNode]) -> list[str]:
-    """Return the computing nodes, plus inputs and outputs if there are few: many would make the layout explode."""
+    """Return the computing nodes; also the inputs and outputs, if there are few inputs.
+
+    Many inputs would make the layout too large.
+    """
     inputs = {name for name, node in by_name.items() if node.op == "placeholder" and not is_parameter(node)}
     ends = (*inputs, *(name for name, node in by_name.items() if node.op == "output"))
     shown = set(ends) if len(inputs) <= MOST_INPUTS else set()
@@ -373,7 +379,10 @@ def _decisions(compilation: Compilation, graph: FxGraph, nodes: Iterable[FxNode]
 
 
 def _errors(report: Report, graph: FxGraph, nodes: Sequence[FxNode]) -> dict[str, float]:
-    """Return the largest difference from eager by node: only known for a model with one output and one graph."""
+    """Return the largest difference from eager of the node that computes the output, by the node's name.
+
+    Empty unless the model has one graph and one output.
+    """
     is_single = (
         len(report.compilations) == 1 and not report.graph_breaks and graph.direction in ("", "forward", "inference")
     )

@@ -81,7 +81,7 @@ def range_below(model: GraphModel, group: int) -> range:
 
 
 class _Placing:
-    """A level during its layout; boxes and links have the numbers of the members."""
+    """A level during its layout; a member's number is its position in the group."""
 
     def __init__(self, model: GraphModel, index: Index, group: int) -> None:
         self._model, self._group = model, group
@@ -249,9 +249,10 @@ def _path(model: GraphModel, group: int) -> tuple[int, ...]:
 
 
 def search(model: GraphModel, text: str) -> tuple[int, list[Hit]]:
-    """Return the number of matching nodes, and the best matches (at most 200): names and ops, then shapes and modules.
+    """Return the number of matching nodes, and the best matches (at most 200).
 
-    All words must occur in a node's id, label, detail, rows or module, regardless of case.
+    Names and ops come first, then shapes and modules. All words must occur in a node's id, label, detail, rows or
+    module, regardless of case.
     """
     words = text[:LONGEST_QUERY].lower().split()
     if not words:

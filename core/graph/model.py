@@ -50,8 +50,9 @@ class Version(NamedTuple):
 class Node:
     """A box with text. `group` is the index of its innermost group, `thin` marks views and no-ops.
 
-    `kernel` is a kernel's id; `chips` are the parameters that it reads; `frames` are half-open intervals of the film's
-    frames in which it exists, empty for always; `versions` are its versions if it changes.
+    `kernel` is the id of the node's kernel, and `chips` are the parameters that the node reads. `frames` are half-open
+    intervals of the film's frames in which the node exists; empty means all frames. `versions` are the versions of a
+    node that changes.
     """
 
     id: str
@@ -108,7 +109,7 @@ class Overlay:
     """A value for each node: a number, or the index of a category.
 
     None if not recorded (`note` has the reason). A folded group is painted with the sum or maximum of its nodes'
-    numbers, or with their most common category.
+    numbers, or with their most common or greatest category.
     """
 
     name: str
@@ -210,9 +211,9 @@ class Index:
         self._counts: dict[int, list[int]] = {}
 
     def _model(self) -> GraphModel:
-        """Return the graph, which only the caller references.
+        """Return the graph; the lookups only have a weak reference to it.
 
-        A reference in its lookups would keep it alive forever.
+        A strong reference would keep the graph alive forever.
         """
         model = self._weak()
         assert model is not None
@@ -305,7 +306,10 @@ def index_of(model: GraphModel) -> Index:
 
 
 def union(frames: Iterable[Frames]) -> Frames:
-    """Return intervals that cover all arguments; no interval means always, so the union with it is always."""
+    """Return the union of several lists of intervals.
+
+    An empty list means all frames, and so does the union with it.
+    """
     merged: list[tuple[int, int]] = []
     distinct = set(frames)
     if () in distinct:

@@ -119,7 +119,7 @@ def _line_of(origin: Origin) -> tuple[str, str, int]:
 def _line(place: Place, code: str, source: str, seen: dict[str, int], numbers: list[int]) -> Branch:
     """Return the branch for consecutive nodes of one line.
 
-    The line's own id belongs to its first branch, since a loop may create several.
+    A loop may create several branches of a line; the first branch has the line's own id.
     """
     base = f"l:{place.line}" if place.file == source else f"l:{place.file}:{place.line}"
     seen[base] = seen.get(base, 0) + 1
@@ -158,7 +158,7 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class Arrangement:
-    """Nodes in final order (by number), the group of each, and the groups, parents first, with their parents."""
+    """Nodes (by number) in final order, each with its group; groups, parents first, each with its parent."""
 
     order: list[int]
     group_of: list[int]
@@ -187,7 +187,10 @@ def _number(branch: Branch, index: int, arrangement: Arrangement) -> None:
 
 
 def simplify(branch: Branch) -> None:
-    """Drop groups without information: around a single node, and lists around a single group, which get its name."""
+    """Drop groups without information: groups of a single node, and groups that contain only another group.
+
+    A module that replaces such a group has both names: `layers.0`.
+    """
     for child in branch.branches:
         simplify(child)
     branch.members = [_simplified(member) for member in branch.members]

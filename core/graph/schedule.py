@@ -217,7 +217,10 @@ class _Drawing:
         )
 
     def _cost(self, box: Box) -> Cost:
-        """Return the recorded cost of the fused nodes completely inside a box, plus that of its other parts."""
+        """Return the recorded cost of a box.
+
+        A fused node counts as one node if all its nodes are in the box; the other nodes count one by one.
+        """
         names = {node.name for node in box}
         fused = {fused_node.name: fused_node for name in names if (fused_node := self._fused.get(name)) is not None}
         complete = [fused_node for fused_node in fused.values() if names.issuperset(fused_node.nodes)]
@@ -258,7 +261,7 @@ class _Drawing:
         return [self._nodes[name].target for name in node.origins if name in self._nodes]
 
     def _words(self, node: SchedulerNode) -> str:
-        """Return a scheduler node's user ops."""
+        """Return a scheduler node's user ops; its name if no ops are recorded."""
         return " · ".join(self._ops[node.name]) or node.name
 
     def _class(self, node: SchedulerNode) -> str:
@@ -311,7 +314,10 @@ def placed_paths(op_paths: Sequence[Sequence[ModulePath]], reads: Sequence[Seque
 
 
 def _may_move(path: ModulePath, op_paths: Sequence[ModulePath], depth: int) -> bool:
-    """Return True if a box is at this depth and its ops come from deeper modules or none."""
+    """Return True if a box at this depth may move into a child of its module.
+
+    This requires that its ops have no recorded module, or that an op has a deeper module.
+    """
     return len(path) == depth and (not op_paths or any(len(op_path) > depth for op_path in op_paths))
 
 
@@ -346,10 +352,10 @@ class _Level:
         return self._place.get(path[self._depth]) if below else None
 
     def _child_for(self, box: int, read: set[int], after: int | None, before: int | None) -> int | None:
-        """Return the child that a box belongs to.
+        """Return the child that a box belongs to; None if the box stays in the module itself.
 
-        `after` is the last child that it reads, `before` the first child that reads it, also through other boxes of the
-        module itself.
+        `after` is the last child that the box reads, and `before` the first child that reads the box, directly or
+        through other boxes of the module itself.
         """
         children = sorted({child for path in self._op_paths[box] if (child := self._child_of(path)) is not None})
         direct = self._parent in self._op_paths[box]
@@ -371,7 +377,10 @@ def _reached(
     near: Sequence[Sequence[int]],
     choose: Callable[[list[int]], int],
 ) -> dict[int, int]:
-    """Return box → child that it reaches, also through other boxes of the module."""
+    """Return the child that each box reaches, directly or through other boxes of the module.
+
+    `choose` selects one of several children.
+    """
     child_of: dict[int, int] = {}
     for box in boxes:
         direct = [place for neighbour in near[box] if (place := child[neighbour]) is not None]

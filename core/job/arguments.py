@@ -252,9 +252,9 @@ def _tensor(node: ast.Subscript, field: str) -> TensorSpec:
 
 
 def checked_shape(shape: tuple[Any, ...], field: str) -> tuple[int, ...]:
-    """Return the shape if every dimension is an integer from 0 up and the total is plausible.
+    """Return the shape if every dimension is an integer from 0 up, and the shape is not too large.
 
-    Raises JobError.
+    Raises JobError for other values, and beyond `MAX_DIMENSIONS` or `MAX_ELEMENTS`.
     """
     elements = 1
     for size in shape:

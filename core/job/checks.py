@@ -106,7 +106,7 @@ def _check_model(job: CompileJob) -> None:
 
 
 def _check_script(job: CompileJob) -> None:
-    """Raise JobError for a setting of the calls of a model: a script makes its own calls."""
+    """Raise JobError if a script's job has settings for the calls of a model: a script makes its own calls."""
     if not job.model.is_script:
         return
     _require(job.model.kind != "sample", "model.name", "a sample is no script")
@@ -170,7 +170,7 @@ def _check_target(job: CompileJob) -> None:
 
 
 def _check_each(job: CompileJob) -> None:
-    """Apply the checks in the rows of single options."""
+    """Apply the check of each option in `OPTIONS`; raises JobError."""
     for option in OPTIONS:
         problem = option.check(option.of(job)) if option.check else ""
         _require(not problem, option.path, problem)
@@ -245,7 +245,7 @@ def _check_aoti(job: CompileJob) -> None:
 
 
 def other_configuration(job: CompileJob) -> CompileJob:
-    """Return the job in the other configuration; the worker applies `batch` and `eval` itself.
+    """Return the job with the settings in `bits` applied; the worker applies `batch` and `eval`.
 
     Raises JobError for a setting that cannot be changed.
     """

@@ -53,7 +53,10 @@ def job_of(arguments: argparse.Namespace) -> CompileJob:
 
 
 def _values(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the typed values by their paths; a missing setting is left to the model's file."""
+    """Return the values of the options on the command line, by path.
+
+    Other settings are left to the model's file.
+    """
     values = {}
     for option in OPTIONS:
         typed = getattr(arguments, option.name) if option.flag else None

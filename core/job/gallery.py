@@ -95,7 +95,7 @@ def _place(entry: Sample) -> tuple[int, str]:
 
 
 def literals(code: str) -> dict[str, Any]:
-    """Return a file's settings for its own run: `group`, `training`, `torch_compile`, `twin`, if they are literals.
+    """Return the settings that a file defines as literals: `group`, `training`, `torch_compile`, `twin`.
 
     Empty for code that is not Python; running it shows the user the error.
     """
@@ -108,7 +108,10 @@ def unread(code: str) -> tuple[str, ...]:
 
 
 def _settings(code: str) -> dict[str, Any]:
-    """Return the last value of each name, `NO_LITERAL` if it is not a literal; none of code that no job may have."""
+    """Return the last value of each setting in a file's code; `NO_LITERAL` for a value that is not a literal.
+
+    Empty for code that is too long or not Python.
+    """
     if len(code) > MAX_CODE_BYTES:
         return {}
     try:
@@ -195,7 +198,7 @@ class Exercise:
         return replace(job, measure=False, from_file=())
 
     def is_checked_by(self, job: CompileJob) -> bool:
-        """Return True if a job checks a solution of this exercise, within any limits."""
+        """Return True if a job checks a solution of this exercise, regardless of the job's limits."""
         check = self.job(job.model.value)
         return job == replace(check, time_limit_s=job.time_limit_s, memory_limit_bytes=job.memory_limit_bytes)
 
@@ -210,7 +213,10 @@ def exercise(name: str) -> Exercise:
 
 
 def exercise_problem(name: str) -> str:
-    """Return why this can't be an exercise's name, in any version; empty if it can, or if there is none."""
+    """Return why a text can't be the name of an exercise in any version of Compileboard; empty if it can.
+
+    An empty text is valid: the job has no exercise.
+    """
     return "" if re.fullmatch(r"\w{0,100}", name) else f"`{name[:60]}` is no name of an exercise"
 
 

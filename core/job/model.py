@@ -62,8 +62,8 @@ class Model:
 class CompileOptions:
     """The parameters of `torch.compile`, with torch's own defaults.
 
-    `backend` is a name that torch knows, a built-in one of `core.accelerator.backends`, or the name of a callable: in
-    the model's file, or in `backend_code`, the source of a separate file. `shapes_spec` is the name of a variable of
+    `backend` is a name that torch knows, a built-in backend of `core.accelerator.backends`, or the name of a callable:
+    in the model's file, or in `backend_code`, the source of a separate file. `shapes_spec` is the name of a variable of
     the model's file.
     """
 
@@ -102,9 +102,10 @@ class Conditions:
 
     `threads` is for `torch.set_num_threads`; None for torch's own number. `stance` and `force_backend` are those of
     `torch.compiler.set_stance` for the compiled calls; if `primed`, the first call is made in the default stance.
-    `dynamo` has names of `torch._dynamo.config` and their values. `caches`: `objects` only shares compiled objects, so
-    that torch does and logs everything; `cold` starts with empty caches; `warm` measures the first call of a second
-    process, which uses the caches of a first one.
+    `dynamo` has names of `torch._dynamo.config` and their values.
+
+    With `caches` "objects", runs share only compiled C++ and Triton code, and torch compiles and logs everything else.
+    With "cold", the run starts with empty caches. With "warm", another process fills the caches before the run.
     """
 
     threads: int | None = None
@@ -163,10 +164,10 @@ class CompileJob:
     """Everything that determines a run: model, calls, options, device and limits.
 
     `calls` has the text of each call (see `core.job.arguments`); empty means the model's own inputs. `arguments` are
-    those of a script. `dtype` is torch's
-    name of the floating dtype that model and inputs are cast to, None for no cast. `target` is a key of
-    `core.job.targets`: code is generated for that accelerator, which need not be present, and the model runs eagerly on
-    the CPU. `time_limit_s` counts from the start of the worker; `memory_limit_bytes` is for all its processes together.
+    the command-line arguments of a script. `dtype` is torch's name of the floating dtype that model and inputs are cast
+    to, None for no cast. `target` is a key of `core.job.targets`: code is generated for that accelerator, which need
+    not be present, and the model runs eagerly on the CPU. `time_limit_s` counts from the start of the worker;
+    `memory_limit_bytes` is for all its processes together.
 
     `repairs` are fixes: ids of `core.analysis.repairs`, applied to the model's code in steps, several at once within a
     step. The fixed code is compiled and compared with the original code in eager. `repairs_of` is the id of the run
@@ -174,19 +175,19 @@ class CompileJob:
 
     `sizes` are new sizes of input dimensions: `0.1` is dimension 1 of argument 0, `mask.0` dimension 0 of keyword
     argument `mask`, and `batch` dimension 0 of every tensor with the first tensor's size in dimension 0. `marks` are
-    dimensions in the same form, for `torch._dynamo.mark_dynamic`. With a `rival`, an alternative configuration, its
-    compiled call is timed interleaved with that of `compile`; `rival_code` is the code of a baseline, which takes the
-    place of the model's there, with the same configuration if there is no `rival`. `memory` requests the memory of an
-    eager and a compiled call, `numerics` a comparison with float64: of all `results`, or also of all `nodes` of the FX
-    graphs. With `bisect`, torch's CompilerBisector looks for the cause if the run fails or differs. With `debug_files`,
-    the log has the texts that TORCH_COMPILE_DEBUG=1 writes; with `logs`, names as TORCH_LOGS takes them, torch's
-    messages. With `bits`, the first call is compared bit by bit with another configuration, in which these settings
-    differ. With `aoti` the model is exported, packaged by AOTInductor, and the package run from Python and from C++.
-    `neighbours` requests that other compilers and runtimes, such as ONNX Runtime, convert and run the model. With
-    `profile`, the compiled calls are repeated under `torch.profiler` after all that is timed.
+    dimensions in the same form, for `torch._dynamo.mark_dynamic`. `rival` is an alternative configuration, timed
+    interleaved with `compile`. `rival_code` is the code of a baseline, which the alternative compiles in place of the
+    model's code; without a `rival`, the alternative has the configuration `compile`. `memory` requests the memory of an
+    eager and a compiled call. `numerics` requests a comparison with float64: of all `results`, or also of all `nodes`
+    of the FX graphs. With `bisect`, torch's CompilerBisector looks for the cause if the run fails or differs. With
+    `debug_files`, the log also has the texts that TORCH_COMPILE_DEBUG=1 writes. `logs` are names as in TORCH_LOGS; the
+    log also has the messages of these names. `bits` are the settings of another configuration, with which the first
+    call is compared bit by bit. With `aoti`, the model is exported, packaged by AOTInductor, and the package run from
+    Python and from C++. `neighbours` requests that other compilers and runtimes, such as ONNX Runtime, convert and run
+    the model. With `profile`, the compiled calls are repeated under `torch.profiler` after all measurements.
 
-    `exercise` is the name of an exercise that the code is a solution of: the code is compiled, and compared with the
-    exercise's own code in eager.
+    `exercise` is the name of an exercise that the code solves: the code is compiled, and compared with the exercise's
+    own code in eager.
 
     `from_file` has the names in `FILE_SETTINGS` whose values come from the file; the job sets the others, even to
     torch's defaults. None means all settings with their default value, which is None for `training`.
@@ -244,7 +245,7 @@ class CompileJob:
         return self.training if name == "training" else getattr(self.compile, name)
 
     def with_settings(self, **settings: Any) -> CompileJob:
-        """Return the job with these parameters of `torch.compile`, or `training`, in place of its file's."""
+        """Return the job with these parameters of `torch.compile`, or `training`, instead of the file's settings."""
         options = {name: value for name, value in settings.items() if name != "training"}
         training = settings.get("training", self.training)
         changed = replace(self, training=training, compile=replace(self.compile, **options))
@@ -295,10 +296,10 @@ def job_to_json(job: CompileJob) -> bytes:
 
 
 def fingerprint(job: CompileJob, code: str, torch_version: str) -> str:
-    """Return a digest that is equal for equal runs: of the job without limits and origin, its code, and torch's
-    version.
+    """Return a digest that is equal for equal runs.
 
-    A setting from the file counts as its value.
+    It covers the job without limits and origin, the model's code, and torch's version. A setting from the file counts
+    as its value.
     """
     same = replace(job, time_limit_s=0.0, memory_limit_bytes=0, repairs_of="", sweep="")
     fields = msgspec.to_builtins(same)

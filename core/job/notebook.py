@@ -19,7 +19,7 @@ SHOW = "def _show_value(value):\n    if value is not None:\n        print(repr(v
 
 
 class NotebookCell(msgspec.Struct):
-    """A cell, with its text in one piece or line by line."""
+    """A cell of a notebook; its text is one string, or a list of lines."""
 
     cell_type: str
     source: str | list[str]
@@ -51,7 +51,10 @@ def script_of(data: bytes) -> str:
 
 
 def _code(text: str) -> str:
-    """Return the code of a cell without lines of IPython; lines of Python may look like them in texts and brackets."""
+    """Return the code of a cell: IPython's lines become comments, and the last value is printed.
+
+    Only a cell that is not valid Python is searched for such lines, since a string may contain a line like them.
+    """
     if text.startswith("%%"):
         text = f"pass  # {text.partition(chr(10))[0]}"
     statements = _statements(text)
@@ -62,7 +65,7 @@ def _code(text: str) -> str:
 
 
 def _statements(text: str) -> list[ast.stmt] | None:
-    """Return the statements of a text; None if it is no Python."""
+    """Return the statements of a text; None if it is not valid Python."""
     try:
         return module(text).body
     except NOT_READ:
@@ -70,7 +73,10 @@ def _statements(text: str) -> list[ast.stmt] | None:
 
 
 def _shown(code: str, last: ast.stmt) -> str:
-    """Return a cell that prints the value of its last line; a semicolon at its end hides the value, as in IPython."""
+    """Return the code of a cell, changed to print the value of its last statement.
+
+    A semicolon at the end of the cell hides the value, as in IPython.
+    """
     if not isinstance(last, ast.Expr) or code.endswith(";"):
         return code
     lines = code.encode().split(b"\n")

@@ -30,7 +30,7 @@ INPUTS = {"*", "inputs", "calls", f"{MODEL}_inputs", f"{MODEL}_calls", TRAINING,
 class FileSettings:
     """Settings in a model's file: values by their names in `FILE_SETTINGS`.
 
-    `unread` are those of `training` and `torch_compile` that aren't literals, and so can't be read.
+    `unread` names those of `training` and `torch_compile` that can't be read, since they are not literals.
     """
 
     values: Mapping[str, Any] = field(default_factory=dict)
@@ -43,7 +43,7 @@ def file_settings(model: Model) -> FileSettings:
 
 
 def settings_of(code: str) -> FileSettings:
-    """Return the settings in code by its literals `training` and `torch_compile`; raises JobError."""
+    """Return the settings that code defines by the literals `training` and `torch_compile`; raises JobError."""
     wanted = literals(code)
     values = _parameters(wanted.get(TORCH_COMPILE, {}))
     if TRAINING in wanted:
@@ -54,7 +54,7 @@ def settings_of(code: str) -> FileSettings:
 
 
 def _parameters(wanted: object) -> dict[str, Any]:
-    """Return the parameters of `torch.compile` in a file's literal."""
+    """Return the parameters of torch.compile in the literal `torch_compile` of a file; raises JobError."""
     if not isinstance(wanted, dict):
         raise JobError("model", "`torch_compile` in the file is not a dict of parameters of torch.compile")
     strange = next((name for name in wanted if name not in FILE_SETTINGS or name == TRAINING), None)
@@ -69,10 +69,11 @@ def _parameters(wanted: object) -> dict[str, Any]:
 
 
 def prepared(job: CompileJob) -> tuple[CompileJob, str]:
-    """Return the job with its file's value for each setting left to the file, and the code.
+    """Return the job with the file's values for the settings that are left to the file, and the model's code.
 
-    Raises JobError. Torch accepts either a mode or options: if the job sets one, the file's other one is not used. Both
-    are specific to a backend: if the job names a different backend than the file, neither is used.
+    Raises JobError. If the job sets a mode or options, the file's mode and options are not used, since torch accepts
+    only one of the two. They are not used either if the job names another backend than the file, since both are
+    specific to a backend.
     """
     code = model_code(validated(job))
     if job.model.is_script or (
@@ -97,9 +98,9 @@ def prepared(job: CompileJob) -> tuple[CompileJob, str]:
 
 
 def is_script(code: str, has_calls: bool = False) -> bool:
-    """Return True if only running a file as it is makes sense.
+    """Return True if code is a script: it defines no inputs, and no `model` unless it calls `torch.compile`.
 
-    It defines no inputs of a model, and no `model`, or one that it compiles itself; `has_calls` if a job gives inputs.
+    If `has_calls`, the job has inputs, and code that defines a `model` is no script.
     """
     try:
         tree = module(code)
@@ -116,7 +117,7 @@ def _is_torch_compile(node: ast.AST) -> bool:
 
 
 def _bound_names(node: ast.AST) -> Iterator[str]:
-    """Yield the names that code binds outside of functions and classes, and global names that functions bind."""
+    """Yield the names that code binds outside of functions and classes, and the names in `global` statements."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             yield child.name
@@ -144,7 +145,7 @@ def measured_again(job: CompileJob | None) -> CompileJob:
 
 
 def model_code(job: CompileJob) -> str:
-    """Return the text of a job's model file; raises JobError if it cannot be read."""
+    """Return the code of a job's model, a notebook as a script; raises JobError if the file cannot be read."""
     if job.model.kind == "code":
         return job.model.value
     path = sample(job.model.value).path if job.model.kind == "sample" else Path(job.model.value)
@@ -200,10 +201,10 @@ TRAINING_STEP = """
 
 
 def checked_script(job: CompileJob, code: str, minified: bool = False) -> str:
-    """Return a script that fails by itself where compiled fails or differs: the code, and a comparison with eager.
+    """Return a script that fails if the compiled model fails or differs from eager.
 
-    Only the code if it has no `inputs` of its own, or if the job has other calls or a target. `minified` code has its
-    model and inputs under the usual names.
+    The script is the code and a comparison with eager; only the code if it defines no `inputs`, or if the job has other
+    calls or a target. `minified` code defines `model` and its inputs under the usual names.
     """
     text = code.rstrip() + "\n"
     if job.target or not HAS_INPUTS.search(text) or (job.calls and not minified):

@@ -136,7 +136,7 @@ class Target:
 
     @property
     def backend(self) -> str:
-        """Return Triton's backend for it: `cuda` or `hip`."""
+        """Return Triton's backend for the target: `cuda` or `hip`."""
         return self.architecture.backend
 
     @property

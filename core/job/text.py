@@ -42,7 +42,7 @@ Reader = Callable[[str], OptionValue | tuple[str, ...]]
 
 
 def code_of(path: str, field: str, most_bytes: int = MAX_CODE_BYTES) -> str:
-    """Return the code of a file, with the line ends of Unix; raises JobError for the field."""
+    """Return the code of a file, with Unix line endings; raises JobError for the field."""
     try:
         return read(Path(path), most_bytes).decode("utf-8").replace("\r\n", "\n")
     except (OSError, UnicodeDecodeError) as error:
@@ -51,9 +51,10 @@ def code_of(path: str, field: str, most_bytes: int = MAX_CODE_BYTES) -> str:
 
 
 def options_from_text(text: str, field: str = "compile.options") -> dict[str, Any] | None:
-    """Return the options in a text `name=value, name=value`; raises JobError that names the field.
+    """Return the options in a text `name=value, name=value`; None if it is empty.
 
-    A comma without a name after it is part of the value, as in `max_autotune_gemm_backends=CPP,ATEN`.
+    Raises JobError that names the field. A comma without a name after it is part of the value, as in
+    `max_autotune_gemm_backends=CPP,ATEN`.
     """
     if not short(text, MAX_OPTIONS_CHARS, field).strip():
         return None
@@ -70,12 +71,15 @@ def options_from_text(text: str, field: str = "compile.options") -> dict[str, An
 
 
 def bits_from_text(text: str) -> dict[str, OptionValue]:
-    """Return the settings of the other configuration, typed as `batch=1, options.NAME=VALUE`; raises JobError."""
+    """Return the settings of the configuration whose bits are compared; raises JobError.
+
+    The settings are typed as `batch=1, options.NAME=VALUE`.
+    """
     return options_from_text(text, "bits") or {}
 
 
 def options_as_text(options: Mapping[str, OptionValue]) -> str:
-    """Return the options as they are typed."""
+    """Return options as text that `options_from_text` reads."""
     return ", ".join(f"{name}={_as_typed(value)}" for name, value in options.items())
 
 
@@ -109,7 +113,10 @@ def compile_options_from_text(text: str, field: str) -> CompileOptions:
 
 
 def compile_options_as_text(options: CompileOptions) -> str:
-    """Return the call as it is typed; never empty, so that the default call differs from none."""
+    """Return a torch.compile call as text that `compile_options_from_text` reads.
+
+    The text is never empty, so that the default call differs from no call.
+    """
     default = CompileOptions()
     values = {name: getattr(options, name) for name in OWN if getattr(options, name) != getattr(default, name)}
     values |= {f"{OPTION}{name}": value for name, value in (options.options or {}).items()}
@@ -117,7 +124,7 @@ def compile_options_as_text(options: CompileOptions) -> str:
 
 
 def sizes_as_text(sizes: Mapping[str, int]) -> str:
-    """Return sizes as they are typed in one line."""
+    """Return sizes as one line of text: `WHERE=N, WHERE=N`."""
     return ", ".join(f"{where}={size}" for where, size in sizes.items())
 
 
@@ -173,7 +180,7 @@ def word_or_none(text: str) -> str | None:
 
 
 def several(text: str) -> tuple[str, ...]:
-    """Return the texts between `;`."""
+    """Return the parts of a text that `;` separates."""
     return () if text in NONE else tuple(part.strip() for part in text.split(";"))
 
 

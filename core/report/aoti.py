@@ -30,8 +30,10 @@ class ExportedDim:
 
 @dataclass(frozen=True, slots=True)
 class ExportedValue:
-    """An input or output of the exported program. `kind` is from its signature: `user_input`, `parameter`, `buffer`,
-    `user_output` …; `target` is the name in the model's state, `value` is torch's notation: `f32[s77, 8]`.
+    """An input or output of the exported program.
+
+    `kind` is from the program's signature: `user_input`, `parameter`, `buffer`, `user_output` …; `target` is the name
+    in the model's state, and `value` is in torch's notation: `f32[s77, 8]`.
     """
 
     name: str
@@ -44,7 +46,7 @@ class ExportedValue:
 class Export(Record):
     """The result of `torch.export.export` on a newly loaded model: logged once, if the job asks for AOTInductor.
 
-    Its graph is the text of part `graph`.
+    The graph is the `PackageText` with the part `graph`.
     """
 
     call: str
@@ -73,7 +75,10 @@ class Export(Record):
 
 @dataclass(frozen=True, slots=True)
 class RangeTrial(Record):
-    """A call with another size of one dynamic dimension: logged for each end of its range, and each size next to it."""
+    """A call with another size of one dynamic dimension.
+
+    Logged for both ends of the dimension's range, and for the sizes just outside it.
+    """
 
     dim: str
     """the dimension's name"""
@@ -99,7 +104,7 @@ class RangeTrial(Record):
 
 @dataclass(frozen=True, slots=True)
 class PackagedFile:
-    """A file in a package; if its text is recorded, that has the same name."""
+    """A file in a package; a `PackageText` with the same name has its text, if recorded."""
 
     name: str
     kind: PackagedKind
@@ -212,9 +217,10 @@ class LazyNode:
 class PortedFunction:
     """A function of torch, and the same function written for MLX; both are code with the input `x`.
 
-    `graph` is MLX's graph before `mx.eval`, `compiled_graph` that of `mx.compile`, and `left` counts the primitives in
-    it after `mx.eval`. `built_bytes` and `computed_bytes` are the growth of MLX's memory as the graph is built, and in
-    `mx.eval`. `times` has seconds per call of `eager`, `compiled`, `mlx` and `mlx compiled`, interleaved.
+    `graph` is MLX's graph before `mx.eval`, and `left` the number of its primitives that are pending afterwards.
+    `compiled_graph` is the graph of the function compiled by `mx.compile`. `built_bytes` is the growth of MLX's memory
+    while the graph is built, `computed_bytes` its growth in `mx.eval`. `times` has seconds per call of `eager`,
+    `compiled`, `mlx` and `mlx compiled`, interleaved.
     """
 
     name: str
@@ -234,9 +240,9 @@ class PortedFunction:
 
 @dataclass(frozen=True, slots=True)
 class Neighbour(Record):
-    """A compiler or runtime other than torch.compile on the model of the run: logged once each, if the job asks.
+    """The result of another compiler or runtime for the run's model: logged once for each, if the job asks.
 
-    It converts the model with the inputs of the run's last call and makes that call, in a process of its own.
+    It converts the model with the inputs of the run's last call and makes that call, in a separate process.
     """
 
     name: str

@@ -153,11 +153,11 @@ class ProgramBuffer:
 
 @dataclass(frozen=True, slots=True)
 class PipelineSegment:
-    """Nodes that run as one program; if it could not be built, `problem` is the reason.
+    """Nodes that run as one program; if the program could not be built, `problem` is the reason.
 
-    Bytes are for the sizes of the traced graph, without constants; `written_bytes` are the bytes that its nodes would
-    write one by one (0 for a view). `file` is the file's name in the run's directory; `times_s` are the seconds of each
-    build stage.
+    Bytes are for the sizes of the traced graph, without constants. `written_bytes` are the bytes that the nodes would
+    write if each ran alone (0 for a view). `file` is the name of the program's file in the run's directory; `times_s`
+    are the seconds of each build stage.
     """
 
     name: str

@@ -149,8 +149,9 @@ class Expression:
 class ExportIssue:
     """A cause of an unsound or failed export: a data-dependent expression, or an op's fake kernel.
 
-    `subject` is the expression or op, `assumed` the value that torch assumed for the expression, empty if it raised an
-    error. `values` are the user's variables at the innermost line of `stack`; `count` is the number of such records.
+    `subject` is the expression or op. `assumed` is the value that torch assumed for the expression, empty if torch
+    raised an error. `values` are the user's variables at the innermost line of `stack`; `count` is the number of
+    records of this issue.
     """
 
     kind: IssueKind
@@ -223,7 +224,7 @@ def module_roots(sources: Iterable[str]) -> frozenset[str]:
 
 
 def guard_family(kind: str, source: str, modules: Iterable[str], last: bool) -> GuardFamily:
-    """Return the family of a guard; every value inside one of these modules is of the family `module`.
+    """Return the family of a guard: `module` for every value inside one of `modules`.
 
     `last` is True for a guard that torch checks after all others, with symbolic sizes.
     """

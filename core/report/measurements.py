@@ -185,7 +185,10 @@ class KernelTime:
 
 @dataclass(frozen=True, slots=True)
 class WrapperTime:
-    """Times of one graph's generated wrapper: seconds in it per call of the model, which calls it `calls` times."""
+    """Times of the generated wrapper of one graph.
+
+    `samples_s` are seconds in the wrapper per call of the model; `calls` is how often one call of the model calls it.
+    """
 
     direction: Direction
     samples_s: tuple[float, ...]
@@ -234,7 +237,7 @@ class Roofline(Record):
         return self.bandwidths[-1].bytes_s
 
     def bandwidth(self, moved_bytes: int) -> Bandwidth:
-        """Return the nearest memory level that these bytes fit into."""
+        """Return the nearest memory level with a capacity of at least `moved_bytes`, at last main memory."""
         fitting = (level for level in self.bandwidths if level.bytes is None or moved_bytes <= level.bytes)
         return next(fitting, self.bandwidths[-1])
 
@@ -354,9 +357,10 @@ class Accuracy:
 
     An error is the norm of the difference divided by the float64 norm; for integers and booleans, the fraction of
     elements that differ. `max_abs` is the largest difference of one element. Elements that are NaN or infinite on only
-    one side are excluded, and counted by `eager_odd` and `compiled_odd`. `apart` is the difference of compiled and
-    eager, divided by eager's norm. None means that a value could not be computed. `same` is True if compiled is as
-    accurate as eager, `tolerance` is the dtype's, and `reason` is why `same` is True beyond it, or undecided.
+    one side are excluded, and counted by `eager_odd` and `compiled_odd`. `apart` is the norm of the difference between
+    compiled and eager, divided by eager's norm. An error is None if it could not be computed. `same` is True if
+    compiled is as accurate as eager, None if undecided. `tolerance` is the dtype's. `reason` is why `same` is
+    undecided, or why it is True for an error beyond the tolerance.
     """
 
     dtype: str
@@ -401,7 +405,7 @@ class CallNumerics(Record):
 
 @dataclass(frozen=True, slots=True)
 class NodeAccuracy:
-    """Errors of a node that calls something; `left_out` is why it was not compared."""
+    """Errors of a node that calls something; `left_out` is why the node was not compared."""
 
     name: str
     accuracy: Accuracy | None = None
@@ -412,9 +416,9 @@ class NodeAccuracy:
 class GraphNumerics(Record):
     """Errors of all nodes of a Dynamo graph in its last call: logged once per graph, if the job asks for it.
 
-    The model is captured again for it, outside the rest of the log. Each graph runs eagerly, in float64 and compiled,
-    all three with eager's inputs; if a node draws random numbers, all three continue with eager's. The compiled values
-    are extra outputs of the graph, each copied right after its node.
+    The model is captured again for this check; the log has no other record of that capture. Each graph runs eagerly, in
+    float64 and compiled, all three with eager's inputs. After a node that draws random numbers, all three continue with
+    eager's values. The compiled values are extra outputs of the graph, each copied right after its node.
     """
 
     compilation: str

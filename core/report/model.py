@@ -85,8 +85,8 @@ SCHEMA = 5
 class FxGraph:
     """A graph of a compilation at one stage. Its text and nodes stay in the log.
 
-    `ops` counts nodes by op; `targets` counts calls by target, branches and other nested graphs included. `name` is
-    that of a graph that a library dumped under a name of its choice, such as vLLM's `vllm_piecewise_split_graph`.
+    `ops` counts nodes by op; `targets` counts calls by target, including those in branches and other nested graphs.
+    `name` is set only if a library dumped the graph under a name, such as vLLM's `vllm_piecewise_split_graph`.
     """
 
     id: str
@@ -110,7 +110,7 @@ class FxGraph:
 
     @property
     def captured(self) -> bool:
-        """Return True for a graph of the model by another way of capturing than torch.compile's."""
+        """Return True for a graph of the model that another API than `torch.compile` captured."""
         return self.stage in get_args(CaptureWay)
 
     @property
@@ -121,10 +121,11 @@ class FxGraph:
 
 @dataclass(frozen=True, slots=True)
 class Capture:
-    """A capture of the model with the inputs of its first call, other than torch.compile's.
+    """A capture of the model by another API than `torch.compile`, with the inputs of its first call.
 
-    `call` is that of torch as source text. `equal` is True if the graph, run with these inputs, gives eager's results;
-    None if it was not run. Without a graph, `problem` is torch's reason, and `frames` are its lines in the user's code.
+    `call` is the call of that API as source text. `equal` is True if the graph, run with these inputs, gives eager's
+    results; None if the graph was not run. Without a graph, `problem` is torch's reason, and `frames` are the lines of
+    the user's code in the traceback.
     """
 
     way: CaptureWay
@@ -148,11 +149,11 @@ class KernelCall:
 class Kernel:
     """A kernel of a graph's output code, extern kernels included.
 
-    `origins` are FX nodes of the post-grad graph, `nodes` scheduler nodes, `lines` the (first, last) line of its source
-    in the output code; `stacks` are the user's lines that it came from. Its bytes are a bound if `at_most`, and None
-    if they were not counted by the same rule before and after fusion. `binary` is its machine code for a target,
-    `tried` the configs that autotuning timed, `tuning` how torch chooses its config, and `compile_s` Triton's compile
-    time.
+    `origins` are FX nodes of the post-grad graph, `nodes` scheduler nodes, `lines` the (first, last) line of the
+    kernel's source in the output code; `stacks` are the user's lines that the kernel comes from. The bytes are an upper
+    bound if `at_most`; None if they were not counted by the same rule before and after fusion. `binary` is the machine
+    code for a target, `tried` are the configs that autotuning timed, `tuning` is torch's choice of a config, and
+    `compile_s` are Triton's seconds to compile.
     """
 
     id: str
@@ -187,20 +188,29 @@ class Kernel:
 class Compilation:
     """A compilation of a frame: everything that torch recorded under one compile id.
 
-    `id` is torch's, with a prefix after a `torch.compiler.reset`, which begins the ids again: `2:0/0`. Without a frame
-    of Dynamo it is `export`, `-`, or `!0` of compiled autograd, and the frame's name is the kind. `status` is ok,
-    empty (nothing to compile), failed, or not finished. An error that ended it has torch's type `error_type`, at
-    `error_place` in the user's code, with the traceback `error_text`. `graph_op_count` is torch's own count of the ops
-    that Dynamo captured. `modules` has, for the graphs before the scheduler (`pre_grad`, `joint`), the `nn.Module`
-    (path, class) of each FX node, and `stacks` the place in the log of its stack. `guard_latency_us` is torch's single
-    check of the guards with a cold cache, `guard_warm_us` the minimum of several checks in a row, and `guard_costs` its
-    parts; `guard_leaves` is the recorded number of the tree's leaves, since its text does not always separate them.
-    `call` is the index of the call that compiled, None if the run did not record its calls. `cudagraph_skip` is torch's
-    reason why a graph did not become a CUDA graph, empty if torch logged none. `pipelines` are the graphs of the
-    backend `accelerator`, `invocations` the calls of a backend other than `inductor`. `expressions` are
-    those of symbols, which TORCH_DTRACE logs; `export_issues` are what made an export unsound. `aot_metadata` and
-    `estimates` have an entry for each graph of AOTAutograd and of the scheduler, `collectives` for each with some.
-    `user_contexts` are labels of a recompile, by hooks that the user registered with torch.
+    `id` is torch's, such as `0/0`. After a `torch.compiler.reset`, which restarts torch's numbers, it has a prefix:
+    `2:0/0`. Without a frame of Dynamo the id is `export`, `-`, or `!0` of compiled autograd, and the name of `frame` is
+    the kind. `call` is the index of the call that compiled, None if the run did not record its calls.
+
+    `status` is ok, empty (nothing to compile), failed, or not finished. If an error ended the compilation, `error_type`
+    is torch's type of it, `error_place` its place in the user's code, and `error_text` the place of its traceback in
+    the log.
+
+    `graph_op_count` is torch's own count of the ops that Dynamo captured. For the graphs before the scheduler
+    (`pre_grad`, `joint`), `modules` has the `nn.Module` of each FX node, and `stacks` the place in the log of the
+    stacks of all nodes.
+
+    `guard_latency_us` is torch's single check of the guards with a cold cache, `guard_warm_us` the minimum of several
+    checks in a row, and `guard_costs` the cost by family of guards. `guard_leaves` is the recorded number of leaves in
+    the guard tree, since the tree's text does not always separate them.
+
+    `expressions` are expressions of symbols, which TORCH_DTRACE logs; `export_issues` are the causes of an unsound
+    export. `user_contexts` are labels of a recompile, from hooks that the user registered with torch.
+
+    `aot_metadata` has an entry for each graph of AOTAutograd, `estimates` for each graph that the scheduler scheduled,
+    `collectives` for each graph with collective calls. `cudagraph_skip` is torch's reason why a graph did not become a
+    CUDA graph, empty if torch logged none. `pipelines` are the graphs of the backend `accelerator`, `invocations` the
+    calls of a backend other than `inductor`.
     """
 
     id: str
@@ -306,7 +316,7 @@ DEBUG_FILES = ("fx_graph_readable.py", "fx_graph_transformed.py", "ir_pre_fusion
 
 @dataclass(frozen=True, slots=True)
 class DebugFile:
-    """A file of torch's debug directory of a graph: one that torch's trace has, or that a job asked for.
+    """A file of torch's debug directory of a graph, from torch's trace or requested by a job.
 
     `graph` counts the graphs that Inductor compiled, from 0, in the order of the log.
     """
@@ -322,7 +332,10 @@ MetricsKind = Literal["compilation", "backward", "run time", "backward at run ti
 
 @dataclass(frozen=True, slots=True)
 class MetricsRecord:
-    """The place in the log of torch's metrics of a compilation, or of work when its code first ran; a header line."""
+    """A record of torch's metrics, and the place of its header line in the log.
+
+    The metrics are of a compilation, or of work when its code first ran.
+    """
 
     compilation: str
     kind: MetricsKind
@@ -331,7 +344,7 @@ class MetricsRecord:
 
 @dataclass(frozen=True, slots=True)
 class GraphRuns:
-    """Executions in a row of the compiled code of one compilation, in torch's record of the order of execution."""
+    """Consecutive executions of one compilation's code, from torch's record of the execution order."""
 
     compilation: str
     count: int
@@ -339,7 +352,7 @@ class GraphRuns:
 
 @dataclass(frozen=True, slots=True)
 class ConfigText:
-    """A config module as torch logged it, JSON: `torch._functorch.config`."""
+    """The JSON that torch logged of a config module, such as `torch._functorch.config`."""
 
     compilation: str
     name: str
@@ -362,17 +375,22 @@ class LogText:
 class Report:
     """All facts about one run or one log.
 
-    `notes` are sentences about how it was run; `memory` is the memory use of one eager and one compiled call, if the
-    job asks for it. `script` is the end of a script that was run as it is. `autotuned` are the trials for ops, and for
-    kernels that are in no output code; `untimed` is why the kernels could not be timed; `back_to_back_s` are seconds
-    per compiled call, calls back to back, taken while kernels were timed, and `kernel_load` is the machine's other load
-    during that time. `crossings` are the calls of the accelerator's programs; `executions` are the first executions of
-    other backends' callables, `ran` their totals. `told_tables` and `told_texts` are the tables and texts that backends
-    logged. `exports` to `package_texts` are AOTInductor's, `neighbours` other compilers and runtimes, if the job asks
-    for them. `debug_files` are the files of torch's debug directories, `logs` the messages of torch's log that the job
-    asks for. `captures` are the model's other captures, and `explained` is torch's own summary, on request.
-    `metrics` and `configs` are the places of what torch logged of each compilation, `graph_runs` the order in which
-    compiled code was executed.
+    `notes` are sentences about how the job was run. `script` is the end of a script that was run as it is. `memory` is
+    the memory use of one eager and one compiled call, if the job asks for it.
+
+    `autotuned` are the timed alternatives for ops, and for kernels that are in no output code. `untimed` is why the
+    kernels could not be timed. `back_to_back_s` are seconds per compiled call, calls back to back, while kernels were
+    timed; `kernel_load` is the machine's other load during that time.
+
+    `crossings` are the calls of the accelerator's programs. `executions` are the first executions of other backends'
+    callables, and `ran` the total numbers. `told_tables` and `told_texts` are tables and texts that backends logged.
+
+    The fields from `exports` to `package_texts` are AOTInductor's, if the job asks for it. On request, `neighbours` are
+    the results of other compilers and runtimes, `logs` messages of torch's log, `captures` other captures of the model,
+    and `explained` is torch's own summary.
+
+    `debug_files` are the files of torch's debug directories. `metrics` and `configs` are the places of torch's metrics
+    and config records in the log. `graph_runs` is the order in which compiled code was executed.
     """
 
     setting: Setting

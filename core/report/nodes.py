@@ -59,8 +59,8 @@ class FxNode:
     """A node: `name`, `op` and `target` as in torch.fx; `args` is the text of the call's arguments.
 
     `inputs` are the names of the nodes that it reads, in order and without duplicates; `line` is its line in the
-    graph's text. `source` is the user's line by the graph's comment, `code` its text. `stack` has the lines from the
-    compiled frame down to the call, innermost last; empty if not recorded.
+    graph's text. `source` is the user's line that the graph's comment names, and `code` the text of that line. `stack`
+    has the lines from the compiled frame down to the call, innermost last; empty if not recorded.
     """
 
     name: str
@@ -203,10 +203,11 @@ class PatternMatch:
 class GraphPass:
     """A pass that changed a graph; an entry without a name contains the changes between two passes.
 
-    `graph` is the id of the last graph that torch logged before the pass; for `before_post_grad`, of the next logged
-    graph, since torch logs forward and backward together before that. `nodes` are the added and rewritten nodes,
-    `after` the node before each added one, `order` all names if other nodes changed places. `subgraph` is the name of
-    the nested graph that the pass ran on, empty for the whole graph.
+    `graph` is the id of the last graph that torch logged before the pass. For the stage `before_post_grad` it is the id
+    of the next logged graph, since torch logs the forward and backward graphs together before that stage. `nodes` are
+    the added and rewritten nodes; `after` has the preceding node of each added node; `order` has the names of all nodes
+    if the order of other nodes changed. `subgraph` is the name of the nested graph that the pass ran on, empty for the
+    whole graph.
     """
 
     stage: PassStage
@@ -284,14 +285,17 @@ class Partition:
 
 @dataclass(frozen=True, slots=True)
 class AotMetadata:
-    """The place of AOTAutograd's metadata of a graph: inputs, mutations, aliases; torch's text of a dataclass."""
+    """The place in the log of AOTAutograd's metadata of a graph: inputs, mutations, aliases.
+
+    The metadata is the text of a dataclass of torch.
+    """
 
     text: Payload
 
 
 @dataclass(frozen=True, slots=True)
 class Estimates:
-    """The place of torch's estimates of a graph: run time and results of each scheduled op, as JSON."""
+    """The place in the log of torch's estimates of a graph: run time and results of each scheduled op, as JSON."""
 
     text: Payload
 

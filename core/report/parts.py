@@ -86,7 +86,7 @@ Places = dict[str, Place]
 
 @dataclass(frozen=True, slots=True)
 class _Stretch:
-    """Phases of one compilation that follow one another in the report, and their place."""
+    """Consecutive phases of one compilation in the report: their number, and their place in the file."""
 
     compilation: str
     count: int
@@ -227,7 +227,7 @@ class StoredReport(Report):
         return phases
 
     def _all_phases(self) -> tuple[Phase, ...]:
-        """Return all phases, which do not stay in memory."""
+        """Return all phases, without caching them."""
         return tuple(chain.from_iterable(map(self._read_phases, self._stretches)))
 
 
@@ -285,10 +285,10 @@ def _stored_report(head: _Head, parts: _Parts, results: Path | None) -> StoredRe
 
 
 def stored(function: Callable[Concatenate[Report, P], T]) -> Callable[Concatenate[Report, P], T]:
-    """Return a function that computes its result once for a report and equal other arguments.
+    """Return a function that computes its result once for each report and each set of arguments, and stores the result.
 
-    The result must be of a type that JSON restores unchanged, and depend only on the report and its log. Arguments that
-    are functions only read the log, so they are not compared.
+    The result must be of a type that JSON restores unchanged, and depend only on the report, its log and the arguments.
+    Arguments that are functions are not compared: they may only read the log.
     """
     results = LastResults[Report, T]()
     name = f"{function.__module__.rpartition('core.')[2]}.{function.__name__}"

@@ -62,7 +62,7 @@ class Module(NamedTuple):
 def module_path(text: str) -> ModulePath:
     """Return the segments of a module's path, the root first: `L['self'].layers.0` is self, layers, 0.
 
-    In the form `L__self___layers_0_attn` an underscore may or may not be a dot, so only indexes split it.
+    A path such as `L__self___layers_0_attn` is split only at indexes, since any other underscore may be part of a name.
     """
     text = CALL_COUNT.sub("", text)
     while (plain := GETATTR.sub(r"\1.\2", text)) != text:

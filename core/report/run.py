@@ -80,15 +80,15 @@ class Call(Record):
 
     Outputs and gradients always have a row of `differences`; inputs and state have one if a call changed them. The
     tolerance is 2e-5 for float32 and 1e-2 for bfloat16. Each element's error is divided by its magnitude or by the
-    typical magnitude around it, whichever is larger. The root mean square of these over the tensor must be within the
-    tolerance, and over each row, column and single element within twenty times the tolerance. Fill values (-1e9,
-    finfo.min) don't count as typical magnitudes.
+    typical magnitude around it, whichever is larger. The root mean square of these errors must be within the tolerance
+    for the whole tensor, and within twenty times the tolerance for each row, each column and each element. Fill values
+    (-1e9, finfo.min) don't count as typical magnitudes.
 
-    If a result exceeds the tolerance, a third copy of the model in float64 decides (loaded only then): compiled is the
+    If a result exceeds the tolerance, a third copy of the model, in float64, is loaded and decides: compiled is the
     same if its error is at most 3 times eager's (10 times for fewer than ten elements). `same` is null if the call
     draws random numbers and compiled draws different ones, or if eager is not deterministic. A backward begins with
-    random gradients, the same for every copy (1 for a scalar output), so that gradients are of order one for any
-    output size.
+    random gradients, the same for every copy (1 for a scalar output), so that gradients are of order one for any output
+    size.
     """
 
     index: int
@@ -237,7 +237,8 @@ class RankMark:
     """A fact of a compilation that should be the same on all ranks.
 
     `name` is the stage of a graph, the cache, or the direction; `text` is short: reason, outcome, error. `digest` is
-    that of the normalised text: without addresses, ids, folders and device indices. `where` is the text in the log.
+    the digest of the normalised text: without addresses, ids, folders and device indices. `where` is the place of the
+    text in the log.
     """
 
     kind: MarkKind
@@ -250,7 +251,7 @@ class RankMark:
 
     @property
     def is_later(self) -> bool:
-        """True for a stage that is only logged if the caches had no code for the compilation."""
+        """Return True for a stage that is only logged if the caches had no code for the compilation."""
         return self.kind in LATER_KINDS or (self.kind == "graph" and self.name not in EARLY_GRAPHS)
 
 
@@ -272,11 +273,12 @@ class RankCompilation:
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """All that is compared of one rank's log.
+    """The facts of one rank's log that are compared with other ranks.
 
-    `digest` is that of all marks, their places in the log left out. `parallel` names the wrappers that call collectives
-    outside the graphs (DDP, FSDP), `devices` are device types. `last_time` is torch's time of the last record, and
-    `is_cut` True if it is not whole. `dropped` counts the marks beyond the bound; `problem` is why a log was not read.
+    `digest` covers all marks without their places in the log. `parallel` names the wrappers that call collectives
+    outside the graphs (DDP, FSDP), and `devices` are device types. `last_time` is torch's time of the last record;
+    `is_cut` is True if that record is incomplete. `dropped` counts the marks beyond the limit. `problem` is why a log
+    was not read.
     """
 
     rank: int
@@ -338,7 +340,7 @@ class ProfileSlice:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """A profile: its tracks, its slices by start, the number of events in the file, and counted unreadable parts."""
+    """A profile: its tracks, its slices by start, the number of events in the file, and counts of unreadable parts."""
 
     tracks: tuple[ProfileTrack, ...]
     slices: tuple[ProfileSlice, ...]

@@ -43,10 +43,11 @@ Part = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """Anchor of a comment: a part of a run, by the names that torch gives; by default the run as a whole.
+    """Anchor of a comment: a part of a run, identified by torch's names; by default the run as a whole.
 
-    `compilation` is a compile id, `graph` a graph of it; `name` is an FX node, a scheduler node, a kernel's id, or the
-    path of a file. `digest` is that of a line's text, or of a graph break's reason, so that a changed one is noticed.
+    `compilation` is a compile id, `graph` the id of one of its graphs; `name` is an FX node, a scheduler node, a
+    kernel's id, or the path of a file. `digest` is the digest of a line's text, or of a graph break's reason; it shows
+    whether the text has changed.
     """
 
     part: Part = "run"
@@ -59,11 +60,11 @@ class Anchor:
 
 @dataclass(frozen=True, slots=True)
 class Comment:
-    """A comment, or a reply to the comment `reply_to`, which has none itself.
+    """A comment, or a reply to the comment `reply_to`; a reply has no replies.
 
     `by` is its author as in a run's status: empty for the server's owner. A deleted comment has no text. The first
-    comment of a thread is resolved by `resolved_by` if `resolved_s` is set. `imported` is True if another server wrote
-    it, whose people are not ours.
+    comment of a thread is resolved by `resolved_by` if `resolved_s` is set. `imported` is True if the comment is from
+    another server, whose authors are not people of this server.
     """
 
     id: str
@@ -81,7 +82,7 @@ class Comment:
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """A part of a run that a person keeps in sight."""
+    """A part of a run that a person has pinned."""
 
     anchor: Anchor
     at_s: Seconds
@@ -98,7 +99,7 @@ class Talk:
 
     @property
     def open_threads(self) -> int:
-        """The number of threads that are neither resolved nor deleted as a whole."""
+        """Return the number of threads that are neither resolved nor deleted as a whole."""
         return sum(not (first.reply_to or first.resolved_s) and self._is_there(first) for first in self.comments)
 
     def _is_there(self, first: Comment) -> bool:
@@ -123,12 +124,12 @@ class Author:
 
 
 def digest_of(text: str) -> str:
-    """Return the digest by which a line or a reason is recognised; spaces around it do not count."""
+    """Return the digest that identifies a line or a reason, without surrounding spaces."""
     return hashlib.sha256(text.strip().encode("utf-8", "replace")).hexdigest()[:DIGEST_CHARS]
 
 
 def talk_of(run: Run) -> Talk:
-    """Return the comments and pinned parts of a run; raises StoreError if its file is damaged."""
+    """Return the comments and pinned parts of a run; raises StoreError if the file of comments cannot be read."""
     try:
         return decoded_as(read(run.path / COMMENTS, MAX_COMMENTS_BYTES), Talk)
     except FileNotFoundError:
@@ -173,7 +174,7 @@ def edit_comment(run: Run, author: Author, comment_id: str, text: str) -> None:
 
 
 def delete_comment(run: Run, author: Author, comment_id: str) -> None:
-    """Remove the text of a comment; that there was one stays. Raises StoreError, AccessError."""
+    """Delete the text of a comment; the empty comment stays in its thread. Raises StoreError, AccessError."""
 
     def deleted(comment: Comment) -> Comment:
         author.require_own(comment)
@@ -183,7 +184,7 @@ def delete_comment(run: Run, author: Author, comment_id: str) -> None:
 
 
 def resolve_comment(run: Run, author: Author, comment_id: str, resolved: bool) -> None:
-    """Resolve a thread by its first comment, or open it again; raises StoreError."""
+    """Resolve or reopen a thread by its first comment; raises StoreError."""
 
     def settled(comment: Comment) -> Comment:
         if comment.reply_to:
@@ -194,7 +195,7 @@ def resolve_comment(run: Run, author: Author, comment_id: str, resolved: bool) -
 
 
 def pin_part(run: Run, author: Author, anchor: Anchor, pinned: bool) -> None:
-    """Keep a part of a run in sight, or no longer; raises StoreError."""
+    """Pin or unpin a part of a run; raises StoreError."""
     anchor = _bounded(anchor)
 
     def changed(talk: Talk) -> Talk:
@@ -208,7 +209,7 @@ def pin_part(run: Run, author: Author, anchor: Anchor, pinned: bool) -> None:
 
 
 def import_talk(source: Path, target: Path) -> None:
-    """Copy the comments of another server's run, whose authors are not this server's; raises StoreError."""
+    """Copy the comments and pins of a run from another server, marked as imported; raises StoreError."""
     if not (source / COMMENTS).exists():
         return
     talk = talk_of(Run(source.name, source))
@@ -221,7 +222,7 @@ def import_talk(source: Path, target: Path) -> None:
 
 
 def _change(run: Run, change: Callable[[Talk], Talk]) -> Talk:
-    """Change the talk of a run under the lock, write it if it is another, and return it."""
+    """Change a run's comments and pins under the lock, and return the result; unchanged data is not written."""
     with in_words(run.path), _locked(run.path):
         before = talk_of(run)
         after = change(before)
@@ -232,7 +233,10 @@ def _change(run: Run, change: Callable[[Talk], Talk]) -> Talk:
 
 @contextlib.contextmanager
 def _locked(directory: Path) -> Iterator[None]:
-    """Hold the lock on a run's comments; it ends with the process that holds it."""
+    """Hold the lock on a run's comments; the lock ends with the process at the latest.
+
+    Raises StoreError if another process holds the lock for too long.
+    """
     path = directory / LOCK
     # Only a regular file can be locked by our processes; the code of a run may have put something else there.
     if os.path.lexists(path) and regular(path, links=False) is None:
@@ -281,13 +285,13 @@ def _checked(text: str) -> str:
 
 
 def _cleaned(text: str) -> str:
-    """Return a text without invisible characters, and without those that change its direction; line ends stay."""
+    """Return a text with spaces in place of invisible characters and direction marks; line breaks stay."""
     lines = ("".join(letter if letter.isprintable() else " " for letter in line) for line in text.splitlines())
     return "\n".join(line.rstrip() for line in lines).strip("\n")[:MOST_COMMENT_CHARS]
 
 
 def _bounded(anchor: Anchor) -> Anchor:
-    """Return an anchor whose texts are short lines."""
+    """Return an anchor with each text limited to one short line."""
     texts = anchor.compilation, anchor.graph, anchor.name, anchor.digest
     compilation, graph, name, digest = (one_line(text, MOST_PART_CHARS) for text in texts)
     return replace(anchor, compilation=compilation, graph=graph, name=name, digest=digest)
@@ -305,13 +309,13 @@ def tags_of(run: Run) -> tuple[str, ...]:
 
 
 def set_tags(run: Run, tags: Iterable[str]) -> None:
-    """Set the tags of a run, which are words; none removes them. Raises StoreError."""
+    """Set the tags of a run, one for each word; without words, remove all tags. Raises StoreError."""
     words = sorted({one_line(word, MOST_TAG_CHARS) for tag in tags for word in tag.split()})[:MOST_TAGS]
     with in_words(run.path):
         write_atomically(run.path / TAGS, " ".join(words).encode())
 
 
 def set_pinned(run: Run, pinned: bool) -> None:
-    """Protect a run from being deleted, or no longer; raises StoreError."""
+    """Protect a run from deletion, or remove the protection; raises StoreError."""
     with in_words(run.path):
         write_atomically(run.path / PINNED, b"") if pinned else remove(run.path / PINNED)

@@ -54,7 +54,7 @@ class Check:
 
 
 def checks(home: Path, environment: Environment | None) -> tuple[Check, ...]:
-    """Check everything; `environment` is torch's own report, None while torch is starting."""
+    """Return all checks; `environment` is torch's own report, None while torch is starting."""
     return (
         Check("Python", "ok", f"{platform.python_version()}, {platform.platform()}"),
         torch_check(environment),
@@ -89,7 +89,7 @@ def torch_check(environment: Environment | None) -> Check:
 
 
 def compiler_check(start: bool = True) -> Check:
-    """Check that there is a C++ compiler, and that it starts if `start`."""
+    """Check that there is a C++ compiler; if `start` is True, also that the compiler starts."""
     name, consequence = "C++ compiler", "Inductor cannot build kernels for the CPU."
     remedy = "apt-get install g++ (macOS: xcode-select --install), or set CXX"
     path = cpp_compiler()
@@ -116,7 +116,7 @@ def headers_check() -> Check:
 
 
 def cmake_check() -> Check:
-    """Check that CMake is there, which builds the C++ project of an AOTInductor package."""
+    """Check that CMake is installed, which builds the C++ project of an AOTInductor package."""
     path = shutil.which("cmake")
     answer = _version_line(path) if path else None
     if answer:
@@ -159,7 +159,7 @@ def driver_check() -> Check:
 
 
 def memory_check() -> Check:
-    """Check that a worker, which takes about a gigabyte, has room."""
+    """Check that enough memory is available for a worker, which takes about a gigabyte."""
     available, total = memory_bytes()
     found = f"{bytes_(available)} of {bytes_(total)} available"
     if available >= LEAST_MEMORY_BYTES:
@@ -170,7 +170,7 @@ def memory_check() -> Check:
 
 
 def disk_check(name: str, path: Path) -> Check:
-    """Check that a folder can be written, and that there is room."""
+    """Check that a folder is writable, and that its disk has enough free space."""
     problem = _write_problem(path)
     if problem:
         return Check(
@@ -184,7 +184,7 @@ def disk_check(name: str, path: Path) -> Check:
 
 
 def browser_check() -> Check:
-    """Check that Chromium is installed, which the browser tests drive."""
+    """Check that Chromium is installed; the browser tests need it."""
     path = shutil.which("chromium") or shutil.which("chromium-browser")
     if path:
         return Check("Chromium", "ok", path)
@@ -192,7 +192,7 @@ def browser_check() -> Check:
 
 
 def summary(results: tuple[Check, ...]) -> str:
-    """Return a sentence with the number of problems and of missing optional things."""
+    """Return a sentence with the number of problems and of missing optional tools and packages."""
     problems = [check.name for check in results if check.state == "problem"]
     optional = sum(check.state == "optional" for check in results)
     rest = f"{count(optional, 'optional thing')} missing" if optional else "nothing is missing"
@@ -208,7 +208,7 @@ def _folders(home: Path) -> dict[str, Path]:
 
 
 def _existing(path: Path) -> Path:
-    """Return the folder itself, or its nearest parent that exists."""
+    """Return the folder itself, or the nearest existing parent folder."""
     return next(folder for folder in (path, *path.parents) if folder.is_dir())
 
 
@@ -248,7 +248,7 @@ def is_torch_here(version: str) -> bool:
 
 @lru_cache(maxsize=1)
 def collected_environment() -> str:
-    """Return what torch's collect_env prints, from a process of its own; empty if it fails or takes too long."""
+    """Return the output of `torch.utils.collect_env`; empty if it fails or takes too long."""
     try:
         done = subprocess.run(
             [sys.executable, "-W", "ignore", "-m", "torch.utils.collect_env"],

@@ -25,10 +25,10 @@ MAX_ANSWERS = 1_000
 class Limits:
     """Limits of a server; None for no limit.
 
-    Per run: `time_s` and `memory_bytes`. Per visitor: `live_runs` (queued or running), and stored `runs` and
-    `visitor_bytes`; within an hour, `runs_an_hour` that are started and `seconds_an_hour` that runs and kernel tools
-    execute. For all visitors: `queue` (queued or running), and `store_bytes`. `upload_bytes` is the limit of
-    one log.
+    Per run: `time_s` and `memory_bytes`. Per visitor: `live_runs` (queued or running), stored `runs`, and
+    `visitor_bytes`. Per visitor and hour: `runs_an_hour` limits the started runs, and `seconds_an_hour` the time for
+    which runs and kernel tools execute. For all visitors: `queue` (queued or running) and `store_bytes`. `upload_bytes`
+    is the limit of one log.
     """
 
     time_s: float | None = None
@@ -84,7 +84,7 @@ VARIABLES: dict[str, tuple[str, int]] = {
 
 
 def limits_of(environment: Mapping[str, str], code_allowed: bool) -> Limits:
-    """Return the limits from the environment, over no limits if code is allowed, else over PUBLIC.
+    """Return the limits from the environment; by default no limits if code is allowed, otherwise PUBLIC.
 
     Raises SettingError.
     """
@@ -104,7 +104,7 @@ def _number(variable: str, unit: int, text: str) -> int | float:
 
 
 def check_job(limits: Limits, job: CompileJob) -> None:
-    """Raise JobError if a run may not use so much time or memory."""
+    """Raise JobError if a job's time or memory limit exceeds the server's."""
     if limits.time_s is not None and job.time_limit_s > limits.time_s:
         raise JobError("time_limit_s", f"this server gives a run at most {limit_s(limits.time_s)}")
     if limits.memory_bytes is not None and job.memory_limit_bytes > limits.memory_bytes:
@@ -112,7 +112,10 @@ def check_job(limits: Limits, job: CompileJob) -> None:
 
 
 def check_room(limits: Limits, index: RunIndex, by: str) -> None:
-    """Raise AccessError if there is no room for another run, BusyError if there will be; no run is deleted for it."""
+    """Raise AccessError if there is no room for another run; no run is deleted to make room.
+
+    Raises BusyError if there will be room when other runs have ended.
+    """
     if limits == Limits():
         return
     used = index.usage(by)
@@ -150,14 +153,14 @@ def check_tool(limits: Limits, index: RunIndex, by: str) -> None:
 
 
 def check_rate(rate: Rate, index: RunIndex, by: str) -> None:
-    """Raise AccessError, which says when it is possible again, if a visitor may start nothing within this hour."""
+    """Raise BusyError, with the next permitted time, if a visitor has reached a limit of the last hour."""
     if by and rate != Rate():
         now_s = time.time()
         check_executions(rate, index.executions(by, now_s - HOUR_S), now_s)
 
 
 def check_storage(limits: Limits, index: RunIndex, by: str, more_bytes: int = 0) -> None:
-    """Raise AccessError if there is no room for a log of so many bytes."""
+    """Raise AccessError if there is no room for a log of `more_bytes`."""
     if limits != Limits():
         used = index.usage(by)
         grown = used.visitor_bytes + more_bytes, used.store_bytes + more_bytes

@@ -32,7 +32,7 @@ MOST_FILE_BYTES = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """Runs that a visitor may start within an hour, and seconds that these and kernel tools may execute.
+    """Runs that a visitor may start within an hour, and seconds that runs and kernel tools may execute.
 
     None for no limit.
     """
@@ -43,9 +43,9 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class ReachedLimit:
-    """A limit that is used up now, in runs or seconds.
+    """A limit in runs or seconds that is used up now.
 
-    There is room again at `until_s`; None if nobody knows when.
+    `until_s` is the time at which there is room again; None if it is unknown.
     """
 
     name: Literal["runs an hour", "seconds an hour", "runs at once", "queue"]
@@ -72,14 +72,17 @@ class RateEntry(msgspec.Struct, frozen=True):
     is_run: bool = True
 
     def seconds_since(self, since_s: float, now_s: float) -> float:
-        """Return for how long it has executed since a time."""
+        """Return the seconds of execution since a time."""
         if self.started_s is None:
             return 0.0
         return max(0.0, (now_s if self.ended_s is None else self.ended_s) - max(since_s, self.started_s))
 
 
 def note_deleted(home: Path, status: Status, is_run: bool = True) -> None:
-    """Note a visitor's run or tool result that is deleted soon after its start; a full disk prevents no deletion."""
+    """Record a visitor's run or tool result that is deleted within an hour of its creation or end.
+
+    Write errors are ignored, so that a full disk does not prevent a deletion.
+    """
     ended_s = status.ended_s if status.took_s is not None else status.started_s
     is_recent = max(status.created_s, ended_s or 0.0) > time.time() - HOUR_S
     if status.by and is_recent and was_executed(status):
@@ -89,12 +92,12 @@ def note_deleted(home: Path, status: Status, is_run: bool = True) -> None:
 
 
 def was_executed(status: Status) -> bool:
-    """Return True for a run that this server executes or has queued: no log, and no recording."""
+    """Return True for a run that this server executes or has queued; False for a log or a recording."""
     return status.kind == "run" and not status.recorded
 
 
 def deleted_entries(home: Path, by: str) -> list[RateEntry]:
-    """Return what a visitor deleted soon after its start; damaged lines are left out."""
+    """Return a visitor's recently deleted runs and tool results; damaged lines are left out."""
     executions = []
     for name in (EARLIER, NAME):
         with suppress(OSError), open_regular(home / name) as file:
@@ -130,7 +133,7 @@ def check_executions(rate: Rate, executions: Sequence[RateEntry], now_s: float) 
 
 
 def _wait_s(fits: Callable[[float], bool], now_s: float) -> int:
-    """Return the seconds until an hour fits; 0 if the last one does."""
+    """Return the seconds until the preceding hour meets a condition; 0 if it already does."""
     return bisect_left(range(HOUR_S), True, key=lambda wait_s: fits(now_s - HOUR_S + wait_s))
 
 
@@ -150,13 +153,13 @@ MOST_CHARS = 80
 
 
 def read_audience(directory: Path) -> str:
-    """Return one of AUDIENCES; empty if the author did not choose. An unknown one is private."""
+    """Return one of AUDIENCES; empty if the author did not choose. An unknown value counts as private."""
     text = read_line(directory / AUDIENCE, MOST_CHARS)
     return text if text in ("", *AUDIENCES) else PRIVATE
 
 
 def write_audience(directory: Path, audience: str) -> None:
-    """Set who may see what is in a directory; raises StoreError."""
+    """Set who may see the run or sweep in a directory; raises StoreError."""
     if audience not in AUDIENCES:
         raise StoreError(f"a run or a sweep is for one of {', '.join(AUDIENCES)}")
     with in_words(directory):
@@ -170,7 +173,7 @@ Outcome = Literal["done", "refused", "failed"]
 
 
 class Event(msgspec.Struct, frozen=True):
-    """An action of a person: the time, the address, the action, the run or sweep, and what came of it.
+    """An action of a person: the time, the address, the action, the run or sweep, and the outcome.
 
     `reason` is the message of an action that was refused or failed.
     """
@@ -201,7 +204,7 @@ def audit_events(home: Path) -> Iterator[Event]:
 
 @contextmanager
 def audited(home: Path, by: str, action: str) -> Iterator[MutableSequence[str]]:
-    """Log an action that is carried out in this context; its subject is what the caller adds to the list.
+    """Log the action of a context; the caller adds its subjects to the yielded list.
 
     Raises what the action raises, and StoreError if the action cannot be logged.
     """

@@ -165,7 +165,10 @@ DYNAMO: dict[str, Whole | OneOf] = {
 
 
 def allowed(job: CompileJob) -> CompileJob:
-    """Return the job itself if visitors without permission to run code may submit it; raises JobError."""
+    """Return the job, with every field in its declared type, if any visitor may submit it.
+
+    Raises JobError if the job requires permission to run code.
+    """
     typed = _through_json(job)
     for check in (_check_each, _check_model, _check_compile, _check_device, _check_calls):
         check(typed)
@@ -198,7 +201,7 @@ def _require(condition: bool, name: str, message: str) -> None:
 
 
 def _check_each(job: CompileJob) -> None:
-    """Check the options by the rules of their rows; the checks below narrow them by their own tables."""
+    """Check each option by its rule for visitors; the checks below restrict some options further."""
     for option in OPTIONS_OF_A_JOB:
         value, rule = option.of(job), option.visitors
         if rule is True or value == option.default:

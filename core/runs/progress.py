@@ -30,7 +30,7 @@ PACKAGE_TIMING, TRYING = "timing the package", "trying sizes"
 
 
 def aoti_steps(job: CompileJob) -> tuple[str, ...]:
-    """Return the steps that a job requests; none if it requests no package, or trains."""
+    """Return the steps of a job's AOTInductor package; empty if the job requests no package, or trains."""
     if job.aoti is None or job.training:
         return ()
     timing = (PACKAGE_TIMING,) if job.measure else ()
@@ -79,9 +79,8 @@ PHASE_WORDS = {
 class TimelinePhase:
     """A phase on the timeline of a run, in seconds since the first phase.
 
-    An open phase reaches to the newest start or end of a phase.
-    `kind` is its class: dynamo, aot_autograd, inductor, codegen, compile, or other. `depth` counts the phases around
-    it.
+    An open phase extends to the newest start or end of a phase. `kind` is its class: dynamo, aot_autograd, inductor,
+    codegen, compile, or other. `depth` counts the phases around it.
     """
 
     name: str
@@ -126,7 +125,7 @@ class Progress:
         return (self._end_us - self._start_us) / 1e6
 
     def timeline(self, most: int) -> tuple[TimelinePhase, ...]:
-        """Return the newest phases, at most so many, without those that are too short to be seen."""
+        """Return the newest phases, at most `most`, without phases that are too short to be seen."""
         phases = [phase for phase in self.phases if (phase.duration_s or 1) > SHORTEST_S][-most:]
         start_us, end_us = self._start_us, self._end_us
         return tuple(_timeline_phase(phase, start_us, end_us) for phase in phases)
@@ -147,7 +146,10 @@ def _timeline_phase(phase: Phase, start_us: float, end_us: float) -> TimelinePha
 
 
 def progress(report: Report | None, job: CompileJob | None = None) -> Progress:
-    """Return the progress of a job's run from the report of its log so far; None before there is a log."""
+    """Return the progress of a job's run from the report of its log so far.
+
+    `report` is None before there is a log.
+    """
     report = report or Report(Setting())
     return Progress(
         steps=report.steps,
@@ -207,7 +209,7 @@ OVERDUE = "The time limit is over. Stacks of the worker:"
 
 
 def crashed_kernel(run: Run, report: Report) -> Kernel | None:
-    """Return the kernel whose call a crashed worker was in; None if its last words name no line of an output code."""
+    """Return the kernel in whose call a worker crashed; None if the output names no line of an output code."""
     frames = _frames(run)
     log = run.log_path()
     if not frames or log is None or log.stat().st_size > MAX_SEARCHED_BYTES:
@@ -223,7 +225,7 @@ def crashed_kernel(run: Run, report: Report) -> Kernel | None:
 
 
 def ending_words(run: Run, report: Report) -> str:
-    """Return where a worker crashed, or was when its time was over, in a sentence; empty if its output does not say."""
+    """Return where a worker crashed or timed out, as a sentence; empty if its output does not say."""
     state = run.status().state
     if state not in ENDINGS:
         return ""
@@ -244,7 +246,7 @@ def last_line(run: Run, report: Report) -> tuple[str, int] | None:
 
 
 def _frames(run: Run) -> list[tuple[str, int]]:
-    """Return the frames of the last stacks in the run's output, innermost first; empty without one."""
+    """Return the frames of the last stacks in the run's output, innermost first; empty if there are none."""
     output = run.output_tail()
     marks = [(output.rfind(mark), mark) for mark in (FATAL, OVERDUE)]
     start, mark = max(marks)
@@ -253,7 +255,7 @@ def _frames(run: Run) -> list[tuple[str, int]]:
 
 
 def _called_at(report: Report, offset: int, line: int) -> Kernel | None:
-    """Return the kernel of an output code with the last call that begins at a line or before it."""
+    """Return the kernel whose call is the last one at or before a line of an output code; None without one."""
     calls = [
         (call.line, kernel)
         for compilation in report.compilations
@@ -279,14 +281,14 @@ def ended_for(run: Run, status: Status, is_cancelled: bool) -> Status:
 
 
 def ended_as(status: Status, state: State, reason: str, is_cancelled: bool = False) -> Status:
-    """Return the status of a live run that has ended now, as cancelled if its end was requested."""
+    """Return the status of a live run that ends now; it is cancelled if `is_cancelled` is True."""
     if is_cancelled:
         state, reason = "cancelled", f"cancelled by the user; {reason}"
     return replace(status, state=state, reason=reason, ended_s=time.time(), handle="")
 
 
 def overdue_limit_s(run: Run, status: Status, grace_s: float = 0.0) -> float | None:
-    """Return the time limit that a started run has exceeded by so many seconds; None if it has not."""
+    """Return the time limit that a started run has exceeded by more than `grace_s`; None if it has not."""
     limits = read_task(run) or run.job()
     if limits is None or not status.started_s or time.time() - status.started_s <= limits.time_limit_s + grace_s:
         return None

@@ -73,12 +73,12 @@ def logs_of(run: Run) -> dict[int, Path]:
 
 
 def ranks_dir(run: Run) -> Path:
-    """Return the directory of what is stored of a run's ranks."""
+    """Return the directory of the stored data of a run's ranks."""
     return run.path / RANKS
 
 
 def open_ranks(run: Run, processes: int = 1) -> Ranks:
-    """Return the ranks of a run in groups: stored, or read where a log has changed since."""
+    """Return the ranks of a run in groups; stored data is used for logs that have not changed."""
     return read_ranks(logs_of(run), ranks_dir(run), processes)
 
 
@@ -88,7 +88,7 @@ def rank_side(run: Run, rank: int) -> RankSide:
 
 
 def is_quick(run: Run) -> bool:
-    """Return True if the groups are stored, or the logs so small that they are read in well under a second."""
+    """Return True if the groups are stored, or if the logs are small enough to be read in well under a second."""
     logs = logs_of(run)
     return sum(stamp.size for stamp in _stamps(logs)) <= QUICK_BYTES or stored_ranks(logs, ranks_dir(run)) is not None
 
@@ -99,7 +99,7 @@ def ranks_read(run: Run) -> int:
 
 
 def start_reading_ranks(run: Run) -> subprocess.Popen[bytes]:
-    """Read and store the ranks of a run in a separate process, so that nobody waits for it."""
+    """Read and store the ranks of a run in a separate process."""
     environment = {**os.environ, "COMPILEBOARD_HOME": str(run.path.parent.parent)}
     return subprocess.Popen(
         own_process("core", "ranks", run.path.name),
@@ -112,15 +112,16 @@ def start_reading_ranks(run: Run) -> subprocess.Popen[bytes]:
 
 
 def stored_ranks(logs: Logs, stored: Path) -> Ranks | None:
-    """Return the groups in a directory of a run, if they are of these logs; None otherwise."""
+    """Return the stored groups of logs; None if they are missing or of other logs."""
     kept = _decoded(stored / GROUPS, _StoredRanks)
     return kept.ranks if kept and kept.version == VERSION and kept.stamps == _stamps(logs) else None
 
 
 def read_ranks(logs: Logs, stored: Path | None = None, processes: int = 1) -> Ranks:
-    """Return the ranks in groups, by up to `processes` processes; a log that cannot be read is a row with a problem.
+    """Return the ranks in groups, read by up to `processes` processes.
 
-    With `stored`, fingerprints and groups are read from that directory where they fit, and written to it.
+    A log that cannot be read is a row with a problem. Valid fingerprints and groups in the directory `stored` are used,
+    and new ones are written to it.
     """
     if stored is not None and (known := stored_ranks(logs, stored)) is not None:
         return known
@@ -139,7 +140,7 @@ def side_of_rank(rank: int, log: Path, stored: Path | None = None) -> RankSide:
 
 
 def _text(log: Path, where: Payload) -> str:
-    """Return a text of a log; empty if the log has gone since."""
+    """Return a text of a log; empty if the log can no longer be read."""
     try:
         return text_at(log, where.offset, max(0, min(where.length, MAX_TEXT_BYTES)))
     except TraceError:
@@ -156,9 +157,10 @@ def _rows(logs: Logs, directory: Path, processes: int) -> Iterator[RankRow]:
 
 
 def _store_apart(logs: Logs, directory: Path, processes: int) -> None:
-    """Let further processes store the fingerprints of the logs; this one reads what a process that fails leaves out.
+    """Store the fingerprints of the logs in separate processes.
 
-    They are no children of `multiprocessing`, which would import this process's main module again: a Streamlit script.
+    This process reads the logs that a failed process leaves out. `multiprocessing` is not used: it would import this
+    process's main module, a Streamlit script, again.
     """
     command = own_process("core.runs.ranks", str(directory.resolve()))
     items = [(rank, str(log.resolve())) for rank, log in logs.items()]
@@ -177,7 +179,7 @@ def _store_apart(logs: Logs, directory: Path, processes: int) -> None:
 
 
 def store_fingerprints(items: Sequence[tuple[int, str]], directory: Path) -> None:
-    """Store the fingerprint of each log, unless a stored one fits."""
+    """Store the fingerprint of each log, unless a valid fingerprint is stored."""
     for rank, path in items:
         _fingerprint(rank, Path(path), directory)
 
@@ -187,7 +189,7 @@ def _row(directory: Path, rank: int, log: Path) -> RankRow:
 
 
 def _fingerprint(rank: int, log: Path, stored: Path | None) -> Fingerprint:
-    """Return the stored fingerprint of a log if it fits; otherwise read the log and store it."""
+    """Return the stored fingerprint of a log if it is valid; otherwise read the log, and store the result."""
     path = stored / str(rank) / FINGERPRINT if stored else None
     stamp = _stamp(rank, log)
     kept = _decoded(path, _StoredFingerprint) if path else None
@@ -205,7 +207,7 @@ def _fingerprint(rank: int, log: Path, stored: Path | None) -> Fingerprint:
 
 
 def _keep(path: Path, value: object) -> None:
-    """Store a value; if it can't be stored, it is made again the next time."""
+    """Store a value; errors are ignored, since the value can be computed again."""
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, msgspec.json.encode(value))

@@ -83,14 +83,17 @@ class MovedFile:
     mtime_ns: Annotated[int, Meta(ge=0, le=2**63 - 1)]
 
     def is_at(self, run: Run) -> bool:
-        """Return True if the run has the file as it was moved."""
+        """Return True if the run has the file with the same size and modification time."""
         status = regular(run.path / self.path, links=False)
         return status is not None and (status.st_size, status.st_mtime_ns) == (self.size_bytes, self.mtime_ns)
 
 
 @dataclass(frozen=True, slots=True)
 class MovedFiles:
-    """Files of a run that were moved: the name and the bytes of its file in the archive, and the files in it."""
+    """Files of a run that were moved together into one file of the archive.
+
+    `name` and `size_bytes` are those of the file in the archive; `files` are the moved files.
+    """
 
     name: str
     size_bytes: Bytes
@@ -102,12 +105,12 @@ class MovedFiles:
         return sum(file.size_bytes for file in self.files)
 
     def missing(self, run: Run) -> tuple[MovedFile, ...]:
-        """Return the files that are not in the run's directory, neither as moved nor changed since."""
+        """Return the files that do not exist in the run's directory; changed files are not missing."""
         return tuple(file for file in self.files if not os.path.lexists(run.path / file.path))
 
 
 def moved_of(run: Run, record: Path | None = None) -> MovedFiles | None:
-    """Return what was moved of a run; None if nothing was, or if its record is not readable or of another run."""
+    """Return the record of a run's moved files; None if there is no readable record of this run."""
     try:
         moved = decoded_as(read(record or run.path / ARCHIVED, MAX_MARKER_BYTES), MovedFiles)
     except (OSError, DecodeError):
@@ -117,13 +120,13 @@ def moved_of(run: Run, record: Path | None = None) -> MovedFiles | None:
 
 
 def is_away(run: Run) -> bool:
-    """Return True if files of a run are in the archive alone."""
+    """Return True if some files of a run are only in the archive."""
     moved = moved_of(run)
     return moved is not None and bool(moved.missing(run))
 
 
 def remote_archive(store: Store, environment: Mapping[str, str] = os.environ) -> RemoteArchive | None:
-    """Return the archive of a store; None if its owner has named none. Raises SettingError."""
+    """Return the archive of a store; None if no archive is configured. Raises SettingError."""
     url, text = environment.get(VARIABLE, "").strip(), environment.get(CACHE_VARIABLE, "").strip()
     if not url:
         return None
@@ -137,7 +140,7 @@ def remote_archive(store: Store, environment: Mapping[str, str] = os.environ) ->
 
 
 def bring_back(run: Run, progress: Callable[[int, int], object] = lambda done, total: None) -> None:
-    """Bring back the files of a run, if they are away; raises StoreError."""
+    """Fetch the files of a run from the archive, if they are away; raises StoreError."""
     if not is_away(run):
         return
     archive = remote_archive(Store(run.path.parent.parent))
@@ -156,7 +159,7 @@ class RemoteArchive:
 
     @property
     def words(self) -> str:
-        """The address without a user's name and password."""
+        """The URL without user name and password."""
         return one_line(re.sub(r"//[^/@]*@", "//", self._url), MOST_REASON_CHARS)
 
     def move(self, run: Run) -> int:
@@ -183,7 +186,7 @@ class RemoteArchive:
                 return _remove(run, moved)
 
     def bring_back(self, run: Run, progress: Callable[[int, int], object] = lambda done, total: None) -> None:
-        """Bring back the files of a run; `progress` gets the bytes that are there and all. Raises StoreError."""
+        """Fetch the missing files of a run; `progress` gets the fetched bytes and all bytes. Raises StoreError."""
         with _turn, _locked(run), self._scratch() as scratch:
             moved = moved_of(run)
             missing = moved.missing(run) if moved is not None else ()
@@ -200,13 +203,13 @@ class RemoteArchive:
                 os.utime(run.path / ARCHIVED)
 
     def let_go(self, run: Run) -> int:
-        """Remove the files of a run that came back and have not changed; return the bytes that this frees."""
+        """Remove a run's fetched files that have not changed; return the freed bytes."""
         with _locked(run), in_words(run.path):
             moved = moved_of(run)
             return _remove(run, moved) if moved is not None and not moved.missing(run) else 0
 
     def remove_deleted(self) -> None:
-        """Remove from the archive what belongs to runs that were deleted since; raises ArchiveError."""
+        """Remove the files of deleted runs from the archive; raises ArchiveError."""
         for path in (self.store.home / DELETED_RECORDS).glob("*.json"):
             name = path.name.removesuffix(".json")
             moved = moved_of(Run(name, self.store.runs_dir / name), path)
@@ -231,7 +234,7 @@ class RemoteArchive:
         return f"{self._opened[1].rstrip('/')}/{name}"
 
     def _upload(self, packed: Path, moved: MovedFiles) -> None:
-        """Copy a packed run to the archive, and read it again; raises StoreError if it is another file then."""
+        """Copy a packed run to the archive and read the copy back; raises StoreError if it differs."""
         place = self._place(moved.name)
         if "file" in self._files.protocol:
             self._files.makedirs(self._opened[1], exist_ok=True)
@@ -241,7 +244,7 @@ class RemoteArchive:
 
     @contextlib.contextmanager
     def _in_words(self) -> Iterator[None]:
-        """Turn the errors of a file system into a StoreError: each has its own, and none is ours."""
+        """Turn the errors of a file system into an ArchiveError: each file system has its own error types."""
         try:
             yield
         except StoreError:
@@ -252,7 +255,10 @@ class RemoteArchive:
 
     @contextlib.contextmanager
     def _scratch(self) -> Iterator[Path]:
-        """Yield a new directory in the store, removed at the end, or by its name and age if this process is killed."""
+        """Yield a new directory in the store, which is removed at the end.
+
+        If this process is killed, `core.base.files.tidy` removes the directory later.
+        """
         scratch = self.store.runs_dir / f".{secrets.token_hex(8)}.{secrets.token_hex(4)}"
         with in_words(scratch):
             scratch.mkdir(mode=OWNER_ALONE)
@@ -264,7 +270,7 @@ class RemoteArchive:
 
 @contextlib.contextmanager
 def _locked(run: Run) -> Iterator[None]:
-    """Keep other processes from moving the files of a run; raises StoreError."""
+    """Keep other processes from moving the files of a run while the context is entered; raises StoreError."""
     # Outside the run's directory, where code could put a link. Few files for many runs.
     locks = run.path.parent.parent / LOCKS
     stripe = hashlib.sha256(run.path.name.encode()).hexdigest()[:2]
@@ -279,7 +285,7 @@ def _locked(run: Run) -> Iterator[None]:
 
 
 def _moved_files(directory: Path) -> Iterator[MovedFile]:
-    """Yield the regular files of a run that are moved; links are left where they are."""
+    """Yield the regular files of a run to be moved; links stay where they are."""
     for parent, names, files in os.walk(directory):
         below = Path(parent).relative_to(directory)
         if parent == str(directory):
@@ -311,7 +317,7 @@ def _pack(run: Run, files: tuple[MovedFile, ...], target: Path) -> MovedFiles:
 
 
 def _copy(source: Any, target: BinaryIO, most_bytes: int, progress: Callable[[int], object] = lambda done: None) -> str:
-    """Copy a file, and return its SHA-256; raises StoreError if it is larger than it was."""
+    """Copy a file, and return its SHA-256; raises StoreError if it is larger than `most_bytes`."""
     digest, done = hashlib.sha256(), 0
     while piece := source.read(PIECE):
         done += len(piece)
@@ -329,7 +335,7 @@ def _check_digest(moved: MovedFiles, digest: str) -> None:
 
 
 def _unpack(packed: Path, target: Path, moved: MovedFiles) -> None:
-    """Unpack a run's archive; raises StoreError if it has anything but the files that were moved."""
+    """Unpack a run's archive; raises StoreError if it is damaged, too large, or has links or devices."""
     # The tar file and the files in it.
     most_bytes = 2 * moved.unpacked_bytes + (1 + len(moved.files)) * TAR_BYTES
     try:
@@ -342,7 +348,10 @@ def _unpack(packed: Path, target: Path, moved: MovedFiles) -> None:
 
 
 def _put_back(unpacked: Path, run: Run, file: MovedFile) -> None:
-    """Move an unpacked file to its place in the run; raises StoreError if it differs, or if the place is elsewhere."""
+    """Move an unpacked file to its place in the run.
+
+    Raises StoreError if the file is missing, if its size differs, or if its place is outside the run.
+    """
     pure, source, target = PurePosixPath(file.path), unpacked / file.path, run.path / file.path
     status = regular(source, links=False)
     if pure.is_absolute() or ".." in pure.parts or status is None or status.st_size != file.size_bytes:
@@ -355,7 +364,7 @@ def _put_back(unpacked: Path, run: Run, file: MovedFile) -> None:
 
 
 def _remove(run: Run, moved: MovedFiles) -> int:
-    """Remove the files that the archive has, unchanged ones alone, and what is made from the log."""
+    """Remove unchanged files that the archive has, and all results from the log; return the freed bytes."""
     freed = 0
     for file in moved.files:
         if file.is_at(run):

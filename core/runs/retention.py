@@ -48,7 +48,10 @@ MAY_GO = "NOT live AND NOT open AND NOT pinned AND NOT cell AND NOT commented AN
 
 @dataclass(frozen=True, slots=True)
 class RetentionRules:
-    """Rules of a store: the age and the size from which runs go, None for no rule; whether they may be deleted."""
+    """Rules of a store: the age in days and the total bytes from which runs are due, None for no rule.
+
+    `deletes` is True if due runs may be deleted.
+    """
 
     days: float | None = None
     most_bytes: int | None = None
@@ -62,7 +65,7 @@ class RetentionRules:
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """Runs that go now, oldest first, and the time at which the next becomes too old; None if none does."""
+    """Due runs, oldest first, and the time at which the next run becomes too old; None if there is none."""
 
     runs: tuple[IndexedRun, ...] = ()
     next_s: float | None = None
@@ -95,7 +98,7 @@ def _number(name: str, text: str) -> float | None:
 
 
 def due(index: RunIndex, rules: RetentionRules, *, moves: bool, now_s: float | None = None) -> Due:
-    """Return the runs that the rules name; with `moves` those alone that can be moved. Raises StoreError."""
+    """Return the runs that are due by the rules; with `moves`, only runs that can be moved. Raises StoreError."""
     if not rules.are_set:
         return Due()
     now_s = time.time() if now_s is None else now_s
@@ -118,10 +121,11 @@ def _oldest(index: RunIndex) -> tuple[IndexedRun, ...]:
 
 
 def retain(index: RunIndex, rules: RetentionRules, archive: RemoteArchive | None) -> tuple[int, int]:
-    """Move the due runs to the archive, or delete them if that is allowed; return their number and bytes.
+    """Move the due runs to the archive, or delete them if that is allowed without an archive.
 
-    One process of a store does so at a time: raises StoreError if another does, or if the archive cannot be used. The
-    audit log names each due run, including those that stay because they cannot be moved.
+    Return the number of runs and the freed bytes. Only one process of a store does so at a time: raises StoreError if
+    another does, or if the archive cannot be used. The audit log names each due run, including those that stay because
+    they cannot be moved.
     """
     if archive is None and not rules.deletes:
         raise StoreError(f"nothing is moved or deleted: there is no archive, and {DELETES} is not 1")
@@ -175,9 +179,9 @@ def _alone(home: Path) -> Iterator[None]:
 
 
 def trim(index: RunIndex, archive: RemoteArchive) -> int:
-    """Remove files that came back from the archive, while they take more than its cache may; return the freed bytes.
+    """Remove fetched files of archived runs until they fit into the archive's cache; return the freed bytes.
 
-    Those of the run that was opened last stay.
+    The files of the run that was opened last stay.
     """
     index.complete()
     entries = index.search(RunQuery().also("archived = 'here'"), MOST_RUNS).runs
@@ -203,7 +207,10 @@ def _opened_s(path: Path) -> float:
 
 
 def keep_retaining(home: Path, ended: threading.Event) -> None:
-    """Apply the rules to a store soon, and then each hour, in a process of low priority, until the event is set."""
+    """Apply the rules to a store after `FIRST_S` seconds and then every hour, until the event is set.
+
+    A process of low priority does so.
+    """
     wait_s = FIRST_S
     while not ended.wait(wait_s):
         wait_s = PERIOD_S
@@ -213,9 +220,9 @@ def keep_retaining(home: Path, ended: threading.Event) -> None:
 
 
 def start_retention(home: Path) -> subprocess.Popen[bytes] | None:
-    """Apply the rules to a store in a process of low priority; None if there is nothing to do, or just done.
+    """Apply the rules to a store in a process of low priority; raises SettingError.
 
-    Raises SettingError.
+    Return None if there is nothing to do, or if the rules were applied less than half an hour ago.
     """
     rules, moves = rules_of(os.environ), bool(os.environ.get(VARIABLE, "").strip())
     if not rules.are_set or not (moves or rules.deletes) or time.time() - _opened_s(home / LOCK) < PERIOD_S / 2:

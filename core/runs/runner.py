@@ -37,9 +37,9 @@ TURN_S = 0.2
 class Wait:
     """Reason why a queued run has not started; empty shortly before the start.
 
-    `node_for` is its device if no node that answers has it, `earlier` the number of runs ahead of it, and `starts` what
-    must start before it, such as `torch for CUDA`. `is_blocked` is True if another server measures on its device, and
-    `is_elsewhere` if another server has queued it.
+    `node_for` is the run's device if no node that answers has this device. `earlier` is the number of runs ahead.
+    `starts` is what must start first, such as `torch for CUDA`. `is_blocked` is True if another server measures on the
+    device. `is_elsewhere` is True if another server has queued the run.
     """
 
     node_for: str = ""
@@ -54,8 +54,8 @@ class Runner:
 
     At most `parallel` runs execute at once, plus one on each further accelerator, but none that would disturb a
     measurement. If `code_allowed` returns False, only jobs that `core.runs.permission` allows are run. `limits` apply
-    to the server's visitors, each of whom has a name; the owner has none. `rate_of` returns the rate of a visitor, who
-    may have another than the limits say.
+    to the server's visitors, each of whom has a name; the owner has none. `rate_of` returns the rate of a visitor,
+    which may differ from the rate in `limits`.
     """
 
     def __init__(
@@ -113,20 +113,24 @@ class Runner:
         return run
 
     def expect_log(self, size: int, by: str = "") -> None:
-        """Raise AccessError if a visitor may not add a log of so many bytes."""
+        """Raise AccessError if a visitor may not add a log of `size` bytes."""
         check_upload(self.limits, size)
         check_storage(self.limits, self.index, by, size)
 
     def add_log(self, name: str, source: BinaryIO, by: str = "") -> Run:
-        """Store a visitor's imported log.
+        """Store a visitor's imported log or archive of logs.
 
-        Raises StoreError if it is not a trace, AccessError if there is no room for it.
+        Raises StoreError if it is not a trace, TraceError if the archive cannot be used, AccessError if there is no
+        room.
         """
         check_storage(self.limits, self.index, by)
         return self.store.add_log(name, source, by, self.limits.upload_bytes)
 
     def add_path(self, path: Path, by: str = "") -> Run:
-        """Store a visitor's log, directory of logs or archive, by its path; raises the same errors, and TraceError."""
+        """Store a visitor's log, directory of logs or archive, by its path.
+
+        Raises StoreError, TraceError, AccessError.
+        """
         check_storage(self.limits, self.index, by)
         return self.store.add_path(path, by)
 
@@ -137,7 +141,7 @@ class Runner:
         return run
 
     def follow_path(self, path: Path, by: str = "") -> Run:
-        """Follow logs that another process is writing, until it is cancelled; raises the same errors."""
+        """Follow logs that another process writes, until the run is cancelled; raises AccessError, StoreError."""
         check_room(self.limits, self.index, by)
         run, process = start_following(self.store, path, by)
         # The thread holds the process, whose input is closed when this server ends.
@@ -190,9 +194,10 @@ class Runner:
         return job if self._code_allowed() else allowed(job)
 
     def cancel(self, run: Run) -> None:
-        """Remove a run from the queue, or end it; a run that waits for torch to start is cancelled at once.
+        """Remove a run from the queue, or end it.
 
-        A followed log is followed no longer. Raises WorkerError if another server has queued it.
+        A run that waits for torch to start is cancelled at once. For a followed log, following ends. Raises WorkerError
+        if another server has queued the run.
         """
         status = run.status()
         if status.kind == "log":
@@ -222,7 +227,7 @@ class Runner:
         return run
 
     def position(self, run: Run) -> int | None:
-        """Return the number of runs ahead of a queued one; None if it is not queued here."""
+        """Return the number of runs ahead of a queued run; None if the run is not queued here."""
         with self._lock:
             waiting = [assignment.run for assignment in self._jobs.queue]
             return waiting.index(run) + len(self._jobs.going) if run in waiting else None
@@ -252,7 +257,7 @@ class Runner:
     def _take_next(self) -> tuple[Lane, Assignment] | None:
         """Move the next assignment that may start to the running ones.
 
-        Return it with its lane, None if there is none.
+        Return its lane and the assignment; None if no assignment may start.
         """
         with self._lock:
             for lane in self._lanes:

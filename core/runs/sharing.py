@@ -51,7 +51,7 @@ MAX_UNPACKED_BYTES = 64 * 1024**3
 
 @dataclass(frozen=True, slots=True)
 class ImportedRuns:
-    """The runs that an archive has added, those that the store had, and why others were not added."""
+    """Result of an import: the added runs, the ids that the store already had, and the problems of other runs."""
 
     added: tuple[Run, ...] = ()
     known: tuple[str, ...] = ()
@@ -86,15 +86,15 @@ def _anonymous(member: tarfile.TarInfo) -> tarfile.TarInfo:
 
 
 def _files_of(directory: Path) -> list[Path]:
-    """Return the files of a run that belong into an archive."""
+    """Return the files of a run that belong in an archive."""
     files = [directory / name for name in (STATUS, *FILES)]
     return [path for path in (*files, *sorted((directory / "trace").glob("*.log"))) if regular(path) is not None]
 
 
 def import_archive(store: Store, source: Path, by: str = "") -> ImportedRuns:
-    """Add the runs of an archive to a store, each with the id that it had; `by` is the visitor who adds them.
+    """Add the runs of an archive to a store with their ids; `by` is the visitor who adds them.
 
-    A run whose id the store has is left as it is. Nothing of an archive is executed or trusted. Raises StoreError,
+    An existing run with the same id stays unchanged. Nothing of an archive is executed or trusted. Raises StoreError,
     TraceError.
     """
     with in_words(source), open_regular(source) as file, _scratch(store) as unpacked:
@@ -106,7 +106,10 @@ def import_archive(store: Store, source: Path, by: str = "") -> ImportedRuns:
 
 @contextmanager
 def _scratch(store: Store) -> Iterator[Path]:
-    """Yield a path below a new directory, which is removed at the end, by name and age if this process is killed."""
+    """Yield a path below a new directory, which is removed at the end.
+
+    If this process is killed, a later process recognizes the directory by its name and age, and removes it.
+    """
     scratch = store.runs_dir / f".{secrets.token_hex(8)}.{secrets.token_hex(4)}"
     scratch.mkdir(mode=OWNER_ALONE)
     try:
@@ -131,7 +134,7 @@ def _added(store: Store, directories: Iterable[Path], by: str) -> ImportedRuns:
 
 
 def _status(directory: Path) -> Status:
-    """Return the status of an unpacked run; raises StoreError if it is none."""
+    """Return the status of an unpacked run; raises StoreError if it is not a run that has ended."""
     if not RUN_ID.fullmatch(directory.name):
         raise StoreError("it is not named as a run")
     try:
@@ -163,7 +166,7 @@ def preview_token(run: Run) -> str:
 
 
 def set_preview(run: Run, allowed: bool) -> None:
-    """Make a new token, or withdraw it; raises StoreError."""
+    """Create a new token for the run's link, or remove the token; raises StoreError."""
     with in_words(run.path):
         path = run.path / TOKEN
         write_atomically(path, secrets.token_urlsafe(24).encode()) if allowed else remove(path)

@@ -19,11 +19,12 @@ Handle = Annotated[str, Meta(max_length=1_000)]
 class Status:
     """State and times of a run. Times are in seconds since the epoch.
 
-    `reason` is a text of why the run ended. `handle` is the owner while the run is live: the process that queued it,
-    then its supervisor; only the engine reads it. `by` is the visitor who submitted the run, empty for the server's
-    owner. `recorded` is the device, torch and date of a gallery recording. `origin` says which files beside an
-    imported log were not read. `in_process` is True for a log that a user's process writes itself: its owner is that
-    process, which must never be ended. `node` is the name of the machine of a cluster that executes it.
+    `reason` says why the run ended. `handle` is the owner while the run is live: the process that queued it, then its
+    supervisor; only the engine reads it. `by` is the visitor who submitted the run, empty for the server's owner.
+    `recorded` is the device, torch and date of a gallery recording. `origin` says where a log came from, why following
+    it ended, and which other files were not read. `in_process` is True for a log that a user's process writes itself:
+    its owner is that process, which must never be ended. `node` is the name of the machine of a cluster that executes
+    the run.
     """
 
     state: State
@@ -70,7 +71,7 @@ class Liveness(Protocol):
         """Return the handle of this server, which owns the runs it has queued and the sweeps it executes."""
 
     def is_alive(self, handle: str) -> bool:
-        """Return True if the owner is alive, or a process that will end its orphans, or if that is unknown.
+        """Return True if the owner, or the process that ends its orphans, is alive or may be alive.
 
         A run without a live owner can be deleted and started again.
         """

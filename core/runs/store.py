@@ -87,8 +87,9 @@ class _DamageError(StoreError):
 class Run:
     """A run directory, with a check for live owners.
 
-    `rank` is the rank whose log is shown, and is part of the id (`ID@3`); None for a run without ranks, and for all
-    ranks in a list of runs. The report, the verdict and the graphs are those of the rank, or else of the lowest.
+    `rank` is the rank whose log is shown, and is part of the id (`ID@3`). It is None for a run without ranks, and in a
+    list of runs, where a run stands for all its ranks. The report, the verdict and the graphs are those of `rank`, or
+    of the lowest rank if it is None.
     """
 
     id: str
@@ -118,7 +119,7 @@ class Run:
 
     @property
     def made_dir(self) -> Path:
-        """Directory of what is made from the log: the run's own, or one for each rank."""
+        """Directory of the results from the log: the run's directory, or one for each rank."""
         rank = self._shown_rank()
         return self.path if rank is None else self.path / RANKS / str(rank)
 
@@ -129,11 +130,11 @@ class Run:
 
     @property
     def original_path(self) -> Path:
-        """The code of the eager side, if that is other code: before fixes, or of an exercise."""
+        """The code of the eager side if it differs: the code before fixes, or an exercise's code."""
         return self.path / "original.py"
 
     def name(self) -> str:
-        """Return the owner's name for it; empty if there is none."""
+        """Return the owner's name for the run; empty if there is none."""
         return read_line(self.path / NAME, MOST_NAME_CHARS)
 
     def note(self) -> str:
@@ -146,7 +147,10 @@ class Run:
         return regular(self.path / PINNED) is not None
 
     def audience(self) -> str:
-        """Return who may see it, one of AUDIENCES; empty if its author did not choose. An unknown one is private."""
+        """Return who may see the run, one of AUDIENCES; empty if its author did not choose.
+
+        An unknown value counts as private.
+        """
         return read_audience(self.path)
 
     def ranks(self) -> tuple[int, ...]:
@@ -163,7 +167,7 @@ class Run:
         return tuple(Run(f"{self.id}/{name}", self.path / TOOLS / name, self.liveness) for name in names)
 
     def of_rank(self, rank: int) -> Run:
-        """Return the same run with another rank shown; raises StoreError if it has no log."""
+        """Return the same run with another rank shown; raises StoreError if that rank has no log."""
         ranks = self.ranks()
         if rank not in ranks:
             known = f"its ranks are {ranges_words(ranks)}" if ranks else "its log is not split by ranks"
@@ -176,14 +180,17 @@ class Run:
         return tuple(replace(self, id=with_rank(self.id, rank), rank=rank) for rank in self.ranks() if rank != own)
 
     def is_same_run(self, run_id: str) -> bool:
-        """Return True if an id is this run's, of whichever rank."""
+        """Return True if an id belongs to this run, with any rank."""
         return split_rank(run_id)[0] == self.path.name
 
     def _shown_rank(self) -> int | None:
         return self.rank if self.rank is not None else next(iter(self.ranks()), None)
 
     def log_path(self) -> Path | None:
-        """Return the log of the shown rank, otherwise the largest; None before torch has written one."""
+        """Return the log of the shown rank, or the largest log of a run without ranks.
+
+        None before torch has written one.
+        """
         rank = self._shown_rank()
         if rank is None:
             return largest(self.trace_dir, "*.log")
@@ -215,7 +222,10 @@ class Run:
             return ""
 
     def status(self) -> Status:
-        """Return the stored status; a run without a live owner is `interrupted`."""
+        """Return the stored status; if it is live without a live owner, the run is `interrupted`.
+
+        A run of kind `log` is `done` instead if it has a log.
+        """
         status = self.written_status()
         if not status.live or not status.handle or self.liveness.is_alive(status.handle):
             return status
@@ -239,7 +249,7 @@ class Run:
         return self.standing_and_job()[0]
 
     def standing_and_job(self) -> tuple[Status, CompileJob | None]:
-        """Return the displayed status, and the job, None if it is damaged or there is none."""
+        """Return the displayed status and the job; the job is None if it is damaged or missing."""
         try:
             status = self.status()
         except StoreError as error:
@@ -252,7 +262,7 @@ class Run:
         return _damaged_status(self, reason, status) if reason else status, job
 
     def _why_no_log(self, status: Status) -> str:
-        """Return why its log cannot be read; empty if it can, or if there is none yet."""
+        """Return why the run's log cannot be read; empty if it can be read, or does not exist yet."""
         log = self.log_path()
         if log is not None:
             return "" if os.access(log, os.R_OK) else "its log cannot be read: permission denied"
@@ -286,7 +296,7 @@ class Store:
         tidy(self.runs_dir)
 
     def with_liveness(self, liveness: Liveness) -> Store:
-        """Return the same store with an engine's check for live owners."""
+        """Return a copy of this store that uses an engine's check for live owners."""
         (store := copy(self)).liveness = liveness
         return store
 
@@ -302,9 +312,10 @@ class Store:
         return self.open(fresh.id)
 
     def add_log(self, name: str, source: BinaryIO, by: str = "", most_bytes: int = MAX_LOG_BYTES) -> Run:
-        """Create a run with a copy of an imported log, or with the logs of an archive, of at most `most_bytes` each.
+        """Create a run with a copy of an imported log, or with the logs of an archive.
 
-        Raises StoreError, TraceError if it is too large or not a trace.
+        An archive has at most `most_bytes` unpacked. Raises StoreError if the file is too large or not a trace,
+        TraceError if the archive is too large, damaged, or without logs.
         """
         title = one_line(Path(name).name, MOST_TITLE_CHARS) or "log"
         with self._importing(name) as (fresh, scratch):
@@ -321,7 +332,10 @@ class Store:
         return self.open(fresh.id)
 
     def add_followed(self, name: str, by: str, origin: str) -> Run:
-        """Create a live run without a log; the process that follows its source takes it over. Raises StoreError."""
+        """Create a live run without a log; raises StoreError.
+
+        The process that follows the source becomes the owner of the run.
+        """
         with self.making(name) as fresh:
             title = one_line(name, MOST_TITLE_CHARS) or "log"
             handle = self.liveness.local_handle()
@@ -341,7 +355,7 @@ class Store:
 
     @contextmanager
     def _importing(self, name: str) -> Iterator[tuple[Run, Path]]:
-        """Create a run directory with a directory for what is unpacked, which is removed at the end."""
+        """Create a run directory with a scratch directory for unpacked files, which is removed at the end."""
         with self.making(Path(name).stem) as fresh:
             scratch = fresh.path / "unpacked"
             scratch.mkdir()
@@ -349,7 +363,7 @@ class Store:
             shutil.rmtree(scratch)
 
     def _add_logs(self, fresh: Run, logs: RankLogs, title: str, by: str) -> None:
-        """Move the logs below the run's directory, copy others, and write the status."""
+        """Move logs that are in the run's directory, copy other logs, and write the status."""
         taken = logs.ranks if len(logs.ranks) > 1 else {None: logs.single}
         room = self._max_log_bytes
         for rank, log in taken.items():
@@ -377,7 +391,7 @@ class Store:
             return file.tell()
 
     def open(self, run_id: str) -> Run:
-        """Return a stored run by its id, of several ranks the lowest, or the one in `ID@3`; raises StoreError."""
+        """Return a stored run by its id, with the rank in `ID@3`, otherwise the lowest rank; raises StoreError."""
         name, rank = split_rank(run_id)
         if not name or not (self.runs_dir / name).is_dir():
             raise self.missing(run_id)
@@ -387,7 +401,7 @@ class Store:
 
     @staticmethod
     def missing(run_id: str) -> StoreError:
-        """Return the error for a run that is not here."""
+        """Return the error for a run that is not in the store."""
         return StoreError(f"there is no run `{run_id[:80]}` here; it may have been deleted")
 
     def list(self) -> list[tuple[Run, Status]]:
@@ -413,15 +427,15 @@ class Store:
         write_audience(run.path, audience)
 
     def audited(self, by: str, action: str) -> AbstractContextManager[MutableSequence[str]]:
-        """Log a person's action in this context; its subjects are what the caller adds to the list."""
+        """Log a person's action in this context; the caller adds its subjects to the yielded list."""
         return audited(self.home, by, action)
 
     def announced(self, url: str) -> AbstractContextManager[None]:
-        """Leave the address of a dashboard of this process in the store, in this context."""
+        """Announce the address of a dashboard of this process in the store while the context is entered."""
         return announced(self.home, url)
 
     def dashboard(self) -> str:
-        """Return the address of a dashboard that listens on the store now; empty if there is none."""
+        """Return the address of the newest live dashboard of the store; empty if there is none."""
         return address(self.home)
 
     def delete(self, run: Run) -> None:

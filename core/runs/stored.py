@@ -63,7 +63,7 @@ def _as_new(stored: Path, log: Path) -> bool:
 
 
 def start_reading(run: Run) -> subprocess.Popen[bytes]:
-    """Read a large log in a separate process, so that nobody waits.
+    """Read a large log in a separate process.
 
     The process builds and stores the report, or the outline of a log that is still being written.
     """
@@ -80,9 +80,10 @@ def start_reading(run: Run) -> subprocess.Popen[bytes]:
 
 @dataclass(frozen=True, slots=True)
 class Summaries:
-    """Functions to call while a large log is read: on the outline, whose result is stored, and on the report.
+    """Functions to call while a large log is read, on its outline and on its report.
 
-    The results of `stored` functions of the report exist before the report can be opened.
+    The outline's result is stored. `of_report` is called before the report can be opened, so the results of its
+    `stored` functions exist by then.
     """
 
     of_outline: Callable[[Report], object] = lambda _: None
@@ -151,7 +152,7 @@ def open_index(run: Run) -> TraceIndex:
 def open_outline(run: Run, kind: type[Made]) -> Made | None:
     """Return the stored result for the outline of a large log; None if there is none yet.
 
-    While the log is written, the result is of an earlier moment.
+    While the log is being written, the result may lack the newest records.
     """
     log, path = run.log_path(), _outline_path(run)
     if log is not None and (_as_new(path, log) or run.standing().live):
@@ -246,7 +247,7 @@ def _cached(run: Run, log: Path, graph: FxGraph, name: str, kind: type[Made], ma
 
 
 def _keep(run: Run, path: Path, encoded: Callable[[], bytes]) -> None:
-    """Store a result of an ended run; a result that can't be stored is made again the next time."""
+    """Store a result of an ended run; errors are ignored, since the result can be computed again."""
     if run.standing().live:
         return
     with suppress(OSError):
@@ -271,7 +272,7 @@ def profile_path(run: Run) -> Path:
 def add_profile(run: Run, source: BinaryIO) -> None:
     """Store a profile beside a run's log, instead of an earlier one.
 
-    Raises StoreError if the run is still going, or the file is too large or no profile.
+    Raises StoreError if the run is still going, or if the file is too large or not a profile.
     """
     if run.status().live:
         raise StoreError("the run is still going; add a profile once it has ended")
@@ -290,7 +291,7 @@ def add_profile(run: Run, source: BinaryIO) -> None:
 
 
 class _SizeLimit:
-    """A file that ends with an error if it is larger than a profile may be."""
+    """A file whose `read` raises StoreError beyond the largest profile's size."""
 
     def __init__(self, source: BinaryIO) -> None:
         self._source = source
@@ -351,9 +352,9 @@ class OpenedLog:
 
 @contextmanager
 def opened_log(what: str, rank: int | None = None) -> Iterator[OpenedLog | None]:
-    """Open a log, or one rank's log in a directory or an archive: `rank`, or the one in `PATH@3`, or the lowest.
+    """Open a log, or one rank's log in a directory or an archive; yields None if there is no such path.
 
-    None if there is no such path. Raises TraceError, StoreError.
+    The rank is `rank`, otherwise the rank in `PATH@3`, otherwise the lowest. Raises TraceError, StoreError.
     """
     path, named = _path_and_rank(what)
     if not path.exists():

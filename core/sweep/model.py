@@ -74,8 +74,8 @@ class Sweep:
 
     `runs` has the ids of the cells' runs in the order of `cells`, empty for cells without a run. `code` is a digest of
     the measured code, `torch` its version. `handle` is the server that executes the cells, empty if none does, and
-    `reason` why it stopped early. `waits` is the limit that its next cell waits for, None without one.
-    `audience` is who may see it, empty if its author did not choose.
+    `reason` is why the sweep stopped early. `waits` is the limit that the next cell waits for, None without one.
+    `audience` is who may see the sweep, empty if its author did not choose.
     """
 
     id: str
@@ -116,7 +116,7 @@ def cells(sweep: Sweep) -> tuple[SweepCell, ...]:
 
 
 def check_axes(axes: tuple[Axis, ...]) -> None:
-    """Raise JobError if axes are missing, empty, too many, or equal."""
+    """Raise JobError if axes are missing, invalid or equal, or if there are too many axes or cells."""
     if not 1 <= len(axes) <= MAX_AXES:
         raise JobError("axes", f"a sweep has from 1 to {number(MAX_AXES)} axes, and this one has {number(len(axes))}")
     total = 1
@@ -130,7 +130,7 @@ def check_axes(axes: tuple[Axis, ...]) -> None:
 
 
 def check_backends(base: CompileJob, axes: tuple[Axis, ...], available: tuple[str, ...]) -> None:
-    """Raise JobError if an axis names a backend that is not `known`, in no file, and not in the model's code."""
+    """Raise JobError if an axis names a backend that is not available, no file, and not in the job's code."""
     named = [value for axis in axes if axis.field == BACKEND for value in axis.values if isinstance(value, str)]
     unknown = [name for name in named if name not in available and ".py" not in name]
     if not unknown or not available:

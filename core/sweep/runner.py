@@ -47,7 +47,7 @@ class SweepExecutor:
     """Executor of a sweep that its process has claimed.
 
     A cell whose run ended by itself is not repeated, except failed cells if `again` is True; an interrupted run is
-    repeated. A row is read before the next run starts, so that the dashboard's own work does not disturb measurements.
+    repeated. A row is read before the next run starts, so that reading does not disturb measurements.
     """
 
     def __init__(self, runner: Runner, store: SweepStore, sweep: Sweep, again: bool = False, poll_s: float = POLL_S):
@@ -98,7 +98,7 @@ class SweepExecutor:
         time.sleep(self._poll_s)
 
     def _submit(self) -> None:
-        """Submit the next cells for each device that our runs leave free, on each node that has it."""
+        """Submit the next cells, as many for each device as its nodes execute at once."""
         busy = Counter(map(self._device, self._live))
         for index in list(self._waiting):
             device = self._device(index)
@@ -110,7 +110,7 @@ class SweepExecutor:
                 return
 
     def _places(self, device: str, job: CompileJob) -> int:
-        """Return how many cells a device executes at once: one on each node that has it."""
+        """Return how many cells run on a device at once: one on each node with the device."""
         return max(1, len(self._runner.engine.nodes(device, self._sweep.id if is_measured(job) else "")))
 
     def _device(self, index: int) -> str:
@@ -146,9 +146,9 @@ class SweepExecutor:
             raise JobError("calls", CANNOT_BE_RESIZED.format(self._unfit[-1].splitlines()[0][:200]))
 
     def _try_submit(self, cell: SweepCell) -> bool:
-        """Return True if a cell's run was submitted, False if there is no room now.
+        """Submit a cell's run; return False if there is no room now.
 
-        Raises AccessError if there never will be.
+        Raises AccessError if there will never be room.
         """
 
         def created(run: Run) -> None:
@@ -182,7 +182,10 @@ class SweepExecutor:
             raise JobError("model", "the code was changed while the sweep went on; start another one")
 
     def _what_is_left(self) -> str:
-        """Return a message with the number of runs interrupted from outside, after the last cell; otherwise empty."""
+        """Return a message with the number of cells whose runs were interrupted from outside.
+
+        Empty if there are none, and before the last cell has ended.
+        """
         if self._waiting or self._live:
             return ""
         runs = [self._open_run(index) for index in range(len(self._cells))]
@@ -202,7 +205,7 @@ class SweepExecutor:
 
 
 def _is_another(waits: ReachedLimit | None, before: ReachedLimit | None) -> bool:
-    """Return True if a cell waits for another limit than before, or for another minute."""
+    """Return True if a cell waits for another limit than before, or for a clearly different time."""
     if waits is None or before is None or waits.name != before.name:
         return waits != before
     return abs((waits.until_s or 0.0) - (before.until_s or 0.0)) > NEWS_S
@@ -223,10 +226,10 @@ def new_sweep(base: CompileJob, axes: tuple[Axis, ...], preset: str = "", title:
 
 
 class SweepRunner:
-    """Sweeps over a runner. Safe to use from several threads.
+    """Sweeps whose cells a runner executes. Safe to use from several threads.
 
     A sweep is admitted when a visitor starts it; its cells run much later, in a thread without a visitor. Another
-    server resumes an abandoned sweep only while `trusted` allows the owner's code to run here.
+    server resumes an abandoned sweep with the owner's code only while `trusted` returns True.
     """
 
     def __init__(self, runner: Runner, trusted: Callable[[], bool] = lambda: True, poll_s: float = POLL_S) -> None:
@@ -374,7 +377,7 @@ PRESET_OF: dict[str, tuple[str, Callable[[str], int]]] = {"mode": ("modes", MODE
 
 @dataclass(frozen=True, slots=True)
 class RecordedSweep:
-    """Recordings of one model along an axis, in its order."""
+    """Recordings of one model along an axis, in the order of its values."""
 
     title: str
     preset: str

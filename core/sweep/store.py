@@ -139,7 +139,7 @@ class SweepStore:
             write_atomically(path / NAME, one_line(name, MOST_NAME_CHARS).encode())
 
     def name(self, sweep_id: str) -> str:
-        """Return the owner's name for it; empty if there is none."""
+        """Return the owner's name for a sweep; empty if there is none."""
         try:
             return read_line(self.path(sweep_id) / NAME, MOST_NAME_CHARS)
         except StoreError:
@@ -216,7 +216,7 @@ class SweepStore:
 
 
 def _encoded(sweep: Sweep) -> bytes:
-    """Return a sweep as JSON, without its audience, which has a file of its own: its author changes it at any time."""
+    """Return a sweep as JSON without its audience, which its author can change at any time in a separate file."""
     return msgspec.json.encode(replace(sweep, audience=""))
 
 

@@ -137,10 +137,10 @@ COLUMNS: dict[str, Any] = {
 class SweepStanding:
     """Progress of a sweep: numbers of done, failed and all cells.
 
-    It is `cancelled` by a visitor, `interrupted` if its process ended, or `stopped` for a `reason`; it can be resumed
-    in each case. `now` are the running cells. `left_s` is an estimate of the remaining seconds, None if there is no
-    estimate: the sum of median times per value of the axis with the largest effect on time. It is a lower bound as long
-    as no cell with the value `untried` has finished.
+    The state is `cancelled` if a visitor cancelled the sweep, `interrupted` if its process ended, and `stopped` if it
+    stopped for a `reason`; such a sweep can be resumed. `now` are the running cells. `left_s` is an estimate of the
+    remaining seconds, None if there is none: the sum of median times per value of the axis with the largest effect on
+    time. The estimate is a lower bound until a cell with the value `untried` has finished.
     """
 
     state: SweepState
@@ -154,7 +154,7 @@ class SweepStanding:
 
     @property
     def live(self) -> bool:
-        """Return True if a process executes it."""
+        """Return True if a process executes the sweep."""
         return self.state in ("going", "stopping")
 
 
@@ -184,9 +184,9 @@ def standing_of(rows: Sequence[SweepRow], alive: bool, to_stop: bool, reason: st
 def _remaining_time(
     rows: Sequence[SweepRow], settled: Sequence[SweepRow], going: Sequence[SweepRow]
 ) -> tuple[float | None, str]:
-    """Return the seconds of the remaining cells, minus the elapsed time of running cells; and a value without times.
+    """Return the remaining seconds of all cells, and an axis value without measured times.
 
-    A cell with such a value counts as a cell with the slowest value.
+    A cell with such a value counts as a cell with the slowest value. The elapsed time of running cells is subtracted.
     """
     timed = [row for row in settled if row.took_s is not None]
     if not timed:

@@ -58,9 +58,9 @@ PLAIN = (
 
 @dataclass(frozen=True, slots=True)
 class IndexRow:
-    """A record: its number in the log, counted from 0, and where its header and its payload are, in bytes.
+    """A record: its number in the log, counted from 0, and the places of its header and its payload, in bytes.
 
-    `compile_id` is empty outside a compilation, `rank` is None if the record names none.
+    `compile_id` is empty outside a compilation; `rank` is None if the record has no rank.
     """
 
     number: int
@@ -75,7 +75,7 @@ class IndexRow:
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """The names that the columns' numbers stand for, and what was noticed during the scan."""
+    """The names behind the numbers in the columns, and the scan's problems."""
 
     log_bytes: int
     records: int
@@ -157,7 +157,7 @@ class TraceIndex:
 
 
 class _Scan:
-    """A scan of a log, or of what was added to it since an earlier index was made."""
+    """A scan of a log, or of the part that was added since an earlier index."""
 
     def __init__(self, path: Path, before: TraceIndex | None) -> None:
         self._path = path
@@ -169,7 +169,7 @@ class _Scan:
         self._start = self._drop_last() if before and len(before) else 0
 
     def _drop_last(self) -> int:
-        """Remove the last record, which may have been incomplete, and return where it begins."""
+        """Remove the last record, which may have been incomplete; return its offset in the log."""
         start = self._columns["header"][-1]
         for column in self._columns.values():
             column.pop()
@@ -218,7 +218,7 @@ class _Scan:
         )
 
     def _kind(self, key: bytes, name: bytes | None) -> int | None:
-        """Return the number of a plain header's kind; None if its header must be decoded."""
+        """Return the number of a record's kind from a plain header; None if the header must be decoded."""
         if (key, name) not in self._fast:
             number = None
             if key.decode() not in NO_KIND and (name is not None or key not in NAMED):
@@ -241,7 +241,7 @@ class _Scan:
 
 
 class _Names:
-    """Names and their numbers, in the order of first use; the last number is for all names beyond the bound."""
+    """Names and their numbers, in the order of first use; all names beyond the limit share the last number."""
 
     def __init__(self, names: list[str]) -> None:
         self.names = names
@@ -262,7 +262,8 @@ class _Names:
 def index_of(path: Path, stored: Path | None = None) -> TraceIndex:
     """Return the index of a log; raises TraceError if the log cannot be read.
 
-    With `stored`, an index in that file is used if it fits the log, extended if the log has grown, and written.
+    A valid index in the file `stored` is used, and extended if the log has grown. A new or extended index is written to
+    that file.
     """
     before = _read_index(path, stored) if stored else None
     if before is not None and before.tables.log_bytes == _size(path):
@@ -283,7 +284,7 @@ def _size(path: Path) -> int:
 
 
 def _digest(path: Path) -> str:
-    """Return a digest of a log's start, by which an index knows its log."""
+    """Return a digest of a log's start, which identifies the log of a stored index."""
     try:
         with open_regular(path) as file:
             return hashlib.blake2b(file.read(DIGEST_BYTES), digest_size=16).hexdigest()
@@ -298,7 +299,7 @@ def _encoded(index: TraceIndex) -> bytes:
 
 
 def _read_index(path: Path, stored: Path) -> TraceIndex | None:
-    """Return the stored index if it is that of a log, or of the log's start; None otherwise."""
+    """Return the stored index if it belongs to this log or to its start; None otherwise."""
     try:
         data = _mapped(stored)
     except (OSError, ValueError):
@@ -319,7 +320,7 @@ def _read_index(path: Path, stored: Path) -> TraceIndex | None:
 
 
 def _mapped(path: Path) -> memoryview:
-    """Return the bytes of a file, which is replaced as a whole and never changed; raises OSError, ValueError."""
+    """Map a file that is only replaced as a whole, never changed in place; raises OSError, ValueError."""
     with open_regular(path) as file:
         if os.fstat(file.fileno()).st_size > MAX_INDEX_BYTES:
             raise ValueError("the index is too large")
@@ -327,7 +328,7 @@ def _mapped(path: Path) -> memoryview:
 
 
 def _forget(data: memoryview) -> None:
-    """Give back the memory of mapped bytes, which are read again when they are used."""
+    """Release the memory of mapped bytes; they are read from the file again when they are used."""
     if hasattr(mmap, "MADV_DONTNEED"):
         data.obj.madvise(mmap.MADV_DONTNEED)  # type: ignore[attr-defined]
 

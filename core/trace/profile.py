@@ -65,7 +65,7 @@ NO_PROFILE = (
 
 
 class _Event(msgspec.Struct):
-    """An event of the file as it is: nothing is known of its values."""
+    """An event as it is in the file; its values may have any type."""
 
     ph: Any = None
     cat: Any = None
@@ -87,7 +87,7 @@ def read_profile(path: Path) -> Profile:
 
 
 class _Reader:
-    """The kept slices of a file, and what could not be read."""
+    """The kept slices of a file, and counts of its unreadable parts."""
 
     def __init__(self) -> None:
         self._problems: Counter[str] = Counter()
@@ -145,7 +145,7 @@ class _Reader:
             return self._split(text)
 
     def _split(self, text: bytes) -> tuple[list[_Event], bytes, bool]:
-        """Return the same as `_decoded`, from one event after the other."""
+        """Return the same as `_decoded`, by decoding one event at a time."""
         self._split_bytes += len(text)
         events: list[_Event] = []
         depth = begin = end = 0
@@ -198,7 +198,7 @@ class _Reader:
         return len(self._slices) - min(self._ops, MOST_OPS) < MOST_OTHERS
 
     def _interned(self, name: str) -> str:
-        """Return one text for equal names."""
+        """Return a shortened name; equal names are the same string object."""
         short = one_line(name[: 2 * MOST_NAME_CHARS], MOST_NAME_CHARS)
         return self._names.setdefault(short, short) if len(self._names) < MOST_NAMES else self._names.get(short, "…")
 
@@ -238,7 +238,7 @@ class _Reader:
 
 
 def _from_the_list_on(chunks: Iterator[bytes]) -> bytes:
-    """Return the text after the start of the list of events, as far as it is read; raises TraceError."""
+    """Return the text after the start of the list of events, up to the last chunk read; raises TraceError."""
     head = b""
     for chunk in chunks:
         head += chunk

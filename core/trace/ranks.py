@@ -103,7 +103,7 @@ def fingerprint(path: Path, rank: int) -> Fingerprint:
 
 @lru_cache(maxsize=1_000)
 def _is_wanted(key: bytes | None, name: bytes | None) -> bool:
-    """Return True if a record is compared, or fills the table of file names; most are not, and are never decoded."""
+    """Return True if a record is compared, or fills the table of file names; other records are not decoded."""
     if key is None or key == b"str":
         return True
     return (f"artifact:{name.decode('utf-8', 'replace')}" if key == b"artifact" and name else key.decode()) in WANTED
@@ -122,7 +122,7 @@ class _Scan:
     dropped: int = 0
 
     def add(self, record: TraceRecord) -> None:
-        """Add a record, if it is one that is compared."""
+        """Add a record if its kind is compared; an unreadable record is counted."""
         try:
             self._add(record)
         except (KeyError, TypeError, ValueError, AttributeError, DecodeError):
@@ -259,7 +259,7 @@ def _plain(collectives: Sequence[Collective]) -> list[tuple[str, str, str, int]]
 
 
 def _innermost(reader: TraceReader, stack: Any) -> Place | None:
-    """Return the innermost entry of a stack of torch's; None if it has none."""
+    """Return the innermost entry of a stack that torch logged; None if there is none."""
     last = stack[-1] if isinstance(stack, list) and stack else None
     if not isinstance(last, dict) or not isinstance(last.get("line"), int):
         return None
@@ -284,7 +284,7 @@ def digest_of(data: bytes) -> str:
 
 
 def text_of(data: bytes, guards: bool = False) -> RankText:
-    """Return what a text says; the result for each text is kept for the next log."""
+    """Return the digest, collectives and devices of a text; results are cached for the next log."""
     key = (hashlib.blake2b(data, digest_size=16).digest(), guards)
     if key in _known:
         _known.move_to_end(key)
@@ -370,7 +370,7 @@ class RankLogs:
 def rank_logs(directory: Path, logs: Mapping[Path, str] | None = None) -> RankLogs:
     """Return the logs at and below a directory by rank; of several logs of one rank, the largest.
 
-    `logs` are other files, with their names in messages.
+    `logs` are the files to use instead, with their names in messages.
     """
     names = logs if logs is not None else {path: _name(path, directory) for path in log_files(directory)}
     found: dict[int | None, list[Path]] = {}
@@ -395,7 +395,7 @@ def log_files(directory: Path) -> Iterator[Path]:
 
 
 def files_below(directory: Path) -> Iterator[Path]:
-    """Yield the regular files at and below a directory, at most 20,000 and so many levels deep, in order."""
+    """Yield the regular files at and below a directory, in order; their number and depth are limited."""
     start, seen = len(directory.parts), 0
     for folder, inner, names in os.walk(directory):
         inner.sort()
@@ -412,8 +412,8 @@ def files_below(directory: Path) -> Iterator[Path]:
 def rank_of(log: Path, name: Path) -> tuple[int | None, bool]:
     """Return the rank of a log, from its name, its records or its directory, and True if it has a record.
 
-    A process that compiled before it joined the process group has a rank in its later records alone. Only the first
-    and the last megabyte are read, and not mapped, since another process may still write the log, or truncate it.
+    A process that compiled before it joined the process group has a rank only in its later records. Only the first and
+    the last megabyte are read. They are not mapped, since another process may still write or truncate the log.
     """
     named = NAMED.fullmatch(log.name)
     try:

@@ -48,7 +48,7 @@ MOST_AT_ONCE_BYTES = 2_000_000
 
 @cache
 def _patterns(rest: bytes) -> tuple[re.Pattern[bytes], re.Pattern[bytes]]:
-    """Return the patterns of a header line at a place, and of a header line after a newline.
+    """Return the patterns of a header line at a position, and of a header line after a newline.
 
     Python searches five times as fast for a pattern that begins with a fixed byte.
     """
@@ -67,7 +67,7 @@ def header_lines(data: bytes | bytearray | mmap.mmap, start: int = 0, rest: byte
 
 
 def start_of(header: re.Match[bytes]) -> int:
-    """Return where the line of a header begins: with the letter before its time."""
+    """Return the offset at which the line of a header begins: the letter before its time."""
     return header.start(1) - 1
 
 

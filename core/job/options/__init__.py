@@ -43,9 +43,9 @@ AXES = {option.name: option for option in OPTIONS if option.axis}
 
 
 def with_values(job: CompileJob, values: Mapping[str, Any]) -> CompileJob:
-    """Return the job with values by the paths of their options.
+    """Return the job with changed options; `values` maps the path of an option to its new value.
 
-    Such a setting is no longer left to the file.
+    A changed setting is no longer left to the model's file.
     """
     parts: dict[str, dict[str, Any]] = {"": {}, "compile": {}, "conditions": {}}
     for path, value in values.items():

@@ -81,7 +81,10 @@ class NumberField(FormField):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChoiceField(FormField):
-    """A choice of several values by their words; `shown` maps a word to a different display text."""
+    """A choice of one of several values.
+
+    `values` maps a word to a value; `shown` maps a word to a different display text.
+    """
 
     values: Mapping[str, Any]
     shown: Mapping[str, str] = field(default_factory=dict)
@@ -109,9 +112,10 @@ class TextField(FormField):
 
 @dataclass(frozen=True, slots=True)
 class WhatIf:
-    """An entry of the "What if" menu: its label, and its values by their words, by default those of the form.
+    """An entry of the "What if" menu: its label, and a mapping from words to values.
 
-    `field` is the sweep axis that it changes, by default the option itself.
+    Without values, the menu has those of the option's form field. `field` is the sweep axis that the entry changes, by
+    default the option itself.
     """
 
     label: str
@@ -123,11 +127,11 @@ class WhatIf:
 class Option:
     """An option of a job: all its data except its effect in the worker.
 
-    `path` is its field in `CompileJob`, `help` its text for the command line and the docs. `read` converts text to a
-    value; with `axis`, a sweep may change it. `check` returns an error message for a value. `visitors` are the
-    permitted values for visitors who may not run code: none, those of a rule, or True for any value, which
-    `core/runs/permission.py` may restrict. `compared` is True if two runs are compared by it; `eager` is True if it
-    changes a run's eager side, too.
+    `path` is its field in `CompileJob`, and `help` its text for the command line and the docs. `read` converts text to
+    a value. `axis` is True if a sweep may change the option. `check` returns an error message for an invalid value.
+    `visitors` states the values for visitors who may not run code: False for none, a rule, or True for any value, which
+    `core/runs/permission.py` may restrict. `compared` is True if a comparison of two runs includes the option; `eager`
+    is True if the option changes a run's eager side, too.
     """
 
     path: str
@@ -144,31 +148,31 @@ class Option:
 
     @property
     def name(self) -> str:
-        """Return its name on axes, in comparisons and, with hyphens, on the command line."""
+        """Return the option's name on axes and in comparisons."""
         return self.path.rpartition(".")[2]
 
     @property
     def flag_name(self) -> str:
-        """Return its flag, with hyphens."""
+        """Return the option's flag on the command line, with hyphens."""
         named = self.flag.name if self.flag else ""
         return named or f"--{self.name.replace('_', '-')}"
 
     @property
     def of_file(self) -> bool:
-        """Return True if a model's file may set it."""
+        """Return True if a model's file may set the option."""
         return self.name in FILE_SETTINGS
 
     @property
     def default(self) -> Any:
-        """Return its value in a default job."""
+        """Return the option's value in a default job."""
         return self.of(CompileJob(Model("sample", "")))
 
     def of(self, job: CompileJob) -> Any:
-        """Return its value in a job."""
+        """Return the option's value in a job."""
         return attrgetter(self.path)(job)
 
     def alternatives(self) -> Mapping[str, Any]:
-        """Return the values in the "What if" menu by their words."""
+        """Return the values of the option in the "What if" menu, by their words."""
         if self.what_if and self.what_if.values:
             return self.what_if.values
         return self.form.values if isinstance(self.form, ChoiceField) else {"True": True, "False": False}
@@ -194,7 +198,7 @@ class Whole:
     most: int
 
     def holds(self, value: OptionValue) -> bool:
-        """Return True if the value is such an integer; True and False are not."""
+        """Return True if the value is an integer within the bounds; False for a bool."""
         return type(value) is int and self.least <= value <= self.most
 
     def words(self) -> str:
@@ -209,7 +213,7 @@ class OneOf:
     values: tuple[OptionValue, ...]
 
     def holds(self, value: OptionValue) -> bool:
-        """Return True if the value is one of them; 1 is not True."""
+        """Return True if the value is one of the choices, and of their type: 1 is not True."""
         return any(type(value) is type(choice) and value == choice for choice in self.values)
 
     def words(self) -> str:

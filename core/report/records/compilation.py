@@ -28,9 +28,10 @@ from core.report.places import Record
 class ModulesRecord(Record):
     """The `nn.Module` of each FX node, which torch's printed graphs do not show: logged once per graph and stage.
 
-    A node without torch's module metadata gets the module of a related node: a backward node of the forward node with
-    the same autograd sequence number, a new node of a pass of the nodes that it replaced, its users, or its inputs. A
-    node outside all submodules gets the module whose `forward` is traced (`L['self']`).
+    A node without torch's module metadata gets the module of a related node. For a backward node, this is the forward
+    node with the same autograd sequence number. For a node that a pass added, it is one of the nodes that the pass
+    replaced, of its users, or of its inputs. A node outside all submodules gets the module whose `forward` is traced
+    (`L['self']`).
     """
 
     stage: str
@@ -63,9 +64,9 @@ class PassRecord(Record):
     """A change by one of Inductor's graph passes, which `GraphTransformObserver` runs: logged for each change.
 
     A pass includes its nested passes. The record belongs to the last graph that torch logged before it. Two functions
-    without an observer are recorded in the same way: `run_joint_graph_passes_on_hops`, which partitions each
-    `invoke_subgraph` before the joint graph, and `view_to_reshape`, which Inductor runs before it logs
-    `before_post_grad_graph`, and which belongs to that graph.
+    without an observer are recorded in the same way. `run_joint_graph_passes_on_hops` partitions each `invoke_subgraph`
+    before the joint graph. `view_to_reshape` runs before Inductor logs `before_post_grad_graph`, and its record belongs
+    to that graph.
     """
 
     stage: PassStage
@@ -254,12 +255,13 @@ class BufferLayout:
 class ScheduleRecord(Record):
     """The scheduler's nodes before and after fusion: logged once per graph that Inductor schedules.
 
-    The rule for bytes: a node accesses a buffer through index expressions. Each counts the distinct elements that it
-    addresses in the loops (a data-dependent index: one per iteration). An expression that several nodes of a kernel
-    share counts once, and a buffer counts at most its size. Reads of buffers that the kernel wrote itself don't count,
-    nor do writes of buffers that nothing else needs. A library call reads its argument views and writes the buffers
-    that it returns or changes. A call that only returns a view moves nothing, nor does a call of a branch or loop,
-    which has its own schedule. A size that is known only at run time counts as 0.
+    The rule for bytes: a node accesses a buffer through index expressions. Each expression counts the distinct elements
+    that it addresses in the loops; a data-dependent index counts one element per iteration. An expression that several
+    nodes of a kernel share counts once, and a buffer counts at most its size. Reads of buffers that the kernel wrote
+    itself don't count, nor do writes of buffers that nothing else needs. A library call reads its argument views and
+    writes the buffers that it returns or changes. A call that only returns a view moves nothing. A call of a branch or
+    loop moves nothing either, since the branch or loop has its own schedule. A size that is known only at run time
+    counts as 0.
     """
 
     graph_id: int | None = None
@@ -348,10 +350,10 @@ class NoteRecord(Record):
 class EndRecord(Record):
     """The end of a complete log: logged once, as the last record.
 
-    A run with the status done, but without this record in its log, has crashed: its process exited early, or its code
+    If a run has the status done but no such record in its log, the run crashed: its process exited early, or its code
     closed the log. Before each record the worker checks that the log is still the file that torch opened, not shorter
-    and not deleted; if the check fails, this record does not count. Logs of older versions don't have it: the end of
-    their runs is in `status.json`.
+    and not deleted. If the check fails, this record does not count. Logs of older versions have no such record: the end
+    of their runs is in `status.json`.
     """
 
     outcome: str

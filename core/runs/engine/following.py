@@ -40,10 +40,10 @@ MOST_PATH_CHARS = 300
 
 
 def start_following(store: Store, source: Path, by: str = "") -> tuple[Run, subprocess.Popen[bytes]]:
-    """Create a live run of a log, or of a directory of logs, and start the process that copies what is written.
+    """Create a live run for a log or a directory of logs, and start the process that copies its records.
 
-    The process ends when its standard input is closed, thus with this process. `source` may not exist yet. Raises
-    StoreError if it is no place for logs.
+    The process ends when its standard input is closed, and so when this process ends. `source` may not exist yet.
+    Raises StoreError if `source` cannot be followed.
     """
     source = source.absolute()
     _check(source)
@@ -59,7 +59,7 @@ def start_following(store: Store, source: Path, by: str = "") -> tuple[Run, subp
 
 
 def stop_following(run: Run) -> None:
-    """Ask the process that follows a run's logs to end; a user's process that writes its log itself goes on."""
+    """Request the end of the process that follows a run's logs; a process that writes its own log is not ended."""
     status = run.written_status()
     process = supervisor_of(status)
     if process is not None and not status.in_process:
@@ -67,7 +67,7 @@ def stop_following(run: Run) -> None:
 
 
 def wait_for_end(run: Run, process: subprocess.Popen[bytes]) -> None:
-    """Wait until the process that follows has ended, and write the status that a killed one could not."""
+    """Wait until the following process has ended; write the status if that process was killed."""
     assert process.stdin is not None
     with process.stdin:
         process.wait()
@@ -103,7 +103,7 @@ class _FullError(Exception):
 
 @dataclass(slots=True)
 class _Copy:
-    """A log that is copied: where to, and how many bytes so far; `cut` is True once the source has shrunk."""
+    """A log that is being copied: its target and the copied bytes; `cut` is True once the source has shrunk."""
 
     target: Path
     size: int = 0
@@ -127,7 +127,7 @@ class Follower:
     _began_s: float = field(default_factory=time.time)
 
     def copy(self) -> bool:
-        """Copy what was written since the last call; return True if it was anything. Raises OSError."""
+        """Copy new bytes of the logs; return True if there were any. Raises OSError."""
         for path in self._new_logs():
             self._begin(path)
         return sum(self._append(path, copy) for path, copy in self._copies.items()) > 0
@@ -139,7 +139,7 @@ class Follower:
 
     @property
     def unread(self) -> tuple[str, ...]:
-        """The logs that are not followed, and those that were cut off while they were followed."""
+        """The logs that are not followed, and those that were truncated while they were followed."""
         names = [self._name(path) for path in self._unread]
         cut = [f"the end of {self._name(path)} (it was cut off)" for path, copy in self._copies.items() if copy.cut]
         return (*sorted(names), *cut)
@@ -192,7 +192,7 @@ class Follower:
 
 
 def follow(run: Run, follower: Follower, wait: Callable[[], bool]) -> None:
-    """Copy until the source is quiet for long, or `wait` returns True; write the run's status at both ends."""
+    """Copy until the source is silent for too long, or `wait` returns True; write the status before and after."""
     status = replace(run.written_status(), state="running", started_s=time.time(), handle=LOCAL.local_handle())
     run.write_status(status)
     reason, heard_s = "", time.monotonic()

@@ -32,7 +32,10 @@ from core.runs.store import Run
 
 
 class Start(msgspec.Struct, frozen=True, tag=True):
-    """Request to fork the supervisor of a run directory, whose name on a node is not the run's id."""
+    """Request to fork the supervisor of a run directory.
+
+    `run` is the directory's path. On a node, its name is not the run's id, which is `id`.
+    """
 
     run: str
     id: str
@@ -113,7 +116,8 @@ class ForkServer:
     """A `python -m core.worker` process, started by the first request and again if it dies.
 
     It handles one request at a time; the client waits for the result as long as the process lives. A stopped fork
-    server is resumed, and a hanging one is killed with all its descendants. `backend` is that of its targets.
+    server is resumed, and a hanging one is killed with all its descendants. `backend` is the backend of the targets
+    that its runs compile for; empty for none.
     """
 
     def __init__(
@@ -138,11 +142,11 @@ class ForkServer:
 
     @property
     def ready(self) -> bool:
-        """Return True if it has imported torch and accepts requests."""
+        """Return True if the process has imported torch and accepts requests."""
         return self._ready and self._process is not None and self._process.poll() is None
 
     def prepare(self) -> None:
-        """Start it if it is not running; raises WorkerError with the process's last error lines."""
+        """Start the process if it is not running; raises WorkerError with its last error lines."""
         with self._requesting:
             self._running()
 
@@ -174,7 +178,7 @@ class ForkServer:
             return self._wait_for(kind, process)
 
     def close(self) -> None:
-        """End it permanently."""
+        """End the process permanently."""
         self._closed = True
         self._stop()
 
@@ -209,7 +213,7 @@ class ForkServer:
         return self._process
 
     def _stop(self) -> None:
-        """Close its input, which ends it; kill it if it doesn't read its input."""
+        """Close the process's input, which ends the process; kill it if it does not end."""
         if self._process is None or self._process.stdin is None or self._listener is None:
             return
         with contextlib.suppress(OSError):
@@ -289,7 +293,7 @@ class ForkServer:
         return result
 
     def _end_in_words(self, process: subprocess.Popen[bytes]) -> str:
-        """Return a text of how the process ended, with its last error lines if there are any."""
+        """Return how the process ended, in words, with its last error lines if there are any."""
         assert self._words is not None
         if self._hung:
             return "the fork server hung and was ended; try again"

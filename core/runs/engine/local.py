@@ -57,11 +57,11 @@ class LocalEngine(LocalLiveness):
         return HERE
 
     def refusal(self, _device: str, /) -> str:
-        """Return an empty text: the run says whether torch has the device."""
+        """Return an empty text: the run itself fails if torch does not have the device."""
         return ""
 
     def on_change(self, _changed: Callable[[], None]) -> None:
-        """Do nothing: there is always the one node."""
+        """Do nothing: there is only one node, and it does not change."""
 
     def prepare(self, assignment: Assignment) -> None:
         """Start the fork server for an assignment, which may take minutes the first time."""
@@ -73,7 +73,7 @@ class LocalEngine(LocalLiveness):
         return "" if self._server(backend).ready else TORCH[backend]
 
     def take_turn(self, assignment: Assignment) -> bool:
-        """Lock the assignment's device, unless another server on the same home is measuring on it."""
+        """Lock the assignment's device; return False if a lock of another server conflicts."""
         return self._turns.take(assignment)
 
     def end_turn(self, run: Run) -> None:
@@ -93,9 +93,9 @@ class LocalEngine(LocalLiveness):
             self._supervisors[run.path] = psutil.Process(pid)
 
     def cancel(self, run: Run) -> None:
-        """End a run through its supervisor; if it is too slow, kill it with all its descendants.
+        """End a run through its supervisor. Raises WorkerError for a run of another engine.
 
-        Raises WorkerError for a run of another engine.
+        If the supervisor does not end in time, kill it with all its descendants.
         """
         supervisor = self._supervisors.get(run.path) or _supervisor(run.status())
         if supervisor is None:
@@ -150,17 +150,18 @@ def _backend(assignment: Assignment) -> str:
 
 
 class Turns:
-    """Lock files in the home of the runs, one per device: a measured run has its device to itself, all others share it.
+    """Lock files in the home of the runs, one per device.
 
-    A run that is measured on an accelerator shares the CPUs, on which nothing is measured meanwhile. Within one server,
-    the queues ensure exclusive use. If the system has no locks, every device is free.
+    A measured run has its device to itself; all other runs share it. A run that is measured on an accelerator also
+    shares the CPU's lock, so that nothing is measured on the CPU meanwhile. Within one server, the queues ensure
+    exclusive use. If the system has no locks, every device counts as free.
     """
 
     def __init__(self) -> None:
         self._files: dict[Path, list[int]] = {}
 
     def take(self, assignment: Assignment) -> bool:
-        """Lock an assignment's devices, unless another process has them; raises StoreError."""
+        """Lock an assignment's devices; return False if another process's lock conflicts. Raises StoreError."""
         locks: list[int] = []
         folder = assignment.run.path.parents[1] / "turns"
         with in_words(folder):

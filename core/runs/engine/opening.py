@@ -28,8 +28,8 @@ TRANSPORTS = "core.runs.engine.transports"
 def open_engine(store: Store, code_allowed: bool = True, address: str | None = None) -> Engine:
     """Return the engine that executes the runs of a store; the caller must close it.
 
-    `code_allowed` is False on a server that runs samples only: it uses no node that runs other code. The address is
-    that of `COMPILEBOARD_ENGINE` if it is None. Raises SettingError.
+    `code_allowed` is False on a server that runs only samples: it uses no node that runs other code. If `address` is
+    None, `COMPILEBOARD_ENGINE` is the address. Raises SettingError.
     """
     address = os.environ.get(VARIABLE, "") if address is None else address
     if not address:
@@ -41,12 +41,15 @@ def open_engine(store: Store, code_allowed: bool = True, address: str | None = N
 
 
 def open_local_engine(store: Store) -> Engine:
-    """Return the engine of this machine, for what is about it, whichever executes runs; the caller must close it."""
+    """Return the engine of this machine, also if another engine executes the runs; the caller must close it."""
     return LocalEngine(store.cache_dir)
 
 
 def _transport(address: str, store: Store, code_allowed: bool) -> Transport:
-    """Return the transport of an address: by the module of `transports` that has the name of its scheme."""
+    """Return the transport of an address, from the module of `transports` with the name of its scheme.
+
+    Raises SettingError.
+    """
     modules = {name: own_module(f"{TRANSPORTS}.{name}") for _, name, _ in iter_modules(transports.__path__)}
     scheme = address.partition("://")[0]
     if scheme not in modules:

@@ -54,9 +54,9 @@ def _prctl(option: int, value: int) -> None:
 
 
 def follow_parent(parent: int, number: signal.Signals) -> None:
-    """Have Linux send a signal to this process when `parent` ends, or now if it has.
+    """Have Linux send a signal to this process when `parent` ends.
 
-    Do nothing on other systems.
+    If `parent` has already ended, the signal is sent at once. Other systems do only this.
     """
     pr_set_pdeathsig = 1
     _prctl(pr_set_pdeathsig, number)
@@ -93,13 +93,16 @@ def end_descendants(process: psutil.Process) -> None:
 
 
 def end_tree(process: psutil.Process) -> None:
-    """Kill a process after all its descendants, so that none of them is reparented before."""
+    """Kill all descendants of a process, then the process, so that no descendant is reparented first."""
     end_descendants(process)
     end(lambda: alive([process]))
 
 
 def end(find: Callable[[], list[psutil.Process]]) -> None:
-    """Kill the processes that `find` returns, until it returns none: a fork bomb creates more meanwhile."""
+    """Kill the processes that `find` returns, until it returns none or `MAX_END_S` seconds have passed.
+
+    The search is repeated because a fork bomb creates more processes meanwhile.
+    """
     deadline = time.monotonic() + MAX_END_S
     while (processes := find()) and time.monotonic() < deadline:
         for process in processes:
@@ -117,7 +120,10 @@ def resume(pid: int) -> None:
 
 
 def end_with_mark(mark: str, patience_s: float) -> None:
-    """End every process with a mark: each has `patience_s` to end by itself (stopped ones are resumed) or is killed."""
+    """End every process with a mark, after resuming the stopped ones.
+
+    Processes that have not ended after `patience_s` are killed.
+    """
     processes = _with_mark(mark)
     for process in processes:
         with contextlib.suppress(psutil.Error):
@@ -147,9 +153,9 @@ def groups_of(mark: str) -> str:
 
 
 def enter(name: str, limits: Mapping[str, int]) -> None:
-    """Move this process and its descendants into a new group, with the limits that have controllers.
+    """Move this process and its descendants into a new group.
 
-    Does nothing if no group can be created.
+    Set the limits whose controllers are available. Does nothing if no group can be created.
     """
     parent = _own_group()
     if parent is None:
@@ -165,7 +171,7 @@ def enter(name: str, limits: Mapping[str, int]) -> None:
 
 
 def ran_out_of_memory(name: str) -> bool:
-    """Return True if the system has killed a process of a group at its memory limit."""
+    """Return True if the system has killed a process of a group because of its memory limit."""
     parent = _own_group()
     with contextlib.suppress(OSError):
         events = (parent / f"{PREFIX}{name}" / "memory.events").read_text().split() if parent else []
@@ -194,7 +200,7 @@ def _remove(folder: Path) -> None:
 
 @cache
 def _own_group() -> Path | None:
-    """Return the group of this process; None if the system has no version 2 groups."""
+    """Return the control group of this process; None if the system has no version 2 groups."""
     with contextlib.suppress(OSError, StopIteration):
         mounts = (line.split() for line in Path("/proc/self/mountinfo").read_text().splitlines())
         mounted = next(fields[4] for fields in mounts if fields[fields.index("-") + 1] == "cgroup2")
@@ -228,7 +234,7 @@ class _Pids:
 class LocalLiveness:
     """Liveness by the process table of this machine.
 
-    A handle of another engine counts as alive: only that engine knows, and a live run must not be deleted.
+    A handle of another engine counts as alive: only that engine can check it, and a live run must not be deleted.
     """
 
     def local_handle(self) -> str:
@@ -236,7 +242,7 @@ class LocalLiveness:
         return process_handle(psutil.Process())
 
     def is_alive(self, handle: str) -> bool:
-        """Return True if one of the handle's processes still runs."""
+        """Return True if a process of the handle still runs, or if the handle is another engine's."""
         return bool(engine_of(handle)) or _has_owner(handle)
 
 
@@ -270,10 +276,10 @@ def supervisor_of(status: Status) -> psutil.Process | None:
 
 
 def start_time_s(process: psutil.Process) -> float:
-    """Return a process's start time, which separates it from later processes with its id.
+    """Return a process's start time, which distinguishes it from later processes with the same id.
 
-    Raises psutil's errors. On Linux, this is seconds since boot, plus a number derived from the boot id. The time of
-    day would change for every live process when the clock is set.
+    Raises psutil's errors. On Linux, the start time is in seconds since boot, plus a number derived from the boot id. A
+    time of day would change for every live process when the clock is set.
     """
     boot, since_boot_s = _boot(), _since_boot_s(process.pid)
     return process.create_time() if boot is None or since_boot_s is None else boot + since_boot_s

@@ -21,10 +21,11 @@ from core.runs.store import Run
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """Work for an engine: a run directory with a job or a tool's task, and its resources.
+    """Work for an engine: a run directory with a job or a tool's task, and the resources it needs.
 
-    They are the target of its code (empty for this machine), the device, whether it is measured there, and the visitor
-    who submitted it. `alike` is the sweep whose measured cells need equal nodes; `node` is the one that was chosen.
+    `target` is the target of cross-compiled code, empty for this machine. `measures` is True if the run is measured on
+    `device`. `by` is the visitor who submitted it. `alike` is the sweep whose measured cells need nodes of one kind.
+    `node` is the chosen node.
     """
 
     run: Run
@@ -40,13 +41,16 @@ class Engine(Liveness, Protocol):
     """An executor of assignments, which knows the live runs and can end them. Safe to use from threads."""
 
     def nodes(self, device: str, alike: str = "", /) -> Sequence[str]:
-        """Return the nodes that can execute runs on a device now, the best first; of equal kind for one `alike`."""
+        """Return the nodes that can execute runs on a device now, the best first.
+
+        All runs with the same `alike` get nodes of one kind.
+        """
 
     def refusal(self, device: str, /) -> str:
-        """Return why no node will execute a run on a device; empty if one may."""
+        """Return the reason why no node will execute a run on a device; empty if a node may."""
 
     def on_change(self, changed: Callable[[], None], /) -> None:
-        """Call `changed` whenever other nodes can execute runs."""
+        """Call `changed` whenever the nodes that can execute runs change."""
 
     def prepare(self, assignment: Assignment) -> None:
         """Wait until an assignment can start; raises WorkerError if it can't."""
@@ -55,10 +59,10 @@ class Engine(Liveness, Protocol):
         """Return what `prepare` must start first, such as `torch for CUDA`; empty if nothing."""
 
     def take_turn(self, assignment: Assignment) -> bool:
-        """Lock the assignment's device without waiting.
+        """Lock the assignment's device without waiting; raises StoreError.
 
-        False if another server is measuring on it. Raises StoreError. A measured run has its device to itself, all
-        others share it. The lock ends with `end_turn` or this server.
+        Return False if another server is measuring on it. A measured run has its device to itself; all other runs share
+        it. The lock ends with `end_turn`, or when this server ends.
         """
 
     def end_turn(self, run: Run) -> None:
@@ -68,7 +72,7 @@ class Engine(Liveness, Protocol):
         """Start an assignment; raises WorkerError. `ended` is called once, from any thread."""
 
     def cancel(self, run: Run) -> None:
-        """Request the end of a started run, also of another server's.
+        """Request the end of a started run, also if another server started it.
 
         Raises WorkerError if that is impossible.
         """
@@ -96,10 +100,11 @@ class _Visitor:
 
 
 class FairQueue:
-    """Assignments in the order in which they may start.
+    """Assignments in the order in which they may start: visitors alternate.
 
-    Each visitor has as many slots as assignments. A new slot is the last of its visitor, and comes before the first
-    later slot that has more of its own visitor's slots before it. Adding takes O(visitors · log n) steps.
+    Each visitor has as many slots as assignments. A visitor's new slot, the n-th, comes after the visitor's other
+    slots. Among the later slots, it comes before the first that is at least the (n+1)-th of another visitor. Adding
+    takes O(visitors · log n) steps.
     """
 
     def __init__(self) -> None:
@@ -127,7 +132,10 @@ class FairQueue:
         self._remove(assignment.by, place, visitor.slots[place])
 
     def withdraw(self, assignment: Assignment) -> None:
-        """Remove an assignment that will not start: later ones of its visitor each move up one slot."""
+        """Remove an assignment that will not start.
+
+        The visitor's later assignments each move up one slot.
+        """
         visitor = self._visitors[assignment.by]
         self._remove(assignment.by, visitor.assignments.index(assignment), visitor.slots[-1])
 
@@ -140,7 +148,7 @@ class FairQueue:
             del self._visitors[by]
 
     def _new_slot(self, visitor: _Visitor) -> int:
-        """Return a slot that no one has."""
+        """Return a new slot for a visitor's next assignment."""
         while True:
             last = visitor.slots[-1] if visitor.slots else 0
             fewest = len(visitor.slots) + 1
@@ -172,13 +180,13 @@ HERE = ("",)
 
 
 def assigned(run: Run, job: CompileJob, by: str = "") -> Assignment:
-    """Return the assignment of a visitor's job: its device, and whether it is timed."""
+    """Return the assignment of a visitor's job, with its target, its device, and whether it is timed."""
     measures = is_measured(job)
     return Assignment(run, job.target, device_of(job), measures, by, job.sweep if measures else "")
 
 
 def is_measured(job: CompileJob) -> bool:
-    """Return True if a job is timed on its device: code for a target is not executed."""
+    """Return True if a job is timed on its device; cross-compiled code is not executed."""
     return job.measure and not job.target
 
 
@@ -189,7 +197,10 @@ def device_of(job: CompileJob) -> str:
 
 
 def disturbs(left: Assignment, right: Assignment) -> bool:
-    """Return True if one is measured while the other uses its device, or the CPUs that launch its kernels."""
+    """Return True if two assignments of one node disturb each other.
+
+    One of them is measured, and the other uses its device, or the CPUs that launch its kernels.
+    """
     if left.node != right.node:
         return False
     apart = left.device != right.device and CPU not in (left.device, right.device)
@@ -198,10 +209,10 @@ def disturbs(left: Assignment, right: Assignment) -> bool:
 
 @dataclass(slots=True)
 class Lane:
-    """A queue, the running assignments, and those already started by the engine.
+    """A queue, the running assignments, and the ids of those that the engine has started.
 
-    On each of its nodes at most `most` run at once, plus one on each further accelerator; a measured one runs alone on
-    its device. `nodes` returns those for a device, and for what must be measured alike.
+    On each node, at most `most` assignments run at once, plus one on each further accelerator. A measured assignment
+    runs alone on its device. `nodes` returns the nodes for a device and a sweep (`alike`).
     """
 
     most: int
@@ -225,9 +236,9 @@ class Lane:
         return gone is not None
 
     def take(self) -> Assignment | None:
-        """Move the first assignment that may start from the queue to the running ones.
+        """Move the first assignment that may start from the queue to the running ones; None if none may.
 
-        It may not pass an assignment in the queue that it would disturb.
+        An assignment may not overtake a queued assignment that it would disturb.
         """
         running: defaultdict[str, list[Assignment]] = defaultdict(list)
         for current in self.going.values():

@@ -33,7 +33,7 @@ class _Server:
 
 @contextlib.contextmanager
 def announced(home: Path, url: str) -> Iterator[None]:
-    """Leave this server's address in a store in this context; a store that cannot be written is left as it is."""
+    """Announce this server's address in a store while the context is entered; write errors are ignored."""
     path = home / DIRECTORY / f"{os.getpid()}.json"
     with contextlib.suppress(OSError):
         make_private(path.parent)
@@ -46,7 +46,7 @@ def announced(home: Path, url: str) -> Iterator[None]:
 
 
 def address(home: Path) -> str:
-    """Return the address of a dashboard that listens on a store now, the newest first; empty if there is none."""
+    """Return the address of the newest live dashboard of a store; empty if there is none."""
     paths = sorted((home / DIRECTORY).glob("*.json"), key=_written_s, reverse=True)[:MOST_SERVERS]
     servers = filter(None, map(_server, paths))
     return next((server.url for server in servers if LOCAL.is_alive(server.handle)), "")

@@ -96,7 +96,10 @@ UNUSABLE = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, 
 
 @dataclass(frozen=True, slots=True)
 class IndexProgress:
-    """Number of runs in the index, and of all; `problem` says why the index is in memory alone, empty if it is not."""
+    """Number of runs in the index, and of all runs.
+
+    `problem` is why the index is only in memory; empty if it has a file.
+    """
 
     indexed: int
     total: int
@@ -110,7 +113,7 @@ class IndexProgress:
 
 @dataclass(frozen=True, slots=True)
 class RunPage:
-    """Some of the runs that meet a query, in its order, and the number of all that do."""
+    """A part of the runs that meet a query, in the order of the query, and the number of all these runs."""
 
     runs: tuple[IndexedRun, ...]
     total: int
@@ -137,7 +140,10 @@ class RunIndex:
             return IndexProgress(self._total - len(self._missing), self._total, self._problem)
 
     def fill(self) -> None:
-        """Bring the index up to date in short steps, in a thread; listings meanwhile show the runs that it has."""
+        """Bring the index up to date in short steps; for use in a thread, since it raises no StoreError.
+
+        Listings show the indexed runs meanwhile.
+        """
         with suppress(StoreError):
             self.complete()
 
@@ -147,9 +153,9 @@ class RunIndex:
             time.sleep(STEP_S)
 
     def usage(self, by: str = "") -> Usage:
-        """Return what a visitor and all use of the store; an index that lacks runs is completed first.
+        """Return the usage of the store by a visitor and by all; raises StoreError.
 
-        The server's owner, who has no name, has no runs of a visitor. Raises StoreError.
+        An incomplete index is completed first. The server's owner, whose name is empty, has no usage of a visitor.
         """
         self.complete()
         with self._lock:
@@ -162,7 +168,7 @@ class RunIndex:
         return replace(used, visitor_bytes=used.visitor_bytes + mine, store_bytes=used.store_bytes + every)
 
     def search(self, query: RunQuery, most: int, offset: int = 0) -> RunPage:
-        """Return the runs of a query as they are now; those that were deleted meanwhile are left out."""
+        """Return the current entries of the runs of a query; runs that were deleted meanwhile are left out."""
         with self._lock:
             return self._guarded(lambda connection: self._search(connection, query, most, offset))
 
@@ -173,22 +179,22 @@ class RunIndex:
         return next((self.run(entry.id) for entry in page.runs), None)
 
     def titles(self, query: RunQuery, most: int) -> dict[str, int]:
-        """Return the titles of a query's runs with their numbers, most runs first."""
+        """Return the titles of a query's runs with the number of runs of each, most runs first."""
         where = query.where
         select = f"SELECT title, count(*) FROM runs WHERE {where.sql} GROUP BY title ORDER BY 2 DESC, 1 LIMIT ?"
         with self._lock:
             return dict(self._guarded(lambda connection: connection.execute(select, (*where.values, most)).fetchall()))
 
     def update(self, run_ids: Iterable[str]) -> None:
-        """Read runs again that this process has changed; `updates` counts these calls."""
+        """Update the entries of runs that this process has changed; `updates` counts these calls."""
         with self._lock:
             self.updates += 1
             self._guarded(lambda connection: self._read(connection, run_ids))
 
     def executions(self, by: str, since_s: float) -> list[RateEntry]:
-        """Return what a visitor started or executed since a time, also if it is deleted; raises StoreError.
+        """Return the runs that a visitor started and the kernel tools that executed since a time, deleted ones too.
 
-        An index that lacks runs is completed first.
+        An incomplete index is completed first. Raises StoreError.
         """
         self.complete()
         with self._lock:
@@ -215,9 +221,9 @@ class RunIndex:
         self._missing: list[str] = []
 
     def _guarded(self, work: Callable[[sqlite3.Connection], Result]) -> Result:
-        """Return the result of some work; make the file again if it is damaged, or go on in memory without a file.
+        """Return the result of `work` on the database; raises StoreError.
 
-        Raises StoreError if neither helps.
+        A damaged file is created again. If the file cannot be used, the index continues in memory.
         """
         for attempt in range(ATTEMPTS):
             try:
@@ -290,7 +296,7 @@ class RunIndex:
                 break
 
     def _list_directories(self, connection: sqlite3.Connection) -> None:
-        """Note the runs that are not in the index, oldest first, and remove those that are gone."""
+        """Find the runs that are not in the index, oldest first, and remove the entries of deleted runs."""
         changed_ns = self.store.runs_dir.stat().st_mtime_ns
         if changed_ns == self._listed_ns:
             return
@@ -305,7 +311,10 @@ class RunIndex:
         return [run_id for (run_id,) in connection.execute(select, (MOST_OPEN,))]
 
     def _changed(self, connection: sqlite3.Connection) -> list[str]:
-        """Return the runs whose directories have changed, of the next ones; none if others were looked at just now."""
+        """Return the runs with changed directories among the next `LOOKED_AT` runs.
+
+        None of them if the last such check was less than `LOOK_S` ago.
+        """
         if time.monotonic() - self._looked_s < LOOK_S:
             return []
         select = "SELECT id, stamp FROM runs WHERE id < ? ORDER BY id DESC LIMIT ?"
@@ -315,7 +324,7 @@ class RunIndex:
         return [run_id for run_id, stamp in part if stamp_of(self.run(run_id).path) != stamp]
 
     def _known(self, connection: sqlite3.Connection, run_ids: Sequence[str]) -> set[str]:
-        """Return those of some runs that another process has added."""
+        """Return the runs among `run_ids` that another process has added to the index."""
         select = f"SELECT id FROM runs WHERE id IN ({', '.join('?' * len(run_ids))})"
         return {run_id for (run_id,) in connection.execute(select, run_ids)}
 
@@ -339,7 +348,7 @@ class RunIndex:
         return RunPage(fresh, total - len(gone))
 
     def _entry(self, run_id: str, stamp: int, still_open: bool, data: bytes) -> IndexedRun | None:
-        """Return the entry in the index; None if its directory has changed."""
+        """Return a run's entry from the index; None if the entry must be read from the directory again."""
         if still_open or stamp_of(self.run(run_id).path) != stamp:
             return None
         try:
@@ -375,7 +384,7 @@ def _encoded(entry: IndexedRun) -> bytes:
 
 @cache
 def _version() -> str:
-    """Return the version of the content: the types of an entry, its columns, and what they are read from."""
+    """Return the version of the content: the types of an entry, its columns, and the versions of its sources."""
     content = msgspec.json.schema(IndexedRun), TABLES, CONTENT_VERSION, SUMMARY_VERSION
     return hashlib.sha256(repr(content).encode()).hexdigest()[:VERSION_CHARS]
 
@@ -388,7 +397,7 @@ def _inode(path: Path) -> int:
 
 
 def _remote_words(home: Path) -> str:
-    """Return why the index cannot be a file of this home; empty if it can."""
+    """Return why the index cannot be a file in this home; empty if it can."""
     try:
         mounts = {Path(part.mountpoint): part.fstype for part in psutil.disk_partitions(all=True)}
     except (OSError, RuntimeError):

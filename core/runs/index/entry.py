@@ -40,13 +40,14 @@ UNSETTLED = 0
 class IndexedRun:
     """A run in the index.
 
-    `is_open` is True if the status may change without a change of the directory, `stamp` changes with the directory.
-    `settings` are those that differ from a default job, and the device of a recorded run; `ranks` is their number;
-    `is_cell` is True if a sweep made the run. `model`, `device` and `target` are the job's, empty for an imported log.
-    `size_bytes` is None for a directory with too many files, `summary` until the report was made once. `tools` is empty
-    in an entry from the file, which has a table of them. `archived` says whether large files were moved to an archive
-    elsewhere, and are away or came back; `commented` is True if people wrote something about the run, and `comments`
-    is the number of open threads.
+    `is_open` is True if the status may change without a change of the directory; `stamp` changes with the directory.
+    `settings` are the job's settings that differ from a default job, and the device of a recorded run. `ranks` is the
+    number of ranks. `is_cell` is True if a sweep made the run. `model`, `device` and `target` are the job's; they are
+    empty for an imported log. `size_bytes` is None for a directory with too many files. `summary` is None until the
+    report has been made once. `tools` is empty in an entry read from the index file, which stores tool results in
+    another table. `archived` is `away` if large files are only in an archive elsewhere, `here` if they came back,
+    otherwise empty. `commented` is True if people wrote something about the run, and `comments` is the number of open
+    threads.
     """
 
     id: str
@@ -125,9 +126,9 @@ def _entry(run: Run, times: list[int]) -> IndexedRun:
 
 
 def stamp_of(path: Path) -> int | None:
-    """Return a number that changes whenever a file of the run, or of its log, or a tool result is made or removed.
+    """Return a number that changes with the directories of the run; None if there is no such run.
 
-    None if there is no such directory.
+    It changes whenever a file of the run or of its log, or a tool result, is created or removed.
     """
     return sum(_times(path)) or None
 
@@ -145,7 +146,10 @@ def _times(path: Path) -> list[int]:
 
 
 def _is_open(run: Run, status: Status) -> bool:
-    """Return True if the status must be read again at each listing: it is live, or was left so by a lost owner."""
+    """Return True if the status must be read again at each listing.
+
+    This is so if the run is live, or if its last written status is live although its owner is gone.
+    """
     if status.state == "interrupted" or (status.state == "done" and status.kind == "log"):
         return run.written_status().live
     return status.live
@@ -181,7 +185,7 @@ def _summary(run: Run, status: Status) -> Summary | None:
 
 
 def columns(entry: IndexedRun) -> dict[str, Value | None]:
-    """Return the columns of a run that a search uses; texts are in lower case."""
+    """Return the columns of a run that a search uses; texts that are searched by substring are in lower case."""
     status, summary = entry.status, entry.summary or Summary()
     speed = summary.speed
     interval = speed.interval if speed else None
@@ -257,9 +261,9 @@ def write_tools(connection: sqlite3.Connection, entries: Sequence[IndexedRun], g
 
 
 def executions_of(connection: sqlite3.Connection, by: str, since_s: float) -> list[RateEntry]:
-    """Return the runs that a visitor started and the kernel tools that executed since a time.
+    """Return a visitor's runs that started or executed, and kernel tools that executed, since a time.
 
-    An end that is not known, of a run whose owner is lost, counts as its start.
+    If the end is unknown because the run's owner is lost, the start counts as the end.
     """
     runs = connection.execute(STARTED, (by, since_s, since_s)).fetchall()
     tools = connection.execute(EXECUTED_TOOLS, (by, since_s)).fetchall()
@@ -331,7 +335,7 @@ def bytes_of(run: Run) -> int:
 
 
 def bytes_within(run: Run, most_files: int) -> int | None:
-    """Return a run's bytes on disk; None for a directory with more files than are counted."""
+    """Return a run's bytes on disk; None for a directory with more than `most_files` files."""
     sizes = list(islice(_file_sizes(run), most_files + 1))
     return sum(sizes) if len(sizes) <= most_files else None
 

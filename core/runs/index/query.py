@@ -67,10 +67,10 @@ IS: dict[str, Condition] = {
 
 @dataclass(frozen=True, slots=True)
 class Viewer:
-    """A visitor for whom runs are listed: their own, those for all, and those of authors who chose no audience.
+    """A visitor for whom runs are listed: own runs, runs for all, and runs without a chosen audience.
 
-    The latter are listed if a person or the server's owner made them, or, with `of_guests`, whoever made them.
-    `own_only` leaves out all that others made.
+    Runs without a chosen audience are listed if a signed-in person or the server's owner created them; with
+    `of_guests`, all of them are listed. With `own_only`, only the visitor's own runs are listed.
     """
 
     name: str = ""
@@ -121,7 +121,7 @@ class RunQuery:
         return RunQuery((*self.conditions, Condition(sql, values)), self.order, self.problems)
 
     def visible(self, viewer: Viewer | None) -> RunQuery:
-        """Return the query for the runs that are listed for a viewer; None for all."""
+        """Return the query limited to the runs that are listed for a viewer; unlimited if `viewer` is None."""
         return self if viewer is None else self.also(viewer.condition.sql, *viewer.condition.values)
 
     @property
@@ -182,7 +182,7 @@ def _bound(column: str, value: str, now_s: float) -> Condition:
 
 
 def _date(sign: str, value: str, now_s: float) -> Condition:
-    """Return the condition for a date, which begins at midnight here, or an age such as `7d`."""
+    """Return the condition for a date, from midnight in local time, or for an age such as `7d`."""
     age = AGE.fullmatch(value)
     if age is not None:
         return Condition(f"created_s {sign} ?", (now_s - int(age[1]) * HOURS[age[2]] * 3600.0,))

@@ -19,10 +19,10 @@ MOST_PATH_CHARS = 200
 
 
 def logs_in(path: Path, scratch: Path, name: str = "", most_bytes: int = MAX_LOG_BYTES) -> RankLogs:
-    """Return the logs of a path; what is unpacked or made is written into `scratch`, at most `most_bytes`.
+    """Return the logs of a path; unpacked or converted logs are written into `scratch`, at most `most_bytes`.
 
     A file that is no archive is taken for a log. `name` is the name in messages, by default the path's. Raises
-    StoreError if the path cannot be read, TraceError if it holds no log, or is a damaged or an unsafe archive.
+    StoreError if the path cannot be read; raises TraceError if it contains no log, or is a damaged or unsafe archive.
     """
     named = one_line(name or str(path), MOST_PATH_CHARS)
     try:
@@ -43,7 +43,10 @@ def logs_in(path: Path, scratch: Path, name: str = "", most_bytes: int = MAX_LOG
 
 
 def _logs_of_directory(directory: Path, scratch: Path, named: str, most_bytes: int) -> RankLogs:
-    """Return the logs in a directory, otherwise those made of the dumps in it."""
+    """Return the logs in a directory; raises TraceError if there are none.
+
+    If it has none with a record, its compressed logs are unpacked, or else logs are made from the dumps in it.
+    """
     logs = rank_logs(directory)
     if logs.plain is None and not logs.ranks:
         logs = rank_logs(directory, unpack_logs(directory, scratch / "logs", most_bytes))

@@ -74,9 +74,10 @@ def kind_of(file: BinaryIO) -> Kind:
 
 
 def unpack(file: BinaryIO, kind: Kind, target: Path, name: str, most_bytes: int) -> tuple[str, ...]:
-    """Unpack an archive into the directory `target`, or a single compressed file to it; return the skipped members.
+    """Unpack an archive into the directory `target`; return the skipped members.
 
-    Raises TraceError if it is damaged, unsafe or larger than `most_bytes` unpacked, OSError if the disk is full.
+    A single compressed file becomes the file `target`. Raises TraceError if the archive is damaged, unsafe or larger
+    than `most_bytes` unpacked, and OSError if the disk is full.
     """
     try:
         with _turn:
@@ -88,7 +89,7 @@ def unpack(file: BinaryIO, kind: Kind, target: Path, name: str, most_bytes: int)
 
 
 def unpack_logs(directory: Path, target: Path, most_bytes: int) -> dict[Path, str]:
-    """Unpack each `*.log.gz` and `*.log.zst` of a directory; return the unpacked logs with their names there."""
+    """Unpack each `*.log.gz` and `*.log.zst` of a directory; return their names by unpacked log."""
     room, logs = Room(most_bytes), {}
     for count, path in enumerate(files_below(directory)):
         kind: Kind = next((kind for suffix, kind in SUFFIXES.items() if path.name.endswith(suffix)), "")
@@ -162,7 +163,10 @@ def _unpack_zip(file: BinaryIO, target: Path, room: Room) -> tuple[str, ...]:
 
 
 def _check_zip_directory(file: BinaryIO) -> None:
-    """Raise TraceError if the list of members, which is read into memory, is longer than any that we read."""
+    """Raise TraceError if the list of members is larger than `MAX_DIRECTORY_BYTES`, or in ZIP64.
+
+    `zipfile` reads the whole list into memory.
+    """
     size = file.seek(0, io.SEEK_END)
     file.seek(max(0, size - ZIP_TAIL_BYTES - END_OF_ZIP.size - ZIP64_LOCATOR_BYTES))
     tail = file.read()
@@ -195,7 +199,7 @@ def _unpack_tar(file: BinaryIO, target: Path, room: Room) -> tuple[str, ...]:
 
 
 class SmallReads(io.RawIOBase):
-    """A tar file for `tarfile`, which reads headers of any declared size, and some headers for ever."""
+    """A tar file with bounded reads: `tarfile` would read headers of any size, and in some files without end."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -233,7 +237,7 @@ def _check_count(count: int) -> None:
 
 
 def _place(target: Path, name: str) -> Path:
-    """Return where a member belongs below `target`; raises TraceError for a name that leads out of it."""
+    """Return the path of a member below `target`; raises TraceError for an unsafe name."""
     pure = PurePosixPath(name)
     parts = [part for part in pure.parts if part != "."]
     unsafe = pure.is_absolute() or ".." in parts or "\\" in name or "\0" in name or ":" in name[:2]

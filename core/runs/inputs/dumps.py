@@ -74,14 +74,14 @@ def logs_of_dump(directory: Path, target: Path, most_bytes: int) -> RankLogs | N
 
 
 class _Writer:
-    """Logs that are made, with the bytes that may still be written."""
+    """Writer of converted logs, with a limit on their total bytes."""
 
     def __init__(self, target: Path, most_bytes: int) -> None:
         self._target = target
         self._most_bytes = self._left = most_bytes
 
     def write(self, name: str, entries: Iterable[_Entry]) -> Path:
-        """Write a log in the form of TORCH_TRACE."""
+        """Write a log in the format of TORCH_TRACE."""
         self._target.mkdir(exist_ok=True)
         path = self._target / name
         with path.open("wb") as file:
@@ -137,7 +137,7 @@ def _json(value: Any) -> str:
 
 
 def _of_debug_directory(directory: Path, files: list[Path], writer: _Writer) -> RankLogs | None:
-    """Make a log of a TORCH_COMPILE_DEBUG directory; AOTAutograd's number of a graph becomes the frame's."""
+    """Make a log of a TORCH_COMPILE_DEBUG directory; AOTAutograd's graph number becomes the frame number."""
     models = sorted({path.parent for path in files if MODEL.fullmatch(path.parent.name)}, key=_model_order)
     models = [model for model in models if (model / "output_code.py").is_file() or (model / DEBUG_FILES[0]).is_file()]
     if not models:
@@ -232,7 +232,10 @@ def _of_stages(paths: list[Path], rank: int | None) -> Iterator[_Entry]:
 
 
 def _stage_name(metadata: str | None) -> str:
-    """Return the name in a stage's metadata; empty without one. The file's name has no dots and no spaces."""
+    """Return the name in a stage's metadata, since the file's name has no dots and no spaces.
+
+    Empty if there is no metadata or no name in it.
+    """
     try:
         data = decoded(metadata) if metadata else None
     except DecodeError:
@@ -247,7 +250,7 @@ def _stage_order(path: Path) -> tuple[str, int]:
 
 
 def _of_tlparse(directory: Path, files: list[Path], writer: _Writer) -> RankLogs | None:
-    """Make the log again from `raw.jsonl`, with each payload whose checksum is the record's."""
+    """Restore a log from `raw.jsonl`, with each payload whose checksum matches its record."""
     index = next((path for path in files if path.name == "raw.jsonl"), None)
     if index is None:
         return None
@@ -259,7 +262,7 @@ def _of_tlparse(directory: Path, files: list[Path], writer: _Writer) -> RankLogs
 
 
 def _lost(missing: Counter[str]) -> Iterator[_Entry]:
-    """Yield the note on what the directory no longer has; read after all records."""
+    """Yield a note on the missing payloads; `missing` is read after all other records."""
     lost = sum(missing.values())
     text = "Made from tlparse's raw.jsonl, since raw.log is not there"
     if lost:
@@ -317,7 +320,10 @@ def _kind(header: dict[str, Any]) -> str:
 
 
 def _payload(folder: Path, name: str, md5: str) -> str | None:
-    """Return the payload in a file with the checksum of the record, also as highlighted HTML; None without one."""
+    """Return the payload in a file, which may be highlighted HTML; None if no form has the checksum `md5`.
+
+    JSON is returned as it is, since tlparse indents it.
+    """
     path = Path(name)
     if not name or path.is_absolute() or ".." in path.parts or "\0" in name:
         return None

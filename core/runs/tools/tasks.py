@@ -121,7 +121,10 @@ def write_answer(tool: Run, answer: Answer) -> None:
 
 
 def result(run: Run, request: Request) -> Answer | None:
-    """Return the stored result: Trouble if the tool ended without one, None if it was not requested or is running."""
+    """Return the stored result of a request; None if the tool was not requested, or is running.
+
+    `Trouble` if the tool ended without a result.
+    """
     tool = tool_run(run, request)
     if not os.path.lexists(tool.path):
         return None
@@ -308,8 +311,8 @@ class Reproduce(msgspec.Struct, frozen=True, tag=True):
 class Interpret(msgspec.Struct, frozen=True, tag=True):
     """Request to run a Triton kernel in Triton's interpreter on the CPU.
 
-    It is the run's kernel, or launched by `code`, a module. `program` is the program id, three axes, whose loads and
-    stores are recorded.
+    The kernel is a kernel of the run, or is launched by the module `code`. `program` is the program id, with three
+    axes, whose loads and stores are recorded.
     """
 
     kernel: str = ""
@@ -321,14 +324,14 @@ Request = Ladder | Passes | Configs | Assembly | Reproduce | Interpret
 
 
 def digest(request: Request, rank: int | None = None) -> str:
-    """Return a name for the request, on one rank of its run, that is also a valid file name."""
+    """Return a digest of a request on one rank of its run, which is also a valid file name."""
     named = [SCHEMA, request] if rank is None else [SCHEMA, request, rank]
     return hashlib.sha256(msgspec.json.encode(named)).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True)
 class Rung:
-    """A compilation stage of a kernel: `name` is Triton's, `lines` maps lines of its text to lines of the source."""
+    """A compilation stage of a kernel: `name` is Triton's name, `lines` maps lines of its text to source lines."""
 
     name: str
     text: str
@@ -374,8 +377,8 @@ class PassChange:
 class TouchedElements:
     """A tensor argument of an interpreted kernel, and the elements that one program accessed.
 
-    Elements are offsets into the tensor's storage, in order of access, each once, and cut at a bound; `loads` and
-    `stores` count all of them.
+    Elements are offsets into the tensor's storage, in order of access, each once. The lists have a maximum length;
+    `loads` and `stores` count all elements.
     """
 
     name: str
@@ -398,8 +401,8 @@ class Trouble(msgspec.Struct, frozen=True, tag=True):
 class LadderAnswer(msgspec.Struct, frozen=True, tag=True):
     """All compilation stages of one config, the source first.
 
-    `problem` is why the last is missing or too large. `stage_us` are Triton's own microseconds of each stage that it
-    ran, by the ending of the stage's file.
+    `problem` is why the last stage is missing or too large. `stage_us` are Triton's own microseconds of each stage that
+    it ran, by the ending of the stage's file.
     """
 
     target: str

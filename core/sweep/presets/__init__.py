@@ -51,7 +51,7 @@ OF_FIELD = {field: preset for preset in PRESETS.values() for field in preset.fie
 
 
 def preset_of(sweep: Sweep) -> Preset:
-    """Return the preset of a sweep: its own, or the one whose field is the sweep's only axis."""
+    """Return the preset of a sweep: the named one, otherwise the preset for the field of its only axis."""
     named = sweep.preset if len(sweep.axes) == 1 or sweep.preset in PRESETS else ""
     field = sweep.axes[0].field if len(sweep.axes) == 1 else ""
     return PRESETS.get(named) or OF_FIELD.get(field.partition(".")[0]) or OWN

@@ -208,7 +208,7 @@ def result_fact(row: SweepRow) -> ResultFact:
 
 
 def _within(words: str) -> str:
-    """Return the first part of a sentence, to be included in another."""
+    """Return the first part of a sentence, for use inside another sentence."""
     first = words.partition(":")[0].removesuffix(".")
     return f"{first[:1].lower()}{first[1:]}"
 

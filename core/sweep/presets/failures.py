@@ -38,7 +38,10 @@ INDUCTOR = "Inductor's passes, lowerings, fusion or generated code"
 
 
 def ladder_plan(base: CompileJob, environment: Environment) -> Plan:
-    """Return a cell per rung that is here, up to the job's backend; its mode and options apply to that rung alone."""
+    """Return a cell for each available rung up to the job's backend.
+
+    Mode and options are only set for that backend.
+    """
     own = base.compile.backend
     here = [name for name in RUNGS if not environment.backends or name in environment.backends]
     lower = here[: here.index(own)] if own in here else here

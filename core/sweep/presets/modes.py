@@ -151,7 +151,7 @@ def _mode_sentence(done: tuple[SweepRow, ...], facts: tuple[ModeFact, ...]) -> l
 
 
 def _cpu_notes(question: Question, facts: tuple[ModeFact, ...]) -> tuple[str, ...]:
-    """Return the effect of CUDA graphs without a GPU, in our words and torch's."""
+    """Return the effect of CUDA graphs on a CPU, with torch's reason for skipping them."""
     overhead = next((overhead for overhead in facts if overhead.name == OVERHEAD and overhead.same is not None), None)
     if overhead is None or question.sweep.base.device != "cpu":
         return ()

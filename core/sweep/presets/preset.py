@@ -49,7 +49,7 @@ def label(row: SweepRow) -> str:
 
 
 def reason(row: SweepRow) -> str:
-    """Return why a cell failed, in torch's words without its advice on how to see more."""
+    """Return why a cell failed, in torch's words, without its advice on more verbose output."""
     text = ADVICE.sub("", row.error)
     text = " ".join(RAISED.sub("", text).split()).removesuffix(":")
     return text[:LONGEST_REASON] + ("…" if len(text) > LONGEST_REASON else "")
@@ -163,8 +163,8 @@ class ShapeFact:
 class Crossover:
     """Sizes at which compiled becomes faster than eager.
 
-    `slow` is the largest size at which it is not measurably faster, None if it is faster at all sizes; `fast` the size
-    from which it always is, None if there is none.
+    `slow` is the largest size at which compiled is not measurably faster, None if it is faster at all sizes. `fast` is
+    the size from which compiled is always faster, None if there is no such size.
     """
 
     field: str
@@ -292,7 +292,8 @@ class Answer:
 class Preset:
     """A question: its names, text, sweep, answer and picture.
 
-    A sweep over one axis of `fields` asks the same question, such as `batch` and `inputs` of the job.
+    `fields` are fields of the job, such as `batch` and `inputs`: a sweep whose only axis is one of them asks the same
+    question.
     """
 
     name: str
@@ -316,7 +317,7 @@ def calls_of(base: CompileJob, sizes: Sequence[int]) -> tuple[str, ...]:
 
 
 def plan(base: CompileJob, environment: Environment) -> Plan:
-    """Return no axis, since the user defines them."""
+    """Return a plan without axes, since the user defines them."""
     return Plan(base, ())
 
 

@@ -191,7 +191,7 @@ def _parts(row: SweepRow) -> dict[str, float]:
 
 
 def _parts_notes(crossing: Crossover | None, parts: Sequence[CallParts]) -> tuple[str, ...]:
-    """Return why small sizes gain least: parts of a call that do not grow with the size."""
+    """Return the parts of a compiled call at the smallest and at the largest size."""
     if crossing is None or not parts:
         return ()
     name = NAMES.get(crossing.field, f"`{crossing.field}`")

@@ -75,9 +75,9 @@ def build_report(path: Path, strict: bool = False) -> Report:
 
 
 def build_in_parts(index: TraceIndex, finish: Callable[[Compilation], Compilation]) -> Report:
-    """Return the report of a large log, with what `finish` returns for each compilation; raises TraceError.
+    """Return the report of a large log, with the result of `finish` for each compilation; raises TraceError.
 
-    A compilation is finished after its last record; then what `finish` leaves out is no longer in memory.
+    A compilation is finished after its last record; then only the result of `finish` remains in memory.
     """
     # Measurements of a run of ours come after the compilations that they belong to.
     last = set() if any(kind.startswith(OURS) for kind in index.counts()) else index.last_numbers()
@@ -97,7 +97,7 @@ def build_in_parts(index: TraceIndex, finish: Callable[[Compilation], Compilatio
 
 
 def _with_later(finished: Compilation, later: Compilation) -> Compilation:
-    """Return a finished compilation with what records of others said of it: its frame, and that it ended."""
+    """Return a finished compilation with later facts about it: its frame, its stack, and that it ended."""
     status = later.status if finished.status == "not finished" else finished.status
     return replace(finished, frame=later.frame, stack=later.stack, status=status)
 
@@ -108,7 +108,7 @@ def _finish(
     finish: Callable[[Compilation], Compilation],
     finished: dict[str, Compilation],
 ) -> None:
-    """Finish a compilation; of its draft remains what the records and compilations after it look at."""
+    """Finish a compilation; its draft keeps only the data that later records and compilations need."""
     whole = draft.compilations.get(compile_id)
     if whole is not None:
         finished[whole.id] = finish(_compilation(whole, {}))
@@ -166,7 +166,10 @@ def draft_report(draft: ReportDraft) -> Report:
 
 
 def _count_unparsed(draft: ReportDraft, placed: bool) -> dict[str, int]:
-    """Count the records without a place in the report, also those without a compile id if no compilation has them."""
+    """Count the records without a place in the report.
+
+    If no compilation has the records without a compile id, count them, too.
+    """
     counts = draft.unparsed if placed else draft.unparsed + draft.without_id
     return {kind: min(count, draft.kinds[kind]) for kind, count in counts.items() if draft.kinds[kind]}
 
@@ -174,8 +177,8 @@ def _count_unparsed(draft: ReportDraft, placed: bool) -> dict[str, int]:
 def _with_frames(draft: ReportDraft) -> list[CompilationDraft]:
     """Return the compilations, each with its frame.
 
-    A compilation logged without a frame gets its siblings' frame. What Dynamo did not compile is a compilation if it
-    has something to show, and its frame has its kind as name.
+    A compilation logged without a frame gets the frame of another compilation of the same function. Work that Dynamo
+    did not compile is a compilation if it has something to show; the name of its frame is its kind.
     """
     drafts = [
         compilation for compilation in draft.compilations.values() if "/" in compilation.id or is_root(compilation)
@@ -282,9 +285,9 @@ def _modules_of(compilation: Compilation, graph: FxGraph, stage: str) -> dict[st
 class GrowingReport:
     """The report of a log so far, for all threads that show it.
 
-    While one thread reads, and shortly afterwards, the others get the last report. `appended` is for a log that never
-    shrinks, of any size; of others the first 64 MB are read. `is_behind` is True if the last look ended before the end
-    of the log; of an appended log, the report is then that of the last look that came to the end.
+    While one thread reads, and shortly afterwards, the others get the last report. `appended` is True for a log of any
+    size that never shrinks; only the first 64 MB of other logs are read. `is_behind` is True if the last reading ended
+    before the end of the log. The report of an appended log is from the last reading that reached the end.
     """
 
     def __init__(self, path: Path, rests_s: float = LOOK_S, *, appended: bool = False) -> None:
@@ -339,8 +342,8 @@ class GrowingReport:
 def outline(index: TraceIndex) -> Report:
     """Return a report with frames, graph breaks, recompiles, failures and seconds; raises TraceError.
 
-    Its phases are those of torch's metrics, one for each compilation and direction. Its graphs have no ops; guards,
-    kernels and everything else that is read from large records are left out.
+    Its phases are from torch's metrics, one for each compilation and direction. Its graphs have no ops. Guards, kernels
+    and other facts from large records are left out.
     """
     with TraceReader(index.path) as reader:
         reader.strings.update(index.tables.strings)

@@ -65,7 +65,7 @@ STARTED = re.compile(r"^(.*/)?core/worker/__main__\.py$")
 
 @cache
 def fields_of(owner: type) -> dict[type, tuple[str, bool]]:
-    """Return type → the owner's field for it, and True if that is a list: {Call: ("calls", True), …}."""
+    """Return the name of the field for each type, and True if the field is a list: {Call: ("calls", True), …}."""
     fields = {}
     for name, hint in get_type_hints(owner).items():
         is_list = get_origin(hint) is tuple
@@ -76,7 +76,7 @@ def fields_of(owner: type) -> dict[type, tuple[str, bool]]:
 
 
 class Values:
-    """Values of an owner's fields so far: a list in order, or the last value of its type."""
+    """Values of an owner's fields so far; a field is a list of values in order, or the last value of its type."""
 
     def __init__(self, owner: type) -> None:
         self._fields = fields_of(owner)
@@ -215,12 +215,12 @@ class ReportDraft:
     resets: int = 0
 
     def begin(self, compile_id: str) -> None:
-        """Begin a compilation; an id that is finished comes again only after `torch.compiler.reset`."""
+        """Begin a compilation; the id of a finished compilation returns only after `torch.compiler.reset`."""
         before = self.compilations.get(self.unique_id(compile_id))
         self.resets += before is not None and before.finished
 
     def unique_id(self, compile_id: str) -> str:
-        """Return a compile id as it is unique in the log: `2:0/0` is `0/0` after the first reset."""
+        """Return a compile id's unique form in the log: `2:0/0` is `0/0` after the first reset."""
         return f"{self.resets + 1}:{compile_id}" if self.resets and compile_id else compile_id
 
     def compilation(self, record: TraceRecord) -> CompilationDraft:
@@ -241,7 +241,7 @@ class ReportDraft:
             self.close_root(last.id)
 
     def close_root(self, name: str) -> None:
-        """End the compilation without an id under a name; the next record without an id begins another."""
+        """End the compilation without an id, and name it; the next record without an id begins a new one."""
         ended = self.compilations.pop("")
         ended.id = self._free_root(name)
         self.compilations[ended.id] = ended
@@ -261,7 +261,7 @@ class ReportDraft:
         owner.values.add(value)
 
     def keep_debug_file(self, record: TraceRecord, name: str) -> None:
-        """Add a file to the newest graph's debug directory; a name that is there already begins the next graph's."""
+        """Add a file to the newest graph's debug directory; a repeated name begins the next graph's directory."""
         last, compilation = self.values.last(DebugFile), self.compilation(record).id
         if last is not None and (last.compilation != compilation or name in self.debug_names):
             self.debug_names.clear()
@@ -302,7 +302,7 @@ class ReportDraft:
 
 
 def without_worker(stack: Sequence[Frame]) -> tuple[Frame, ...]:
-    """Return a stack, outermost first, after the worker's own frames; its last frame always remains."""
+    """Return a stack, outermost first, without the worker's own frames; at least its last frame remains."""
     started = next((match for frame in stack if (match := STARTED.match(frame.file))), None)
     if started is None:
         return tuple(stack)
@@ -318,7 +318,7 @@ Value = TypeVar("Value", bound="DataclassInstance")
 def typed_parser(
     kind: type[Emitted], parse: Callable[[ReportDraft, TraceRecord, Emitted], None]
 ) -> Callable[[ReportDraft, TraceRecord], None]:
-    """Return a parser that gets its record typed.
+    """Return a parser that calls `parse` with the record as the type `kind`.
 
     Records with another schema or field type are counted and skipped.
     """

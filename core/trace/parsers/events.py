@@ -145,7 +145,7 @@ def _compile_id(draft: ReportDraft, event: _Event) -> str:
 
 
 def metrics(kind: MetricsKind, parse: Parser | None = None) -> Parser:
-    """Return a parser that adds the place of torch's metrics, after what `parse` takes from them."""
+    """Return a parser that calls `parse`, and then adds the place of torch's metrics."""
 
     def parse_metrics(draft: ReportDraft, record: TraceRecord) -> None:
         if parse is not None:
@@ -222,7 +222,7 @@ def propagate_real_tensors(draft: ReportDraft, record: TraceRecord) -> None:
 
 
 def propagate_provenance(draft: ReportDraft, record: TraceRecord) -> None:
-    """Add a data-dependent expression to whose value torch's draft export committed."""
+    """Add a data-dependent expression with the value that torch's draft export assumed for it."""
     body, stack = record.body, _stack(draft, record)
     expression, assumed = str(body.get("expr", "")), str(body.get("result", ""))
     sources = _texts(body.get("symbol_to_sources"))
@@ -233,7 +233,7 @@ def propagate_provenance(draft: ReportDraft, record: TraceRecord) -> None:
 
 
 def data_dependent_error(draft: ReportDraft, record: TraceRecord) -> None:
-    """Add a data-dependent expression whose value tracing needed, and could not know."""
+    """Add a data-dependent expression that tracing needed, but could not evaluate."""
     stack = draft.frames(record.body.get("stack"))
     _keep_issue(draft, record, ExportIssue("data-dependent", str(record.body.get("expr", "")), stack=stack))
 
@@ -250,7 +250,7 @@ def mismatched_kernel(draft: ReportDraft, record: TraceRecord) -> None:
 
 
 def expression_created(draft: ReportDraft, record: TraceRecord) -> None:
-    """Add an expression of symbols with the user's line; equal ones of a line are added once."""
+    """Add an expression of symbols with the user's line; equal expressions of a line are added once."""
     body, stack = record.body, _stack(draft, record)
     arguments = body.get("arguments")
     texts = tuple(str(one)[:MAX_TEXT_CHARS] for one in arguments[:MAX_VALUES]) if isinstance(arguments, list) else ()
@@ -340,7 +340,7 @@ def _add(compilation: CompilationDraft, symbol: Symbol) -> None:
 
 
 def _keep_guard(draft: ReportDraft, record: TraceRecord, guard: SymbolGuard) -> None:
-    """Add a guard, or what another record of the same guard lacks: torch logs some of them twice."""
+    """Add a guard, or complete the guard of an earlier record: torch logs some guards twice."""
     guards = _compilation(draft, record).symbol_guards
     if len(guards) < MAX_ITEMS:
         known = guards.setdefault((guard.expression, guard.assumed), guard)

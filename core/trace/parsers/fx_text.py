@@ -345,7 +345,7 @@ def parse_listing(text: str) -> tuple[FxNode, ...]:
 
 
 def program_code(text: str) -> str:
-    """Return the Python code of an exported program, each line where it is in the text; other texts as they are."""
+    """Return the Python code of an exported program, with the same line numbers; other texts unchanged."""
     if not text.startswith(PROGRAM):
         return text
     lines = text.split("\n")[1:]

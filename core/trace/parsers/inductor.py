@@ -137,7 +137,7 @@ def _kernel(
 
 
 def package_code(draft: ReportDraft, record: TraceRecord) -> None:
-    """Read the C++ code of an AOTInductor package, its wrapper or its kernels: the kernels that it defines or calls."""
+    """Read the C++ code of a wrapper or kernels in an AOTInductor package; add the kernels it defines or calls."""
     compilation = draft.compilation(record)
     compilation.packaged = True
     compilation.direct("inference")
@@ -169,7 +169,7 @@ def node_mappings(draft: ReportDraft, record: TraceRecord) -> None:
 
 
 def post_grad_nodes(draft: ReportDraft, record: TraceRecord) -> None:
-    """Set the FX nodes of each Triton kernel, as torch logged them before it had node mappings of both directions."""
+    """Set the FX nodes of each Triton kernel, from older records than torch's node mappings of both directions."""
     nodes = _lists(draft.reader.json(record))
 
     def fill(kernel: Kernel, keys: list[str]) -> Kernel:

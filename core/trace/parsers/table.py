@@ -44,7 +44,7 @@ _program = fx_graph("exported_program")
 
 
 def exported_program(draft: ReportDraft, record: TraceRecord) -> None:
-    """Add the program that `torch.export` returned; the symbols before it are those of its tracing."""
+    """Add the program that `torch.export` returned; the symbols logged before it belong to its tracing."""
     if record.compile_id:
         _program(draft, record)
         return
@@ -61,7 +61,7 @@ def is_root(compilation: CompilationDraft) -> bool:
 
 
 def root_frame(draft: ReportDraft, compilation: CompilationDraft) -> Frame:
-    """Return the frame of a compilation without one: its name says what was compiled."""
+    """Return a frame for a compilation without one; the name of the frame is the kind of compilation."""
     return Frame("", 0, _kind(draft, compilation))
 
 

@@ -136,7 +136,7 @@ def executions(draft: ReportDraft, record: TraceRecord, content: ExecutionsRecor
 
 
 def call(draft: ReportDraft, record: TraceRecord, content: Call) -> None:
-    """Add a call; the ids of the code that it used are unique in the log."""
+    """Add a call; the ids of its compilations are made unique in the log."""
     draft.keep(record, replace(content, newest=tuple(map(draft.unique_id, content.newest))))
 
 
@@ -250,7 +250,7 @@ LONGEST_LINE = 200
 
 
 def source_remarks(path: str, text: str) -> tuple[SourceRemark, ...]:
-    """Return the first such lines of a file; empty if it is not Python."""
+    """Return the remarks on the first lines of a file that affect torch.compile; empty if it is not Python."""
     if not WORTH_READING.search(text):
         return ()
     try:
@@ -278,7 +278,7 @@ def _name(node: ast.expr) -> str:
 
 
 def _sets_logs(node: ast.Assign | ast.Call) -> bool:
-    """Return True for `os.environ["TORCH_LOGS"] = …`, and the same by `setdefault`, `update` or `putenv`."""
+    """Return True if a statement sets TORCH_LOGS: by assignment, `setdefault`, `update` or `putenv`."""
     if isinstance(node, ast.Assign):
         return any(isinstance(target, ast.Subscript) and _is_logs(target.slice) for target in node.targets)
     if _name(node.func) == "update":

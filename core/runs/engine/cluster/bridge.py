@@ -45,7 +45,7 @@ class BridgeCall(msgspec.Struct, frozen=True, tag=True):
 
 
 class BridgeReply(msgspec.Struct, frozen=True, tag=True):
-    """The host's reply; `why` is set if there is none."""
+    """The host's reply; without a reply, `why` has the reason."""
 
     number: int
     data: bytes = b""
@@ -53,14 +53,14 @@ class BridgeReply(msgspec.Struct, frozen=True, tag=True):
 
 
 class BridgeNodes(msgspec.Struct, frozen=True, tag=True):
-    """The nodes that are alive and may have a host; `cluster` is another after the head was started anew."""
+    """The nodes that are alive and may have a host; `cluster` changes when the cluster's head is restarted."""
 
     cluster: Words
     nodes: tuple[Words, ...]
 
 
 class BridgeProblem(msgspec.Struct, frozen=True, tag=True):
-    """The cluster cannot be reached; the bridge ends."""
+    """The reason why the cluster cannot be reached; the bridge ends after this message."""
 
     why: Words
 
@@ -83,7 +83,7 @@ def read_frame(file: BinaryIO, kind: Any) -> Any:
 
 
 class BridgeOutput:
-    """Standard output of a bridge, for its messages alone: what a library prints goes to standard error."""
+    """Standard output of a bridge, only for messages; output of libraries goes to standard error."""
 
     def __init__(self) -> None:
         self._file = os.fdopen(os.dup(1), "wb")
@@ -104,9 +104,10 @@ def answer_calls(answer: Callable[[BridgeCall], None], at_once: int) -> None:
 
 
 class BridgeTransport:
-    """Hosts behind a bridge that is started by `command`; `name` is what it leads to, in messages.
+    """Transport to the hosts behind a bridge, which `command` starts.
 
-    `keeps_earlier` is True if a node of an earlier bridge may be there again, and is therefore never lost.
+    `name` describes the target of the bridge in error messages. If `keeps_earlier`, nodes that an earlier bridge
+    reported are never lost, since they may come back.
     """
 
     def __init__(self, scheme: str, name: str, command: Sequence[str], keeps_earlier: bool) -> None:
@@ -125,13 +126,16 @@ class BridgeTransport:
         threading.Thread(target=self._keep_running, daemon=True).start()
 
     def peers(self) -> dict[str, bool]:
-        """Return the nodes behind the bridge; raises NodeError while it does not answer."""
+        """Return the nodes behind the bridge, and whether each can be called.
+
+        Raises NodeError while the bridge does not answer.
+        """
         if time.monotonic() - self._heard_s > SILENT_S or not self._heard_s:
             raise NodeError(self._problem)
         return dict(self._peers)
 
     def call(self, peer: str, data: bytes, limit_s: float) -> bytes:
-        """Return a host's reply to a call; raises NodeError if there is none in time."""
+        """Return a host's reply to a call; raises NodeError if no reply comes in time."""
         number, reply = next(self._numbers), Future[BridgeReply]()
         with self._lock:
             process = self._process
@@ -154,7 +158,7 @@ class BridgeTransport:
         return answer.data
 
     def close(self) -> None:
-        """End the bridge; the hosts go on."""
+        """End the bridge; the hosts continue."""
         self._closed.set()
         self._end()
 
@@ -195,7 +199,7 @@ class BridgeTransport:
                 self._problem = f"{self._name} does not answer: {one_line(message.why, 600)}"
 
     def _end(self) -> None:
-        """End the bridge, and the calls that wait for it."""
+        """End the bridge process, and fail the calls that wait for replies."""
         with self._lock:
             process, self._process = self._process, None
             waiting = list(self._waiting.values())

@@ -58,10 +58,10 @@ CARRIED = "carried"
 
 @dataclass(slots=True)
 class CarriedRun:
-    """A run that this server carries, with the locked file that says so.
+    """A run that this server transfers, with the locked file that marks it.
 
-    `assignment` is its launch as long as that may have to be repeated: until its host says that it has the run. `sizes`
-    are the bytes of its growing files here; `over` is set once it is carried no longer.
+    `assignment` is its launch, which may have to be repeated until the host reports that it has the run; then None.
+    `sizes` are the bytes of its growing files on this server. `over` is set when the transfer ends.
     """
 
     run: Run
@@ -76,25 +76,28 @@ class CarriedRun:
 
 @dataclass(slots=True)
 class Pace:
-    """Times between two looks at a run.
+    """Intervals between two polls of a run.
 
-    `look_s` is the mean time of a look, which grows when the transport is busy.
+    `look_s` is the mean duration of a poll, which grows when the transport is busy.
     """
 
     look_s: float = 0.0
 
     def note(self, took_s: float) -> None:
-        """Take in how long a look took."""
+        """Update the mean with the duration of a poll."""
         self.look_s += (took_s - self.look_s) * NEWEST
 
     def pause_s(self, has_begun: bool, runs: int) -> float:
-        """Return the time until the next look at one of so many runs; `has_begun` is True once it has written."""
+        """Return the seconds until the next poll of one of `runs` runs.
+
+        `has_begun` is True once the run has written output.
+        """
         shortest_s = POLL_S if has_begun else FIRST_POLL_S
         return min(max(shortest_s, self.look_s * runs / SHARE), LONGEST_POLL_S)
 
 
 class Carrier:
-    """The runs of a store that its server carries from hosts. Safe to use from threads."""
+    """Transfer of the runs of a store from hosts to its server. Safe to use from threads."""
 
     def __init__(self, store: Store, nodes: Nodes, liveness: Liveness) -> None:
         self._store, self._nodes, self._liveness = store, nodes, liveness
@@ -105,21 +108,21 @@ class Carrier:
         self._pace = Pace()
 
     def all(self) -> list[CarriedRun]:
-        """Return the runs that are carried now."""
+        """Return the runs in transfer."""
         return list(self._carried.values())
 
     def get(self, run: Run) -> CarriedRun | None:
-        """Return a run as it is carried; None if it is not."""
+        """Return the transfer of a run; None if this server does not transfer it."""
         return self._carried.get(run.path)
 
     def key(self, run: Run) -> str:
-        """Return a run's name on its host: its id, or that of a tool's directory in a run."""
+        """Return a run's name on its host: its id, or `RUN/TOOL` for a tool's directory in a run."""
         return run.path.relative_to(self._store.runs_dir).as_posix().replace("/tools/", "/")
 
     def claim(
         self, run: Run, host: str, ended: Callable[[], None] = lambda: None, assignment: Assignment | None = None
     ) -> CarriedRun | None:
-        """Claim a run for this server; None if another one carries it."""
+        """Claim the transfer of a run for this server; None if it is already claimed."""
         folder = self._store.home / CARRIED
         with in_words(folder), self._lock:
             folder.mkdir(exist_ok=True, mode=OWNER_ALONE)
@@ -132,7 +135,7 @@ class Carrier:
             return self._carried.setdefault(run.path, CarriedRun(run, host, lock, ended, assignment))
 
     def launch(self, carried: CarriedRun, assignment: Assignment) -> None:
-        """Send a run to its host, which starts it, and take its first bytes.
+        """Send a run to its host, which starts the run, and store the first bytes of the reply.
 
         Raises NodeError, WorkerError, StoreError.
         """
@@ -150,11 +153,11 @@ class Carrier:
         self._take(carried, self._nodes.call(carried.host, call, ProgressReply, LONG_CALL_S))
 
     def follow(self, carried: CarriedRun) -> None:
-        """Carry a run to its end, in a thread of its own."""
+        """Transfer a run to its end, in a separate thread."""
         threading.Thread(target=self._follow, args=(carried,), daemon=True).start()
 
     def release(self, carried: CarriedRun, has_ended: bool = True) -> None:
-        """Carry a run no longer. Its lock's file stays as long as another server may carry it."""
+        """Stop the transfer of a run. The lock file stays if another server may continue the transfer."""
         with self._lock, contextlib.suppress(OSError):
             self._carried.pop(carried.run.path, None)
             if has_ended:
@@ -163,7 +166,7 @@ class Carrier:
         carried.over.set()
 
     def take_up(self) -> None:
-        """Carry the runs on the hosts that no server carries any more, and close those that are lost."""
+        """Take over the hosts' runs that no server transfers, and close the lost runs."""
         for host, node in self._nodes.all().items():
             for key in node.facts.runs if node.answers and not node.lost else ():
                 with contextlib.suppress(CompileboardError):
@@ -173,13 +176,13 @@ class Carrier:
                 self._close_if_lost(run)
 
     def look_for_lost(self) -> None:
-        """Look through the store for runs and kernel tools that are live on hosts, at the start and after a loss."""
+        """Find the live runs and kernel tools on hosts in the store, at the start and after a loss."""
         listed = self._store.list()
         listed += [(tool, tool.standing()) for run, _ in listed for tool in run.tools()]
         self._unseen |= {run for run, status in listed if status.live and self._nodes.host_of(status.handle)}
 
     def _follow(self, carried: CarriedRun) -> None:
-        """Carry a run's new bytes until it has ended, then all that it has left."""
+        """Transfer the new bytes of a run until the run has ended, then its remaining files."""
         cancel_s = 0.0
         while not self._nodes.closed.wait(self._pace.pause_s(bool(carried.sizes), len(self._carried))):
             try:
@@ -211,7 +214,7 @@ class Carrier:
         return progress
 
     def _step(self, carried: CarriedRun) -> bool:
-        """Take the new bytes of a run; return True once it has ended and all of it is here."""
+        """Store the new bytes of a run; return True once the run has ended and all its files are here."""
         run, key = carried.run, self.key(carried.run)
         progress = self._look(carried)
         self._take(carried, progress)
@@ -225,7 +228,7 @@ class Carrier:
         return True
 
     def _launch_again(self, carried: CarriedRun) -> bool:
-        """Launch a run that its host does not have; return True once it ends instead."""
+        """Launch a run that its host does not have; return True if the run is ended instead."""
         if carried.assignment is None or carried.cancelled:
             reason = "it had not started" if carried.assignment else "its node does not have it"
             self._end(carried, "interrupted", reason)
@@ -234,7 +237,7 @@ class Carrier:
         return False
 
     def _take(self, carried: CarriedRun, progress: ProgressReply) -> None:
-        """Append the new bytes of a run to its files here; raises StoreError."""
+        """Append the new bytes of a run to its files on this server; raises StoreError."""
         if progress.status is not None:
             carried.assignment = None
         with in_words(carried.run.path):
@@ -242,7 +245,7 @@ class Carrier:
                 carried.sizes[new.name] = append_piece(carried.run.path, new)
 
     def _collect(self, carried: CarriedRun) -> None:
-        """Fetch each file of an ended run that differs from the one here."""
+        """Fetch each file of an ended run that differs from the file on this server."""
         run, room = carried.run, MOST_COLLECTED_BYTES
         listed = self._nodes.call(carried.host, ListCall(self._nodes.store_id, self.key(run)), FilesReply, LONG_CALL_S)
         with in_words(run.path), TemporaryDirectory(dir=self._store.home / CARRIED) as scratch:
@@ -265,7 +268,7 @@ class Carrier:
         return path
 
     def _take_up_run(self, run: Run, host: str) -> None:
-        """Carry a run that its host has, if nobody does; have it removed there if it has ended here."""
+        """Take over a run on a host if no server transfers it; if the run has ended here, remove it from the host."""
         status = run.status() if run.path.is_dir() else None
         if run.path in self._carried:
             return
@@ -276,7 +279,7 @@ class Carrier:
             self.follow(carried)
 
     def _close_if_lost(self, run: Run) -> None:
-        """Close a run that no server carries, and whose host is lost or has not got it."""
+        """End or take over a run that no server transfers, if its host is lost or lacks the run."""
         status = run.written_status() if run.path.is_dir() else None
         host = self._nodes.host_of(status.handle) if status and status.live else None
         if status is None or host is None:
@@ -294,14 +297,14 @@ class Carrier:
         self._end(carried, "interrupted", f"its node {self._nodes.name(carried.host)} was lost")
 
     def _end(self, carried: CarriedRun, state: State, reason: str) -> None:
-        """Write how a run ended whose host cannot say it."""
+        """Write the end of a run whose host cannot report it."""
         with contextlib.suppress(CompileboardError):
             status = carried.run.written_status()
             if status.live:
                 carried.run.write_status(ended_as(status, state, reason, carried.cancelled))
 
     def _is_lost(self, host: str, run: Run) -> bool:
-        """Return True if nothing of a run can be alive, and its host cannot say how it ended."""
+        """Return True if a run can't be alive, and its host can't report its end."""
         node = self._nodes.all().get(host)
         if node is not None and (node.lost or node.answers):
             return node.lost
@@ -322,7 +325,7 @@ class Carrier:
 
 
 def _ended(started: Status, host_status: Status) -> Status:
-    """Return the status of an ended run: how it ended there, in the times of this machine's clock."""
+    """Return the status of an ended run: the end from its host, with times by this machine's clock."""
     took_s = host_status.took_s
     ended_s = time.time() if took_s is None or started.started_s is None else started.started_s + took_s
     return replace(

@@ -124,7 +124,7 @@ class Host:
         threading.Thread(target=self._describe, daemon=True).start()
 
     def answer(self, data: bytes) -> bytes:
-        """Return the reply to a call, both as bytes; what fails is a reply, too."""
+        """Return the reply to a call, both as bytes; an error becomes a `FailureReply`."""
         try:
             reply = self._reply(call_of(data))
         except WorkerError as error:
@@ -136,11 +136,11 @@ class Host:
         return packed(reply)
 
     def close(self) -> None:
-        """End all runs, and start none any more; still answers for them."""
+        """End all runs and start no more; calls are still answered."""
         self._engine.close()
 
     def wait_until_collected(self, limit_s: float) -> None:
-        """Wait until servers have collected what ended runs have left, at most for so many seconds."""
+        """Wait until servers have collected the files of ended runs, for at most `limit_s` seconds."""
         end_s = time.monotonic() + limit_s
         while time.monotonic() < end_s and any(self._runs_dir.glob(f"{self.id}-*")):
             time.sleep(POLL_S)
@@ -197,7 +197,7 @@ class Host:
         )
 
     def _describe(self) -> None:
-        """Start torch, and ask it what is here."""
+        """Start torch, and store its capabilities or its problem."""
         try:
             environment = self._engine.environment()
         except CompileboardError as error:
@@ -208,7 +208,10 @@ class Host:
                 self._engine.warm_up()
 
     def _lack(self, target: str) -> str:
-        """Start the torch of a target in the background; return what is not there yet. Raises WorkerError."""
+        """Start the torch of a target in the background; return what must still start, empty if nothing.
+
+        Raises WorkerError if an earlier start failed.
+        """
         assignment = Assignment(Run("", self._runs_dir / "none"), target)
         lack = self._engine.lacks(assignment)
         with self._lock:
@@ -242,20 +245,20 @@ class Host:
         return True
 
     def _release_silent(self) -> None:
-        """Release the locks of servers that have ended before they started the run."""
+        """Release the locks of runs that have not started and whose servers have been silent for `LEASE_S`."""
         now = time.monotonic()
         for key, server in list(self._turns.items()):
             if key not in self._live and now - self._heard_s.get(server, now) > LEASE_S:
                 self._end_turn(key)
 
     def _end_turn(self, key: str) -> None:
-        """Release the lock of a run that has not started, or has ended."""
+        """Release the device lock of a run, unless the run is live."""
         with self._lock:
             if key not in self._live and self._turns.pop(key, None) is not None:
                 self._engine.end_turn(Run(key, self._runs_dir / key))
 
     def _launch(self, call: LaunchCall) -> ProgressReply:
-        """Receive a run and start it, unless that was done before or the run is refused."""
+        """Receive a run and start it, unless the run has already been started or is refused."""
         if self._key(call) not in self._refused:
             self._receive(call)
             self._start(call)
@@ -285,7 +288,7 @@ class Host:
                     remove(fresh)
 
     def _check_code(self, run: Run) -> None:
-        """Raise JobError, StoreError unless the host may run a directory's code."""
+        """Raise JobError or StoreError unless the host may run the code of a run."""
         if self._code_allowed:
             return
         job = run.job()
@@ -298,7 +301,7 @@ class Host:
             raise StoreError(f"{self.name} runs samples only, and this code is not its sample's")
 
     def _start(self, call: LaunchCall) -> None:
-        """Start a run unless it has been started, was cancelled, or is refused since."""
+        """Start a run unless it has already been started, cancelled or refused."""
         run, mark = self._run(call), self._mark(call)
         with self._lock:
             if mark.exists() or run.path.name in self._refused or run.status().state != "queued":
@@ -316,7 +319,7 @@ class Host:
             self._end(run)
 
     def _wait_for_record(self, run: Run) -> None:
-        """Wait a moment for the first bytes of a run's log, so that the server needs not ask for them."""
+        """Wait briefly for the first bytes of a run's log, which saves the server a call."""
         if not self._waiting.acquire(blocking=False):
             return
         try:
@@ -327,7 +330,7 @@ class Host:
             self._waiting.release()
 
     def _end(self, run: Run) -> None:
-        """Note that nothing of a run is alive, and write the end that its supervisor could not."""
+        """Mark a run as ended, and write its status if its supervisor could not."""
         with contextlib.suppress(CompileboardError):
             status = run.written_status()
             if status.live:
@@ -377,7 +380,7 @@ class Host:
             remove(self._mark(call))
 
     def _refuse(self, run: Run) -> None:
-        """Start a run no more; what was refused long ago cannot come any more."""
+        """Refuse later launches of a run; refusals older than `REFUSED_S` are dropped."""
         now = time.monotonic()
         recent = {key: since_s for key, since_s in self._refused.items() if now - since_s < REFUSED_S}
         self._refused = {**recent, run.path.name: now}
@@ -401,7 +404,7 @@ class Host:
         return tuple(sorted(name.removeprefix(prefix).replace("+", "/") for name in found))[:MOST_FILES]
 
     def _remove_old(self) -> None:
-        """Remove the ended runs that no server has collected for long."""
+        """Remove ended runs that no server has collected within `KEEP_S`."""
         oldest = time.time() - KEEP_S
         for path in self._runs_dir.glob(f"{self.id}-*"):
             with contextlib.suppress(OSError, CompileboardError):
@@ -410,7 +413,7 @@ class Host:
 
 
 def _take_slot(hosts: Path) -> tuple[int, str]:
-    """Lock the first free slot as long as this process lives; return its number and id. Raises OSError, StoreError."""
+    """Lock the first free slot for this process's lifetime; return its number and id. Raises OSError, StoreError."""
     for number in range(MOST_SLOTS):
         slot = hosts / str(number)
         slot.mkdir(exist_ok=True, mode=OWNER_ALONE)
@@ -432,7 +435,7 @@ def _has_record(run: Path) -> bool:
 
 
 def _new_pieces(run: Path, sizes: dict[str, int]) -> tuple[tuple[PieceReply, ...], bool]:
-    """Return new bytes of the growing files, and whether they are all that there are now."""
+    """Return new bytes of the growing files, and True if there are no further new bytes."""
     pieces: list[PieceReply] = []
     room = MOST_NEW_BYTES
     for path in sorted(path for pattern in GROWING for path in run.glob(pattern)):
@@ -460,7 +463,10 @@ def device_of(name: str) -> str:
 
 
 def physical(device: str) -> str:
-    """Return a device's name in the locks that hosts of one machine share; each host may see other cards."""
+    """Return the name of a device in the locks that the hosts of one machine share.
+
+    Hosts may see different cards, so the name has the physical index or a digest of the card.
+    """
     kind, _, index = device.partition(":")
     visible = os.environ.get("CUDA_VISIBLE_DEVICES", "") if kind == "cuda" else ""
     cards = [card.strip() for card in visible.split(",") if card.strip()]
@@ -487,7 +493,7 @@ def drivers(modules: Path = MODULES) -> str:
 
 
 def kind_of(devices: Mapping[str, str], torch: str) -> str:
-    """Return the hardware and versions that decide what is measured, in words; drivers where there is a card."""
+    """Return the hardware and versions that affect measurements, in words; drivers only with an accelerator."""
     memory = round(psutil.virtual_memory().total / GIB)
     size = f"{os.cpu_count()} CPUs, {memory} GiB"
     versions = (torch, package_version("triton"), *((drivers(),) if set(devices) - {"cpu"} else ()))

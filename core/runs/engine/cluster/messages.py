@@ -60,7 +60,7 @@ Device = Annotated[str, Meta(pattern=r"^[a-z]{1,20}(:[0-9]{1,4})?$")]
 
 
 class HelloCall(msgspec.Struct, frozen=True, tag=True):
-    """Request for the host's facts, and for the runs of a store that it has; keeps the locks of a server."""
+    """Request for a host's facts and its runs of a store; it also keeps the server's locks."""
 
     store: Id
     server: Id
@@ -84,7 +84,7 @@ class RunMessage(msgspec.Struct, frozen=True):
 
 
 class TakeTurnCall(RunMessage, frozen=True, tag=True):
-    """Request to lock a device for a server's run that is not delivered yet."""
+    """Request to lock a device for a run that the server has not sent yet."""
 
     server: Id
     device: Device
@@ -96,9 +96,10 @@ class EndTurnCall(RunMessage, frozen=True, tag=True):
 
 
 class LaunchCall(RunMessage, frozen=True, tag=True):
-    """Request to start a run, at most once: the files of its directory by their names, with the digest of all.
+    """Request to start a run, at most once.
 
-    The reply waits a moment for the first record of the run's log.
+    `files` are the files of the run's directory by name, and `digest` is their common digest. The reply waits a moment
+    for the first record of the run's log.
     """
 
     target: Words
@@ -109,7 +110,7 @@ class LaunchCall(RunMessage, frozen=True, tag=True):
 
 
 class PollCall(RunMessage, frozen=True, tag=True):
-    """Request for what is new in a run: `sizes` are the bytes of the growing files that the server has."""
+    """Request for a run's progress: `sizes` are the bytes of the growing files that the server has."""
 
     sizes: dict[Name, Size]
 
@@ -134,10 +135,10 @@ class ForgetCall(RunMessage, frozen=True, tag=True):
 
 
 class FactsReply(msgspec.Struct, frozen=True, tag=True):
-    """A host: its id, versions and hardware in words, and the runs of the store in it.
+    """A host: its id, versions and hardware in words, and its runs of the store.
 
     Hosts of equal `kind` may measure the cells of one sweep. `devices` and `torch` are empty while torch starts;
-    `problem` is why it cannot. `code_allowed` is False if the host runs samples only.
+    `problem` is why torch cannot start. `code_allowed` is False if the host runs samples only.
     """
 
     host: Id
@@ -154,13 +155,13 @@ class FactsReply(msgspec.Struct, frozen=True, tag=True):
 
 
 class DescriptionReply(msgspec.Struct, frozen=True, tag=True):
-    """Versions, devices and backends of torch; None while it starts."""
+    """Versions, devices and backends of torch; None while torch starts."""
 
     environment: Environment | None
 
 
 class LackReply(msgspec.Struct, frozen=True, tag=True):
-    """The torch that must start before a run, in words; empty if it runs."""
+    """The torch that must start before a run, in words; empty if it is running."""
 
     words: Words
 
@@ -172,11 +173,11 @@ class TurnReply(msgspec.Struct, frozen=True, tag=True):
 
 
 class DoneReply(msgspec.Struct, frozen=True, tag=True):
-    """The call is done."""
+    """Reply that the call is done."""
 
 
 class PieceReply(msgspec.Struct, frozen=True, tag=True):
-    """Bytes of a file from an offset; none at its end."""
+    """Bytes of a file from an offset; empty at the end of the file."""
 
     name: Name
     offset: Size
@@ -184,9 +185,9 @@ class PieceReply(msgspec.Struct, frozen=True, tag=True):
 
 
 class ProgressReply(msgspec.Struct, frozen=True, tag=True):
-    """A run's status, and new bytes of its growing files; None if the host has no such run.
+    """A run's status, None if the host has no such run, and new bytes of its growing files.
 
-    `live` is True as long as anything of the run may be alive, or not all of its new bytes are in the reply.
+    `live` is True as long as a process of the run may be alive, or some new bytes are not in the reply.
     """
 
     status: Status | None
@@ -195,7 +196,7 @@ class ProgressReply(msgspec.Struct, frozen=True, tag=True):
 
 
 class HostFile(msgspec.Struct, frozen=True):
-    """A file of an ended run: its name, bytes and SHA-256."""
+    """A file of an ended run: its name, size in bytes, and SHA-256."""
 
     name: Name
     size: Size
@@ -209,7 +210,7 @@ class FilesReply(msgspec.Struct, frozen=True, tag=True):
 
 
 class FailureReply(msgspec.Struct, frozen=True, tag=True):
-    """The call failed, with the reason and the signal that ended a process, if one did."""
+    """Failure of a call: the reason, and the signal if a signal ended a process."""
 
     why: Words
     signal: str | None = None
@@ -260,7 +261,10 @@ MOST_COLLECTED_BYTES = 16 * 1024**3
 
 
 def check_name(name: str) -> str:
-    """Return the name of a file relative to its run; raises StoreError if it leads elsewhere or is the server's own."""
+    """Return the name of a file relative to its run.
+
+    Raises StoreError if the name is not a safe path in the directory, or is a file of the server.
+    """
     parts = name.split("/")
     if len(parts) > MOST_DEPTH or not all(map(PARTS.fullmatch, parts)):
         raise StoreError(f"`{name[:80]}` is no name of a run's file")
@@ -270,7 +274,7 @@ def check_name(name: str) -> str:
 
 
 def is_carried(name: str) -> bool:
-    """Return True if a file crosses machines."""
+    """Return True if a file is transferred between machines."""
     try:
         return bool(check_name(name))
     except StoreError:
@@ -278,7 +282,7 @@ def is_carried(name: str) -> bool:
 
 
 def carried_names(directory: Path) -> list[str]:
-    """Return the names of the files that cross machines; raises StoreError if there are too many."""
+    """Return the names of the files to transfer between machines; raises StoreError if there are too many."""
     carried = sorted(filter(is_carried, _walk(directory)))
     if len(carried) > MOST_FILES:
         raise StoreError(f"the run has more than {number(MOST_FILES)} files")
@@ -298,7 +302,7 @@ def parcel_of(directory: Path) -> dict[str, bytes]:
 
 
 def digest_of(files: dict[str, bytes]) -> str:
-    """Return the address of a parcel's content."""
+    """Return the digest of a parcel's files."""
     named = "".join(f"{name}\0{hashlib.sha256(files[name]).hexdigest()}\n" for name in sorted(files))
     return hashlib.sha256(named.encode()).hexdigest()
 
@@ -313,7 +317,7 @@ def unpack_files(files: dict[str, bytes], directory: Path) -> None:
 
 
 def file_entries(directory: Path) -> tuple[HostFile, ...]:
-    """Return each file with its bytes and digest; raises StoreError, OSError."""
+    """Return the name, size and digest of each transferred file; raises StoreError, OSError."""
     listed = []
     for name in carried_names(directory):
         with open_carried(directory, name) as file:
@@ -323,7 +327,7 @@ def file_entries(directory: Path) -> tuple[HostFile, ...]:
 
 
 def read_piece(directory: Path, name: str, offset: int) -> PieceReply:
-    """Return the next bytes of a file; none at its end, and if it is gone. Raises StoreError."""
+    """Return the next bytes of a file; empty at its end, or if the file is missing. Raises StoreError."""
     try:
         with open_carried(directory, check_name(name)) as file:
             file.seek(offset)
@@ -333,7 +337,8 @@ def read_piece(directory: Path, name: str, offset: int) -> PieceReply:
 
 
 def append_piece(directory: Path, new: PieceReply) -> int:
-    """Add bytes to the end of a file; return its bytes. A piece that does not continue it is left out.
+    """Append a piece to a file; return the size of the file. A piece with another offset than the file's end is
+    ignored.
 
     Raises StoreError, OSError.
     """
@@ -345,7 +350,7 @@ def append_piece(directory: Path, new: PieceReply) -> int:
 
 
 def has_file(directory: Path, entry: HostFile) -> bool:
-    """Return True if a file is there with the same bytes."""
+    """Return True if a run has a file with the same bytes."""
     try:
         with open_carried(directory, entry.name) as file:
             same = os.fstat(file.fileno()).st_size == entry.size
@@ -360,7 +365,7 @@ def place_file(directory: Path, name: str, source: Path) -> None:
 
 
 def open_carried(directory: Path, name: str) -> BufferedReader:
-    """Open a regular file of a run to read, through no link; raises OSError."""
+    """Open a regular file of a run to read, without following links; raises OSError."""
     at = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         *parents, last = name.split("/")

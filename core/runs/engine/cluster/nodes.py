@@ -43,26 +43,26 @@ R = TypeVar("R", bound=HostReply)
 
 
 class Transport(Protocol):
-    """A way to hosts. Safe to use from threads."""
+    """A connection to hosts. Safe to use from threads."""
 
     scheme: str
 
     def peers(self) -> Mapping[str, bool]:
-        """Return the hosts by the transport's names, and whether each can be called.
+        """Return whether each host can be called, by the transport's name of the host.
 
-        One that is lost for good is not in it. Raises NodeError while that is unknown.
+        Hosts that are lost for good are left out. Raises NodeError while the hosts are unknown.
         """
 
     def call(self, peer: str, data: bytes, limit_s: float) -> bytes:
         """Return a host's reply to a call; raises NodeError if none comes in time."""
 
     def close(self) -> None:
-        """End the connections; the hosts go on."""
+        """End the connections; the hosts continue."""
 
 
 @dataclass(slots=True)
 class HostNode:
-    """A host: where it is called, and what it says about itself. `lost` is True once it is gone for good."""
+    """A host: its name in the transport, and its facts. `lost` is True if the host will not come back."""
 
     peer: str
     facts: FactsReply
@@ -71,14 +71,14 @@ class HostNode:
     answers: bool = True
 
     def has(self, device: str) -> bool:
-        """Return True if it can execute a run on a device now."""
+        """Return True if the host can execute a run on a device now."""
         return self.answers and not self.lost and device in self.facts.devices
 
 
 class Nodes:
     """The hosts behind a transport that a server with a store may use. Safe to use from threads.
 
-    `closed` ends what waits. `code_allowed` is False if the server uses no host that runs visitors' code.
+    Setting `closed` ends all waits. If `code_allowed` is False, the server uses no host that runs visitors' code.
     """
 
     def __init__(self, store: Store, transport: Transport, code_allowed: bool) -> None:
@@ -95,11 +95,11 @@ class Nodes:
         self._kinds: dict[str, str] = {}
 
     def all(self) -> dict[str, HostNode]:
-        """Return the nodes by their hosts' ids, lost ones, too."""
+        """Return the nodes by their hosts' ids, including lost nodes."""
         return dict(self._nodes)
 
     def name(self, host: str) -> str:
-        """Return the name of a host, its id if it is unknown."""
+        """Return the name of a host; its id if the host is unknown."""
         node = self._nodes.get(host)
         return node.facts.name if node else host
 
@@ -108,14 +108,15 @@ class Nodes:
         return f"{self.transport.scheme}:{host}"
 
     def host_of(self, handle: str) -> str | None:
-        """Return the host in a handle of this engine; None for others."""
+        """Return the host in a handle of this engine; None for a handle of another engine."""
         scheme, _, host = handle.partition(":")
         return host if scheme == self.transport.scheme and HOST_ID.fullmatch(host) else None
 
     def with_device(self, device: str, alike: str, busy: Collection[str]) -> tuple[str, ...]:
-        """Return the hosts with a device, those that are less often in `busy` first.
+        """Return the hosts with a device, ordered by their number of runs in `busy`.
 
-        What must be measured alike (`alike`, the cells of a sweep) gets hosts of one kind: the commonest at its begin.
+        Runs with the same `alike`, such as the cells of a sweep, get hosts of one kind: the most common kind at the
+        first of these runs.
         """
         able = [(host, node.facts) for host, node in self.all().items() if node.has(device)]
         if alike and able:
@@ -126,7 +127,10 @@ class Nodes:
         return tuple(host for host, facts in sorted(able, key=lambda pair: (runs[pair[0]], pair[1].name, pair[0])))
 
     def refusal(self, device: str) -> str:
-        """Return why no node can execute a run on a device; empty if one can, or while one has not said it yet."""
+        """Return the reason why no node can execute a run on a device.
+
+        Empty if a node has the device, if a node has not reported its devices yet, or if no node is known.
+        """
         nodes = [node.facts for node in self._nodes.copy().values() if not node.lost]
         if not nodes or any(device in facts.devices or not (facts.devices or facts.problem) for facts in nodes):
             return ""
@@ -134,9 +138,9 @@ class Nodes:
         return f"no node has it; the nodes have {', '.join(offered) or 'no torch that starts'}"
 
     def greet(self) -> bool:
-        """Greet the hosts that were greeted longest ago, new ones first.
+        """Greet the hosts that were greeted longest ago, new hosts first.
 
-        Return True if one came, is lost, or can execute more than before. Raises NodeError.
+        Return True if a host is new or lost, or if its devices or its reachability have changed. Raises NodeError.
         """
         before = self._states()
         peers = self.transport.peers()
@@ -149,7 +153,7 @@ class Nodes:
         return before != self._states()
 
     def _due(self, peers: Sequence[str]) -> list[str]:
-        """Return the hosts to greet now."""
+        """Return the hosts to greet now: at most `GREETED`, those greeted longest ago first."""
         due = sorted(peers, key=lambda peer: self._greeted_s.get(peer, -math.inf))[:GREETED]
         now_s = time.monotonic()
         earlier = {peer: greeted_s for peer, greeted_s in self._greeted_s.items() if peer in peers}
@@ -158,7 +162,7 @@ class Nodes:
 
     @contextlib.contextmanager
     def unless_lost(self, host: str) -> Iterator[None]:
-        """Leave out what a node does not answer, unless it is lost: then raises NodeError."""
+        """Suppress a NodeError of a node that may still answer; raises the NodeError of a lost node."""
         try:
             yield
         except NodeError:
@@ -171,12 +175,15 @@ class Nodes:
         threading.Thread(target=self.try_call, args=(host, call), daemon=True).start()
 
     def try_call(self, host: str, call: HostCall) -> None:
-        """Make a call that nobody waits for, or that will be made again."""
+        """Make a call, and ignore its reply and its errors."""
         with contextlib.suppress(CompileboardError):
             self.call(host, call, DoneReply)
 
     def call(self, host: str, call: HostCall, kind: type[R], limit_s: float = CALL_S) -> R:
-        """Return the reply of a host; raises NodeError if none comes, WorkerError with the host's reason."""
+        """Return a host's reply to a call.
+
+        Raises NodeError if no reply comes in time, WorkerError with the host's reason if the call fails.
+        """
         node = self._nodes.get(host)
         if node is None or node.lost:
             raise NodeError(f"the node {self.name(host)} was lost")
@@ -222,7 +229,10 @@ class Nodes:
 
 
 def union(nodes: Sequence[HostNode]) -> Environment:
-    """Return the capabilities of all nodes: the first's, with the devices of all and where they are."""
+    """Return the first node's capabilities, with the devices and backends of all nodes.
+
+    The description of a device has the names of its nodes.
+    """
     first = nodes[0].environment or Environment()
     devices: dict[str, dict[str, list[str]]] = {}
     for node in nodes:
@@ -237,12 +247,15 @@ def union(nodes: Sequence[HostNode]) -> Environment:
 
 
 def has_servers_torch(facts: FactsReply) -> bool:
-    """Return True if a host has the server's version of torch, of whichever build."""
+    """Return True if a host has the server's version of torch, in any build."""
     return facts.torch.partition("+")[0] == torch_version().partition("+")[0]
 
 
 def _store_id(store: Store) -> str:
-    """Return the id by which hosts tell the runs of stores apart, made once; raises StoreError."""
+    """Return the store's id, which separates its runs from other stores' runs on a host; raises StoreError.
+
+    The id is created on first use.
+    """
     path = store.home / "store-id"
     with in_words(store.home):
         if not path.exists():

@@ -34,7 +34,7 @@ ALL_CARDS = {"RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
 
 
 class HostActor:
-    """Actor of one node. Ray sends the class by value, so that it names nothing of this module."""
+    """Actor of one node. Ray sends the class by value, so it uses no other name of this module."""
 
     def __init__(self, module: str, code_allowed: bool) -> None:
         import importlib
@@ -60,7 +60,7 @@ class Bridge:
         self._actors: dict[str, Any] = {}
 
     def report_nodes(self) -> None:
-        """Write the nodes every second; end the process once the cluster can no longer be asked."""
+        """Write the nodes every second; end the process when the cluster cannot be queried any more."""
         try:
             while True:
                 nodes = [node for node in self._ray.nodes() if node["Alive"]]
@@ -83,7 +83,7 @@ class Bridge:
             self._output.write(BridgeReply(call.number, why=_words(error)))
 
     def _actor(self, node: str) -> Any:
-        """Return the actor of a node, which one of the servers makes."""
+        """Return the actor of a node; the first server that needs the actor creates it."""
         with self._making:
             if node not in self._actors:
                 self._actors[node] = (

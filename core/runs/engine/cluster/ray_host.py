@@ -33,17 +33,17 @@ THREADS = "OMP_NUM_THREADS"
 
 
 class Placeholder:
-    """Actor that does nothing but hold resources. Ray sends the class by value."""
+    """Actor that only reserves resources. Ray sends the class by value."""
 
     def is_there(self) -> bool:
-        """Return True, once Ray has given the resources."""
+        """Return True; Ray replies as soon as it has reserved the resources."""
         return True
 
 
 class Resources:
-    """Resources of a node that its host holds for measured runs, each by an actor that ends with the host.
+    """Ray resources of a node, reserved for measured runs.
 
-    Safe to use from threads.
+    Each resource is reserved by an actor, which ends with the host. Safe to use from threads.
     """
 
     def __init__(self) -> None:
@@ -61,7 +61,7 @@ class Resources:
             threading.Thread(target=self._look, daemon=True).start()
 
     def take(self, run: Path, device: str) -> bool:
-        """Request what a measured run needs; return True once all of it is held. Does not wait."""
+        """Request the resources of a measured run; return True once all are reserved. Does not wait."""
         names = [name for name in self._most if name == QUIET or device != CPU]
         with self._lock:
             self._waiting[run] = time.monotonic()
@@ -75,7 +75,7 @@ class Resources:
             return True
 
     def give_back(self, run: Path) -> None:
-        """Need nothing for a run any more."""
+        """Release the resources of a run; a resource that no other run needs goes back to Ray."""
         with self._lock:
             self._waiting.pop(run, None)
             for name, runs in self._needed.items():
@@ -96,7 +96,7 @@ class Resources:
         return bool(ready)
 
     def _look(self) -> None:
-        """Give back what was requested for runs whose server has ended before they were measured."""
+        """Release requests that were not repeated for `LEASE_S`, since their server has ended."""
         while True:
             time.sleep(LOOK_S)
             now = time.monotonic()
@@ -107,14 +107,14 @@ class Resources:
 
 
 class QuietEngine(LocalEngine):
-    """The engine of this machine, whose measured runs need resources beside the lock of their device."""
+    """The engine of this machine; a measured run needs Ray resources in addition to the device lock."""
 
     def __init__(self, cache_dir: Path, resources: Resources) -> None:
         super().__init__(cache_dir, fork_server(_environment_of_node()))
         self._resources = resources
 
     def take_turn(self, assignment: Assignment) -> bool:
-        """Lock the assignment's device, and hold its resources; False if either is not free."""
+        """Lock the assignment's device, and reserve its resources; False if either is not free."""
         path = assignment.run.path
         if assignment.measures and not self._resources.take(path, assignment.device):
             return False
@@ -130,12 +130,18 @@ class QuietEngine(LocalEngine):
 
 
 def fork_server(environment: Mapping[str, str]) -> Sequence[str]:
-    """Return the command of a fork server that has as many threads as the environment of its node says."""
+    """Return the command of a fork server with the number of threads in the node's environment.
+
+    If that environment sets no number, the command removes the number that Ray has set.
+    """
     return COMMAND if THREADS in environment else ("env", "-u", THREADS, *COMMAND)
 
 
 def _environment_of_node() -> dict[str, str]:
-    """Return the environment of Ray's process for the node, which has started this one; empty if it is not known."""
+    """Return the environment of the parent process, which is Ray's process for the node.
+
+    Empty if the environment cannot be read.
+    """
     with suppress(psutil.Error):
         if (node := psutil.Process().parent()) is not None:
             return dict(node.environ())
@@ -143,6 +149,6 @@ def _environment_of_node() -> dict[str, str]:
 
 
 def make_host(code_allowed: bool) -> Host:
-    """Return the host of an actor of a node."""
+    """Return the host for a node's actor."""
     engine = QuietEngine(default_home().resolve() / "cache", Resources())
     return Host(engine=engine, code_allowed=code_allowed)

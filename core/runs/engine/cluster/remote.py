@@ -35,10 +35,10 @@ CLOSED = "the engine has been closed"
 
 
 class RemoteEngine(LocalLiveness):
-    """Hosts behind a transport, as one engine over a store.
+    """Hosts behind a transport, as one engine of a store.
 
-    A server's runs wait in its own queue, so that it owns them as a process of this machine. A run on a host is live
-    until its end is written here, which some server over the store does, also if its node is lost.
+    Queued runs are in the server's own queue, and the server's process owns them. A run on a host is live until a
+    server of the store writes its end, even if the node of the run is lost.
     """
 
     def __init__(self, store: Store, transport: Transport, code_allowed: bool = True) -> None:
@@ -49,11 +49,17 @@ class RemoteEngine(LocalLiveness):
         threading.Thread(target=self._watch, daemon=True).start()
 
     def nodes(self, device: str, alike: str = "", /) -> tuple[str, ...]:
-        """Return the hosts with a device, those without a run first; of equal kind for one `alike`."""
+        """Return the hosts with a device, those with the fewest runs first.
+
+        All runs with the same `alike` get hosts of one kind.
+        """
         return self._nodes.with_device(device, alike, [carried.host for carried in self._carrier.all()])
 
     def refusal(self, device: str, /) -> str:
-        """Return why no node can execute a run on a device; empty if one can, or while one has not said it yet."""
+        """Return the reason why no node can execute a run on a device.
+
+        Empty if a node has the device, if a node has not reported its devices yet, or if no node is known.
+        """
         return self._nodes.refusal(device)
 
     def prepare(self, assignment: Assignment) -> None:
@@ -65,14 +71,17 @@ class RemoteEngine(LocalLiveness):
                 raise WorkerError(CLOSED)
 
     def lacks(self, assignment: Assignment) -> str:
-        """Return the torch that must start on the assignment's node; empty if it runs."""
+        """Return what an assignment waits for: its node's torch, or a reply of its node; empty if nothing."""
         node = self._nodes.all().get(assignment.node)
         if node is None or (node.answers and node.facts.devices):
             return ""
         return f"torch on {node.facts.name}" if node.answers else f"the node {node.facts.name}, which does not answer"
 
     def take_turn(self, assignment: Assignment) -> bool:
-        """Lock the assignment's device on its node; False if another server measures there, or it does not answer."""
+        """Lock the assignment's device on its node.
+
+        Return False if another server measures there, or if the node does not answer.
+        """
         run = assignment.run
         key = self._carrier.key(run)
         call = TakeTurnCall(self._nodes.store_id, key, self._nodes.server, assignment.device, assignment.measures)
@@ -91,7 +100,7 @@ class RemoteEngine(LocalLiveness):
     def start(self, assignment: Assignment, ended: Callable[[], None]) -> None:
         """Send a run to its node and start it there; raises WorkerError.
 
-        If no reply comes, the run counts as started until its node says otherwise.
+        If no reply comes, the run counts as started until its node reports otherwise.
         """
         run, host = assignment.run, assignment.node
         carried = self._carrier.claim(run, host, ended, assignment)
@@ -107,7 +116,10 @@ class RemoteEngine(LocalLiveness):
         self._carrier.follow(carried)
 
     def cancel(self, run: Run) -> None:
-        """Request the end of a run from its host, again and again until it has ended; raises WorkerError."""
+        """Request the end of a run from its host; its transfer repeats the request until the run has ended.
+
+        Raises WorkerError for a run of another engine.
+        """
         handle = run.written_status().handle
         host = self._nodes.host_of(handle)
         if host is None:
@@ -119,10 +131,10 @@ class RemoteEngine(LocalLiveness):
         self._nodes.call_in_background(host, CancelCall(self._nodes.store_id, self._carrier.key(run)))
 
     def warm_up(self) -> None:
-        """Do nothing: each host starts its torch by itself."""
+        """Do nothing: each host starts its own torch."""
 
     def environment(self) -> Environment:
-        """Return the union of all nodes; waits for the first. Raises WorkerError if none answers."""
+        """Return the capabilities of all nodes; waits for the first node. Raises WorkerError if no node answers."""
         end_s = time.monotonic() + FIRST_NODE_S
         while not (nodes := [node for node in self._nodes.all().values() if node.environment]):
             if time.monotonic() > end_s or self._nodes.closed.wait(POLL_S):
@@ -130,11 +142,11 @@ class RemoteEngine(LocalLiveness):
         return union(nodes)
 
     def on_change(self, changed: Callable[[], None]) -> None:
-        """Call `changed` whenever nodes come or go."""
+        """Call `changed` whenever the nodes change."""
         self._changed = changed
 
     def close(self) -> None:
-        """End the runs that this server carries, and the connections; the hosts go on."""
+        """End the runs that this server transfers, and the connections; the hosts continue."""
         carried = self._carrier.all()
         for each in carried:
             with contextlib.suppress(CompileboardError):
@@ -151,7 +163,7 @@ class RemoteEngine(LocalLiveness):
         return "an answer"
 
     def _write_running(self, run: Run, host: str) -> None:
-        """Write the status of a run that starts: from now on its host answers for it."""
+        """Write the status of a starting run: its host becomes its owner."""
         status, facts = run.written_status(), self._nodes.all()[host].facts
         handle = self._nodes.handle(host)
         running = replace(status, state="running", started_s=time.time(), handle=handle, node=facts.name)
@@ -159,7 +171,7 @@ class RemoteEngine(LocalLiveness):
         run.write_status(running if has_servers_torch(facts) else replace(running, fingerprint=""))
 
     def _watch(self) -> None:
-        """Greet the hosts, notice those that are lost, and carry the runs of servers that have ended."""
+        """Greet the hosts, find lost hosts, and take over the runs of servers that have ended."""
         self._carrier.look_for_lost()
         while not self._nodes.closed.is_set():
             with contextlib.suppress(CompileboardError):

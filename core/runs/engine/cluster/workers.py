@@ -78,7 +78,7 @@ class WorkerCall(msgspec.Struct, frozen=True):
 
 
 class WorkerHosts(msgspec.Struct, frozen=True):
-    """The hosts of a server's workers, and whether each can be called; `server` is new at each start."""
+    """The hosts of a server's workers, and whether each can be called; `server` is new at each server start."""
 
     server: Words
     hosts: Annotated[dict[Words, bool], msgspec.Meta(max_length=MOST_WORKERS)]
@@ -94,7 +94,7 @@ class WorkerReply(msgspec.Struct, frozen=True):
 
 @dataclass(slots=True)
 class _Worker:
-    """A worker: the calls that wait for it, and when it last asked."""
+    """A worker: its waiting calls, and the time of its last request."""
 
     calls: asyncio.Queue[WorkerCall] = field(default_factory=lambda: asyncio.Queue(MOST_WAITING))
     heard_s: float = field(default_factory=time.monotonic)
@@ -103,7 +103,8 @@ class _Worker:
 class WorkersTransport:
     """Hosts of the workers that connect to `address`, `workers://HOST:PORT`; raises SettingError.
 
-    A silent worker is never lost, since it may be cut off and at work; one that says goodbye is.
+    A silent worker is never lost, since it may still execute runs while it is disconnected. A worker that signs off is
+    lost.
     """
 
     scheme = "workers"
@@ -142,7 +143,7 @@ class WorkersTransport:
         is_listening.wait()
 
     def peers(self) -> dict[str, bool]:
-        """Return the workers that have asked for calls, and whether they did lately."""
+        """Return the workers that have requested calls, and whether each did so recently."""
         now = time.monotonic()
         return {host: now - worker.heard_s < SILENT_S for host, worker in list(self._workers.items())}
 
@@ -153,7 +154,7 @@ class WorkersTransport:
 
     @contextlib.contextmanager
     def _reply(self, peer: str, data: bytes, limit_s: float) -> Iterator[Future[bytes]]:
-        """Queue a call, and yield its reply to come; raises NodeError if there is none in time."""
+        """Queue a call, and yield the future of its reply; raises NodeError if no reply comes in time."""
         number, reply = next(self._numbers), Future[bytes]()
         worker = self._workers.get(peer)
         if worker is None or worker.calls.full():
@@ -168,7 +169,7 @@ class WorkersTransport:
             self._waiting.pop(number, None)
 
     def close(self) -> None:
-        """Stop listening; the workers go on, and ask again."""
+        """Stop listening; the workers continue, and try to connect again."""
         self._server.should_exit = True
         self._thread.join()
 
@@ -206,13 +207,13 @@ class WorkersTransport:
         return Response(status_code=204)
 
     async def _hosts(self, request: Request) -> Response:
-        """Return the hosts to another server over the store."""
+        """Return the hosts to another server of the same store."""
         if not _has_token(request, self._servers_token):
             return Response(status_code=401)
         return Response(msgspec.msgpack.encode(WorkerHosts(self._id, self.peers())))
 
     async def _relay(self, request: Request) -> Response:
-        """Make a call of another server over the store."""
+        """Make a call for another server of the same store."""
         if not _has_token(request, self._servers_token):
             return Response(status_code=401)
         try:
@@ -226,7 +227,7 @@ class WorkersTransport:
             return Response(status_code=400)
 
     def _refusal(self, request: Request, host: str) -> Response | None:
-        """Return why a request is not answered; None if it is."""
+        """Return the response that refuses a request; None if the request is accepted."""
         if not _has_token(request, self._token):
             return Response("the token is not this server's\n", 401)
         if not HOST.fullmatch(host):
@@ -236,7 +237,7 @@ class WorkersTransport:
         return None
 
     def _take(self, reply: WorkerReply) -> None:
-        """Give a reply to the call that waits for it; one that comes late or twice is left out."""
+        """Pass a reply to the call that waits for it; a late or repeated reply is ignored."""
         waiting = self._waiting.pop(reply.number, None)
         if waiting is None:
             return
@@ -246,7 +247,7 @@ class WorkersTransport:
             waiting.set_result(reply.data)
 
     async def _next(self, worker: _Worker) -> WorkerCall | None:
-        """Return the next call that somebody still waits for; None if there is none for a while."""
+        """Return the next call whose caller still waits; None if there is no such call within `WAIT_S`."""
         end_s = time.monotonic() + WAIT_S
         while time.monotonic() < end_s and not self._server.should_exit:
             with contextlib.suppress(TimeoutError):
@@ -258,7 +259,10 @@ class WorkersTransport:
 
 
 def token_of(home: Path, name: str = TOKEN_FILE) -> str:
-    """Return a token, that of workers by default, made once in a file that only its owner reads; raises StoreError."""
+    """Return a token, by default the workers' token; raises StoreError, SettingError.
+
+    The token is created on first use, in a file that only its owner can read.
+    """
     path = home / name
     with in_words(home):
         if not path.exists():
@@ -270,7 +274,7 @@ def token_of(home: Path, name: str = TOKEN_FILE) -> str:
 
 
 def _make_token(path: Path) -> None:
-    """Make a token's file, which appears whole; one that another process has made meanwhile stays."""
+    """Create a token's file atomically; an existing file is not replaced."""
     fresh = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     file = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
@@ -283,7 +287,7 @@ def _make_token(path: Path) -> None:
 
 
 def host_and_port(address: str) -> tuple[str, int]:
-    """Return where workers connect; raises SettingError."""
+    """Return the host and port to which workers connect; raises SettingError."""
     match = ADDRESS.fullmatch(address)
     if match is None or int(match[2]) > 65_535:
         raise SettingError(f"the engine is {address[:80]!r}; write workers://HOST:PORT")
@@ -310,7 +314,10 @@ def _has_token(request: Request, token: str) -> bool:
 
 
 async def _bounded(request: Request, most_bytes: int = MOST_BODY_BYTES) -> bytes:
-    """Return a request's body; raises DecodeError beyond the bound, ClientDisconnect."""
+    """Return a request's body.
+
+    Raises DecodeError if the body has more than `most_bytes`, ClientDisconnect if the client disconnects.
+    """
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
@@ -340,8 +347,8 @@ UNAUTHORIZED = 401
 class Puller:
     """Connections of a host to one server.
 
-    `say` prints what changes for a reader of the worker's terminal. Raises SettingError for an address that is no
-    https, which would show the token to the network, unless it is this machine.
+    `say` prints the messages for the worker's terminal. Raises SettingError for an address without https, unless it is
+    this machine's: plain http would show the token to the network.
     """
 
     def __init__(self, url: str, token: str, host: Host, say: Callable[[str], None]) -> None:
@@ -364,7 +371,7 @@ class Puller:
     def run(self, ended: threading.Event) -> None:
         """Answer calls until `ended` is set; then end the runs, and let the server collect them.
 
-        Raises SettingError if the server does not take the token.
+        Raises SettingError if the server rejects the token.
         """
         threads = [threading.Thread(target=self._pull, daemon=True) for _ in range(THREADS)]
         for thread in threads:
@@ -382,7 +389,7 @@ class Puller:
             thread.join(CLOSE_S)
 
     def _pull(self) -> None:
-        """Ask for a call, answer it, and send the reply with the next question."""
+        """Request calls and answer them; each reply is sent with the next request."""
         connection, body, retry_s = self._connection(), b"", RETRY_S
         while not self._over.is_set():
             try:
@@ -419,7 +426,7 @@ class Puller:
         return data
 
     def _note(self, is_connected: bool, why: str = "") -> None:
-        """Note whether this thread has a connection; say so if it is the first one, or was the last."""
+        """Record whether this thread is connected; report the first connection, and the loss of the last one."""
         with self._noting:
             before = bool(self._connected)
             (self._connected.add if is_connected else self._connected.discard)(threading.get_ident())

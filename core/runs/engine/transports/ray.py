@@ -17,9 +17,9 @@ MISSING = "the engine is a Ray cluster, but Ray is not installed: pip install -r
 class RayTransport(BridgeTransport):
     """Hosts on the nodes of a Ray cluster at `address`, `ray://HOST:PORT`.
 
-    A node of an earlier start of the cluster does not answer, and is never lost: its host may be there again, with what
-    it has kept, on another node of the same machine. `hosts` is the module whose `make_host` a node
-    calls. Raises SettingError if Ray is not installed.
+    After a restart of the cluster, its earlier nodes do not answer, but are never lost: the host of such a node, with
+    its files, can come back on a new node of the same machine. `hosts` is the module whose `make_host` a node calls.
+    Raises SettingError if Ray is not installed.
     """
 
     def __init__(self, address: str, code_allowed: bool = True, hosts: str = HOSTS) -> None:

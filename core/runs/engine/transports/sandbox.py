@@ -43,9 +43,9 @@ TRY_S = 20.0
 
 
 class SandboxTransport(BridgeTransport):
-    """The host in a sandbox; raises SettingError if this machine has none.
+    """Host in a sandbox; raises SettingError if this machine cannot start a sandbox.
 
-    A host that has ended is lost with its runs.
+    If the host ends, it is lost with its runs.
     """
 
     def __init__(self, store: Store) -> None:
@@ -94,14 +94,14 @@ def _hiding_options(path: Path) -> tuple[str, ...]:
 
 
 def _secrets(environment: Mapping[str, str]) -> tuple[Path, ...]:
-    """Return the files of a sign-in, and what the owner hides."""
+    """Return the secret files of the sign-in, and the paths that the owner hides."""
     more = environment.get(HIDE, "").split(os.pathsep)
     people = environment.get("COMPILEBOARD_PEOPLE", "")
     return (PROJECT_DIR / ".streamlit" / "secrets.toml", *(Path(path) for path in (people, *more) if path))
 
 
 def _needed() -> set[Path]:
-    """Return the directories of Python, of its packages and of our code."""
+    """Return the directories of Python, of its packages and of Compileboard."""
     imported = {Path(entry) for entry in sys.path if entry}
     return {Path(sys.prefix), Path(sys.base_prefix), PROJECT_DIR, *imported}
 
@@ -113,7 +113,7 @@ def _variables(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def _try(prefix: Sequence[str]) -> None:
-    """Start a sandbox that does nothing; raises SettingError with bubblewrap's reason if it cannot."""
+    """Start a sandbox that does nothing; raises SettingError with bubblewrap's reason if this fails."""
     try:
         tried = subprocess.run([*prefix, "--", "true"], capture_output=True, timeout=TRY_S, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -133,7 +133,7 @@ THREADS = 8
 
 
 def main(name: str) -> None:
-    """Answer calls until the input ends, and say every second that the host is there."""
+    """Answer calls until the input ends, and report the host every second."""
     output = BridgeOutput()
     host = Host(name=name)
 

@@ -26,10 +26,10 @@ HERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
 
 class SharedWorkersTransport:
-    """Hosts of the workers that connect to `address`, of this server or of another one over the store.
+    """Hosts of the workers that connect to `address`, through this server or another one of the store.
 
-    A host that the last server knew and that has not come to the next one yet is silent, and not lost. Raises
-    SettingError if the address is none, or has another owner.
+    After another server has taken over the port, an earlier host that has not connected to it yet is silent, not lost.
+    Raises SettingError if `address` is invalid, or if a server of another store uses it.
     """
 
     scheme = "workers"
@@ -50,7 +50,10 @@ class SharedWorkersTransport:
             raise
 
     def peers(self) -> dict[str, bool]:
-        """Return the workers, and whether they asked for calls lately; raises NodeError while nobody has the port."""
+        """Return the workers, and whether each requested calls recently.
+
+        Raises NodeError while no server can listen on the port.
+        """
         with self._lock:
             hosts = self._hosts()
             if hosts.server != self._server:
@@ -67,7 +70,7 @@ class SharedWorkersTransport:
         return self._request("POST", f"/hosts/{peer}?limit_s={limit_s}", data, limit_s + GRACE_S)
 
     def close(self) -> None:
-        """Stop listening; another server takes the place, and the workers go on."""
+        """Stop listening; another server takes over the port, and the workers continue."""
         with self._lock:
             if self._own is not None:
                 self._own.close()
@@ -92,7 +95,7 @@ class SharedWorkersTransport:
         return hosts
 
     def _request(self, method: str, path: str, body: bytes, limit_s: float) -> bytes:
-        """Return the answer of the server that has the port; raises NodeError."""
+        """Return the response of the server that listens on the port; raises NodeError."""
         host, port = self._place
         connection = HTTPConnection(HERE.get(host, host), port, timeout=limit_s)
         try:
