@@ -151,7 +151,8 @@ class FixesView:
             if left
             else ""
         )
-        names = "; ".join(repair.fix.words.rstrip(".") for repair in stacked)
+        first, *others = (repair.fix.words.rstrip(".") for repair in stacked)
+        names = "; ".join((first, *(words[:1].lower() + words[1:] for words in others)))
         doubts = " ".join(dict.fromkeys(repair.fix.doubt for repair in stacked if repair.fix.doubt))
         name = f"All {fmt.count(len(stacked), 'fix', 'fixes')} together."
         job = self._trial_job(tuple(repair.id for repair in stacked))
