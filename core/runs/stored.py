@@ -180,7 +180,7 @@ def _parts_path(run: Run) -> Path:
 def open_summary(run: Run, stored_alone: bool = False) -> Summary | None:
     """Return the summary of a run, for long lists: the stored one, otherwise from the report.
 
-    Raises StoreError. None if `stored_alone` and there is no stored summary.
+    Return None if `stored_alone` is True and no stored summary is up to date. Raises StoreError.
     """
     log, path = run.log_path(), _summary_path(run)
     if (log is not None and _as_new(path, log)) or (log is None and is_away(run)):
@@ -231,9 +231,9 @@ def open_model(
 
 
 def _cached(run: Run, log: Path, graph: FxGraph, name: str, kind: type[Made], make: Callable[[], Made]) -> Made:
-    """Return the stored result for a large graph if it is valid and up to date.
+    """Return the result of `make` for a graph; the results for large graphs are stored.
 
-    Otherwise make and store it.
+    A stored result is used if it is valid and up to date.
     """
     if not _is_large(graph):
         return make()
@@ -382,9 +382,9 @@ def _chosen(path: Path, logs: RankLogs, rank: int | None) -> OpenedLog:
 
 @contextmanager
 def opened_side(what: str) -> Iterator[RunSide]:
-    """Open the side of a log, a directory or an archive of logs, otherwise of a run by its id; `@3` names a rank.
+    """Open a side of a comparison: a log, a directory or an archive of logs, otherwise a run by its id.
 
-    Raises StoreError, TraceError.
+    `PATH@3` selects a rank. Raises StoreError, TraceError.
     """
     with opened_log(what) as log:
         side = side_of_log(log.path) if log is not None else side_of_run(Store().open(what))
@@ -405,10 +405,10 @@ class Comparable:
 def comparable_runs(
     listed: Sequence[tuple[Run, Status]], run: Run, title: str, job: CompileJob | None
 ) -> tuple[Comparable, ...]:
-    """Return the first ended runs of the same model among `listed`, in the order of `Store.list`.
+    """Return the first ended runs of the same model in `listed`, which has the order of `Store.list`.
 
-    The run's fixes and their origin come first, then the newest. Imported logs, which have no job, are matched by
-    title.
+    The runs that test a fix of this run, and the run whose fix it tests, come first; the other runs keep their order.
+    An imported log has no job, and is matched by title.
     """
     ended = [
         (candidate, status)
@@ -424,7 +424,10 @@ def comparable_runs(
 
 
 def _may_be(candidate: Run, status: Status, title: str, job: CompileJob | None) -> bool:
-    """Return True if a run's job should be read: equal title, with or without fixes, or the origin of a fix."""
+    """Return True if a run may be comparable, so that its job should be read.
+
+    The titles are equal apart from the suffix for fixes, or the run is the origin of the job's fix.
+    """
     return _plain(status.title) == _plain(title) or (job is not None and job.repairs_of == candidate.id)
 
 
@@ -449,7 +452,7 @@ def _is_related(comparable: Comparable, run: Run, job: CompileJob | None) -> boo
 
 
 def likeliest(candidates: Sequence[Comparable], job: CompileJob | None) -> Comparable:
-    """Return the newest run for another target, otherwise the newest."""
+    """Return the first candidate for another target, otherwise the first candidate."""
     target = job.target if job else ""
     return next(
         (comparable for comparable in candidates if comparable.job and comparable.job.target != target), candidates[0]

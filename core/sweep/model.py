@@ -110,7 +110,10 @@ class SweepCell:
 
 
 def cells(sweep: Sweep) -> tuple[SweepCell, ...]:
-    """Return all combinations, the last axis fastest; raises JobError that names the faulty axis or cell."""
+    """Return all combinations; the last axis varies fastest.
+
+    Raises JobError that names the faulty axis or cell.
+    """
     check_axes(sweep.axes)
     return tuple(_cells(sweep))
 
@@ -130,7 +133,7 @@ def check_axes(axes: tuple[Axis, ...]) -> None:
 
 
 def check_backends(base: CompileJob, axes: tuple[Axis, ...], available: tuple[str, ...]) -> None:
-    """Raise JobError if an axis names a backend that is not available, no file, and not in the job's code."""
+    """Raise JobError if a backend of an axis is neither available, nor a file, nor in the job's code."""
     named = [value for axis in axes if axis.field == BACKEND for value in axis.values if isinstance(value, str)]
     unknown = [name for name in named if name not in available and ".py" not in name]
     if not unknown or not available:
@@ -375,7 +378,10 @@ def _between(words: list[str], place: int) -> list[int]:
 
 
 def _steps(numbers: list[int], last: int) -> list[int] | None:
-    """Return the numbers with equal differences, otherwise with equal ratios; None if neither reaches the last one."""
+    """Return the numbers between `numbers` and `last`, with equal differences, otherwise equal ratios.
+
+    None if `numbers` has neither, or if the steps do not reach `last` exactly.
+    """
     gaps = {later - earlier for earlier, later in itertools.pairwise(numbers)}
     ratios = {Fraction(later, earlier) for earlier, later in itertools.pairwise(numbers) if earlier}
     if len(gaps) == 1:

@@ -279,7 +279,10 @@ class SweepRunner:
         return tuple(resumed)
 
     def cancel(self, sweep_id: str) -> None:
-        """Stop a sweep, also one that another process executes, and end its current run. It can be resumed."""
+        """Request a stop of a sweep and its live runs, also if another process executes them.
+
+        The sweep can be resumed.
+        """
         self.store.request_stop(sweep_id)
 
     def wait(self, sweep_id: str, seconds: float | None = None) -> None:
@@ -318,7 +321,7 @@ class SweepRunner:
         return sweep
 
     def _code_of(self, admitted: tuple[SweepCell, ...], permitted: Callable[[CompileJob], CompileJob]) -> str:
-        """Return a digest of the cells' code after admitting each; raises JobError that names the faulty cell."""
+        """Admit each cell, and return a digest of their code; raises JobError that names the faulty cell."""
         codes: dict[str, None] = {}
         for cell in admitted:
             try:

@@ -133,7 +133,7 @@ class SweepStore:
         return tuple(name for name in names if RUN_ID.fullmatch(name))
 
     def rename(self, sweep_id: str, name: str) -> None:
-        """Rename a sweep, or restore its title; raises StoreError."""
+        """Rename a sweep; an empty name restores its title. Raises StoreError."""
         path = self.path(sweep_id)
         with in_words(path):
             write_atomically(path / NAME, one_line(name, MOST_NAME_CHARS).encode())
@@ -247,21 +247,23 @@ class SweepCall:
 
 @dataclass(frozen=True, slots=True)
 class SweepRow:
-    """A cell and the results in its report; None and empty for values that were not recorded.
+    """A cell and the results in its report; values that were not recorded are None or empty.
 
-    `at` are the labels of the axes. `state` is `waiting` before there is a run. `error` is the reason for any end
-    except done, in torch's words if it has some. `ratio` is eager / compiled in the steady state, and `claim` the
-    conclusion it supports; `disturbed` is the reason if the machine was not quiet.
+    `at` has the label of each axis. `state` is `waiting` as long as the cell has no run. `error` is why the run did not
+    end as done, in torch's words if torch gave a reason. `ratio` is eager / compiled in the steady state, and `claim`
+    is the conclusion that it supports. `disturbed` is why the machine was not quiet, empty if it was quiet.
 
-    `phases_s` are compile times by phase class. `kernels` and `kernel_calls` are those of the newest compilation of
-    each frame, which a call runs, `kernels_made` those of all compilations. `stages` are the stages with a graph in the
-    log, `passes` the passes that changed a graph, and `chosen` the autotuning choices by their subject. `parts_s` are
-    the parts of a compiled call, `guards_us` the microseconds of the newest compilations' guards, `directions_s` the
-    seconds of forward and backward. `made` are digests of the kernels and of the lines that call them, `generated`
-    counts kernels without library calls, `skips` counts graphs that did not become CUDA graphs, and `skipped` is
-    torch's reason. `numerics_words` is the result of the comparison with float64. `killed` is True if its worker was
-    ended from outside, and `took_s` is the run's total time, so far if it is still running. `node` is the machine of a
-    cluster that executed it.
+    `phases_s` has the compile times by phase class. `kernels` and `kernel_calls` count the newest compilation of each
+    frame, which is the code that a call runs. `kernels_made` counts the kernels of all compilations. `stages` are the
+    stages with a graph in the log, `passes` are the passes that changed a graph, and `chosen` has the autotuning
+    choices by their subject. `parts_s` has the parts of a compiled call, `guards_us` is the guard time of the newest
+    compilations, and `directions_s` has the seconds of forward and backward.
+
+    `made` has a digest of the kernels and a digest of the lines that call them. `generated` counts kernels without
+    library calls. `skips` counts graphs that did not become CUDA graphs, and `skipped` is torch's reason.
+    `numerics_words` is the result of the comparison with float64. `killed` is True if the worker was ended from
+    outside. `took_s` is the run's total time, or the elapsed time of a run that is still going. `node` is the machine
+    of a cluster that executed the run.
     """
 
     at: tuple[str, ...]
@@ -327,7 +329,7 @@ class SweepRow:
 
     @property
     def outcome(self) -> str:
-        """Return the comparison with eager: `same`, or `same in 1 of 3 calls` if torch refused the others."""
+        """Return the comparison with eager: `same`, or `same in 1 of 3 calls` if the other calls raised."""
         compared = sum(call.how != "raised" for call in self.calls)
         partial = self.results and compared < len(self.calls)
         return f"{self.results} in {compared} of {count(len(self.calls), 'call')}" if partial else self.results

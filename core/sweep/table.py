@@ -139,8 +139,8 @@ class SweepStanding:
 
     The state is `cancelled` if a visitor cancelled the sweep, `interrupted` if its process ended, and `stopped` if it
     stopped for a `reason`; such a sweep can be resumed. `now` are the running cells. `left_s` is an estimate of the
-    remaining seconds, None if there is none: the sum of median times per value of the axis with the largest effect on
-    time. The estimate is a lower bound until a cell with the value `untried` has finished.
+    remaining seconds, None if there is none. The estimate uses the median time of each value of the axis with the
+    largest effect on time. It is a lower bound until a cell with the value `untried` has finished.
     """
 
     state: SweepState
@@ -184,9 +184,10 @@ def standing_of(rows: Sequence[SweepRow], alive: bool, to_stop: bool, reason: st
 def _remaining_time(
     rows: Sequence[SweepRow], settled: Sequence[SweepRow], going: Sequence[SweepRow]
 ) -> tuple[float | None, str]:
-    """Return the remaining seconds of all cells, and an axis value without measured times.
+    """Return the estimated seconds until the last cell ends, and an axis value without measured times.
 
-    A cell with such a value counts as a cell with the slowest value. The elapsed time of running cells is subtracted.
+    A cell with such a value counts as a cell with the slowest value. The elapsed time of running cells is subtracted,
+    and the result is divided by the number of running cells. The seconds are None if no cell has been timed.
     """
     timed = [row for row in settled if row.took_s is not None]
     if not timed:

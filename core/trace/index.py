@@ -118,12 +118,12 @@ class TraceIndex:
         )
 
     def rows(self, numbers: Iterable[int] | None = None) -> Iterator[IndexRow]:
-        """Yield rows, of all records or of the given ones."""
+        """Yield the rows of all records, or of the records with the given numbers."""
         return map(self.row, range(len(self)) if numbers is None else numbers)
 
     @remembered
     def numbers(self, kinds: Iterable[str] | None = None, compile_id: str | None = None) -> array[int]:
-        """Return the numbers of the records of some kinds, of one compilation, or both."""
+        """Return the numbers of the records, optionally only of some kinds and of one compilation."""
         wanted = set(range(len(self.tables.kinds))) if kinds is None else self._numbers_of(self.tables.kinds, kinds)
         kind_of = self._columns["kind"]
         if compile_id is None:

@@ -135,7 +135,7 @@ class _Reader:
             self._problems["the end of the compressed data, which is damaged"] += 1
 
     def _decoded(self, text: bytes) -> tuple[list[_Event], bytes, bool]:
-        """Return the events at the start of a text, the rest of it, and True if the list ends here."""
+        """Return the events at the start of a text, the rest of the text, and True if the list ended."""
         at = _last_border(text)
         if at < 0:
             return [], text, False

@@ -174,7 +174,7 @@ class TraceReader:
         return str(interned)
 
     def record_at(self, match: re.Match[bytes], end: int) -> Iterator[TraceRecord]:
-        """Yield the record of a header line, unless it is unreadable, or a `str` record, which fills the table."""
+        """Yield the record of a header line if the record is readable; a `str` record only fills the table."""
         line_end = self._map.find(b"\n", match.end(), min(end, match.end() + MAX_HEADER_BYTES))
         if line_end < 0 and end - match.end() >= MAX_HEADER_BYTES:
             self.problem("header too long", start_of(match))
@@ -324,7 +324,10 @@ class GrowingReader(TraceReader):
 
 
 class AppendedReader(GrowingReader):
-    """A reader of our own copy of a log, which only grows: the copy is mapped, and may be as large as any log."""
+    """A reader of our own copy of a log.
+
+    The copy only grows, so that it can be mapped. It may be as large as any log.
+    """
 
     def _grow(self) -> None:
         try:
@@ -343,9 +346,10 @@ class AppendedReader(GrowingReader):
 class TraceRecord:
     """The header of one record; its payload stays in the file.
 
-    `kind` is the record's key, or `artifact:NAME` and `graph_dump:NAME` for those two; `body` is the value of the key.
-    `compile_id` is `0/1` as torch prints it without the attempt, empty outside a compilation. `offset` and `length`
-    locate the payload in bytes; `md5` is torch's checksum of it, empty if the record has no payload.
+    `kind` is the record's key; for the keys `artifact` and `graph_dump`, it is `artifact:NAME` or `graph_dump:NAME`.
+    `body` is the value of the key. `compile_id` is `0/1` as torch prints it without the attempt, empty outside a
+    compilation. `offset` and `length` locate the payload in bytes. `md5` is torch's checksum of the payload, empty if
+    the record has no payload.
     """
 
     kind: str

@@ -208,7 +208,10 @@ def _triton(definition: str, call: Sequence[str]) -> str:
 
 
 def _interpreter_launch(source: str, name: str, call: Sequence[str]) -> str:
-    """Return the launch that Inductor's autotuner would make, with blocks of a common size."""
+    """Return the code that launches a kernel in Triton's interpreter, with the autotuner's grid.
+
+    The block sizes are common sizes, not the autotuner's choice.
+    """
     kind = re.search(r"'grid_type': '(\w+)'", source)
     axes = GRIDS.get(kind.group(1) if kind else "")
     signature = re.search(rf"def {re.escape(name)}\((.*?)\):", source, re.DOTALL)
@@ -228,7 +231,7 @@ def _interpreter_launch(source: str, name: str, call: Sequence[str]) -> str:
 
 
 def _block(name: str, names: Sequence[str]) -> int:
-    """Return a block size with few programs: long for a single axis, 8 rows with a reduction."""
+    """Return a block size that results in few programs: large for a single axis, 8 rows with a reduction."""
     if name.startswith("R"):
         return 512
     if any(size.startswith("r") and size.endswith("numel") for size in names):
@@ -288,11 +291,12 @@ def _print_unrelated(eager: Eager) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Eager:
-    """Eager code for a kernel: `inputs` maps FX nodes to arguments, `outputs` arguments to FX nodes they must equal.
+    """Eager code for a kernel, with its arguments matched to FX nodes.
 
-    `statements` compute the outputs from the inputs; `symbols` are size placeholders with their expressions; `unsure`
-    are outputs that may be intermediate values of their FX node; `unrelated` are written arguments without an FX node;
-    `shapes` are those of input nodes whose argument has a different shape.
+    `inputs` maps FX nodes to arguments; `outputs` maps arguments to the FX nodes whose values they must have.
+    `statements` compute the outputs from the inputs. `symbols` maps size placeholders to their expressions. `unsure`
+    are outputs that may be intermediate values of their FX node; `unrelated` are written arguments without an FX node.
+    `shapes` has the shape of each input node whose argument has a different shape.
     """
 
     inputs: dict[str, str]
@@ -370,7 +374,10 @@ def _tuple_index(buffer: str, wrapper: Buffers) -> int | None:
 def _value(
     origins: list[str], nodes: Mapping[str, FxNode], shape: tuple[str, ...] | None, index: int | None
 ) -> str | None:
-    """Return the FX node of a buffer of this shape: the last origin with as many elements, or an element of a tuple."""
+    """Return the FX node with the value of a buffer of this shape; None if there is no such node.
+
+    The node is the last origin with as many elements. If an origin returns a tuple, the node is its `getitem` node.
+    """
     if shape is None:
         return None
     for name in origins:
@@ -416,7 +423,10 @@ def _with_statements(
 
 
 def _nodes_between(node: str, nodes: Mapping[str, FxNode], available: set[str], lines: list[str]) -> set[str] | None:
-    """Return all nodes between a node and the available ones; None if it also depends on other nodes."""
+    """Return the nodes that compute a node from the available nodes, with the node itself.
+
+    None if one of these nodes cannot be computed again.
+    """
     needed: set[str] = set()
     waiting = [node]
     while waiting:

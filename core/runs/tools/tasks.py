@@ -401,8 +401,8 @@ class Trouble(msgspec.Struct, frozen=True, tag=True):
 class LadderAnswer(msgspec.Struct, frozen=True, tag=True):
     """All compilation stages of one config, the source first.
 
-    `problem` is why the last stage is missing or too large. `stage_us` are Triton's own microseconds of each stage that
-    it ran, by the ending of the stage's file.
+    `problem` is why the last stage is missing or too large. `stage_us` has the microseconds that Triton reports for
+    each stage it ran, by the extension of the stage's file.
     """
 
     target: str

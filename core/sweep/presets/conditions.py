@@ -50,7 +50,10 @@ def trainings(base: CompileJob, environment: Environment) -> Plan:
 
 
 def threads(base: CompileJob, environment: Environment) -> Plan:
-    """Return a cell for each power of two up to the CPUs of this machine, and one for all of them."""
+    """Return a cell for each power of two below the number of CPUs, and a cell for that number.
+
+    The number of CPUs is limited to 64.
+    """
     most = min(max(1, environment.cpus), MOST_THREADS)
     counts = sorted({*(2**power for power in range(7) if 2**power < most), most})
     return Plan(_with_measuring(base), (Axis("threads", tuple(counts)),))
@@ -187,7 +190,7 @@ def numerics_plan(base: CompileJob, environment: Environment) -> Plan:
 
 
 def numerics_answer(question: Question) -> Answer:
-    """Return for each dtype if compiled is as close to float64 as eager."""
+    """Return for each dtype whether compiled is as close to float64 as eager."""
     facts = tuple(map(result_fact, ended(question.rows)))
     texts = [f"{result.label}: {_within(result.words)}" for result in facts if result.words]
     return Answer(
@@ -263,7 +266,7 @@ def cost(row: SweepRow) -> float | None:
 
 
 def pays_words(pays: BreakEven | None) -> str:
-    """Return the bounds in words; empty if compiling does not pay off measurably."""
+    """Return the call from which compiling pays off, in words; empty if it does not measurably pay off."""
     if pays is None or pays.calls is None:
         return ""
     soonest, latest = map(ordinal, pays.calls)

@@ -156,7 +156,10 @@ def mitigation_answer(question: Question) -> Answer:
 
 
 def mitigation_fact(row: SweepRow) -> ResultFact:
-    """Return a row's outcome: `same`, `differs` or `failed`, empty before it is done; `words` has torch's reason."""
+    """Return a row's outcome: `failed`, or the comparison with eager; empty before the row is done.
+
+    `words` has torch's reason for a failure, otherwise the details of the comparison.
+    """
     if row in broken([row]):
         return ResultFact(label(row), "failed", reason(row))
     return ResultFact(label(row), row.results if row.state == "done" else "", row.results_words)

@@ -49,7 +49,10 @@ REORDERED = (
 
 
 def mode_plan(base: CompileJob, environment: Environment) -> Plan:
-    """Return a cell for each mode that torch knows; a mode excludes options."""
+    """Return a cell for each mode that torch knows.
+
+    Options are left out, since torch accepts either a mode or options.
+    """
     names = tuple(name for name in MODES if not environment.modes or name in environment.modes)
     plain = replace(base.with_settings(backend="inductor", backend_code="", options=None), target="", rival=None)
     return Plan(plain, (Axis("mode", names),))
@@ -107,7 +110,7 @@ def _beyond(some: Sequence[str], baseline: Sequence[str]) -> tuple[str, ...]:
 
 
 def sets_words(mode: ModeFact) -> str:
-    """Return the options of a mode as handwritten code."""
+    """Return the options that a mode sets, as `name=value` texts."""
     if mode.sets is None:
         return "not recorded"
     return ", ".join(f"{name}={value}" for name, value in mode.sets.items()) or "nothing"
@@ -310,7 +313,7 @@ def backend_plan(base: CompileJob, environment: Environment) -> Plan:
 
 
 def backend_answer(question: Question) -> Answer:
-    """Return how many backends run, if their results equal eager's, and which is faster than eager."""
+    """Return how many backends run, whether their results equal eager's, and which backend is the fastest."""
     rows = question.rows
     facts = tuple(backend_fact(row, question.environment) for row in rows)
     done, failed = ended(rows), broken(rows)

@@ -71,7 +71,10 @@ def speed_fact(row: SweepRow) -> SpeedFact:
 
 
 def speed_words(row: SweepRow) -> str:
-    """Return the speedup of a row in words, as far as its interval supports it; empty if not measured."""
+    """Return the speedup of a row in words; empty if not measured.
+
+    The words claim a difference only if the interval supports the claim.
+    """
     if row.eager_s is None or row.compiled_s is None:
         return ""
     if row.ratio is None:
@@ -129,9 +132,9 @@ class BackendFact:
 class ModeFact:
     """A mode: its settings, and its changes compared with the default mode.
 
-    `same` is True if kernels, passes and choices are the same, None if one of the two was not recorded. `wrapper` is
-    True if the code around the kernels is the same, too; `generated` has the numbers of generated kernels with the mode
-    and with the default mode.
+    `same` is True if both modes have the same kernels, passes and choices, None if the run of either mode is not done.
+    `wrapper` is True if the code around the kernels is the same, too. `generated` has the numbers of generated kernels
+    with the mode and with the default mode.
     """
 
     name: str
@@ -184,7 +187,11 @@ class CallParts:
 
 @dataclass(frozen=True, slots=True)
 class BreakEven:
-    """Number of calls after which compiling pays off, as two bounds; None if it doesn't measurably pay off."""
+    """Number of calls after which compiling pays off.
+
+    `calls` has a lower and an upper bound, None if compiling does not measurably pay off. `cost_s` is the time of the
+    calls beyond the steady state, None if not measured.
+    """
 
     label: str
     calls: tuple[int, int] | None
@@ -306,7 +313,10 @@ class Preset:
 
 
 def calls_of(base: CompileJob, sizes: Sequence[int]) -> tuple[str, ...]:
-    """Return the job's calls if they differ in size; otherwise its first call, or the model's, at each batch size."""
+    """Return the job's calls if they differ in size; otherwise return one call at each batch size.
+
+    The resized call is the job's first call, or the model's own call if the job has none.
+    """
     own_sizes = [tensor_sizes(text) for text in base.calls]
     if any(sizes != own_sizes[0] for sizes in own_sizes):
         return base.calls
@@ -322,7 +332,7 @@ def plan(base: CompileJob, environment: Environment) -> Plan:
 
 
 def answer(question: Question) -> Answer:
-    """Return the cells in which compiled is faster or slower, and the fastest cell."""
+    """Return how many cells are faster or slower compiled, and the cell with the fastest compiled call."""
     done, failed = ended(question.rows), broken(question.rows)
     timed = [row for row in done if row.ratio is not None]
     parts = []

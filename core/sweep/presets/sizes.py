@@ -43,7 +43,7 @@ VARIANTS: dict[str, AxisValue] = {
 
 
 def shape_plan(base: CompileJob, environment: Environment) -> Plan:
-    """Return four cells with the same calls, whose batch sizes differ."""
+    """Return a cell for each shape mode, all with the same calls of different batch sizes."""
     varied = replace(base, calls=calls_of(base, SHAPE_SIZES), sizes={}, marks=(), target="", rival=None)
     return Plan(varied, (Axis("variant", tuple(VARIANTS.values()), tuple(VARIANTS)),))
 
@@ -87,7 +87,7 @@ def _by_call(row: SweepRow) -> str:
 
 
 def _notes(done: tuple[SweepRow, ...]) -> tuple[str, ...]:
-    """Return the speed of dynamic code at the last size, if measured."""
+    """Return the speed of each shape mode at the last size, if measured."""
     texts = [f"{label(row)}: {speed_words(row)}" for row in done if speed_words(row)]
     return (f"At the last size, {'; '.join(texts)}.",) if texts else ()
 
@@ -118,7 +118,7 @@ def batch_plan(base: CompileJob, environment: Environment) -> Plan:
 
 
 def batch_answer(question: Question) -> Answer:
-    """Return the sizes between which compiled becomes faster, and the parts of the smallest compiled call."""
+    """Return the sizes between which compiled becomes faster, and the parts of compiled calls."""
     field = question.sweep.axes[0].field
     done = ended(question.rows)
     crossing = crossover(field, done)
@@ -131,7 +131,7 @@ def batch_answer(question: Question) -> Answer:
 
 
 def value(row: SweepRow) -> float:
-    """Return the number of a row's axis."""
+    """Return the value of a row's first axis as a number."""
     return float(row.at[0])
 
 
@@ -173,9 +173,9 @@ def sentence(crossing: Crossover, rows: Sequence[SweepRow]) -> str:
 
 
 def call_parts(rows: Sequence[SweepRow]) -> tuple[CallParts, ...]:
-    """Return the parts of compiled calls by size, if the machine was quiet.
+    """Return the parts of compiled calls by size, without calls on a machine that was not quiet.
 
-    The parts are timed one after another; parts that sum to more than the whole call are left out.
+    The parts are timed one after another. A call is left out if the sum of its parts clearly exceeds the call's time.
     """
     timed = [row for row in sorted(rows, key=value) if row.compiled_s and row.parts_s and not row.disturbed]
     parts = (CallParts(label(row), row.compiled_s or 0.0, _parts(row)) for row in timed)
@@ -183,7 +183,7 @@ def call_parts(rows: Sequence[SweepRow]) -> tuple[CallParts, ...]:
 
 
 def _parts(row: SweepRow) -> dict[str, float]:
-    """Return the measured parts, with the guards separate from the rest outside of the wrapper."""
+    """Return the measured parts; the time outside of the wrapper is divided into guards and the rest."""
     outside_s = row.parts_s.get(OUTSIDE, 0.0)
     guards_s = min(outside_s, (row.guards_us or 0.0) / 1e6)
     seconds_by_part = {**row.parts_s, "guards": guards_s, OUTSIDE: outside_s - guards_s}
@@ -201,7 +201,7 @@ def _parts_notes(crossing: Crossover | None, parts: Sequence[CallParts]) -> tupl
 
 
 def parts_words(call: CallParts) -> str:
-    """Return the parts of one compiled call with their shares, separately measured parts first."""
+    """Return the parts of one compiled call with their times and shares."""
     shares = [f"{name} {duration_s(s)} ({share(s, call.compiled_s)})" for name, s in call.parts_s.items()]
     return f"{', '.join(shares)} of {duration_s(call.compiled_s)}"
 

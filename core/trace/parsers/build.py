@@ -236,7 +236,7 @@ def _compilation(draft: CompilationDraft, tried: Mapping[str, Autotuning]) -> Co
 
 
 def _user_contexts(metrics: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the labels that torch logs of a recompile: at most 256 characters each, in no order."""
+    """Return the user contexts that torch logs for a recompile, sorted; each is cut at 256 characters."""
     contexts = metrics.get("recompile_user_contexts")
     texts = (
         (text[:MOST_CONTEXT_CHARS] for text in contexts if isinstance(text, str)) if isinstance(contexts, list) else ()

@@ -116,9 +116,10 @@ class OutputCode:
 
 @dataclass(slots=True)
 class CompilationDraft:
-    """A compilation so far; `times` are by output code and line, `binaries` by the kernel's name and direction.
+    """A compilation so far.
 
-    Without a frame, `exported` says that torch.export traced it, `packaged` that AOTInductor wrote its code.
+    `times` are by output code and line, `binaries` by the kernel's name and direction. For a compilation without a
+    frame, `exported` is True if torch.export traced it, and `packaged` is True if AOTInductor wrote its code.
     """
 
     id: str
@@ -180,11 +181,11 @@ class CompilationDraft:
         self.undirected.clear()
 
     def fresh_id(self, stage: Stage, direction: Direction) -> str:
-        """Return a graph's id: stage and direction, and a number from the second one on."""
+        """Return an unused graph id: the stage and direction, with a number if that id is taken."""
         return self.free_id(f"{stage}.{direction}" if direction and direction not in stage else stage)
 
     def free_id(self, base: str) -> str:
-        """Return a graph's id: its base, and a number from the second one on."""
+        """Return an unused graph id: the base, with a number if the base is taken."""
         ids = {graph.id for graph in self.graphs if graph.id == base or graph.id.startswith(f"{base}.")}
         numbered = (f"{base}.{number}" for number in range(len(ids) + 1, 2 * len(ids) + 2))
         return base if not ids else next(name for name in numbered if name not in ids)

@@ -369,6 +369,6 @@ def _merge(parts: Sequence[Guard]) -> Guard:
 
 
 def latency_us(text: str) -> float | None:
-    """Return the µs of torch's one check of the guards right after their creation; None if not printed."""
+    """Return the µs of the one check that torch runs after creating the guards; None if not printed."""
     match = LATENCY.search(text)
     return float(match.group(1)) if match else None

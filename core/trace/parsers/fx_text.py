@@ -86,7 +86,10 @@ def _with_modules(nodes: tuple[FxNode, ...], modules: Mapping[str, Module] | Non
 
 
 def parse_graphs(text: str) -> tuple[tuple[FxNode, ...], ...]:
-    """Return the nodes of each graph in a text: the outermost, then the branches, loop bodies and others it calls."""
+    """Return the nodes of each graph in a text, the outermost graph first.
+
+    The inner graphs are branches, loop bodies and other graphs that are called.
+    """
     if is_listing(text):
         return (parse_listing(text),)
     text = LAMBDA_CLASS.sub(r"\1GraphModule", program_code(text))
@@ -116,7 +119,10 @@ def _outermost(tree: ast.Module) -> list[ast.stmt]:
 
 
 def _classes(tree: ast.Module) -> Iterator[list[ast.stmt]]:
-    """Yield the bodies of all classes, the outer before the inner: `ast.walk` would visit each expression as well."""
+    """Yield the bodies of all classes, outer classes first.
+
+    `ast.walk` is not used, since it would also visit each expression.
+    """
     scopes = [tree.body]
     while scopes:
         scopes = [found.body for scope in scopes for found in scope if isinstance(found, ast.ClassDef)]

@@ -169,7 +169,7 @@ def node_mappings(draft: ReportDraft, record: TraceRecord) -> None:
 
 
 def post_grad_nodes(draft: ReportDraft, record: TraceRecord) -> None:
-    """Set the FX nodes of each Triton kernel, from older records than torch's node mappings of both directions."""
+    """Set the FX nodes of each Triton kernel, from a record older than torch's full node mappings."""
     nodes = _lists(draft.reader.json(record))
 
     def fill(kernel: Kernel, keys: list[str]) -> Kernel:
@@ -242,8 +242,9 @@ def _fill(
 ) -> None:
     """Apply `fill` to the newest kernels, each with its keys: `name:handle`, or `name` without handles.
 
-    A generated kernel gets all keys of its name, as does any kernel of a package, where all calls are one kernel. In
-    output code each call of an extern function is a separate kernel, which gets the keys of its debug handles.
+    A generated kernel gets all keys of its name. In output code, each call of an extern function is a separate kernel,
+    which gets the keys of its debug handles. In a package, all calls of an extern function are one kernel, which gets
+    all keys of its name.
     """
     compilation = draft.compilation(record)
     if compilation.newest_kernels == len(compilation.kernels):
@@ -323,7 +324,10 @@ def dumped_graph(draft: ReportDraft, record: TraceRecord) -> None:
 
 
 def _is_twice(compilation: CompilationDraft, stage: Stage, attempt: int, targets: dict[str, int]) -> bool:
-    """Return True if torch logged Inductor's input under both names, `after_` and `inductor_post_grad_graph`."""
+    """Return True if the graph was logged before: torch may log Inductor's input under two names.
+
+    The names are `after_post_grad_graph` and `inductor_post_grad_graph`.
+    """
     if stage != "inductor_post_grad_graph":
         return False
     graphs = [compilation.graphs[index] for index in compilation.undirected[:-1]]
@@ -331,7 +335,7 @@ def _is_twice(compilation: CompilationDraft, stage: Stage, attempt: int, targets
 
 
 def count_nodes(draft: ReportDraft, record: TraceRecord) -> tuple[dict[str, int], dict[str, int]]:
-    """Count the outer graph's nodes by op, and the targets that all of its graphs call."""
+    """Count the outermost graph's nodes by op, and the call targets of all graphs in the record."""
     try:
         graphs = parse_graphs(draft.text(record))
     except TooDenseError as error:
@@ -347,9 +351,9 @@ def count_nodes(draft: ReportDraft, record: TraceRecord) -> tuple[dict[str, int]
 def join_kernels(
     compilation: CompilationDraft, tried: Mapping[str, Autotuning]
 ) -> tuple[tuple[Schedule, ...], tuple[Kernel, ...]]:
-    """Return the schedules whose nodes name their kernel, and the kernels with all data.
+    """Return the schedules with the kernel of each node, and the kernels with the data of all records.
 
-    `tried` is by kernel name.
+    `tried` has the autotuning by kernel name.
     """
     owner = {(kernel.direction, node): kernel.id for kernel in compilation.kernels for node in kernel.nodes}
     schedules = tuple(_with_kernels(schedule, owner) for schedule in compilation.schedules)

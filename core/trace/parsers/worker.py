@@ -213,7 +213,7 @@ def _nodes(draft: ReportDraft, record: TraceRecord, content: PassRecord) -> tupl
 
 
 def unchanged_passes(draft: ReportDraft, record: TraceRecord, content: PassesRecord) -> None:
-    """Add the passes of a stage that changed nothing."""
+    """Add a stage's passes that changed nothing."""
     draft.compilation(record).add_passes(report_value(UnchangedPasses, content, graph="", passes=content.unchanged))
 
 
@@ -230,7 +230,7 @@ def partition(draft: ReportDraft, record: TraceRecord, content: PartitionRecord)
 
 
 def saved_for_backward(draft: ReportDraft, record: TraceRecord, content: KeptRecord) -> None:
-    """Add the values that the compiled forward saves, with the last partitioned joint graph."""
+    """Add to the last partition the values that the compiled forward saves."""
     partitions = draft.compilation(record).partitions
     if partitions and partitions[-1].kept is None:
         partitions[-1] = replace(partitions[-1], kept=content.values)
@@ -250,7 +250,10 @@ LONGEST_LINE = 200
 
 
 def source_remarks(path: str, text: str) -> tuple[SourceRemark, ...]:
-    """Return the remarks on the first lines of a file that affect torch.compile; empty if it is not Python."""
+    """Return remarks on the lines that ask whether the code is compiled, or that set TORCH_LOGS.
+
+    Only the first such lines have a remark. Empty if the file is not Python.
+    """
     if not WORTH_READING.search(text):
         return ()
     try:
