@@ -103,10 +103,7 @@ def own_pass(graph: Graph) -> None:
 
 
 def attention(graph: Graph) -> None:
-    """Report the best attempt of each of torch's attention patterns.
-
-    The best attempt is a match, otherwise the attempt with most matching parts.
-    """
+    """Report the best attempt of each of torch's attention patterns: a match, otherwise the most matching parts."""
     post_grad.remove_noop_ops(graph)  # as torch does before it matches them
     files = [file.name for file in iter_modules(serialized_patterns.__path__) if "sfdp" in file.name]
     modules = {name: import_module(f"{serialized_patterns.__name__}.{name}") for name in files}

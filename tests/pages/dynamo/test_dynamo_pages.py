@@ -105,7 +105,7 @@ def test_an_unbacked_symbol_is_told_apart(runs: dict[str, str]) -> None:
     app = opened(menu.DYNAMIC_SHAPES.script, runs["symbols"], compilation="0/0", select="u0")
     table = app.dataframe[0].value
     assert list(table[table["symbol"] == "u0"]["stands for"]) == ["data-dependent (unbacked)"]
-    assert "**`u0`** is unbacked: a data-dependent number, in `[" in words(app)
+    assert "**`u0`** is unbacked: a data-dependent number, range `[" in words(app)
 
 
 def test_without_a_symbol_the_same_job_with_dynamic_sizes_can_be_tried(
