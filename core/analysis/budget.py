@@ -232,7 +232,7 @@ class _Side:
 
     @property
     def beside_baseline(self) -> list[Speed]:
-        """Speed of the baseline over a run, for each run that timed both interleaved."""
+        """Speed of the baseline relative to the run, for each run that timed both interleaved."""
         rivals = [report.rival for report in self.reports if (report.setting.job or {}).get("rival_code")]
         speeds = [alternative_speed(rival) for rival in rivals if rival is not None]
         return [measured for measured in speeds if measured is not None]

@@ -377,7 +377,7 @@ class RefusalReasons:
 
 
 def refusal_reasons(schedule: Schedule, first: SchedulerNode, second: SchedulerNode) -> RefusalReasons:
-    """Return why two nodes after fusion were not fused."""
+    """Return why torch did not fuse two scheduler nodes that are still separate after fusion."""
     shared = shared_buffers(first, second)
     recorded = reasons_between(schedule, first, second)
     because = _pair_reason(first, second) or next(filter(None, map(_node_reason, (first, second))), "")

@@ -142,8 +142,9 @@ def own_process(name: str, *arguments: str) -> tuple[str, ...]:
 def python_path(packages: Collection[str] | None = None) -> str:
     """Return a PYTHONPATH with which another Python finds Compileboard.
 
-    Its entries are Compileboard's directory and the current entries. A directory of installed packages is left out:
-    before Python's standard library, its packages could hide modules of the library.
+    Compileboard's directory comes first, then the entries of the current PYTHONPATH. Compileboard's directory is left
+    out if it is a directory of installed packages: Python searches PYTHONPATH before the standard library, so an
+    installed package could hide a module of the standard library.
     """
     installed = packages if packages is not None else (*site.getsitepackages(), site.getusersitepackages())
     ours = "" if str(PROJECT_DIR) in installed else str(PROJECT_DIR)

@@ -17,7 +17,10 @@ MOST_REMEMBERED = 4
 
 
 class LastResults(Generic[V, T]):
-    """Cache of the last results of a function, by the same value and an equal key."""
+    """Cache of the last results of a function.
+
+    A result is reused for the same value (`is`) with an equal key (`==`).
+    """
 
     def __init__(self) -> None:
         """Start with an empty cache."""

@@ -211,8 +211,8 @@ def _span(place: tuple[int, int], places: list[tuple[int, int]], steps: Mapping[
 def _bits(vectors: list[tuple[str, str]], lanes: int) -> int | None:
     """Return the widest register, in bits, that a step fills.
 
-    The width is lanes times bits of the type, divided by registers per step. The code may name a type both with several
-    registers and with one register; the largest number counts.
+    The width is lanes times bits of the type, divided by registers per step. If the code names a type with different
+    numbers of registers, the largest number counts. None if no type has a known width.
     """
     registers: dict[str, int] = {}
     for kind, count in vectors:

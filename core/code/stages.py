@@ -71,9 +71,9 @@ class Residency:
 
 
 def occupancy(architecture: Architecture, warps: int, registers: int | None, shared_bytes: int | None) -> float | None:
-    """Return the fraction of a multiprocessor's warps for blocks of `warps` warps, 0 to 1.
+    """Return the occupancy, 0 to 1, with blocks of `warps` warps; None if unknown.
 
-    None if unknown.
+    The occupancy is the fraction of a multiprocessor's warps that can be resident at the same time.
     """
     if registers is None or shared_bytes is None or warps < 1:
         return None

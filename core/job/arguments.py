@@ -131,7 +131,10 @@ def own_call(sizes: Mapping[str, int], as_given: bool = False) -> str:
 
 
 def tensor_sizes(text: str) -> dict[str, int]:
-    """Return the size of each dimension of a call's tensors, named as a job's `sizes` are; raises JobError."""
+    """Return dimension → size for the tensors of a call; raises JobError.
+
+    A dimension has the same name as in `CompileJob.sizes`: `0.1` is dimension 1 of argument 0.
+    """
     call = parse_call(text)
     if isinstance(call, OwnCall):
         return {}

@@ -30,7 +30,8 @@ INPUTS = {"*", "inputs", "calls", f"{MODEL}_inputs", f"{MODEL}_calls", TRAINING,
 class FileSettings:
     """Settings in a model's file: values by their names in `FILE_SETTINGS`.
 
-    `unread` names those of `training` and `torch_compile` that can't be read, since they are not literals.
+    `unread` lists which of the settings `training` and `torch_compile` can't be read, since their values are not
+    literals.
     """
 
     values: Mapping[str, Any] = field(default_factory=dict)

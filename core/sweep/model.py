@@ -302,9 +302,10 @@ def parse_axis(text: str) -> Axis:
 
 
 def changed(job: CompileJob, lines: Sequence[str]) -> CompileJob:
-    """Return the job with the field of each line set to its single value; raises JobError that names the axis.
+    """Return the job with the changes in `lines`; raises JobError that names the axis.
 
-    Inductor options replace the job's mode, and a mode replaces its options: torch accepts only one of them.
+    Each line is an axis with a single value, such as `mode=max-autotune`. Inductor options replace the job's mode, and
+    a mode replaces its options: torch accepts only one of them.
     """
     axes = parse_axes(lines)
     check_axes(axes)

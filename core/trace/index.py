@@ -344,7 +344,10 @@ def _columns(data: memoryview, records: int) -> Columns | None:
 
 
 def _fits(tables: Tables, columns: Columns) -> bool:
-    """Return True if every number of a stored index is within its bounds: names that exist, places in the log."""
+    """Return True if a stored index is valid.
+
+    Each record's kind and compilation must be in the tables, and its place must be within the log.
+    """
     if not tables.records:
         return True
     headers, offsets, lengths = (columns[name] for name in ("header", "offset", "length"))

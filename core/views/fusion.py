@@ -223,8 +223,8 @@ def schedule_name(schedule: Schedule) -> str:
 def _shared_words(shared: Mapping[str, int], is_explained: bool) -> str:
     """Return a sentence about the shared buffers (bytes by name).
 
-    Their bytes are a bound of the saving. The bound is left out if the nodes' kinds already explain why the nodes were
-    not fused.
+    Their bytes are an upper bound on the traffic that a fusion saves. The bound is left out if the nodes' kinds already
+    explain why the nodes were not fused.
     """
     size = sum(shared.values())
     if not shared:

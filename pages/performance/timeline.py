@@ -1,4 +1,4 @@
-"""Timeline page: a profile by torch.profiler beside the log, its slices joined to kernels, and idle time blamed."""
+"""Timeline page: a profile by torch.profiler, its slices joined to kernels, and idle time by cause."""
 
 import streamlit as st
 

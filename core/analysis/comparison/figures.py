@@ -264,9 +264,9 @@ def shift(above: Sequence[float], below: Sequence[float]) -> Interval | None:
 
 @lru_cache(maxsize=256)
 def _rank(n: int, m: int) -> int:
-    """Return the rank of the sorted difference that bounds the shift from below.
+    """Return the rank of the sorted difference that bounds the shift from below; at least 1.
 
-    It is the largest rank such that the Mann-Whitney statistic is below it in at most `ERROR` / 2 of all orders.
+    The rank is the largest for which at most `ERROR` / 2 of all orders have a Mann-Whitney statistic below the rank.
     """
     orders = _order_counts(n, m)
     total, tail, rank = math.comb(n + m, n), 0, 0

@@ -324,7 +324,10 @@ def _calls(targets: Mapping[str, int]) -> int:
 
 
 def missed(facts: RunFacts) -> Iterator[Finding]:
-    """Yield a finding for the two kernels that share most bytes among the pairs that torch refused to fuse."""
+    """Yield a finding for the refused fusion whose two kernels share the most bytes.
+
+    A pair counts only if it shares much of the traffic, and if there is advice for torch's reason.
+    """
     newest = {frame_of(compilation): compilation for compilation in facts.report.compilations if compilation.schedules}
     candidates = [
         (shared, reason, pair, schedule, compilation)

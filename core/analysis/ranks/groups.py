@@ -232,7 +232,10 @@ def _guard_remark(side: RankSide, compile_id: str, reason: str) -> re.Match[str]
 
 
 def _at(difference: RankDifference, match: re.Match[str] | None) -> RankDifference:
-    """Return the difference with the user's line of a match."""
+    """Return the difference with the place and the code of the user's line in a match.
+
+    Without a match, the difference is unchanged.
+    """
     if match is None:
         return difference
     place = Place(match["file"], int(match["line"]), match["name"].strip())

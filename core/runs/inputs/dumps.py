@@ -1,6 +1,6 @@
 """Directories that other tools write, as logs of records: tlparse's output, TORCH_COMPILE_DEBUG, and vLLM's graphs.
 
-tlparse          raw.jsonl, with the payloads in files that it names (with raw.log, that is the log)
+tlparse          raw.jsonl, which names the files with the payloads (if raw.log exists, it is the log)
 debug directory  torch_compile_debug/run_…/torchinductor/model__0_forward_1.0/output_code.py, …
 vLLM             rank_0_dp_0/graphs/0000_before_split.raw.py, …structured.txt, …metadata.json
                  (https://github.com/vllm-project/vllm/pull/41378)
@@ -320,9 +320,10 @@ def _kind(header: dict[str, Any]) -> str:
 
 
 def _payload(folder: Path, name: str, md5: str) -> str | None:
-    """Return the payload in a file, which may be highlighted HTML; None if no form has the checksum `md5`.
+    """Return the payload in a file; None if the file is missing or does not match the checksum `md5`.
 
-    JSON is returned as it is, since tlparse indents it.
+    The file may be highlighted HTML, so the text is also compared without HTML tags and without outer whitespace. JSON
+    is not compared with the checksum, since tlparse indents it again.
     """
     path = Path(name)
     if not name or path.is_absolute() or ".." in path.parts or "\0" in name:

@@ -224,7 +224,10 @@ class PackageRequest:
 
     @staticmethod
     def names(job: CompileJob, sizes: Iterable[str]) -> list[str]:
-        """Return the dimensions to choose from: a job's own first, then the batch and the call's sizes."""
+        """Return the dimensions to choose from, without duplicates.
+
+        The dynamic dimensions of the job's package come first, then the batch and the dimensions in `sizes`.
+        """
         return list(dict.fromkeys([*PackageRequest.bounds_of(job), BATCH, *sizes]))
 
     @property

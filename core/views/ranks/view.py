@@ -102,9 +102,10 @@ class RanksView:
 
     @cached_property
     def differences(self) -> list[DifferenceView]:
-        """The first difference of each group, preferably of code.
+        """Differences of the groups from the first group, one per group.
 
-        Groups that differ only in caches come last. Groups beyond the bound have no difference.
+        A group's difference is the first one beyond caches; if the group differs only in caches, the first one. Groups
+        that differ only in caches come last. Groups beyond the bound are left out.
         """
         reference = self._side_of(self.ranks.groups[0].rank) if self.ranks.differ else None
         views = [

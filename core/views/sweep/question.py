@@ -167,7 +167,7 @@ class SweepQuestions:
 
     @property
     def _start(self) -> CompileJob:
-        """The job as the start of a sweep: without a fix and without its sweep."""
+        """The job that a sweep starts from: `base` within the limits, without fixes and without a sweep id."""
         return self.limits.fitted(replace(self.base, repairs=(), repairs_of="", sweep=""))
 
     def custom(self, text: str) -> SweepQuestion:

@@ -58,7 +58,10 @@ def backend_file(options: CompileOptions) -> Path | None:
 
 
 def load_backend(job: CompileJob) -> None:
-    """Load the file of the job's backend before the model's file, which may use names that it registers."""
+    """Load the file of the job's backend.
+
+    This must happen before the model's file is loaded, since the model's file may use names that the backend registers.
+    """
     if job.compile.backend_code:
         _values(job)
     elif job.compile.backend in SHIPPED:

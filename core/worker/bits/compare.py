@@ -73,7 +73,7 @@ class OtherSide:
         self._room = MAX_STORED_BYTES
 
     def write(self, written: WrittenValue) -> None:
-        """Store a value, or only that it was written if there is no room."""
+        """Store a written value of an FX node; without room for the value, store only a record of the write."""
         if written.node is None:
             return
         size = written.value.numel() * written.value.element_size()
@@ -509,7 +509,10 @@ class ValueRecorder:
 
 
 def _arguments(line: str) -> tuple[list[str], dict[str, str]]:
-    """Return the positional and the keyword arguments of the call in a line of the wrapper, as Python."""
+    """Return the positional and keyword arguments, as source, of the first call in a line of the wrapper.
+
+    Empty if the line has no call or can't be parsed.
+    """
     try:
         calls = [node for node in ast.walk(module(line.strip())) if isinstance(node, ast.Call)]
     except NOT_READ:

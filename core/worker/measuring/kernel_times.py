@@ -103,9 +103,9 @@ def _bound(function: Callable[..., Any], args: Any, kwargs: Any) -> Call:
 
 
 def _on_cpu(run: Call, copies: Copies, share_s: float) -> tuple[list[float], int]:
-    """Return samples taken until the time is up, and calls per sample.
+    """Return samples taken within `share_s` seconds, and calls per sample.
 
-    A kernel that needs most of the time is timed once; its caches are already warm then.
+    If the first call takes more than half of `share_s`, it is the only sample; its caches are already warm.
     """
     end = time.perf_counter() + share_s
     first_s = _sample(run, 1)

@@ -337,7 +337,7 @@ export interface CommentsData {
   open: boolean;
 }
 
-/** A step of the picture: its title, the object that is passed on, and this run's number for it. */
+/** A step of the picture: its title, the object that it passes on, and the run's number for the step. */
 export interface StationData {
   name: string;
   handed: string;
@@ -443,7 +443,8 @@ export interface Mark {
   reason: string;
 }
 
-/** The message to the browser, with page names as in URLs; `entries` maps other panes to their menu entry. */
+/** The message to the browser, with page names as in URLs. `entries` maps each page that is not the first of its menu
+ * entry to the first page of that entry. */
 export interface MenuData {
   marks: Record<string, Mark>;
   entries: Record<string, string>;

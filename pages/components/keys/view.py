@@ -63,7 +63,10 @@ class KeysData(msgspec.Struct, frozen=True):
 
 
 def page_keys(on_press: Callable[[str], None], *, key: str) -> None:
-    """Call `on_press` with a pressed key before the page runs again: one of KeysData, or of TURNS in a presentation."""
+    """Call `on_press` with the pressed key before the page runs again.
+
+    The key is one of `KeysData.keys`, or in a presentation also one of `TURNS`.
+    """
 
     def changed() -> None:
         on_press(str(browser_value(key, "pressed") or ""))

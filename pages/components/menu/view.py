@@ -31,7 +31,10 @@ class Mark:
 
 
 class MenuData(msgspec.Struct, frozen=True):
-    """The message to the browser, with page names as in URLs; `entries` maps other panes to their menu entry."""
+    """The message to the browser, with page names as in URLs.
+
+    `entries` maps each page that is not the first of its menu entry to the first page of that entry.
+    """
 
     marks: dict[str, Mark]
     entries: dict[str, str]

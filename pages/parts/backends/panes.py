@@ -1,7 +1,8 @@
 """The contract between torch.compile and a backend as a picture with the run's numbers, and the panes below it.
 
-Left are the nodes as `print_tabular` lists them, the graph coloured by the backend's annotations, the chart of
-executions, and the tables that the backend reported; right are its code with failures at their lines, and its texts.
+The left panes are the nodes as `print_tabular` lists them, the graph coloured by the backend's annotations, the chart
+of executions, and the tables that the backend reported. The right panes are `gm.code`, the backend's source with the
+failure at its line, the reported texts, the run's output, and an editor.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Plotly figures of a sweep.
 
-Bars show each cell: times with quartiles, compile time by phase, and peak memory. Lines show speedups with intervals
-and times with quartiles over a number, and total time over calls.
+Bar charts show each cell: times with quartiles, compile time by phase, and peak memory. Line charts show speedups with
+intervals and call times with quartiles, both against the values of a numeric axis, and total time against the number of
+calls.
 """
 
 from __future__ import annotations

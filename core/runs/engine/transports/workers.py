@@ -50,7 +50,7 @@ class SharedWorkersTransport:
             raise
 
     def peers(self) -> dict[str, bool]:
-        """Return the workers, and whether each requested calls recently.
+        """Return worker → True if the worker has recently requested calls from the server.
 
         Raises NodeError while no server can listen on the port.
         """
