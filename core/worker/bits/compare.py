@@ -509,10 +509,7 @@ class ValueRecorder:
 
 
 def _arguments(line: str) -> tuple[list[str], dict[str, str]]:
-    """Return the positional and keyword arguments, as source, of the first call in a line of the wrapper.
-
-    Empty if the line has no call or can't be parsed.
-    """
+    """Return the positional and keyword arguments of the first call in a line as source; empty without a call."""
     try:
         calls = [node for node in ast.walk(module(line.strip())) if isinstance(node, ast.Call)]
     except NOT_READ:
