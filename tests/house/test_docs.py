@@ -18,6 +18,7 @@ from docs.make.below import below
 from docs.make.report_schema import PAGE, tables
 from docs.make.targets import table
 from tests.support.documents import blocks, words
+from tests.support.imports import nodes_of
 from tests.support.places import ROOT
 
 TOP = [ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "CHANGELOG", "SECURITY")]
@@ -69,7 +70,7 @@ def bound(module: str) -> set[str]:
     file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
     if not file.exists():
         return modules
-    nodes = list(ast.walk(ast.parse(file.read_text(encoding="utf-8"))))
+    nodes = nodes_of(file.relative_to(ROOT).as_posix())
     defined = {node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.ClassDef)}
     assigned = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     imported = {name.asname or name.name for node in nodes if isinstance(node, ast.ImportFrom) for name in node.names}
