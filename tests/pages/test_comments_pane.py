@@ -14,6 +14,7 @@ from core.runs.comments import (
     Comment,
     Talk,
     add_comment,
+    edit_comment,
     pin_part,
     talk_moment,
     talk_of,
@@ -42,6 +43,18 @@ def test_a_page_marks_what_has_comments_and_the_pane_shows_them(empty_home: Path
     overview = words(opened("run/overview.py", run.id))
     assert "**Pinned**" in overview
     assert "**2 comments**" in overview
+
+
+def test_a_changed_comment_is_called_edited(empty_home: Path) -> None:
+    run = Store(empty_home).open(add_scenario(empty_home, "transformer_block"))
+    for text in ("first", "second"):
+        add_comment(run, Author(), Anchor(), text)
+    edit_comment(run, Author(), talk_of(run).comments[0].id, "first, changed")
+    app = opened("run/overview.py", run.id, comments="open")
+    assert [caption.value for caption in app.caption if "just now" in caption.value] == [
+        "**owner** · just now · edited",
+        "**owner** · just now",
+    ]
 
 
 def test_two_compared_runs_show_the_comments_on_the_same_part_side_by_side(empty_home: Path) -> None:

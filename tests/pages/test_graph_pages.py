@@ -7,7 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages import menu
-from tests.support.apps import assert_sound, component, opened, titles, words
+from tests.support.apps import assert_sound, component, opened, sound, titles, words
 from tests.support.homes import add_run, job_of, record
 from tests.support.logs import recorded_report
 from tests.support.places import TRACES
@@ -186,6 +186,10 @@ def test_a_step_of_the_film_is_in_the_url(runs: dict[str, str]) -> None:
     assert_sound(app)
     assert app.query_params["frame"] == "1"
     assert "**Step 1**" in words(app)
+    assert app.code[0].value.splitlines() == [
+        "alias = torch.ops.aten.alias.default(sub_2)",
+        "alias_1 = torch.ops.aten.alias.default(alias)",
+    ]
 
 
 def test_saved_activations_are_told_with_their_bytes(runs: dict[str, str]) -> None:
@@ -233,3 +237,14 @@ def test_torchs_script_of_a_graph_opens_in_the_editor(runs: dict[str, str]) -> N
     assert titles(app) == ["What does torch.compile do to your model?"]
     assert "import torch._inductor.inductor_prims" in app.session_state["pasted"]
     assert app.session_state["pasted"] in component(app, "pasted-code").values()
+
+
+def test_next_and_back_lead_through_the_tour(runs: dict[str, str]) -> None:
+    app = sound(opened(menu.TOUR.script, runs["transformer_block"]))
+    names = app.segmented_control(key="stop").options
+    assert app.button(key="tour-back").disabled
+    app.button(key="tour-next").click().run()
+    app.button(key="tour-next").click().run()
+    assert app.query_params["stop"] == names[2]
+    app.button(key="tour-back").click().run()
+    assert app.query_params["stop"] == names[1]

@@ -12,7 +12,7 @@ from pages import menu
 from pages.parts.run import launch, submit
 from pages.parts.run.own_backend import IN_FILE, OWN, shipped_text
 from pages.session import actions, server
-from tests.support.apps import A_LOG, OWN_CODE, assert_sound, component, opened, titles, words
+from tests.support.apps import A_LOG, OWN_CODE, assert_sound, component, keys, opened, titles, words
 from tests.support.homes import NOT_LOGS, add_run, job_of, measured_log
 from tests.support.places import TRACES
 
@@ -53,6 +53,9 @@ def test_new_run_offers_every_sample_and_says_that_the_compiler_is_missing(torch
     assert "There is no C++ compiler here (no g++ on PATH)" in app.error[0].value.replace("\\", "")
     compile_buttons = [button for button in app.button if (button.key or "").startswith("compile-")]
     assert len(compile_buttons) > 20
+    assert {sample.teaches for sample in samples() if f"compile-{sample.name}" in keys(app)} <= {
+        caption.value for caption in app.caption
+    }
     assert [tab.label for tab in app.tabs] == ["Samples", "Your code", "A trace log", "Recorded on NVIDIA H200"]
 
 
@@ -122,6 +125,7 @@ def test_a_log_is_opened_by_its_path_once_that_is_asked_for(
     log = tmp_path / "elsewhere.log"
     log.write_bytes(NOT_LOGS["one record"])
     app = opened(menu.NEW_RUN.script, held=A_LOG)
+    assert "upload" in keys(app)
     path = next(item for item in app.text_input if "path on this machine" in item.label)
     assert "open-path" not in [button.key for button in app.button]
     path.set_value(str(log)).run()

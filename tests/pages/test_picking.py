@@ -24,7 +24,7 @@ def pick(monkeypatch: pytest.MonkeyPatch) -> Pick:
     chosen: dict[str, tuple[int, ...]] = {}
 
     def ticked(table: object, rows: Sequence[Any], key: str, *_: object, **__: object) -> tuple[Any, list[Any]]:
-        st.dataframe(table)
+        st.dataframe(table, hide_index=True)
         return None, tables._those(rows, chosen.get(key, ()))
 
     def picked(table: object, rows: Sequence[Any], key: str, **_: object) -> Any:

@@ -7,7 +7,7 @@ from streamlit.dataframe_util import convert_arrow_bytes_to_pandas_df
 from streamlit.elements.lib.pandas_styler_utils import marshall_styler
 from streamlit.proto.ArrowData_pb2 import ArrowData
 
-from pages.session.tables import send_styled
+from pages.session.tables import columns, send_styled
 
 ROWS = [
     {"time": 1.5, "calls": 3, "name": "mm", "found": True, "shape": [2, 3], "reason": None, "note": None},
@@ -44,3 +44,12 @@ def test_an_equal_table_at_the_same_place_is_the_same_message() -> None:
 
     assert first.styler.uuid
     assert first == second
+
+
+def test_a_column_has_its_help_and_its_width() -> None:
+    settings = columns({"time": "Median of all calls"}, {"name": "large", "time": "small"})
+
+    assert {name: (each["help"], each["width"]) for name, each in settings.items()} == {
+        "time": ("Median of all calls", "small"),
+        "name": (None, "large"),
+    }

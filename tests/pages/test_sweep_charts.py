@@ -3,10 +3,11 @@
 import pytest
 
 from core import CompileJob, Environment, Model, SweepStanding, new_sweep
+from core.analysis import Interval
 from core.sweep import SweepCall
 from core.sweep.presets import PRESETS
 from core.views.sweep import SweepView
-from pages.parts.sweep.charts import cumulative_chart
+from pages.parts.sweep.charts import SPANS, cumulative_chart, times_chart
 from tests.support.sweeps import timed
 
 
@@ -24,3 +25,15 @@ def test_total_time_starts_above_zero_if_the_first_calls_cost_nothing(costs_s: t
     assert min(ticks) > 0
     assert min(ticks) <= min(drawn) * 10
     assert all(band.x0 > 0 for band in figure.layout.shapes)
+
+
+@pytest.mark.parametrize(("slowest_s", "axis"), [(0.002 * SPANS, "linear"), (0.0021 * SPANS, "log")])
+def test_times_that_span_decades_are_on_a_logarithmic_axis(slowest_s: float, axis: str) -> None:
+    job, machine = CompileJob(Model("sample", "mlp")), Environment(torch="2.13.0")
+    sweep = new_sweep(job, PRESETS["training"].plan(job, machine).axes, "training")
+    rows = tuple(
+        timed(at, ratio=Interval(1.0, 1.0, 1.0), compiled_s=s)
+        for at, s in (("inference", 0.002), ("training", slowest_s))
+    )
+    view = SweepView(sweep, rows, SweepStanding("done", len(rows), 0, len(rows)), "a_name", lambda: machine)
+    assert times_chart(view, "light").layout.xaxis.type == axis

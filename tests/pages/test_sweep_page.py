@@ -45,6 +45,7 @@ def test_each_preset_is_asked_of_a_sample_in_one_click(started: list[Sweep]) -> 
     app = opened(menu.SWEEP.script)
     assert_sound(app)
     assert titles(app) == ["Run a job with several options, and compare."]
+    assert [header.value for header in app.header][-1] == "Sweeps so far"
     for name in PRESETS:
         app.button(f"ask-{name}").click().run()
     assert_sound(app)

@@ -182,7 +182,14 @@ def downloads(app: AppTest) -> list[str]:
 
 
 def assert_sound(app: AppTest) -> None:
+    """No exception, and no table that shows pandas' row numbers."""
     assert [item.value for item in app.exception] == []
+    numbered = [item for item in app.dataframe if item.value.index.dtype == "int64" and not _hides_index(item)]
+    assert [list(item.value) for item in numbered] == []
+
+
+def _hides_index(table: Any) -> bool:
+    return bool(json.loads(table.proto.columns or "{}").get("_index", {}).get("hidden"))
 
 
 def sound(app: AppTest) -> AppTest:

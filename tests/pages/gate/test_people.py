@@ -17,7 +17,7 @@ from streamlit.web.server.starlette.starlette_app_utils import create_signed_val
 from core import AccessError, CompileboardError, CompileJob, Model, Rate, StoreError
 from core.runs.people import audit_events
 from pages.gate import people, visitor
-from pages.gate.middleware import VISITOR, Gate
+from pages.gate.middleware import MOST_WANTED_CHARS, VISITOR, Gate
 from pages.gate.people import People, Roles, is_address, read_roles
 from pages.gate.rules import Rules, Visitor
 from pages.gate.visitor import CODE_IS_CLOSED, LOOKS_ONLY, Who, told
@@ -229,6 +229,13 @@ def test_a_browser_is_sent_to_the_sign_in_and_comes_back_to_the_page_that_it_wan
     assert b"Max-Age=0" in headers[b"set-cookie"]
     _, status, mark = through(known, PAGE, as_header(cookies()), path="/overview", query_string=b"run=a")
     assert (status, mark) == (200, "coder ada@example.org")
+
+
+@pytest.mark.parametrize(("chars", "is_kept"), [(MOST_WANTED_CHARS, True), (MOST_WANTED_CHARS + 1, False)])
+def test_a_wanted_page_is_kept_up_to_its_most_characters(known: People, chars: int, is_kept: bool) -> None:
+    path = "/overview".ljust(chars, "x")
+    cookie = through(known, PAGE, path=path)[0][b"set-cookie"].decode()
+    assert cookie.partition(";")[0].partition("=")[2] == (path if is_kept else "/")
 
 
 def test_a_sign_in_that_failed_is_told_and_not_begun_for_ever(known: People) -> None:
