@@ -131,3 +131,11 @@ def test_a_size_that_no_machine_has_is_not_known() -> None:
 
 def test_a_text_without_a_wrapper_has_no_plan() -> None:
     assert memory_plan("def helper(args):\n    return ()", {}, {}, {}) == MemoryPlan((), ())
+
+
+def test_an_empty_tensor_takes_no_memory() -> None:
+    empty = FORWARD.replace("(s33, 8), (8, 1)", "(0, 8), (8, 1)").replace("(s33, 1), (1, s33)", "(4, 1), (1, 4)")
+    assert [(memory.names, memory.bytes) for memory in memory_plan(empty, {}, {}, {}).memories] == [
+        (("buf1",), 16),
+        (("buf2", "buf3"), None),
+    ]

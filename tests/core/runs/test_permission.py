@@ -28,6 +28,10 @@ def with_options(**options: Any) -> CompileJob:
     return replace(SAMPLE, compile=CompileOptions(options=options))
 
 
+def with_dynamo(**configs: Any) -> CompileJob:
+    return replace(SAMPLE, conditions=replace(SAMPLE.conditions, dynamo=configs))
+
+
 def refused(job: CompileJob) -> str:
     with pytest.raises(JobError) as error:
         allowed(job)
@@ -76,6 +80,14 @@ def test_an_option_takes_what_its_rule_says_and_no_other_type(name: str) -> None
     bad = (1, 0, 1.0) if rule is FLAG else (True, False, 1.0)
     for value in (*NEVER, *bad, *((rule.least - 1, rule.most + 1) if isinstance(rule, Whole) else ())):
         assert refused(with_options(**{name: value})).startswith(("compile.options", "job"))
+
+
+def test_a_visitor_may_choose_a_recompile_limit_from_1_to_64() -> None:
+    for limit in (1, 64):
+        job = with_dynamo(recompile_limit=limit)
+        assert allowed(job) == job
+    for limit in (0, 65, True, 8.0):
+        assert refused(with_dynamo(recompile_limit=limit)).startswith("conditions.dynamo")
 
 
 @pytest.mark.parametrize(

@@ -109,7 +109,7 @@ def called(index: int, entered: int | None, *newest: str) -> Call:
     return Call(index, "f32[4]", 1.0, 1.0, (), entered=entered, newest=newest)
 
 
-def made(name: str, call: int, of: str = "model", status: str = "ok") -> Compilation:
+def made(name: str, call: int | None, of: str = "model", status: str = "ok") -> Compilation:
     found = frame(name, of, status, call=call)
     return replace(found, frame=replace(found.frame, name=of))
 
@@ -154,6 +154,12 @@ RESUME = "torch_dynamo_resume_in_model_at_4"
             (made("0/0", 0),),
             (called(0, None), called(1, None)),
             {"0/0": ("compiled", "unknown")},
+        ),
+        # Nor of code that failed to compile, or was compiled outside of the calls.
+        (
+            (made("0/0", 0), made("0/1", 0, status="failed"), made("1/0", None, "other")),
+            (called(0, None), called(1, None)),
+            {"0/0": ("compiled", "unknown"), "0/1": ("failed", ""), "1/0": ("", "")},
         ),
     ],
 )

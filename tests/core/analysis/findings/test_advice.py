@@ -107,10 +107,10 @@ def test_lines_that_ask_are_found_in_code_and_not_in_text() -> None:
     code = '"""is_compiling()"""\nimport os, torch\nif torch.compiler.is_compiling():  # is_compiling\n    pass\n'
     code += 'os.environ["TORCH_LOGS"] = "dynamo"\nos.environ.setdefault("TORCH_LOGS", "x")\n'
     code += 'print(os.environ["TORCH_LOGS"])\n'
-    assert [(item.kind, item.line.line) for item in source_remarks("m.py", code)] == [
-        ("asks whether it is compiled", 3),
-        ("sets TORCH_LOGS", 5),
-        ("sets TORCH_LOGS", 6),
+    assert [(item.kind, item.line.line, item.line.text) for item in source_remarks("m.py", code)] == [
+        ("asks whether it is compiled", 3, "if torch.compiler.is_compiling():  # is_compiling"),
+        ("sets TORCH_LOGS", 5, 'os.environ["TORCH_LOGS"] = "dynamo"'),
+        ("sets TORCH_LOGS", 6, 'os.environ.setdefault("TORCH_LOGS", "x")'),
     ]
     assert source_remarks("m.py", "is_compiling( no Python") == ()
 

@@ -279,6 +279,7 @@ def test_equal_library_calls_are_those_of_the_same_shapes(slow_s: float, rows: s
 
 def test_twins_that_took_less_than_a_twentieth_too_long_change_nothing() -> None:
     assert uneven_repeats(with_kernels(MM, twice(1e-6, 90e-6))) is None
+    assert uneven_repeats(with_kernels(MM, twice(50e-6, 151e-6))) is None
     assert uneven_repeats(with_kernels(MM, twice(1e-6, 200e-6))) is not None
 
 

@@ -109,6 +109,9 @@ LEFT = (
     ("keep_tensor:5", "    return torch.zeros(x.max().item())\n"),
     ("reorder:5", "    print(x.shape)\n    return x\n"),
     ("print_op:5:x", "    print(x, sep='')\n    return x\n"),
+    ("torch_math:5", "    return x * cmath.sqrt(x.sum())\n"),
+    ("torch_math:5", "    return x * math.dist(x.sum())\n"),
+    ("torch_math:5", "    return math.atan2(x, x)\n"),
     ("constant:5", "    return x * len(open('/dev/null').read())\n"),
     ("clone:5", "    return copy.deepcopy(GLOBAL)(x)\n\n\nGLOBAL = torch.nn.ReLU()\n"),
 )
