@@ -429,7 +429,7 @@ def refused_pair(schedule: Schedule) -> tuple[str, str] | None:
 
 
 def refused_pairs(schedule: Schedule) -> dict[tuple[str, str], int]:
-    """Return the pairs after fusion that torch refused, with their shared bytes.
+    """Return the pairs of final scheduler nodes whose parts torch refused to fuse, with their shared bytes.
 
     Refusals that follow from the nodes' kinds do not count.
     """

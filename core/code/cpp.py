@@ -131,7 +131,7 @@ def remarks(report: str, file: str) -> dict[int, list[str]]:
 
 @dataclass(frozen=True, slots=True)
 class _Span:
-    """A loop from line to line: `body` are its lines without those of inner loops, `text` is their text.
+    """A loop: `body` are the numbers of its lines outside inner loops, `text` is the text of these lines.
 
     `step` is the step in Inductor's loop nest, None in other loops. `written` are the vector types and functions in
     `text`.

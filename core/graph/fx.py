@@ -79,10 +79,10 @@ def film_model(
     directions: Mapping[str, str] | None = None,
     states: Mapping[str, States] | None = None,
 ) -> GraphModel:
-    """Return one graph of all versions of a graph.
+    """Return one graph with the nodes and edges of all versions of a graph.
 
     Each node, and each edge (by node names), has the frames in which it exists; no frames means all frames. `states`
-    are changing nodes by name: each version with its first frame.
+    map each changing node's name to its versions, each with its first frame.
     """
     drawing = _Drawing([node for node, _ in nodes], kernels or {}, directions or {}, {}, source)
     drawing.frames = {node.name: frames for node, frames in nodes}

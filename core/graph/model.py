@@ -179,7 +179,7 @@ _pausing = 0
 
 @contextmanager
 def collection_paused() -> Iterator[None]:
-    """Pause cyclic garbage collection, which would collect nothing and take half of the time.
+    """Pause cyclic garbage collection: it would free nothing, and double the time that the block takes.
 
     Threads may overlap.
     """

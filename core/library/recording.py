@@ -59,7 +59,7 @@ class Checks(ABC):
     @property
     @abstractmethod
     def planned_bytes(self) -> int | None:
-        """Largest number of bytes of buffers at a time in one generated code; None if unknown."""
+        """Peak bytes of the buffers in any one output code; None if unknown."""
 
     @property
     def recompiles(self) -> tuple[Recompile, ...]:
@@ -393,7 +393,7 @@ class RecordedRun(Checks):
 
     @property
     def planned_bytes(self) -> int | None:
-        """Largest number of bytes of buffers at a time in one generated code, read from the code.
+        """Peak bytes of the buffers in any one output code, read from the code.
 
         Inputs, parameters, and allocations of libraries are not included. None if Inductor generated no code, or if
         sizes are symbolic.

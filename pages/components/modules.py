@@ -21,7 +21,7 @@ CACHED = {"cache-control": "private, max-age=31536000, immutable"}
 
 
 def component_script(file: Path) -> str:
-    """Return a script that makes a component of a module in `pages/components`, whose default export draws it."""
+    """Return a script that re-exports the draw function (default export) of a component's module."""
     name = file.relative_to(HERE).as_posix()
     return (
         f'const {{ default: draw }} = await import(new URL("components/{VERSION}/{name}", document.baseURI));\n'

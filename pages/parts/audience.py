@@ -23,7 +23,7 @@ def run_audience(run: Run) -> None:
 
 
 def sweep_audience(sweep: Sweep) -> None:
-    """Draw the choice of the audience of a sweep and of the runs of its cells."""
+    """Draw the choice of a sweep's audience, which its runs share."""
     change = partial(actions.set_sweep_audience, sweep.id)
     _picker(sweep.id, sweep.audience, "sweep", change, "Seen by: ")
 

@@ -55,7 +55,7 @@ def both_are_inputs(match: Match) -> bool:
 
 @init_once_fakemode
 def register() -> None:
-    """Trace both functions. Their input sizes do not matter: torch retraces each match with its actual sizes."""
+    """Register `replace` for `search`. Sizes do not matter here: torch retraces each match with its sizes."""
     inputs, alone = [torch.empty(8, 8) for _ in range(3)], ("w1", "w2")
     register_replacement(search, replace, inputs, fwd_only, OWN, both_are_inputs, exclusive_arg_names=alone)
 

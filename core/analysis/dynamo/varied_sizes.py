@@ -132,7 +132,7 @@ class _Frame:
 
     @cached_property
     def _dynamic_dims(self) -> dict[str, set[tuple[str, int]]]:
-        """Compilation → dimensions that are a number in the first compilation and dynamic in this one."""
+        """Compilation → dimensions that are static in the first compilation and dynamic in this compilation."""
         return {
             compilation.id: {*_newly_dynamic(self._first_sizes, tensor_sizes(compilation))}
             for compilation in self._compilations

@@ -128,7 +128,7 @@ def products_at_the_roofline(facts: RunFacts) -> Iterator[Finding]:
 
 
 def _bfloat16_pays(report: Report) -> bool:
-    """Return True if bfloat16 products are faster on this device, or were not measured."""
+    """Return True if bfloat16 matmuls are faster than float32 on this device, or if either was not measured."""
     limits = ceilings(report)
     peaks = limits.flops_s if limits else {}
     half, single = peaks.get("bfloat16"), peaks.get("float32")

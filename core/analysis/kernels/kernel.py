@@ -229,7 +229,7 @@ def _first_index(path: ModulePath) -> int:
 
 
 def shortened(path: ModulePath, stack: ModulePath) -> ModulePath:
-    """Return a path without the root, and inside the layers without the path before their list."""
+    """Return the path without `stack` if it is inside that stack of layers, otherwise without the root."""
     inside = len(stack) > 1 and path[: len(stack)] == stack and len(path) > len(stack)
     return path[len(stack) :] if inside else path[1:]
 

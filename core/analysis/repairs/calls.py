@@ -377,7 +377,7 @@ def _literal(text: str) -> str:
 
 
 def eager_only(code: UserCode, line: str) -> CodeFix | None:
-    """Skip a reporting statement in compiled code."""
+    """Return a fix that skips a reporting call in compiled code; None if the fix does not apply."""
     statement = code.statement(int(line))
     if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call) or shares(code, statement):
         return None

@@ -223,7 +223,7 @@ class Block:
         self.at = weighted_median(wishes, -offset)
 
     def absorb(self, right: "Block") -> None:
-        """Merge the block to the right."""
+        """Merge the right neighbour into this block."""
         if len(right.wishes) < 4:
             for wish in right.wishes:
                 insort(self.wishes, wish)

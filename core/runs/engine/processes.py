@@ -56,7 +56,7 @@ def _prctl(option: int, value: int) -> None:
 def follow_parent(parent: int, number: signal.Signals) -> None:
     """Have Linux send a signal to this process when `parent` ends.
 
-    If `parent` has already ended, the signal is sent at once. Other systems do only this.
+    If `parent` has already ended, the signal is sent at once. Outside Linux, it is sent only in this case.
     """
     pr_set_pdeathsig = 1
     _prctl(pr_set_pdeathsig, number)

@@ -331,7 +331,7 @@ def _dim_words(dim: ExportedDim) -> str:
 def _trial_row(trial: RangeTrial) -> dict[str, str]:
     """Return one row of the trials.
 
-    `skipped` is the reason for the package only if the exported program was called, otherwise for both.
+    `skipped` is why the package was not called; if the exported program was not called either, it explains both.
     """
     called = bool(trial.inputs) or not trial.skipped
     skipped = plain(trial.skipped, LONGEST_LINE)

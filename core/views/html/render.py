@@ -144,7 +144,7 @@ def render(page: HtmlPage) -> str:
 
 
 def _as_json(value: Any) -> Markup:
-    """Return a value as JSON that can stand in a script element."""
+    """Return a value as JSON that is safe inside a script element."""
     text = msgspec.json.encode(value).decode()
     return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029"))
 

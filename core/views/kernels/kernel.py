@@ -48,7 +48,7 @@ COMPARED_RUNGS = {"triton": ["python", "ttir", "ttgir", "llir", "ptx", "sass", "
 class KernelView:
     """A kernel of a compilation; `label` is its display name and its generated name.
 
-    `convention` describes a pasted module for the interpreter; the other constants are messages of the panels.
+    `convention` says what a module pasted into the interpreter must define; the other constants are panel messages.
     """
 
     convention: ClassVar[str] = (

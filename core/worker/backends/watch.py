@@ -133,7 +133,7 @@ def _observed(
 
 
 def raised_at(error: BaseException) -> tuple[str, int] | None:
-    """Return the innermost line of an error outside Python, torch and the worker; None if there is none."""
+    """Return file and line of an error's innermost frame in user code; None if it has no such frame."""
     frames = traceback.extract_tb(error.__traceback__)
     backend_frames = [
         frame for frame in frames if not any(Path(frame.filename).is_relative_to(place) for place in NOT_ITS_OWN)

@@ -108,7 +108,7 @@ def choose(call: Attention, on: Target) -> tuple[str, str]:
 
 
 def _order(on: Target) -> tuple[str, ...]:
-    """Return torch's order of preference; cuDNN comes first on Hopper and data center Blackwell."""
+    """Return SDPA backends in torch's order; cuDNN comes first on Hopper and data center Blackwell."""
     prefer_cudnn = on.backend == "cuda" and on.architecture.major in (9, 10)
     return ("cudnn", "flash", "efficient", "math") if prefer_cudnn else ("flash", "efficient", "math", "cudnn")
 

@@ -180,7 +180,7 @@ def measure_kernels(call: Call, steady_s: float, device: str, most_s: float) -> 
 
 
 def _measured(call: Call, steady_s: float, device: str, most_s: float) -> tuple[list[float], list[Times]]:
-    """Return seconds of whole back-to-back calls, and the times in each output code that the call used.
+    """Return seconds per call, run back to back, and the kernel times of each output code that was called.
 
     The in-place pass comes first: one call gives a time of every kernel. The other passes share the remaining time; a
     pass is left out if there is no time for another call.

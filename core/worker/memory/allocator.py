@@ -148,7 +148,7 @@ def story(events: list[ProfilerEvent]) -> CallMemory:
 
 
 class _Places:
-    """The distinct places of a call."""
+    """Distinct places where a call allocates memory, each with its index."""
 
     def __init__(self) -> None:
         self.found: dict[MemoryPlace, int] = {}
@@ -413,7 +413,7 @@ def held_bytes(twin: ModelCopy, call: Arguments, device: str) -> int:
 
 
 def _counted(call: Callable[[], Any], before: Callable[[], None], device: str) -> int | None:
-    """Return the peak of one call from the device's own statistics; None if it has none."""
+    """Return one call's peak bytes above its start; None if the device has no memory statistics."""
     module = getattr(torch, torch.device(device).type)
     if not hasattr(module, "max_memory_allocated"):
         return None

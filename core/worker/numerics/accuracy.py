@@ -21,7 +21,7 @@ NOT_RUN = "the model could not be run in float64"
 def accuracy(what: str, eager: torch.Tensor, compiled: Any, reference: Any, scale: float) -> Accuracy:
     """Return the errors of eager and compiled, and whether compiled is as accurate as eager.
 
-    `scale` is the largest magnitude among the values around this one.
+    `scale` is the largest magnitude among the graph's inputs and the eager values compared so far.
     """
     told = compare_leaf(what, eager, compiled)[0]
     found = Accuracy(told.dtype, eager.numel(), tolerance=told.tolerance, same=told.same, reason=told.reason)

@@ -31,7 +31,7 @@ def as_written() -> Iterator[None]:
 
 
 class InFloat64:
-    """Context that keeps computations in float64 if their inputs are.
+    """Context that replaces narrower float dtypes by float64, so that float64 inputs give float64 results.
 
     `narrowed` are the ops that torch does not have in float64, which are computed in float32.
     """

@@ -63,7 +63,7 @@ class StateBefore:
 
 @dataclass(frozen=True, slots=True)
 class CallEffects:
-    """Outputs, gradients, and the rest: inputs and state, with the names of changed values.
+    """Results of a call: outputs, gradients, inputs and state (`rest`), and the names of changed values.
 
     Changes of tensors in `by_version` are known only from autograd's version counter, which compiled code may not
     update. `drew` is True if random numbers were drawn.

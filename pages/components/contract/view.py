@@ -21,7 +21,7 @@ _COMPONENT = st.components.v2.component(
 
 
 class StationData(msgspec.Struct, frozen=True):
-    """A step of the picture: its title, the object that it passes on, and the run's number for the step."""
+    """A step of the picture: its title, the object that it passes on, and a figure from the run."""
 
     name: str
     handed: str

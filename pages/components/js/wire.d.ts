@@ -337,7 +337,7 @@ export interface CommentsData {
   open: boolean;
 }
 
-/** A step of the picture: its title, the object that it passes on, and the run's number for the step. */
+/** A step of the picture: its title, the object that it passes on, and a figure from the run. */
 export interface StationData {
   name: string;
   handed: string;
@@ -366,7 +366,7 @@ export interface ContractData {
   chosen: string;
 }
 
-/** The message to the browser: keys, named as in its events. */
+/** The message to the browser: keys, named as in the browser's key events. */
 export interface KeysData {
   keys: string[];
 }
@@ -450,7 +450,7 @@ export interface MenuData {
   entries: Record<string, string>;
 }
 
-/** A graph of the row: its id, a number for it, and its tooltip. */
+/** A graph of the row: its id, its number of calls as text, and its tooltip. */
 export interface Stop {
   id: string;
   count: string;

@@ -57,7 +57,7 @@ LISTS = (
 
 
 class KeysData(msgspec.Struct, frozen=True):
-    """The message to the browser: keys, named as in its events."""
+    """The message to the browser: keys, named as in the browser's key events."""
 
     keys: tuple[str, ...] = ("[", "]", "?")
 

@@ -23,7 +23,7 @@ _COMPONENT = st.components.v2.component(
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """A graph of the row: its id, a number for it, and its tooltip."""
+    """A graph of the row: its id, its number of calls as text, and its tooltip."""
 
     id: str
     count: str

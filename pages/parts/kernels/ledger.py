@@ -287,7 +287,7 @@ def _add_line(
 def _add_kernel(
     figure: go.Figure, kernels: KernelsView, row: LedgerRow, colour: str, selected: bool, on: Theme
 ) -> None:
-    """Add one kernel call: hollow if its FLOPs are one per op and iteration, a diamond if its time is estimated."""
+    """Add a kernel call's marker: hollow for estimated FLOPs, a diamond for an estimated time."""
     shape = "circle" if row.measured else "diamond"
     figure.add_scatter(
         x=[row.intensity],
@@ -430,7 +430,7 @@ def squarified(sizes: Sequence[float], width: float, height: float) -> list[Cell
 
 
 def _worst(areas: Sequence[float], side: float) -> float:
-    """Return the largest ratio of sides in a row of cells along a side."""
+    """Return the worst aspect ratio of cells with these areas in one row along an edge of length `side`."""
     whole = sum(areas)
     return max(side**2 * areas[0] / whole**2, whole**2 / (side**2 * areas[-1])) if whole and areas[-1] else float("inf")
 

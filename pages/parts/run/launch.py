@@ -207,7 +207,7 @@ def _offer_stored(job: CompileJob) -> None:
 
 
 def log_form() -> None:
-    """Draw the form for a log of `TORCH_TRACE=dir python script.py`, uploaded, by its path, or followed."""
+    """Draw the form to upload a log of `TORCH_TRACE=dir python script.py`, open it by path, or follow it."""
     st.caption(JobForm.log_help)
     upload(server.runner().limits.upload_bytes, key="upload", on_stored=partial(press, "upload"))
     stored = taken("upload")

@@ -184,7 +184,7 @@ def _ratio_axis(view: SweepView) -> dict[str, object]:
 
 
 def time_lines(view: SweepView, on: Theme) -> go.Figure:
-    """Draw seconds of an eager and a compiled call against a number, in a band from quartile to quartile."""
+    """Draw seconds per eager and compiled call over the numeric axis, with quartiles as bands."""
     points, title = view.timed_points, view.axis_title
     every = [point.cell.seconds(side) for point in points for side in COLOURS]
     factor, unit = in_unit(max(every))
