@@ -39,6 +39,21 @@ def test_each_ceiling_is_the_best_ever_measured(found: Roofline, stored: Rooflin
     assert raised(found, stored) == best
 
 
+def test_stored_ceilings_are_measured_again_until_a_quiet_moment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from core.worker.measuring import roofline
+
+    path = tmp_path / "compileboard_roofline" / "this_machine.json"
+    ceilings_so_far = []
+    for rate, disturbed in ((2.0, True), (3.0, False), (4.0, False)):
+        monkeypatch.setattr(roofline, "probe", lambda device, rate=rate: measured(rate, 9.0, False))
+        monkeypatch.setattr(roofline, "busy", lambda load, disturbed=disturbed: disturbed)
+        ceilings_so_far.append(roofline._best("cpu", path))
+    assert ceilings_so_far == [measured(2.0, 9.0, True), measured(3.0, 9.0, False), measured(3.0, 9.0, False)]
+    assert [file.name for file in path.parent.iterdir()] == ["this_machine.json"]
+
+
 def test_arrays_are_twelve_times_the_last_cache_or_named_for_what_they_reach() -> None:
     from core.worker.measuring.roofline import far_arrays
 

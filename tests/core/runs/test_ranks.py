@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from core.analysis.ranks import RankDifference, Ranks
-from core.analysis.ranks.differences import Forecast, code_difference, forecast
+from core.analysis.ranks.differences import Forecast, code_difference, first_difference, forecast
 from core.code.diff import normalised_guards
 from core.report.run import Fingerprint, RankCompilation, RankMark
 from core.runs import ranks as ranks_of_runs
@@ -90,6 +90,31 @@ def test_a_cache_hit_on_one_rank_is_named_and_is_no_difference_of_graphs(seed: i
     kind, where, line = named(ranks)
     assert (kind, where, line.startswith("script.py:")) == ("cache", compile_id, True)
     assert ranks.groups[1].only_caches
+
+
+@pytest.mark.parametrize(("outcomes", "kind"), [(("hit", "hit"), "graph"), (("hit", "miss"), "cache")])
+def test_later_graphs_count_only_where_the_caches_agree(outcomes: tuple[str, str], kind: str) -> None:
+    left, right = (
+        Fingerprint(
+            rank,
+            0,
+            (
+                RankMark("cache", "0/0", "fx_graph_cache", outcome, outcome),
+                RankMark("graph", "0/0", "inductor_post_grad_graph", str(rank)),
+            ),
+        )
+        for rank, outcome in enumerate(outcomes)
+    )
+    difference = first_difference(left, right)
+    assert difference is not None
+    assert difference.kind == kind
+
+
+@pytest.mark.parametrize(("left_out", "is_cut"), [(0, False), (1, True), (2, True)])
+def test_a_log_that_ends_within_a_line_is_cut(left_out: int, is_cut: bool, tmp_path: Path) -> None:
+    log = recorded("uneven")
+    ranks = read_ranks(written({0: log, 1: log[: len(log) - left_out]}, tmp_path))
+    assert [row.is_cut for row in ranks.rows] == [False, is_cut]
 
 
 @pytest.mark.parametrize("seed", SEEDS)
