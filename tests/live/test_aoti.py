@@ -15,7 +15,7 @@ from core.commands.main import main
 from core.job import DynamicDim, Packaging
 from core.runs.progress import package_files
 from core.worker.aoti.exporting import ExportedModel, export_model
-from core.worker.aoti.stage import NO_PROGRAM, RangeTrials, reason_in
+from core.worker.aoti.stage import NO_PROGRAM, RangeTrials, inductor_configs, reason_in
 
 pytestmark = pytest.mark.torch
 LAYERS = torch.nn.Sequential(torch.nn.Linear(64, 32), torch.nn.ReLU())
@@ -32,6 +32,16 @@ inputs = (torch.ones(4),)
 
 def job_with(packaging: Packaging, **changes: object) -> CompileJob:
     return CompileJob(Model("sample", "mlp"), aoti=packaging, **changes)  # type: ignore[arg-type]
+
+
+def test_a_package_has_the_options_of_its_mode_without_cuda_graphs() -> None:
+    tuned = {"max_autotune": True, "coordinate_descent_tuning": True}
+    with_mode = {
+        mode: inductor_configs(job_with(TO_128, compile=CompileOptions(mode=mode)))
+        for mode in (None, "reduce-overhead", "max-autotune")
+    }
+    assert with_mode == {None: {}, "reduce-overhead": {}, "max-autotune": tuned}
+    assert inductor_configs(job_with(TO_128, compile=CompileOptions(backend="aot_eager", mode=None))) == {}
 
 
 def export_to_128() -> ExportedModel:

@@ -1,11 +1,13 @@
-"""What a repaired call prints is compared with what the code as it was prints."""
+"""Effects of a call: what it prints, and values that exist on one side alone."""
 
 import sys
+from dataclasses import replace
 
 import pytest
 
 from core import CompileJob, Model
-from core.worker.results.effects import PrintedText, print_difference
+from core.report import Difference
+from core.worker.results.effects import CallEffects, PrintedText, differences, print_difference
 
 pytestmark = pytest.mark.torch
 
@@ -54,3 +56,10 @@ def test_the_streams_come_back_and_what_the_code_puts_in_their_place_stays() -> 
         sys.stdout = own
     assert sys.stdout is own
     sys.stdout = before
+
+
+def test_a_missing_value_is_reported_once_for_its_container() -> None:
+    names = ("input 0", "attribute `count`", "attribute `counts`[0]")
+    eager = CallEffects({}, {}, dict.fromkeys(names, 1), {}, frozenset(names), frozenset(), False)
+    compiled = replace(eager, rest={}, changed=frozenset())
+    assert differences(eager, compiled) == [Difference("attribute `count`", False, "mutation", "changed", "missing")]
