@@ -4,7 +4,8 @@ import pytest
 
 from core.analysis.ranks import RankDifference
 from core.analysis.ranks.differences import Forecast
-from core.views.ranks.difference import _forecast_words
+from core.report.run import Collective, Fingerprint, RankMark
+from core.views.ranks.difference import _collectives, _forecast_words
 
 
 @pytest.mark.parametrize(
@@ -30,3 +31,25 @@ from core.views.ranks.difference import _forecast_words
 def test_a_forecast_names_who_waits_for_whom(forecast: Forecast, only: str, who: str, words: str) -> None:
     difference = RankDifference("recompile", "0/0", only=only)  # type: ignore[arg-type]
     assert words in _forecast_words(forecast, difference, who)
+
+
+def with_collectives(rank: int, stages: dict[str, str]) -> Fingerprint:
+    """A rank whose graphs have one collective each: stage → its op."""
+    marks = (
+        RankMark("graph", "0/0", stage, op, collectives=(Collective(op, "f32[4]", "", 0),))
+        for stage, op in stages.items()
+    )
+    return Fingerprint(rank, 0, tuple(marks))
+
+
+@pytest.mark.parametrize(
+    ("joint", "shown"),
+    [("all_reduce", ["all_gather", "all_gather"]), ("reduce_scatter", ["all_reduce", "reduce_scatter"])],
+)
+def test_collectives_are_those_of_the_latest_stage_that_differs(joint: str, shown: list[str]) -> None:
+    columns = {
+        f"rank {rank}": with_collectives(rank, {"aot_joint_graph": op, "inductor_post_grad_graph": "all_gather"})
+        for rank, op in enumerate(("all_reduce", joint))
+    }
+    calls = [call for calls in _collectives(columns, "0/0").values() for call in calls]
+    assert [call.partition("(")[0].split()[0] for call in calls] == shown
