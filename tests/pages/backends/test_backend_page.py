@@ -12,7 +12,7 @@ from pages.parts.run.own_backend import shipped_text
 from pages.session import actions
 from tests.support.apps import assert_sound, chips, code_of, component, keys, opened, titles, words
 from tests.support.homes import IMAGE, add_run, chain_log
-from tests.support.reports.backends import BACKEND, JOB, SIZES, backend_log, told_text
+from tests.support.reports.backends import BACKEND, JOB, SIZES, backend_log, backend_text
 
 SENTENCE = r"`mine` received 2 graphs; executed 3 times in 3 calls; 1 call compiled nothing\."
 
@@ -125,7 +125,7 @@ def test_what_a_backend_told_is_a_table_a_text_and_the_colours_of_the_graph(empt
 
 
 def test_of_several_texts_one_is_chosen_by_its_title(empty_home: Path) -> None:
-    run = stored(empty_home, backend_log() + told_text("Schedule", "print(2)"))
+    run = stored(empty_home, backend_log() + backend_text("Schedule", "print(2)"))
     app = opened(menu.BACKEND.script, run, pane="what it told", beside="texts it told")
     assert texts(app, "text-") == ["print(1)"]
     (choice,) = (choice for choice in app.selectbox if choice.key == "text")

@@ -231,11 +231,11 @@ def test_a_browser_is_sent_to_the_sign_in_and_comes_back_to_the_page_that_it_wan
     assert (status, mark) == (200, "coder ada@example.org")
 
 
-@pytest.mark.parametrize(("chars", "is_kept"), [(MOST_WANTED_CHARS, True), (MOST_WANTED_CHARS + 1, False)])
-def test_a_wanted_page_is_kept_up_to_its_most_characters(known: People, chars: int, is_kept: bool) -> None:
+@pytest.mark.parametrize(("chars", "returns"), [(MOST_WANTED_CHARS, True), (MOST_WANTED_CHARS + 1, False)])
+def test_a_sign_in_returns_to_a_page_unless_its_address_is_too_long(known: People, chars: int, returns: bool) -> None:
     path = "/overview".ljust(chars, "x")
     cookie = through(known, PAGE, path=path)[0][b"set-cookie"].decode()
-    assert cookie.partition(";")[0].partition("=")[2] == (path if is_kept else "/")
+    assert cookie.partition(";")[0].partition("=")[2] == (path if returns else "/")
 
 
 def test_a_sign_in_that_failed_is_told_and_not_begun_for_ever(known: People) -> None:

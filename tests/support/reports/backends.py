@@ -50,7 +50,7 @@ def backend_log(problem: str = "", **fields: Any) -> bytes:
             _step("call 0: compiled"),
             *_compiled(0, {}),
             record("backend_table", TABLE, frame_id=0, frame_compile_id=0),
-            told_text("IR", "print(1)"),
+            backend_text("IR", "print(1)"),
             _call(0, 4),
             _step("call 1: compiled"),
             _call(1, 4),
@@ -83,7 +83,7 @@ def _compiled(number: int, fields: dict[str, Any]) -> list[bytes]:
     ]
 
 
-def told_text(title: str, text: str) -> bytes:
+def backend_text(title: str, text: str) -> bytes:
     said = {"name": "backend_text", "encoding": "string", "title": title, "language": "python"}
     return line({"artifact": said, "frame_id": 0, "frame_compile_id": 0}, text)
 
