@@ -53,7 +53,6 @@ DAMAGE = (
     zstd.ZstdError,
     zipfile.BadZipFile,
     tarfile.TarError,
-    NotImplementedError,
     RuntimeError,
     RecursionError,
     # Of Python 3.11's zipfile, for a member without a name.

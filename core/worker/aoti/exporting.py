@@ -273,7 +273,7 @@ KINDS: dict[str, PackagedKind] = {
     ".json": "metadata",
 }
 # Errors that `zipfile` raises for a file that is damaged or not an archive.
-DAMAGED = (OSError, zipfile.BadZipFile, zlib.error, ValueError, NotImplementedError, RuntimeError, EOFError)
+DAMAGED = (OSError, zipfile.BadZipFile, zlib.error, ValueError, RuntimeError, EOFError)
 # Files that torch writes about the archive itself.
 OF_THE_ARCHIVE = ("archive_format", "archive_version", "byteorder", "version", "serialization_id")
 

@@ -65,7 +65,7 @@ class Widening(TorchDispatchMode):
         args, kwargs = tree_map_only(torch.dtype, wider, (args, kwargs))
         try:
             return func(*args, **kwargs)
-        except (RuntimeError, NotImplementedError):
+        except RuntimeError:
             if func._schema.is_mutable:
                 raise
             args, kwargs = tree_map_only(torch.Tensor, narrowed, (args, kwargs))

@@ -237,7 +237,7 @@ class Distance:
 def distance(a: torch.Tensor, b: torch.Tensor) -> Distance:
     """Return the distance of two tensors of one shape.
 
-    Raises RuntimeError or NotImplementedError if not convertible.
+    Raises RuntimeError if not convertible.
     """
     found = [_of(x, y) for x, y in _chunks(a, b)]
     return Distance(
