@@ -11,8 +11,7 @@ if str(HERE.parent) not in sys.path:
 
 from core import CompileboardError  # noqa: E402
 from pages.components.history.view import one_entry_a_page  # noqa: E402
-from pages.look.card import image  # noqa: E402
-from pages.look.palette import MENU_PX  # noqa: E402
+from pages.look.palette import MENU_PX, image  # noqa: E402
 from pages.look.text import LONGEST_TEXT, plain  # noqa: E402
 from pages.menu import NEW_RUN  # noqa: E402
 from pages.parts.comments.comments import comments  # noqa: E402

@@ -1,8 +1,7 @@
-"""Pictures: a run's, for the preview of a link, drawn without a browser, and those of `pages/static`."""
+"""Picture of a run for the preview of a link, drawn without a browser."""
 
 from __future__ import annotations
 
-import base64
 import io
 from functools import cache
 from pathlib import Path
@@ -10,12 +9,10 @@ from pathlib import Path
 from PIL import Image, ImageColor, ImageDraw, ImageFont
 
 from core.views import wire
-from pages.look.palette import ACCENT, GRID, INK, MUTED, OP_CLASSES, PAPER, Theme
+from pages.look.palette import ACCENT, GRID, HIGH, INK, MUTED, OP_CLASSES, PAPER, WIDE, Theme
 
 FONTS = Path(__file__).parents[1] / "static" / "fonts"
 TEXT_FONT, CODE_FONT = FONTS / "inter-variable.woff2", FONTS / "jetbrains-mono-variable.woff2"
-# The size that chats and code hosts show, and where the graph begins.
-WIDE, HIGH = 1200, 630
 MARGIN, GRAPH_X = 56, 700
 TITLE_LINES, SENTENCE_LINES = 2, 6
 LEAST_SCALE, MOST_SCALE = 0.75, 1.5
@@ -143,16 +140,3 @@ def _fade(image: Image.Image) -> None:
     for y in range(FADE_PX):
         mask.putpixel((0, HIGH - FADE_PX + y), round(255 * y / FADE_PX))
     image.paste(Image.new("RGB", (WIDE, HIGH), PAPER[THEME]), mask=mask.resize((WIDE, HIGH)))
-
-
-STATIC = Path(__file__).parent.parent / "static"
-TYPES = {".svg": "image/svg+xml", ".png": "image/png"}
-
-
-@cache
-def image(name: str) -> str | None:
-    """Return a file of `pages/static` as a data URL; None if there is no such picture."""
-    path = STATIC / name
-    if not path.exists():
-        return None
-    return f"data:{TYPES[path.suffix]};base64,{base64.b64encode(path.read_bytes()).decode()}"

@@ -1,7 +1,10 @@
-"""Colours of Compileboard, each with one meaning, for light and dark backgrounds, and heights of scrolling parts."""
+"""Colours of Compileboard, each with one meaning, heights of scrolling parts, and the pictures of `pages/static`."""
 
 from __future__ import annotations
 
+import base64
+from functools import cache
+from pathlib import Path
 from typing import Literal
 
 from core.views.colours import (
@@ -26,6 +29,9 @@ __all__ = [
     "kernel_colour",
     "segment_colour",
 ]
+
+STATIC = Path(__file__).parent.parent / "static"
+TYPES = {".svg": "image/svg+xml", ".png": "image/png"}
 
 PAPER = {"light": "#FBFCFD", "dark": "#141922"}
 INK = {"light": "#1A2130", "dark": "#DEE3EC"}
@@ -66,6 +72,8 @@ CODE_LINE_PX, CODE_FRAME_PX = 21, 32
 # A view of this height fills the window below its top.
 FILL = 0
 PICTURE = 340
+# Size in pixels of the picture that chats and code hosts show of a link.
+WIDE, HIGH = 1200, 630
 MENU_PX = 208
 
 
@@ -80,3 +88,12 @@ MAX_LINE_CHARS = 400
 MAX_PATH_CHARS = 4_096
 MAX_CHARS = 40_000
 MAX_CODE_CHARS = 1_000_000
+
+
+@cache
+def image(name: str) -> str | None:
+    """Return a file of `pages/static` as a data URL; None if there is no such picture."""
+    path = STATIC / name
+    if not path.exists():
+        return None
+    return f"data:{TYPES[path.suffix]};base64,{base64.b64encode(path.read_bytes()).decode()}"

@@ -24,7 +24,7 @@ from core.views import sharing as views
 from pages.gate.middleware import VISITOR, is_page
 from pages.gate.rules import Visitor
 from pages.gate.visitor import Who, told
-from pages.look.card import HIGH, WIDE, card_png
+from pages.look.palette import HIGH, WIDE
 from pages.session import server, url
 from pages.session.server import cached
 
@@ -232,6 +232,9 @@ PICTURES = _Pictures()
 
 @cached()
 def _png(run_id: str, title: str, sentence: str, _card: views.CardView) -> bytes:
+    # Pillow takes 4 MB of the server: imported with the first preview.
+    from pages.look.card import card_png
+
     return card_png(title, sentence, _card.picture)
 
 

@@ -34,8 +34,7 @@ from pages import menu
 from pages.components.code.view import CodePicture, code_editor, code_lines, code_view
 from pages.components.upload.view import upload
 from pages.gate.visitor import may_bring_code
-from pages.look.card import image
-from pages.look.palette import MAX_LINE_CHARS, MAX_PATH_CHARS, SHORT, TALL
+from pages.look.palette import MAX_LINE_CHARS, MAX_PATH_CHARS, SHORT, TALL, image
 from pages.look.text import LONGEST_TEXT, one_line_cells, plain
 from pages.parts.run.own_backend import chosen_backend, current_backend, current_values, draw_rows
 from pages.parts.run.submit import open_recorded, stored_run, submit
