@@ -126,16 +126,22 @@ def _prune(arguments: argparse.Namespace) -> int:
     candidates = _beyond(exact_runs(f"{text} is:ended -is:pinned{away}"), max(0, arguments.keep))
     if arguments.move:
         return _move([run.run for run in candidates])
-    size = bytes_(sum(run.entry.size_bytes or 0 for run in candidates))
     if not arguments.delete:
         for run in candidates:
             print(run.line)
-        print(f"{count(len(candidates), 'run')}, {size}; add --delete to delete them, or --move", file=sys.stderr)
+        print(
+            f"{count(len(candidates), 'run')}, {_size(candidates)}; add --delete to delete them, or --move",
+            file=sys.stderr,
+        )
         return OK
     store = Store()
-    deleted = sum(_delete(store, run) for run in candidates)
-    print(f"{count(deleted, 'run')} deleted, {size}", file=sys.stderr)
+    deleted = [run for run in candidates if _delete(store, run)]
+    print(f"{count(len(deleted), 'run')} deleted, {_size(deleted)}", file=sys.stderr)
     return OK
+
+
+def _size(runs: Sequence[ListedRun]) -> str:
+    return bytes_(sum(run.entry.size_bytes or 0 for run in runs))
 
 
 # Commands that open no run.

@@ -447,6 +447,12 @@ class Report:
         """Return the compilation with that id; None if the report has none."""
         return next((compilation for compilation in self.compilations if compilation.id == compile_id), None)
 
+    def debug_file(self, compile_id: str, place: int, name: str) -> Payload | None:
+        """Return a debug file of the graph at `place` among a compilation's graphs; None if it was not recorded."""
+        files = [file for file in self.debug_files if file.compilation == compile_id]
+        graph = list(dict.fromkeys(file.graph for file in files))[place : place + 1]
+        return next((file.text for file in files if file.graph in graph and file.name == name), None)
+
     def phases_of(self, compile_id: str) -> list[tuple[int, Phase]]:
         """Return the phases of one compilation, each with its index in `phases`."""
         return [(index, phase) for index, phase in enumerate(self.phases) if phase.compilation == compile_id]

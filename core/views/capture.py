@@ -51,6 +51,7 @@ EXPLAINED = {
     "guards": "`explain()` counts guards as Dynamo makes them; the run counts the leaves of the guard tree, which "
     "are checked.",
 }
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 NodesOf = Callable[[FxGraph], tuple[FxNode, ...]]
 
 
@@ -359,14 +360,23 @@ def _listed(targets: Sequence[str]) -> str:
 
 
 def _statements(text: str, lines: dict[int, Counter[str]]) -> Iterator[int]:
-    """Yield the lines of the statements in the innermost functions that have one of these lines."""
+    """Yield the lines of the own statements of each function that has one of these lines."""
     try:
         tree = module(text)
     except NOT_READ:
         return
-    functions = [node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    functions = [node for node in ast.walk(tree) if isinstance(node, FUNCTIONS)]
     for function in functions:
-        statements = [node.lineno for node in ast.walk(function) if isinstance(node, ast.stmt) and node is not function]
+        statements = list(_own_statements(function))
         if not lines.keys().isdisjoint(statements):
             documented = function.body[0].lineno if ast.get_docstring(function) is not None else 0
             yield from (line for line in statements if line != documented)
+
+
+def _own_statements(node: ast.AST) -> Iterator[int]:
+    """Yield the lines of a function's statements, without those of nested functions."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.stmt):
+            yield child.lineno
+        if not isinstance(child, FUNCTIONS):
+            yield from _own_statements(child)

@@ -170,12 +170,11 @@ class FusionView:
 
     def _debug_file(self, name: str, read: Callable[[Payload], str]) -> str:
         """Return a debug file of this schedule's graph; empty if it was not recorded."""
-        files = [file for file in self.report.debug_files if file.compilation == self.compilation.id]
-        graphs = list(dict.fromkeys(file.graph for file in files))
         whole = [schedule for schedule in self.compilation.schedules if not schedule.subgraph]
-        place = whole.index(self.schedule) if self.schedule in whole else len(graphs)
-        wanted = (file for file in files if file.name == name and file.graph in graphs[place : place + 1])
-        return next((read(file.text) for file in wanted), "")
+        if self.schedule not in whole:
+            return ""
+        file = self.report.debug_file(self.compilation.id, whole.index(self.schedule), name)
+        return read(file) if file is not None else ""
 
     @cached_property
     def _kernels(self) -> dict[str, Kernel]:

@@ -254,11 +254,9 @@ class FxGraphView:
 
         An early graph has the file of the first lowered graph.
         """
-        wanted = (self.compilation.id, name)
-        files = [file.text for file in self.report.debug_files if (file.compilation, file.name) == wanted]
         lowered = [graph.direction for graph in self.compilation.lowered_graphs]
-        number = lowered.index(self.graph.direction) if self.graph.direction in lowered else 0
-        return files[number] if number < len(files) else None
+        place = lowered.index(self.graph.direction) if self.graph.direction in lowered else 0
+        return self.report.debug_file(self.compilation.id, place, name)
 
     @staticmethod
     def edited_script(text: str) -> str:

@@ -208,10 +208,9 @@ class KernelPairsView:
         return {pair.id: pair for pair in pairs}
 
     def chosen(self, pair_id: str | None) -> PairOfKernels:
-        """Return a pair by its id; by default the first that differs, else the first."""
-        first, *rest = self.pairs.values()
-        unlike = next((pair for pair in (first, *rest) if pair.pair.differs), first)
-        return self.pairs.get(pair_id or "", unlike)
+        """Return a pair by its id; by default the first that differs, with both kernels if there is one."""
+        pairs = sorted(self.pairs.values(), key=lambda pair: (not pair.differs, not pair.pair.both))
+        return self.pairs.get(pair_id or "", pairs[0])
 
     @property
     def times(self) -> str:

@@ -171,9 +171,9 @@ class RecompilesView:
 
     @property
     def with_symbols(self) -> str:
-        """Id of a compilation to show on the page of symbols; empty if no compilation has symbols."""
-        there = any(compilation.symbols for compilation in self.report.compilations)
-        return self._frames[0].nodes[-1].compilation.id if there else ""
+        """Id of a recompiled frame's last compilation with symbols; empty if there is none."""
+        compilations = (node.compilation for frame in self._frames for node in frame.nodes[::-1])
+        return next((compilation.id for compilation in compilations if compilation.symbols), "")
 
     def chosen(self, compilation: Compilation | None, selected: str | None) -> str:
         """Return the id of the recompile to show.

@@ -91,11 +91,19 @@ class FrameLineage:
 
 
 def lineage(report: Report) -> tuple[tuple[Compilation, ...], ...]:
-    """Return the compilations of each frame that was compiled more than once, in order."""
+    """Return the logged compilations of each frame that was recompiled, in order.
+
+    A log that begins late may have a recompile without the frame's first compilation.
+    """
     frames: dict[str, list[Compilation]] = {}
     for compilation in report.compilations:
         frames.setdefault(frame_of(compilation), []).append(compilation)
-    return tuple(tuple(compilations) for compilations in frames.values() if len(compilations) > 1)
+    recompiled = {recompile.compilation for recompile in report.recompiles}
+    return tuple(
+        tuple(compilations)
+        for compilations in frames.values()
+        if len(compilations) > 1 or compilations[0].id in recompiled
+    )
 
 
 def lineages_by_function(report: Report) -> tuple[tuple[tuple[Compilation, ...], ...], ...]:
@@ -163,7 +171,8 @@ def _frame(
         )
         for compilation, depth in _in_order(compilations, parents)
     )
-    return FrameLineage(nodes, sum(seconds.get(compilation.id, 0.0) for compilation in compilations[1:]))
+    recompiled = compilations if edges[compilations[0].id] else compilations[1:]
+    return FrameLineage(nodes, sum(seconds.get(compilation.id, 0.0) for compilation in recompiled))
 
 
 def _in_order(compilations: Sequence[Compilation], parents: Mapping[str, str]) -> Iterator[tuple[Compilation, int]]:

@@ -214,9 +214,9 @@ def recompiles(facts: RunFacts) -> Iterator[Finding]:
     """Yield a finding for each cause of recompiles of a frame, with the recompiles and their compile time."""
     for lineages in lineages_by_function(facts.report):
         frames = lineages[0]
-        recompiled = {later.id for lineage in lineages for later in lineage[1:] if later.status != "failed"}
+        compiled = {compilation.id for lineage in lineages for compilation in lineage if compilation.status != "failed"}
         within = f" in {number(len(lineages))} of its frames" if len(lineages) > 1 else ""
-        for cause, group in _by_cause(facts, recompiled).items():
+        for cause, group in _by_cause(facts, compiled).items():
             last = group[-1]
             advice, proposal = _advice(facts, last)
             cost_s = sum(facts.seconds.get(recompile.compilation, 0.0) for recompile in group)
@@ -235,11 +235,11 @@ def recompiles(facts: RunFacts) -> Iterator[Finding]:
             )
 
 
-def _by_cause(facts: RunFacts, recompiled: Collection[str]) -> dict[str, list[Recompile]]:
+def _by_cause(facts: RunFacts, compiled: Collection[str]) -> dict[str, list[Recompile]]:
     """Return cause in words → recompiles; the guard of the newest code counts."""
     first: dict[str, Recompile] = {}
     for recompile in facts.report.recompiles:
-        if recompile.compilation in recompiled:
+        if recompile.compilation in compiled:
             first.setdefault(recompile.compilation, recompile)
     by_cause: dict[str, list[Recompile]] = {}
     for recompile in first.values():

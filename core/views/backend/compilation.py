@@ -391,7 +391,8 @@ def backend_source(
 ) -> BackendSource | None:
     """Return the backend's own file, with the failure at its line; None without such a file."""
     title, text = _source(report, invocation, job, read)
-    line = invocation.place[1] if invocation.place else 0
+    path, line = invocation.place or ("", 0)
+    line = line if _file_name(path) == title else 0
     return BackendSource(title, text, {line: invocation.problem} if line else {}) if text else None
 
 

@@ -6,8 +6,11 @@ from pathlib import Path
 import pytest
 
 from core import Run, Store
+from core.base.errors import StoreError
+from core.base.words import bytes_
 from core.commands.main import main
 from core.commands.output import FAILED, MISSING, OK, USAGE
+from core.commands.runs import matching_runs
 from core.runs.comments import set_pinned, set_tags
 from tests.support.homes import add_run
 
@@ -96,6 +99,25 @@ def test_prune_lists_first_and_deletes_on_request_without_pinned_runs(
     assert len(store.list()) == 4
     assert main(["prune", "is:failed", "--delete"]) == OK
     assert {run.id for run, _ in store.list()} == {run.id for run in runs[:3]}
+
+
+def test_prune_counts_only_what_it_could_delete(
+    store: Store, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = [add_run(store.home, title, b"") for title in ("mlp", "gpt")]
+    delete = Store.delete
+
+    def refuse_first(self: Store, run: Run) -> None:
+        if run.id == runs[0].id:
+            raise StoreError("it is in use")
+        delete(self, run)
+
+    monkeypatch.setattr(Store, "delete", refuse_first)
+    assert main(["prune", "is:ended", "--delete"]) == OK
+    (size,) = {run.entry.size_bytes for run in matching_runs("").runs}
+    _, (refused, words) = lines(capsys)
+    assert refused == f"{runs[0].id}: it is in use"
+    assert words == f"1 run deleted, {bytes_(size or 0)}"
 
 
 def test_prune_keeps_the_newest_of_each_model(store: Store) -> None:

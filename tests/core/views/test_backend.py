@@ -54,6 +54,9 @@ def test_a_failure_marks_the_backend_and_names_its_line(log: Path) -> None:
     source = backend.compilations[1].source(JOB, lambda _: "")
     assert source is not None
     assert (source.title, source.code, source.notes) == ("backend.py", BACKEND, {2: "raised ValueError: no relu"})
+    elsewhere = views_of(log, "raised ValueError: no relu", place=["/gone/library.py", 2])[1].source(JOB, lambda _: "")
+    assert elsewhere is not None
+    assert (elsewhere.title, elsewhere.notes) == ("backend.py", {})
 
 
 def test_failures_beyond_the_first_are_counted(log: Path) -> None:

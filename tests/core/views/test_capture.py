@@ -1,11 +1,12 @@
 """Captures: the graphs of one model side by side, the nodes of each line, and torch's own summary."""
 
+from collections import Counter
 from dataclasses import replace
 
 from core import CompileJob, Model
 from core.report import Capture, Explanation, Frame, Report
 from core.trace.parsers import load_graph, load_text
-from core.views.capture import CaptureView, _listed
+from core.views.capture import CaptureView, _listed, _statements
 from core.views.texts import SourceView
 from tests.support.logs import recorded_report
 from tests.support.places import TRACES
@@ -51,6 +52,13 @@ def test_each_line_has_its_nodes_and_a_line_without_a_tensor_has_none() -> None:
         ("return x.softmax(-1)", 1, 1, 1),
     ]
     assert captures().lines_title == "Dynamo: 2 lines became one node, 1 several, 1 none."
+
+
+def test_lines_of_an_enclosing_or_nested_function_are_not_counted_as_captured() -> None:
+    inner = '    def inner(x):\n        """Doc."""\n        if x:\n            y = 1\n        return y\n'
+    text = f"def outer():\n    rows = 1\n{inner}    return inner\n"
+    assert sorted(_statements(text, {6: Counter()})) == [5, 6, 7]
+    assert sorted(_statements(text, {2: Counter()})) == [2, 3, 8]
 
 
 def test_the_nodes_have_torchs_columns() -> None:

@@ -112,6 +112,13 @@ def test_each_lowered_graph_has_torchs_script_and_the_others_have_the_first() ->
     assert without.runnable is None
 
 
+def test_a_graph_whose_script_is_missing_does_not_get_that_of_another() -> None:
+    lowered = fx_graph("inductor_post_grad_graph.forward")
+    files = tuple(file for file in lowered.report.debug_files if file.text != lowered.runnable)
+    assert len(files) == len(lowered.report.debug_files) - 1
+    assert replace(lowered, report=replace(lowered.report, debug_files=files)).runnable is None
+
+
 def test_a_script_to_edit_has_no_paths_of_the_machine_that_wrote_it() -> None:
     written = "\nimport os\nos.environ['TORCH_TRACE'] = '/t'\nos.environ['TRITON_CACHE_DIR'] = '/c'\nimport torch\n"
     assert FxGraphView.edited_script(written) == (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -13,8 +14,21 @@ from core.runs.store import Run, Store
 from core.runs.stored import side_of_run
 from core.views.compare import CompareView
 from core.views.html import as_html, comparison_as_html
-from core.views.html.page import Bars, Fold, HtmlChip, Intervals, Listing, Source, Text, TextSpan, spans
-from core.views.html.render import _ratios, page_of, page_of_comparison
+from core.views.html.page import (
+    Bars,
+    Curves,
+    Fold,
+    HtmlChip,
+    Intervals,
+    Line,
+    Listing,
+    Section,
+    Source,
+    Text,
+    TextSpan,
+    spans,
+)
+from core.views.html.render import _ratios, page_of, page_of_comparison, render
 from core.views.html.sections import _cell
 from core.views.overview import OutcomeView
 from core.views.sharing import CardView
@@ -111,6 +125,15 @@ def test_a_failed_run_begins_with_the_error_and_the_users_line_and_its_code_is_o
     (code,) = (section for section in page.sections if section.id == "code")
     (listing,) = (block for block in code.blocks if isinstance(block, Listing))
     assert listing.is_open
+    assert any("open" in fold for fold in Elements(render(replace(page, sections=(code,)))).named("details"))
+
+
+def test_memory_is_drawn_in_steps(empty_home: Path) -> None:
+    page = page_of(run_of(empty_home, "measured"))
+    curves = Curves("Allocated bytes", "1 kB", "a call", (Line("eager", "#000", ((0, 0), (0.5, 1), (1, 0.5))),))
+    memory = Section("memory", "Memory", (curves,))
+    text = render(replace(page, sections=(memory,)))
+    assert 'd="M0.00 39.00H50.00V1.00H100.00V20.00"' in text
 
 
 def test_what_a_file_has_no_room_for_is_said(empty_home: Path) -> None:

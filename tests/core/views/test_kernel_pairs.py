@@ -1,5 +1,7 @@
 """Kernels of two runs of one model: the rows of their table, and what differs in a pair."""
 
+from dataclasses import replace
+
 import pytest
 
 from core.analysis.kernels import KernelPair, KernelSide
@@ -64,6 +66,22 @@ def test_kernels_of_equal_runs_differ_in_nothing() -> None:
     assert kernels.chosen("k:gone").id == next(iter(kernels.pairs))
     generated = next(pair for pair in kernels.pairs.values() if pair.left_text)
     assert generated.diff == TextDiff("", 0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "chosen"),
+    [
+        ((KernelPair(LEFT, LEFT), KernelPair(None, RIGHT)), 1),
+        ((KernelPair(None, RIGHT), KernelPair(LEFT, RIGHT, differs=("fusion",))), 1),
+        ((KernelPair(LEFT, LEFT), KernelPair(RIGHT, RIGHT)), 0),
+    ],
+)
+def test_the_first_pair_to_look_at_differs(pairs: tuple[KernelPair, ...], chosen: int) -> None:
+    run = recorded_side(TRACES / "transformer_block" / "trace.log")
+    kernels = KernelPairsView.of(run, "0/0", run)
+    assert kernels is not None
+    kernels.comparison = replace(kernels.comparison, pairs=pairs)
+    assert kernels.chosen(None).pair == pairs[chosen]
 
 
 def test_a_run_without_kernels_has_no_pairs() -> None:

@@ -1,6 +1,9 @@
 """Recompiles in words and as trees."""
 
+from dataclasses import replace
+
 from core.analysis import lineages
+from core.analysis.findings import findings
 from core.base.words import duration_s
 from core.views.recompiles import RecompilesView
 from tests.support.logs import recorded_report
@@ -47,6 +50,30 @@ def test_the_title_has_the_seconds_of_all_recompiles() -> None:
     view = recompiles_of("recompile_zoo")
     seconds = sum(node.seconds or 0.0 for frame in lineages(view.report) for node in frame.nodes[1:])
     assert view.title == f"{view.count} recompiles because a guard failed, {duration_s(seconds)} of compile time."
+
+
+def test_a_log_that_begins_after_the_first_compilation_still_has_its_recompile() -> None:
+    whole = recompiles_of("recompile_zoo").report
+    last = next(compilation for compilation in whole.compilations[::-1] if compilation.status == "ok")
+    reasons = tuple(reason for reason in whole.recompiles if reason.compilation == last.id)
+    view = RecompilesView(replace(whole, compilations=(last,), recompiles=reasons))
+    assert view.chosen(None, None) == last.id
+    (tree,) = view.trees(last.id)
+    assert [row.id for row in tree.rows] == [last.id]
+    (frame,) = lineages(view.report)
+    assert frame.recompile_s == frame.nodes[0].seconds
+    assert view.title == f"1 recompile because a guard failed, {duration_s(frame.recompile_s)} of compile time."
+    finding = next(finding for finding in findings(view.report) if finding.rule == "recompiles")
+    assert finding.compilation == last.id
+
+
+def test_the_link_to_the_symbols_leads_to_a_compilation_that_has_some() -> None:
+    view = recompiles_of("symbols")
+    linked = view.report.compilation(view.with_symbols)
+    assert linked is not None
+    assert linked.symbols
+    without = tuple(replace(compilation, symbols=()) for compilation in view.report.compilations)
+    assert RecompilesView(replace(view.report, compilations=without)).with_symbols == ""
 
 
 def test_a_run_whose_compilations_all_failed_has_served_no_call() -> None:
