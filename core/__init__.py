@@ -1,4 +1,4 @@
-"""Compileboard without a screen: compile a model in a process of its own, record it, and read what torch.compile did.
+"""Compileboard as a library: compile a model in a worker process, and read what torch.compile did.
 
     from core import CompileJob, Model, Runner, Store, open_report, sentence, verdict
 
@@ -6,7 +6,7 @@
     run = runner.wait(runner.submit(CompileJob(Model("sample", "transformer_block"))))
     print(sentence(verdict(open_report(run))))
 
-Nothing here imports torch; the worker that `Runner` starts does.
+This package does not import torch. Only the worker that `Runner` starts imports torch.
 """
 
 from core.accelerator.backends import SHIPPED as SHIPPED_BACKENDS

@@ -1,4 +1,4 @@
-"""python -m core: Compileboard without a browser."""
+"""Command line of Compileboard, `python -m core`."""
 
 import os
 import sys
@@ -10,7 +10,7 @@ CLOSED = 141
 
 
 def piped() -> int:
-    """Run the command; end quietly if the reader of its output stops reading, as `| head` does."""
+    """Run the command, and return its exit code: 141 if the output's reader stops, as `| head` does."""
     try:
         code = main()
         sys.stdout.flush()

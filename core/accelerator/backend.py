@@ -1,7 +1,8 @@
-"""The backend `accelerator`: segments of AOTAutograd's graphs, a program for each, and records.
+"""The backend `accelerator`: segments of AOTAutograd's graphs, one program per segment, and records.
 
-torch's own partitioner makes the segments, in execution order. The settings come from `options` of torch.compile. A
-program's first call is stored in the format of `cb_run`: one file of all inputs, one of all outputs.
+torch's partitioner makes the segments; their numbers follow the execution order. The settings come from
+`options` of torch.compile. With the option `examples`, each segment's first call is stored for `cb_run`: one
+file of all inputs, one of all outputs.
 """
 
 from __future__ import annotations
@@ -194,7 +195,7 @@ class Accelerator:
 
 
 def c_name(stem: str) -> str:
-    """Return a C function name unique to the program's file, so that several programs can be linked together."""
+    """Return the C function name of a program; unique, so that several programs can be linked together."""
     return "program_" + re.sub(r"\W", "_", stem, flags=re.ASCII)
 
 
@@ -219,7 +220,7 @@ def _require_runtime() -> None:
 
 
 def _boxed(graph: GraphModule) -> Callable[[list[Any]], Any]:
-    """Return a function that takes its arguments as a list and clears it, as AOTAutograd prefers."""
+    """Return a boxed function for AOTAutograd: it takes its arguments as a list and clears the list."""
 
     def call(inputs: list[Any]) -> Any:
         given = list(inputs)
@@ -231,7 +232,7 @@ def _boxed(graph: GraphModule) -> Callable[[list[Any]], Any]:
 
 
 def _parameters(graph: GraphModule) -> list[torch.Tensor | None]:
-    """Return the parameter or buffer of each input of Dynamo's graph; None for an input passed at every call."""
+    """Return the parameter or buffer of each placeholder in Dynamo's graph; None for other inputs."""
     nodes = [node for node in graph.graph.nodes if node.op == "placeholder"]
     return [_parameter(node.meta) for node in nodes]
 
@@ -243,7 +244,10 @@ def _parameter(meta: Mapping[str, Any]) -> torch.Tensor | None:
 
 
 def _frozen(graph: GraphModule, parameters: Sequence[torch.Tensor | None]) -> dict[str, torch.Tensor]:
-    """Return placeholder → parameter of AOTAutograd's graph; empty if its inputs don't match Dynamo's one to one."""
+    """Return placeholder name → parameter for AOTAutograd's graph.
+
+    Empty if the number of inputs or the shape of a parameter differs from Dynamo's graph.
+    """
     nodes = [node for node in graph.graph.nodes if node.op == "placeholder"]
     if len(nodes) != len(parameters):
         return {}
@@ -253,7 +257,7 @@ def _frozen(graph: GraphModule, parameters: Sequence[torch.Tensor | None]) -> di
 
 
 def divide(graph: GraphModule, support: Support) -> tuple[str, ...]:
-    """Replace the supported nodes by segment modules, in place; returns the modules' names in execution order."""
+    """Replace supported nodes with segment modules, in place; returns the names in execution order."""
     partitioner = CapabilityBasedPartitioner(graph, support, allows_single_node_partition=True)
     proposed = [_working(list(partition.nodes)) for partition in partitioner.propose_partitions()]
     fuse_by_partitions(graph, [dict.fromkeys(nodes) for nodes in proposed if nodes], prefix=PREFIX)
@@ -261,7 +265,10 @@ def divide(graph: GraphModule, support: Support) -> tuple[str, ...]:
 
 
 def _renumbered(graph: GraphModule) -> tuple[str, ...]:
-    """Renumber the modules in execution order, since the partitioner's numbers have no order."""
+    """Number the segment modules in execution order, and return their names.
+
+    The partitioner's numbers have no order.
+    """
     calls = [node for node in graph.graph.nodes if node.op == "call_module"]
     modules = [getattr(graph, call.target) for call in calls]
     for call in calls:
@@ -274,7 +281,7 @@ def _renumbered(graph: GraphModule) -> tuple[str, ...]:
 
 
 def _working(nodes: list[Node]) -> set[Node]:
-    """Return the segment's nodes except views that only torch's nodes read; empty if only views are left."""
+    """Return the nodes without views that are read only outside the segment; empty if only views remain."""
     inside = set(nodes)
     while outward := {node for node in inside if _is_outward(node, inside)}:
         inside -= outward
@@ -300,9 +307,10 @@ def _is_free(node: Node) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class AcceleratorSettings:
-    """Settings: ops that stay with torch, and enabled passes.
+    """Settings: ops that torch runs (`without`), and enabled passes as bits of `PASSES`.
 
-    With `freeze`, parameters become constants. With `examples`, the first call of each program is stored for `cb_run`.
+    With `freeze`, inference programs contain the parameters as constants. With `examples`, the first call of each
+    program is stored for `cb_run`.
     """
 
     without: frozenset[str] = frozenset()
@@ -411,7 +419,7 @@ def _results(nodes: GraphModule) -> list[Any]:
 
 
 def written_bytes(node: Node) -> int:
-    """Return the bytes that a call writes; 0 for a view and for `getitem`, whose source is already counted."""
+    """Return the bytes that a call writes; 0 for views and for `getitem`, since its source is counted."""
     if node.op != "call_function" or node.target is getitem or _is_view(node.target):
         return 0
     value = node.meta.get("val")

@@ -97,13 +97,13 @@ class Builder:
         )
 
     def product(self, name: str, a: int, b: int, to: int) -> None:
-        """Add a matrix product without an epilogue."""
+        """Add a matmul without an epilogue."""
         self._instructions.append(ProgramInstruction(Opcode.PRODUCT, name, (a, b), (to,), stored=(-1,)))
 
     def fresh(self, node: Node, index: int | None = None, dtype: int | None = None) -> int:
-        """Return new memory for a node's value with torch's layout.
+        """Add a tensor with new memory and torch's layout for a node's value; returns the tensor's number.
 
-        For a node with several outputs, the value is output `index`.
+        For a node with several outputs, the value is output `index`. `dtype` replaces the node's dtype.
         """
         value = node.meta["val"] if index is None else node.meta["val"][index]
         tensor = self._described(value, len(self._storages), node.name if index is None else f"{node.name}.{index}")
@@ -118,7 +118,7 @@ class Builder:
         return len(self.tensors) - 1
 
     def expanded(self, tensor: int, sizes: tuple[int, ...]) -> int:
-        """Return the tensor broadcast to other sizes."""
+        """Broadcast a tensor to other sizes, and return the number of the result."""
         found = self.tensors[tensor]
         if found.sizes == sizes:
             return tensor
@@ -130,7 +130,10 @@ class Builder:
         return self.tensor(replace(found, sizes=sizes, strides=made))
 
     def view_of(self, node: Node, source: Node, index: int | None = None) -> int:
-        """Return a node, or its output `index`, as a view of another node's memory."""
+        """Add a node, or its output `index`, as a view of another node's memory; returns the tensor's number.
+
+        Raises ProgramError if the view exceeds that memory.
+        """
         base, of = self.tensors[self.env[source]], source.meta["val"]
         value = node.meta["val"] if index is None else node.meta["val"][index]
         tensor = self._described(value, base.storage, node.name if index is None else f"{node.name}.{index}")
@@ -201,7 +204,10 @@ class Sizes:
         return tuple(int(_at(inputs[index], dim)) for index, dim in self._places.values())
 
     def number(self, key: tuple[int, ...] | None, value: Any) -> int:
-        """Return a size as a number; raises ProgramError if no input determines it."""
+        """Return a size as a number, by torch's hint if `key` is None.
+
+        Raises ProgramError if the size is unknown, or if the value is not a size.
+        """
         if isinstance(value, int):
             return value
         if not isinstance(value, torch.SymInt):

@@ -72,7 +72,7 @@ class CbStats(ctypes.Structure):
 
 @dataclass(frozen=True, slots=True)
 class ProgramRun:
-    """Cost of a run: seconds in the runtime, bytes of temporaries, seconds of each instruction if requested."""
+    """Cost of a run: seconds, bytes of temporaries, and seconds of each instruction if profiled."""
 
     seconds: float
     allocated_bytes: int
@@ -151,7 +151,7 @@ def _filled(function: Callable[[Any, int], int]) -> bytes:
 
 @cache
 def runtime(path: Path | None = None) -> Any:
-    """Return the loaded library, built if missing; raises ProgramError if its ABI version is not ours."""
+    """Return the loaded library, built if missing; raises ProgramError if the build or ABI check fails."""
     lib = ctypes.CDLL(str(path or library()))
     if (version := lib.cb_abi_version()) != ABI_VERSION:
         raise ProgramError(f"the runtime has version {version} of the ABI, and this is made for {ABI_VERSION}")
@@ -183,7 +183,10 @@ def checksum(data: bytes) -> int:
 
 
 def library() -> Path:
-    """Return the path of the shared library, built if missing; raises ProgramError with the compiler's message."""
+    """Return the path of the shared library, built if missing.
+
+    Raises ProgramError without a compiler, and with the compiler's message if the build fails.
+    """
     return _built(NAME, LIBRARY, ("-shared", f"-Wl,--version-script={SOURCES / 'exports.map'}"))
 
 
@@ -194,7 +197,10 @@ def program(name: str) -> Path:
 
 
 def extension() -> Path:
-    """Return the path of the extension module for calls; raises ProgramError if Python's headers are missing."""
+    """Return the path of the extension module that calls programs, built if missing.
+
+    Raises ProgramError if Python's headers are missing or the build fails.
+    """
     include = sysconfig.get_path("include")
     if not (Path(include) / "Python.h").exists():
         raise ProgramError(f"there is no Python.h in {include}")
@@ -231,7 +237,7 @@ def _call(*command: str) -> None:
 
 
 def _key(compiler: str) -> str:
-    """Return a digest of a built file's inputs: the sources, the flags, the compiler, and this machine's processor."""
+    """Return a digest of what a built file depends on: sources, flags, compiler and CPU."""
     digest = hashlib.sha256()
     for path in sorted(SOURCES.glob("*.*")):
         digest.update(path.name.encode() + path.read_bytes())

@@ -1,6 +1,7 @@
 """Lowering of ATen ops to the accelerator's instructions, and the reasons for unsupported nodes.
 
-`KERNELS` maps each op to its lowering and to a check of its calls. `Support` answers torch's partitioner.
+`KERNELS` maps each op to its lowering and to a check of its calls. `Support` is the operator support for
+torch's partitioner.
 """
 
 from __future__ import annotations
@@ -163,7 +164,7 @@ SPECIAL: dict[Any, tuple[Lower, Callable[[Node], str]]] = {
 
 @dataclass(frozen=True, slots=True)
 class OpKernel:
-    """Lowering of an op, and the reason if a call is refused; the reason is empty for supported calls.
+    """Lowering of an op, and a check of its calls: `refuse` returns a reason, empty if supported.
 
     `indices` is True if int64 is allowed; a `free` op touches no memory.
     """
@@ -428,7 +429,7 @@ def op_name(target: Any) -> str:
 
 
 def _refusal_of_values(node: Node, indices: bool) -> str:
-    """Return why the input and output tensors are not supported; empty if they are."""
+    """Return why a node's inputs or outputs are not supported; empty if all are supported."""
     for value in [
         *_tensors(node.meta.get("val")),
         *(v for n in node.all_input_nodes for v in _tensors(n.meta.get("val"))),

@@ -1,4 +1,4 @@
-"""Registration of `accelerator` with torch's backends. Its modules are imported at the first graph."""
+"""Registration of the backend `accelerator` with torch; its code is imported at the first graph."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ NAME = "accelerator"
 
 @contextmanager
 def accelerating(emit: Emit, directory: Path) -> Iterator[None]:
-    """Let `torch.compile(backend="accelerator")` write programs to a directory and record them, inside this context."""
+    """Register the backend `accelerator`; it writes programs to a directory and records its work.
+
+    At the end of the context, the backend records its calls and is closed.
+    """
     made: list[Any] = []
 
     def accelerator(graph: Any, inputs: Sequence[Any], options: Mapping[str, Any] | None = None) -> Any:
@@ -37,7 +40,7 @@ def accelerating(emit: Emit, directory: Path) -> Iterator[None]:
 
 
 def register(backend: Any = None) -> None:
-    """Register a run's backend under the name `accelerator`; by default a stub whose use raises RuntimeError."""
+    """Register a backend as `accelerator`; without a backend, a stub that raises RuntimeError."""
     registry._COMPILER_FNS.pop(NAME, None)
     torch._dynamo.register_backend(backend or _outside, name=NAME)
 

@@ -1,7 +1,8 @@
-"""Execution of a segment: a program per set of sizes, called without copies; torch is the fallback.
+"""Execution of a segment: one program per set of sizes; torch is the fallback.
 
-A program is called by a Python extension module, or by ctypes if that cannot be built. Both check each input before
-taking its address, and store no state between calls.
+Inputs are copied only if their layout differs from the plan. A Python extension module calls a program, or
+ctypes if the module cannot be built. Both check each input before taking its address, and store no state
+between calls.
 """
 
 from __future__ import annotations
@@ -77,7 +78,10 @@ class CompiledSegment:
 
 @dataclass(slots=True)
 class Crossings:
-    """Calls across the C ABI, their seconds in the runtime and in total, and reasons for fallbacks to torch."""
+    """Calls across the C ABI: seconds, copied inputs, and fallbacks to torch by reason.
+
+    `allocated_bytes` is the size of temporaries in the last call.
+    """
 
     calls: int = 0
     runtime_s: float = 0.0
@@ -308,12 +312,18 @@ Call = Callable[[int, tuple[InputPlan, ...], tuple[OutputPlan, ...], Allocate, i
 
 @cache
 def program_call() -> tuple[Call, str]:
-    """Return the fastest available call and, if that is ctypes, the reason; raises ProgramError without a runtime."""
+    """Return the fastest available call function and, if that is ctypes, the reason.
+
+    Raises ProgramError without a runtime.
+    """
     return fastest_call(extension)
 
 
 def fastest_call(build: Callable[[], Path]) -> tuple[Call, str]:
-    """Return the call by the extension module that `build` makes, or by ctypes if it can't be built or loaded."""
+    """Return the call function of the extension module whose path `build` returns.
+
+    If the module can't be built or loaded, return the ctypes function and the reason.
+    """
     run = cast(runtime().cb_program_run, c_void_p).value
     try:
         return partial(_loaded(build()).call, run), ""
@@ -339,7 +349,10 @@ def call_by_ctypes(
     threads: int,
     inputs: tuple[Any, ...],
 ) -> Done:
-    """Call the program like `core/accelerator/runtime/python/call.cpp`, but several times slower."""
+    """Call the program like `core/accelerator/runtime/python/call.cpp`, but several times slower.
+
+    Returns None if an input does not match its plan; raises ProgramError.
+    """
     if not all(is_as_planned(inputs[plan.argument], plan) for plan in input_plans):
         return None
     made = [allocate(plan.sizes, plan.strides, plan.dtype) for plan in output_plans]

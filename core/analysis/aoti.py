@@ -70,7 +70,7 @@ class SideTime:
 
 @dataclass(frozen=True, slots=True)
 class AotiStory:
-    """AOTInductor records of a run; each field is None if the log has no such record."""
+    """AOTInductor records of a run; None, or empty for `trials`, if the log has no such record."""
 
     export: Export | None = None
     package: Package | None = None
@@ -124,7 +124,10 @@ def _side_time(side: str, samples: tuple[float, ...], eager: tuple[float, ...]) 
 
 
 def same_as_eager(run: PackageRun | None) -> bool | None:
-    """Return True if the package's outputs equal eager's; None without outputs, or if a comparison is undecided."""
+    """Return True if all outputs of the package equal eager's, False if one differs.
+
+    None without outputs, or if a comparison is undecided.
+    """
     if run is None or run.problem or not run.differences:
         return None
     outcomes = [difference.same for difference in run.differences]
@@ -264,7 +267,7 @@ def _time_lines(times: SideTimes) -> Iterator[str]:
 
 
 def _speedup_words(faster: Interval | None) -> str:
-    """Return the speedup over eager in words; only the bounds if no difference is measurable."""
+    """Return the speedup over eager in words, without the ratio if it is unclear; empty for None."""
     if faster is None:
         return ""
     if faster.wide:
@@ -281,7 +284,11 @@ def first_text_line(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PackagingStep:
-    """A build step: call, seconds (None if it did not run), and outcome."""
+    """A step of packaging: call, state, seconds and outcome.
+
+    `seconds` is the time of the export or compilation, or the median of a call; for a failed run, the load time.
+    None if not recorded.
+    """
 
     id: StepId
     title: str
@@ -329,7 +336,7 @@ def packaging_steps(story: AotiStory) -> tuple[tuple[PackagingStep, ...], ...]:
 
 
 def step_with_problem(story: AotiStory) -> StepId | None:
-    """Return the first failed step; None without failures."""
+    """Return the id of the first failed step; None without failures."""
     steps = (step for column in packaging_steps(story) for step in column)
     return next((step.id for step in steps if step.state == "failed"), None)
 
@@ -372,7 +379,10 @@ def first_line(text: str) -> str:
 
 
 def call_cost(times: SideTimes | None) -> CallCost | None:
-    """Return the additional cost of a call from Python over C++; None if not timed in the same rounds."""
+    """Return the additional cost of a call from Python over C++.
+
+    None if not timed in the same rounds, with too few samples, or if the ratio is not measurable.
+    """
     if times is None:
         return None
     python, cpp = (times.sides.get(side, ())[times.warm_up :] for side in ("python", "c++"))
@@ -383,16 +393,16 @@ def call_cost(times: SideTimes | None) -> CallCost | None:
 
 
 def ran_outside(trials: Sequence[RangeTrial]) -> tuple[RangeTrial, ...]:
-    """Return the calls with out-of-range sizes that the package accepts by default, and rejects with input checks."""
+    """Return the calls with out-of-range sizes that only the package's input checks reject."""
     return tuple(
         trial for trial in trials if not (trial.inside or trial.package or trial.skipped) and bool(trial.checked)
     )
 
 
 def package_tree(files: Sequence[PackagedFile]) -> tuple[TreeRow, ...]:
-    """Return the files of a package below their folders; folders with only one subfolder are merged into one row.
+    """Return the files of a package below their folders.
 
-    Each folder has the bytes of all its files.
+    A folder with only one subfolder is merged with it into one row. Each folder has the bytes of all its files.
     """
     return tuple(_branch([(tuple(filter(None, file.name.split("/", MOST_DEEP))), file) for file in files], 0))
 

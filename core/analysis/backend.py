@@ -45,8 +45,9 @@ CellValue = str | int | float | None
 class StripCell:
     """Relation of a call to a compilation: its use (compiled, reused …), its executions, and the reason.
 
-    `because` is the reason as prose with code in backticks. `guard` is the guard that decided: for reused code, the
-    guard that failed in another call; otherwise the guard of the compilation `failed` that prevented its reuse.
+    `because` is the reason as prose with code in backticks. For reused code, `guard` is the guard that passed in
+    this call and failed in another call. For a compiled call, `guard` is the failed guard of the compilation
+    `failed`, which could not be reused.
     """
 
     call: int
@@ -59,9 +60,9 @@ class StripCell:
 
 @dataclass(frozen=True, slots=True)
 class BackendRow:
-    """A compilation that called a backend, one cell per call of the run, and the total executions of its result.
+    """A compilation that called a backend, with one cell per call of the run.
 
-    `ran` is None if executions were not recorded.
+    `ran` is the total executions of the result; None if not recorded.
     """
 
     compilation: Compilation
@@ -176,7 +177,7 @@ def backend_problems(report: Report) -> tuple[BackendProblem, ...]:
 
 
 def backend_sentence(report: Report) -> str:
-    """Return the backend summary of a run: graphs compiled by the backend, their executions, and the seconds taken."""
+    """Return the backend summary of a run in one sentence: graphs, executions, and the first problem."""
     names, rows = backends_called(report), backend_rows(report)
     if not names:
         return _no_graph_words(report)
@@ -302,7 +303,10 @@ class NodeValues:
 
 
 def node_values(report: Report, compilation: str) -> tuple[NodeValues, ...]:
-    """Return the node values of a compilation's reported tables; for a node with several rows, the first row counts."""
+    """Return the node values of a compilation's reported tables.
+
+    For a node with several rows, the first row counts.
+    """
     tables = (table for table in report.told_tables if table.compilation == compilation)
     return tuple(_column_values(table) for table in tables if NODE_COLUMN in table.columns[:-1])
 
@@ -341,7 +345,10 @@ class GraphInput:
 
 @dataclass(frozen=True, slots=True)
 class GraphOutput:
-    """A result of the model: torch's `OutputType`, and the index of the input or intermediate that it aliases."""
+    """A result of the model, with torch's `OutputType`.
+
+    `base` is the index of the input or intermediate that the result aliases; None without an alias.
+    """
 
     kind: str
     base: int | None

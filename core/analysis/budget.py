@@ -1,6 +1,6 @@
-"""Budget of a model: limits on what torch.compile makes of it, and whether runs are within them.
+"""Budget of a model: limits on figures of its compiled runs, and the check that runs meet the limits.
 
-Its file, `compileboard.toml`, has limits by the names of the figures of a comparison:
+The file `compileboard.toml` has limits by the names of a comparison's figures:
 
     results = "same"
 
@@ -20,9 +20,9 @@ Its file, `compileboard.toml`, has limits by the names of the figures of a compa
 
 The tables of a model replace the limits of the same names for this model alone.
 
-A count is over its limit if it is in any of the runs. A time is over its limit only if its whole interval is: the
-interval of the median of a call is from its samples; that of a time that a run has once, such as the compile time, is
-from the runs, and needs `LEAST_RUNS` of them.
+A count is over its limit if any run exceeds the limit. A time is over its limit only if its whole interval
+exceeds the limit. For a call, this is the interval of the median of the samples. For a time measured once per
+run, such as the compile time, it is the range over all runs; at least `LEAST_RUNS` runs are needed.
 """
 
 from __future__ import annotations
@@ -173,7 +173,10 @@ def _check_names(table: Mapping[str, Any], allowed: tuple[str, ...], where: str)
 
 @dataclass(frozen=True, slots=True)
 class Culprit:
-    """A line of the user's code with torch's reason why it counts; `place` is None if torch does not log it."""
+    """A user's line with torch's reason for the graph break or recompile.
+
+    `place` is None if torch does not log the line.
+    """
 
     place: Place | None
     reason: str
@@ -181,7 +184,10 @@ class Culprit:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """A limit and the value of the runs, in words. `reason` says why it is undecided, or how results differ."""
+    """Judgement of a limit: the limit, the value of the runs, and the outcome, in words.
+
+    `reason` explains an undecided or missing value, or how results differ.
+    """
 
     name: str
     limit: str
@@ -197,7 +203,10 @@ class Judgement:
 
 
 def compare_sides(runs: Sequence[RunSide], baseline: Sequence[RunSide]) -> RunComparison | None:
-    """Compare the runs of one job, their samples joined, with the runs of a baseline; None without a baseline."""
+    """Compare the runs of one job with the runs of a baseline; None without a baseline.
+
+    On each side, the last run counts, with the samples of all runs.
+    """
     return compare_runs(_Side(baseline).joined, _Side(runs).joined) if baseline else None
 
 
@@ -334,7 +343,10 @@ def _count(
 
 
 def _culprits(figure: str, report: Report, comparison: RunComparison | None) -> tuple[Culprit, ...]:
-    """Return the graph breaks or recompiles behind a figure; with a comparison, only those new in the right run."""
+    """Return the graph breaks or recompiles behind a figure; empty for other figures.
+
+    With a comparison, only those new in the right run are returned.
+    """
     if figure == BREAKS:
         breaks = [pair.right for pair in comparison.breaks if not pair.left] if comparison else report.graph_breaks
         return tuple(_culprit(each.place, each.reason) for each in breaks if each is not None)

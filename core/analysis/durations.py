@@ -37,9 +37,9 @@ COMPILE_TIME = (
 class PhaseTotal:
     """Sum over the spans of one phase name: count and seconds.
 
-    `total_s` is the time in which at least one span was open, `self_s` the time of this phase alone. With parallel
-    threads, `threads` is their maximum number and `threads_s` the sum of their seconds; otherwise 1, and equal to
-    `total_s`.
+    `total_s` is the time in which at least one span was open, `self_s` the time of this phase alone. `threads` is
+    the maximum number of parallel threads, 1 without parallelism. `threads_s` is the sum of the seconds of all
+    threads.
     """
 
     name: str
@@ -56,7 +56,10 @@ def phase_class(name: str) -> str:
 
 
 def phase_totals(report: Report, compilation: str = "") -> tuple[PhaseTotal, ...]:
-    """Return sums by phase name, of one compilation or all, longest self time first; unfinished spans are left out."""
+    """Return sums by phase name, longest self time first; unfinished spans are left out.
+
+    The sums are of one compilation, or of all if `compilation` is empty.
+    """
     return _totals(report, report.phases_of(compilation)) if compilation else _all_totals(report)
 
 
@@ -94,7 +97,7 @@ def _total(name: str, spans: list[Phase], self_s: float) -> PhaseTotal:
 
 @stored
 def compile_seconds(report: Report) -> dict[str, float]:
-    """Return compile time by compilation, defined by COMPILE_TIME for all pages and findings; empty without phases."""
+    """Return compile time by compilation, as COMPILE_TIME defines it; empty without phases."""
     seconds_of: dict[str, float] = {}
     for phase, seconds in zip(report.phases, self_seconds(report), strict=True):
         seconds_of[phase.compilation] = seconds_of.get(phase.compilation, 0.0) + seconds
@@ -108,9 +111,10 @@ def compile_time_s(report: Report) -> float:
 
 @stored
 def class_seconds(report: Report) -> dict[str, float]:
-    """Return compile time by class of phase, each instant counted once; together they are `compile_time_s`.
+    """Return compile time by phase class; the sum is `compile_time_s`.
 
-    A phase without a class counts for the class of the span that is around it, and for Dynamo if there is none.
+    Each instant counts once. A phase without a class counts for the nearest enclosing span with a class,
+    otherwise for Dynamo.
     """
     phases = report.phases
     kinds = [phase_class(phase.name) for phase in phases]
@@ -141,12 +145,15 @@ def self_seconds(report: Report) -> tuple[float, ...]:
 
 
 def _owner(phases: Sequence[Phase], open_spans: tuple[int, ...]) -> int:
-    """Return the span that an instant counts for: the latest one of a parallel thread, otherwise the innermost."""
+    """Return the index of the span that an instant counts for.
+
+    It is the latest span of a parallel thread, otherwise the innermost span.
+    """
     return next((index for index in reversed(open_spans) if phases[index].thread), open_spans[-1])
 
 
 def _open_intervals(phases: Sequence[Phase]) -> Iterator[tuple[float, tuple[int, ...]]]:
-    """Yield the seconds between neighbouring span starts and ends, with the open spans' indices in start order."""
+    """Yield the seconds between neighbouring starts and ends, with the open spans' indices in start order."""
     edges: list[tuple[float, bool, int]] = []
     for index, phase in enumerate(phases):
         if phase.end_us is not None and phase.end_us > phase.start_us:
@@ -190,7 +197,7 @@ Span = tuple[float, float]
 
 
 class HostTree:
-    """The host's slices as a tree for each thread: the slice around each slice, and the launch of each device slice."""
+    """The host's slices as one tree per thread, and the launch of each device slice."""
 
     def __init__(self, profile: Profile) -> None:
         self.slices = profile.slices
@@ -211,12 +218,12 @@ class HostTree:
                 self._ops.setdefault(piece.external, index)
 
     def launch_of(self, piece: ProfileSlice) -> int:
-        """Return the slice that launched a device slice, otherwise the op that it belongs to; −1 without both."""
+        """Return the index of the slice that launched a device slice, otherwise of its op; −1 without both."""
         launch = self._launches.get(piece.correlation, -1) if piece.correlation else -1
         return launch if launch >= 0 else self._ops.get(piece.external, -1)
 
     def thread_of(self, piece: ProfileSlice) -> int:
-        """Return the track of the thread that launched a slice; −1 if that was not recorded."""
+        """Return the track of a host slice, or of the thread that launched a device slice; −1 if unknown."""
         if piece.kind not in DEVICE_KINDS:
             return piece.track
         launch = self.launch_of(piece)
@@ -276,7 +283,10 @@ def idle_times(
 
 
 def _gaps(host: HostTree, busy: Sequence[ProfileSlice]) -> dict[int, list[Span]]:
-    """Return the gaps between busy times by thread; a gap belongs to the thread that launched the slice after it."""
+    """Return the gaps between busy times by thread.
+
+    A gap belongs to the thread that launched the slice after the gap.
+    """
     starts = [piece.start_us for piece in busy]
     gaps: dict[int, list[Span]] = defaultdict(list)
     for (_, end_us), (start_us, _) in pairwise(union(busy)):
@@ -336,7 +346,7 @@ def intersection(left: Sequence[Span], right: Sequence[Span]) -> list[Span]:
 
 
 def difference(left: Sequence[Span], right: Sequence[Span]) -> list[Span]:
-    """Return the time of the left list of ordered spans that is not in the right one."""
+    """Return the time in the left list of spans but not in the right list; both lists are ordered."""
     rest: list[Span] = []
     for (start, end), overlapping in _overlaps(left, right):
         for first, last in overlapping:

@@ -1,4 +1,4 @@
-"""Film of the passes: the logged graphs in order, the changes between them, and the frames of each node and edge."""
+"""Film of the passes: logged graphs in order, their changes, and the frames of nodes and edges."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ class FilmEdge:
 class Segment:
     """Consecutive frames in which a node name means the same node.
 
-    `chapter` is dynamo, joint, forward, backward or inference. `nodes` are the nodes of all frames, in the order of the
-    last frame; removed nodes follow their predecessor.
+    `chapter` is dynamo, joint, forward, backward, inference or another result of `chapter()`. `nodes` are the
+    nodes of all frames, in the order of the last frame; removed nodes follow their predecessor.
     """
 
     id: str
@@ -102,7 +102,10 @@ def _nodes(states: list[State]) -> tuple[FilmNode, ...]:
 
 
 def _keep(versions: list[tuple[int, FxNode]], index: int, node: FxNode) -> None:
-    """Add a new version of a node, or replace an equal one; recorded passes have no line numbers."""
+    """Add a version of a node if it changed; otherwise keep the version with a line number.
+
+    Nodes of recorded passes have no line numbers.
+    """
     if not versions or (meaning(versions[-1][1]), versions[-1][1].meta) != (meaning(node), node.meta):
         versions.append((index, node))
     elif node.line:
@@ -131,7 +134,7 @@ def intervals(indices: Iterable[int]) -> Intervals:
 
 
 def _merged(states: list[State]) -> list[str]:
-    """Return the order of the last frame; a removed name follows the name before it."""
+    """Return all names in the order of the last frame; a removed name follows the name before it."""
     names = list(states[-1])
     for state in reversed(states[:-1]):
         present = set(names)
@@ -149,11 +152,11 @@ def _merged(states: list[State]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class FilmStep:
-    """A step: torch's name of the pass or graph, and the names of the nodes changed since the previous frame.
+    """A step: the pass or graph by torch's name, and the nodes changed since the previous frame.
 
-    `stage` is pre_grad, joint, before_post_grad or post_grad for a pass, otherwise empty. `graph` is the id of the
-    equal logged graph, empty if torch logged none. `recorded` is True if the run recorded the step; otherwise it is the
-    difference of two graphs. `reordered` is True if remaining nodes changed their order.
+    `stage` is pre_grad, joint, before_post_grad or post_grad for a pass, otherwise empty. `graph` is the id of
+    the equal logged graph, empty if torch logged none. `recorded` is True if the run recorded the step; otherwise
+    the step is the difference of two graphs. `reordered` is True if remaining nodes changed their order.
     """
 
     title: str
@@ -179,7 +182,10 @@ class Scene:
 
 
 def chapter(compilation: Compilation, graph: FxGraph) -> str:
-    """Return the chapter in which node names are unique: dynamo, joint, forward, backward, inference, dumped …"""
+    """Return the chapter of a graph; node names are unique within a chapter.
+
+    It is dynamo, joint, forward, backward, inference, export, compiled autograd, dumped or not finished.
+    """
     if graph.early:
         return "dynamo"
     if graph.stage in WITHOUT_FRAME:

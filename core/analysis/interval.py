@@ -47,7 +47,7 @@ class Interval:
 
     @property
     def half_width(self) -> float:
-        """Distance of the bounds from the middle, relative to the middle."""
+        """Half the interval's width on a log scale, as a fraction: 0.1 for bounds a factor of 1.21 apart."""
         return math.sqrt(self.high / self.low) - 1
 
     @property
@@ -76,7 +76,7 @@ class Interval:
 
 
 def median_ratio(above: Sequence[float], below: Sequence[float]) -> Interval | None:
-    """Return the median of above / below over all pairs; None with too few pairs, and for a time of 0."""
+    """Return the median of above / below with bounds; None for too few pairs, or a time of 0 or less."""
     if len(above) < LEAST_PAIRS or len(above) != len(below) or min(*above, *below) <= 0:
         return None
     logs = [math.log(numerator / denominator) for numerator, denominator in zip(above, below, strict=True)]
@@ -106,7 +106,7 @@ def _rank(count: int) -> int:
 
 
 def busy(load: Load | None) -> bool:
-    """Return True if other processes used too much of the machine; False if the load was not recorded."""
+    """Return True if other load disturbed a measurement; False if the load was not recorded."""
     if load is None:
         return False
     shares = (load.others, MOST_OTHERS), (load.stolen, MOST_STOLEN), (load.waited, MOST_WAITED)

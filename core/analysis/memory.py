@@ -1,4 +1,4 @@
-"""Memory: peaks of eager and compiled, Inductor's memory plan, and the values that are saved for the backward."""
+"""Memory: peaks of eager and compiled, Inductor's memory plan, values saved for the backward."""
 
 from __future__ import annotations
 
@@ -40,7 +40,10 @@ SIDE_NAMES: tuple[MemorySide, MemorySide] = ("eager", "compiled")
 
 @dataclass(frozen=True, slots=True)
 class AliveRow:
-    """Memory alive at the peak of a side, for one place, with the place's display name and kernel."""
+    """A place's memory alive at the peak of a side; `what` is the place's display name.
+
+    `kernel` and `compilation` are ids, empty if the place is no kernel call.
+    """
 
     side: MemorySide
     what: str
@@ -53,9 +56,9 @@ class AliveRow:
 
 @dataclass(frozen=True, slots=True)
 class GraphPlan:
-    """Inductor's memory plan for one generated code of a compilation.
+    """Inductor's memory plan for one output code of a compilation.
 
-    `kernels` and `names` (their display names) are by call line.
+    `kernels` and `names` (the display names of the kernels) are by call line.
     """
 
     direction: Direction
@@ -66,7 +69,7 @@ class GraphPlan:
 
     @property
     def title(self) -> str:
-        """`backward`, or the graph's id if the code has no direction."""
+        """The direction, such as `backward`; the graph's id if the code has no direction."""
         return self.direction or self.graph
 
 
@@ -76,7 +79,7 @@ def memory_of(report: Report, side: MemorySide) -> MemoryUse | None:
 
 
 def memory_ratio(report: Report) -> float | None:
-    """Return eager's peak over compiled's peak; None if one was not measured or is 0."""
+    """Return eager's peak over compiled's peak; None if a peak was not measured or is 0."""
     eager, compiled = (memory_of(report, side) for side in SIDE_NAMES)
     if eager is None or compiled is None or not eager.peak_bytes or not compiled.peak_bytes:
         return None
@@ -119,7 +122,10 @@ def place_of_peak(use: MemoryUse) -> MemoryPlace | None:
 
 
 def kernel_at(report: Report, use: MemoryUse, place: MemoryPlace) -> tuple[Compilation, Kernel] | None:
-    """Return the kernel called by a line of generated code, with its compilation."""
+    """Return the compilation and the kernel that a line of generated code calls.
+
+    None if the place is no kernel call.
+    """
     offset = use.codes[place.code] if place.code is not None else None
     if offset is None:
         return None
@@ -135,7 +141,7 @@ def kernel_at(report: Report, use: MemoryUse, place: MemoryPlace) -> tuple[Compi
 
 
 def alive_rows(report: Report) -> tuple[AliveRow, ...]:
-    """Return the memory alive at the peak of both sides, largest first."""
+    """Return the memory alive at the peak of each side: eager before compiled, each largest first."""
     uses = (use for side in SIDE_NAMES if (use := memory_of(report, side)))
     return tuple(_row(report, use, alive) for use in uses for alive in use.alive)
 
@@ -148,7 +154,7 @@ def _row(report: Report, use: MemoryUse, alive: AliveMemory) -> AliveRow:
 
 
 def place_name(report: Report, use: MemoryUse, place: MemoryPlace) -> str:
-    """Return the display name of a place: `layers.0.mlp · aten::linear`, or the kernel called in that line."""
+    """Return the display name of a place: `layers.0.mlp · aten::linear`, or the called kernel's name."""
     call = kernel_at(report, use, place)
     if call is None:
         return place_words(place)
@@ -162,7 +168,7 @@ def place_words(place: MemoryPlace) -> str:
 
 
 def graph_plans(compilation: Compilation, read: Read) -> tuple[GraphPlan, ...]:
-    """Return the memory plan of each generated code of a compilation, in log order."""
+    """Return the memory plan of each output code of a compilation, in log order."""
     codes: dict[int, list[Kernel]] = {}
     for kernel in compilation.kernels:
         codes.setdefault(kernel.output_code.offset, []).append(kernel)
@@ -184,7 +190,7 @@ def _graph_plan(compilation: Compilation, kernels: list[Kernel], names: KernelNa
 
 
 def _named_calls(kernels: list[Kernel], schedule: Schedule | None, names: KernelNames) -> Iterator[tuple[int, str]]:
-    """Yield each call line of shared kernels with the display name of that call."""
+    """Yield each call line of the kernels with the display name of that call."""
     for kernel in kernels:
         for line, origins in zip(kernel.call_lines, call_origins(kernel, schedule), strict=False):
             yield line, names.named(kernel, origins, schedule)
@@ -197,7 +203,7 @@ def _saved(compilation: Compilation) -> dict[str, int | None]:
 
 
 def _symbol_sizes(compilation: Compilation) -> dict[str, int]:
-    """Return symbol → the size for which a compilation was made; only symbols with a numeric size."""
+    """Return symbol → size in this compilation, for symbols with a numeric size."""
     decimal = (
         symbol for symbol in compilation.symbols if symbol.value.isdecimal() and len(symbol.value) <= MOST_DIGITS
     )
@@ -226,7 +232,11 @@ HALVES: tuple[Stage, Stage] = ("aot_forward_graph", "aot_backward_graph")
 
 
 def partitions(compilation: Compilation, nodes_of: NodesOf) -> tuple[Partition, ...]:
-    """Return the partition of each joint graph: recorded, or derived from the joint, forward and backward graphs."""
+    """Return the partition of each joint graph: recorded, otherwise derived.
+
+    A partition is derived from the joint, forward and backward graphs. Recorded partitions of subgraphs are left
+    out.
+    """
     recorded = tuple(partition for partition in compilation.partitions if not partition.subgraph)
     if recorded:
         return recorded
@@ -241,7 +251,7 @@ def partitions(compilation: Compilation, nodes_of: NodesOf) -> tuple[Partition, 
 
 
 def _first(graphs: tuple[FxGraph, ...], stage: Stage) -> FxGraph | None:
-    """Return the next graph of a stage before another joint graph begins."""
+    """Return the first graph of a stage before the next joint graph; None if there is none."""
     for graph in graphs:
         if graph.stage == "aot_joint_graph":
             return None
@@ -282,7 +292,7 @@ def _saved_values(node: FxNode) -> SavedValue:
 
 
 def tensor_bytes(node: FxNode) -> int | None:
-    """Return the bytes of a node's value: elements times item size; None for symbolic sizes and non-tensors."""
+    """Return a node's bytes: elements times item size; None for symbolic sizes and non-tensors."""
     return tensor_size(node.meta.dtype, node.meta.shape) if node.meta else None
 
 

@@ -1,7 +1,7 @@
-"""Accuracy of compiled and eager results in words: compared with float64, bit by bit, and bisected.
+"""Accuracy of compiled and eager results in words: float64 comparison, bit comparison, bisection.
 
-There are verdicts on a value, on a call's outputs, gradients and state, and on the graph: its first node that is less
-accurate than eager. Names and code are in backticks.
+There are verdicts on a value, on a call's outputs, gradients and state, and on a graph. A graph's verdict
+names its first node that is less accurate than in eager. Names and code are in backticks.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class Numerics:
 
     @property
     def worst(self) -> ResultStanding | None:
-        """Result with the largest error of compiled, among differing results if there are any; None without results."""
+        """Result with the largest error of compiled, among differing results if any; None without results."""
         differing = [result for result in self.told if result.standing == "differs"]
         return max(differing or self.told, key=lambda result: (both_errors(result.accuracy) or (0, 0))[1], default=None)
 
@@ -204,7 +204,7 @@ def numerics_of(report: Report, compilation: str) -> GraphNumerics | None:
 
 
 def first_inaccurate(graph: GraphNumerics) -> NodeAccuracy | None:
-    """Return the first executed node whose compiled value is less accurate than eager's."""
+    """Return the first executed node that is less accurate in compiled than in eager; None if none is."""
     return next((node for node in graph.nodes if node.accuracy is not None and node.accuracy.same is False), None)
 
 
@@ -232,7 +232,10 @@ def _accuracy_class(node: NodeAccuracy) -> GraphStanding:
 
 
 def graph_sentence(graph: GraphNumerics, calls: Mapping[str, str] | None = None) -> str:
-    """Return the first differing node in words, or that no node differs; `calls` are the nodes' targets by name."""
+    """Return the first differing node in words, or that no node differs.
+
+    `calls` maps the nodes' names to their targets.
+    """
     first, compared = first_inaccurate(graph), [node for node in graph.nodes if node.accuracy is not None]
     if not compared:
         return f"No node was compared: {graph.reason or 'the graph has none that computes a tensor'}."
@@ -251,7 +254,7 @@ def graph_sentence(graph: GraphNumerics, calls: Mapping[str, str] | None = None)
 
 
 def node_words(graph: GraphNumerics, name: str) -> str:
-    """Return a node's accuracy in words; empty if the graph has no such value."""
+    """Return a node's accuracy in words, or why it was not compared; empty if neither is known."""
     node = next((node for node in graph.nodes if node.name == name), None)
     if node is None or node.accuracy is None:
         return f"not compared: {node.left_out}" if node is not None and node.left_out else ""
@@ -323,7 +326,7 @@ def _named(what: str) -> str:
 
 
 def minified_words(bisection: Bisection) -> str:
-    """Return the result of torch's minifier, or why there is none, in a sentence; empty if it was not needed."""
+    """Return the result of torch's minifier, or why there is none; empty if it was not needed."""
     if not bisection.script:
         return f"No minified script: {bisection.not_minified}." if bisection.not_minified else ""
     what = "gives other results than eager" if bisection.outcome == DIFFERS else f"raises `{bisection.outcome}`"
@@ -333,7 +336,7 @@ def minified_words(bisection: Bisection) -> str:
 
 
 def nan_words(bisection: Bisection) -> str:
-    """Return the first node that makes a NaN in a sentence; empty if there is none."""
+    """Return a sentence about the first node that makes a NaN in eager; empty if there is none."""
     if not bisection.nan_node:
         return ""
     line = f", {bisection.nan_line.replace('`', chr(39))}" if bisection.nan_line else ""
@@ -344,7 +347,10 @@ NAMED_SETTINGS = 3
 
 
 def bits_words(bits: BitComparison) -> str:
-    """Return the result of a bit comparison in a few sentences, with the first differing value and the reason."""
+    """Return the result of a bit comparison in a few sentences.
+
+    They name the first differing value and the reason for the difference.
+    """
     against = f"`{options_as_text(bits.changes)}`"
     if bits.problem:
         return f"Not compared bit by bit with {against}: {bits.problem}."
@@ -376,7 +382,7 @@ def _first_words(node: NodeBits) -> str:
 
 
 def _left_out(bits: BitComparison) -> str:
-    """Return the values that were not compared."""
+    """Return the values that were not compared, in words; empty if there are none."""
     names = ", ".join(f"`{_quoted(name)}`" for name in bits.unmatched[:NAMED_SETTINGS])
     more = f" and {number(len(bits.unmatched) - NAMED_SETTINGS)} more" if len(bits.unmatched) > NAMED_SETTINGS else ""
     written = f" Only one configuration writes {names}{more}." if names else ""

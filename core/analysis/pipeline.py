@@ -49,11 +49,12 @@ ENDS = ("argument", "result")
 
 @dataclass(frozen=True, slots=True)
 class PipelineFigures:
-    """Sums over all accelerator graphs of a run: its ops, and the `taken` ops, which the accelerator runs.
+    """Sums over all accelerator graphs of a run; the accelerator runs `taken` of the `ops`.
 
-    `across_bytes` are the inputs and outputs of the segments, each counted once; `written_bytes` are written by taken
-    ops, `all_written_bytes` by all ops. `calls` crossed the ABI; `fallbacks` ran in torch instead, by reason. Seconds
-    are for one call of each segment, None without calls; `compiled_s` is the steady state, None if not measured.
+    `across_bytes` are the inputs and outputs of the segments, each counted once. `written_bytes` are written by
+    the taken ops, `all_written_bytes` by all ops. `calls` counts the calls across the ABI; `fallbacks` counts the
+    calls that torch ran instead, by reason. `runtime_s` and `call_s` are for one call of each segment, None
+    without calls. `compiled_s` is the steady state, None if not measured.
     """
 
     ops: int
@@ -86,7 +87,7 @@ class PipelineFigures:
 
 @dataclass(frozen=True, slots=True)
 class PipelineChange:
-    """A number of two runs, in words; `difference` is empty if they are equal, and for measured numbers."""
+    """A number in two runs, as text; `difference` is empty for equal numbers and for times."""
 
     name: str
     before: str
@@ -173,7 +174,7 @@ def _difference(before: float | None, after: float | None, words: Words) -> str:
 
 
 def moved_ops(before: Report, after: Report) -> dict[str, tuple[int, int]]:
-    """Return op → calls that torch runs in each run, for ops whose number differs."""
+    """Return op → numbers of calls that torch runs before and after, for ops whose numbers differ."""
     left_counts, right_counts = _torch_ops(before), _torch_ops(after)
     names = dict.fromkeys([*left_counts, *right_counts])
     return {name: (left_counts[name], right_counts[name]) for name in names if left_counts[name] != right_counts[name]}
@@ -234,7 +235,7 @@ def switchable_ops(pipeline: Pipeline, nodes: Iterable[FxNode]) -> tuple[str, ..
 
 
 def pipelines(report: Report) -> list[tuple[str, Pipeline]]:
-    """Return every pipeline with its compilation."""
+    """Return every accelerator graph of a run, with its compilation's id."""
     return [(compilation.id, pipeline) for compilation in report.compilations for pipeline in compilation.pipelines]
 
 

@@ -1,10 +1,11 @@
-"""Profile joined to its log: the kernel behind each kernel slice, idle time, and the sums over an area.
+"""Profile joined to its log: the kernel of each kernel slice, idle time, and sums over an area.
 
-A slice of generated code has the kernel's name. A slice of a library call is joined by the host's op that launched it:
-the n-th `aten::addmm` of a call of a compiled graph is the n-th line of the output code that calls `addmm`. In a CUDA
-graph no op launches a kernel, so the slices between two generated kernels are those of the calls between them.
+A slice of generated code has the kernel's name. A slice of a library call is joined by the host's op that
+launched it: the n-th `aten::addmm` of a call of a compiled graph is the n-th line of the output code that
+calls `addmm`. In a CUDA graph no op launches a kernel. There, slices between two generated kernels belong to
+the library calls between these kernels.
 
-An area cuts slices off at its edges. Its sums are by name, with the busy and idle time.
+Only the parts of slices inside an area count. The sums of an area are by name, with the busy and idle time.
 """
 
 from __future__ import annotations
@@ -66,7 +67,10 @@ HOST_KINDS = ("op", "launch")
 
 @dataclass(frozen=True, slots=True)
 class KernelSlice:
-    """A slice of a kernel, by its index in the profile; without a join, `compilation` and `kernel` are empty."""
+    """A kernel slice, by its index in the profile, with its compilation and kernel.
+
+    `compilation` and `kernel` are empty if the slice was not joined.
+    """
 
     index: int
     owner: Owner
@@ -101,7 +105,7 @@ class JoinedProfile:
 
     @property
     def joined(self) -> tuple[KernelSlice, ...]:
-        """Return the kernel slices of compiled graphs that have a kernel."""
+        """Return the kernel slices of compiled graphs that were joined to a kernel."""
         return tuple(kernel for kernel in self.compiled if kernel.kernel)
 
 
@@ -116,9 +120,11 @@ def join_profile(profile: Profile, report: Report) -> JoinedProfile:
 
 @dataclass(slots=True)
 class _Place:
-    """Launch of a kernel: the call of a compiled graph, Dynamo's region, and the outermost op in the call.
+    """Launch of a kernel: the call of a compiled graph, and the outermost op in that call.
 
-    The region of a backward is that of its forward; None if no region was recorded.
+    Both are indexes of slices, -1 if there is none. `region` is Dynamo's region; a backward has the region of its
+    forward. It is None if no region was recorded, and empty if the forward is unknown or ambiguous. `in_graph` is
+    True for the launch of a CUDA graph.
     """
 
     owner: Owner
@@ -131,7 +137,10 @@ class _Place:
 
 @dataclass(slots=True)
 class _Code:
-    """An output code's kernels: generated ones by name, and the calls of library kernels by op, in line order."""
+    """Kernels of an output code: generated kernels by name, calls of library kernels by op.
+
+    `library` and `calls` are in line order; `calls` has all kernels.
+    """
 
     compilation: str
     direction: str
@@ -145,7 +154,7 @@ class _Code:
 
 
 class _Join:
-    """The join of each kernel slice of a profile."""
+    """Join of a profile's kernel slices to the kernels of a report."""
 
     def __init__(self, profile: Profile, report: Report, host: HostTree) -> None:
         self._slices, self._host = profile.slices, host
@@ -240,13 +249,16 @@ class _Join:
         return match[1] if match else NO_KEY
 
     def _name(self, index: int, place: _Place) -> str:
-        """Return a slice's name for a search in output codes: its own name if known there, otherwise its op's name."""
+        """Return a slice's own name if an output code has that kernel, otherwise the name of its op.
+
+        A slice without an op keeps its own name.
+        """
         own = AFFIX.sub("", self._slices[index].name)
         is_known = any(own in code.generated for code in self._codes)
         return own if is_known or place.op < 0 else aten_name(_op(self._slices[place.op].name))
 
     def _code(self, call: int, place: _Place, names: set[str]) -> _Code | None:
-        """Return the output code that a call runs; None if the best match is ambiguous.
+        """Return the output code that a call runs; None without a match or with an ambiguous best match.
 
         Matches are ranked by the compilation that Dynamo or the cache names, then by direction, then by the number of
         known kernel names.
@@ -337,9 +349,10 @@ def _op(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SliceSum:
-    """The slices of an area with one name and kind, joined or not; `kernels` are the ids of their kernels.
+    """Slices of an area with the same name and kind; joined and unjoined slices are summed separately.
 
-    `total_s` is the time of the slices in the area, `own_s` the same without the time of slices inside them.
+    `kernels` are the ids of the joined kernels. `total_s` is the time of the slices in the area, `own_s` the time
+    without the slices inside them.
     """
 
     name: str

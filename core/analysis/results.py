@@ -1,4 +1,4 @@
-"""Comparison of compiled results and side effects with eager's, and the error that ended a run, in words."""
+"""Comparison of compiled results and side effects with eager's, and a run's error, in words."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ class Results:
 
     @property
     def outcome(self) -> Outcome:
-        """Outcome of the comparison: `differs` with any difference; strides only count if nothing else differs."""
+        """Outcome of the comparison: `differs` with any difference except strides.
+
+        Strides count only if nothing else differs, and everything could be compared.
+        """
         if len(self.restrided) < len(self.differing):
             return "differs"
         if self.untold:
@@ -37,7 +40,7 @@ class Results:
 
     @property
     def told(self) -> tuple[Difference, ...]:
-        """Differences behind the outcome, strides last."""
+        """Differences that decide the outcome, strides last."""
         if self.outcome == "not comparable":
             return self.untold
         return tuple(sorted(self.differing, key=lambda difference: difference.kind == "strides"))
@@ -96,7 +99,10 @@ def compared_words(compared: dict[str, int]) -> str:
 
 
 def failed_words(report: Report) -> str:
-    """Return `Failed while call 0: compiled (IndexError: list index out of range)`; empty if no error ended the run."""
+    """Return the error that ended the run, in words; empty if no error ended the run.
+
+    Example: `Failed while call 0: compiled (IndexError: list index out of range)`.
+    """
     error = report.error
     if error is None:
         return ""
@@ -106,9 +112,10 @@ def failed_words(report: Report) -> str:
 
 
 def ending_words(state: str, reason: str, report: Report | None) -> str:
-    """Return `Timed out while call 0: compiled: the run took longer than 600 s`; empty for a running or finished run.
+    """Return how a run ended, in words; empty for a running or finished run without an error.
 
-    `state` is the run's state, `reason` the reason for that state. Any run with a recorded error has text.
+    Example: `Timed out while call 0: compiled: the run took longer than 600 s`. `state` is the run's state,
+    `reason` the reason for that state.
     """
     if report is not None and report.error is not None:
         return failed_words(report)

@@ -27,11 +27,12 @@ DEFAULTS = {name: getattr(CompileOptions(), name) for name in PARAMETERS}
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """Steady state: medians and quartiles in seconds per call, and the interval of the ratio eager / compiled.
+    """Steady state: seconds per call of eager and compiled, and the interval of eager / compiled.
 
-    `interval` is None with too few samples, and if its bounds are a factor of 10 apart or more; then `wide` is True.
-    `samples` counts the samples after the warm-up. `disturbed` is the reason if the machine was not quiet,
-    otherwise empty; `beside` is the wall clock's result for back-to-back calls if it differs from the device clock's.
+    Seconds are medians and quartiles. `interval` is None with too few samples. It is also None if its bounds are
+    a factor of 10 or more apart; then `wide` is True. `samples` counts the samples after the warm-up. `disturbed`
+    is why the times are unreliable, empty if they are reliable. `beside` is the wall clock's result for
+    back-to-back calls, empty unless it differs from the device clock's.
     """
 
     eager_s: float
@@ -105,7 +106,7 @@ def wall_speed(timing: Timing | None) -> Speed | None:
 
 
 def _wall_clock_words(device_ratio: Interval | None, wall: Speed | None) -> str:
-    """Return the wall clock's result in words if it differs from the device clock's by more than a tenth."""
+    """Return the wall clock's result in words; empty if it agrees with the device clock's to a tenth."""
     if device_ratio is None or wall is None or wall.interval is None:
         return ""
     contrary = (device_ratio.above and wall.slower) or (device_ratio.below and wall.faster)
@@ -133,15 +134,16 @@ def _disturbed(timing: Timing, scatter: float) -> str:
 
 
 def paying_speed(timing: Timing | None) -> Speed | None:
-    """Return the steady state in waiting time: by the wall clock if it was recorded next to another clock."""
+    """Return the steady state by the wall clock, otherwise by the only clock; None if not measured."""
     return wall_speed(timing) or speed(timing)
 
 
 def break_even_calls(report: Report) -> tuple[int, int] | None:
     """Return the interval of calls after which compiling has paid off.
 
-    It is the cost of the calls beyond their steady state, divided by the savings per call. None if compiling never pays
-    off, if it was not measured, if the machine was busy, or if the bounds are a factor of 10 or more apart.
+    It is the cost of the calls beyond their steady state, divided by the savings per call. None if compiling
+    never pays off, if it was not measured, if the measurement was disturbed, or if the bounds are a factor of 10
+    or more apart.
     """
     measured = paying_speed(report.timing)
     if measured is None or measured.interval is None or not report.calls or not measured.faster or measured.disturbed:
@@ -161,7 +163,7 @@ def calls_to_pay(cost_s: float, eager_s: float, ratio: Interval) -> tuple[int, i
 
 
 def compile_cost_s(report: Report) -> float:
-    """Return the seconds of the calls beyond the compiled steady state; all calls count, since each may compile."""
+    """Return the seconds of all calls beyond the compiled steady state; each call may compile."""
     measured = paying_speed(report.timing)
     steady = measured.compiled_s if measured else 0.0
     return sum(max(0.0, (call.compiled_s or 0.0) - steady) for call in report.calls)
@@ -187,7 +189,7 @@ def alternative_speed(alternative: Rival) -> Speed | None:
 
 
 def alternative_results(alternative: Rival) -> Results | None:
-    """Return the comparison of the alternative's results with eager."""
+    """Return the comparison of the alternative's results with eager; None if nothing was compared."""
     return results_of(alternative.calls)
 
 
@@ -236,7 +238,7 @@ def _wrong_words(alternative: Rival, alternative_call: str) -> list[str]:
 
 
 def call_words(options: Mapping[str, Any]) -> str:
-    """Return the call as handwritten code, from a logged job's parameters that differ from the defaults."""
+    """Return a logged job's `torch.compile` call as code, with the parameters that are not defaults."""
     texts = {
         name: repr(options[name]) for name, value in DEFAULTS.items() if name in options and options[name] != value
     }

@@ -1,4 +1,4 @@
-"""Verdict of a run: a sentence with its few numbers, a summary for lists, doubts about measurements, and its target."""
+"""Verdict of a run: a sentence, a summary for lists, doubts about measurements, and the target."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ NAMED = 3
 class Verdict:
     """Numbers in every page's header; None if the log does not have a number.
 
-    `ended` is the error that ended the run, `failures` the code that was not compiled, `uncompiled_calls` the calls
-    without compiled code, all in words. `graphs` counts the graphs passed to the backend, or those captured without
-    Dynamo; `breaks` the graph breaks and `break_hits` their hits; `work` is Inductor's work on the ops. `outside` says
-    what captured the graphs of a log in which Dynamo compiled nothing.
+    `graphs` counts the graphs passed to the backend, or the graphs captured without Dynamo. `breaks` counts the
+    graph breaks, `break_hits` their hits. `work` is Inductor's work on the ops. In words, `ended` is the error
+    that ended the run, `failures` the code that was not compiled, and `uncompiled_calls` the calls without
+    compiled code. `outside` is what captured the graphs if Dynamo compiled nothing.
     """
 
     graphs: int
@@ -88,7 +88,10 @@ def _roots(report: Report) -> list[Compilation]:
 
 
 def _outside(report: Report) -> str:
-    """Return what captured the graphs of an imported log instead of Dynamo; empty if Dynamo compiled something."""
+    """Return what captured a log's graphs instead of Dynamo; empty if Dynamo compiled something.
+
+    It is also empty for a run of a job.
+    """
     roots = _roots(report)
     if report.setting.job is not None or len(roots) < len(report.compilations) or not roots:
         return ""
@@ -163,10 +166,11 @@ def pays_words(break_even: tuple[int, int]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """Numbers of a verdict, the torch version, the driver's name of the device, and the inputs of the first call.
+    """Numbers of a verdict, torch version, name of the device, and inputs of the first call.
 
-    A text is empty and a number None if the log does not have it. `outcome` compares the compiled results with eager's.
-    `compile_s` is the compile time of all compilations together.
+    A text is empty and a number None if the log does not have it. `device` is the driver's name of the device.
+    `outcome` compares the compiled results with eager's. `compile_s` is the compile time of all compilations
+    together.
     """
 
     graphs: int = 0
@@ -183,7 +187,7 @@ class Summary:
 
 
 def summary(report: Report) -> Summary:
-    """Return the summary of a report; texts of the log are cut off."""
+    """Return the summary of a report, with the log's texts cut to a maximum length."""
     of_run, setting = verdict(report), report.setting
     return Summary(
         graphs=of_run.graphs,
@@ -253,7 +257,10 @@ def ended_words(report: Report) -> str:
 
 
 def target_lines(report: Report) -> Iterator[str]:
-    """Yield the target resources of each generated kernel, one per line; nothing for a run without a target."""
+    """Yield lines about the target: a summary, then the resources of each generated kernel.
+
+    Nothing for a run without a target.
+    """
     target = target_of(report)
     if target is None:
         return

@@ -45,10 +45,10 @@ class Traffic:
 class Work:
     """Numbers of the newest compilation of each frame; `earlier` counts the older compilations left out.
 
-    `ops` compute and `views` only reinterpret memory; `ops` is None without a graph. `kernels` are distinct kernels,
-    `calls` the kernel calls in the generated wrappers, library calls included. `nodes_before` and `nodes_after` are
-    scheduler nodes before and after fusion. `traffic` is None if not recorded, or, with `uneven`, counted by different
-    rules before and after fusion.
+    `ops` compute, `views` only reinterpret memory; `ops` is None without a graph. `kernels` are distinct kernels,
+    `calls` the kernel calls in the generated wrappers, library calls included. `nodes_before` and `nodes_after`
+    are scheduler nodes before and after fusion. `uneven` is True if the traffic before and after fusion was
+    counted by different rules. `traffic` is None if `uneven` is True or no traffic was recorded.
     """
 
     ops: int | None
@@ -144,7 +144,11 @@ def distinct_kernels(kernels: Iterable[Kernel]) -> int:
 
 
 def traffic_of(schedules: Sequence[Schedule]) -> Traffic | None:
-    """Return the traffic of several graphs; None if not recorded, or counted by different rules before and after."""
+    """Return the summed traffic of several graphs; None if the traffic of a graph is unknown.
+
+    Nested graphs are left out. Traffic is unknown if it was not recorded, or was counted by different rules
+    before and after fusion.
+    """
     outer = [traffic_within(schedule) for schedule in schedules if not schedule.subgraph]
     counted = [traffic for traffic in outer if traffic is not None]
     if not counted or len(counted) < len(outer):
@@ -158,7 +162,7 @@ def traffic_of(schedules: Sequence[Schedule]) -> Traffic | None:
 
 
 def traffic_within(schedule: Schedule) -> Traffic | None:
-    """Return the traffic of a graph, which may be nested in another."""
+    """Return the traffic of a graph, nested or not; None if unknown."""
     before, after = schedule.bytes_before, schedule.bytes_after
     return None if before is None or after is None else Traffic(before, after, schedule.at_most)
 
@@ -177,7 +181,10 @@ def work_words(totals: Work) -> list[str]:
 
 
 def kernel_words(totals: Work) -> str:
-    """Return the number of kernels and of their calls, in words; the code of a package does not show all calls."""
+    """Return the numbers of kernels and of their launches, in words.
+
+    The launches are left out for a package, whose code does not show all calls.
+    """
     if totals.calls < (totals.kernels or 0):
         return count(totals.kernels, "kernel")
     return f"{count(totals.kernels, 'kernel')} ({count(totals.calls, 'launch', 'launches')})"
@@ -314,9 +321,9 @@ def _groups_a_launch(kernel: Kernel | None, groups: int) -> int:
 
 
 def _launches_without_code(schedule: Schedule, launch_of: Mapping[str, int]) -> dict[str, int]:
-    """Return nodes without code, such as a concatenation written in place, by name → their launch.
+    """Return name → launch for nodes without code, such as a concatenation written in place.
 
-    The launch writes what the node reads, and reads what the node writes.
+    The launch writes an input of the node, and reads all outputs of the node.
     """
     writer = {name: launch_of[node.name] for node in schedule.before for name, _ in node.writes}
     readers: dict[str, set[int]] = {}
@@ -341,7 +348,7 @@ def leaves(name: str, names: dict[str, int]) -> tuple[str, ...]:
 
 
 def rejections(schedule: Schedule) -> dict[str, int]:
-    """Return how often each rejection reason occurred, without its numbers, most frequent first."""
+    """Return rejection reason → number of times, most frequent first; reasons are without numbers."""
     counts: dict[str, int] = {}
     for fusion_round in schedule.rounds:
         for _, _, reason in fusion_round.rejected:
@@ -351,7 +358,7 @@ def rejections(schedule: Schedule) -> dict[str, int]:
 
 
 def working_ops(schedule: Schedule, nodes: Mapping[str, FxNode]) -> dict[str, tuple[str, ...]]:
-    """Return the distinct user ops of each scheduler node; views are left out unless there is nothing else.
+    """Return scheduler node → distinct user ops, without views unless the node has only views.
 
     `nodes` are the nodes of the lowered graph, by name.
     """
@@ -367,8 +374,9 @@ def working_ops(schedule: Schedule, nodes: Mapping[str, FxNode]) -> dict[str, tu
 class RefusalReasons:
     """Reasons for an unfused pair.
 
-    `because` follows from the kinds of both nodes, otherwise it is empty; `recorded` are torch's reasons, each with its
-    first round; `shared` are the bytes of the buffers that both access, the maximum saving of a fusion.
+    `because` follows from the two nodes: their kinds, or that they share no buffer. It is empty if nothing
+    follows. `recorded` are torch's reasons, each with its first round. `shared` are the bytes of the buffers that
+    both access, the maximum saving of a fusion.
     """
 
     because: str
@@ -413,7 +421,7 @@ def _template_reason(node: SchedulerNode) -> str:
 
 
 def reasons_between(schedule: Schedule, first: SchedulerNode, second: SchedulerNode) -> tuple[tuple[int, str], ...]:
-    """Return (round, torch's reason) for a pair that was not fused, or for parts of it; each reason occurs once."""
+    """Return (round, torch's reason) for an unfused pair or its parts; each reason occurs once."""
     first_nodes, second_nodes = set(first.nodes), set(second.nodes)
     rounds: dict[str, int] = {}
     for round_number, left, right, reason in _refusals(schedule):
@@ -429,9 +437,9 @@ def refused_pair(schedule: Schedule) -> tuple[str, str] | None:
 
 
 def refused_pairs(schedule: Schedule) -> dict[tuple[str, str], int]:
-    """Return the pairs of final scheduler nodes whose parts torch refused to fuse, with their shared bytes.
+    """Return pair of final scheduler nodes → shared bytes, for pairs that torch refused to fuse.
 
-    Refusals that follow from the nodes' kinds do not count.
+    Refusals of the nodes' parts count. Refusals that follow from the nodes' kinds do not count.
     """
     owner = {part: node for node in schedule.after for part in node.nodes}
     pairs = {}

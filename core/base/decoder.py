@@ -1,8 +1,9 @@
-"""The single decoder of JSON for logs, uploads, stored files and messages: returns only values that are safe to use.
+"""Decoder of all JSON: logs, uploads, stored files and messages. Only safe values are returned.
 
-Python and msgspec accept values that other readers reject, so these rules apply. Text that is too large, too deep or
-has too many values is rejected. An integer beyond 64 bits becomes text, and half a surrogate pair becomes U+FFFD. An
-infinity becomes the largest float, and NaN becomes None. If an object has a key twice, the last value is used.
+Python and msgspec accept values that other readers reject, so these rules apply. Text that is too large, too
+deep or has too many values is rejected. An integer beyond 64 bits becomes text, and half a surrogate pair
+becomes U+FFFD. An infinity becomes the largest float, and NaN becomes None. If an object has a key twice, the
+last value is used.
 """
 
 from __future__ import annotations

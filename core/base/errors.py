@@ -11,7 +11,8 @@
     ├── SettingError      an environment variable has an invalid value
     ├── WorkerError       the fork server or a worker cannot be started or has ended
     │   └── NodeError     the node of a run does not answer, or is lost
-    └── LayoutError       a graph cannot be laid out
+    ├── LayoutError       a graph cannot be laid out
+    └── ProgramError      an accelerator program or AOTInductor package cannot be read, built or run
 
 A message says what happened and what to do about it; it is shown to the user unchanged.
 """
@@ -61,7 +62,7 @@ class SettingError(CompileboardError):
 class WorkerError(CompileboardError):
     """The fork server or a worker cannot be started or has ended.
 
-    `signal` is the name of the signal that ended it.
+    `signal` is the name of the signal that ended the process; None if no signal did.
     """
 
     def __init__(self, message: str, signal: str | None = None) -> None:

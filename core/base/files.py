@@ -206,9 +206,9 @@ def words(error: OSError, where: Path) -> str:
 
 
 def tidy(runs_dir: Path) -> None:
-    """Remove files that no process has written to for an hour and that no reader uses.
+    """Remove unfinished files and empty runs that no process has written to for an hour.
 
-    Runs are visited in random order for at most `TIDY_S` seconds, so that later calls visit the remaining runs.
+    A call takes at most about `TIDY_S` seconds. Runs are in random order, so that later calls visit other runs.
     """
     _remove_old(_abandoned(runs_dir, time.monotonic() + TIDY_S))
 

@@ -1,6 +1,6 @@
 """Facts about this machine and process: paths, C++ compiler, torch's capabilities, load.
 
-`build_once` builds files by the machine's compiler, and caches them in the store.
+`build_once` builds a file once; later calls and other processes use the built file.
 """
 
 from __future__ import annotations
@@ -83,10 +83,11 @@ class ConfigOption:
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """Capabilities of torch on this machine: versions, devices, backends, modes, configuration options, C++ compiler.
+    """Capabilities of torch on this machine: versions, devices, backends, modes, options, C++ compiler.
 
-    `devices` maps a device to its description, `logs` a name of TORCH_LOGS to torch's description. Fields are empty if
-    torch does not report them; `problem` is why torch cannot be started.
+    `devices` maps a device to its description, `logs` a name of TORCH_LOGS to torch's description. `options` are
+    the configuration options. Fields are empty if torch does not report them; `problem` is why torch cannot be
+    started.
     """
 
     torch: str = ""
@@ -119,7 +120,7 @@ def package_version(name: str) -> str:
 
 @cache
 def code_version() -> str:
-    """Return a digest of the sizes and times of the files of `core`: caches of another digest are outdated."""
+    """Return a digest of the sizes and times of core's files; caches of another digest are outdated."""
     core = Path(__file__).resolve().parents[1]
     files = sorted((str(path.relative_to(core)), path.stat()) for path in core.rglob("*.py"))
     texts = (f"{name} {status.st_size} {status.st_mtime_ns}" for name, status in files)
@@ -200,9 +201,9 @@ WORKING = ("user", "nice", "system", "irq", "softirq", "steal")
 class Load:
     """Load of the machine by other processes during a measurement.
 
-    `others` is the share of the CPUs that other processes used. `waited` is the share of runnable time in which the
-    run's threads waited for a CPU; None if the system does not report it. `stolen` is the share of `others` that a
-    hypervisor gave to other machines.
+    `others` is the share of the CPUs that other processes used. `waited` is the share of runnable time in which
+    the run's threads waited for a CPU. `stolen` is the share of the CPUs that a hypervisor gave to other
+    machines; `others` includes it. A share is None if the system does not report it.
     """
 
     others: float | None = None
@@ -214,7 +215,8 @@ class Load:
 class Reading:
     """Seconds so far: wall clock, all work on this process's CPUs, and this process's work.
 
-    Also the seconds that its threads ran and waited, and that the hypervisor gave its CPUs to other machines.
+    `ran_s` and `waited_s` are the seconds that the process's threads ran and waited for a CPU. `stolen_s` are the
+    seconds that a hypervisor gave these CPUs to other machines. None if the system does not report them.
     """
 
     clock_s: float

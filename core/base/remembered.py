@@ -38,10 +38,11 @@ class LastResults(Generic[V, T]):
 
 
 def remembered(function: Callable[Concatenate[V, P], T]) -> Callable[Concatenate[V, P], T]:
-    """Return a function that caches its last results by the same value and equal other arguments.
+    """Return a wrapper of the function that caches its last results.
 
-    The value must be immutable, and the result must depend on the arguments alone. The cache keeps its values in
-    memory.
+    A result is reused if the first argument is the same object and the other arguments are equal. The first
+    argument must be immutable, and the result must depend on the arguments alone. The cache keeps the first
+    arguments in memory.
     """
     results = LastResults[V, T]()
 

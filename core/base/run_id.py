@@ -1,4 +1,4 @@
-"""Run ids, which are directory names: creation time, subject, and four digits that make the id unique.
+"""Run ids, used as directory names: creation time, subject, and four random hexadecimal digits.
 
 `ID@3` is rank 3 of the run `ID`.
 """
@@ -17,7 +17,7 @@ STAMP_CHARS = 15
 
 
 def fresh_id(title: str, folder: Path | None = None) -> str:
-    """Return a new run id with the current time that no run in the folder has."""
+    """Return a new run id from the current time and a title; no run in the folder has this id."""
     slug = re.sub(r"[^a-z0-9]+", "_", title.lower()).strip("_")[:40] or "run"
     run_id = f"{time.strftime(STAMP)}-{slug}-{secrets.token_hex(2)}"
     return fresh_id(title, folder) if folder is not None and (folder / run_id).exists() else run_id
@@ -37,7 +37,10 @@ def slug_of(run_id: str) -> str:
 
 
 def split_rank(run_id: str) -> tuple[str, int | None]:
-    """Return a run's id without its rank, and the rank; the id is empty if the text is no run id."""
+    """Return a run's id without its rank, and the rank; None for an id without a rank.
+
+    The returned id is empty if the text is no run id.
+    """
     match = RANKED_ID.fullmatch(run_id)
     if match is None:
         return "", None

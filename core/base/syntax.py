@@ -30,7 +30,7 @@ _lock = Lock()
 
 
 class TooDenseError(ValueError):
-    """A text that is too long, or has too many marks, for Python's parser."""
+    """Error for a text with too many characters, or too many marks such as brackets and operators."""
 
 
 def module(text: str, name: str = "<unknown>") -> ast.Module:
@@ -73,10 +73,10 @@ class _Pieces:
         return self._block(range(len(self._lines)), 0)
 
     def _block(self, block: range, depth: int) -> list[ast.stmt]:
-        """Return the statements of lines with the same indentation.
+        """Return the statements of a block of lines, all with the same indentation.
 
         A line that looks like the start of a statement may be inside a string or brackets. A piece that ends before
-        such a line can't be parsed; it is doubled and parsed again.
+        such a line cannot be parsed; the next attempt parses a piece of at least twice the size.
         """
         statements: list[ast.stmt] = []
         begin, least = block.start, 0
@@ -95,7 +95,10 @@ class _Pieces:
         return statements
 
     def _stops(self, block: range) -> list[int]:
-        """Return the lines at which pieces end: each is one long statement, or several statements up to a size."""
+        """Return the index of the line after each piece.
+
+        A piece has several statements of at most `PIECE_CHARS` characters in total, or a single longer statement.
+        """
         starts = self._starts(block)
         stops, size = [], 0
         for start, after in zip(starts, [*starts[1:], block.stop], strict=False):
@@ -133,7 +136,10 @@ class _Pieces:
         return [header]
 
     def _parse_at(self, text: str, line: int, depth: int) -> list[ast.stmt]:
-        """Return the statements of a text that starts after `line` lines, inside a block unless `depth` is 0."""
+        """Return the statements of a text that follows the first `line` lines of the file.
+
+        Unless `depth` is 0, the text is an indented block.
+        """
         _check(text, MAX_STATEMENT_MARKS)
         if not depth:
             return _parse("\n" * line + text, self._name).body
@@ -143,7 +149,7 @@ class _Pieces:
         return block[0].body
 
     def _first(self, block: range) -> int:
-        """Return the first line of code."""
+        """Return the index of a block's first line of code; the block's start if it has no code."""
         code = (number for number in block if not COMMENT.fullmatch(self._lines[number]))
         return next(code, block.start)
 

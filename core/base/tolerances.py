@@ -1,8 +1,9 @@
 """Tolerances between compiled and eager by dtype: the only table for all comparisons of results.
 
-A whole result is compared by the root mean square of its errors, each relative to the magnitude around it; errors of
-single elements hardly change it: `BY_NORM`. A single kernel gets random inputs instead of the run's, and each element
-is compared relative to its own or the typical magnitude, whichever is larger: `BY_ELEMENT`.
+`BY_NORM` is for a whole result: it limits the root mean square of the errors. Each error is relative to the
+element's own magnitude or the typical magnitude around the element, whichever is larger. A single element may
+differ by more. `BY_ELEMENT` is for a single kernel, which gets random inputs: each element is compared
+relative to its own or the typical magnitude, whichever is larger.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Numbers as text, only in this module: three significant digits, a unit, "not recorded" for missing values.
+"""Numbers as text: three significant digits, a unit, and "not recorded" for missing values.
 
-A number that an owner or a visitor has set, such as a limit, is written as short as it was entered.
+Other modules write numbers with these functions. A number that an owner or a visitor has set, such as a
+limit, is written as short as possible.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ def duration_s(x: float | None) -> str:
 
 
 def estimate_s(x: float) -> str:
-    """Write estimated seconds: "about 9 s", "about 2 min 5 s"; a tenth of a second would claim too much."""
+    """Write estimated seconds: "about 9 s", "about 2 min 5 s"; whole seconds from 1 s up."""
     return f"about {round(x)} s" if 1 <= x < 99.95 else f"about {duration_s(x)}"
 
 
@@ -107,7 +108,7 @@ def percent(x: float | None) -> str:
 def share(part: float, total: float) -> str:
     """Write a measured part of a measured total as a percentage.
 
-    A part that was timed alone may be as long as the total: "about all".
+    A part that was timed alone may take as long as the total, or longer; it is written as "about all".
     """
     return "about all" if part >= total else percent(part / total)
 
@@ -127,7 +128,7 @@ def count(n: int | None, noun: str, plural: str | None = None) -> str:
 
 
 def ranges_words(numbers: Sequence[int]) -> str:
-    """Write ascending integers with runs of them as ranges: "0–7", "0–2, 5"."""
+    """Write ascending integers, with consecutive integers as ranges: "0–7", "0–2, 5"."""
     starts = [index for index, value in enumerate(numbers) if index == 0 or value != numbers[index - 1] + 1]
     pairs = [(numbers[start], numbers[end - 1]) for start, end in pairwise([*starts, len(numbers)])]
     return ", ".join(str(first) if first == last else f"{first}–{last}" for first, last in pairs)
@@ -139,7 +140,10 @@ def agree(n: int | None, singular: str, plural: str) -> str:
 
 
 def ago(ts: float | None, now: float) -> str:
-    """Write the time between a past moment and now (both in seconds since the epoch): "just now", "3 minutes ago"."""
+    """Write how long ago a moment was: "just now", "3 minutes ago".
+
+    `ts` and `now` are in seconds since the epoch.
+    """
     if ts is None:
         return NOT_RECORDED
     age_s = now - ts

@@ -10,8 +10,9 @@ tail processes the remaining elements, one by one or with a shorter load:
             if(C10_UNLIKELY(x0 >= static_cast<int64_t>(128L)))
                 for (int64_t x0_tail = 128L; x0_tail < 130L; x0_tail++)
 
-Every `for` is a loop. It is vectorised if its own lines use vectors, not counting its inner loops. A loop with step one
-is not, unless it is inside a loop with a larger step: its own lines only reduce the vectors of its inner loops.
+Every `for` is a loop. A loop is vectorised if its lines outside inner loops use vectors. A loop with step one
+counts as scalar, unless an outer loop has a larger step: outside inner loops, its lines only reduce the
+vectors of the inner loops.
 
 g++'s optimisation report (`-fopt-info-vec-all`) and clang's remarks name a line and the outcome for its loop:
 
@@ -56,11 +57,15 @@ OFF = "-fno-tree-loop-vectorize"
 
 @dataclass(frozen=True, slots=True)
 class CppFacts:
-    """A C++ kernel: its `loops`, its `vector_loops`, their `lanes` (elements per step) and register `bits`.
+    """Loop data of a C++ kernel: numbers of loops, vector width, threads and tails.
 
-    `parallel_loops` are distributed by OpenMP to `threads` threads; None if the text has no number of threads.
-    `scalar_tails` process the remaining elements of a vectorised loop one at a time, `masked_tails` with a shorter
-    load. `lanes` and `bits` are None without vectorised loops, or if no loop has a step of more than one element.
+    `vector_loops` are vectorised. `lanes` is the number of elements per step, `bits` the register width. Both are
+    None without vectorised loops, or if no loop has a step of more than one element; `bits` is also None if no
+    type has a known width.
+
+    `parallel_loops` are distributed by OpenMP to `threads` threads; `threads` is None if the text has no number
+    of threads. `scalar_tails` process the remaining elements of a vectorised loop one at a time, `masked_tails`
+    with a shorter load.
     """
 
     loops: int
@@ -90,9 +95,10 @@ class CppFacts:
 class Loop:
     """A loop of a C++ kernel, from line to line of its source.
 
-    `kind` is explicit (at::vec), vectorised (by the compiler), or scalar; `width_bytes` is the width of a vector, 0 if
-    there is none or it is unknown; `tail` is True for the remaining elements that do not fill a vector; `words` is the
-    source text or the compiler's message.
+    `kind` is explicit (at::vec), vectorised (by the compiler), or scalar. `width_bytes` is the width of a vector,
+    0 if there is none or it is unknown. `tail` is True if the loop is or contains a tail: code for the remaining
+    elements that do not fill a vector. `words` has the vector types and functions of an explicit loop, the
+    compiler's messages for a vectorised loop, or the reason why a loop is scalar.
     """
 
     line: int
@@ -131,10 +137,10 @@ def remarks(report: str, file: str) -> dict[int, list[str]]:
 
 @dataclass(frozen=True, slots=True)
 class _Span:
-    """A loop: `body` are the numbers of its lines outside inner loops, `text` is the text of these lines.
+    """A loop: `body` has the numbers of its lines outside inner loops, `text` the text of these lines.
 
-    `step` is the step in Inductor's loop nest, None in other loops. `written` are the vector types and functions in
-    `text`.
+    `around` is True if the loop has inner loops. `step` is the step in Inductor's loop nest, None in other loops.
+    `written` are the vector types and functions in `text`; empty if the loop counts as scalar.
     """
 
     first: int
@@ -169,9 +175,10 @@ def cpp_facts(source: str) -> CppFacts:
 def loops(
     source: str, messages: Mapping[int, list[str]], requested: Mapping[int, list[str]], command: str
 ) -> tuple[Loop, ...]:
-    """Return every loop of a source, outermost first, with the compiler's messages.
+    """Return every loop of a source in order, with the compiler's messages.
 
-    `messages` are those of the normal run, `requested` those of a second run with vectorisation requested.
+    `messages` are from the normal compilation, `requested` from a second compilation with the compiler's
+    vectorisation enabled.
     """
     return tuple(_loop(span, messages, requested, command) for span in _spans(source.split("\n")))
 

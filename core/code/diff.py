@@ -53,7 +53,7 @@ def diff_texts(left: str, right: str, left_name: str, right_name: str, limit: in
 
 
 def without_locations(module: str) -> str:
-    """Return MLIR text without its debug locations, which change with every line."""
+    """Return MLIR text without debug locations, which differ after any edit of the source."""
     return LOCATION.sub("", LOCATION_ENTRY.sub("", module)).strip()
 
 

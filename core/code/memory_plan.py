@@ -1,4 +1,4 @@
-"""Inductor's memory plan: allocations, reuses and releases in an output code's wrapper, kernel by kernel.
+"""Inductor's memory plan: allocations, reuses and releases in the wrapper, kernel by kernel.
 
 A piece of memory exists from the line that creates it to the `del` of its last name:
 
@@ -82,8 +82,8 @@ class PlanStep:
 class MemoryPlan:
     """The memory plan of one output code.
 
-    `reused` counts the buffers that reuse another buffer's memory, `reused_bytes` their total; with `branches` some
-    lines do not run in every call.
+    `reused` counts the buffers that reuse another buffer's memory; `reused_bytes` is their total size. `branches`
+    is True if some lines do not run in every call.
     """
 
     steps: tuple[PlanStep, ...]
@@ -110,10 +110,10 @@ class MemoryPlan:
 def memory_plan(
     text: str, buffers: Mapping[str, Buffer], saved: Mapping[str, int | None], sizes: Mapping[str, int]
 ) -> MemoryPlan:
-    """Return the plan of an output code.
+    """Return the plan of an output code; empty if the code has no `call`.
 
-    `buffers` have the sizes of library results, `saved` the bytes of a backward's inputs that the forward saved,
-    `sizes` the values of symbols.
+    `buffers` have the sizes of library results, `sizes` the values of symbols. `saved` has the bytes of the
+    tensors that the forward saved for this backward, None if unknown.
     """
     lines = text.split("\n")
     functions = _functions(lines)

@@ -1,7 +1,8 @@
-"""Inductor's output code, in Python or in an AOTInductor package: its kernels, and its wrapper's calls and buffers.
+"""Inductor's output code: its kernels, and the calls and buffers of its wrapper.
 
-In Python, kernels are string arguments of `async_compile.<language>(…)`. The wrapper's `call` creates and reuses
-buffers, and calls kernels and extern kernels, each below a comment with torch's debug handle:
+The code is Python, or C++ in an AOTInductor package. In Python, kernels are string arguments of
+`async_compile.<language>(…)`. The wrapper's `call` creates and reuses buffers, and calls kernels and extern
+kernels, each below a comment with torch's debug handle:
 
     cpp_fused_gelu_0 = async_compile.cpp_pybinding(['const float*', 'float*'], r'''…''')
     triton_poi_fused_add_0 = async_compile.triton('triton_poi_fused_add_0', '''…''', device_str='cuda')
@@ -102,7 +103,10 @@ class Definition:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A tensor that the wrapper creates or receives: torch's dtype name, Python expressions for shape and stride."""
+    """A tensor that the wrapper creates or receives.
+
+    `dtype` is torch's name of the dtype; `shape` and `stride` are Python expressions.
+    """
 
     dtype: str
     shape: str
@@ -130,19 +134,22 @@ class Buffers:
 
 
 def direction(text: str) -> Direction:
-    """Return forward, backward or inference, from the AOT ID; empty if it has none."""
+    """Return forward, backward or inference, from the AOT ID of a text; empty without an AOT ID."""
     match = AOT_ID.search(text[:2000])
     return cast(Direction, match.group(1)) if match else ""
 
 
 def is_extern_kernel(name: str) -> bool:
-    """Return True if a wrapper call of this name runs a kernel that was not generated: a library's or a custom op."""
+    """Return True if a wrapper call of this name runs a library kernel or a custom op.
+
+    False for calls that run no kernel, such as views.
+    """
     operator = name.removeprefix("torch.ops.")
     return bool(LIBRARY.match(name)) and not (NOT_KERNELS.match(operator) or VIEWS.match(operator))
 
 
 def is_collective(name: str) -> bool:
-    """Return True if an extern kernel waits for other processes, so that a single process can't time it."""
+    """Return True if an extern kernel is a collective, which a single process cannot time."""
     return bool(COLLECTIVE.match(name))
 
 
@@ -202,7 +209,7 @@ def lines_of(text: str, first: int, last: int) -> str:
 
 
 def buffers(text: str) -> Buffers:
-    """Return the wrapper's names in an output code."""
+    """Return the buffers of an output code's wrapper."""
     wrapper = Buffers({}, {}, {})
     for line in text.split("\n"):
         if match := REUSE.match(line):
@@ -215,7 +222,7 @@ def buffers(text: str) -> Buffers:
 
 
 def call_arguments(text: str, line: int) -> tuple[str, ...]:
-    """Return the positional arguments of the call in a line of the wrapper, as Python; empty without a call."""
+    """Return the positional arguments of the call in a wrapper line, as Python; empty without a call."""
     statement = text.split("\n")[line - 1].strip()
     try:
         calls = [node for node in ast.walk(module(statement)) if isinstance(node, ast.Call)]

@@ -1,4 +1,4 @@
-"""Compilation stages of a kernel: resources, theoretical occupancy, and the Python line of each line of a stage.
+"""Compilation stages of a kernel: resources, theoretical occupancy, and Python source lines.
 
 `ptxas -v` reports the resources when it assembles PTX, `cuobjdump -res-usage` for an existing cubin, and LLVM at the
 end of AMD assembly:
@@ -12,7 +12,7 @@ end of AMD assembly:
         .sgpr_count:     21
         .vgpr_spill_count: 0
 
-Spills are counted in bytes. AMD's notes count spilled registers, each 4 bytes per lane.
+Spills are counted in bytes. AMD's metadata counts spilled registers, of 4 bytes per lane.
 
 Theoretical occupancy is the share of a multiprocessor's warps that a kernel's resources allow. NVIDIA
 (docs.nvidia.com/nsight-compute, Occupancy Calculator) allocates registers per warp in units of 256 and for four warps
@@ -58,10 +58,10 @@ AMD = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Residency:
-    """Blocks and warps on one multiprocessor at a time.
+    """Blocks and warps that fit on one multiprocessor at the same time.
 
-    `share` is the fraction of its maximum warps, 0 to 1. `limit` is the limiting resource: registers, shared memory,
-    warps or blocks.
+    `share` is the fraction of the multiprocessor's maximum warps, 0 to 1. `limit` is the limiting resource:
+    registers, shared memory, warps or blocks.
     """
 
     blocks: int
@@ -81,7 +81,10 @@ def occupancy(architecture: Architecture, warps: int, registers: int | None, sha
 
 
 def residency(architecture: Architecture, warps: int, registers: int, shared_bytes: int) -> Residency:
-    """Return the blocks that fit on a multiprocessor: `registers` per thread, `warps` and `shared_bytes` per block."""
+    """Return the blocks and warps that fit on a multiprocessor.
+
+    `registers` are per thread; `warps` and `shared_bytes` are per block.
+    """
     most_warps = architecture.max_threads_per_multi_processor // architecture.warp_size
     limits = {
         "warps": most_warps // warps,
@@ -120,9 +123,9 @@ def _up(number: int, unit: int) -> int:
 class Resources:
     """Resources of one config; None if the tool does not report a value.
 
-    Registers are per thread (for AMD vector registers, accumulators included), shared memory per block (static and
-    dynamic together). `local_bytes` is a thread's total local memory: spills and other stack, which the driver does not
-    separate. `occupancy` is theoretical, 0 to 1, for blocks of `warps` warps.
+    Registers are per thread (for AMD vector registers, accumulators included), shared memory per block (static
+    and dynamic together). `local_bytes` is a thread's total local memory: spills and other stack. `occupancy` is
+    theoretical, 0 to 1, for blocks of `warps` warps.
     """
 
     registers: int | None
@@ -203,7 +206,7 @@ MAX_DEPTH = 24
 
 
 def mlir_lines(text: str, file: str) -> Lines:
-    """Return the lines of TTIR and TTGIR; `file` is the base name of the kernel's source."""
+    """Return row → source line for TTIR or TTGIR; `file` is the base name of the kernel's source."""
     rows = text.split("\n")
     table = {match.group(1): match.group(2) for row in rows if (match := MLIR_ENTRY.match(row))}
     resolved: dict[str, int | None] = {}
@@ -242,7 +245,7 @@ def _mlir_line(text: str, file: str, resolve: Callable[[str], int | None]) -> in
 
 
 def llvm_lines(text: str, file: str) -> Lines:
-    """Return the lines of LLVM IR."""
+    """Return row → source line for LLVM IR."""
     rows = text.split("\n")
     table = {match.group(1): match.group(3) for row in rows if (match := LLVM_ENTRY.match(row))}
     lines: Lines = {}
@@ -281,7 +284,10 @@ def _llvm_file(entry: str, table: dict[str, str]) -> str:
 
 
 def comment_lines(text: str, file: str) -> Lines:
-    """Return the lines of PTX and AMD assembly, whose `.loc` comments contain the inlining call sites."""
+    """Return row → source line for PTX or AMD assembly.
+
+    The comments of `.loc` contain the call sites of inlined code.
+    """
     lines: Lines = {}
     current: int | None = None
     for row_number, row in enumerate(text.split("\n"), 1):
@@ -294,7 +300,7 @@ def comment_lines(text: str, file: str) -> Lines:
 
 
 def sass_lines(text: str, file: str, ptx: str) -> Lines:
-    """Return the lines of SASS, which has no inlining data.
+    """Return row → source line for SASS, which has no inlining data.
 
     An instruction inlined from another file gets the line of the call, if the PTX has only one such line.
     """
@@ -335,9 +341,9 @@ def _callers(ptx: str, file: str) -> dict[tuple[str, int], int]:
 
 
 def loc_lines(rows: Iterable[str], file: str) -> Lines:
-    """Return the lines of g++ and clang assembly.
+    """Return row → source line for assembly of g++ or clang.
 
-    An instruction from a header belongs to the last line of the file before it.
+    An instruction inlined from a header belongs to the last line of the file before it.
     """
     files: dict[str, str] = {}
     lines: Lines = {}

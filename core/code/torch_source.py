@@ -1,7 +1,8 @@
-"""Sources of the installed torch and Triton, read as text: landmarks of a compilation, and modules of options.
+"""Sources of the installed torch and Triton: landmarks of a compilation, and config options.
 
-Landmarks are the functions and classes that a compilation goes through, each with its lines, and with the phase in
-which torch times it. An option has its comment, environment variables, line and uses. The packages are not imported.
+The sources are read as text; the packages are not imported. Landmarks are the functions and classes that a
+compilation executes, each with its lines and the phase in which torch times it. An option has its comment,
+environment variables, line and uses.
 """
 
 from __future__ import annotations
@@ -28,7 +29,11 @@ FOLDERS = ("_inductor", "_dynamo", "_functorch", "_higher_order_ops", "fx", "uti
 
 @dataclass(frozen=True, slots=True)
 class Landmark:
-    """A function or class of torch or Triton: its compilation step, its module, its name, and its purpose."""
+    """A function or class of torch or Triton.
+
+    `stop` is its compilation step, `what` its purpose. `phase` is the phase in which torch times it, empty if
+    torch does not.
+    """
 
     stop: str
     module: str
@@ -38,7 +43,7 @@ class Landmark:
 
     @property
     def full_name(self) -> str:
-        """Module and name."""
+        """Return the module and the name, joined by a dot."""
         return f"{self.module}.{self.name}"
 
 
@@ -208,7 +213,10 @@ def _lines(path: Path) -> tuple[str, ...]:
 
 
 def _definition(lines: tuple[str, ...], name: str) -> int | None:
-    """Return the index of the line that defines `function`, `Class` or `Class.function`; None if there is none."""
+    """Return the index of the line that defines a name; None if there is none.
+
+    The name is `function`, `Class` or `Class.function`.
+    """
     at: int | None = 0
     for depth, part in enumerate(name.split(".")):
         start = re.compile(rf"^{' ' * 4 * depth}(?:async )?(?:def|class) {re.escape(part)}\b")
@@ -225,7 +233,10 @@ def _overload(lines: tuple[str, ...], at: int) -> bool:
 
 
 def _end(lines: tuple[str, ...], at: int) -> int:
-    """Return the index after a definition: the next line that is indented no deeper, outside of its signature."""
+    """Return the index after the last line of a definition, at most `MOST_LINES` after its start.
+
+    A definition ends before the next line that is indented no deeper; the `)` of its signature does not count.
+    """
     indent = len(lines[at]) - len(lines[at].lstrip())
     last = min(len(lines), at + MOST_LINES)
     for number in range(at + 1, last):
@@ -274,7 +285,7 @@ class _Module:
     ) -> Iterator[tuple[str, ConfigSource]]:
         """Yield the options that a body assigns, each with its name and source.
 
-        Options of a class have the name of the class as a prefix, including those of its base classes.
+        The name of a class is the prefix of its options. A class has the options of its base classes, too.
         """
         for statement in body:
             match statement:
@@ -294,7 +305,7 @@ class _Module:
         return ConfigSource(statement.lineno, self._comment(statement), tuple(variables))
 
     def _comment(self, statement: ast.stmt) -> str:
-        """Return the comment lines directly above a statement and the comment behind it, without `#`."""
+        """Return a statement's comments without `#`: on the lines directly above, and at its end."""
         first = statement.lineno - 1
         while first and self.lines[first - 1].strip().startswith("#"):
             first -= 1

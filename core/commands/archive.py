@@ -1,4 +1,8 @@
-"""`python -m core archive`, `import` and `profile`: stored runs as one file and back, and a profile beside a log."""
+"""`python -m core archive`, `import` and `profile`: stored runs in one file, and profiles of runs.
+
+`archive` writes runs to a file, and `import` adds the runs of such a file to the store. `profile` adds a
+profile by torch.profiler to a run, and joins it to the run's log.
+"""
 
 from __future__ import annotations
 

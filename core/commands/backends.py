@@ -1,4 +1,7 @@
-"""`python -m core backends` and `neighbours`: try torch's backends, or other compilers and runtimes on a model."""
+"""`python -m core backends` and `neighbours`: trials of torch's backends and of other compilers.
+
+`backends` tries each backend on a small function; `neighbours` runs a model on other compilers and runtimes.
+"""
 
 from __future__ import annotations
 

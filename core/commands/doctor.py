@@ -1,4 +1,7 @@
-"""`python -m core doctor` and `options`: what is here, what is missing, and the options of Inductor and Dynamo."""
+"""`python -m core doctor` and `options`: checks of this machine, and the options of torch's compilers.
+
+The options are those of Inductor and Dynamo.
+"""
 
 from __future__ import annotations
 
@@ -113,7 +116,10 @@ def _list(arguments: argparse.Namespace) -> int:
 
 
 def _text(option: ConfigOption) -> str:
-    """Return an option as lines: name and value, then default, deprecation and variables, then torch's comment."""
+    """Return an option as lines of text.
+
+    The order is name and value, default, deprecation, environment variables, torch's comment.
+    """
     head = option.full_name + (f": alias of {option.alias}" if option.alias else f" = {option.value}")
     facts = [
         f"default {option.default}" if option.changed else "",

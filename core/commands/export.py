@@ -1,4 +1,7 @@
-"""`python -m core export` and `issue`: a run as one HTML file, a trace or a bug report, on request scrubbed."""
+"""`python -m core export` and `issue`: a run as one HTML file, a trace or a bug report.
+
+On request, secrets are replaced by placeholders.
+"""
 
 from __future__ import annotations
 

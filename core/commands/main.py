@@ -1,5 +1,7 @@
 """The command line: the same runs and reports as in the browser.
 
+The main options of each command (`--help` lists all):
+
     python -m core samples [--json]
     python -m core run NAME | FILE.py[:NAME] | job.json [options] [--check] [--least-speedup X] [--json]
     python -m core bisect NAME | FILE.py[:NAME] | job.json [options] [--json]
@@ -20,7 +22,7 @@
     python -m core sweep --resume ID
     python -m core sweeps [ID] [--json | --csv]
     python -m core runs [TERM…] [--not TERM] [--most N] [--json]
-    python -m core mark RUN [--tag WORD] [--untag WORD] [--pin | --unpin]
+    python -m core mark RUN [--tag WORD] [--untag WORD] [--comment TEXT] [--pin | --unpin]
     python -m core prune [TERM…] [--not TERM] [--keep N] [--due] [--delete | --move]
     python -m core archive RUN… | TERM… --out FILE.tar.gz
     python -m core import FILE.tar.gz
@@ -30,7 +32,7 @@
     python -m core logs [RUN] [--name NAME] [--compilation ID] [--search TEXT]
     python -m core artifacts RUN | LOG [--kind KIND] [--compilation ID] [--search TEXT] [--all] [--show N] [--json]
     python -m core profile RUN [FILE]
-    python -m core export RUN [--html FILE] [--perfetto FILE] [--scrub KINDS] [--scrub-preview]
+    python -m core export RUN [RIGHT] [--html FILE] [--perfetto FILE] [--scrub KINDS] [--scrub-preview]
     python -m core doctor [--no-compile] [--json]
     python -m core options [WORD…] [--module inductor|dynamo] [--changed] [--json]
     python -m core landmarks [RUN]
@@ -38,11 +40,12 @@
     python -m core seeds [ITEM…]
     python -m core work --server URL --token-file FILE [--name NAME] [--samples-only]
 
-With --json the report alone goes to standard output; progress and messages go to standard error. Exit codes: 0 done, 1
-the run or every cell of the sweep failed, or the sweep stopped, 2 the command or the job is invalid, 3 the run, sweep
-or log does not exist, or the log is no torch trace, 4 a --check, a limit of a budget or a check of an exercise failed,
-5 slower than --least-speedup, 130 cancelled, 141 the reader closed the output. `report` also exits with 1 if the run is
-not done, `ranks` if the ranks differ.
+With --json the report alone goes to standard output; progress and messages go to standard error. Exit codes:
+0 done, 1 the run or every cell of the sweep failed, or the sweep stopped, 2 the command or the job is
+invalid, 3 the run, sweep or log does not exist, or the log is no torch trace, 4 a --check, a limit of a
+budget or a check of an exercise failed, 5 slower than --least-speedup, 130 cancelled, 141 the reader closed
+the output. `report` also exits with 1 if the run ended without success, `ranks` if the ranks differ, `doctor`
+if there is a problem, `seeds` if a text is missing.
 """
 
 from __future__ import annotations

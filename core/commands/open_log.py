@@ -1,4 +1,7 @@
-"""`python -m core dashboard` and `open`: start the dashboard, or start it at a log that may still be written."""
+"""`python -m core dashboard` and `open`: start the dashboard, or show a log in it.
+
+Another process may still write the log.
+"""
 
 from __future__ import annotations
 
@@ -81,7 +84,7 @@ def _open(arguments: argparse.Namespace) -> int:
 def _start(arguments: argparse.Namespace) -> int:
     """Serve the dashboard until it ends, or until Ctrl-C or SIGTERM.
 
-    Of several processes, each process that ends is restarted.
+    With several processes, restart each process that ends.
     """
     _end_on_sigterm()
     port = arguments.port or _free_port()
@@ -105,7 +108,7 @@ def _variables(arguments: argparse.Namespace) -> dict[str, str]:
 
 
 def _end_on_sigterm() -> None:
-    """Make SIGTERM end this process like Ctrl-C, so that the dashboards that it started end, too."""
+    """Make SIGTERM end this process like Ctrl-C, so that its dashboards end too."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
@@ -186,7 +189,7 @@ def _wait_until_it_listens(server: subprocess.Popen[bytes], port: int) -> None:
 
 
 def _free_port() -> int:
-    """Return Streamlit's usual port, otherwise any free one."""
+    """Return Streamlit's usual port if it is free, otherwise any free port; raises WorkerError."""
     for port in (PORT, 0):
         with contextlib.suppress(OSError), socket.socket() as listening:
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

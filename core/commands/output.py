@@ -1,4 +1,4 @@
-"""Output that the commands share: exit codes, and the summary of a report as lines of text or data for scripts."""
+"""Output shared by the commands: exit codes, and reports as text or as data for scripts."""
 
 from __future__ import annotations
 
@@ -258,7 +258,7 @@ def _summarise_results(report: Report) -> None:
 
 
 def _print_error(error: RunError | None) -> None:
-    """Print the user's lines of an error's traceback, and the rest of its message without C++ frames."""
+    """Print the user's frames of an error, and its message after the first line, without C++ frames."""
     if error is None:
         return
     for frame in error.frames:

@@ -1,4 +1,4 @@
-"""`python -m core aoti` and `pipeline`: package a model by AOTInductor, or build it into the accelerator's programs."""
+"""`python -m core aoti` and `pipeline`: a model as an AOTInductor package or accelerator programs."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _package_data(report: Report) -> dict[str, Any]:
 
 
 def _write_package(run: Run, report: Report, out: str) -> list[Path]:
-    """Copy the files of a run's package to a directory; returns the paths of the copies. Raises StoreError."""
+    """Copy the files of a run's package to a directory, and return the new paths; raises StoreError."""
     files = package_files(run)
     if not any(path.name == PACKAGE for path in files):
         raise StoreError("there is no package to write")
@@ -120,9 +120,10 @@ def _pipeline_data(report: Report) -> dict[str, Any]:
 
 
 def _write_programs(run: Run, report: Report, out: str) -> list[Path]:
-    """Copy a run's programs to `out`, each with the inputs and results of its first call; returns the written files.
+    """Copy a run's programs to `out`, and return the written files; raises StoreError.
 
-    The files are numbered if there are several programs. Raises StoreError.
+    Each program has the inputs and results of its first call beside it. The files are numbered if there are
+    several programs.
     """
     segments = [segment for _, pipeline in pipelines(report) for segment in pipeline.segments if segment.file]
     if not segments:

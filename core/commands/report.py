@@ -1,4 +1,4 @@
-"""`python -m core report` and `check`: print the report of a run or a log, or check it against a budget."""
+"""`python -m core report` and `check`: the report of a run or a log, and checks against a budget."""
 
 from __future__ import annotations
 
@@ -168,7 +168,8 @@ def _write(view: BudgetView, arguments: argparse.Namespace) -> None:
 def _name(what: str) -> str:
     """Return a model's name for a budget's tables.
 
-    The name of a sample, or the name without suffix of a file or of a stored run's model.
+    The name is that of a file without suffix, or of the sample or file of a stored run. Any other text is the
+    name itself.
     """
     path = Path(what.partition(".py:")[0])
     if path.suffix or path.exists():

@@ -1,4 +1,4 @@
-"""`python -m core run`, `bisect` and `measure`: run a job in a worker, and print its report as text or data."""
+"""`python -m core run`, `bisect` and `measure`: run a job, and print its report as text or data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`python -m core runs`, `mark` and `prune`: list and search stored runs, tag and pin them, delete or move many."""
+"""`python -m core runs`, `mark` and `prune`: list, search, mark, delete or move stored runs.
+
+A mark is a tag, a comment or a pin.
+"""
 
 from __future__ import annotations
 
@@ -149,7 +152,10 @@ NOT_OPENED = (_list, _mark, _prune)
 
 
 def _prune_due(arguments: argparse.Namespace) -> int:
-    """Move or delete the runs that are due by the retention rules; without `--move` or `--delete`, list them."""
+    """List, move or delete the runs that are due by the retention rules; returns the exit code.
+
+    The runs are listed without `--move` and `--delete`.
+    """
     if arguments.search or arguments.excluded or arguments.keep:
         raise JobError("prune", "--due takes the runs that the rules name, and no search and no --keep")
     index = RunIndex(Store())

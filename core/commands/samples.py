@@ -1,4 +1,4 @@
-"""`python -m core samples` and `exercises`: list the sample models, list or print exercises, check a solution."""
+"""`python -m core samples` and `exercises`: sample models, and exercises with checked solutions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`python -m core seeds`: the commands of docs/seeds.md, and which of the texts that they should print are missing."""
+"""`python -m core seeds`: run the commands of docs/seeds.md, and report missing texts in their output."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LIMIT_S = 900.0
 
 @dataclass(frozen=True, slots=True)
 class SeedRow:
-    """A row of the document: items, question, page, command arguments, and the texts that the command prints.
+    """A row of docs/seeds.md: items, question, page, command arguments, and expected texts.
 
     For a row without a command, `asks` has the reason.
     """
@@ -91,7 +91,10 @@ def _outputs(rows: Sequence[SeedRow]) -> Iterator[tuple[SeedRow, str]]:
 
 
 def _output(home: Path, arguments: tuple[str, ...]) -> str:
-    """Run a command; return its output, and the output of the runs that it created."""
+    """Run a command, and return its output and the output of the runs that it created.
+
+    Empty if the command did not end in `LIMIT_S` seconds.
+    """
     store, start = Store(home), time.monotonic()
     before = {run.id for run, _ in store.list()}
     newest = max(before, default="")

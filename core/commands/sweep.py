@@ -66,7 +66,10 @@ def add_list_command(commands: Commands) -> None:
 
 
 def _run_sweep(arguments: argparse.Namespace) -> int:
-    """Start or resume a sweep, and run the sweep to its end; returns the exit code. Ctrl-C leaves a resumable sweep."""
+    """Start or resume a sweep, and run it to its end; returns the exit code.
+
+    Ctrl-C cancels the sweep; a cancelled sweep can be resumed.
+    """
     store = Store()
     engine = open_engine(store, address=arguments.engine)
     try:

@@ -1,4 +1,7 @@
-"""`python -m core tour`, `captures` and `landmarks`: a view of a stored run, or of a model run first, as text."""
+"""`python -m core tour`, `captures` and `landmarks`: views of a run as text.
+
+`tour` and `captures` show a stored run, or a model that is run first.
+"""
 
 from __future__ import annotations
 

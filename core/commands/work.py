@@ -1,4 +1,4 @@
-"""`python -m core work` and `audit`: execute the runs of a server on this machine, and what people changed on it."""
+"""`python -m core work` and `audit`: a worker for a server's runs, and the changes made by people."""
 
 from __future__ import annotations
 

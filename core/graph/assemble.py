@@ -42,10 +42,12 @@ class Link(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """Input of a graph. By node, in input order: origins, kinds (equal for equal nodes), traits and FX names.
+    """Input of `assemble`, with the nodes in input order.
 
-    `parameters` are element counts by name, and `source` is the path of the user's file. `ops` is the number of ops,
-    since a node may have several. If `similar` is True, layers that are only similar are folded, too.
+    `origins`, `kinds`, `traits` and `names` have an entry for each node; equal nodes have equal kinds.
+    `parameters` are element counts by name, and `source` is the path of the user's file. `partition`, `errors`,
+    `standings` and `segments` are values of overlays by name, None without that overlay. `ops` is the number of
+    ops, since a node may have several. If `similar` is True, layers that are only similar are folded, too.
     """
 
     origins: Sequence[Origin]
@@ -65,7 +67,7 @@ class Material:
 
 
 def assemble(material: Material, make: MakeNode) -> GraphModel:
-    """Group, order and paint the nodes; `make` returns the node of an index and a group."""
+    """Return the graph with groups and overlays; `make` returns the node of an index and a group."""
     root = grow(material.origins, material.source)
     stack(root, material.kinds, _reads(len(material.origins), material.edges), similar=material.similar)
     if max(len(material.origins), material.ops) > SMALL:
@@ -98,7 +100,7 @@ def _placed_edges(edges: Sequence[Link], order: Sequence[int]) -> tuple[Edge, ..
 
 
 def fold_helpers(root: Branch, origins: Sequence[Origin]) -> None:
-    """Put runs of ops between submodules into groups."""
+    """Put consecutive ops between submodules into groups."""
     if any(branch.kind != "line" for branch in root.branches):
         _fold(root, origins)
 
@@ -129,7 +131,7 @@ def _folded_run(parent: Branch, run: list[int], origins: Sequence[Origin]) -> li
 
 
 def _functions(run: Sequence[int], origins: Sequence[Origin]) -> str:
-    """Return the names of the functions that created the most ops of a run."""
+    """Return the names of the functions that created most of these ops; empty if not recorded."""
     places = (origins[member].source for member in run)
     counts = Counter(place.name for place in places if place is not None and place.name)
     return ", ".join(name for name, _ in counts.most_common(MOST_NAMES))
@@ -172,9 +174,10 @@ def groups_with_facts(
 
 
 def _has_bytes(traits: Sequence[Trait]) -> bool:
-    """Return True if the bytes of most ops are known: a share computed from static shapes only would be wrong.
+    """Return True if the bytes of at least 80 % of the ops are known.
 
-    Some calls, such as those that set a mode, have no value and so no size.
+    Otherwise a share of bytes would count static shapes only. Some ops, such as those that set a mode, never have
+    bytes.
     """
     ops = [trait.cost.bytes for trait in traits if trait.op]
     return ops.count(None) <= MOST_UNKNOWN * len(ops)
@@ -186,7 +189,7 @@ def _sums(values: Iterable[float | None]) -> list[float]:
 
 
 def _borders(arrangement: Arrangement, edges: Sequence[Edge]) -> tuple[list[dict[int, None]], list[dict[int, None]]]:
-    """Return two lists by group: outside nodes that the group reads, and nodes that outside nodes read."""
+    """Return two lists by group: outside nodes that the group reads, and its nodes that are read outside."""
     read: list[dict[int, None]] = [{} for _ in arrangement.branches]
     written: list[dict[int, None]] = [{} for _ in arrangement.branches]
     group_of, parents, branches = arrangement.group_of, arrangement.parents, arrangement.branches
@@ -240,12 +243,13 @@ def _time(sums: Sequence[float], first: int, last: int, measured: bool) -> list[
 
 
 def stack(root: Branch, kinds: Sequence[Hashable], reads: Sequence[Sequence[int]], *, similar: bool = False) -> None:
-    """Put runs of equal, consecutively numbered sibling modules into groups.
+    """Put equal sibling modules with consecutive numbers, such as layers, into one group.
 
-    By node, in graph order: `kinds` is its operation (target and shape), `reads` the numbers of its input nodes.
-    Modules are equal if their class, nodes, subgroups and inner edges are equal. With `similar`, modules of a run need
-    only most nodes in common, and the group's detail says "similar". Inductor computes shared values in the first
-    layer, and fuses the last layer with the following code.
+    `kinds` has each node's operation (target and shape), `reads` the numbers of its input nodes; both are by node
+    number. Modules are equal if their class, nodes, subgroups and inner edges are equal.
+
+    With `similar`, most of the nodes must be equal, and the group's detail says "similar" if others differ.
+    Inductor computes shared values in the first layer, and fuses the last layer with the following code.
     """
     _Stacker(arrange(root), kinds, reads, similar).visit(root)
 

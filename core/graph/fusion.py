@@ -26,7 +26,7 @@ class FusionStep:
 
 @dataclass(slots=True)
 class _Replay:
-    """Replay of the scheduler's fusions: each group is a list whose order keeps earlier groups together."""
+    """Replay of the scheduler's fusions; the list of a group keeps the nodes of earlier groups adjacent."""
 
     order: dict[str, int]
     group_of: dict[str, list[str]]
@@ -79,10 +79,10 @@ def member_order(schedule: Schedule, kernels: Kernels) -> dict[str, int]:
 def launch_seconds(
     boxes: Sequence[Sequence[SchedulerNode]], kernels: Kernels, seconds: Mapping[str, float]
 ) -> dict[str, float]:
-    """Return the measured seconds of boxes by the name of the box's first node; boxes are kernel launches in order.
+    """Return the measured seconds of each box, by the name of its first node.
 
-    `seconds` are for all launches of a kernel, by id: a launch gets its own time if each was timed, otherwise an equal
-    share.
+    Boxes are kernel launches in order. `seconds` has the total of all launches of a kernel, by kernel id. A
+    launch gets its own time if each launch was timed, otherwise an equal share.
     """
     launches: dict[str, list[str]] = {}
     for box in boxes:

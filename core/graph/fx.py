@@ -1,4 +1,4 @@
-"""Display graphs of an FX graph: as recorded, in a film of passes, and of two graphs painted by their changes."""
+"""Display graphs of FX graphs: one as recorded, a film of passes, or the changes between two."""
 
 from __future__ import annotations
 
@@ -56,10 +56,12 @@ def fx_model(
 ) -> GraphModel:
     """Return the graph of FX nodes.
 
-    Parameters become chips on the nodes that read them; inputs do, too, if there are many. By node name: `kernels`,
-    `directions` in a joint graph, `partition` with the partitioner's decisions, `errors` against eager (against float64
-    if `standings` are passed), `standings` with accuracy classes, and `segments` of the accelerator. `seconds` are
-    measured times by kernel id. `source` is the path of the user's file.
+    Parameters become chips on the nodes that read them; so do inputs, if there are many. `seconds` are measured
+    times by kernel id. `source` is the path of the user's file.
+
+    The other arguments are by node name: `kernels`; `directions` in a joint graph; `partition`, the decisions of
+    the partitioner; `errors`, the difference from eager, or from float64 if `standings` are passed; `standings`,
+    the accuracy classes; `segments` of the accelerator.
     """
     drawing = _Drawing(nodes, kernels or {}, directions or {}, seconds or {}, source)
     edges = [
@@ -249,7 +251,7 @@ def _elements(node: FxNode) -> int | None:
 
 
 def _chips(hidden: Sequence[str]) -> tuple[str, ...]:
-    """Return chips for the hidden inputs, the first few by name."""
+    """Return chips for the hidden inputs: the first few by name, then the number of further inputs."""
     if not hidden:
         return ()
     more = (f"+{number(len(hidden) - MOST_CHIPS)}",) if len(hidden) > MOST_CHIPS else ()
@@ -346,9 +348,10 @@ def _compared(report: Report, compilation: Compilation, graph: FxGraph) -> Graph
 
 
 def source_path(report: Report) -> str:
-    """Return the path of the compiled file in the run's stack frames.
+    """Return the path of the model's file, as in the run's stack frames.
 
-    For an imported log, the first frame's file.
+    Without recorded sources, as in an imported log, return the first recorded file of a compiled frame; empty if
+    there is none.
     """
     if report.sources:
         return report.sources[0].path

@@ -50,10 +50,11 @@ METRICS: Mapping[str, float] = {
 
 
 def level(model: GraphModel, group: int = TOP, budget_s: float = LEVEL_BUDGET_S) -> Level:
-    """Return the cached level of a group (-1: the top), laid out within about `budget_s`.
+    """Return the level of a group (-1: the top); the result is cached.
 
-    Its weakly connected parts are laid out separately. Each edge of the graph is in one level: that of the innermost
-    group with both ends, between the two members that contain the ends. Raises IndexError if there is no such group.
+    The first call lays out the level within about `budget_s` seconds, each weakly connected part separately. An
+    edge of the graph belongs to the level of the innermost group that contains both ends. The edge is drawn
+    between the two members that contain the ends. Raises IndexError if there is no such group.
     """
     if not TOP <= group < len(model.groups):
         raise IndexError(f"the graph has no group {group}")
@@ -71,7 +72,7 @@ def levels_below(model: GraphModel, group: int = TOP, budget_s: float = ALL_BUDG
 
 
 def range_below(model: GraphModel, group: int) -> range:
-    """Return the groups inside a group: they follow it, since parents come first."""
+    """Return the indexes of the groups inside a group; they directly follow the group's own index."""
     if group == TOP:
         return range(len(model.groups))
     last = group + 1

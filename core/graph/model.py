@@ -24,9 +24,9 @@ Lifted = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """An op inside a node, such as one of those fused into a kernel; can be selected separately.
+    """An op inside a node, such as an op fused into a kernel; the user can select it separately.
 
-    `joins` has (frame, key): from that frame on the row belongs to the fused group `key`.
+    `joins` has (frame, key) pairs: from that frame on, the row belongs to the fused group `key`.
     """
 
     id: str
@@ -91,7 +91,10 @@ class Fact(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Nodes `first` to `last` (excluded) with all nested groups; `parent` is -1 at the top, `count` counts ops."""
+    """A group of the nodes `first` to `last` (excluded), including the nodes of nested groups.
+
+    `parent` is -1 at the top; `count` is the number of ops.
+    """
 
     id: str
     label: str
@@ -124,7 +127,10 @@ class Overlay:
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class GraphModel:
-    """A graph with parents before subgroups, and nodes depth first by group: every group is a range of nodes."""
+    """A graph in which every group is a range of nodes.
+
+    Parents come before their subgroups, and nodes are in depth-first order of the groups.
+    """
 
     nodes: tuple[Node, ...]
     edges: tuple[Edge, ...]
@@ -134,7 +140,10 @@ class GraphModel:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A box of a level, in pixels within its part: a node or a folded group; the other index is -1."""
+    """A box of a level, for a node or a folded group; the other index is -1.
+
+    Positions are in pixels within the connected part `part`.
+    """
 
     node: int
     group: int
@@ -226,7 +235,10 @@ class Index:
 
     @cached_property
     def places(self) -> dict[str, int]:
-        """Return the member of each id: nodes, groups, rows (their node), linked objects (the first linked node)."""
+        """Return the member of each id.
+
+        Ids are those of nodes, groups, rows (the row's node) and linked objects (the first linked node).
+        """
         model = self._model()
         members = {node.id: index for index, node in enumerate(model.nodes)}
         for number, group in enumerate(model.groups):
@@ -308,7 +320,7 @@ def index_of(model: GraphModel) -> Index:
 def union(frames: Iterable[Frames]) -> Frames:
     """Return the union of several lists of intervals.
 
-    An empty list means all frames, and so does the union with it.
+    An empty list means all frames. If any list is empty, the union is empty, too.
     """
     merged: list[tuple[int, int]] = []
     distinct = set(frames)

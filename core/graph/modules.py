@@ -1,4 +1,4 @@
-"""Groups of a graph: from recorded node origins, and as a tree under construction with its order of nodes."""
+"""Groups of a graph: a tree from the recorded origins of nodes, and the resulting order of nodes."""
 
 from __future__ import annotations
 
@@ -40,7 +40,10 @@ def classes_of(modules: Iterable[Module]) -> dict[ModulePath, str]:
 
 
 def grow(origins: Sequence[Origin], source: str = "") -> Branch:
-    """Return the tree of modules, or of source lines if no module was recorded; `source` is the user's own file."""
+    """Return the tree of modules; the tree of source lines if no module was recorded.
+
+    `source` is the path of the user's file.
+    """
     if any(origin.module for origin in origins):
         return _module_tree(origins)
     return _line_tree(origins, source)
@@ -158,7 +161,11 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class Arrangement:
-    """Nodes (by number) in final order, each with its group; groups, parents first, each with its parent."""
+    """Final order of the nodes and groups.
+
+    `order` has the node numbers, and `group_of` the group of each node in this order. `branches` are the groups,
+    parents first, and `parents` has the parent of each group.
+    """
 
     order: list[int]
     group_of: list[int]
@@ -167,7 +174,7 @@ class Arrangement:
 
 
 def arrange(root: Branch) -> Arrangement:
-    """Number everything depth first; set each branch's range of nodes (`first`, `last`) and groups."""
+    """Return the depth-first order of nodes and groups, and set each branch's ranges of nodes and groups."""
     arrangement = Arrangement([], [], [], [])
     _number(root, TOP, arrangement)
     return arrangement
@@ -187,9 +194,9 @@ def _number(branch: Branch, index: int, arrangement: Arrangement) -> None:
 
 
 def simplify(branch: Branch) -> None:
-    """Drop groups without information: groups of a single node, and groups that contain only another group.
+    """Drop groups of a single node, and groups that contain only another group.
 
-    A module that replaces such a group has both names: `layers.0`.
+    If the only member is a module, its new name has both names: `layers.0`.
     """
     for child in branch.branches:
         simplify(child)
@@ -234,9 +241,10 @@ def ancestors(group: int, parents: Sequence[int]) -> Iterator[int]:
 
 
 class Trait(NamedTuple):
-    """Data of one node. `op` is True if it computes; `dtype` and `shapes` are empty and `seconds` None if not recorded.
+    """Data of one node; `op` is True if the node computes.
 
-    `shapes` is "static" or "dynamic: s33"; `parameters` are the names of the parameters that it reads.
+    `dtype` and `shapes` are empty and `seconds` is None if not recorded. `shapes` is "static" or "dynamic: s33".
+    `parameters` are the names of the parameters that the node reads.
     """
 
     op: bool = True

@@ -1,6 +1,6 @@
 """Overlays of a graph: values that color the nodes.
 
-A missing value is None. A backend's reported table gives an overlay of the column after `node`.
+A missing value is None. Each table of node values that a backend reports becomes an overlay.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def number(name: str, title: str, unit: str, values: Sequence[float | None], not
 
 
 def weights(traits: Sequence[Trait]) -> tuple[list[float | None], bool]:
-    """Return seconds if any were measured, otherwise estimated percentages; and True if measured."""
+    """Return measured seconds and True if any were measured; otherwise estimated percentages and False."""
     if any(trait.seconds for trait in traits):
         return [trait.seconds for trait in traits], True
     estimates = [trait.cost.weight for trait in traits]
@@ -91,9 +91,10 @@ def named_overlays(
     standings: Mapping[str, str] | None = None,
     segments: Mapping[str, str] | None = None,
 ) -> list[Overlay]:
-    """Return overlays of values by FX node.
+    """Return overlays of values by FX node; an argument of None adds no overlay.
 
-    The values are AOTAutograd's partition decisions, numerical errors, accuracy classes by float64, and segments.
+    The values are AOTAutograd's partition decisions, numerical errors, accuracy classes from the comparison with
+    float64, and accelerator segments.
     """
     overlays = []
     if partition is not None:

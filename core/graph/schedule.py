@@ -1,7 +1,8 @@
-"""Display graphs of Inductor's scheduler: nodes before fusion, and kernels with their ops after fusion.
+"""Display graphs of Inductor's scheduler: nodes before fusion, and kernels after fusion.
 
-A box lies in the common module of all its ops, unless that would split a layer. Examples are an op outside the layers
-that Inductor computes inside a layer, and a kernel with the end of one layer and the start of the next.
+A kernel has its ops as rows. A box is in the common module of all its ops, unless that would split a layer.
+For example, Inductor may compute an op from outside the layers inside a layer, or fuse the end of one layer
+with the start of the next.
 """
 
 from __future__ import annotations
@@ -55,10 +56,11 @@ def after_model(
     source: str = "",
     seconds: Mapping[str, float] | None = None,
 ) -> GraphModel:
-    """Return groups of scheduler nodes as boxes, with ops as rows: kernel launches, unless `groups` is passed.
+    """Return groups of scheduler nodes as boxes with ops as rows.
 
-    Rows are in dendrogram order, so that fused rows are adjacent. Each row lists its groups, each with
-    the first frame in which the row is in the group (frame k: after k fusions).
+    The groups are kernel launches, unless `groups` is passed. Rows are in dendrogram order, so that fused rows
+    are adjacent. Each row lists its groups, each with the first frame in which the row is in the group (frame k:
+    after k fusions).
     """
     drawing = _Drawing(schedule, nodes, source)
     order = member_order(schedule, kernels)
@@ -296,7 +298,10 @@ def common_path(paths: Sequence[ModulePath]) -> ModulePath:
 
 
 def placed_paths(op_paths: Sequence[Sequence[ModulePath]], reads: Sequence[Sequence[int]]) -> list[ModulePath]:
-    """Return the module of each box, from the modules of its ops and from the boxes (by index) that it reads."""
+    """Return the module of each box.
+
+    A box's module follows from the modules of its ops, and from the boxes that it reads (`reads`, by index).
+    """
     paths = [common_path(box_paths) for box_paths in op_paths]
     order = _in_order(reads)
     readers: list[list[int]] = [[] for _ in reads]
@@ -391,7 +396,7 @@ def _reached(
 
 
 def _in_order(reads: Sequence[Sequence[int]]) -> list[int]:
-    """Return boxes after their inputs; in a cycle, as in damaged logs, after most of them."""
+    """Return the boxes in an order with inputs first; a cycle, as in a damaged log, is cut."""
     order: list[int] = []
     state = bytearray(len(reads))
     for start in range(len(reads)):

@@ -64,7 +64,7 @@ class CallSpec:
 class OwnCall:
     """The model's own first call with other sizes, named as in a job's `sizes`.
 
-    With `as_given`, a model with calls of different sizes makes its own calls unchanged instead.
+    With `as_given`, a model that lists calls of different sizes makes these calls unchanged instead.
     """
 
     sizes: dict[str, int]
@@ -123,7 +123,7 @@ def _named_sizes(node: ast.Call, field: str) -> dict[str, int]:
 
 
 def own_call(sizes: Mapping[str, int], as_given: bool = False) -> str:
-    """Return the text of the model's own first call with other sizes."""
+    """Return the text of an `OwnCall`: `inputs(…)`, or `calls(…)` with `as_given`."""
     name = OWN_CALLS if as_given else OWN
     if all(where.isidentifier() for where in sizes):
         return f"{name}({', '.join(f'{where}={size}' for where, size in sizes.items())})"

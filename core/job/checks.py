@@ -106,7 +106,10 @@ def _check_model(job: CompileJob) -> None:
 
 
 def _check_script(job: CompileJob) -> None:
-    """Raise JobError if a script's job has settings for the calls of a model: a script makes its own calls."""
+    """Raise JobError if a script's job has settings for the calls of a model.
+
+    A script makes its own calls.
+    """
     if not job.model.is_script:
         return
     _require(job.model.kind != "sample", "model.name", "a sample is no script")

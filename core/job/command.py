@@ -42,7 +42,7 @@ def _keywords(flag: Flag) -> dict[str, Any]:
 
 
 def job_of(arguments: argparse.Namespace) -> CompileJob:
-    """Return the job of the options; raises JobError."""
+    """Return the job that the command line describes; raises JobError."""
     if arguments.model.endswith(".json"):
         try:
             return job_from_json(Path(arguments.model).read_bytes())

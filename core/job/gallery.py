@@ -5,8 +5,9 @@ A sample is a Python file that defines `model` (any callable) and `inputs` (the 
 Further literals configure the run: `group`, `training`, `torch_compile` (parameters that differ from the default) and
 `twin` (the sample that fixes this one).
 
-An exercise, a model that is broken in one way, is a file in `core/samples/exercises/`, whose docstring has the title
-and the task, and a row of `EXERCISES`. A solution is compiled, and compared with the exercise's own code in eager.
+An exercise is a model that is broken in one way: a file in `core/samples/exercises/`, and a row of
+`EXERCISES`. The file's docstring has the title and the task. A solution is compiled, and compared with the
+exercise's own code in eager.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ class Sample:
 
 @cache
 def samples() -> tuple[Sample, ...]:
-    """Return the samples in the order of the gallery: by group, and within a group from easy to hard."""
+    """Return the samples in the order of `ORDER`; samples that are not listed there come last."""
     unordered = [_read_sample(path) for path in SAMPLES.glob("*.py") if not path.stem.startswith("_")]
     return tuple(sorted(unordered, key=_place))
 
@@ -103,14 +104,14 @@ def literals(code: str) -> dict[str, Any]:
 
 
 def unread(code: str) -> tuple[str, ...]:
-    """Return the names among `training` and `torch_compile` whose value is known only by running the file."""
+    """Return those of `training` and `torch_compile` that the file defines, but not as literals."""
     return tuple(name for name in OF_A_JOB if _settings(code).get(name) is NO_LITERAL)
 
 
 def _settings(code: str) -> dict[str, Any]:
-    """Return the last value of each setting in a file's code; `NO_LITERAL` for a value that is not a literal.
+    """Return the last value of each setting in a file's code.
 
-    Empty for code that is too long or not Python.
+    A value that is not a literal is `NO_LITERAL`. Empty for code that is too long or not Python.
     """
     if len(code) > MAX_CODE_BYTES:
         return {}
@@ -164,10 +165,10 @@ UP_TO_ATEN = CompileOptions(backend="aot_eager")
 
 @dataclass(frozen=True, slots=True)
 class Exercise:
-    """A broken model. `name` is the name of its file, and `hints` are shown one after the other, as Markdown.
+    """A model that is broken in one way; `name` is the name of its file.
 
-    `checks` are limits by the names of the checks in `core.views.exercises`; `compile` and `training` are set by the
-    exercise, whatever the solution's code says.
+    `hints` are Markdown, shown one after the other. `checks` are limits by the names of the checks in
+    `core.views.exercises`. `compile` and `training` override the settings in the solution's code.
     """
 
     name: str
@@ -179,17 +180,17 @@ class Exercise:
 
     @property
     def title(self) -> str:
-        """The first line of its docstring."""
+        """Return the first line of the docstring."""
         return _docstring(self.name).partition("\n")[0]
 
     @property
     def task(self) -> str:
-        """The rest of its docstring."""
+        """Return the rest of the docstring in one line."""
         return " ".join(_docstring(self.name).partition("\n")[2].split())
 
     @property
     def code(self) -> str:
-        """The broken code: the file without its docstring."""
+        """Return the broken code: the file without its docstring."""
         return _code(self.name)
 
     def job(self, code: str) -> CompileJob:

@@ -1,4 +1,4 @@
-"""A job: what to compile, how, and within which limits. JSON both ways."""
+"""A job: the model, options and limits of a run, and its JSON."""
 
 from __future__ import annotations
 
@@ -174,17 +174,19 @@ class CompileJob:
     that the fixes are for, `sweep` the id of the sweep with this run as a cell.
 
     `sizes` are new sizes of input dimensions: `0.1` is dimension 1 of argument 0, `mask.0` dimension 0 of keyword
-    argument `mask`, and `batch` dimension 0 of every tensor with the first tensor's size in dimension 0. `marks` are
-    dimensions in the same form, for `torch._dynamo.mark_dynamic`. `rival` is an alternative configuration, timed
-    interleaved with `compile`. `rival_code` is the code of a baseline, which the alternative compiles in place of the
-    model's code; without a `rival`, the alternative has the configuration `compile`. `memory` requests the memory of an
-    eager and a compiled call. `numerics` requests a comparison with float64: of all `results`, or also of all `nodes`
-    of the FX graphs. With `bisect`, torch's CompilerBisector looks for the cause if the run fails or differs. With
-    `debug_files`, the log also has the texts that TORCH_COMPILE_DEBUG=1 writes. `logs` are names as in TORCH_LOGS; the
-    log also has the messages of these names. `bits` are the settings of another configuration, with which the first
-    call is compared bit by bit. With `aoti`, the model is exported, packaged by AOTInductor, and the package run from
-    Python and from C++. `neighbours` requests that other compilers and runtimes, such as ONNX Runtime, convert and run
-    the model. With `profile`, the compiled calls are repeated under `torch.profiler` after all measurements.
+    argument `mask`, and `batch` dimension 0 of every tensor with the first tensor's size in dimension 0. `marks`
+    are dimensions in the same form, for `torch._dynamo.mark_dynamic`. `rival` is an alternative configuration,
+    timed interleaved with `compile`. `rival_code` is the code of a baseline, which the alternative compiles in
+    place of the model's code; without a `rival`, the alternative has the configuration `compile`. `memory`
+    requests the memory of an eager and a compiled call. `numerics` requests a comparison with float64: of all
+    `results`, or also of all `nodes` of the FX graphs. With `bisect`, torch's CompilerBisector looks for the
+    cause if the run fails or differs. With `debug_files`, the log also has the texts that TORCH_COMPILE_DEBUG=1
+    writes. `logs` are names as in TORCH_LOGS; the log also has the messages of these names. `bits` are the
+    settings of another configuration, with which the first call is compared bit by bit. With `aoti`, the model is
+    exported and packaged by AOTInductor, and the package is run from Python and from C++. With `capture`, other
+    captures of the model, such as symbolic_trace and torch.export, are recorded. `neighbours` requests that other
+    compilers and runtimes, such as ONNX Runtime, convert and run the model. With `profile`, the compiled calls
+    are repeated under `torch.profiler` after all measurements.
 
     `exercise` is the name of an exercise that the code solves: the code is compiled, and compared with the exercise's
     own code in eager.
@@ -245,7 +247,10 @@ class CompileJob:
         return self.training if name == "training" else getattr(self.compile, name)
 
     def with_settings(self, **settings: Any) -> CompileJob:
-        """Return the job with these parameters of `torch.compile`, or `training`, instead of the file's settings."""
+        """Return the job with these parameters of `torch.compile`, or with this `training`.
+
+        These settings are no longer left to the model's file.
+        """
         options = {name: value for name, value in settings.items() if name != "training"}
         training = settings.get("training", self.training)
         changed = replace(self, training=training, compile=replace(self.compile, **options))

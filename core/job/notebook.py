@@ -39,8 +39,8 @@ class Notebook(msgspec.Struct):
 def script_of(data: bytes) -> str:
     """Return the code of a notebook as one script; raises JobError.
 
-    A cell begins with a comment, `# %% cell 3`. The value of its last line is printed, as a notebook shows it. Lines of
-    IPython, such as `%timeit` and `!pip`, do nothing.
+    Each code cell begins with a comment, `# %% cell 3`. If a cell ends with an expression, its value is printed,
+    as in a notebook. IPython's lines, such as `%timeit` and `!pip`, do nothing.
     """
     try:
         cells = decoded_as(data, Notebook).cells

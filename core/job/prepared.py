@@ -1,4 +1,4 @@
-"""A job ready to run: with the settings of its code, and that code."""
+"""Jobs ready to run: a job with the settings of its model's file, and the model's code."""
 
 from __future__ import annotations
 
@@ -30,8 +30,7 @@ INPUTS = {"*", "inputs", "calls", f"{MODEL}_inputs", f"{MODEL}_calls", TRAINING,
 class FileSettings:
     """Settings in a model's file: values by their names in `FILE_SETTINGS`.
 
-    `unread` lists which of the settings `training` and `torch_compile` can't be read, since their values are not
-    literals.
+    `unread` lists the settings among `training` and `torch_compile` whose values are not literals.
     """
 
     values: Mapping[str, Any] = field(default_factory=dict)
@@ -44,7 +43,10 @@ def file_settings(model: Model) -> FileSettings:
 
 
 def settings_of(code: str) -> FileSettings:
-    """Return the settings that code defines by the literals `training` and `torch_compile`; raises JobError."""
+    """Return the settings that code defines by the literals `training` and `torch_compile`.
+
+    Raises JobError if a value is not valid.
+    """
     wanted = literals(code)
     values = _parameters(wanted.get(TORCH_COMPILE, {}))
     if TRAINING in wanted:
@@ -70,11 +72,12 @@ def _parameters(wanted: object) -> dict[str, Any]:
 
 
 def prepared(job: CompileJob) -> tuple[CompileJob, str]:
-    """Return the job with the file's values for the settings that are left to the file, and the model's code.
+    """Return the job with the settings of the model's file, and the model's code; raises JobError.
 
-    Raises JobError. If the job sets a mode or options, the file's mode and options are not used, since torch accepts
-    only one of the two. They are not used either if the job names another backend than the file, since both are
-    specific to a backend.
+    The file's values are used for the settings that the job leaves to the file. The file's mode and options are
+    not used if the job sets a mode or options, since torch accepts only one of the two. They are also not used if
+    the job names another backend, since both are specific to a backend. A script gets no settings, and is not
+    measured.
     """
     code = model_code(validated(job))
     if job.model.is_script or (
@@ -99,9 +102,11 @@ def prepared(job: CompileJob) -> tuple[CompileJob, str]:
 
 
 def is_script(code: str, has_calls: bool = False) -> bool:
-    """Return True if code is a script: it defines no inputs, and no `model` unless it calls `torch.compile`.
+    """Return True if code is a script and not the file of a model.
 
-    If `has_calls`, the job has inputs, and code that defines a `model` is no script.
+    A script binds no inputs and no settings. It binds no `model` either, unless it uses `torch.compile`. If
+    `has_calls`, the job has inputs, and code that binds a `model` is no script. Code that is not Python is no
+    script.
     """
     try:
         tree = module(code)
@@ -118,7 +123,7 @@ def _is_torch_compile(node: ast.AST) -> bool:
 
 
 def _bound_names(node: ast.AST) -> Iterator[str]:
-    """Yield the names that code binds outside of functions and classes, and the names in `global` statements."""
+    """Yield the names that code binds at module level, and the names in `global` statements."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             yield child.name
@@ -132,10 +137,7 @@ def _bound_names(node: ast.AST) -> Iterator[str]:
 
 
 def measured_again(job: CompileJob | None) -> CompileJob:
-    """Return the job that repeats a run's measurement as a new run, with compiled objects from the cache.
-
-    Raises JobError if nothing can be measured again.
-    """
+    """Return the job that measures a run again, as a new run; raises JobError if that is impossible."""
     if job is None:
         raise JobError("run", "an imported log has no job to measure again")
     if job.target:
@@ -146,7 +148,10 @@ def measured_again(job: CompileJob | None) -> CompileJob:
 
 
 def model_code(job: CompileJob) -> str:
-    """Return the code of a job's model, a notebook as a script; raises JobError if the file cannot be read."""
+    """Return the code of a job's model; raises JobError if the file cannot be read.
+
+    A notebook is converted to a script.
+    """
     if job.model.kind == "code":
         return job.model.value
     path = sample(job.model.value).path if job.model.kind == "sample" else Path(job.model.value)
@@ -204,8 +209,9 @@ TRAINING_STEP = """
 def checked_script(job: CompileJob, code: str, minified: bool = False) -> str:
     """Return a script that fails if the compiled model fails or differs from eager.
 
-    The script is the code and a comparison with eager; only the code if it defines no `inputs`, or if the job has other
-    calls or a target. `minified` code defines `model` and its inputs under the usual names.
+    The script is the code followed by a comparison with eager. It is only the code if the code defines no
+    `inputs`, or if the job has a target or `calls`. If `minified`, the code defines `model` and its inputs under
+    the usual names, and the job's `calls` are ignored.
     """
     text = code.rstrip() + "\n"
     if job.target or not HAS_INPUTS.search(text) or (job.calls and not minified):

@@ -1,7 +1,8 @@
-"""Table of target accelerators for which code can be generated without the device. Add a target with one entry here.
+"""Target accelerators: code can be generated for each of them without the device.
 
-Limits of an architecture come from the vendors' capability tables, other values from datasheets; `source` names them.
-Memory is in bytes, bandwidth in bytes per second, peaks in FLOP/s without sparsity, clocks in MHz.
+To add a target, add one entry to the table. Limits of an architecture are from the vendors' capability
+tables, other values from datasheets; `source` names the source. Memory is in bytes, bandwidth in bytes per
+second, peaks in FLOP/s without sparsity, clocks in MHz.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ CUDA_GUIDE = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/#compute-cap
 
 @dataclass(frozen=True, slots=True)
 class Architecture:
-    """Limits of every device of one architecture, as its driver reports them.
+    """Limits that all devices of one architecture share, as the driver reports them.
 
-    `arch` is Triton's name: the compute capability as a number (90), or AMD's name (gfx942). For AMD, a multiprocessor
-    is a compute unit, shared memory its local data share, a warp a wavefront.
+    `arch` is Triton's name: the compute capability as a number (90), or AMD's name (gfx942). For AMD, a
+    multiprocessor is a compute unit, shared memory is the local data share, and a warp is a wavefront.
     """
 
     backend: Literal["cuda", "hip"]
@@ -117,9 +118,9 @@ GFX942 = Architecture(
 class Target:
     """An accelerator: the properties that its driver would report, and the peaks of its datasheet.
 
-    `peak_flops` is by dtype: float32 on the ordinary units, tfloat32 and the half precisions on the matrix units,
-    float64 on the faster of both. A dtype missing in the datasheet is missing here. `device_name` is the driver's name
-    if it differs from the title; Inductor looks it up in a table.
+    `peak_flops` has the peak of each dtype in the datasheet. float32 uses the ordinary units; tfloat32 and the
+    half precisions use the matrix units; float64 uses the faster units. `device_name` is the driver's name if it
+    differs from the title; Inductor looks up this name in a table.
     """
 
     key: str
@@ -151,7 +152,10 @@ def architecture_words(backend: str, arch: int | str) -> str:
 
 
 def peaks(*, float64: float | None, float32: float, tfloat32: float, half: float) -> dict[str, float]:
-    """Return the peak TFLOP/s of a datasheet, as FLOP/s by dtype; `half` is the peak of bfloat16 and float16."""
+    """Return the peaks in FLOP/s by dtype, from the TFLOP/s of a datasheet.
+
+    `half` is the peak of bfloat16 and float16. A dtype with the peak None is left out.
+    """
     tera = {"float64": float64, "float32": float32, "tfloat32": tfloat32, "bfloat16": half, "float16": half}
     return {dtype: value * 1e12 for dtype, value in tera.items() if value is not None}
 

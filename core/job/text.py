@@ -51,9 +51,9 @@ def code_of(path: str, field: str, most_bytes: int = MAX_CODE_BYTES) -> str:
 
 
 def options_from_text(text: str, field: str = "compile.options") -> dict[str, Any] | None:
-    """Return the options in a text `name=value, name=value`; None if it is empty.
+    """Return the options in a text `name=value, name=value`; None if the text is empty.
 
-    Raises JobError that names the field. A comma without a name after it is part of the value, as in
+    Raises JobError that names the field. A comma is part of the value unless `name=` follows, as in
     `max_autotune_gemm_backends=CPP,ATEN`.
     """
     if not short(text, MAX_OPTIONS_CHARS, field).strip():
@@ -71,7 +71,7 @@ def options_from_text(text: str, field: str = "compile.options") -> dict[str, An
 
 
 def bits_from_text(text: str) -> dict[str, OptionValue]:
-    """Return the settings of the configuration whose bits are compared; raises JobError.
+    """Return the settings of the other configuration of a bitwise comparison; raises JobError.
 
     The settings are typed as `batch=1, options.NAME=VALUE`.
     """
@@ -99,7 +99,7 @@ def sizes_from_text(texts: Sequence[str]) -> dict[str, int]:
 
 
 def compile_options_from_text(text: str, field: str) -> CompileOptions:
-    """Return a torch.compile call typed as `mode=max-autotune, options.NAME=VALUE`; raises JobError."""
+    """Return the torch.compile parameters typed as `mode=…, options.NAME=VALUE`; raises JobError."""
     typed = options_from_text(text, field) or {}
     parameters: dict[str, Any] = {name: value for name, value in typed.items() if name in OWN}
     options = {name.removeprefix(OPTION): value for name, value in typed.items() if name.startswith(OPTION)}
@@ -113,9 +113,9 @@ def compile_options_from_text(text: str, field: str) -> CompileOptions:
 
 
 def compile_options_as_text(options: CompileOptions) -> str:
-    """Return a torch.compile call as text that `compile_options_from_text` reads.
+    """Return torch.compile parameters as text that `compile_options_from_text` reads.
 
-    The text is never empty, so that the default call differs from no call.
+    For the default parameters, the text names the backend, since an empty text means no parameters.
     """
     default = CompileOptions()
     values = {name: getattr(options, name) for name in OWN if getattr(options, name) != getattr(default, name)}
@@ -141,31 +141,34 @@ def dims_from_text(texts: Sequence[str]) -> tuple[DynamicDim, ...]:
 
 
 def whole(text: str) -> int:
-    """Return an integer."""
+    """Return a text as an integer; raises ValueError."""
     if not re.fullmatch(r"-?\d{1,18}", text):
         raise ValueError(f"`{text[:60]}` is no whole number")
     return int(text)
 
 
 def whole_or_none(text: str) -> int | None:
-    """Return an integer, or None."""
+    """Return a text as an integer; None for `none` or an empty text. Raises ValueError."""
     return None if text in NONE else whole(text)
 
 
 def flag(text: str) -> bool:
-    """Return True or False."""
+    """Return True or False for a text such as `true`, `no` or `1`; raises ValueError."""
     if text not in FLAGS:
         raise ValueError(f"`{text[:60]}`: write true or false")
     return FLAGS[text]
 
 
 def flag_or_none(text: str) -> bool | None:
-    """Return True, False or None."""
+    """Return True or False for a text; None for `none` or an empty text. Raises ValueError."""
     return None if text in NONE else flag(text)
 
 
 def dynamic(text: str) -> bool | None:
-    """Return the value of `dynamic`: automatic, always or never."""
+    """Return the value of `dynamic`: None for `automatic`, True for `always`, False for `never`.
+
+    Other texts are read as by `flag_or_none`.
+    """
     return DYNAMIC[text] if text in DYNAMIC else flag_or_none(text)
 
 
@@ -175,12 +178,12 @@ def word(text: str) -> str:
 
 
 def word_or_none(text: str) -> str | None:
-    """Return the text itself, or None."""
+    """Return the text itself; None for `none` or an empty text."""
     return None if text in NONE else text
 
 
 def several(text: str) -> tuple[str, ...]:
-    """Return the parts of a text that `;` separates."""
+    """Return the parts of a text separated by `;`; no parts for `none` or an empty text."""
     return () if text in NONE else tuple(part.strip() for part in text.split(";"))
 
 

@@ -6,8 +6,9 @@
         model(inputs)
     run.assert_no_graph_breaks()
 
-Importing the package loads neither torch nor the dashboard: a name is loaded when it is used. Beside `record` and
-`show`, it has the names of `core`. `setup.py` makes this module `compileboard/__init__.py`.
+Importing the package loads neither torch nor the dashboard; each name is loaded at its first use. Besides
+`record` and `show`, the package has the names of `core`. `setup.py` installs this module as
+`compileboard/__init__.py`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """pytest plugin: the fixture and the marker `compileboard`.
 
-pytest imports this module in every session of an environment in which the package is installed, so it loads nothing of
-ours before a test uses it. `setup.py` makes it `compileboard/plugin.py`.
+If the package is installed, every pytest session imports this module. So the module imports nothing else of
+the package before a test uses it. `setup.py` installs this module as `compileboard/plugin.py`.
 """
 
 from __future__ import annotations
@@ -26,18 +26,21 @@ LIMITS = {"no_graph_breaks", "recompiles", "kernels", "planned_bytes", "reset"}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option of the store."""
+    """Add the option `--compileboard-home`, the store of the runs that tests record."""
     group = parser.getgroup("compileboard")
     group.addoption("--compileboard-home", metavar="DIR", help="store of the runs that tests record")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declare the marker."""
+    """Register the marker `compileboard`."""
     config.addinivalue_line("markers", HELP)
 
 
 class TestRecorder:
-    """The fixture `compileboard`: records parts of a test, each as a run titled with the test's id."""
+    """The value of the fixture `compileboard`: records parts of a test, each as a run.
+
+    A run's title is the test's id, followed by the label.
+    """
 
     __test__ = False
 
@@ -53,7 +56,7 @@ class TestRecorder:
         return record(title, reset=reset, home=home, warn=False, begun=self._name)
 
     def begin(self) -> None:
-        """Forget the compiled code of earlier tests, unless the marker says otherwise."""
+        """Forget compiled code unless the marker has `reset=False`; detach pytest from torch's trace."""
         from core.library.recording import forget_compiled_code
 
         marker = self._test.get_closest_marker(MARKER)
@@ -65,13 +68,16 @@ class TestRecorder:
             trace.removeHandler(handler)
 
     def _name(self, run: RecordedRun) -> None:
-        """Name a run in the report of a failure."""
+        """Add a run's label and address to the report that pytest prints if the test fails."""
         self._test.add_report_section("call", MARKER, f"{run.label}: {run.where}\n")
 
 
 @pytest.fixture
 def compileboard(request: pytest.FixtureRequest) -> TestRecorder:
-    """Record parts of a test: `with compileboard.record() as run: …`; compiled code of earlier tests is forgotten."""
+    """Return the recorder of a test: `with compileboard.record() as run: …`.
+
+    Compiled code of earlier tests is forgotten first, unless the marker has `reset=False`.
+    """
     recorder = TestRecorder(request.node)
     recorder.begin()
     return recorder

@@ -1,8 +1,7 @@
-"""Recording of a user's own process: `with record(label="train") as run: …`, or `@record()` on a function.
+"""Recordings of a user's process, by `with record() as run: …` or `@record()` on a function.
 
-Importing this module loads no torch; recording does.
-
-A recording has assertions, whose failures have torch's reasons, the user's lines, and a link to the run.
+Importing this module does not import torch; recording does. A recording has assertions. The message of a
+failed assertion has torch's reasons, the user's lines, and a link to the run.
 """
 
 from __future__ import annotations
@@ -54,12 +53,12 @@ class Checks(ABC):
     @property
     @abstractmethod
     def where(self) -> str:
-        """Address of the run, or a command that prints it."""
+        """Address of the run, or a command that prints the run."""
 
     @property
     @abstractmethod
     def planned_bytes(self) -> int | None:
-        """Peak bytes of the buffers in any one output code; None if unknown."""
+        """Peak bytes of the buffers, the maximum over all output codes; None if unknown."""
 
     @property
     def recompiles(self) -> tuple[Recompile, ...]:
@@ -71,7 +70,7 @@ class Checks(ABC):
         return tuple(reversed(first.values()))
 
     def assert_no_graph_breaks(self) -> None:
-        """Raise AssertionError if Dynamo stopped, if a compilation failed, or if nothing was compiled."""
+        """Raise AssertionError for a graph break or a failed compilation, or if nothing was compiled."""
         __tracebackhide__ = True
         self._assert_compiled()
         stops = [_break_words(found) for found in self.report.graph_breaks]
@@ -114,10 +113,10 @@ class Checks(ABC):
         self._refuse(_expected(at_most, "kernel"), count(len(kernels), "kernel"), kernels, len(kernels) > at_most)
 
     def assert_planned_bytes(self, *, at_most: int) -> None:
-        """Raise AssertionError if a generated code has more than `at_most` bytes of buffers at a time.
+        """Raise AssertionError if an output code has more than `at_most` bytes of buffers at any time.
 
-        Also raised if nothing was compiled or the bytes are unknown. The bytes are Inductor's plan, read from its code,
-        not a measurement. They do not include inputs, parameters and the workspaces of libraries.
+        Also raised if nothing was compiled or the bytes are unknown. The bytes are Inductor's plan, read from its
+        code, not a measurement. Inputs, parameters and workspaces of libraries are not included.
         """
         __tracebackhide__ = True
         self._assert_compiled()
@@ -201,16 +200,17 @@ class RecordWarning(UserWarning):
 
 
 class record:
-    """Record all compilations of this process as a run of the store; a context manager and a decorator.
+    """A context manager and decorator that records all compilations of this process as a run.
 
-    `label` is the run's title. With `reset`, all compiled code is forgotten first, so that it is compiled again in the
-    recording. The store is `home`, otherwise `COMPILEBOARD_HOME`, otherwise `~/.compileboard`. With `warn`, an empty or
-    incomplete recording causes a RecordWarning. With `profile`, torch.profiler runs during the recording, and its
-    profile is stored beside the log. `begun` is called with each recording when it begins.
+    `label` is the run's title. With `reset`, all compiled code is forgotten first, so that it is compiled again
+    in the recording. The run's store is `home`, otherwise `COMPILEBOARD_HOME`, otherwise `~/.compileboard`. With
+    `warn`, an empty or incomplete recording causes a RecordWarning. With `profile`, torch.profiler runs during
+    the recording, and its profile is stored beside the log. `begun` is called with each recording when the
+    recording begins.
 
-    Recordings may be nested and may overlap in several threads: each recording has everything that any thread of the
-    process compiles while it is open. A TORCH_TRACE log still gets its records. Raises StoreError if the store cannot
-    be written.
+    Recordings may be nested, and may overlap in several threads. Each recording has all compilations of the
+    process, from any thread, while the recording is open. A TORCH_TRACE log still gets its records. Raises
+    StoreError if the store cannot be written.
     """
 
     def __init__(
@@ -239,14 +239,17 @@ class record:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """End the recording; an exception passes through, and the run is kept."""
+        """End the recording, and warn if it is empty or incomplete. An exception is not suppressed."""
         recording = self._opened.pop()
         recording.end(error)
         if self._warn and error is None and (problem := recording.problem):
             warnings.warn(problem, RecordWarning, stacklevel=2)
 
     def __call__(self, function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-        """Return the function with each call recorded as a separate run."""
+        """Return the function with each call recorded as a separate run.
+
+        Raises TypeError for a coroutine function or a generator function.
+        """
         if any(test(function) for test in (inspect.iscoroutinefunction, inspect.isgeneratorfunction)):
             raise TypeError(GENERATOR)
 
@@ -284,8 +287,8 @@ def forget_compiled_code() -> None:
 class RecordedRun(Checks):
     """A run of the store that this process records or has recorded; made by `record`.
 
-    `compiled_before` are the functions that had compiled code when the recording began. While it is open, `report` and
-    the values derived from it cover the records so far.
+    `compiled_before` lists the functions that had compiled code when the recording began. During the recording,
+    `report` and the values derived from it cover the records so far.
     """
 
     def __init__(self, store: Store, run: Run, log: ProcessLog, label: str, before: tuple[Place, ...]) -> None:
@@ -298,7 +301,7 @@ class RecordedRun(Checks):
 
     @classmethod
     def begin(cls, label: str, reset: bool, home: Path | None) -> RecordedRun:
-        """Begin to record; raises StoreError."""
+        """Start a recording and return it; raises StoreError."""
         from core.worker import own_process
 
         if reset:
@@ -318,14 +321,14 @@ class RecordedRun(Checks):
         return recording
 
     def begin_profile(self) -> None:
-        """Run torch.profiler until the end."""
+        """Start torch.profiler, which runs until the recording ends."""
         from core.worker.own_process import OwnProfile
 
         self._profile = OwnProfile()
         self._log.compiled = self._profile.add_kernels
 
     def end(self, error: BaseException | None = None) -> None:
-        """End the recording; a forked process leaves it open, since it belongs to the parent process."""
+        """End the recording; a forked process only stops recording, since its parent writes the log."""
         self._log.detach()
         if self._log.is_forked:
             return
@@ -351,12 +354,12 @@ class RecordedRun(Checks):
         self.run.write_status(ended)
 
     def mark(self, **labels: object) -> None:
-        """Label the step that begins, as in `mark(step=412)`; compilations from here on carry the label."""
+        """Label the current step, as in `mark(step=412)`; later compilations have this label."""
         self._mark = one_line(", ".join(f"{name}={value}" for name, value in labels.items()), MOST_LABEL_CHARS)
 
     @property
     def report(self) -> Report:
-        """The report: of the records so far during the recording, later of the whole log."""
+        """The report. It covers the records so far during the recording, and the whole log afterwards."""
         if self._growing is not None:
             report = self._growing.look()
             while self._growing.is_behind:
@@ -382,21 +385,21 @@ class RecordedRun(Checks):
 
     @property
     def graph_breaks(self) -> tuple[GraphBreak, ...]:
-        """Places where Dynamo stopped."""
+        """Graph breaks: places where Dynamo stopped."""
         return self.report.graph_breaks
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
-        """Kernels that were generated, without calls of libraries."""
+        """Generated kernels, without library calls."""
         found = (kernel for compilation in self.compilations for kernel in compilation.kernels)
         return tuple(kernel for kernel in found if not kernel.extern)
 
     @property
     def planned_bytes(self) -> int | None:
-        """Peak bytes of the buffers in any one output code, read from the code.
+        """Peak bytes of the buffers, the maximum over all output codes, read from the code.
 
-        Inputs, parameters, and allocations of libraries are not included. None if Inductor generated no code, or if
-        sizes are symbolic.
+        Inputs, parameters, and allocations of libraries are not included. None if Inductor generated no code, if
+        sizes are symbolic, or if the log is gone.
         """
         log = self.run.log_path()
         if log is None:
@@ -414,7 +417,7 @@ class RecordedRun(Checks):
         return f"{address}/overview?{urlencode({'run': self.run.id})}" if address else ""
 
     def _repr_html_(self) -> str:
-        """Return the run as a notebook draws it."""
+        """Return the run's HTML page in an iframe, for a notebook."""
         return cell(self.run)
 
     def __repr__(self) -> str:
@@ -422,7 +425,7 @@ class RecordedRun(Checks):
 
     @property
     def where(self) -> str:
-        """Address of the run, otherwise a command that prints it."""
+        """Address of the run in a dashboard, otherwise a command that prints the run."""
         return self.url or f"`python -m core report {self.run.id}`"
 
     @property
@@ -448,10 +451,10 @@ def cell(run: Run) -> str:
 
 
 def show(model: Callable[..., Any], *inputs: Any, label: str = "", **keywords: Any) -> RecordedRun:
-    """Compile a callable, call it once with the inputs, and return the recording, which a notebook draws.
+    """Compile a callable, call it once with the inputs, and return the recording.
 
-    All code that the process has compiled before is compiled again when it is called next, so that this call compiles.
-    An exception of the call passes through. Raises StoreError if the store cannot be written.
+    A notebook displays the recording. All compiled code of the process is forgotten first, so that this call
+    compiles. An exception of the call is not suppressed. Raises StoreError if the store cannot be written.
     """
     from core.worker import own_process
 

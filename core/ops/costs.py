@@ -1,4 +1,7 @@
-"""Classes of ops by kind of work, and the cost of an op: bytes, FLOPs as in `torch.utils.flop_counter`, and a time."""
+"""Classes of ops by kind of work, and the cost of an op: bytes, FLOPs, and a time estimate.
+
+FLOPs are counted as in `torch.utils.flop_counter`.
+"""
 
 from __future__ import annotations
 
@@ -70,7 +73,10 @@ COLLECTIVE = re.compile(NAMES["collective"])
 
 @lru_cache(maxsize=MOST_REMEMBERED)
 def op_class(target: str) -> str:
-    """Return the class of a target as FX prints it: `torch.ops.aten.addmm.default`, `operator.add`, `view`."""
+    """Return the class of an op, `other` if none matches.
+
+    `target` is the op's target as FX prints it: `torch.ops.aten.addmm.default`, `operator.add`, `view`.
+    """
     if COLLECTIVE.search(target):
         return "collective"
     parts = [part for part in target.split(".") if part not in ("default", "Tensor", "Scalar")]
@@ -81,7 +87,10 @@ def op_class(target: str) -> str:
 
 
 def aten_name(target: str) -> str:
-    """Return `addmm` for `torch.ops.aten.addmm.default` and `aten.addmm.out`; the last part of any other target."""
+    """Return the op's name in a target, such as `addmm` for `torch.ops.aten.addmm.default`.
+
+    The name in `aten.addmm.out` is also `addmm`. For a target of another form, return the last part.
+    """
     parts = target.removeprefix("torch.ops.").split(".")
     if target.startswith(("torch.ops.", "aten.")) and len(parts) >= 3:
         return parts[1]
@@ -96,14 +105,21 @@ CALLS = frozenset(("call_function", "call_method", "call_module"))
 
 
 class Cost(NamedTuple):
-    """Bytes read and written, and FLOPs; None if a shape is symbolic or was not recorded."""
+    """The cost of an op: bytes read and written, and FLOPs.
+
+    Each number is None if it depends on a shape that is symbolic or was not recorded. For an op without a
+    formula, FLOPs are 0, but None for the backward of a matmul or of attention.
+    """
 
     bytes: int | None
     flops: int | None
 
     @property
     def weight(self) -> float | None:
-        """Return an estimate of time in units of moving one byte: memory or arithmetic, whichever takes longer."""
+        """Return the estimated time, in units of the time to move one byte; None if the cost is unknown.
+
+        The estimate is the time for memory or the time for arithmetic, whichever is longer.
+        """
         if self.bytes is None and self.flops is None:
             return None
         return max(self.bytes or 0, (self.flops or 0) / FLOPS_PER_BYTE)
@@ -114,7 +130,7 @@ UNKNOWN = Cost(None, None)
 
 
 class FxCosts:
-    """Costs of the nodes of one graph, each op separately."""
+    """Costs of the nodes of one graph without fusion."""
 
     def __init__(self, by_name: Mapping[str, FxNode]) -> None:
         self._by_name = by_name
@@ -134,7 +150,10 @@ class FxCosts:
         return Cost(sum(recorded) if len(recorded) == len(sizes) else None, self._flops(node))
 
     def size(self, name: str) -> int | None:
-        """Return the bytes of a node's value; for a tuple, of the elements that other nodes use."""
+        """Return the bytes of a node's value; None if unknown.
+
+        For a tuple, return the bytes of the elements that other nodes use.
+        """
         if name not in self._sizes:
             self._sizes[name] = self._size(self._by_name[name])
         return self._sizes[name]
@@ -192,7 +211,10 @@ def _static(shape: Shape | None) -> Shape:
 
 
 def _product(of: int) -> Formula:
-    """Return the FLOP formula of a matmul or batched matmul of the arguments `of` and `of + 1`."""
+    """Return the FLOP formula of a matmul or batched matmul.
+
+    The operands are the op's input tensors with the indices `of` and `of + 1`.
+    """
 
     def flops(shapes: Shapes, out: Shape | None, flag: bool) -> int:
         left, right = _static(shapes[of]), _static(shapes[of + 1])
@@ -202,7 +224,10 @@ def _product(of: int) -> Formula:
 
 
 def _matmul(shapes: Shapes, out: Shape | None, flag: bool) -> int:
-    """Return the FLOPs of `torch.matmul`: each result element is a sum over the last dimension of the left operand."""
+    """Return the FLOPs of `torch.matmul`.
+
+    Each result element is a sum over the last dimension of the left operand.
+    """
     return 2 * prod(_static(out)) * _static(shapes[0])[-1]
 
 
@@ -221,9 +246,9 @@ def _transposed_convolution(shapes: Shapes, out: Shape | None, flag: bool) -> in
 
 
 def _attention(shapes: Shapes, out: Shape | None, flag: bool) -> int:
-    """Return the FLOPs of two matmuls per query head.
+    """Return the FLOPs of attention: two matmuls per query head.
 
-    A causal mask doesn't reduce them, as in torch's count.
+    A causal mask doesn't reduce the count, as in torch.
     """
     *batch, queries, wide = _static(shapes[0])
     keys, value_wide = _static(shapes[1])[-2], _static(shapes[2])[-1]

@@ -1,4 +1,7 @@
-"""The report: one typed value with all facts about a run. The parsers produce it; analysis, views and pages read it."""
+"""The report: one typed value with all facts about a run.
+
+The parsers produce the report; analysis, views and pages read it.
+"""
 
 from core.base.machine import Load
 from core.report.aoti import (

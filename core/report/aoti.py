@@ -1,4 +1,4 @@
-"""Facts about exported programs, AOTInductor's packages and their runs, and other compilers and runtimes."""
+"""Exported programs, AOTInductor's packages and their runs, and other compilers and runtimes."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ PackagePart = Literal["graph", "file", "runner"]
 
 @dataclass(frozen=True, slots=True)
 class ExportedDim:
-    """A dimension that was exported as dynamic: `at` are the input dimensions that share it, `text` is the `Dim` as
-    code, and `size` is its size in the example inputs.
+    """A dimension that was exported as dynamic.
+
+    `at` lists the input dimensions that share it. `text` is the `Dim` as code, and `size` is the size in the
+    example inputs. `least` and `most` are the requested bounds, None if not requested.
     """
 
     name: str
@@ -44,9 +46,9 @@ class ExportedValue:
 
 @dataclass(frozen=True, slots=True)
 class Export(Record):
-    """The result of `torch.export.export` on a newly loaded model: logged once, if the job asks for AOTInductor.
+    """The result of `torch.export.export` on a newly loaded model.
 
-    The graph is the `PackageText` with the part `graph`.
+    Logged once, if the job asks for AOTInductor. The graph is the `PackageText` with the part `graph`.
     """
 
     call: str
@@ -168,9 +170,9 @@ class PackageRun(Record):
 
 @dataclass(frozen=True, slots=True)
 class SideTimes(Record):
-    """Times of each side that ran: logged once, if the job measures. Each round calls all sides, in random order.
+    """Times of each side that ran, in rounds: each round calls all sides, in random order.
 
-    The C++ program reads its own `steady_clock`.
+    Logged once, if the job measures. The C++ program reads its own `steady_clock`.
     """
 
     sides: dict[str, tuple[float, ...]] = field(default_factory=dict)
@@ -195,8 +197,10 @@ class SideTimes(Record):
 
 @dataclass(frozen=True, slots=True)
 class PackageText:
-    """A text that belongs to a package: the exported `graph`, a `file` of the package by its name, or a source of the
-    `runner` in C++.
+    """A text that belongs to a package.
+
+    `part` is `graph` for the exported graph, `file` for a file of the package with this name, and `runner` for a
+    C++ source of the runner.
     """
 
     part: PackagePart
@@ -217,10 +221,10 @@ class LazyNode:
 class PortedFunction:
     """A function of torch, and the same function written for MLX; both are code with the input `x`.
 
-    `graph` is MLX's graph before `mx.eval`, and `left` the number of its primitives that are pending afterwards.
-    `compiled_graph` is the graph of the function compiled by `mx.compile`. `built_bytes` is the growth of MLX's memory
-    while the graph is built, `computed_bytes` its growth in `mx.eval`. `times` has seconds per call of `eager`,
-    `compiled`, `mlx` and `mlx compiled`, interleaved.
+    `graph` is MLX's graph before `mx.eval`, and `left` is the number of primitives that are pending after
+    `mx.eval`. `compiled_graph` is the graph of the function compiled by `mx.compile`. `built_bytes` is the growth
+    of MLX's memory while the graph is built, and `computed_bytes` the growth in `mx.eval`. `times` has seconds
+    per call of `eager`, `compiled`, `mlx` and `mlx compiled`, interleaved; None if the job does not measure.
     """
 
     name: str
@@ -240,9 +244,10 @@ class PortedFunction:
 
 @dataclass(frozen=True, slots=True)
 class Neighbour(Record):
-    """The result of another compiler or runtime for the run's model: logged once for each, if the job asks.
+    """The result of another compiler or runtime for the run's model.
 
-    It converts the model with the inputs of the run's last call and makes that call, in a separate process.
+    Logged once for each, if the job asks. A separate process converts the model with the inputs of the run's last
+    call, and makes that call.
     """
 
     name: str

@@ -1,4 +1,8 @@
-"""Calls of custom backends, executions and annotations; segments, programs and calls of the backend `accelerator`."""
+"""Facts about custom backends, and about the backend `accelerator`.
+
+Custom backends: calls, executions and annotations. `accelerator`: segments, programs, and calls across the C
+ABI.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +30,7 @@ class BackendNode:
 
 @dataclass(frozen=True, slots=True)
 class Invocation(Record):
-    """A call of a backend other than `inductor`, under the compile id that it compiled for.
+    """A call of a backend other than `inductor`, logged under the id of the compilation.
 
     `torch.compile` passes a graph and example inputs to the backend, which returns a callable.
     """
@@ -53,8 +57,10 @@ class Invocation(Record):
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """An execution of a callable that a backend returned. `call` is the index of the run's call that caused it, None
-    outside of these calls, such as while measuring; `number` counts the executions of this compilation.
+    """An execution of a callable that a backend returned.
+
+    `call` is the index of the run's call that caused the execution; None outside of these calls, such as while
+    measuring. `number` is the index of the execution in its compilation, from 0.
     """
 
     compilation: str
@@ -78,7 +84,10 @@ class Executions:
 
 @dataclass(frozen=True, slots=True)
 class ToldTable:
-    """A table that a backend logged through torch's own trace. A column named `node` contains names of graph nodes."""
+    """A table that a backend logged through torch's own trace.
+
+    A column named `node` contains names of graph nodes.
+    """
 
     compilation: str
     title: str
@@ -99,7 +108,7 @@ class ToldText:
 
 @dataclass(frozen=True, slots=True)
 class RefusedNode:
-    """A node that stays with torch: its op, the reason, and the bytes that it writes (0 for a view)."""
+    """A node that torch executes: its op, the reason, and the bytes that it writes (0 for a view)."""
 
     node: str
     op: str
@@ -109,7 +118,7 @@ class RefusedNode:
 
 @dataclass(frozen=True, slots=True)
 class ProgramEntry:
-    """An instruction of a program: its op, its FX nodes, its steps, and the tensors that it reads and writes."""
+    """An instruction of a program: its op, FX nodes and steps, and its input and output tensors."""
 
     op: str
     nodes: tuple[str, ...]
@@ -120,7 +129,10 @@ class ProgramEntry:
 
 @dataclass(frozen=True, slots=True)
 class ProgramPass:
-    """The program after a pass: its text and number of instructions; the first is the program before any pass."""
+    """The program after a pass: its text and its number of instructions.
+
+    The first entry is the program before any pass.
+    """
 
     name: str
     entries: int
@@ -139,8 +151,11 @@ class FileSection:
 
 @dataclass(frozen=True, slots=True)
 class ProgramBuffer:
-    """Memory of a program: `place` is a temporary's offset in the arena, a constant's offset in its section, or the
-    index of an input or output; `first` and `last` are the first and last instruction that use it.
+    """A buffer of a program, with the first and the last instruction that need it.
+
+    `place` is a temporary's offset in the arena, a constant's offset in its section, or the index of an input or
+    output; None if the buffer has no place. Only temporaries are limited to the instructions that use them: all
+    other buffers are needed from the first to the last instruction of the program.
     """
 
     name: str
@@ -181,7 +196,10 @@ class PipelineSegment:
 
 @dataclass(frozen=True, slots=True)
 class Pipeline(Record):
-    """A graph that the backend `accelerator` compiled: logged for each forward, backward and inference graph."""
+    """A graph that the backend `accelerator` compiled.
+
+    Logged for each forward, backward and inference graph.
+    """
 
     direction: str
     """`forward`, `backward` or `inference`"""
@@ -203,7 +221,10 @@ class Pipeline(Record):
 
 @dataclass(frozen=True, slots=True)
 class Crossing(Record):
-    """Calls of one segment across the C ABI: logged once, near the end of the run; includes calls while measuring."""
+    """Calls of one segment across the C ABI, including calls while measuring.
+
+    Logged once per segment, near the end of the run.
+    """
 
     compilation: str
     """the segment's compile id"""

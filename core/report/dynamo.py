@@ -32,10 +32,11 @@ BELOW = re.compile(r"\._(?:modules|parameters|buffers)\b")
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """A leaf of the guard tree: kind (TENSOR_MATCH …), the value that it guards, the expression, and the user's line.
+    """A leaf of the guard tree: its kind (TENSOR_MATCH …), the guarded value, and the expression.
 
-    The expression has one line per condition; `hint` is torch's hint. `check_us` is the microseconds of its check
-    alone, without the access to its value, None if not recorded.
+    The expression has one line per condition. `code` and `location` are the user's line that caused the guard,
+    and `hint` is torch's hint. `check_us` is the microseconds of this check alone, without the access to its
+    value; None if not recorded.
     """
 
     kind: str
@@ -50,7 +51,10 @@ class Guard:
 
 @dataclass(frozen=True, slots=True)
 class GuardFilter:
-    """The guards that a `guard_filter_fn` of `torch.compiler` keeps: their number, and microseconds to check them."""
+    """A `guard_filter_fn` of `torch.compiler`: the number of guards that it keeps, and their cost.
+
+    `check_us` is the microseconds to check the kept guards; `guards` is the number of all guards.
+    """
 
     name: str
     kept: int
@@ -60,8 +64,10 @@ class GuardFilter:
 
 @dataclass(frozen=True, slots=True)
 class GuardCosts:
-    """The cost of checking guards: microseconds to check a copy of the tree, and the microseconds of each measured
-    family, including the access to its values.
+    """The cost of checking guards, in microseconds, measured on copies of the guard tree.
+
+    `check_us` is the cost of all guards. `families_us` has the cost of each measured family. It includes the
+    access to the values, except for the family `shape`.
     """
 
     check_us: float
@@ -71,8 +77,9 @@ class GuardCosts:
 
 @dataclass(frozen=True, slots=True)
 class GraphBreak:
-    """A place where Dynamo stopped; the file is empty if torch does not log the place. `compilations` has one entry per
-    hit, so its length is the number of hits.
+    """A place where Dynamo stopped; the file is empty if torch does not log the place.
+
+    `compilations` has one entry per hit, so its length is the number of hits.
     """
 
     reason: str
@@ -88,10 +95,11 @@ class GraphBreak:
 
 @dataclass(frozen=True, slots=True)
 class Recompile:
-    """A compilation after a guard failure in an earlier one; `expected` and `actual` are set if torch logs them.
+    """A compilation after a guard failure in an earlier compilation.
 
-    `code` and `location` are the user's line that caused the guard, `hint` is torch's hint; `call` is the index of the
-    call that recompiled, None if the run did not record its calls.
+    `failed` is the id of the earlier compilation. `expected` and `actual` are empty if torch does not log them.
+    `code` and `location` are the user's line that caused the guard, and `hint` is torch's hint. `call` is the
+    index of the call that recompiled, None if the run did not record its calls.
     """
 
     compilation: str
@@ -107,10 +115,11 @@ class Recompile:
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """A dynamic shape symbol: its source (the size that it represents), its value in the first call, and its range.
+    """A dynamic shape symbol: its source, its value in the first call, and its range.
 
-    An unbacked symbol depends on data, so it has neither source nor value. `code` and `location` are the user's line
-    that created it, the innermost line of `stack`.
+    The source is the size that the symbol represents. An unbacked symbol depends on data, so it has neither
+    source nor value. `code` and `location` are the user's line that created the symbol, which is the innermost
+    line of `stack`.
     """
 
     name: str
@@ -125,8 +134,10 @@ class Symbol:
 
 @dataclass(frozen=True, slots=True)
 class SymbolGuard:
-    """A condition on symbols, at the user's line that needed it; for an unbacked symbol, the compiled code asserts it.
-    `assumed` is the value that torch assumed for a data-dependent expression, `sources` the input of each symbol in it.
+    """A condition on symbols, with the stack of the user's line that required it.
+
+    For an unbacked symbol, the compiled code asserts the condition. `assumed` is the value that torch assumed for
+    a data-dependent expression. `sources` maps each symbol of the condition to its input.
     """
 
     expression: str
@@ -165,7 +176,7 @@ class ExportIssue:
 
 @dataclass(frozen=True, slots=True)
 class Specialization:
-    """A symbol that tracing specialized to a constant: its sources, value, torch's reason, and the user's stack."""
+    """A symbol that tracing specialized to a constant, with torch's reason and the user's stack."""
 
     symbol: str
     sources: tuple[str, ...]
@@ -176,11 +187,11 @@ class Specialization:
 
 @dataclass(frozen=True, slots=True)
 class Bytecode:
-    """The places in the log of a frame's bytecode before and after Dynamo.
+    """Log places of a frame's bytecode, before and after Dynamo.
 
-    `record` is the run's own record, which has more details; `original` and `modified` are torch's own listings, which
-    it logs only for resume functions. `qualname` is the function's name with its class. `resumes` maps each resume
-    function's name in the modified code to the name in its own code.
+    `record` is the run's own record, which has more details. `original` and `modified` are torch's listings,
+    which torch logs only for resume functions. `qualname` is the function's name with its class. `resumes` maps
+    the name of each resume function in the modified code to the name in its own code.
     """
 
     record: Payload | None = None
@@ -192,8 +203,9 @@ class Bytecode:
 
 @dataclass(frozen=True, slots=True)
 class Explanation(Record):
-    """`torch._dynamo.explain` of the model with the inputs of its first call: logged once, if the job asks for
-    captures.
+    """`torch._dynamo.explain` of the model with the inputs of its first call.
+
+    Logged once, if the job asks for captures.
     """
 
     seconds: float
@@ -224,7 +236,7 @@ def module_roots(sources: Iterable[str]) -> frozenset[str]:
 
 
 def guard_family(kind: str, source: str, modules: Iterable[str], last: bool) -> GuardFamily:
-    """Return the family of a guard: `module` for every value inside one of `modules`.
+    """Return the family of a guard; every guard on a value inside one of `modules` is in `module`.
 
     `last` is True for a guard that torch checks after all others, with symbolic sizes.
     """

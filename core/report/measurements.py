@@ -1,7 +1,7 @@
 """Measurements of a run: times of calls and kernels, the roofline, memory, and errors against float64.
 
-Times are in seconds. Memory is of one eager and one compiled call: peak, curve, and places of allocation. Errors are of
-the results of calls, and of the nodes of graphs.
+Times are in seconds. Memory figures cover one eager and one compiled call: peak, curve, and places of
+allocation. Errors cover the results of calls, and the nodes of graphs.
 """
 
 from __future__ import annotations
@@ -19,11 +19,14 @@ MemorySide = Literal["eager", "compiled"]
 
 @dataclass(frozen=True, slots=True)
 class Timing(Record):
-    """Samples of the last call in steady state, eager and compiled alternately: logged once, if the job measures.
+    """Steady-state samples of the last call, eager and compiled alternately.
 
-    The order within each pair is random. Calls of up to 0.1 s get an extra untimed call before each sample, to warm the
-    caches. Sampling continues until the ratio is known to one percent (or a twentieth of its distance from 1), for at
-    most 10 seconds (30 if there are fewer than eight pairs by then), and at most half of the job's remaining time.
+    Logged once, if the job measures. The order within each pair is random. Calls of up to 0.1 s get an extra
+    untimed call before each sample, to warm the caches.
+
+    Sampling ends when the ratio is known to one percent, or to a twentieth of its distance from 1. Sampling takes
+    at most 10 seconds, or 30 seconds if there are fewer than eight pairs by then. It never takes more than half
+    of the job's remaining time.
     """
 
     eager_s: tuple[float, ...]
@@ -54,7 +57,10 @@ class Timing(Record):
 
 @dataclass(frozen=True, slots=True)
 class Bisection(Record):
-    """Result of torch's CompilerBisector for a run that fails or differs: once, after all calls."""
+    """Result of torch's CompilerBisector for a run that fails or differs from eager.
+
+    Logged once, after all calls.
+    """
 
     backend: str = ""
     """first backend that fails or differs; empty if there is none"""
@@ -90,11 +96,12 @@ class Bisection(Record):
 
 @dataclass(frozen=True, slots=True)
 class NodeBits:
-    """A value that a kernel writes and whose bits differ in the other configuration.
+    """A value that a kernel writes, and that differs bitwise in the other configuration.
 
-    `node`, `op` and `line` are the FX node of the value; `kernel` and `other_kernel` write it. `differing` of its
-    `elements` differ, by `max_abs` at most (None without a finite difference). `source` is True if everything that
-    the kernel reads has equal bits, so that the difference begins here. `reason` is empty if none is known.
+    `node`, `op` and `line` are the FX node of the value; `kernel` and `other_kernel` write the value. `differing`
+    is the number of elements that differ. `max_abs` is the largest finite difference, None if there is none.
+    `source` is True if all inputs of the kernel are bitwise equal, so that the difference begins here. `reason`
+    is empty if none is known.
     """
 
     node: str
@@ -112,7 +119,10 @@ class NodeBits:
 
 @dataclass(frozen=True, slots=True)
 class BitComparison(Record):
-    """The first call, compared bit by bit with another configuration: once, if the job requests it."""
+    """A bitwise comparison of the first call with another configuration.
+
+    Logged once, if the job requests it.
+    """
 
     changes: dict[str, Any]
     """settings of the other configuration by their names"""
@@ -132,11 +142,11 @@ class BitComparison(Record):
 
 @dataclass(frozen=True, slots=True)
 class Rival(Record):
-    """The alternative `torch.compile` configuration, timed alternately with the run's own in one process: logged once,
-    if the job has an alternative and measures.
+    """The alternative, timed alternately with the run's own compiled call in one process.
 
-    Its model is loaded, compiled and called like the run's own, but torch does not log it; it is timed by the rules of
-    `Timing`.
+    The alternative is another `torch.compile` configuration, or the code of a baseline. Logged once, if the job
+    has an alternative and measures. The alternative's model is loaded, compiled and called like the run's own,
+    but torch does not log it. The times follow the rules of `Timing`.
     """
 
     options: dict[str, Any]
@@ -167,7 +177,7 @@ class Rival(Record):
 
 @dataclass(frozen=True, slots=True)
 class KernelTime:
-    """Times of one kernel call, a line of the wrapper."""
+    """Times of a wrapper line that calls a kernel."""
 
     calls: int
     """number of calls of the line in one call of the model"""
@@ -187,7 +197,8 @@ class KernelTime:
 class WrapperTime:
     """Times of the generated wrapper of one graph.
 
-    `samples_s` are seconds in the wrapper per call of the model; `calls` is how often one call of the model calls it.
+    `samples_s` are seconds in the wrapper per call of the model; `calls` is the number of wrapper calls in one
+    call of the model.
     """
 
     direction: Direction
@@ -197,7 +208,10 @@ class WrapperTime:
 
 @dataclass(frozen=True, slots=True)
 class Bandwidth:
-    """Bandwidth of one memory level in bytes per second; `bytes` is the level's capacity, None for main memory."""
+    """The bandwidth of one memory level, in bytes per second.
+
+    `bytes` is the level's capacity, None for main memory.
+    """
 
     level: str
     bytes: int | None
@@ -208,8 +222,9 @@ class Bandwidth:
 class Roofline(Record):
     """The roofline of a device: logged once, after the kernels were timed.
 
-    Measured ceilings are the maximum over all runs on a machine with the same torch and number of threads, stored in
-    the cache of compiled objects. Runs measure them again until one measurement took place on an idle machine.
+    Measured ceilings are the highest of all measurements on a machine with the same torch and number of threads.
+    They are stored in the cache of compiled objects. Each run measures again until one measurement ran on an idle
+    machine.
     """
 
     device: str
@@ -237,14 +252,17 @@ class Roofline(Record):
         return self.bandwidths[-1].bytes_s
 
     def bandwidth(self, moved_bytes: int) -> Bandwidth:
-        """Return the nearest memory level with a capacity of at least `moved_bytes`, at last main memory."""
+        """Return the nearest memory level with a capacity of at least `moved_bytes`; main memory if none fits."""
         fitting = (level for level in self.bandwidths if level.bytes is None or moved_bytes <= level.bytes)
         return next(fitting, self.bandwidths[-1])
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A config or kernel that autotuning timed: its seconds (None if it failed), and True if it was chosen."""
+    """A config or kernel that autotuning timed.
+
+    `time_s` is None if the config or kernel failed.
+    """
 
     name: str
     time_s: float | None
@@ -253,7 +271,10 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Autotuning(Record):
-    """The configs of one Triton kernel, or the kernels for one op: logged each time that Inductor times them."""
+    """An autotuning round: the configs of one Triton kernel, or the kernels for one op.
+
+    Logged each time that Inductor times the alternatives.
+    """
 
     name: str
     """the kernel, or the op"""
@@ -265,11 +286,11 @@ class Autotuning(Record):
 
 @dataclass(frozen=True, slots=True)
 class MemoryPlace:
-    """A place that allocated memory: the outermost op, a generated kernel or a backward node, as torch names it.
+    """A place that allocated memory: the outermost op, a generated kernel or a backward node.
 
-    `line` is in the user's file for eager and in the generated code for compiled, 0 if neither called the op; `code` is
-    the index of that generated code in the list, None for eager. `module` is the path of the `nn.Module` whose
-    forward ran an eager op, empty if no named module did.
+    `op` is the name from torch. `line` is in the user's file for eager and in the output code for compiled, 0 if
+    neither called the op. `code` is the index of that output code in `codes`, None for eager. `module` is the
+    path of the `nn.Module` whose forward ran an eager op, empty if no named module did.
     """
 
     op: str
@@ -280,9 +301,10 @@ class MemoryPlace:
 
 @dataclass(frozen=True, slots=True)
 class MemoryCurve:
-    """Allocated bytes after each event, beyond those before the call; `places` are the places of allocation.
+    """Allocated bytes after each event, beyond the bytes before the call.
 
-    A place is an index into the list of places, −1 for a release. A long curve is reduced to its extremes.
+    `places` has the place of each allocation, as an index into the list of places; −1 for a release. A long curve
+    contains only its extremes.
     """
 
     at_us: tuple[float, ...] = ()
@@ -346,7 +368,10 @@ class MemoryFigures(Record):
 
 @dataclass(frozen=True, slots=True)
 class MemoryUse(MemoryFigures):
-    """Memory figures with the log offset of each output code, None for an output code that is not in the log."""
+    """Memory figures of one call.
+
+    `codes` has the log offset of each output code, None for an output code that is not in the log.
+    """
 
     codes: tuple[int | None, ...] = ()
 
@@ -379,7 +404,10 @@ class Accuracy:
 
 @dataclass(frozen=True, slots=True)
 class ResultAccuracy:
-    """Errors of a call's result with its name: `output[0]`, ``gradient of `0.weight` ``, ``buffer `seen` ``."""
+    """Errors of one result of a call.
+
+    `what` is the result's name: `output[0]`, ``gradient of `0.weight` ``, ``buffer `seen` ``.
+    """
 
     what: str
     accuracy: Accuracy
@@ -387,10 +415,11 @@ class ResultAccuracy:
 
 @dataclass(frozen=True, slots=True)
 class CallNumerics(Record):
-    """Outputs, gradients and changed state of one call, eager and compiled, each compared with a third copy of the
-    model that computes in float64 from the same inputs: logged once per call.
+    """Errors of the results of one call, eager and compiled, against float64.
 
-    The float64 copy skips the model's own casts to narrower floats, as torch's accuracy tools do.
+    Logged once per call. The results are outputs, gradients and changed state. The float64 values are from a
+    third copy of the model with the same inputs. This copy skips the model's own casts to narrower floats, as
+    torch's accuracy tools do.
     """
 
     call: int
@@ -405,7 +434,7 @@ class CallNumerics(Record):
 
 @dataclass(frozen=True, slots=True)
 class NodeAccuracy:
-    """Errors of a node that calls something; `left_out` is why the node was not compared."""
+    """Errors of a call node; `left_out` is the reason if the node was not compared, otherwise empty."""
 
     name: str
     accuracy: Accuracy | None = None
@@ -414,11 +443,12 @@ class NodeAccuracy:
 
 @dataclass(frozen=True, slots=True)
 class GraphNumerics(Record):
-    """Errors of all nodes of a Dynamo graph in its last call: logged once per graph, if the job asks for it.
+    """Errors of all nodes of a Dynamo graph in its last call, against float64.
 
-    The model is captured again for this check; the log has no other record of that capture. Each graph runs eagerly, in
-    float64 and compiled, all three with eager's inputs. After a node that draws random numbers, all three continue with
-    eager's values. The compiled values are extra outputs of the graph, each copied right after its node.
+    Logged once per graph, if the job asks for it. The model is captured again for this check; the log has no
+    other record of that capture. Each graph runs eagerly, in float64 and compiled, each time with eager's inputs.
+    After a node that draws random numbers, all three runs continue with eager's values. The compiled values are
+    extra outputs of the graph, each copied right after its node.
     """
 
     compilation: str

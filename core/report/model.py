@@ -100,7 +100,7 @@ class FxGraph:
 
     @property
     def early(self) -> bool:
-        """Return True for a graph before AOTAutograd: by Dynamo, or after Inductor's pre-grad passes."""
+        """Return True for a graph before AOTAutograd: from Dynamo, or before or after the pre-grad passes."""
         return self.stage in ("dynamo_output_graph", "before_pre_grad_graph", "after_pre_grad_graph")
 
     @property
@@ -110,7 +110,7 @@ class FxGraph:
 
     @property
     def captured(self) -> bool:
-        """Return True for a graph of the model that another API than `torch.compile` captured."""
+        """Return True for a graph of the model that an API other than `torch.compile` captured."""
         return self.stage in get_args(CaptureWay)
 
     @property
@@ -121,11 +121,11 @@ class FxGraph:
 
 @dataclass(frozen=True, slots=True)
 class Capture:
-    """A capture of the model by another API than `torch.compile`, with the inputs of its first call.
+    """A capture of the model by an API other than `torch.compile`, with the inputs of its first call.
 
-    `call` is the call of that API as source text. `equal` is True if the graph, run with these inputs, gives eager's
-    results; None if the graph was not run. Without a graph, `problem` is torch's reason, and `frames` are the lines of
-    the user's code in the traceback.
+    `call` is the call of the API as source text. `equal` is True if the graph gives eager's results for these
+    inputs, None if the graph was not run. Without a graph, `problem` is torch's reason, and `frames` are the
+    user's lines in the traceback.
     """
 
     way: CaptureWay
@@ -188,29 +188,30 @@ class Kernel:
 class Compilation:
     """A compilation of a frame: everything that torch recorded under one compile id.
 
-    `id` is torch's, such as `0/0`. After a `torch.compiler.reset`, which restarts torch's numbers, it has a prefix:
-    `2:0/0`. Without a frame of Dynamo the id is `export`, `-`, or `!0` of compiled autograd, and the name of `frame` is
-    the kind. `call` is the index of the call that compiled, None if the run did not record its calls.
+    `id` is torch's, such as `0/0`. After a `torch.compiler.reset`, which restarts torch's numbers, it has a
+    prefix: `2:0/0`. A compilation without a Dynamo frame has the id `export`, `-`, or `!0` (compiled autograd),
+    and the name of its `frame` is its kind. `call` is the index of the call that compiled, None if the run did
+    not record its calls.
 
-    `status` is ok, empty (nothing to compile), failed, or not finished. If an error ended the compilation, `error_type`
-    is torch's type of it, `error_place` its place in the user's code, and `error_text` the place of its traceback in
-    the log.
+    `status` is ok, empty (nothing to compile), failed, or not finished. If an error ended the compilation,
+    `error_type` is torch's type of the error, `error_place` is the error's place in the user's code, and
+    `error_text` is the log place of the traceback.
 
-    `graph_op_count` is torch's own count of the ops that Dynamo captured. For the graphs before the scheduler
-    (`pre_grad`, `joint`), `modules` has the `nn.Module` of each FX node, and `stacks` the place in the log of the
+    `graph_op_count` is torch's own count of the ops that Dynamo captured. `modules` and `stacks` are for the
+    graphs before the scheduler (`pre_grad`, `joint`): the `nn.Module` of each FX node, and the log place of the
     stacks of all nodes.
 
-    `guard_latency_us` is torch's single check of the guards with a cold cache, `guard_warm_us` the minimum of several
-    checks in a row, and `guard_costs` the cost by family of guards. `guard_leaves` is the recorded number of leaves in
-    the guard tree, since the tree's text does not always separate them.
+    `guard_latency_us` is torch's single check of the guards with a cold cache, `guard_warm_us` is the minimum of
+    several checks in a row, and `guard_costs` is the cost by family of guards. `guard_leaves` is the recorded
+    number of leaves in the guard tree, since the tree's text does not always separate them.
 
-    `expressions` are expressions of symbols, which TORCH_DTRACE logs; `export_issues` are the causes of an unsound
-    export. `user_contexts` are labels of a recompile, from hooks that the user registered with torch.
+    `expressions` are expressions of symbols, which TORCH_DTRACE logs; `export_issues` are the causes of an
+    unsound export. `user_contexts` are labels from hooks that the user registered with torch.
 
-    `aot_metadata` has an entry for each graph of AOTAutograd, `estimates` for each graph that the scheduler scheduled,
-    `collectives` for each graph with collective calls. `cudagraph_skip` is torch's reason why a graph did not become a
-    CUDA graph, empty if torch logged none. `pipelines` are the graphs of the backend `accelerator`, `invocations` the
-    calls of a backend other than `inductor`.
+    `aot_metadata` has an entry for each graph of AOTAutograd, `estimates` for each graph that the scheduler
+    scheduled, and `collectives` for each graph with collective calls. `cudagraph_skip` is torch's reason why a
+    graph did not become a CUDA graph, empty if torch logged none. `pipelines` are the graphs of the backend
+    `accelerator`, and `invocations` are the calls of a backend other than `inductor`.
     """
 
     id: str
@@ -260,7 +261,10 @@ class Compilation:
 
     @property
     def has_frame(self) -> bool:
-        """Return True if Dynamo compiled a frame; False for an export, a package, or compiled autograd's capture."""
+        """Return True if Dynamo compiled a frame.
+
+        False for an export, a package, or compiled autograd's capture.
+        """
         return "/" in self.id
 
     @property
@@ -306,7 +310,10 @@ class CacheEvent:
 
     @property
     def identity(self) -> tuple[str, str, str]:
-        """Return a key to remove duplicates: torch logs some events twice, as an artifact and as an instant event."""
+        """Return a key to remove duplicate events.
+
+        Torch logs some events twice: as an artifact and as an instant event.
+        """
         return self.cache, self.outcome, self.compilation
 
 
@@ -318,7 +325,7 @@ DEBUG_FILES = ("fx_graph_readable.py", "fx_graph_transformed.py", "ir_pre_fusion
 class DebugFile:
     """A file of torch's debug directory of a graph, from torch's trace or requested by a job.
 
-    `graph` counts the graphs that Inductor compiled, from 0, in the order of the log.
+    `graph` is the index of the graph among the graphs that Inductor compiled, in log order.
     """
 
     compilation: str
@@ -334,7 +341,7 @@ MetricsKind = Literal["compilation", "backward", "run time", "backward at run ti
 class MetricsRecord:
     """A record of torch's metrics, and the place of its header line in the log.
 
-    The metrics are of a compilation, or of work when its code first ran.
+    The metrics are of a compilation, or of work at the first run of its code (the kinds with `run time`).
     """
 
     compilation: str
@@ -448,7 +455,10 @@ class Report:
         return next((compilation for compilation in self.compilations if compilation.id == compile_id), None)
 
     def debug_file(self, compile_id: str, place: int, name: str) -> Payload | None:
-        """Return a debug file of the graph at `place` among a compilation's graphs; None if it was not recorded."""
+        """Return a debug file of one graph of a compilation; None if the file was not recorded.
+
+        `place` is the index of the graph among the compilation's graphs with debug files.
+        """
         files = [file for file in self.debug_files if file.compilation == compile_id]
         graph = list(dict.fromkeys(file.graph for file in files))[place : place + 1]
         return next((file.text for file in files if file.graph in graph and file.name == name), None)

@@ -1,7 +1,7 @@
-"""Nodes and kernels of graphs: FX nodes, scheduler nodes, graph passes, partitions, and compiled kernels.
+"""Nodes and kernels of graphs: FX nodes, scheduler nodes, graph passes, partitions, and kernels.
 
-The nodes of an FX graph are parsed when the graph is shown. In a run for a target, kernels are compiled to machine
-code, and torch decides without the device.
+The nodes of an FX graph are parsed when the graph is shown. In a run for a target, kernels are compiled to
+machine code, and torch makes its decisions without the device.
 """
 
 from __future__ import annotations
@@ -46,7 +46,10 @@ MOST_REMEMBERED = 4096
 
 @dataclass(frozen=True, slots=True)
 class TensorMeta:
-    """The value of a node as torch prints it: short dtype, shape and stride in elements (symbols as text), device."""
+    """The value of a node as torch prints it: dtype, shape, stride and device.
+
+    The dtype is torch's short name. Shape and stride are in elements, with symbols as text.
+    """
 
     dtype: str
     shape: tuple[str, ...]
@@ -90,9 +93,10 @@ def _list(values: Sequence[int | str]) -> str:
 
 @lru_cache(maxsize=MOST_REMEMBERED)
 def tensor_size(dtype: str, shape: tuple[str, ...]) -> int | None:
-    """Return the bytes of a tensor from torch's short dtype and its shape as text; None if either is unknown.
+    """Return the bytes of a tensor from torch's short dtype and its shape; None if either is unknown.
 
-    An element takes at least one byte: the item size of `torch.float4_e2m1fn_x2`, for example, is 1.
+    The shape is text, so a symbolic size is unknown. An element takes at least one byte: the item size of
+    `torch.float4_e2m1fn_x2`, for example, is 1.
     """
     bits = BITS.match(dtype)
     if bits is None or not all(length.isdecimal() for length in shape):
@@ -174,24 +178,31 @@ class Schedule:
 
     @property
     def bytes_before(self) -> int | None:
-        """Return the memory traffic without fusion, in bytes; None if the two sides were counted by different rules."""
+        """Return the memory traffic without fusion, in bytes.
+
+        None if the bytes before and after fusion were counted by different rules.
+        """
         return sum(node.bytes_accessed for node in self.before) if self.one_count else None
 
     @property
     def bytes_after(self) -> int | None:
-        """Return the memory traffic after fusion, in bytes; None if the two sides were counted by different rules."""
+        """Return the memory traffic after fusion, in bytes.
+
+        None if the bytes before and after fusion were counted by different rules.
+        """
         return sum(node.bytes_accessed for node in self.after) if self.one_count else None
 
     @property
     def at_most(self) -> bool:
-        """Return True if the traffic is an upper bound: a node may read less, for example by an index tensor."""
+        """Return True if the traffic is only an upper bound, for example for a read by an index tensor."""
         return any(node.at_most for node in (*self.before, *self.after))
 
 
 @dataclass(frozen=True, slots=True)
 class PatternMatch:
-    """A pattern of torch's pattern matcher, the place of its replacement (None if torch does not log it), and its
-    number of matches.
+    """A pattern of torch's pattern matcher, with its number of matches.
+
+    `source` is the place of the replacement, None if torch does not log the place.
     """
 
     name: str
@@ -237,9 +248,10 @@ class UnchangedPasses:
 
 @dataclass(frozen=True, slots=True)
 class SavedValue:
-    """A value that the forward saves for the backward; bytes are None for symbolic sizes and values other than tensors.
+    """A value that the forward saves for the backward.
 
-    `reasons` are the partitioner's, `policy` is the node's checkpoint policy (MUST_SAVE …).
+    `bytes` is None for symbolic sizes and for values other than tensors. `reasons` are the partitioner's, and
+    `policy` is the node's checkpoint policy (MUST_SAVE …).
     """
 
     name: str
@@ -251,9 +263,10 @@ class SavedValue:
 
 @dataclass(frozen=True, slots=True)
 class KeptValue:
-    """A value that the compiled forward returns for the backward: its FX node, Inductor's buffer, and its kind.
+    """A value that the compiled forward returns for the backward.
 
-    Inductor may return a copy of an input in another layout: the copy has its own buffer, and is an activation.
+    `name` is the FX node, and `buffer` is Inductor's buffer. Inductor may return a copy of an input in another
+    layout: the copy has its own buffer, and its kind is activation. `bytes` is None for symbolic sizes.
     """
 
     name: str
@@ -285,9 +298,9 @@ class Partition:
 
 @dataclass(frozen=True, slots=True)
 class AotMetadata:
-    """The place in the log of AOTAutograd's metadata of a graph: inputs, mutations, aliases.
+    """The log place of AOTAutograd's metadata of a graph: inputs, mutations, aliases.
 
-    The metadata is the text of a dataclass of torch.
+    The metadata is logged as the text of a torch dataclass.
     """
 
     text: Payload
@@ -295,7 +308,10 @@ class AotMetadata:
 
 @dataclass(frozen=True, slots=True)
 class Estimates:
-    """The place in the log of torch's estimates of a graph: run time and results of each scheduled op, as JSON."""
+    """The log place of torch's estimates of a graph, as JSON.
+
+    The JSON has the estimated run time and the results of each scheduled op.
+    """
 
     text: Payload
 
@@ -372,7 +388,10 @@ class Binary:
 
 @dataclass(frozen=True, slots=True)
 class TargetChoice(Record):
-    """A decision that torch would make by asking the device: logged once per compilation, in a run for a target."""
+    """A decision for which torch would query the device.
+
+    Logged once per decision and compilation, in a run for a target.
+    """
 
     about: str
     """`scaled_dot_product_attention`, `autotuning of mm`, `padding of mm float32 [128, 42] by [42, 64]`"""

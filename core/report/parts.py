@@ -1,15 +1,16 @@
 """Storage of a large report in two files, and of results that functions compute from the report.
 
-The first file is a head: the report, the small fields of its compilations, and the places of the large fields in the
-second. The second file has the JSON of each large field, read when used; the phases are in stretches of one
-compilation each.
+The first file is the head: the report with the small fields of its compilations, and the places of the large
+fields. The second file has each large field as JSON. A large field is read when it is used. Phases are stored
+in stretches, each of one compilation.
 
-A sum over a thousand compilations takes seconds. A `stored` function computes a result once, and then reads a file:
+A sum over a thousand compilations takes seconds. So a `stored` function computes its result once and writes
+it to a file, which later calls read:
 
   first line   the report's mark and the version of our code
   the rest     the result as JSON
 
-A file of another report or of other code is written again.
+If the file is of another report or of other code, the result is computed again.
 """
 
 from __future__ import annotations
@@ -95,9 +96,9 @@ class _Stretch:
 
 @dataclass(frozen=True, slots=True)
 class _Head:
-    """The head: the report with the small fields of its compilations, and (offset, length) of large fields.
+    """The head: the report with the small fields of its compilations, and the places of large fields.
 
-    `mark` distinguishes this report from others of the same run.
+    A place is (offset, length). `mark` distinguishes this report from others of the same run.
     """
 
     report: Report
@@ -109,7 +110,10 @@ class _Head:
 
 
 class PartsWriter:
-    """A writer of large fields to an open file: of the compilations, in any order, and then of the report."""
+    """A writer of large fields to an open file.
+
+    Add all compilations first, in any order. Then `head` writes the large fields of the report.
+    """
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -285,10 +289,10 @@ def _stored_report(head: _Head, parts: _Parts, results: Path | None) -> StoredRe
 
 
 def stored(function: Callable[Concatenate[Report, P], T]) -> Callable[Concatenate[Report, P], T]:
-    """Return a function that computes its result once for each report and each set of arguments, and stores the result.
+    """Return a function that computes and stores its result once for each report and set of arguments.
 
-    The result must be of a type that JSON restores unchanged, and depend only on the report, its log and the arguments.
-    Arguments that are functions are not compared: they may only read the log.
+    The result must be of a type that JSON restores unchanged, and depend only on the report, its log and the
+    arguments. Arguments that are functions are not compared: they may only read the log.
     """
     results = LastResults[Report, T]()
     name = f"{function.__module__.rpartition('core.')[2]}.{function.__name__}"

@@ -1,4 +1,7 @@
-"""Places: texts in the log, lines in files, nodes in modules; and the base class of the worker's own records."""
+"""Places: texts in the log, lines in files, and modules of nodes.
+
+The module also has the base class of the worker's own records.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,10 @@ ModulePath = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Payload:
-    """The place of a text in the log: byte offset, and length including torch's tab at the start of each line."""
+    """The place of a text in the log: byte offset and length.
+
+    The length includes torch's tab at the start of each line.
+    """
 
     offset: int
     length: int
@@ -52,7 +58,10 @@ class Frame(Place):
 
 
 class Module(NamedTuple):
-    """An `nn.Module` that FX nodes come from: its path as Dynamo names it, and its class. As JSON a list of the two."""
+    """An `nn.Module` that FX nodes come from: its path as Dynamo names it, and its class.
+
+    In JSON, it is a list of the two.
+    """
 
     path: str
     kind: str

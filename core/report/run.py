@@ -1,4 +1,4 @@
-"""Facts about a run as a whole: its setting, calls, results, errors, the fingerprints of its ranks, and its profile."""
+"""Facts about a run: its setting, calls, results, errors, fingerprints of its ranks, and profile."""
 
 from __future__ import annotations
 
@@ -54,12 +54,13 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Comparison of compiled with eager for one result of a call: an output, gradient, input, or part of the state.
+    """A comparison of compiled with eager for one result of a call.
 
-    `kind` is the compared property: value, type, layout, device, dtype, shape, strides, requires_grad, tree, Python
-    value, aliasing, mutation. `same` is None if undecided; `reason` is why it is undecided, or why unequal results
-    count as the same. `error` is the norm of the difference divided by eager's norm, None if it is not a finite number
-    or was not recorded; `tolerance` is the dtype's tolerance for it.
+    The result `what` is an output, gradient, input, or part of the state. `kind` is the compared property: value,
+    type, layout, device, dtype, shape, strides, requires_grad, tree, Python value, aliasing, mutation. `same` is
+    None if undecided; `reason` is why it is undecided, or why unequal results count as the same. `error` is the
+    norm of the difference divided by eager's norm, None if it is not a finite number or was not recorded.
+    `tolerance` is the dtype's tolerance for `error`.
     """
 
     what: str
@@ -144,7 +145,10 @@ class EntryPoint:
 
 @dataclass(frozen=True, slots=True)
 class Script(Record):
-    """The end of a script: logged once, if the job's file is run as it is. Its results are not compared with eager."""
+    """The end of a script: logged once, if the job's file is run as it is.
+
+    The results of a script are not compared with eager.
+    """
 
     arguments: tuple[str, ...]
     """`sys.argv` after the script's name"""
@@ -200,13 +204,19 @@ class RunError(Record):
 
     @property
     def explanation(self) -> str:
-        """Return the message after its first line, without torch's C++ frames, which are also in the traceback."""
+        """Return the message after its first line, without torch's C++ frames.
+
+        The C++ frames are also in the traceback.
+        """
         return self.message.partition(CPP_FRAMES)[0].strip().partition("\n")[2].strip()
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A part of the log that could not be read: a description, the number of occurrences, and the first byte offset."""
+    """A part of the log that could not be read: a description, and the number of occurrences.
+
+    `first_offset` is the byte offset of the first occurrence.
+    """
 
     what: str
     count: int
@@ -221,9 +231,10 @@ EARLY_GRAPHS = frozenset({"dynamo_output_graph", "optimize_ddp_split_graph", "op
 
 @dataclass(frozen=True, slots=True)
 class Collective:
-    """A collective of a graph: op, its tensor as torch prints it (`f32[4]`), its further arguments, and its group.
+    """A collective of a graph: its op, its tensor, its further arguments, and its group.
 
-    Groups are numbered by first use in the log, since their names differ between ranks.
+    The tensor is as torch prints it (`f32[4]`). Groups are numbered by first use in the log, since their names
+    differ between ranks.
     """
 
     op: str
@@ -236,9 +247,10 @@ class Collective:
 class RankMark:
     """A fact of a compilation that should be the same on all ranks.
 
-    `name` is the stage of a graph, the cache, or the direction; `text` is short: reason, outcome, error. `digest` is
-    the digest of the normalised text: without addresses, ids, folders and device indices. `where` is the place of the
-    text in the log.
+    `name` depends on `kind`: the compiled function, the failed compilation, the place of a graph break, the stage
+    of a graph, the cache, or the direction. `text` is short: reason, outcome, error. `digest` is the digest of
+    the normalised text: without addresses, ids, folders and device indices. `where` is the log place of the text,
+    None without a text.
     """
 
     kind: MarkKind
@@ -319,8 +331,9 @@ class ProfileTrack:
 class ProfileSlice:
     """A slice of time on a track, in microseconds since the first slice of the profile.
 
-    `correlation` is the number that a launch and its kernels share, `external` the number of the host's op that a
-    kernel belongs to, `sequence` the number that a forward op and its backward share; 0 without one.
+    `correlation` is a number that a launch and its kernels share. `external` is the number of the host op that a
+    kernel belongs to. `sequence` is a number that a forward op and its backward share. Each is 0 if the profile
+    has none.
     """
 
     name: str
@@ -340,7 +353,10 @@ class ProfileSlice:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """A profile: its tracks, its slices by start, the number of events in the file, and counts of unreadable parts."""
+    """A profile: its tracks, its slices by start, and the number of events in the file.
+
+    `problems` has the counts of unreadable parts.
+    """
 
     tracks: tuple[ProfileTrack, ...]
     slices: tuple[ProfileSlice, ...]

@@ -1,1 +1,1 @@
-"""Runs on disk and in the queue: the store, the runner, limits, permission, progress and stored reports."""
+"""Runs on disk and in the queue: store, runner, limits, permission, progress and stored reports."""

@@ -1,7 +1,8 @@
-"""Comments on a run and its parts, pinned parts, and the owner's marks: tags, and a pin that keeps the run.
+"""Comments on a run and its parts, pinned parts, and the owner's marks: tags, and a pin of the run.
 
-`<run>/comments.json` holds all of it. A change replaces the file under the lock `comments.lock`, so that
-writers in several processes keep each other's comments, and a deleted text is gone from the disk.
+`<run>/comments.json` has the comments and the pinned parts. A change replaces the file under the lock
+`comments.lock`. So writers in several processes keep each other's comments, and a deleted text is gone from
+the disk. The tags are in `tags.txt`. The file `pinned` protects the run from deletion.
 """
 
 from __future__ import annotations
@@ -108,7 +109,10 @@ class Talk:
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """An author: the name, empty for the server's owner, and whether they may change others' comments."""
+    """An author of comments; `name` is empty for the server's owner.
+
+    An author with `is_admin` may change the comments of others.
+    """
 
     name: str = ""
     is_admin: bool = True
@@ -129,7 +133,7 @@ def digest_of(text: str) -> str:
 
 
 def talk_of(run: Run) -> Talk:
-    """Return the comments and pinned parts of a run; raises StoreError if the file of comments cannot be read."""
+    """Return the comments and pinned parts of a run; raises StoreError if their file cannot be read."""
     try:
         return decoded_as(read(run.path / COMMENTS, MAX_COMMENTS_BYTES), Talk)
     except FileNotFoundError:
@@ -222,7 +226,10 @@ def import_talk(source: Path, target: Path) -> None:
 
 
 def _change(run: Run, change: Callable[[Talk], Talk]) -> Talk:
-    """Change a run's comments and pins under the lock, and return the result; unchanged data is not written."""
+    """Change a run's comments and pins under the lock, and return the result; raises StoreError.
+
+    The file is written only if something has changed.
+    """
     with in_words(run.path), _locked(run.path):
         before = talk_of(run)
         after = change(before)
@@ -233,9 +240,9 @@ def _change(run: Run, change: Callable[[Talk], Talk]) -> Talk:
 
 @contextlib.contextmanager
 def _locked(directory: Path) -> Iterator[None]:
-    """Hold the lock on a run's comments; the lock ends with the process at the latest.
+    """Lock a run's comments inside the context; the lock never outlives the process.
 
-    Raises StoreError if another process holds the lock for too long.
+    Raises StoreError if another process has the lock for too long.
     """
     path = directory / LOCK
     # Only a regular file can be locked by our processes; the code of a run may have put something else there.
@@ -285,7 +292,10 @@ def _checked(text: str) -> str:
 
 
 def _cleaned(text: str) -> str:
-    """Return a text with spaces in place of invisible characters and direction marks; line breaks stay."""
+    """Return a text of at most `MOST_COMMENT_CHARS`, without invisible characters and direction marks.
+
+    Each such character becomes a space; line breaks stay.
+    """
     lines = ("".join(letter if letter.isprintable() else " " for letter in line) for line in text.splitlines())
     return "\n".join(line.rstrip() for line in lines).strip("\n")[:MOST_COMMENT_CHARS]
 

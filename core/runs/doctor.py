@@ -1,4 +1,7 @@
-"""Checks of this machine: tools, packages, devices and room, without importing torch, and torch's own `collect_env`."""
+"""Checks of this machine: tools, packages, devices, memory and disks; torch's own `collect_env`.
+
+The checks do not import torch.
+"""
 
 from __future__ import annotations
 
@@ -41,9 +44,10 @@ PACKAGES = {
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """Check of a tool, package, device or folder: the result, the consequence of its absence, and the remedy.
+    """A check of a tool, package, device or folder: the result, the consequence and the remedy.
 
-    `state` is `problem` if ordinary runs fail or may fail without it, `optional` if only the named feature is missing.
+    `state` is `problem` if ordinary runs fail or may fail. It is `optional` if only the feature named in
+    `consequence` is missing.
     """
 
     name: str
@@ -242,7 +246,7 @@ PROGRESS = "Collecting environment information..."
 
 
 def is_torch_here(version: str) -> bool:
-    """Return True if this version of torch, as a run recorded it, is installed here."""
+    """Return True if `version`, the torch version that a run recorded, is installed here."""
     return version != "" and version == package_version("torch")
 
 

@@ -44,7 +44,7 @@ class Limits:
 
     @property
     def rate(self) -> Rate:
-        """The rate of a visitor."""
+        """The hourly limits of a visitor."""
         return Rate(self.runs_an_hour, self.seconds_an_hour)
 
     def fitted(self, job: CompileJob) -> CompileJob:
@@ -153,7 +153,7 @@ def check_tool(limits: Limits, index: RunIndex, by: str) -> None:
 
 
 def check_rate(rate: Rate, index: RunIndex, by: str) -> None:
-    """Raise BusyError, with the next permitted time, if a visitor has reached a limit of the last hour."""
+    """Raise BusyError, with the next permitted time, if a visitor has reached an hourly limit."""
     if by and rate != Rate():
         now_s = time.time()
         check_executions(rate, index.executions(by, now_s - HOUR_S), now_s)

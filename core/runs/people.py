@@ -1,10 +1,10 @@
-"""People of a server: who may see a run, what they changed, and how many runs a visitor may start within an hour.
+"""People of a server: audiences of runs, hourly limits of visitors, and the audit log.
 
-Runs and kernel tool results count as long as they are stored. If a visitor deletes one within an hour, it is noted in
-`<home>/deleted.jsonl`, one JSON object per line, so that deleting does not evade the hourly limit.
+Runs and kernel tool results count for the hourly limits as long as they are stored. If a visitor deletes one
+within an hour, it is noted in `<home>/deleted.jsonl`, so that deleting does not evade the limits.
 
-`<home>/audit.jsonl` has one JSON object a line. When it is full, it becomes `audit.1.jsonl` in place of an earlier one.
-Several servers of one home may append at once.
+`<home>/audit.jsonl` is the audit log. Both files have one JSON object a line. When `audit.jsonl` is full, it
+is renamed to `audit.1.jsonl` and replaces an earlier one. Several servers of one home may append at once.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MOST_FILE_BYTES = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """Runs that a visitor may start within an hour, and seconds that runs and kernel tools may execute.
+    """Hourly limits of a visitor: started runs, and seconds that runs and kernel tools may execute.
 
     None for no limit.
     """
@@ -45,7 +45,7 @@ class Rate:
 class ReachedLimit:
     """A limit in runs or seconds that is used up now.
 
-    `until_s` is the time at which there is room again; None if it is unknown.
+    `until_s` is the time at which a request is permitted again; None if it is unknown.
     """
 
     name: Literal["runs an hour", "seconds an hour", "runs at once", "queue"]
@@ -55,7 +55,7 @@ class ReachedLimit:
 
 
 class BusyError(AccessError):
-    """A limit is reached, and a request is permitted again later; `reached` is the limit."""
+    """Error for a limit that is reached only for now; `reached` is the limit."""
 
     def __init__(self, message: str, reached: ReachedLimit) -> None:
         super().__init__(message)
@@ -63,7 +63,10 @@ class BusyError(AccessError):
 
 
 class RateEntry(msgspec.Struct, frozen=True):
-    """A run that a visitor started, or a kernel tool. `started_s` is None before the start, `ended_s` until the end."""
+    """A visitor's run or kernel tool, as it counts for the hourly limits.
+
+    `started_s` is None before the start, `ended_s` before the end.
+    """
 
     by: str
     created_s: Seconds
@@ -133,7 +136,7 @@ def check_executions(rate: Rate, executions: Sequence[RateEntry], now_s: float) 
 
 
 def _wait_s(fits: Callable[[float], bool], now_s: float) -> int:
-    """Return the seconds until the preceding hour meets a condition; 0 if it already does."""
+    """Return the seconds until `fits` is True for the start of the last hour; 0 if it already is."""
     return bisect_left(range(HOUR_S), True, key=lambda wait_s: fits(now_s - HOUR_S + wait_s))
 
 
@@ -173,7 +176,7 @@ Outcome = Literal["done", "refused", "failed"]
 
 
 class Event(msgspec.Struct, frozen=True):
-    """An action of a person: the time, the address, the action, the run or sweep, and the outcome.
+    """An event of the audit log: its time, person, action, run or sweep, and outcome.
 
     `reason` is the message of an action that was refused or failed.
     """
@@ -187,14 +190,14 @@ class Event(msgspec.Struct, frozen=True):
 
 
 def append_event(home: Path, event: Event) -> None:
-    """Add an event to the log below a store's home; raises StoreError."""
+    """Append an event to the audit log in a store's home; raises StoreError."""
     path = home / AUDIT
     with in_words(path):
         append_line(path, msgspec.json.encode(_bounded(event)), MOST_AUDIT_BYTES, home / EARLIER_EVENTS)
 
 
 def audit_events(home: Path) -> Iterator[Event]:
-    """Yield the events below a store's home, oldest first; damaged lines are left out."""
+    """Yield the events of the audit log in a store's home, oldest first; damaged lines are left out."""
     for name in (EARLIER_EVENTS, AUDIT):
         with suppress(OSError), open_regular(home / name) as file:
             for line in file:
@@ -204,9 +207,9 @@ def audit_events(home: Path) -> Iterator[Event]:
 
 @contextmanager
 def audited(home: Path, by: str, action: str) -> Iterator[MutableSequence[str]]:
-    """Log the action of a context; the caller adds its subjects to the yielded list.
+    """Log the action that the context executes; the caller adds subjects to the yielded list.
 
-    Raises what the action raises, and StoreError if the action cannot be logged.
+    Raises the action's errors, and StoreError if the action cannot be logged.
     """
     subject: list[str] = []
     try:

@@ -1,7 +1,7 @@
-"""Permitted jobs on servers without user code: samples, with settings from flags, integers and fixed words.
+"""Jobs permitted on servers without user code: samples with flags, integers and fixed words.
 
-No text from a visitor reaches a compiler, a path or a command: some of Inductor's options become part of g++'s command
-line, and others name files that it writes.
+No text from a visitor reaches a compiler, a path or a command: some of Inductor's options become part of
+g++'s command line, and others name files that Inductor writes.
 """
 
 from __future__ import annotations
@@ -268,9 +268,9 @@ def _check_calls(job: CompileJob) -> None:
 
 
 def _leaves(value: Any) -> Iterator[Any]:
-    """Yield the leaves of a nested argument.
+    """Yield the leaves of a nested argument, and the dictionary keys that are no Python identifiers.
 
-    Dictionary keys that are Python names are left out, since they are only names.
+    Other keys are only names.
     """
     if isinstance(value, (list, tuple)):
         for element in value:

@@ -1,4 +1,4 @@
-"""Progress of a run: its steps, the place of a crash, and an end that nobody is left to write."""
+"""Progress of a run: its steps, the place of a crash, and the status if the supervisor was killed."""
 
 from __future__ import annotations
 
@@ -39,7 +39,10 @@ def aoti_steps(job: CompileJob) -> tuple[str, ...]:
 
 
 def package_files(run: Run) -> tuple[Path, ...]:
-    """Return the stored files of a run's package: package, inputs and results of a call, and the runner's sources."""
+    """Return the stored files of a run's AOTInductor package.
+
+    These are the package, the inputs and results of a call, and the sources of the C++ program.
+    """
     names = (PACKAGE, INPUTS, EXPECTED, *SOURCES)
     return tuple(path for name in names if regular(path := run.path / DIRECTORY / name))
 
@@ -113,7 +116,7 @@ class Progress:
 
     @property
     def words(self) -> str:
-        """Current step: torch's open phase, otherwise the worker's step; empty before the start."""
+        """Current step: torch's innermost open phase, otherwise the worker's step; empty before the start."""
         kinds = [PHASE_WORDS[kind] for phase in self.now if (kind := phase_class(phase.name)) in PHASE_WORDS]
         if kinds and not is_compiled(self.steps):
             return kinds[-1]
@@ -176,9 +179,10 @@ def step_words(step: str) -> str:
 
 
 def _to_come(steps: Sequence[str], job: CompileJob | None) -> tuple[str, ...]:
-    """Return the remaining steps.
+    """Return the remaining steps; empty without a job.
 
-    The number of calls in the file's `calls` is unknown before it is loaded.
+    If the calls are in the model's file, one call is assumed, since their number is unknown before the file is
+    loaded.
     """
     if job is None:
         return ()
@@ -209,7 +213,10 @@ OVERDUE = "The time limit is over. Stacks of the worker:"
 
 
 def crashed_kernel(run: Run, report: Report) -> Kernel | None:
-    """Return the kernel in whose call a worker crashed; None if the output names no line of an output code."""
+    """Return the kernel that a worker was calling when it crashed or timed out; None if unknown.
+
+    The kernel is known if the stacks in the output name a line of an output code in the log.
+    """
     frames = _frames(run)
     log = run.log_path()
     if not frames or log is None or log.stat().st_size > MAX_SEARCHED_BYTES:
@@ -240,7 +247,10 @@ def ending_words(run: Run, report: Report) -> str:
 
 
 def last_line(run: Run, report: Report) -> tuple[str, int] | None:
-    """Return the innermost user line that a crashed or timed-out worker was executing, as file and line."""
+    """Return the file and line of user code that a worker was executing when it crashed or timed out.
+
+    The line is the innermost in the stacks of the output. None if the output has no such line.
+    """
     files = {source.path for source in report.sources}
     return next((frame for frame in _frames(run) if frame[0] in files), None)
 
@@ -255,7 +265,7 @@ def _frames(run: Run) -> list[tuple[str, int]]:
 
 
 def _called_at(report: Report, offset: int, line: int) -> Kernel | None:
-    """Return the kernel whose call is the last one at or before a line of an output code; None without one."""
+    """Return the kernel of the last call at or before a line of an output code; None without a call."""
     calls = [
         (call.line, kernel)
         for compilation in report.compilations
@@ -271,7 +281,10 @@ SILENT = "its supervisor did not answer, and was killed"
 
 
 def ended_for(run: Run, status: Status, is_cancelled: bool) -> Status:
-    """Return the status of a live run whose supervisor was killed: cancelled, beyond its time limit, or interrupted."""
+    """Return the final status of a live run whose supervisor was killed.
+
+    The run is `cancelled`, `timed out` if it exceeded its time limit, or `interrupted`.
+    """
     if is_cancelled:
         return ended_as(status, "cancelled", SILENT, is_cancelled=True)
     limit = overdue_limit_s(run, status)
@@ -281,7 +294,7 @@ def ended_for(run: Run, status: Status, is_cancelled: bool) -> Status:
 
 
 def ended_as(status: Status, state: State, reason: str, is_cancelled: bool = False) -> Status:
-    """Return the status of a live run that ends now; it is cancelled if `is_cancelled` is True."""
+    """Return the status of a run that ends now in `state`; `cancelled` if `is_cancelled` is True."""
     if is_cancelled:
         state, reason = "cancelled", f"cancelled by the user; {reason}"
     return replace(status, state=state, reason=reason, ended_s=time.time(), handle="")

@@ -1,9 +1,10 @@
-"""Ranks of a run, read in parallel: a fingerprint of each log is stored, so that the next reading takes milliseconds.
+"""Ranks of a run: their logs are read in parallel, and each log's fingerprint is stored.
 
-<run>/ranks/rank_3.json     the fingerprint of rank 3, with size and time of the log that it was made from
-           /ranks.json      all ranks in groups, with the same of every log
+<run>/ranks/3/fingerprint.json  the fingerprint of rank 3, with size and time of its log
+           /ranks.json          all ranks in groups, with size and time of every log
 
-`python -m core.runs.ranks DIRECTORY` stores the fingerprints of the logs that standard input lists as JSON.
+With stored fingerprints, the next reading takes milliseconds. `python -m core.runs.ranks DIRECTORY` stores
+the fingerprints of the logs that standard input lists as JSON.
 """
 
 from __future__ import annotations
@@ -83,12 +84,12 @@ def open_ranks(run: Run, processes: int = 1) -> Ranks:
 
 
 def rank_side(run: Run, rank: int) -> RankSide:
-    """Return a rank of a run to compare or to show."""
+    """Return a rank of a run as a side to compare or to show."""
     return side_of_rank(rank, run.log_of(rank), ranks_dir(run))
 
 
 def is_quick(run: Run) -> bool:
-    """Return True if the groups are stored, or if the logs are small enough to be read in well under a second."""
+    """Return True if the groups are stored, or if the logs can be read in well under a second."""
     logs = logs_of(run)
     return sum(stamp.size for stamp in _stamps(logs)) <= QUICK_BYTES or stored_ranks(logs, ranks_dir(run)) is not None
 
@@ -112,7 +113,7 @@ def start_reading_ranks(run: Run) -> subprocess.Popen[bytes]:
 
 
 def stored_ranks(logs: Logs, stored: Path) -> Ranks | None:
-    """Return the stored groups of logs; None if they are missing or of other logs."""
+    """Return the stored groups of logs; None if they are missing, or if the logs have changed."""
     kept = _decoded(stored / GROUPS, _StoredRanks)
     return kept.ranks if kept and kept.version == VERSION and kept.stamps == _stamps(logs) else None
 
@@ -135,7 +136,7 @@ def read_ranks(logs: Logs, stored: Path | None = None, processes: int = 1) -> Ra
 
 
 def side_of_rank(rank: int, log: Path, stored: Path | None = None) -> RankSide:
-    """Return a rank to compare: its fingerprint, stored or read, and a reader of its texts."""
+    """Return a rank as a side to compare: its fingerprint, stored or read, and a reader of its texts."""
     return RankSide(_fingerprint(rank, log, stored), partial(_text, log))
 
 

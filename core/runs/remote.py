@@ -1,14 +1,15 @@
-"""Remote archive: the large files of runs at any URL that fsspec opens, from where they come back when a run is opened.
+"""Remote archive: the large files of runs, moved to any URL that fsspec opens.
 
-`COMPILEBOARD_ARCHIVE` is a directory, such as `s3://bucket/runs`. A run that is moved there has one file in it, named
-by its content, and in its own directory
+`COMPILEBOARD_ARCHIVE` is the URL of a directory, such as `s3://bucket/runs`. Each moved run has one file
+there, with the SHA-256 of its content in its name, and a record in the run's directory:
 
-  archived.json   the name of that file, its bytes, and path, bytes and modification time of each file that was moved
+  archived.json   name and bytes of the archive's file; path, bytes and modification time of each moved file
 
-Status, job, code, names, tags, comments, tool results and the summary stay. What is made from the log is made again.
-Files that came back are a cache: when they take more than `COMPILEBOARD_ARCHIVE_CACHE_GIB`, those of the run that was
-opened least recently are removed again. Nothing that comes back is trusted: its size and SHA-256 are checked, and no
-name or link leads out of the run.
+Status, job, code, names, tags, comments, tool results and the summary stay. Results from the log are deleted,
+and made again when needed. Opening a run fetches its files. Fetched files are a cache: if they take more than
+`COMPILEBOARD_ARCHIVE_CACHE_GIB`, the files of the run that was opened least recently are removed first.
+Fetched files are not trusted: size and SHA-256 are checked, and a name or link that leads out of the run is
+refused.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ Bytes = Annotated[int, Meta(ge=0, le=MAX_MOVED_BYTES)]
 
 
 class ArchiveError(StoreError):
-    """The archive cannot be used now, for any run."""
+    """Error for an archive that cannot be used now, for any run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +141,7 @@ def remote_archive(store: Store, environment: Mapping[str, str] = os.environ) ->
 
 
 def bring_back(run: Run, progress: Callable[[int, int], object] = lambda done, total: None) -> None:
-    """Fetch the files of a run from the archive, if they are away; raises StoreError."""
+    """Fetch a run's files from the archive if some are only there; raises StoreError."""
     if not is_away(run):
         return
     archive = remote_archive(Store(run.path.parent.parent))
@@ -163,9 +164,9 @@ class RemoteArchive:
         return one_line(re.sub(r"//[^/@]*@", "//", self._url), MOST_REASON_CHARS)
 
     def move(self, run: Run) -> int:
-        """Move the large files of a run that has ended; return the bytes that this frees. Raises StoreError.
+        """Move the large files of a run that has ended; return the freed bytes. Raises StoreError.
 
-        The copy is read again before a file is removed.
+        The copy in the archive is read back and checked before a file is removed.
         """
         if run.status().live:
             raise StoreError(f"the run {run.id} is still going; move it when it has ended")
@@ -186,7 +187,10 @@ class RemoteArchive:
                 return _remove(run, moved)
 
     def bring_back(self, run: Run, progress: Callable[[int, int], object] = lambda done, total: None) -> None:
-        """Fetch the missing files of a run; `progress` gets the fetched bytes and all bytes. Raises StoreError."""
+        """Fetch the missing files of a run; raises StoreError.
+
+        `progress` is called with the fetched bytes and the total bytes.
+        """
         with _turn, _locked(run), self._scratch() as scratch:
             moved = moved_of(run)
             missing = moved.missing(run) if moved is not None else ()
@@ -203,7 +207,10 @@ class RemoteArchive:
                 os.utime(run.path / ARCHIVED)
 
     def let_go(self, run: Run) -> int:
-        """Remove a run's fetched files that have not changed; return the freed bytes."""
+        """Remove a run's fetched files that have not changed; return the freed bytes.
+
+        Does nothing if some of its files are only in the archive.
+        """
         with _locked(run), in_words(run.path):
             moved = moved_of(run)
             return _remove(run, moved) if moved is not None and not moved.missing(run) else 0
@@ -302,7 +309,7 @@ def _open_no_link(path: str, flags: int) -> int:
 
 
 def _pack(run: Run, files: tuple[MovedFile, ...], target: Path) -> MovedFiles:
-    """Write the files of a run to an archive, and return its record; raises StoreError."""
+    """Pack the files of a run into a tar.gz file, and return their record; raises StoreError."""
     if len(files) > MOST_FILES or sum(file.size_bytes for file in files) > MAX_MOVED_BYTES:
         raise StoreError(f"the run {run.id} has more files, or larger ones, than are moved")
     with in_words(run.path), tarfile.open(target, "w:gz", compresslevel=6) as archive:
@@ -364,7 +371,7 @@ def _put_back(unpacked: Path, run: Run, file: MovedFile) -> None:
 
 
 def _remove(run: Run, moved: MovedFiles) -> int:
-    """Remove unchanged files that the archive has, and all results from the log; return the freed bytes."""
+    """Remove unchanged moved files, and all results made from the log; return the moved files' bytes."""
     freed = 0
     for file in moved.files:
         if file.is_at(run):

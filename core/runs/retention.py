@@ -1,12 +1,12 @@
-"""Retention: which runs the owner's rules move to the archive elsewhere, or delete if that is allowed, and when.
+"""Retention: runs that the owner's rules move to the archive, or delete.
 
 | variable | rule |
 |---|---|
-| `COMPILEBOARD_KEEP_DAYS` | runs that were created longer ago |
-| `COMPILEBOARD_KEEP_GIB` | the oldest runs, while all runs together are larger |
-| `COMPILEBOARD_KEEP_DELETES=1` | they are deleted where there is no archive; otherwise nothing is ever deleted |
+| `COMPILEBOARD_KEEP_DAYS` | runs that are older are due |
+| `COMPILEBOARD_KEEP_GIB` | the oldest runs are due while all runs together are larger |
+| `COMPILEBOARD_KEEP_DELETES=1` | due runs are deleted if no archive is set; without this rule, they stay |
 
-Pinned and live runs, cells of sweeps, and runs with a note or comments stay.
+Pinned, live and damaged runs, cells of sweeps, and runs with a note or comments stay.
 """
 
 from __future__ import annotations
@@ -98,7 +98,10 @@ def _number(name: str, text: str) -> float | None:
 
 
 def due(index: RunIndex, rules: RetentionRules, *, moves: bool, now_s: float | None = None) -> Due:
-    """Return the runs that are due by the rules; with `moves`, only runs that can be moved. Raises StoreError."""
+    """Return the runs that are due by the rules; raises StoreError.
+
+    If `moves` is True, runs with ranks are left out, since they cannot be moved.
+    """
     if not rules.are_set:
         return Due()
     now_s = time.time() if now_s is None else now_s
@@ -121,11 +124,11 @@ def _oldest(index: RunIndex) -> tuple[IndexedRun, ...]:
 
 
 def retain(index: RunIndex, rules: RetentionRules, archive: RemoteArchive | None) -> tuple[int, int]:
-    """Move the due runs to the archive, or delete them if that is allowed without an archive.
+    """Move the due runs to the archive; without an archive, delete them if that is allowed.
 
-    Return the number of runs and the freed bytes. Only one process of a store does so at a time: raises StoreError if
-    another does, or if the archive cannot be used. The audit log names each due run, including those that stay because
-    they cannot be moved.
+    Return the number of these runs and the freed bytes. The audit log names each of them, and each due run that
+    could not be moved or deleted. Raises StoreError if nothing may be moved or deleted, if another process
+    applies the rules to the store, or if the archive cannot be used.
     """
     if archive is None and not rules.deletes:
         raise StoreError(f"nothing is moved or deleted: there is no archive, and {DELETES} is not 1")
@@ -151,7 +154,10 @@ def retain(index: RunIndex, rules: RetentionRules, archive: RemoteArchive | None
 
 
 def _release(index: RunIndex, entry: IndexedRun, run: Run, archive: RemoteArchive | None) -> int:
-    """Move a run, or delete it if there is no archive; return the bytes that this frees. Raises CompileboardError."""
+    """Move a run, or delete it if there is no archive; return the freed bytes.
+
+    Raises CompileboardError.
+    """
     with audited(index.store.home, BY, "delete" if archive is None else "move") as subject:
         subject.append(entry.id)
         if archive is not None:
@@ -179,9 +185,9 @@ def _alone(home: Path) -> Iterator[None]:
 
 
 def trim(index: RunIndex, archive: RemoteArchive) -> int:
-    """Remove fetched files of archived runs until they fit into the archive's cache; return the freed bytes.
+    """Remove fetched files until the rest fit into the archive's cache; return the freed bytes.
 
-    The files of the run that was opened last stay.
+    The run that was opened least recently is first; the files of the run that was opened last stay.
     """
     index.complete()
     entries = index.search(RunQuery().also("archived = 'here'"), MOST_RUNS).runs
@@ -209,7 +215,7 @@ def _opened_s(path: Path) -> float:
 def keep_retaining(home: Path, ended: threading.Event) -> None:
     """Apply the rules to a store after `FIRST_S` seconds and then every hour, until the event is set.
 
-    A process of low priority does so.
+    The rules are applied in a process of low priority.
     """
     wait_s = FIRST_S
     while not ended.wait(wait_s):

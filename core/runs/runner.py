@@ -37,9 +37,9 @@ TURN_S = 0.2
 class Wait:
     """Reason why a queued run has not started; empty shortly before the start.
 
-    `node_for` is the run's device if no node that answers has this device. `earlier` is the number of runs ahead.
-    `starts` is what must start first, such as `torch for CUDA`. `is_blocked` is True if another server measures on the
-    device. `is_elsewhere` is True if another server has queued the run.
+    `node_for` is the run's device if no available node has it. `earlier` is the number of runs ahead. `starts` is
+    the process that must start first, such as `torch for CUDA`. `is_blocked` is True if another server measures
+    on the device. `is_elsewhere` is True if another server has queued the run.
     """
 
     node_for: str = ""
@@ -52,10 +52,10 @@ class Wait:
 class Runner:
     """Queue that submits, watches and cancels runs. Safe to use from several threads.
 
-    At most `parallel` runs execute at once, plus one on each further accelerator, but none that would disturb a
-    measurement. If `code_allowed` returns False, only jobs that `core.runs.permission` allows are run. `limits` apply
-    to the server's visitors, each of whom has a name; the owner has none. `rate_of` returns the rate of a visitor,
-    which may differ from the rate in `limits`.
+    On each node, at most `parallel` runs execute at once, plus one on each idle accelerator while no run uses the
+    CPU. No run that would disturb a measurement starts. If `code_allowed` returns False, only jobs that
+    `core.runs.permission` allows are run. The owner's name is empty; limits per visitor in `limits` do not apply
+    to the owner. `rate_of` returns the rate of a visitor, which may differ from the rate in `limits`.
     """
 
     def __init__(

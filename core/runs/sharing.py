@@ -1,11 +1,12 @@
-"""Sharing of runs: archives of what their owners, workers and torch wrote, and tokens of links that preview.
+"""Sharing of runs: archives for export and import, and links with a preview.
 
-  <run id>/job.json, status.json, model.py, …, name.txt, note.txt, tags.txt, pinned, audience.txt, comments.json,
-          /output.txt, profile.json
+  <run id>/job.json, status.json, model.py, …, name.txt, note.txt, tags.txt, pinned, audience.txt,
+          /comments.json, output.txt, profile.json
           /trace/*.log
-Reports, summaries and graphs are made again from the log. Results of kernel tools, programs and packages are left out.
+An archive has only files that owners, workers and torch wrote. Reports, summaries and graphs are made again
+from the log. Results of kernel tools, programs and packages are left out.
 
-A visitor with a token but without a role sees only a run's title, verdict and picture.
+A visitor with a link's token but without a role sees only a run's title, verdict and picture.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ MAX_UNPACKED_BYTES = 64 * 1024**3
 
 @dataclass(frozen=True, slots=True)
 class ImportedRuns:
-    """Result of an import: the added runs, the ids that the store already had, and the problems of other runs."""
+    """Result of an import: added runs, ids that were already in the store, and problems of other runs."""
 
     added: tuple[Run, ...] = ()
     known: tuple[str, ...] = ()
@@ -173,7 +174,10 @@ def set_preview(run: Run, allowed: bool) -> None:
 
 
 def may_preview(run: Run, token: str) -> bool:
-    """Return True if the token is the run's, and the run is not private; the comparison takes constant time."""
+    """Return True if the token is the run's, and the run is not private.
+
+    The comparison takes constant time.
+    """
     own = preview_token(run)
     return bool(own) and secrets.compare_digest(own.encode(), token.encode("utf-8", "replace")) and not _private(run)
 

@@ -1,25 +1,34 @@
 """Directory of all runs, and the files of each run directory.
 
   <home>/runs/<run id>/job.json       the job (not for an imported log)
-                      /status.json    its status; written whole, by one process at a time
+                      /status.json    the status, replaced atomically; one process at a time writes it
                       /model.py       the code that was run
-                      /original.py    the eager side's code, if it differs: before the job's fixes, or of an exercise
-                      /backend.py     a backend's code; rival_backend.py, rival_model.py: the alternative's
-                      /name.txt       the owner's name for it, if not its title; note.txt: notes; tags.txt: tags
-                      /pinned         if the run may not be deleted; audience.txt: who may see it, if its author chose
-                      /comments.json  what people wrote about it and its parts, and the parts that they pinned
-                      /trace/*.log    PyTorch's structured trace; output.txt: the worker's printed output, bounded
-                      /trace/rank_3.log  that of one rank, whose report, verdict and graphs are in ranks/3
+                      /original.py    the eager side's code if it differs: before fixes, or of an exercise
+                      /backend.py     code of a custom backend
+                      /rival_*.py     code of the alternative: rival_backend.py, rival_model.py
+                      /name.txt       the owner's name for the run; note.txt: the note; tags.txt: the tags
+                      /pinned         exists if the run may not be deleted
+                      /audience.txt   who may see the run, if its author chose
+                      /comments.json  comments on the run and its parts, and the pinned parts
+                      /trace/*.log    PyTorch's structured trace; rank_3.log is the log of rank 3
+                      /output.txt     the worker's printed output, bounded
+                      /ranks/3/       report, summary and graphs of rank 3
                       /report.json    the report, rebuilt when the log is newer; summary-*.json: its summary
-                      /report.*       of a large log: its index, outline, and the report's head and parts
+                      /report.*       for a large log: its index and outline, and the report's head and parts
                       /profile.json   a profile by torch.profiler, as it was added
-                      /graphs/*.json  the nodes of large graphs, rebuilt like the report
-                      /programs/*     the accelerator's; aoti/*: AOTInductor's package; archived.json: what is elsewhere
-  <home>/index/, cache/               the index, which is made from the runs; compiled objects that runs share
+                      /graphs/*.json  the nodes and models of large graphs, rebuilt like the report
+                      /programs/*     the accelerator's programs
+                      /aoti/*         AOTInductor's package
+                      /tools/*        results of kernel tools
+                      /archived.json  the files that were moved to the remote archive
+  <home>/index/                       the index, made from the runs
+  <home>/cache/                       compiled objects that runs share
   <home>/servers/*.json               dashboards that listen on the store
-  <home>/store-id, carried/           its id in a cluster, and locks of the runs that its servers carry from there
-  <home>/audit.jsonl                  what people changed, where they sign in; deleted.jsonl: what counts for rates
-Runs, index and cache are readable by their owner only, and so is the home unless it has other files, too.
+  <home>/store-id                     the store's id in a cluster
+  <home>/carried/                     locks of the cluster runs that a server transfers
+  <home>/audit.jsonl                  the audit log
+  <home>/deleted.jsonl                deleted runs and tool results that count for the hourly limits
+Runs, index and cache are readable by their owner only. So is the home, unless it also has other files.
 """
 
 from __future__ import annotations
@@ -114,7 +123,7 @@ class Run:
 
     @property
     def graphs_dir(self) -> Path:
-        """Directory of the nodes of large graphs, by the offset of their text in the log."""
+        """Directory of the stored nodes and models of large graphs, named by the graph's offset in the log."""
         return self.made_dir / "graphs"
 
     @property
@@ -162,7 +171,7 @@ class Run:
         return self.trace_dir / stored_name(rank)
 
     def tools(self) -> tuple[Run, ...]:
-        """Return the directories of its kernel tool results."""
+        """Return the run's kernel tool results, each as a Run of its directory."""
         names = os.listdir(self.path / TOOLS) if (self.path / TOOLS).is_dir() else ()
         return tuple(Run(f"{self.id}/{name}", self.path / TOOLS / name, self.liveness) for name in names)
 
@@ -236,7 +245,7 @@ class Run:
         return gone if (latest := self.written_status()) == status else latest
 
     def written_status(self) -> Status:
-        """Return the last written status."""
+        """Return the last written status; raises StoreError if it cannot be read."""
         try:
             data = read(self.path / "status.json", MAX_STATUS_BYTES)
             status = decoded_as(data, Status)
@@ -249,7 +258,10 @@ class Run:
         return self.standing_and_job()[0]
 
     def standing_and_job(self) -> tuple[Status, CompileJob | None]:
-        """Return the displayed status and the job; the job is None if it is damaged or missing."""
+        """Return the displayed status and the job.
+
+        The job is None if the status or the job is missing or unreadable.
+        """
         try:
             status = self.status()
         except StoreError as error:
@@ -325,7 +337,10 @@ class Store:
         return self.open(fresh.id)
 
     def add_path(self, path: Path, by: str = "") -> Run:
-        """Create a run with a copy of the logs of a file, a directory or an archive; raises StoreError, TraceError."""
+        """Create a run with a copy of the logs of a file, a directory or an archive.
+
+        Raises StoreError, TraceError.
+        """
         title = one_line(path.name, MOST_TITLE_CHARS) or "log"
         with self._importing(path.name) as (fresh, scratch):
             self._add_logs(fresh, logs_in(path, scratch, most_bytes=self._max_log_bytes), title, by)
@@ -391,7 +406,10 @@ class Store:
             return file.tell()
 
     def open(self, run_id: str) -> Run:
-        """Return a stored run by its id, with the rank in `ID@3`, otherwise the lowest rank; raises StoreError."""
+        """Return a stored run by its id; raises StoreError.
+
+        The shown rank is the rank in `ID@3`, otherwise the lowest rank.
+        """
         name, rank = split_rank(run_id)
         if not name or not (self.runs_dir / name).is_dir():
             raise self.missing(run_id)

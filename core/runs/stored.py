@@ -82,8 +82,8 @@ def start_reading(run: Run) -> subprocess.Popen[bytes]:
 class Summaries:
     """Functions to call while a large log is read, on its outline and on its report.
 
-    The outline's result is stored. `of_report` is called before the report can be opened, so the results of its
-    `stored` functions exist by then.
+    The result of `of_outline` is stored. `of_report` is called before others can open the report, so that the
+    results of its functions with the decorator `stored` exist by then.
     """
 
     of_outline: Callable[[Report], object] = lambda _: None
@@ -91,7 +91,10 @@ class Summaries:
 
 
 def open_report(run: Run, summaries: Summaries | None = None) -> Report:
-    """Return the report of a run; raises StoreError if there is no log yet. A large log is read with `summaries`."""
+    """Return the report of a run; raises StoreError if there is no log yet.
+
+    The stored report is used if it is up to date. A large log is read with `summaries`.
+    """
     bring_back(run)
     log = run.log_path()
     if log is None:
@@ -134,7 +137,10 @@ def _open_parts(run: Run, head: Path) -> Report:
 
 
 def store_outline(run: Run, log: Path, summaries: Summaries) -> TraceIndex:
-    """Store the outline of a large log's records so far; return the log's index. Raises OSError, TraceError."""
+    """Store the result of `summaries.of_outline` for a large log's records so far.
+
+    Return the log's index. Raises OSError, TraceError.
+    """
     run.made_dir.mkdir(parents=True, exist_ok=True)
     index = index_of(log, _index_path(run))
     write_atomically(_outline_path(run), msgspec.json.encode(summaries.of_outline(outline(index))))
@@ -198,7 +204,7 @@ def _summary_path(run: Run) -> Path:
 
 
 def store_graphs(run: Run, report: Report) -> None:
-    """Parse the large graphs of a report and build their models before anybody opens them."""
+    """Parse the large graphs of a report, and store their nodes and models."""
     for compilation in report.compilations:
         for graph in compilation.graphs:
             if _is_large(graph):

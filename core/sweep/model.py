@@ -1,19 +1,20 @@
-"""Sweep: one job, and the axes along which it is varied. Each combination is a cell, which is an ordinary run.
+"""Sweep model: a job that is varied along axes; each combination is a cell, which is an ordinary run.
 
-An axis changes a field of the job. The fields are the options whose rows in `core/job/options/` have `axis`, and:
+An axis changes a field of the job. The fields are the options whose rows in `core/job/options/` have
+`axis`, and:
 
 | field | changed value |
 |---|---|
-| `options.NAME`, `dynamo.NAME` | an Inductor option, a name of `torch._dynamo.config` |
-| `inputs.A.D`, `batch` | the size of a dimension, of the batch |
-| `code` | the model: a sample's name, a file of the server, or pasted code |
+| `options.NAME`, `dynamo.NAME` | an Inductor option, a setting of `torch._dynamo.config` |
+| `inputs.A.D`, `batch` | the size of dimension D of input A, the batch size |
+| `code` | the model: a sample's name, a file on the server, or pasted code |
 | `variant` | several of these fields at once |
 
 Axes as text: `backend=eager,inductor`, `inputs.0.0=1,2,4,…,512`, `calls=f32[8] | f32[16]; f32[8]`.
 
-Values are separated by commas, or by `|` if the text contains one or if values contain commas (`calls`). The calls or
-marks within a value are separated by `;`. An ellipsis continues the numbers before it, with equal differences or
-ratios.
+Values are separated by commas. The separator is `|` if the text contains `|`, and for the field `calls`,
+because calls contain commas. Within a value, calls or marks are separated by `;`. An ellipsis continues the
+numbers before it, with equal differences or ratios.
 """
 
 from __future__ import annotations
@@ -53,10 +54,10 @@ MAX_AXIS_CHARS = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A field of the job and its values, with their labels if those differ from the text.
+    """A field of the job and its values; without `labels`, the values have default labels.
 
-    `field` has the syntax of `core.sweep.model`: `backend`, `inputs.0.0`, `options.max_autotune`. In a `variant` each
-    value sets several fields at once.
+    `field` has the syntax of `core.sweep.model`: `backend`, `inputs.0.0`, `options.max_autotune`. In a `variant`
+    each value sets several fields at once.
     """
 
     field: str
@@ -70,12 +71,13 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """A question answered by many runs; `preset` is the name of a predefined question.
+    """A question that is answered by many runs.
 
-    `runs` has the ids of the cells' runs in the order of `cells`, empty for cells without a run. `code` is a digest of
-    the measured code, `torch` its version. `handle` is the server that executes the cells, empty if none does, and
-    `reason` is why the sweep stopped early. `waits` is the limit that the next cell waits for, None without one.
-    `audience` is who may see the sweep, empty if its author did not choose.
+    `preset` is the name of a predefined question. `runs` has the run ids in the order of `cells`, empty for a
+    cell without a run. `code` is a digest of the measured code, `torch` is the torch version. `handle` identifies
+    the server that executes the cells, empty if no server does. `reason` is why the sweep stopped early. `waits`
+    is the limit that the next cell waits for, None without a limit. `audience` is who may see the sweep, empty if
+    its author did not choose.
     """
 
     id: str
@@ -105,7 +107,7 @@ class SweepCell:
 
     @property
     def title(self) -> str:
-        """Labels of the cell, in words."""
+        """Return the labels of the cell, separated by commas."""
         return ", ".join(self.at)
 
 
@@ -119,7 +121,7 @@ def cells(sweep: Sweep) -> tuple[SweepCell, ...]:
 
 
 def check_axes(axes: tuple[Axis, ...]) -> None:
-    """Raise JobError if axes are missing, invalid or equal, or if there are too many axes or cells."""
+    """Raise JobError for an invalid axis, a repeated field, no axes, or too many axes or cells."""
     if not 1 <= len(axes) <= MAX_AXES:
         raise JobError("axes", f"a sweep has from 1 to {number(MAX_AXES)} axes, and this one has {number(len(axes))}")
     total = 1
@@ -191,7 +193,7 @@ def applied(job: CompileJob, field: str, value: Any) -> CompileJob:
 
 
 def is_field(field: str) -> bool:
-    """Return True if the field exists."""
+    """Return True if `field` is a field of the job that an axis can change."""
     return field in (*AXES, BATCH, CODE, VARIANT) or any(
         field.startswith(prefix) and field != prefix for prefix in (OPTIONS, DYNAMO, INPUTS)
     )
@@ -217,7 +219,7 @@ def _code_label(value: str) -> str:
 
 
 def model_of(value: str) -> Model:
-    """Return the model of a `code` value: several lines are code, a path is a file, and a word is a sample."""
+    """Return the model of a `code` value: several lines of code, the path of a file, or a sample's name."""
     if "\n" in value:
         return Model("code", value)
     path, _, name = value.rpartition(":") if ".py:" in value else (value, "", "model")
@@ -240,7 +242,10 @@ def _value(job: CompileJob, field: str, value: Any) -> CompileJob:
 
 
 def _backend(job: CompileJob, field: str, value: Any) -> CompileJob:
-    """Return the job with a backend name, or a file that defines one; a name keeps the job's file."""
+    """Return the job with another backend, and with its code if the value names a file.
+
+    Otherwise the job keeps its own backend code.
+    """
     name, code = backend_of(value) if isinstance(value, str) else (value, "")
     return job.with_settings(backend=name, backend_code=code or job.compile.backend_code)
 
@@ -286,7 +291,7 @@ def parse_axes(lines: Sequence[str]) -> tuple[Axis, ...]:
 
 
 def parse_axis(text: str) -> Axis:
-    """Parse the axis of a line; raises JobError that names it."""
+    """Parse the text of one axis; raises JobError that names the axis."""
     field, separator, listed = short(text, MAX_AXIS_CHARS, "axis").partition("=")
     field = field.strip()
     if not separator or not is_field(field) or field == "variant":
@@ -304,8 +309,8 @@ def parse_axis(text: str) -> Axis:
 def changed(job: CompileJob, lines: Sequence[str]) -> CompileJob:
     """Return the job with the changes in `lines`; raises JobError that names the axis.
 
-    Each line is an axis with a single value, such as `mode=max-autotune`. Inductor options replace the job's mode, and
-    a mode replaces its options: torch accepts only one of them.
+    Each line is an axis with a single value, such as `mode=max-autotune`. Inductor options remove the job's mode,
+    and a mode removes the job's options, since torch accepts only one of the two.
     """
     axes = parse_axes(lines)
     check_axes(axes)
@@ -340,7 +345,7 @@ def _reader(field: str) -> Reader:
 
 
 def _option(word: str) -> OptionValue:
-    """Return an option value: as `options_from_text` reads it, or None for "None"."""
+    """Return the option value in a text, None for "None"; raises ValueError for other types of values."""
     if word == "None":
         return None
     values = list((options_from_text(f"value={word}") or {}).values())
@@ -367,7 +372,10 @@ def _expand_ellipses(words: list[str]) -> Iterator[str]:
 
 
 def _between(words: list[str], place: int) -> list[int]:
-    """Return the numbers that an ellipsis stands for, from the numbers before it and the number after it."""
+    """Return the numbers that an ellipsis replaces; raises ValueError without equal differences or ratios.
+
+    The result continues the two or three numbers before the ellipsis up to the number after the ellipsis.
+    """
     before, after = words[max(0, place - 3) : place], words[place + 1 : place + 2]
     if not after or len(before) < 2:
         raise ValueError("an ellipsis goes on from two numbers or more before it to one after it")

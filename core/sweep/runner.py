@@ -1,4 +1,7 @@
-"""SweepRunner: start, watch, cancel and resume sweeps. A thread executes the cells, one per device at a time."""
+"""SweepRunner, which starts, watches, cancels and resumes sweeps.
+
+A thread executes the cells of a sweep; each device of a node executes one cell at a time.
+"""
 
 from __future__ import annotations
 
@@ -44,10 +47,11 @@ TRIES = 3
 
 
 class SweepExecutor:
-    """Executor of a sweep that its process has claimed.
+    """Executor of a sweep, in the process that claimed the sweep.
 
-    A cell whose run ended by itself is not repeated, except failed cells if `again` is True; an interrupted run is
-    repeated. A row is read before the next run starts, so that reading does not disturb measurements.
+    A cell is repeated if its run was interrupted, but not if its run ended by itself. If `again` is True, failed
+    cells are repeated, too. A row is read before the next run starts, so that the reading adds no noise to
+    measurements.
     """
 
     def __init__(self, runner: Runner, store: SweepStore, sweep: Sweep, again: bool = False, poll_s: float = POLL_S):
@@ -63,7 +67,10 @@ class SweepExecutor:
         self._waiting = [cell.index for cell in self._cells if self._is_to_do(cell.index, again)]
 
     def run(self) -> None:
-        """Execute the remaining cells until the end or a stop request; never raises CompileboardError."""
+        """Execute the remaining cells until the end or a stop request.
+
+        Raises StoreError if the sweep cannot be written at the start. Later errors become the sweep's `reason`.
+        """
         reason = ""
         self._store.write(self._sweep)
         try:
@@ -98,7 +105,7 @@ class SweepExecutor:
         time.sleep(self._poll_s)
 
     def _submit(self) -> None:
-        """Submit the next cells, as many for each device as its nodes execute at once."""
+        """Submit waiting cells until each device has one live cell per node, or until a limit is reached."""
         busy = Counter(map(self._device, self._live))
         for index in list(self._waiting):
             device = self._device(index)
@@ -131,9 +138,10 @@ class SweepExecutor:
             self._check_sizes(index, result)
 
     def _check_sizes(self, index: int, result: SweepRow) -> None:
-        """Raise JobError once it is clear that the model rejects inputs of other sizes, even in eager mode.
+        """Raise JobError if the model rejects the preset's input sizes even in eager mode.
 
-        If the cells differ in size, the first may be too small: then two failures are needed.
+        A single failed cell shows this if all cells have the same sizes. If the sizes differ, two failed cells are
+        needed, since the first size may be too small. A cell without this failure ends the check.
         """
         job = self._cells[index].job
         if not self._sweep.preset or not (job.sizes or any(OWN_SIZES.match(call) for call in job.calls)):
@@ -146,9 +154,9 @@ class SweepExecutor:
             raise JobError("calls", CANNOT_BE_RESIZED.format(self._unfit[-1].splitlines()[0][:200]))
 
     def _try_submit(self, cell: SweepCell) -> bool:
-        """Submit a cell's run; return False if there is no room now.
+        """Submit a cell's run; return False if a limit of the visitor is reached for now.
 
-        Raises AccessError if there will never be room.
+        Raises AccessError if the storage limit is reached, and JobError if the code has changed.
         """
 
         def created(run: Run) -> None:
@@ -182,9 +190,9 @@ class SweepExecutor:
             raise JobError("model", "the code was changed while the sweep went on; start another one")
 
     def _what_is_left(self) -> str:
-        """Return a message with the number of cells whose runs were interrupted from outside.
+        """Return a message with the number of cells whose runs did not end by themselves.
 
-        Empty if there are none, and before the last cell has ended.
+        Empty if there are no such cells, or if some cells still wait or run.
         """
         if self._waiting or self._live:
             return ""
@@ -205,7 +213,7 @@ class SweepExecutor:
 
 
 def _is_another(waits: ReachedLimit | None, before: ReachedLimit | None) -> bool:
-    """Return True if a cell waits for another limit than before, or for a clearly different time."""
+    """Return True if a cell waits for another limit than before, or if the limit's end moved by over 30 s."""
     if waits is None or before is None or waits.name != before.name:
         return waits != before
     return abs((waits.until_s or 0.0) - (before.until_s or 0.0)) > NEWS_S
@@ -226,10 +234,11 @@ def new_sweep(base: CompileJob, axes: tuple[Axis, ...], preset: str = "", title:
 
 
 class SweepRunner:
-    """Sweeps whose cells a runner executes. Safe to use from several threads.
+    """A service that starts, cancels and resumes sweeps. Safe to use from several threads.
 
-    A sweep is admitted when a visitor starts it; its cells run much later, in a thread without a visitor. Another
-    server resumes an abandoned sweep with the owner's code only while `trusted` returns True.
+    All cells are checked against the visitor's permissions when the sweep starts, since they run later, in a
+    thread without a visitor. If a server has ended, another server can resume its sweeps. Sweeps of the server's
+    owner skip the permission check in this case, but only while `trusted` returns True.
     """
 
     def __init__(self, runner: Runner, trusted: Callable[[], bool] = lambda: True, poll_s: float = POLL_S) -> None:
@@ -321,7 +330,10 @@ class SweepRunner:
         return sweep
 
     def _code_of(self, admitted: tuple[SweepCell, ...], permitted: Callable[[CompileJob], CompileJob]) -> str:
-        """Admit each cell, and return a digest of their code; raises JobError that names the faulty cell."""
+        """Check the jobs of all cells, and return a digest of their code.
+
+        Raises JobError that names the faulty cell.
+        """
         codes: dict[str, None] = {}
         for cell in admitted:
             try:
@@ -348,9 +360,9 @@ class SweepRunner:
             raise AccessError(f"{count(more, 'cell')} are more than the {number(max(0, left))} runs that you may add")
 
     def _begin(self, sweep: Sweep, again: bool) -> None:
-        """Claim the sweep, and execute it in a thread that releases it.
+        """Claim the sweep, and start a thread that executes it and then releases the claim.
 
-        Raises WorkerError if another process has it.
+        Raises WorkerError if another process has claimed the sweep.
         """
         claim = contextlib.ExitStack()
         claim.enter_context(self.store.claimed(sweep.id))
@@ -367,7 +379,7 @@ class SweepRunner:
                 self._over.notify_all()
 
     def is_executing(self, sweep: Sweep) -> bool:
-        """Return True if a server executes the sweep, this one or another."""
+        """Return True if this or another server executes the sweep."""
         if sweep.id in self._going:
             return True
         engine = self.runner.engine

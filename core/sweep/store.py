@@ -1,10 +1,12 @@
-"""Stored sweeps of a home, one directory each, and the rows of their tables: a cell, and the results of its run.
+"""Stored sweeps of a home, one directory each, and the rows of their tables.
+
+A row is a cell with the results of its run.
 
 <home>/sweeps/<sweep id>/sweep.json       axes and run ids; written by the process that executes the sweep
-                        /name.txt         its owner's name for it, if that is not its title
-                        /audience.txt     who may see it, if its author chose; its cells have the same
-                        /stop             exists once somebody requests a stop
-                        /lock             locked by the process that executes its cells
+                        /name.txt         the owner's name for the sweep, if it is not the title
+                        /audience.txt     who may see the sweep and the runs of its cells, if the author chose
+                        /stop             exists after a stop request
+                        /lock             locked by the process that executes the cells
                         /rows/<run>.json  the row of a finished run, recreated if missing
 """
 
@@ -102,9 +104,9 @@ class SweepStore:
             write_atomically(path / "sweep.json", _encoded(sweep))
 
     def changed_ns(self, sweep_id: str) -> int:
-        """Return the time in ns at which a cell last started or ended, for pages and commands that wait.
+        """Return the time in ns of the sweep's last change, such as a cell's start or end.
 
-        Raises StoreError.
+        Pages and commands that wait for a change compare this time. Raises StoreError.
         """
         path = self.path(sweep_id)
         with in_words(path):
@@ -119,7 +121,7 @@ class SweepStore:
         return sorted(sweeps, key=lambda sweep: sweep.created_s, reverse=True)
 
     def damaged(self) -> dict[str, str]:
-        """Return the ids of unreadable sweeps, and why."""
+        """Return sweep id → reason for each sweep that cannot be read."""
         reasons = {}
         for sweep_id in self._ids():
             try:
@@ -150,7 +152,7 @@ class SweepStore:
         return read_audience(self.sweeps_dir / sweep_id)
 
     def set_audience(self, sweep_id: str, audience: str) -> None:
-        """Set who may see a sweep and the runs of its cells, one of AUDIENCES; raises StoreError."""
+        """Set the audience of a sweep and of its cells' runs: one of AUDIENCES; raises StoreError."""
         write_audience(self.path(sweep_id), audience)
         for run in self._own_runs(sweep_id):
             self.runs.set_audience(run, audience)
@@ -193,7 +195,10 @@ class SweepStore:
             lock.release()
 
     def delete(self, sweep_id: str, with_runs: bool = False) -> None:
-        """Delete a sweep, and its runs if `with_runs` is True; raises StoreError, WorkerError while it is executed."""
+        """Delete a sweep, and its runs if `with_runs` is True.
+
+        Raises StoreError, and WorkerError while a process executes the sweep.
+        """
         path = self.path(sweep_id)
         with self.claimed(sweep_id):
             if with_runs:
@@ -216,7 +221,7 @@ class SweepStore:
 
 
 def _encoded(sweep: Sweep) -> bytes:
-    """Return a sweep as JSON without its audience, which its author can change at any time in a separate file."""
+    """Return a sweep as JSON without its audience, which is stored in a separate file."""
     return msgspec.json.encode(replace(sweep, audience=""))
 
 
@@ -249,21 +254,23 @@ class SweepCall:
 class SweepRow:
     """A cell and the results in its report; values that were not recorded are None or empty.
 
-    `at` has the label of each axis. `state` is `waiting` as long as the cell has no run. `error` is why the run did not
-    end as done, in torch's words if torch gave a reason. `ratio` is eager / compiled in the steady state, and `claim`
-    is the conclusion that it supports. `disturbed` is why the machine was not quiet, empty if it was quiet.
+    `at` has the label of each axis. `state` is `waiting` as long as the cell has no run. `error` is why the run
+    did not end as done, in torch's words if torch gave a reason. `ratio` is eager / compiled in the steady state,
+    and `claim` is the conclusion from this ratio. `disturbed` describes noise on the machine, empty for a quiet
+    machine.
 
-    `phases_s` has the compile times by phase class. `kernels` and `kernel_calls` count the newest compilation of each
-    frame, which is the code that a call runs. `kernels_made` counts the kernels of all compilations. `stages` are the
-    stages with a graph in the log, `passes` are the passes that changed a graph, and `chosen` has the autotuning
-    choices by their subject. `parts_s` has the parts of a compiled call, `guards_us` is the guard time of the newest
-    compilations, and `directions_s` has the seconds of forward and backward.
+    `phases_s` has the compile times by phase class. `kernels` and `kernel_calls` count the newest compilation of
+    each frame, which is the code that a call runs. `kernels_made` counts the kernels of all compilations.
+    `stages` are the stages with a graph in the log. `passes` are the passes that changed a graph. `chosen` has
+    the autotuning choice for each kernel or op. `parts_s` has the seconds of each part of a compiled call.
+    `guards_us` is the guard time of the newest compilations. `directions_s` has the seconds of forward and
+    backward.
 
-    `made` has a digest of the kernels and a digest of the lines that call them. `generated` counts kernels without
-    library calls. `skips` counts graphs that did not become CUDA graphs, and `skipped` is torch's reason.
+    `made` has a digest of the kernels and a digest of the lines that call them. `generated` counts kernels
+    without library calls. `skips` counts graphs that did not become CUDA graphs, and `skipped` is torch's reason.
     `numerics_words` is the result of the comparison with float64. `killed` is True if the worker was ended from
-    outside. `took_s` is the run's total time, or the elapsed time of a run that is still going. `node` is the machine
-    of a cluster that executed the run.
+    outside. `took_s` is the run's total time, or the elapsed time of a live run. `node` is the machine of a
+    cluster that executed the run.
     """
 
     at: tuple[str, ...]
@@ -336,7 +343,7 @@ class SweepRow:
 
     @property
     def settled(self) -> bool:
-        """Return True if its run ended by itself, so that it is not repeated."""
+        """Return True if the cell's run ended by itself; such a cell is not repeated."""
         return self.state in SETTLED and not self.killed
 
 

@@ -1,6 +1,7 @@
-"""Table of a sweep, a pure function of its runs' reports and statuses, with its progress and its exports.
+"""Table of a sweep, with its progress and exports.
 
-Rows of finished runs are cached, so that 200 can be read at once.
+The table is a pure function of the reports and statuses of the sweep's runs. Rows of finished runs are
+cached, so that a table of 200 rows is read quickly.
 """
 
 from __future__ import annotations
@@ -47,9 +48,10 @@ MOST_ROWS = 4_000
 def table(
     sweep: Sweep, reports: Mapping[str, Report], statuses: Mapping[str, Status] | None = None
 ) -> tuple[SweepRow, ...]:
-    """Return a row for each cell, from reports and statuses by run id; a cell without either is waiting.
+    """Return a row for each cell, from reports and statuses by run id.
 
-    A report without a status counts as a done run, or a failed one if the report has an error.
+    A cell with neither a report nor a status is waiting. A report without a status counts as a done run, or as a
+    failed run if the report has an error.
     """
     return tuple(
         _row(at, run, reports.get(run), (statuses or {}).get(run))
@@ -85,7 +87,7 @@ def as_csv(axes: Sequence[Axis], rows: Sequence[SweepRow]) -> str:
 
 
 def as_json(sweep: Sweep, rows: Sequence[SweepRow]) -> dict[str, Any]:
-    """Return the question and its table as JSON-compatible data."""
+    """Return the sweep and its rows as JSON-compatible data."""
     question = {name: getattr(sweep, name) for name in ("id", "title", "preset", "torch", "base", "axes", "reason")}
     exported: dict[str, Any] = msgspec.to_builtins({"sweep": question, "rows": list(rows)})
     return exported
@@ -215,13 +217,16 @@ def _medians(timed: Sequence[SweepRow], axis: int) -> dict[str, float]:
 
 
 def rows(store: SweepStore, sweep: Sweep) -> tuple[SweepRow, ...]:
-    """Return the current table; a cell whose run was deleted waits again. Raises StoreError if the sweep is gone."""
+    """Return the current table; raises StoreError if the sweep is gone.
+
+    A cell whose run was deleted is waiting again.
+    """
     folder = store.path(sweep.id) / ROWS
     return tuple(row(store, folder, at, run) for at, run in zip(labels(sweep), runs_of(sweep), strict=True))
 
 
 def row(store: SweepStore, folder: Path, at: tuple[str, ...], run_id: str) -> SweepRow:
-    """Return the row of a cell."""
+    """Return a cell's row from its cached file or from its run; a cell without a run is waiting."""
     try:
         run = store.runs.open(run_id) if run_id else None
     except StoreError:
@@ -236,7 +241,7 @@ def row(store: SweepStore, folder: Path, at: tuple[str, ...], run_id: str) -> Sw
 
 @lru_cache(maxsize=MOST_ROWS)
 def _read_row(stored: Path, mtime_ns: int) -> SweepRow:
-    """Return a cached row; the cache key has the file's modification time."""
+    """Return the row in a file; `mtime_ns` makes the cache read a changed file again."""
     return decoded_as(read(stored, MAX_ROW_BYTES), SweepRow)
 
 

@@ -1,15 +1,15 @@
-"""Index of a log: the place of every record, from one scan that reads headers alone.
+"""Index of a log: the place of every record, from one scan that reads only headers.
 
 An index is stored beside its log, and extended when the log grows:
 
   8 bytes   magic
   8 bytes   length of the JSON part
-  JSON      `Tables`: size of the indexed log, a digest of its start, names of kinds and compile ids, file names of
-            stacks, problems
+  JSON      `Tables`: size of the indexed log, a digest of its start, names of kinds and compile ids,
+            file names of stacks, problems
   columns   one after another, each with as many values as there are records, in this machine's byte order
 
-An index that does not fit its log is made again; nothing in it is trusted without a check. Its columns are mapped, and
-not read: the index of a log of 2 GB has 70 MB.
+An index that does not fit its log is rebuilt, and a stored index is checked before use. The columns are
+memory-mapped, since the index of a 2 GB log has 70 MB.
 """
 
 from __future__ import annotations
@@ -58,9 +58,11 @@ PLAIN = (
 
 @dataclass(frozen=True, slots=True)
 class IndexRow:
-    """A record: its number in the log, counted from 0, and the places of its header and its payload, in bytes.
+    """The place of a record in the log.
 
-    `compile_id` is empty outside a compilation; `rank` is None if the record has no rank.
+    `number` counts the records from 0. `header` and `offset` are the byte offsets of the header and the payload;
+    `length` is the payload's length in bytes. `compile_id` is empty outside a compilation; `rank` is None if the
+    record has no rank.
     """
 
     number: int
@@ -75,7 +77,7 @@ class IndexRow:
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """The names behind the numbers in the columns, and the scan's problems."""
+    """JSON part of an index: the names that the columns refer to by number, and the scan's problems."""
 
     log_bytes: int
     records: int
@@ -241,7 +243,10 @@ class _Scan:
 
 
 class _Names:
-    """Names and their numbers, in the order of first use; all names beyond the limit share the last number."""
+    """Names and their numbers, in the order of first use.
+
+    All names beyond the limit share the last number.
+    """
 
     def __init__(self, names: list[str]) -> None:
         self.names = names
@@ -299,7 +304,7 @@ def _encoded(index: TraceIndex) -> bytes:
 
 
 def _read_index(path: Path, stored: Path) -> TraceIndex | None:
-    """Return the stored index if it belongs to this log or to its start; None otherwise."""
+    """Return the stored index if it is valid for this log or for its beginning; None otherwise."""
     try:
         data = _mapped(stored)
     except (OSError, ValueError):

@@ -1,9 +1,12 @@
 """Reader of a profile in Chrome's trace format, as `torch.profiler` writes it.
 
-The file is JSON, or JSON compressed by gzip: `{"schemaVersion": 1, …, "traceEvents": [{"ph": "X", "cat": "kernel",
-"name": "triton_poi_fused_add_0", "pid": 0, "tid": 7, "ts": 1.5, "dur": 2.5, "args": {"correlation": 48}}, …], …}`, or
-the list alone. Times are in microseconds. The file is read in pieces, each decoded by itself, so that memory is bounded
-by what is kept. Nothing trusts the file: an event that is no event is counted.
+The file is JSON, or JSON compressed by gzip:
+
+    {"schemaVersion": 1, …, "traceEvents": [{"ph": "X", "cat": "kernel", "name": "triton_poi_fused_add_0",
+     "pid": 0, "tid": 7, "ts": 1.5, "dur": 2.5, "args": {"correlation": 48}}, …], …}
+
+The list of events alone is also read. Times are in microseconds. The file is decoded in pieces, so that only
+the slices stay in memory. The file is not trusted: invalid events are counted and left out.
 """
 
 from __future__ import annotations

@@ -1,10 +1,12 @@
-"""Logs of several ranks in one directory, and the fingerprint of one: each graph, guard set, cache outcome, collective.
+"""Logs of several ranks in one directory, and fingerprints of logs to compare the ranks.
 
-torch names a rank's log `dedicated_log_torch_trace_rank_3_<random>.log` once the process group exists, and writes the
-rank into each record. A run keeps them as `trace/rank_3.log`.
+A fingerprint has each graph, guard set, cache outcome and collective of a log.
 
-Only the records that are compared are read: of a graph or a guard tree the digest, collectives and devices. Texts that
-are equal byte by byte are normalised once in a process, however many ranks have them.
+torch names a rank's log `dedicated_log_torch_trace_rank_3_<random>.log` once the process group exists, and
+writes the rank into each record. A run stores the log as `trace/rank_3.log`.
+
+Only the records that are compared are read. A graph or guard tree is reduced to its digest, collectives and
+devices. If several ranks have a text with equal bytes, the text is normalised only once per process.
 """
 
 from __future__ import annotations
@@ -103,7 +105,11 @@ def fingerprint(path: Path, rank: int) -> Fingerprint:
 
 @lru_cache(maxsize=1_000)
 def _is_wanted(key: bytes | None, name: bytes | None) -> bool:
-    """Return True if a record is compared, or fills the table of file names; other records are not decoded."""
+    """Return True if a record must be decoded.
+
+    These are the records that are compared, `str` records with file names, and records whose key is not known
+    yet.
+    """
     if key is None or key == b"str":
         return True
     return (f"artifact:{name.decode('utf-8', 'replace')}" if key == b"artifact" and name else key.decode()) in WANTED
@@ -153,7 +159,10 @@ class _Scan:
             self._mark(record, "cache", cache[1], digest_of(cache[2].encode()), cache[2])
 
     def finish(self, rank: int, last: TraceRecord | None) -> Fingerprint:
-        """Return the fingerprint, given the log's last record; the digest covers all marks, but not their places."""
+        """Return the fingerprint; `last` is the log's last record, None without records.
+
+        The digest covers all marks, but not their places in the log.
+        """
         compared = [
             (mark.kind, mark.compile_id, mark.name, mark.digest, _plain(mark.collectives)) for mark in self.marks
         ]
@@ -268,7 +277,10 @@ def _innermost(reader: TraceReader, stack: Any) -> Place | None:
 
 @dataclass(frozen=True, slots=True)
 class RankText:
-    """The digest of a normalised text, its collectives with the names of their groups, and its device types."""
+    """Digest of a normalised text, with its collectives and device types.
+
+    A collective is (op, tensor, arguments, group name).
+    """
 
     digest: str
     collectives: tuple[tuple[str, str, str, str], ...] = ()
@@ -302,7 +314,10 @@ def text_of(data: bytes, guards: bool = False) -> RankText:
 
 
 def _collectives(data: bytes) -> Iterator[tuple[str, str, str, str]]:
-    """Yield op, tensor, arguments without names of values, and group of each collective of a printed graph."""
+    """Yield (op, tensor, arguments, group name) for each collective of a printed graph.
+
+    Arguments that name values of the graph are left out.
+    """
     for count, match in enumerate(COLLECTIVE.finditer(data)):
         if count >= MAX_COLLECTIVES:
             return
@@ -343,9 +358,9 @@ MOST_NAME_CHARS = 120
 class RankLogs:
     """The logs of a directory.
 
-    `ranks` has the log of each rank, lowest first. `plain` is the largest log without a rank, if no log has one.
-    `unread` names the other logs: further logs of one rank, logs without a rank beside rank logs, files without a
-    record.
+    `ranks` has the log of each rank, lowest first. `plain` is the largest log without a rank, None if a log has a
+    rank. `unread` names the other files: further logs of a rank, logs without a rank beside rank logs, files
+    without a record.
     """
 
     ranks: Mapping[int, Path]
@@ -368,9 +383,9 @@ class RankLogs:
 
 
 def rank_logs(directory: Path, logs: Mapping[Path, str] | None = None) -> RankLogs:
-    """Return the logs at and below a directory by rank; of several logs of one rank, the largest.
+    """Return the logs in and below a directory, by rank; the largest log if a rank has several.
 
-    `logs` are the files to use instead, with their names in messages.
+    With `logs`, these files are used instead; `logs` maps each file to its name in messages.
     """
     names = logs if logs is not None else {path: _name(path, directory) for path in log_files(directory)}
     found: dict[int | None, list[Path]] = {}
@@ -410,10 +425,11 @@ def files_below(directory: Path) -> Iterator[Path]:
 
 
 def rank_of(log: Path, name: Path) -> tuple[int | None, bool]:
-    """Return the rank of a log, from its name, its records or its directory, and True if it has a record.
+    """Return the rank of a log, and True if the log has a record; the rank is None if it is unknown.
 
-    A process that compiled before it joined the process group has a rank only in its later records. Only the first and
-    the last megabyte are read. They are not mapped, since another process may still write or truncate the log.
+    The rank is from the log's name, otherwise from its records, otherwise from its directory. A process that
+    compiled before it joined the process group has a rank only in its later records. Only the first and the last
+    megabyte are read. The log is not mapped, since another process may still write or truncate it.
     """
     named = NAMED.fullmatch(log.name)
     try:
@@ -447,7 +463,10 @@ def _rank_in(log: bytes, start: int) -> int | None:
 
 
 def rank_of_folder(path: Path) -> int | None:
-    """Return the rank in the name of the closest directory above a file, such as `rank_0_dp_1`; None without one."""
+    """Return the rank in the name of the closest directory above a file, such as `rank_0_dp_1`.
+
+    None if no directory above the file has a rank in its name.
+    """
     matches = (FOLDER.fullmatch(folder.name) for folder in path.parents)
     return next((int(match[1]) for match in matches if match), None)
 

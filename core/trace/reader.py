@@ -57,9 +57,10 @@ def _patterns(rest: bytes) -> tuple[re.Pattern[bytes], re.Pattern[bytes]]:
 
 
 def header_lines(data: bytes | bytearray | mmap.mmap, start: int = 0, rest: bytes = b"") -> Iterator[re.Match[bytes]]:
-    """Yield the match of each header line from a byte offset on; `rest` is a pattern of the text after `HEADER`.
+    """Yield the match of each header line from a byte offset on.
 
-    A match may begin with the newline before its line: see `start_of`.
+    `rest` is a pattern for the text after `HEADER`. A match may begin with the newline before its line: see
+    `start_of`.
     """
     here, later = _patterns(rest)
     first = here.match(data, start)
@@ -67,7 +68,7 @@ def header_lines(data: bytes | bytearray | mmap.mmap, start: int = 0, rest: byte
 
 
 def start_of(header: re.Match[bytes]) -> int:
-    """Return the offset at which the line of a header begins: the letter before its time."""
+    """Return the byte offset of a header line, which begins with the letter before the time."""
     return header.start(1) - 1
 
 
@@ -228,7 +229,10 @@ def md5_of(text: str) -> str:
 
 
 def text_at(path: Path, offset: int, length: int) -> str:
-    """Read only one payload of a log, since the log may still grow; raises TraceError."""
+    """Return the text of one payload; raises TraceError.
+
+    Only the payload is read, since the log may still grow.
+    """
     try:
         with open_regular(path) as file:
             file.seek(offset)
@@ -265,7 +269,10 @@ def _trace_record(
 
 
 def compile_id(header: dict[str, Any]) -> str:
-    """Return `0/1`, `!2/0/1` with compiled autograd, or an empty text: torch's CompileId without brackets."""
+    """Return torch's CompileId without brackets; empty outside a compilation.
+
+    Examples are `0/1`, and `!2/0/1` with compiled autograd.
+    """
     frame, count, autograd = (header.get(key) for key in ("frame_id", "frame_compile_id", "compiled_autograd_id"))
     base = f"{frame}/{count}" if isinstance(frame, int) and isinstance(count, int) else ""
     if isinstance(autograd, int):

@@ -1,4 +1,4 @@
-"""Views: the sentences, rows and chart data about a run or a sweep, for pages, command line, JSON and export.
+"""Views of runs and sweeps: sentences, rows and chart data for pages, command line, JSON and export.
 
 Views are above sweeps: they import `core.sweep`, which imports no view.
 """

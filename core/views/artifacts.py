@@ -1,4 +1,4 @@
-"""Records of a log, as torch wrote them: chosen by compilation, kind and text, and each shown by what it is."""
+"""Records of a log, as torch wrote them, selected by compilation, kind and text."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ NOT_TEXT = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\ufffd]")
 class RecordDetails:
     """A record in full: its place as Markdown, its header, its payload and the payload's form.
 
-    `rows` are the objects of a payload that is a list of objects. `note` is about parts of a long payload that are not
-    shown.
+    `rows` are the objects of a payload that is a JSON list of objects, otherwise empty. `note` is a note that the
+    text was cut, otherwise empty.
     """
 
     place: str
@@ -66,8 +66,8 @@ class RecordDetails:
 class ArtifactsView:
     """The records of a log; `compilation`, `kind` and `search` select records, an empty value selects all.
 
-    The table has the records of one page, counted from 1. `compilation` is `-` for records outside of a compilation.
-    Kinds in `BESIDE` are left out unless `kind` names them or `beside` is True.
+    The table shows one page of the records; `page` counts from 1. `compilation` is `-` for records outside of a
+    compilation. Kinds in `BESIDE` are left out unless `kind` names them or `beside` is True.
     """
 
     beside_help: ClassVar[str] = "Chromium events and input descriptions"
@@ -96,7 +96,7 @@ class ArtifactsView:
 
     @property
     def title(self) -> str:
-        """The number of all records, and of the selected records."""
+        """Number of all records, and of selected records, with their size if they fit on one page."""
         total, chosen = len(self.index), len(self.matches)
         size = fmt.bytes_(sum(self.index.row(number).length for number in self.matches[:MOST_SHOWN]))
         if chosen == total:
@@ -107,7 +107,7 @@ class ArtifactsView:
 
     @property
     def note(self) -> str:
-        """Records that the table leaves out, in sentences; empty if there are none."""
+        """Sentences about the kinds left out, the page, and the limits of the search; empty without any."""
         notes = []
         if self._left_out:
             notes.append(f"Left out: {fmt.count(self._left_out, 'event or input', 'events and inputs')}.")
@@ -121,7 +121,7 @@ class ArtifactsView:
 
     @property
     def kinds(self) -> dict[str, int]:
-        """Kind → number of records in the selected compilation, most bytes first."""
+        """Kind → number of records in the selected compilation; kinds with most bytes in the log first."""
         of = self.index.counts() if self.compilation == ALL else self._counts_of_compilation
         sizes = self.index.sizes()
         return dict(sorted(of.items(), key=lambda pair: (-sizes.get(pair[0], 0), pair[0])))
@@ -142,7 +142,7 @@ class ArtifactsView:
 
     @property
     def rows(self) -> list[dict[str, object]]:
-        """A row for each record that is listed."""
+        """A row for each record of this page."""
         return [
             {
                 "record": row.number,
@@ -155,11 +155,14 @@ class ArtifactsView:
         ]
 
     def line_of(self, number: int) -> int | None:
-        """Return the payload's first line with the searched text, counted from 1; None without a search."""
+        """Return the payload's first line with the searched text, from 1; None without such a match.
+
+        The line is 1 if the header has the text.
+        """
         return self._hits.get(number) if self.search else None
 
     def details(self, number: int) -> RecordDetails:
-        """Return a record in full; raises TraceError if the log is gone."""
+        """Return a record in full; raises TraceError if the log or the record does not exist."""
         row = self._row(number)
         text = text_at(self.index.path, row.offset, min(row.length, 4 * MAX_SHOWN_CHARS)) if row.length else ""
         whole = text if row.length <= 4 * MAX_SHOWN_CHARS else ""
@@ -298,7 +301,7 @@ def _json(text: str) -> Any:
 
 
 def _indented(text: str) -> str:
-    """Return a JSON text with a line for each value; the text itself if it is no strict JSON, such as with NaN."""
+    """Return a JSON text with a line for each value; unchanged if it is not strict JSON (NaN)."""
     try:
         return msgspec.json.format(text.encode(), indent=2).decode()
     except msgspec.DecodeError:

@@ -1,4 +1,4 @@
-"""The model captured in several ways, side by side: graphs, the nodes of each line, and torch's own summary."""
+"""Captures of a model side by side: graphs, nodes by line, and `torch._dynamo.explain`."""
 
 from __future__ import annotations
 
@@ -57,7 +57,10 @@ NodesOf = Callable[[FxGraph], tuple[FxNode, ...]]
 
 @dataclass(frozen=True, slots=True)
 class CaptureGraph:
-    """Graph of one capture with its nodes, or the record of a capture without a graph."""
+    """A capture of the model: its graph with nodes, None if the capture failed, and its record.
+
+    `record` is None for a graph of torch.compile.
+    """
 
     way: str
     graph: FxGraph | None
@@ -66,7 +69,7 @@ class CaptureGraph:
 
     @property
     def name(self) -> str:
-        """Name of the way of capturing."""
+        """Name of the capture method."""
         return WAYS[self.way]
 
     @property
@@ -81,7 +84,10 @@ class CaptureGraph:
 
 @dataclass(frozen=True)
 class CaptureView:
-    """The captures of a run's model, with the graphs of one of its compilations; `nodes_of` reads a graph's nodes."""
+    """The captures of a run's model, and the graphs of one of its compilations.
+
+    `nodes_of` reads the nodes of a graph.
+    """
 
     report: Report
     compilation: Compilation
@@ -100,14 +106,20 @@ class CaptureView:
 
     @staticmethod
     def capturing(job: CompileJob | None) -> CompileJob | None:
-        """Return the job that captures the model in all ways; None for a script, or if the job captures already."""
+        """Return the job that captures the model with all methods.
+
+        None for a script, without a job, or if the job already captures with all methods.
+        """
         if job is None or job.capture or job.model.is_script:
             return None
         return replace(job, capture=True, measure=False)
 
     @cached_property
     def graphs(self) -> tuple[CaptureGraph, ...]:
-        """The graphs in the order of `WAYS`; a graph of torch.compile only if the compilation has it."""
+        """Captures in the order of `WAYS`, failed captures included.
+
+        Dynamo and AOTAutograd are included only if the compilation has their graph.
+        """
         by_way = {capture.way: capture for capture in self.report.captures}
         graphs: dict[str, CaptureGraph] = {way: self._recorded(capture) for way, capture in by_way.items()}
         for way, stages in (("dynamo", (DYNAMO,)), ("aot", AOT)):
@@ -122,7 +134,7 @@ class CaptureView:
 
     @property
     def title(self) -> str:
-        """The number of nodes of each graph, and the ways without a graph or with results unlike eager's."""
+        """Node counts of the graphs, failed captures, and the comparison of results with eager."""
         counts = [f"{fmt.number(graph.count)} by {graph.name}" for graph in self.graphs if graph.graph is not None]
         failed = [graph.name for graph in self.graphs if graph.graph is None]
         parts = [f"Nodes: {', '.join(counts)}."] if counts else []
@@ -137,7 +149,7 @@ class CaptureView:
 
     @property
     def way_rows(self) -> list[dict[str, object]]:
-        """The ways as rows of a table."""
+        """A table row for each capture."""
         return [
             {
                 "capture": graph.name,
@@ -166,7 +178,7 @@ class CaptureView:
 
     @property
     def failures(self) -> Iterator[str]:
-        """Yield torch's reason for each way without a graph, with the line of the user's code, as Markdown."""
+        """Yield torch's error for each failed capture as Markdown, with the user's line if it is known."""
         for graph in self.graphs:
             if graph.record is None or not graph.record.problem:
                 continue
@@ -198,9 +210,9 @@ class CaptureView:
 
     @cached_property
     def lines(self) -> dict[int, dict[str, int]]:
-        """Line of the user's file → number of nodes by way.
+        """Line of the user's file → number of nodes by capture.
 
-        The numbers of a line in a captured function are empty if it has no node.
+        Lines of captured functions without a node are included; their numbers are empty.
         """
         path = source_path(self.report)
         counts: dict[int, Counter[str]] = {}
@@ -214,7 +226,7 @@ class CaptureView:
 
     @property
     def line_rows(self) -> list[dict[str, object]]:
-        """The lines as rows of a table: a column for each way with a graph."""
+        """A table row for each line, with a column for each graph."""
         texts = self.source.text(source_path(self.report)).split("\n")
         ways = [graph for graph in self.graphs if graph.graph is not None]
         return [
@@ -228,7 +240,10 @@ class CaptureView:
 
     @property
     def lines_title(self) -> str:
-        """Numbers of lines with no node, one node, or several, by the first graph that names lines."""
+        """Numbers of lines with no node, one node, or several.
+
+        The counts are from Dynamo's graph if it has lines, otherwise from the first graph that has lines.
+        """
         for graph in sorted(self.graphs, key=lambda graph: graph.way != "dynamo"):
             numbers = [counts.get(graph.way, 0) for counts in self.lines.values()]
             if any(numbers):
@@ -242,7 +257,7 @@ class CaptureView:
 
     @property
     def lines_note(self) -> str:
-        """Reason why a graph may name fewer lines than the others, as Markdown."""
+        """Note that `torch.export` records fewer lines, as Markdown; empty without that capture."""
         exported = any(graph.way == "export" for graph in self.graphs)
         return "`torch.export` records the lines of functions named `forward` alone." if exported else ""
 
@@ -269,7 +284,10 @@ class CaptureView:
 
     @property
     def explained_rows(self) -> list[dict[str, object]]:
-        """The figures of `torch._dynamo.explain` and of the run's first call, side by side; empty if not recorded."""
+        """A row for each figure of `torch._dynamo.explain`, beside the figure of the run's first call.
+
+        Empty if `explain` failed or was not recorded.
+        """
         explained = self.report.explained
         if explained is None or explained.problem:
             return []
@@ -287,7 +305,7 @@ class CaptureView:
 
     @property
     def explain_note(self) -> str:
-        """Origin of the figures of `explain`, or the reason why there are none; as Markdown."""
+        """Call and seconds of `torch._dynamo.explain`, or the reason why there are none; as Markdown."""
         explained = self.report.explained
         if explained is None:
             return "`torch._dynamo.explain` was not recorded."
@@ -318,7 +336,7 @@ class CaptureView:
         return GraphView(fx_model(self.nodes, source=source_path(self.report), directions=directions))
 
     def node_facts(self, selected: str | None) -> dict[str, str]:
-        """Return the facts of the node with an id of the drawing, as Markdown by name; empty if there is none."""
+        """Return the facts of a selected node by name, as Markdown; empty if no graph has the node."""
         name, _, way = (selected or "").removeprefix("n:").rpartition("@")
         graph = next((graph for graph in self.graphs if graph.way == way), None)
         node = next((node for node in graph.nodes if node.name == name), None) if graph else None

@@ -1,4 +1,4 @@
-"""Comments on a run in words: what each is about, where that is shown, who wrote it, and the marks on a page.
+"""Comments and pins on parts of a run: their names, pages, figures, and the marks on a page.
 
 Texts are Markdown; the lines for the command line are plain.
 """
@@ -86,7 +86,7 @@ NodesOf = Callable[[Compilation, FxGraph], tuple[FxNode, ...]]
 
 @dataclass(frozen=True, slots=True)
 class PagePlace:
-    """Page of a part that has comments, with the query parameters that select the part."""
+    """A page that shows a part of the run, and the query parameters that select the part."""
 
     page: str
     query: Mapping[str, str]
@@ -94,7 +94,7 @@ class PagePlace:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """Selection of a page: a compilation, and an FX graph, a schedule and a kernel if one of them is shown."""
+    """Selection of a page: a compilation, and its graph, schedule and kernel if the page shows them."""
 
     compilation: Compilation | None = None
     graph: str = ""
@@ -118,7 +118,10 @@ class CommentsView:
 
     @staticmethod
     def stored(run: Run, side: RunSide | None = None) -> CommentsView:
-        """Return the comments of a stored run; `side` is its report with texts and nodes, None without a report."""
+        """Return the comments of a stored run.
+
+        `side` is the run's report with readers for texts and nodes; None without a report.
+        """
         try:
             talk, problem = talk_of(run), ""
         except StoreError as error:
@@ -156,7 +159,7 @@ class CommentsView:
 
     @property
     def anchors(self) -> tuple[Anchor, ...]:
-        """The parts that have threads or a pin, the newest thread first, then pins."""
+        """Parts of the run with threads or a pin: first parts with threads, in the order of `newest`."""
         threads = (thread.first.anchor for thread in self.newest)
         return tuple(dict.fromkeys([*threads, *(pin.anchor for pin in self.talk.pins)]))
 
@@ -232,7 +235,10 @@ class CommentsView:
         return prose(self.words(anchor), LONGEST_LINE)
 
     def label(self, anchor: Anchor) -> str:
-        """Return the name of a part as Markdown for a link, without code, which would begin a separate line."""
+        """Return the name of a part as Markdown for a link.
+
+        The name has no code, since code in a link begins a separate line.
+        """
         return plain(self.words(anchor).replace("`", ""), LONGEST_LINE)
 
     def target(self, anchor: Anchor) -> PagePlace:
@@ -258,7 +264,10 @@ class CommentsView:
         return PagePlace("overview", {})
 
     def missing(self, anchor: Anchor) -> str:
-        """Return in a sentence why the shown log lacks a part; empty if it has the part, or can't be searched."""
+        """Return why the log lacks a part of the run, in a sentence.
+
+        Empty if the log has the part, or if that can't be checked.
+        """
         if self.report is None or anchor.part == "run":
             return ""
         if anchor.part in ("line", "graph break"):
@@ -364,7 +373,7 @@ class CommentsView:
 
     @property
     def data(self) -> dict[str, Any]:
-        """The comments and pins as JSON, each with its part of the run."""
+        """The comments and pins as JSON-compatible data, each with its part of the run."""
         return asdict(self.talk)
 
     def _kernel(self, compile_id: str, kernel_id: str) -> Kernel | None:
@@ -389,10 +398,10 @@ class CommentsView:
 
 
 def compared_parts(left: CommentsView, right: CommentsView) -> tuple[tuple[Anchor | None, Anchor | None], ...]:
-    """Return the parts with comments or pins as (left, right), first the parts that both runs have.
+    """Return (left, right) for each part with comments or pins; parts with both sides come first.
 
-    A side is None if that run has no comment or pin on the part. Two lines or graph breaks at the same place are the
-    same part, even if their texts differ.
+    A side is None if that run has no comment or pin on the part. Two lines or graph breaks at the same place
+    are the same part, even if their texts differ.
     """
     sides = [{replace(anchor, digest=""): anchor for anchor in view.anchors} for view in (left, right)]
     pairs = [tuple(side.get(place) for side in sides) for place in dict.fromkeys([*sides[0], *sides[1]])]
@@ -400,7 +409,7 @@ def compared_parts(left: CommentsView, right: CommentsView) -> tuple[tuple[Ancho
 
 
 def _scheduled_at(kind: str, name: str, compile_id: str, schedule: Schedule) -> Anchor | None:
-    """Return the kernel of a launch, otherwise the scheduler node."""
+    """Return the kernel of a launch, otherwise the scheduler node; None if there is no such node."""
     node = next((node for node in schedule.before if node.name == name), None)
     if node is None:
         return None

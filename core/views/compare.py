@@ -1,4 +1,4 @@
-"""Comparison of two runs: its title, aspects, matched compilations and speed, with the rows of its tables."""
+"""Comparison of two runs: title, aspects, matched compilations, speed, and table rows."""
 
 from __future__ import annotations
 
@@ -65,12 +65,12 @@ class PairView:
         return self.comparison.right
 
     def no_match(self, compile_id: str) -> str:
-        """Return the note that this pair is shown for a compilation without a counterpart, as Markdown."""
+        """Return a Markdown note that a compilation has no match and that this pair is shown instead."""
         return f"The right run has no match for \\[{compile_id}\\]; shown is \\[{self.left}\\]."
 
     @property
     def stages(self) -> dict[str, str]:
-        """Id of the left graph → label of each stage that both have: "graph · +4 −12 ~4"."""
+        """Id of each left graph with a counterpart → its label with changes: "graph · +4 −12 ~4"."""
         return {graph.left: f"{graph.left} · {_changes_words(graph)}" for graph in _common(self.comparison)}
 
     @property
@@ -81,7 +81,7 @@ class PairView:
 
     @property
     def lone_stages(self) -> str:
-        """The number of stages that only one of the two has; empty if there are none."""
+        """Number of stages in only one of the two compilations; empty if there are none."""
         graphs = self.comparison.graphs
         counts = {"left": sum(not graph.right for graph in graphs), "right": sum(not graph.left for graph in graphs)}
         return "; ".join(f"only on the {side}: {fmt.count(count, 'stage')}" for side, count in counts.items() if count)
@@ -127,7 +127,7 @@ class PairView:
         ]
 
     def unlike_graphs(self) -> int:
-        """Count the stages that both have and that differ."""
+        """Return the number of stages in both compilations that have different graphs."""
         return sum(not graph.same for graph in _common(self.comparison))
 
     def unlike_kernels(self) -> int:
@@ -142,12 +142,12 @@ class PairView:
 
 
 def _common(pair: CompilationComparison) -> list[GraphDifference]:
-    """Return the graphs of the stages that both have."""
+    """Return the graphs of the stages that both compilations have."""
     return [graph for graph in pair.graphs if graph.left and graph.right]
 
 
 def common_nodes(pair: CompilationComparison) -> int:
-    """Count the nodes in graphs of the stages that both have."""
+    """Return the number of nodes in the graphs of stages that both compilations have."""
     return sum(sum(graph.changes.values()) for graph in _common(pair))
 
 
@@ -197,22 +197,22 @@ class CompareView:
 
     @cached_property
     def pairs(self) -> list[PairView]:
-        """The compilations of the left run with a counterpart; those with the most nodes in common stages first."""
+        """Compilations of the left run with a counterpart, most nodes in common stages first."""
         both = (pair for pair in self._comparison.compilations if pair.left and pair.right)
         return [PairView(pair, self.left, self.right) for pair in sorted(both, key=lambda pair: -common_nodes(pair))]
 
     def pair(self, compile_id: str) -> PairView | None:
-        """Return a compilation of the left run with its counterpart; by default the first pair, None without any."""
+        """Return the pair of a left compilation; by default the first pair, None if there are no pairs."""
         return next((pair for pair in self.pairs if pair.left == compile_id), next(iter(self.pairs), None))
 
     def aspects(self, pair: PairView | None) -> dict[str, str]:
-        """Return each aspect's label by its name, with its number of differences: "kernels · 3"."""
+        """Return aspect name → label with the number of differences, if any: "kernels · 3"."""
         counts = {name: count(self, pair) for name, count in ASPECTS.items()}
         return {name: f"{name} · {fmt.number(count)}" if count else name for name, count in counts.items()}
 
     @property
     def figure_rows(self) -> list[Row]:
-        """A row for each number of the two runs; certain differences are marked."""
+        """A row for each number of the two runs, with a mark if an exact number differs."""
         return [
             {
                 "": figure.name,

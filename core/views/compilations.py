@@ -88,7 +88,7 @@ class BytecodeView:
 
     @property
     def title(self) -> str:
-        """Number of instructions before and after, and the compiled graphs and resume functions that are called."""
+        """Numbers of instructions before and after Dynamo, of called graphs and resume functions."""
         name = plain(self._names[self.compilation.id], LONGEST_NAME)
         before, after = instructions(self.original), self._modified
         counts = f"{fmt.count(len(before), 'instruction')} became {fmt.number(len(after))}"
@@ -146,7 +146,7 @@ class BytecodeView:
 
     @property
     def resume_links(self) -> dict[str, str]:
-        """Id → label of the compilations of the resume functions that the modified code calls."""
+        """Compilation id → label, for each resume function that the modified code calls."""
         called = [compilation for row in self._modified for compilation in self._resumes.get(row.resume, ())]
         return {
             compilation.id: f"\\[{plain(compilation.id)}\\] {plain(self._names[compilation.id], LONGEST_NAME)}"
@@ -160,7 +160,10 @@ class BytecodeView:
 
     @property
     def modified_listing(self) -> BytecodeListing:
-        """Listing after Dynamo; instructions that Dynamo adds are at the function's first line, and have no source."""
+        """Listing after Dynamo.
+
+        Dynamo puts the instructions that it adds at the function's first line; they have no source line here.
+        """
         notes = {name: self._resume_note(compilations) for name, compilations in self._resumes.items()}
         return _listing(self.modified, notes, self.compilation.frame.line)
 
@@ -172,14 +175,14 @@ class BytecodeView:
 
     @cached_property
     def _record(self) -> BytecodeRecord | None:
-        """The run's own record; None in an imported log."""
+        """Bytecode record of a Compileboard run; None if there is none, as in an imported log."""
         bytecode = self.compilation.bytecode
         content = decoded_object(self.read_text(bytecode.record)) if bytecode is not None and bytecode.record else None
         return converted(content, BytecodeRecord) if content else None
 
     @cached_property
     def _texts(self) -> dict[str, str]:
-        """Listings by side: the run's own record before torch's."""
+        """Listings by side, from the run's own record if there is one, otherwise from torch's log."""
         if self._record is not None:
             return {"original": self._record.original, "modified": self._record.modified}
         bytecode = self.compilation.bytecode
@@ -215,8 +218,9 @@ def _listing(text: str, resume_notes: Mapping[str, str], added_at: int | None) -
 
 
 def _line(row: Instruction, first: bool) -> str:
-    """Return a line of the listing: the line number if it changes, the offset if it is a jump target, the op and its
-    argument.
+    """Return a line of the listing: line number, offset, op and argument.
+
+    The line number is empty if it is that of the line before; the offset is empty from Python 3.13 on.
     """
     line = row.line if first and row.line else ""
     return f"{line:>4} {row.offset:>4} {row.op:<14} {row.about}".rstrip()
@@ -224,7 +228,10 @@ def _line(row: Instruction, first: bool) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CompilationDetails:
-    """A compilation in words; `error` is empty if there is none, `restarts` is empty if the frame was traced once."""
+    """A compilation in words.
+
+    `error` is empty without an error, `restarts` if the frame was traced once.
+    """
 
     heading: str
     place: str
@@ -286,13 +293,13 @@ class CompilationsView:
 
     @property
     def hides_similar(self) -> bool:
-        """True if only the first of similar frames has rows."""
+        """True if the table shows only the first of several similar frames."""
         return len(self._times) < len(self.entries)
 
     def matches(self, text: str) -> list[tuple[int, Entry]]:
         """Return the compilations with a text in their name or id, with their depths in the tree.
 
-        Without a text or a match, return the tree's compilations, and only the first of similar frames.
+        Without a text or a match, return the whole tree, but only the first of similar frames.
         """
         wanted = text.strip().lower()
         rows = [(depth, entry) for depth, entry in self._all if wanted in f"[{entry.id}] {entry.name}".lower()]

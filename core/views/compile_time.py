@@ -1,4 +1,4 @@
-"""Compile time of a run: torch's phases, their totals, and the results of the caches; texts are Markdown."""
+"""Compile time of a run: torch's phases, totals, cache results and metrics; texts are Markdown."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class PhaseSpan:
 
 @dataclass(frozen=True, slots=True)
 class PhaseOwner:
-    """A compilation in the flame chart: its id, its function, its seconds, and its recorded results."""
+    """A compilation in the flame chart: id, function, seconds, and flags for recorded graphs and kernels."""
 
     id: str
     function: str
@@ -199,7 +199,7 @@ class CompileTimeView:
         )
 
     def owner(self, compile_id: str) -> PhaseOwner:
-        """Return a compilation by id; a compilation that was not recorded has no function and no results."""
+        """Return a compilation by id; an unrecorded compilation has no function, graph or kernels."""
         return _owners(self.report).get(compile_id) or PhaseOwner(
             one_line(compile_id, LONGEST_NAME),
             "",
@@ -310,7 +310,7 @@ class MetricsView:
 
     @cached_property
     def records(self) -> tuple[MetricsRecord, ...]:
-        """Records of the compilation, or the first of the run."""
+        """First `MOST_RECORDS` records of the compilation, or of the run for an empty id."""
         fitting = (record for record in self.report.metrics if self.compile_id in ("", record.compilation))
         return tuple(fitting)[:MOST_RECORDS]
 
@@ -323,7 +323,10 @@ class MetricsView:
         ]
 
     def rows(self, label: str | None) -> list[dict[str, str]]:
-        """Return all metrics with a value by group, of the record with a label, otherwise of the first record."""
+        """Return the metrics of a record that have a value, by group, without configs.
+
+        `label` selects the record; the first record for an unknown label.
+        """
         groups: dict[str, list[dict[str, str]]] = {name: [] for name in GROUPS}
         for name, value in self._values(label).items():
             if value is None or name.endswith("_config"):
@@ -393,7 +396,10 @@ class MetricsView:
 
 
 def _metrics(line: str) -> dict[str, Any]:
-    """Return the metrics of a header line, `V1121 … file.py:7] {"compilation_metrics": {…}, "frame_id": 0 …}`."""
+    """Return the metrics of a header line; empty if it has none.
+
+    The line has the form `V1121 … file.py:7] {"compilation_metrics": {…}, "frame_id": 0 …}`.
+    """
     header = decoded_object(line[line.find("] {") + 2 :])
     return next((value for name, value in header.items() if "metrics" in name and isinstance(value, dict)), {})
 

@@ -1,4 +1,4 @@
-"""Inductor's decisions for the ops of a compilation, the options that change them, and torch's estimates of the ops."""
+"""Inductor's decisions for ops, the options that change them, and torch's estimates of ops."""
 
 from __future__ import annotations
 
@@ -71,14 +71,14 @@ class DecisionsView:
 
     @property
     def title(self) -> str:
-        """The number of ops by how they are computed."""
+        """Number of ops for each kind of computation: fused, library call, template …"""
         counts = Counter(decision.how for decision in self.decisions)
         parts = [f"{fmt.number(counts[kind])} {words}" for kind, words in KINDS.items() if counts[kind]]
         return f"{fmt.count(len(self.decisions), 'op')}: {', '.join(parts)}"
 
     @property
     def caption(self) -> str:
-        """The numbers of results that are stored, that reuse memory, and that have another layout."""
+        """Numbers of results that never reach memory, that reuse memory, and that have another layout."""
         stored = [decision for decision in self.decisions if decision.memory not in ("not stored", "in place")]
         kept = [decision for decision in self.decisions if decision.memory == "not stored"]
         saved = sum(decision.bytes or 0 for decision in kept)
@@ -93,7 +93,10 @@ class DecisionsView:
 
     @property
     def cudagraphs(self) -> str:
-        """The run's counts of CUDA graphs, or the reason why there are none; empty if no device could have any."""
+        """The run's counts of CUDA graphs, or the reason why there are none.
+
+        Empty if nothing was recorded, the job does not request CUDA graphs, and no node is on a CUDA device.
+        """
         counts = self.report.counters.cudagraphs if self.report.counters else {}
         if self.compilation.cudagraph_skip:
             return f"Not a CUDA graph: {prose(self.compilation.cudagraph_skip, LONGEST_LINE)}."
@@ -172,13 +175,14 @@ Memory = Literal["not stored", "allocated", "reused", "returned", "in place"]
 
 @dataclass(frozen=True, slots=True)
 class OpDecision:
-    """Inductor's decisions for an op, a scheduler node before fusion.
+    """Inductor's decisions for an op (a scheduler node before fusion).
 
-    `is_part` is True if a later scheduler node computes the rest of the same FX node: the op's input was copied, or the
-    op has two steps. `inlined` counts the other FX nodes that lowering put into this node. `fused_with` counts the
-    other nodes in its `kernel`. `layout` is the node's buffer, None if the node writes no buffer; `graph_stride` is the
-    stride of the FX node if it differs from the buffer's. `memory` says how the buffer is stored, `reuses` is the
-    buffer whose memory it takes. `choice` is the autotuning round for the op.
+    `is_part` is True if a later scheduler node computes the rest of the same FX node: the op's input was
+    copied, or the op has two steps. `inlined` counts the other FX nodes that lowering put into this node.
+    `fused_with` counts the other nodes in its `kernel`. `layout` is the node's buffer, None if the node writes
+    no buffer; `graph_stride` is the stride of the FX node if it differs from the buffer's. `memory` says how
+    the buffer is stored, `reuses` is the buffer whose memory it takes. `choice` is the autotuning round for the
+    op.
     """
 
     node: str
@@ -199,7 +203,7 @@ class OpDecision:
 def decisions(
     report: Report, compilation: Compilation, nodes: Mapping[str, FxNode], read: Callable[[Payload], str]
 ) -> tuple[OpDecision, ...]:
-    """Return a decision for each op that the scheduler has, in order.
+    """Return a decision for each op of the scheduler, in order; subgraphs are left out.
 
     `nodes` are the nodes of the lowered graph by name; `read` returns a payload of the log, for the output code.
     """

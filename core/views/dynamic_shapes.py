@@ -36,7 +36,10 @@ MOST_EXPRESSIONS = 2_000
 
 @dataclass(frozen=True, slots=True)
 class IssueBox:
-    """An issue of an export in words: what happened, the change to make, and the user's stack, empty if unknown."""
+    """An export issue in words: the problem, the change to make, and the user's stack.
+
+    `stack` is empty if it is unknown.
+    """
 
     heading: str
     advice: str
@@ -96,7 +99,7 @@ class SymbolsView:
 
     @property
     def issues(self) -> list[IssueBox]:
-        """Causes why the export is unsound or failed, in log order."""
+        """Issues that make the export unsound or made it fail, in log order."""
         return [_issue_box(issue) for issue in self.compilation.export_issues[:MOST_ISSUES]]
 
     @property
@@ -234,7 +237,7 @@ def _issue_box(issue: ExportIssue) -> IssueBox:
 
 
 def _registration(op: str) -> str:
-    """Return the decorator of an op's fake kernel; for the target `mylib.foo.default`, its op is `mylib::foo`."""
+    """Return the decorator that registers an op's fake kernel: `mylib::foo` for `mylib.foo.default`."""
     library, _, name = op.partition(".")
     return f'@torch.library.register_fake("{library}::{name.removesuffix(".default")}")'
 

@@ -1,6 +1,6 @@
 """Exercises: the checks of a solution, torch's hints about it, and the progress; texts are Markdown.
 
-A solution is a run, so that the progress is a function of the stored runs.
+Each solution is a run, so the progress is computed from the stored runs.
 """
 
 from __future__ import annotations
@@ -184,7 +184,7 @@ class AttemptView:
 
     @property
     def solved(self) -> bool:
-        """True if all checks passed."""
+        """True if the run has ended and all checks passed."""
         return not self.status.live and all(check.passed for check in self.checks)
 
     @property
@@ -199,7 +199,7 @@ class AttemptView:
 
     @cached_property
     def torch_hints(self) -> tuple[str, ...]:
-        """Messages about the solution: an error of several lines, hints for graph breaks, and advice of findings."""
+        """Messages about the solution: an error of several lines, hints for graph breaks, advice of findings."""
         if self.report is None:
             return ()
         error = self.report.error
@@ -212,7 +212,7 @@ class AttemptView:
 
 @dataclass(frozen=True, slots=True)
 class ExerciseView:
-    """An exercise with the attempts at it, newest first; `solved` is True if one of them passes all checks."""
+    """An exercise and its attempts, newest first; `solved` is True if an attempt passes all checks."""
 
     exercise: Exercise
     attempts: tuple[Run, ...]
@@ -260,7 +260,7 @@ class ExerciseView:
 
     @property
     def state(self) -> Literal["solved", "tried", "not tried"]:
-        """The state of the exercise."""
+        """Progress on the exercise: solved, tried (it has attempts), or not tried."""
         return "solved" if self.solved else "tried" if self.attempts else "not tried"
 
     @property
@@ -289,7 +289,7 @@ class ExerciseView:
 
 
 def _exercise_of_run(run: Run) -> Exercise | None:
-    """Return the exercise whose solution a run checks; None for any other run, or if its job can't be read."""
+    """Return the exercise of a run that checks a solution; None for other runs and unreadable jobs."""
     try:
         job = run.job()
     except CompileboardError:

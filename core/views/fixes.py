@@ -1,4 +1,4 @@
-"""Fixes of the user's code for graph breaks and recompiles, and the trial of a fix; texts are Markdown."""
+"""Fixes of the user's code for graph breaks and recompiles, and their trials; texts are Markdown."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Fix:
 
     @staticmethod
     def ended_words(status: Status) -> str:
-        """Return the ending of a fix's run that did not finish, in words."""
+        """Return a sentence about the run of a fix that ended before it finished, with the reason."""
         return f"The fixed run ended: {plain(status.reason or status.state, LONGEST_TEXT)}"
 
     @property
@@ -89,9 +89,9 @@ class Fix:
 
 @dataclass(frozen=True, slots=True)
 class FixesView:
-    """The fixes of a run: `source` is its user file; `job` is its job, None for an imported log.
+    """The fixes of a run: `source` is the text of the user's file, `job` the job of the run.
 
-    `again` is the job if it may run here again, else None.
+    `job` is None for an imported log. `again` is the job if it may run again here, otherwise None.
     """
 
     back_label: ClassVar[str] = "Back to the run that this fix is for"
@@ -122,11 +122,11 @@ class FixesView:
         return (*map(self._fix, self._recompile_repairs(recompile)), *self._dynamic(recompile))
 
     def of_all_breaks(self, breaks: Iterable[GraphBreak]) -> Fix | None:
-        """Return the first fixes of graph breaks as one fix; None if fewer than two are compatible."""
+        """Return the first fix of each graph break, combined; None if fewer than two are compatible."""
         return self._together([repair for graph_break in breaks for repair in self._break_repairs(graph_break)[:1]])
 
     def of_all_recompiles(self) -> Fix | None:
-        """Return the first fixes of all recompiles as one fix; None if fewer than two are compatible."""
+        """Return the first fix of each recompile, combined; None if fewer than two are compatible."""
         reasons = newest_reasons(self.report.recompiles)
         return self._together([repair for reason in reasons for repair in self._recompile_repairs(reason)[:1]])
 
@@ -159,7 +159,10 @@ class FixesView:
         return Fix(name, f"{names}.{more}", doubts, together_diff(self.source, stacked), job)
 
     def _trial_job(self, ids: tuple[str, ...]) -> CompileJob | None:
-        """Return the job with fixes: file edits as an added step of repairs, settings in the job's conditions."""
+        """Return the job with these fixes; None if the job may not run again here.
+
+        Edits of the file are an additional step in `repairs`, settings of Dynamo are in `conditions`.
+        """
         job = self.again
         if job is None:
             return None
@@ -175,7 +178,7 @@ class FixesView:
         )
 
     def _dynamic(self, recompile: Recompile) -> tuple[Fix, ...]:
-        """Return the same job with dynamic shapes, if a size or a number varied."""
+        """Return the fix `dynamic=True`, if it avoids this recompile; empty if the job has it already."""
         job = self.again
         if not dynamic_spares(self.report, recompile) or (job is not None and job.compile.dynamic is True):
             return ()
@@ -224,7 +227,7 @@ class TrialView:
 
     @property
     def remainders(self) -> str:
-        """List of the first remaining and new breaks and recompiles, with torch's reasons; empty if there are none."""
+        """List of the first remaining and new breaks and recompiles, with reasons; empty for none."""
         return "\n".join(map(_remainder, self.trial.left[:LISTED]))
 
     @property
@@ -235,7 +238,7 @@ class TrialView:
 
     @property
     def rows(self) -> dict[str, tuple[str, str]]:
-        """Numbers of both runs, before and after, by their name."""
+        """Name → number before and after the fix."""
         before, after = (_numbers(run.report) for run in (self.before, self.after))
         return {name: (before[name], text) for name, text in after.items()}
 

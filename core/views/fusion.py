@@ -58,7 +58,10 @@ class FusionRefusal:
 
 @dataclass(frozen=True)
 class FusionView:
-    """The scheduler's nodes of one graph before and after fusion; `nodes_of` reads the FX nodes of a graph."""
+    """The scheduler nodes of one graph before and after fusion.
+
+    `nodes_of` reads the FX nodes of a graph.
+    """
 
     not_recorded: ClassVar[str] = (
         "Torch does not log the scheduler's nodes; Compileboard records them in its own runs. Only the backend "
@@ -140,7 +143,7 @@ class FusionView:
         return [f"{fmt.number(count)} × {plain(reason)}" for reason, count in rejections(self.schedule).items()]
 
     def refusal(self, left: str, right: str) -> FusionRefusal | None:
-        """Return why two nodes after fusion, by name, were not fused; None for a node with itself."""
+        """Return why two nodes after fusion, by name, were not fused; None if both are the same node."""
         if left == right:
             return None
         nodes = {node.name: node for node in self.schedule.after}
@@ -151,16 +154,16 @@ class FusionView:
         )
 
     def kernel(self, item_id: str | None) -> Kernel | None:
-        """Return the kernel of a drawn item by its id: a box, an op or a kernel."""
+        """Return the kernel of a drawn box, op or kernel by its id; None if it has no kernel."""
         kind, _, name = (item_id or "").partition(":")
         kernel_of = {node.name: node.kernel for node in self.schedule.before}
         return self._kernels.get(name if kind == "k" else kernel_of.get(name, ""))
 
     def ir(self, item_id: str | None, read: Callable[[Payload], str]) -> str:
-        """Return Inductor's IR of a drawn item as torch prints it, with its loop body; empty if it was not recorded.
+        """Return Inductor's IR of a drawn op or kernel, with its loop body; empty if it was not recorded.
 
-        The IR of an op is from before fusion, the IR of a kernel from after fusion. `read` returns a payload of the log
-        as text.
+        The IR of an op is from before fusion, the IR of a kernel from after fusion. `read` returns a payload of the
+        log as text.
         """
         kind, _, name = (item_id or "").partition(":")
         nodes = [node.name for node in self.schedule.after if node.kernel == name] if kind == "k" else [name]
@@ -186,7 +189,7 @@ class FusionView:
 
     @cached_property
     def _nodes(self) -> dict[str, FxNode]:
-        """FX nodes that the schedule's origins name."""
+        """FX nodes of the lowered graph by name; empty if no lowered graph was recorded."""
         graphs = self.compilation.lowered_graphs
         lowered = self.compilation.lowered(self.schedule.direction) or next(iter(graphs), None)
         return {node.name: node for node in self.nodes_of(lowered)} if lowered else {}
@@ -204,7 +207,7 @@ class FusionView:
         return " · ".join(filter(None, parts))[:MOST_TITLE_CHARS]
 
     def _with_ops(self, reason: str) -> str:
-        """Return a reason with the user's ops after the scheduler's names."""
+        """Return a reason with the user's ops in parentheses after each name of a scheduler node."""
 
         def annotated(match: re.Match[str]) -> str:
             ops = self._ops.get(match.group())

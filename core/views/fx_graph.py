@@ -92,7 +92,10 @@ class GraphStages:
 
     @property
     def groups(self) -> tuple[StageGroup, ...]:
-        """The graphs in the compiler's order: forward graphs first, then backward graphs."""
+        """The graphs in the compiler's order, grouped by label.
+
+        Graphs without a direction come first, then forward, backward and dumped graphs.
+        """
         groups: list[StageGroup] = []
         last_lane = 0
         for (lane, label), graphs in groupby(
@@ -129,14 +132,17 @@ def _label(graph: FxGraph) -> str:
 
 @dataclass(frozen=True, slots=True)
 class GraphInputs:
-    """Inputs and results of a graph by AOTAutograd's metadata; `names` are the names of its placeholders, in order."""
+    """Inputs and results of a graph, from AOTAutograd's metadata.
+
+    `names` are the names of the graph's placeholders, in order.
+    """
 
     metadata: GraphMetadata
     names: Sequence[str]
 
     @property
     def title(self) -> str:
-        """Number of mutated inputs, of results that alias others, and of donated buffers."""
+        """Numbers of mutated inputs, of results that are not new tensors, and of donated buffers."""
         inputs, outputs = self.metadata.inputs, self.metadata.outputs
         mutated = sum(bool(item.mutates) for item in inputs)
         aliases = sum(item.kind != NEW for item in outputs)
@@ -230,17 +236,26 @@ class FxGraphView:
 
     @property
     def runnable(self) -> Payload | None:
-        """Torch's script `fx_graph_runnable.py` for the graph that Inductor compiled; None if torch logged none."""
+        """Torch's script `fx_graph_runnable.py` for the graph that Inductor compiled.
+
+        None if torch logged none, or if the script is too long.
+        """
         script = self._file(RUNNABLE)
         return script if script is not None and script.length <= MAX_CODE_BYTES else None
 
     @property
     def node_map(self) -> Payload | None:
-        """Torch's map between the nodes before the pre-grad passes and those that Inductor lowers; None without it."""
+        """Torch's map between early nodes (before AOTAutograd) and the nodes that Inductor lowers.
+
+        None for a graph of another stage, or if torch logged none.
+        """
         return self._file(NODE_MAP) if self.graph.lowered or self.graph.early else None
 
     def mapped_nodes(self, text: str, name: str) -> dict[str, str]:
-        """Return the nodes that a node came from, or became, as Markdown by row name; `text` is the node map."""
+        """Return the source or result nodes of a node, as Markdown by row name; empty without any.
+
+        `text` is the node map.
+        """
         key, row = ("postToPre", "came from") if self.graph.lowered else ("preToPost", "became")
         nodes = decoded_object(text).get(key)
         names = nodes.get(name) if isinstance(nodes, dict) else None
@@ -250,7 +265,7 @@ class FxGraphView:
         return {row: ", ".join(code(str(other), LONGEST_NAME) for other in names[:MOST_USERS]) + more}
 
     def _file(self, name: str) -> Payload | None:
-        """Return a file of torch's debug directory for this graph.
+        """Return a file of torch's debug directory for this graph; None if it was not recorded.
 
         An early graph has the file of the first lowered graph.
         """
@@ -260,12 +275,15 @@ class FxGraphView:
 
     @staticmethod
     def edited_script(text: str) -> str:
-        """Return torch's script with the log and cache settings of the process that wrote it commented out."""
+        """Return torch's script, with the writer's log and cache paths commented out."""
         return OF_THE_WRITER.sub(r"# \g<0>", text.lstrip("\n"))
 
     @property
     def metadata(self) -> Payload | None:
-        """Place of AOTAutograd's metadata of this graph; None for another stage, or if torch logged none."""
+        """Place of AOTAutograd's metadata of this graph in the log.
+
+        None unless it is AOTAutograd's forward or inference graph, or if torch logged none.
+        """
         stages = ("aot_forward_graph", "aot_inference_graph")
         graphs = [graph.id for graph in self.compilation.graphs if graph.stage in stages]
         number = graphs.index(self.graph.id) if self.graph.id in graphs else -1

@@ -1,7 +1,7 @@
-"""Torch's terms and places: a glossary, and the landmarks of a compilation in the source of torch and Triton.
+"""Glossary of torch's terms, and landmarks of a compilation in the source of torch and Triton.
 
-A term has a sentence or two, the page with a run's own, and the part of torch's manual. A landmark has what a run
-recorded of it.
+A term has its meaning, the page that shows it for the run, and a link to torch's manual. A landmark has its
+count and time in the run.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ TRITON = "https://triton-lang.org/main/programming-guide/chapter-1/introduction.
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A term: its meaning as Markdown, the page that shows it for a run, and the address of torch's manual."""
+    """A term: its meaning as Markdown, the page that shows it for a run, and a URL in torch's manual."""
 
     meaning: str
     page: str
@@ -267,7 +267,7 @@ class GlossaryView:
 
     @property
     def terms(self) -> dict[str, Term]:
-        """Terms by name."""
+        """Matching terms by name."""
         text = self.text.lower()
         return {name: term for name, term in TERMS.items() if text in f"{name} {term.meaning}".lower()}
 
@@ -287,7 +287,7 @@ class LandmarksView:
 
     @property
     def title(self) -> str:
-        """Number of landmarks, and number of landmarks that torch timed in the run."""
+        """Number of landmarks in the installed torch and Triton, and number that torch timed in the run."""
         installed = sum(landmark_source(landmark) is not None for landmark in LANDMARKS)
         where = f"{fmt.count(installed, 'place')} in torch {_installed()} and Triton"
         if self.report is None:
@@ -349,7 +349,7 @@ class LandmarksView:
 
 @dataclass(frozen=True)
 class LandmarkView:
-    """A landmark, with torch's times of it in the run; `total` is None if it was not timed."""
+    """A landmark with its times in the run; `total` is None if torch did not time it."""
 
     landmark: Landmark
     total: PhaseTotal | None
@@ -361,7 +361,7 @@ class LandmarkView:
 
     @property
     def words(self) -> str:
-        """Purpose, the number of times that the run entered it, and the time."""
+        """Purpose of the landmark, the number of times that the run entered it, and the time."""
         what = f"{self.landmark.what[:1].upper()}{self.landmark.what[1:]}."
         if self.total is None:
             why = "Not entered in this run." if self.landmark.phase else "torch does not time it."
@@ -371,7 +371,7 @@ class LandmarkView:
 
     @property
     def source(self) -> LandmarkSource | None:
-        """Lines of the installed source; None if this version does not have it."""
+        """Source lines of the landmark; None if the installed version does not have it."""
         return landmark_source(self.landmark)
 
     @property
@@ -381,12 +381,15 @@ class LandmarkView:
 
 
 def _installed() -> str:
-    """Return the version of the installed torch, without its build's version."""
+    """Return the version of the installed torch without its local part, such as `+cu128`."""
     return package_version("torch").partition("+")[0]
 
 
 def place_of(landmark: Landmark) -> str:
-    """Return the file and line of a landmark, with its package's directory first."""
+    """Return the file and line of a landmark, or a note that the installed version lacks it.
+
+    The path begins with the directory of the package.
+    """
     source = landmark_source(landmark)
     if source is None:
         return MISSING

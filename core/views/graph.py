@@ -78,14 +78,15 @@ class GraphView:
         return level(self.model, group)
 
     def levels_below(self, group: int = TOP) -> Iterator[Level]:
-        """Yield the level of a group and of each group in it, laid out within a few seconds."""
+        """Yield the layout of a group and of each group in it; after a few seconds, simpler layouts."""
         return levels_below(self.model, group)
 
     def opened(self) -> list[Level]:
-        """Return the groups that are unfolded at first.
+        """Return the layouts of the groups that are unfolded at first.
 
-        These are all groups of a graph with few ops, otherwise forward and backward, or the groups around the model's
-        layers, so that a graph opens in the same way before and after fusion.
+        A graph with few ops unfolds all groups. A larger graph unfolds forward and backward, or else the groups
+        around the model's layers, up to `MOST_OPENED_ITEMS` items. Ops are counted instead of nodes, so a graph opens
+        in the same way before and after fusion.
         """
         sides = [number for number, group in enumerate(self.model.groups) if group.kind == "direction"]
         ops = sum(max(1, len(node.rows)) for node in self.model.nodes)
@@ -111,7 +112,7 @@ class GraphView:
         return index_of(self.model).painted(group)
 
     def group_frames(self, group: int) -> Frames:
-        """Return the frames in which any node of a group exists; empty for always."""
+        """Return the frames in which any node of a group exists; empty means all frames."""
         return index_of(self.model).frames(group)
 
     def group_facts(self, group: int) -> tuple[tuple[str, str], ...]:
@@ -123,7 +124,7 @@ class GraphView:
         return find(self.model, item_id)
 
     def node_of(self, item_id: str) -> int | None:
-        """Return the index of the node that has an id; None for a group, and if nothing has it."""
+        """Return the index of a node by an id; None for a group or an unknown id."""
         hit = self.find(item_id)
         return None if hit is None or hit.node == TOP else hit.node
 
@@ -136,7 +137,7 @@ class GraphView:
         return " › ".join(self.model.groups[group].label for group in hit.path)
 
     def around(self, item_id: str, hops: int) -> tuple[GraphView, str] | None:
-        """Return the part of the graph at most `hops` edges from a node, and its title; None without such a node."""
+        """Return the subgraph within `hops` edges of a node, and its title; None without such a node."""
         return self._part(
             neighbourhood(self.model, item_id, hops), f"{fmt.count(hops, 'hop')} around {self._label(item_id)}"
         )
@@ -146,16 +147,16 @@ class GraphView:
         return self._part(between(self.model, start, end), f"{self._label(start)} to {self._label(end)}")
 
     def numbers_in(self, graph: GraphView) -> list[int]:
-        """Return the indexes in the whole graph `graph` of this subgraph's nodes."""
+        """Return the index in the whole graph `graph` for each node of this subgraph."""
         places = index_of(graph.model).places
         return [places[node.id] for node in self.model.nodes]
 
     def digest(self, *more: object) -> str:
-        """Return a short text that changes exactly when the graph, its kernels' names or further values change."""
+        """Return a short text that changes exactly with the graph, the kernels' names or further values."""
         return digest(self.model, self.kernel_names, *more)
 
     def as_dot(self) -> str:
-        """Return the graph in Graphviz' language."""
+        """Return the graph in Graphviz's DOT language."""
         return as_dot(self.model)
 
     def as_json(self) -> bytes:
@@ -209,7 +210,7 @@ def _fact_words(fact: Fact) -> str:
 
 
 class GraphUnionView:
-    """Every node of either graph once, with its change from left to right."""
+    """The union of two graphs: every node once, with its change from left to right."""
 
     overlay, both_frame = DIFFERENCE, BOTH
     no_changes = "Every node is the same in both."

@@ -1,4 +1,4 @@
-"""Graph breaks of a run, the most expensive first, and the frames that run eagerly; texts are Markdown."""
+"""Graph breaks of a run, the most expensive first, and frames that run eagerly; in Markdown."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ class EagerFrame:
 
 @dataclass(frozen=True, slots=True)
 class BreakBox:
-    """A graph break in words: torch's reason, explanation and hints, how often it was hit, where, and what it costs.
+    """A graph break in words: torch's reason, explanation and hints, and its hits, place and cost.
 
-    `given_up` has a sentence for each frame that runs eagerly because of it.
+    `given_up` has a sentence for each frame that runs eagerly because of the break.
     """
 
     graph_break: GraphBreak
@@ -58,7 +58,7 @@ class BreakBox:
 
     @property
     def registry(self) -> RegistryNote | None:
-        """Entry in PyTorch's registry, with the torch version that has it; None if the break has no id."""
+        """Entry in PyTorch's registry, or a note that it has none; None if the break has no registry id."""
         return _registry_note(self.graph_break.registry_id)
 
 
@@ -164,7 +164,7 @@ class GraphBreaksView:
 
 
 def cost_words(cost: BreakCost) -> str:
-    """Describe the compile cost of a break: `2 graphs, 1.34 s of compile time, 3 kernel launches`."""
+    """Describe the compile cost of a break: `2 more graphs in 1 compilation, 1.34 s of compile time`."""
     if not cost.compilations:
         return "no compilation because of it"
     parts = [f"{fmt.count(cost.graphs, 'more graph')} in {fmt.count(len(cost.compilations), 'compilation')}"]
@@ -176,7 +176,10 @@ def cost_words(cost: BreakCost) -> str:
 
 
 def _where(graph_break: GraphBreak, path: str) -> str:
-    """Describe the innermost line, the user's line in the stack if it differs, and the compilations with the break."""
+    """Describe the place of a break, its number of hits, and the compilations with the break.
+
+    The place is the innermost line, and the user's line if that is in another file.
+    """
     user_line = line_in(graph_break, path)
     place = ""
     if graph_break.place.file:

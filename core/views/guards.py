@@ -30,7 +30,10 @@ WORTH_US = 1.0
 
 @dataclass(frozen=True, slots=True)
 class GuardDetails:
-    """A guard in full; texts that torch did not log are empty, as is `failures` if the guard never failed."""
+    """A guard in full.
+
+    A text is empty if torch did not log it. `failures` is empty if the guard never failed.
+    """
 
     heading: str
     expression: str
@@ -53,7 +56,10 @@ class GuardsView:
 
     @property
     def check_time(self) -> str:
-        """Number of guards, and the time to check all: torch's with a cold cache, the worker's with a warm one."""
+        """Time to check all guards with a cold and with a warm cache.
+
+        Torch measures the cold time, the worker the warm time. A note follows if the number of guards is uncertain.
+        """
         return f"{_check_time(self.compilation)}{_count_note(self.compilation)}"
 
     @cached_property
@@ -63,12 +69,12 @@ class GuardsView:
 
     @cached_property
     def families(self) -> tuple[GuardFamilyShare, ...]:
-        """Families of guards."""
+        """Guards by family, with check times and recompiles."""
         return tuple(guard_families(self.compilation, self.rows))
 
     @property
     def family_rows(self) -> list[dict[str, object]]:
-        """Number, share of the check time in percent, check time and recompiles of each family.
+        """A row for each family: number of guards, check time, its share in percent, and recompiles.
 
         Without measured times there is neither share nor check time.
         """
@@ -99,7 +105,10 @@ class GuardsView:
         return sorted(rows, key=lambda row: (-len(row.recompiles), -(row.guard.check_us or 0.0)))
 
     def table(self, rows: Sequence[GuardRow]) -> dict[str, list[object]]:
-        """Return the columns of guards, without check times and recompiles if no guard has any; times in seconds."""
+        """Return the columns of the table of guards, with check times in seconds.
+
+        The columns of check times and recompiles are left out if no guard has any.
+        """
         checks = [None if row.guard.check_us is None else row.guard.check_us / 1e6 for row in rows]
         recompiles = [", ".join(f"[{one_line(name, LONGEST_LINE)}]" for name in row.recompiles) for row in rows]
         return {
@@ -118,7 +127,7 @@ class GuardsView:
         return f"< {fmt.duration_s(RESOLUTION_US / 1e6)}"
 
     def table_note(self, rows: Sequence[GuardRow]) -> str:
-        """Return a note: how to see a guard in full, the meaning of a check time, and the number of unknown times."""
+        """Return a note on the guard table: how to select, the meaning of *check*, and unknown times."""
         read = "Select a guard to read it in full."
         unknown = sum(row.guard.check_us is None for row in rows)
         if unknown == len(rows):
@@ -141,7 +150,7 @@ class GuardsView:
 
     @property
     def filter_rows(self) -> list[dict[str, str]]:
-        """torch's guard filters with the guards that each keeps and the time that it saves; empty if not measured."""
+        """A row for each guard filter of torch: guards kept and time saved; empty if not measured."""
         costs = self.compilation.guard_costs
         return [
             {
@@ -155,7 +164,10 @@ class GuardsView:
 
     @property
     def filter_code(self) -> str:
-        """Call with the filter that keeps most guards among those worth their risk; empty without one."""
+        """Call of torch.compile with the filter that keeps most guards and still saves enough time.
+
+        Empty if no filter saves enough.
+        """
         costs = self.compilation.guard_costs
         if costs is None:
             return ""
@@ -193,7 +205,7 @@ def _check_time(compilation: Compilation) -> str:
 
 
 def _count_note(compilation: Compilation) -> str:
-    """Return a note if the guard count is only from the printed tree, or differs from it; otherwise empty."""
+    """Return a note if the number of guards in the tree is unknown, or differs; otherwise empty."""
     if compilation.guard_leaves == len(compilation.guards):
         return ""
     if compilation.guard_leaves is not None:

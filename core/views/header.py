@@ -71,7 +71,10 @@ SPEED_HELP = "Eager time over compiled time in the steady state: median, with it
 
 @dataclass(frozen=True, slots=True)
 class PageContent:
-    """A page's content in a run: the number of its rows, and the reason if it is empty, in plain text."""
+    """Content of a page for a run: number of rows, and the reason if the page is empty.
+
+    `count` is None for a page without a count; `why_empty` is plain text.
+    """
 
     count: int | None = None
     why_empty: str = ""
@@ -79,9 +82,10 @@ class PageContent:
 
 @remembered
 def page_contents(report: Report | None, *, live: bool) -> dict[str, PageContent]:
-    """Return the content of each page that shows a run, by page name; `report` is None if the run recorded nothing.
+    """Return the content of each page that shows a run, by page name.
 
-    A live run has its counts so far, and no empty page, since more will be recorded.
+    `report` is None if the run recorded nothing. A live run has its counts so far, and no empty page, since
+    more will be recorded.
     """
     if report is None:
         return {} if live else dict.fromkeys(WHY_EMPTY, PageContent(why_empty=NO_RECORD))
@@ -137,9 +141,9 @@ def _unless_any(present: Callable[[Compilation], object], reason: str) -> Callab
 
 
 def _unless_inductor(present: Callable[[Compilation], object], reason: str) -> Callable[[Report], str]:
-    """Return a check of whether any compilation has some content.
+    """Return a function that returns why a page is empty; empty if `present` holds for a compilation.
 
-    The check returns `reason` if none has, or the name of the run's backend if it is not Inductor.
+    The function names the run's backend if that is not Inductor, otherwise it returns `reason`.
     """
 
     def why_empty(report: Report) -> str:
@@ -245,7 +249,7 @@ WHY_EMPTY: dict[str, Callable[[Report], str]] = {
 
 
 class HeaderFact(NamedTuple):
-    """A fact of the header: its value, its label, its tone, the name of the page with its evidence, and help."""
+    """A fact of the header: value, label, tone, help text, and the page with its evidence."""
 
     value: str
     label: str = ""
@@ -295,7 +299,10 @@ class HeaderView:
 
     @property
     def _state(self) -> str:
-        """The state in words; it may also be that measurements are running, or that a log records a failure."""
+        """The state in words.
+
+        It differs from the status for a run that still measures, a run that recorded an error, and an opened log.
+        """
         if self.is_no_trace:
             return "no trace"
         if self.status.state == "done" and self.report is not None and self.report.error is not None:
@@ -349,7 +356,7 @@ def first_compilation(report: Report) -> Compilation | None:
 
 
 def failure_facts(failures: Sequence[Failure]) -> list[HeaderFact]:
-    """Return facts about code that was not compiled: an error is red, a frame that runs eagerly is a warning."""
+    """Return facts about code that was not compiled: errors in red, eager frames as a warning."""
     reasons = {failure.kind: f"[{failure.compilation}] {failure.reason}" for failure in reversed(failures)}
     return [
         HeaderFact(count, tone="bad" if kind == "failed" else "warn", page="overview", help=reasons[kind])
@@ -377,7 +384,10 @@ def backend_facts(report: Report) -> list[HeaderFact]:
 
 
 def first_facts(summary: Verdict) -> list[HeaderFact]:
-    """Return the facts that follow the state at every width: speed, and Dynamo's graph breaks and recompiles."""
+    """Return the facts next to the state at every width: speedup, graph breaks and recompiles.
+
+    For graphs captured without Dynamo, the only fact is their origin.
+    """
     if summary.outside:
         return [HeaderFact(summary.outside.partition(":")[0], page="overview")]
     captured: Tone = "ok" if summary.graphs and not summary.failures else ""
@@ -400,7 +410,7 @@ def first_facts(summary: Verdict) -> list[HeaderFact]:
 def verdict_facts(summary: Verdict, *, ended: bool = True) -> list[HeaderFact]:
     """Return the other facts of the verdict: result, graphs, ops and kernels, memory traffic.
 
-    Equal results are no success if the run did not come to its end.
+    `ended` is False if the run did not finish; equal results then don't count as a success.
     """
     graphs = HeaderFact(fmt.number(summary.graphs), fmt.agree(summary.graphs, "graph", "graphs"), page="fx_graph")
     result = [_result_fact(summary.result, ended)] if summary.result is not None else []

@@ -1,4 +1,4 @@
-"""Form of a job: its fields row by row, their initial values, and the job that the drawn values make."""
+"""Form of a job: rows of fields with initial values, and the job of the entered values."""
 
 from __future__ import annotations
 
@@ -82,7 +82,10 @@ class BackendChoice:
 
     @staticmethod
     def starts(job: CompileJob) -> dict[str, BackendChoice]:
-        """Return the backends that an editor can start with, by label; the job's own comes first."""
+        """Return the backends that an editor can start with, by label.
+
+        If the job's backend is custom or built-in, it comes first. Then come all built-in backends.
+        """
         chosen = BackendChoice(job.compile.backend, job.compile.backend_code)
         own = {"this run's": chosen} if chosen.code else {chosen.name: chosen} if chosen._shipped else {}
         return own | {name: BackendChoice(name) for name in SHIPPED}
@@ -104,11 +107,11 @@ class BackendChoice:
 
 @dataclass(frozen=True, slots=True)
 class JobField:
-    """A field of the form; `text` has one line, `lines` has several.
+    """A field of the form; kind `text` has one line, `lines` several.
 
-    `choices` maps the values of a choice to their texts. `least`, `most` and `step` are for a number, and `example` is
-    shown in an empty field. `values` converts the drawn value to the job's values by path; the result is empty if the
-    model's file decides. `values` raises JobError.
+    `choices` maps the values of a choice to their texts. `least`, `most` and `step` are for a number. `example`
+    is shown in an empty field. `values` converts the entered value to the job's values by path. The result is
+    empty if the model's file decides; JobError is raised for an invalid value.
     """
 
     kind: Kind
@@ -135,10 +138,10 @@ Rows = tuple[tuple[JobField, ...], ...]
 
 @dataclass(frozen=True)
 class JobForm:
-    """The form of a new job with the model of `job`, whose options are the initial values.
+    """The form of a new job with the model of `job`; the options of `job` are the initial values.
 
-    `environment` has torch's devices and backends here, `limits` are the bounds set by the server's owner, and `code`
-    is True if this visitor may bring code. Drawn values are by the key of their field.
+    `environment` has the devices and backends of torch on this machine. `limits` are the bounds set by the
+    server's owner. `code` is True if this visitor may bring code. Methods take the entered values by field key.
     """
 
     environment: Environment
@@ -174,7 +177,7 @@ class JobForm:
 
     @cached_property
     def file(self) -> FileSettings:
-        """Settings in the model's file; none if the file can't be read."""
+        """Settings in the model's file; empty if there is no model or the file can't be read."""
         try:
             return file_settings(self.job.model) if self.job.model.value else FileSettings()
         except CompileboardError:
@@ -201,11 +204,17 @@ class JobForm:
         return _rows(self, "conditions")
 
     def new_job(self, values: Mapping[str, Any], backend: BackendChoice | None) -> CompileJob:
-        """Return the job of the drawn values; `backend` is None if the model's file decides. Raises JobError."""
+        """Return the job of the entered values; raises JobError.
+
+        The model's file decides on the backend if `backend` is None.
+        """
         return self._job(_values(self.call, values) | _backend_values(backend) | _values(self.conditions, values))
 
     def call_line(self, values: Mapping[str, Any], backend: BackendChoice | None) -> str:
-        """Return the `torch.compile` call of the drawn values as code; the call of `job` if a value is invalid."""
+        """Return the `torch.compile` call of the entered values as code.
+
+        If a value is invalid, it is the call of `job`.
+        """
         try:
             job = self._job(_values(self.call, values) | _backend_values(backend))
         except JobError:
@@ -215,9 +224,9 @@ class JobForm:
         return f"`{one_line(call).replace('`', '')}`"
 
     def conditions_line(self, values: Mapping[str, Any]) -> str:
-        """Return a title with the drawn conditions that differ from a default job's.
+        """Return a title with the measurements, and the entered conditions that differ from the defaults.
 
-        With an invalid value, the title has no conditions.
+        If a value is invalid, the title has neither.
         """
         try:
             job = self._job(_values(self.conditions, values))
@@ -313,7 +322,7 @@ def _plain(
     convert: Callable[[Any], object] = lambda value: value,
     **details: Any,
 ) -> JobField:
-    """Return the field of an option; `convert` turns the drawn value into the job's value."""
+    """Return the field of an option; `convert` turns the entered value into the job's value."""
     details = {"values": lambda value: {option.path: convert(value)}} | details
     return JobField(kind, entry.key or option.name, entry.label or option.name, initial, entry.help, **details)
 
@@ -332,9 +341,9 @@ def _select(
     convert: Callable[[str], object] = str,
     word: Callable[[Any], str] = str,
 ) -> JobField:
-    """Return the choice of an option; `choices` are its texts by value.
+    """Return the choice field of an option; `choices` maps values to texts.
 
-    A setting of the model's file also has the choice of the file's value, whose text `word` returns.
+    If the model's file can set the option, the first choice is the file's value, with the text from `word`.
     """
 
     def values(choice: str) -> dict[str, Any]:
@@ -355,7 +364,7 @@ def _choice(form: JobForm, option: Option, entry: ChoiceField) -> JobField:
 
 
 def _switch(form: JobForm, option: Option, entry: SwitchField) -> JobField:
-    """Return a switch; for a setting of the model's file, a choice."""
+    """Return a switch, or a choice field if the model's file can set the option."""
     value = option.of(form.job)
     if not option.of_file:
         return _plain("switch", option, entry, value)
@@ -393,9 +402,10 @@ def _force_backend(form: JobForm, option: Option, entry: FormField) -> JobField:
 
 
 def _device(form: JobForm, option: Option, entry: FormField) -> JobField:
-    """Return the choice of a device here or of a target; with a target, the model itself runs on the CPU.
+    """Return the choice field of the devices of this machine and the targets.
 
-    The job's device is the initial choice if it is here, otherwise the first device.
+    The initial choice is the job's target, else the job's device if this machine has it, else the first device.
+    With a target, the model itself runs on the CPU.
     """
     job, devices = form.job, form.devices
     initial = job.target or (job.device if job.device in devices else next(iter(devices), "cpu"))
@@ -437,7 +447,7 @@ def _memory(form: JobForm, option: Option, entry: FormField) -> JobField:
 
 
 def _bound(set_by_owner: float | None, most: str) -> str:
-    """Return why the maximum is lower than usual; empty if the server's owner has set no limit."""
+    """Return the help text of a maximum set by the server's owner; empty if the owner set none."""
     return f"At most {most}: a limit of this server for one run." if set_by_owner else ""
 
 
@@ -453,5 +463,5 @@ CUSTOM: dict[str, Callable[[JobForm, Option, FormField], JobField]] = {
 
 
 def device_words(subject: str, kind: str) -> str:
-    """Return the reason why something cannot be done on a machine without its kind of device, as Markdown."""
+    """Return a Markdown sentence: `subject` needs a device of this kind, and this machine has none."""
     return f"{subject} needs a {kind.upper()} device, and this machine has none."

@@ -50,7 +50,7 @@ DETAILS = ("function", "language")
 
 @dataclass(frozen=True)
 class PairSource:
-    """The generated source of one kernel of a pair; `text` is empty for a library function and for no kernel."""
+    """The generated source of a pair's kernel; `text` is empty for a library function and for no kernel."""
 
     side: str
     name: str
@@ -76,7 +76,7 @@ class PairOfKernels:
 
     @property
     def id(self) -> str:
-        """The id for the URL: `k` and the left kernel, or `r` and the right one if there is no left one."""
+        """The id for the URL: `k:` and the left kernel; `r:` and the right kernel if there is no left kernel."""
         return f"{'k' if self.pair.left else 'r'}:{self.pair.either.kernel}"
 
     @property
@@ -169,10 +169,10 @@ class KernelPairsView:
 
     @classmethod
     def of(cls, left: RunSide, left_id: str, right: RunSide, right_id: str = "") -> KernelPairsView | None:
-        """Compare two compilations by their ids.
+        """Compare two compilations by their ids; None if there is no right compilation.
 
-        Without `right_id`, the right compilation with the left one's number counts, otherwise the first one with
-        kernels. None if there is no right compilation.
+        Without `right_id`, the right compilation has the same id as the left, if that compilation has kernels.
+        Otherwise it is the first compilation with kernels.
         """
         left_compilation = left.report.compilation(left_id)
         assert left_compilation is not None

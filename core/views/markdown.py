@@ -22,18 +22,18 @@ CONTROL = re.compile(
 
 
 def plain(text: str, limit: int = LONGEST_MESSAGE) -> str:
-    """Return any text as one line of Markdown that shows exactly that text."""
+    """Return text as one line of Markdown that shows it literally, cut to `limit` characters."""
     shown = CONTROL.sub("�", " ".join(text.split()))
     return _still(shown[:limit] + ("…" if len(shown) > limit else ""))
 
 
 def _still(text: str) -> str:
-    """Escape the text's markup, and insert an invisible word joiner where text would become a link or an icon."""
+    """Return text with its markup escaped, and with word joiners that prevent links and icons."""
     return SPECIAL.sub(r"\\\1", LIVELY.sub(WORD_JOINER, text))
 
 
 def code(text: str, limit: int = LONGEST_TEXT) -> str:
-    """Return any text as inline code; backticks inside it need a longer fence."""
+    """Return text as inline code, in a fence longer than any backticks in it; empty for empty text."""
     shown = CONTROL.sub("�", " ".join(text.split()))[:limit]
     if not shown:
         return ""
@@ -44,7 +44,7 @@ def code(text: str, limit: int = LONGEST_TEXT) -> str:
 
 
 def prose(text: str, limit: int = LONGEST_MESSAGE) -> str:
-    """Return a sentence of torch's as Markdown: text in backticks is code, the rest is shown literally."""
+    """Return torch's text as Markdown: text in backticks is code, the rest is shown literally."""
     parts = " ".join(text.split())[:limit].split("`")
     if len(parts) % 2 == 0:
         return plain(text, limit)

@@ -1,7 +1,7 @@
 """Memory of a run: measured peaks, and Inductor's plans.
 
-`MemoryView` has both sides' peaks and the allocations alive there. `MemoryPlanView` has a plan's sentence, rows and
-map. Texts are Markdown.
+`MemoryView` has the peak of each side (eager, compiled) and the allocations alive at the peak.
+`MemoryPlanView` has the sentence, rows and map of a plan. Texts are Markdown.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ LABEL_CHARS = 40
 
 @dataclass(frozen=True, slots=True)
 class MemoryBlock:
-    """A piece of memory during several steps of a plan, at one height: a rectangle of the map."""
+    """A rectangle of the map: one allocation over several steps of a plan, at one height."""
 
     memory: PlannedMemory
     first: int
@@ -65,7 +65,10 @@ class MemoryBlock:
 
 @dataclass(frozen=True, slots=True)
 class MemoryPlanView:
-    """The memory plan of one generated code; `title` is `forward`, or `forward 2` for a graph lowered again."""
+    """The memory plan in a graph's generated code.
+
+    `title` is `forward`, for example, or `forward 2` for a graph that was lowered again.
+    """
 
     column_help: ClassVar[Mapping[str, str]] = {
         "live": "Allocated while the kernel runs",
@@ -79,18 +82,18 @@ class MemoryPlanView:
 
     @classmethod
     def of_codes(cls, compilation: Compilation, read: Callable[[Payload], str]) -> tuple[MemoryPlanView, ...]:
-        """Return the plans of a compilation's generated codes; `read` returns a payload of the log as text."""
+        """Return a plan for each graph with kernel calls; `read` returns a payload of the log as text."""
         plans = [plan for plan in graph_plans(compilation, read) if plan.plan.steps]
         return tuple(cls(_title(plans, index), compilation, plan) for index, plan in enumerate(plans))
 
     @staticmethod
     def kernel_label(kernel: Kernel | None, page: str) -> str:
-        """Return the label of a link to the page of kernels, with the kernel that it selects."""
+        """Return the label of a link to `page`, with the kernel's name unless `kernel` is None."""
         return f"{one_line(kernel.name, LABEL_CHARS)} in {page}" if kernel else page
 
     @property
     def heading(self) -> str:
-        """Compilation of the plan."""
+        """Heading with the id of the compilation."""
         return f"Inductor's plan for [{plain(self.compilation.id)}]"
 
     @property
@@ -127,7 +130,7 @@ class MemoryPlanView:
 
     @property
     def rows(self) -> list[dict[str, object]]:
-        """Kernel calls with the allocated bytes, the bytes allocated for the call, and the bytes freed after it."""
+        """Kernel calls in order: live bytes, bytes allocated for the call, and bytes freed after it."""
         plan, names = self.graph_plan.plan, self.graph_plan.names
         allocated, freed = Counter[int](), Counter[int]()
         for memory in plan.memories:
@@ -153,7 +156,7 @@ class MemoryPlanView:
         return sorted(blocks(plan.memories, len(plan.steps)), key=lambda block: -block.bytes)[:MOST_BLOCKS]
 
     def owner(self, block: MemoryBlock) -> str:
-        """Return the id of the kernel that a buffer is allocated for; for a saved buffer, of its last kernel."""
+        """Return the id of a buffer's first kernel, or of a saved buffer's last kernel; empty if unknown."""
         step = block.memory.last if block.saved else block.memory.first
         kernel = self.graph_plan.kernels.get(self.graph_plan.plan.steps[step].line)
         return kernel.id if kernel else ""
@@ -179,10 +182,10 @@ def _title(plans: Sequence[GraphPlan], index: int) -> str:
 
 
 def blocks(memories: Sequence[PlannedMemory], steps: int) -> Iterator[MemoryBlock]:
-    """Stack buffers on top of each other, the oldest at the bottom.
+    """Yield the rectangles of the map: buffers stacked by age, the oldest at the bottom.
 
-    A buffer moves down when the memory below it is freed, and the moved buffer is another block. If there are too many
-    blocks for the steps, only the largest are drawn.
+    A buffer moves down when the memory below it is freed; the moved buffer is another rectangle. If there are too
+    many buffers for the steps, only the largest are drawn.
     """
     most = max(1, MOST_PLACED // max(1, steps))
     largest = sorted((memory for memory in memories if memory.bytes), key=lambda memory: -(memory.bytes or 0))[:most]
@@ -206,9 +209,10 @@ def blocks(memories: Sequence[PlannedMemory], steps: int) -> Iterator[MemoryBloc
 
 @dataclass(frozen=True, slots=True)
 class AllocatedCurve:
-    """Allocated bytes of a side over its call, from its start to its end.
+    """Allocated bytes of a side over one call.
 
-    `fractions` are the points' times as fractions of the call, `labels` their texts; the peak is at `peak_fraction`.
+    `fractions` are the times of the points as fractions of the call, `labels` the texts of the points. The peak
+    is at `peak_fraction`.
     """
 
     side: str
@@ -227,7 +231,7 @@ class AllocatedCurve:
 
 @dataclass(frozen=True)
 class MemoryView:
-    """The measured memory of a run; `read_source` returns the text of a logged file, empty if it is not logged."""
+    """The measured memory of a run; `read_source` returns the text of a file, empty if it is not logged."""
 
     report: Report
     read_source: Callable[[str], str]
@@ -275,7 +279,7 @@ class MemoryView:
 
     @property
     def method(self) -> str:
-        """Method, the constant memory, the system's own figures, and the places of the peaks."""
+        """Sentences on the method, the constant memory, other memory statistics, and the places of the peaks."""
         first = self.uses[0]
         where = "in a separate process for each side" if first.device == "cpu" else f"on {plain(first.device)}"
         constant = fmt.bytes_(max(use.held_bytes for use in self.uses))
@@ -313,7 +317,7 @@ class MemoryView:
         }
 
     def alive_table(self, side: str) -> list[dict[str, object]]:
-        """Return the memory alive at the peak of a side, a row per place; `your line` only if a line is known."""
+        """Return a row for each place with memory alive at a side's peak; `your line` only if it is known."""
         eager = memory_of(self.report, "eager")
         lines = self.read_source(eager.path).split("\n") if eager is not None else []
         rows = [_alive_row(row, lines) for row in self.alive[side]]

@@ -1,4 +1,4 @@
-"""Alternative compilers and runtimes on a run's model: installed, converted, equal to eager, and how fast."""
+"""Neighbours (alternative compilers and runtimes) on a run's model: state, results and times."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ LAZY = (
 
 @dataclass(frozen=True, slots=True)
 class NeighbourView:
-    """Words of a neighbour, without markup: its state, its results and its times."""
+    """Texts about a neighbour, without markup: its state, its results and its times."""
 
     neighbour: Neighbour
 
@@ -96,7 +96,7 @@ class NeighbourView:
 
     @property
     def over_compiled(self) -> Interval | None:
-        """Time of compiled over the neighbour's time; None if a side was not timed, or with too few samples."""
+        """Speedup of the neighbour over compiled; None if a side was not timed or has too few samples."""
         times = self.neighbour.times
         if times is None:
             return None
@@ -162,7 +162,7 @@ class NeighboursView:
 
     @cached_property
     def neighbours(self) -> tuple[NeighbourView, ...]:
-        """All neighbours."""
+        """The neighbours, at most `MOST_NEIGHBOURS`."""
         return tuple(map(NeighbourView, self.report.neighbours[:MOST_NEIGHBOURS]))
 
     @property
@@ -172,7 +172,7 @@ class NeighboursView:
 
     @property
     def lines(self) -> Iterator[str]:
-        """All neighbours as text, a line each, after the verdict; none if the job did not ask for them."""
+        """The verdict, then a line of text for each neighbour; no lines unless neighbours were recorded."""
         if self.state == "recorded":
             yield f"neighbours: {'; '.join(filter(None, (self._verdict, self._disturbed, self._counts)))}"
             yield from (f"  {_line(neighbour)}" for neighbour in self.neighbours)
@@ -221,7 +221,7 @@ def _line(view: NeighbourView) -> str:
 
 @dataclass(frozen=True, slots=True)
 class MlxRecording:
-    """Functions in torch and MLX, recorded once on one machine; without times, which belong to that machine."""
+    """Functions in torch and MLX, recorded on one machine; without times, which depend on the machine."""
 
     date: str
     machine: str
@@ -237,9 +237,10 @@ def mlx_recording() -> MlxRecording:
 
 
 class LazyBox(NamedTuple):
-    """A primitive of a lazy graph in a drawing; `column` is the longest way from the input, `row` counts from the top.
+    """A primitive of a lazy graph in a drawing; the input `x` is the first box.
 
-    `reads` are the indices of boxes; the input `x` is the first box.
+    `column` is the length of the longest path from the input, and `row` counts from the top. `reads` has the
+    indices of the boxes that the primitive reads.
     """
 
     name: str
@@ -250,7 +251,10 @@ class LazyBox(NamedTuple):
 
 @dataclass(frozen=True)
 class MlxView:
-    """The functions that a run compared in MLX; the recorded functions if MLX was not installed for the run."""
+    """The functions that a run compared in MLX.
+
+    If MLX was not installed or did not run, they come from the recording that ships with Compileboard.
+    """
 
     report: Report
 
@@ -327,14 +331,14 @@ SIDES = {"eager": "eager", "compiled": "compiled", "MLX, a call": "mlx", "MLX, c
 
 
 def _step(pending: int, bytes_: int, seconds: float) -> str:
-    """Return what is pending after a step, what the step allocated, and its first duration."""
+    """Return in words the primitives pending after a step, the bytes it allocated, and its time."""
     return f"{fmt.count(pending, 'primitive')} pending, {fmt.bytes_(bytes_)}, {fmt.duration_s(seconds)}"
 
 
 def _boxes(nodes: Sequence[LazyNode]) -> list[LazyBox]:
-    """Place each primitive one column after the last primitive that it reads.
+    """Return boxes with each primitive one column after the last primitive that it reads.
 
-    A primitive without recorded reads reads the input.
+    A primitive without recorded reads is connected to the input `x`.
     """
     boxes, rows = [LazyBox("x", 0, 0, ())], {0: 1}
     for index, node in enumerate(nodes[:MOST_NODES]):

@@ -1,4 +1,7 @@
-"""Eager and compiled compared with float64: the results of calls, and the nodes of a graph; texts are Markdown."""
+"""Comparison of eager and compiled with float64: results of calls, and nodes of a graph.
+
+Texts are Markdown.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +51,7 @@ FIGURES = ("eager", "compiled", "of tolerance", "apart", "largest, eager", "larg
 
 @dataclass(frozen=True, slots=True)
 class ErrorPoint:
-    """A compared value in a chart, `position` in the order of the values; `call` is None for a node."""
+    """A compared value in a chart; `position` is its index there, and `call` is None for a node."""
 
     position: int
     name: str
@@ -169,12 +172,12 @@ class NumericsView:
 
     @staticmethod
     def bits_typed(job: CompileJob) -> str:
-        """Return the other configuration of a job as it is typed, with an example if it has none."""
+        """Return the job's other configuration as text for the input field; an example if it has none."""
         return options_as_text(job.bits) or EXAMPLE
 
     @staticmethod
     def with_bits(job: CompileJob, typed: str) -> CompileJob:
-        """Return the job with a typed other configuration, unmeasured; raises JobError."""
+        """Return an untimed job that compares bits with the typed configuration; raises JobError."""
         return validated(replace(job, bits=bits_from_text(typed), measure=False))
 
     def nodes_heading(self, compilation: Compilation | None) -> str:
@@ -206,7 +209,10 @@ class NumericsView:
 
 @dataclass(frozen=True)
 class NodeNumericsView:
-    """The comparison of a graph's nodes; `nodes` are the captured graph's nodes by name, empty if it was not logged."""
+    """The comparison of a graph's nodes.
+
+    `nodes` are the captured graph's nodes by name, empty if the log does not contain the graph.
+    """
 
     numerics: GraphNumerics
     nodes: Mapping[str, FxNode]

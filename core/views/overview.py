@@ -59,7 +59,7 @@ class OutcomeView:
 
     @cached_property
     def crash(self) -> str:
-        """The place where the worker crashed or hung, as Markdown; empty if its last output does not show the place."""
+        """The place where the worker crashed or hung, as Markdown; empty if its output does not show it."""
         if self.run is None or self.report is None:
             return ""
         return prose(ending_words(self.run, self.report), LONGEST_TEXT)
@@ -97,17 +97,17 @@ class OutcomeView:
 
     @property
     def asks_where(self) -> bool:
-        """True if the run failed or its results differ: the preset `ladder` can then name the part at fault."""
+        """True if a job failed or its results differ: the preset `ladder` can then find the faulty part."""
         if self.status.kind == "log":
             return False
         found = results(self.report) if self.report and self.status.state == "done" else None
         return self.status.state in FAULTS or (found is not None and found.outcome == "differs")
 
     def bisecting(self, job: CompileJob) -> CompileJob | None:
-        """Return the job that looks for the cause with torch's bisector; None if the bisector can't run this job.
+        """Return the job with torch's bisector, which looks for the cause; None if it can't run this job.
 
-        The bisector works in one process, on runs that end by themselves, with the backend inductor. A ladder of runs
-        can look for the cause of any other run.
+        The bisector works in one process. It needs the backend `inductor`, no target, a run that ended by itself, and
+        a job that does not bisect already. A ladder of runs can look for the cause of any other run.
         """
         ended = self.status.state in ("done", "failed")
         apt = ended and job.compile.backend == "inductor" and not (job.target or job.bisect)
@@ -115,7 +115,7 @@ class OutcomeView:
 
     @property
     def bisection(self) -> str:
-        """The cause that torch's bisector found, as Markdown; empty if the job did not ask for it."""
+        """The result of torch's bisector, as Markdown; empty if the bisector did not run."""
         found = self.report.bisection if self.report else None
         words = (bisection_words(found), opaque_words(found)) if found is not None else ()
         return prose(" ".join(filter(None, words)))
@@ -143,9 +143,10 @@ class OutcomeView:
 
     @property
     def error(self) -> str:
-        """The error that ended the run, with its place and the first paragraph of its explanation, as Markdown.
+        """The error that ended the run, with its stage and the first paragraph of its explanation.
 
-        Empty without an error. The title has the first line of the message, the traceback has the whole message.
+        As Markdown; empty without an error. The title has the first line of the message, the traceback has the whole
+        message.
         """
         error = self.report.error if self.report else None
         if error is None:
@@ -187,7 +188,7 @@ class OutcomeView:
         return self.failures[:MOST_FAILURES]
 
     def has_card(self, failure: FailureView) -> bool:
-        """Return True if a finding shows the reason of this failure, because it is the first of its kind."""
+        """Return True if this failure is the first of its kind, so that a finding shows its reason."""
         first = next(each for each in self.failures if each.failure.kind == failure.failure.kind)
         return first.failure.compilation == failure.failure.compilation
 
@@ -208,7 +209,10 @@ def _verdict(report: Report) -> str:
 
 @dataclass(frozen=True)
 class ResultNote:
-    """Note on compiled results that differ from eager, as Markdown; `differs` is False if they can't be compared."""
+    """A note on compiled results that differ from eager or can't be compared, as Markdown.
+
+    `differs` is False if they can't be compared.
+    """
 
     link: ClassVar[str] = "Which one is right, and the first node that differs"
 
@@ -244,7 +248,7 @@ class FindingView:
         return self.finding.proposal.words if self.finding.proposal is not None else ""
 
     def missing_device(self, kind: str) -> str:
-        """Return the reason why the change cannot be tried on a machine without this kind of device, as Markdown."""
+        """Return the reason why the change can't be tried without a device of this kind, as Markdown."""
         return device_words(code(self.change), kind)
 
     def job(self, job: CompileJob) -> CompileJob:
@@ -264,7 +268,7 @@ class OverviewView:
     log_note = "Other kinds stay in the log. Download it on *Runs* and open it in tlparse."
 
     def __init__(self, report: Report, output: str = "") -> None:
-        """Take a report, and the output of the run's code and libraries if findings should use it."""
+        """Store the report and the run's output; findings and `output_lines` use the output."""
         self.report, self.output = report, output
 
     @cached_property
@@ -321,7 +325,7 @@ class OverviewView:
 
     @property
     def nothing_compiled(self) -> str:
-        """The reason why there is no compilation, if the log shows it; empty if there is a compilation."""
+        """A sentence for a run or a log without compilations; empty if there is a compilation."""
         if self.report.compilations:
             return ""
         if self.report.setting.job is not None:

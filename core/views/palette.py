@@ -31,9 +31,10 @@ class RunEntry:
 
 @dataclass(frozen=True, slots=True)
 class RunEntryGroup:
-    """Entries that share a compilation, a graph and a detail; these are empty if the entries share none.
+    """Entries with the same compilation, graph and detail.
 
-    `left_out` counts the entries of this kind that are missing.
+    `compilation`, `graph` and `detail` are empty if the entries do not share them. `left_out` counts the entries
+    of this kind that are missing.
     """
 
     entries: tuple[RunEntry, ...]
@@ -52,13 +53,13 @@ class PaletteView:
     report: Report
 
     def compilations(self, most: int) -> tuple[RunEntryGroup, ...]:
-        """Return a group of the first compilations; no group without any."""
+        """Return one group with the first compilations; empty without compilations."""
         names, compilations = frame_names(self.report), self.report.compilations
         entries = tuple(_compilation(compilation, names[compilation.id]) for compilation in compilations[:most])
         return (RunEntryGroup(entries, left_out=len(compilations) - len(entries)),) if entries else ()
 
     def kernels(self, most: int) -> tuple[RunEntryGroup, ...]:
-        """Return the kernels grouped by compilation, slowest first."""
+        """Return the kernels grouped by compilation, slowest first; in log order if times are unreliable."""
         reliable, compilations = not times_unreliable(self.report), self.report.compilations
         groups = (_kernels(compilation, reliable) for compilation in compilations if compilation.kernels)
         return _bounded(groups, most, sum(len(compilation.kernels) for compilation in compilations))
@@ -66,8 +67,8 @@ class PaletteView:
     def nodes(self, most: int, nodes_of: NodesOf) -> tuple[RunEntryGroup, ...]:
         """Return the ops of the graphs that Dynamo captured and Inductor lowered, the largest graphs first.
 
-        The graphs between them use the same node names. `nodes_of` reads the nodes of a compilation's graph;
-        graphs without a place among the entries are not read.
+        Graphs of the stages between these have the same node names. `nodes_of` reads the nodes of a graph. Graphs
+        with more than `LARGEST_GRAPH` ops, and graphs beyond `most` entries, are not read.
         """
         graphs = [(compilation, graph) for compilation in self.report.compilations for graph in _ends(compilation)]
         graphs.sort(key=lambda pair: -pair[1].calls)

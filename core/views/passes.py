@@ -81,7 +81,7 @@ class PassesView:
 
     @property
     def last(self) -> int:
-        """Number of the last step; step 0 is the graph before the first."""
+        """Number of the last step; step 0 is the initial graph."""
         return len(self.segment.frames) - 1
 
     @property
@@ -173,14 +173,14 @@ class PassesView:
 
     @staticmethod
     def no_node(selected: str | None) -> str:
-        """Return the message beside a step for a selected node that it lacks, or for no selection."""
+        """Return the message for a selected node that a step lacks, or a prompt if no node is selected."""
         if selected:
             return "Not in this step: a later step adds it, or a pass removed it."
         return "Click a node."
 
     @property
     def unchanged(self) -> str:
-        """Number and time of all passes over the compilation's graphs that changed nothing; empty without any."""
+        """Number and total time of the passes that changed nothing; empty if there are none."""
         times = [duration_us for _, _, duration_us in self._unchanged]
         took = fmt.duration_s(sum(times) / 1e6)
         return f"{fmt.count(len(times), 'pass', 'passes')} changed nothing, in {took}" if times else ""
@@ -233,7 +233,10 @@ def _step_words(step: FilmStep) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PartitionView:
-    """Partition of one joint graph; `nodes` are the graph's nodes by name, empty if the log does not have it."""
+    """The partition of one joint graph.
+
+    `nodes` are the graph's nodes by name, empty if the log does not contain the graph.
+    """
 
     partition: Partition
     nodes: Mapping[str, FxNode]

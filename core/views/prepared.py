@@ -1,4 +1,6 @@
-"""Results over all compilations of a large report, made once, when it is stored, for pages and the command line.
+"""Results over all compilations of a large report, computed once when the report is stored.
+
+Pages and the command line use them.
 
 python -m core.views.prepared RUN    store the outline of a large log that is being written
 """
@@ -19,7 +21,7 @@ from core.views.tour import TourView
 
 
 def summaries(run: Run) -> Summaries:
-    """Return the functions that summarize a run's log while it is read: the outline and the prepared content."""
+    """Return the functions that make the outline and the prepared content while a run's log is read."""
     return Summaries(OutlineView.of, lambda report: prepared(run, report))
 
 

@@ -1,7 +1,7 @@
-"""State of a run: what it waits for and does, and its results once it has ended.
+"""State of a run: its wait, its current work, and its results at the end.
 
-A run that is not complete here is queued, a followed log, a large log's outline, or in the archive. Results are a line
-for each page, the failures, and a script's calls.
+It covers queued runs, followed logs, outlines of large logs, and runs in the archive. The results are a line
+for each page, the failures, and the calls of a script.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ AGAIN_S = 30.0
 
 
 def followed_words(run: Run, report: Report | None, now_s: float) -> str:
-    """Return in words what was recorded so far, and torch's current work or the time of its last record."""
+    """Return the counts recorded so far, and torch's current work or the time since the last record."""
     so_far, ranks = progress(report), len(run.ranks())
     if not so_far.log_bytes:
         return f"{WAITING} Start the script with TORCH_TRACE set to the followed directory."
@@ -75,10 +75,10 @@ def _now_words(run: Run, so_far: Progress, now_s: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class OutlineView:
-    """Outline of a log by its index and small records: compilations, graph breaks, recompiles, failures, seconds.
+    """Outline of a log from its index and small records.
 
-    `title` counts them in one sentence, `failure` has the compilations that failed, empty if none did. `rows` are the
-    slowest compilations, and `note` says how many others there are.
+    `title` has the counts and the compile time in one sentence. `failure` has the compilations that failed, empty
+    if none failed. `rows` are the slowest compilations, and `note` has the number of the others.
     """
 
     title: str
@@ -131,7 +131,7 @@ def outline_view(run: Run) -> OutlineView | None:
 
 
 class Fetch:
-    """A thread that fetches the files of a run; `problem` is the reason if that failed."""
+    """A thread that fetches the files of a run; `problem` is the reason for a failure, otherwise empty."""
 
     def __init__(self, index: RunIndex, run: Run) -> None:
         self.problem = ""
@@ -218,7 +218,7 @@ def live_words(words: str) -> str:
 
 
 def measuring_words(words: str) -> str:
-    """Return what a run measures after its verdict."""
+    """Return a note on the current measurement of a run that already has its verdict."""
     return f"{live_words(words)} The numbers appear when it is done."
 
 
@@ -333,7 +333,7 @@ class FailureView:
 
     @property
     def failed(self) -> bool:
-        """True if nothing was compiled."""
+        """True if the compilation failed; False if the frame runs eagerly."""
         return self.failure.kind == "failed"
 
     @property
@@ -350,20 +350,20 @@ class FailureView:
 
     @property
     def message(self) -> str:
-        """The message without its traceback."""
+        """torch's error message without its traceback, or a note that it was not recorded."""
         return (self.compilation.error if self.compilation is not None else "") or "It was not recorded."
 
 
 @dataclass(frozen=True, slots=True)
 class ScriptView:
-    """The run of a script; `script` has its exit and its entry points, and `calls` are its recorded calls."""
+    """The run of a script; `script` has the exit code and the entry points, `calls` the recorded calls."""
 
     script: Script
     calls: tuple[Call, ...]
 
     @classmethod
     def of(cls, report: Report) -> ScriptView | None:
-        """Return the view of a report; None if the report is not of a script that has ended."""
+        """Return the view of a report; None if the report has no script, or if the script has not ended."""
         return cls(report.script, report.calls) if report.script is not None else None
 
     @property
@@ -419,7 +419,7 @@ class ScriptView:
 
     @property
     def lines(self) -> list[str]:
-        """The end, the entry points and their calls as lines of text."""
+        """The title, the note, and each entry point with its first calls, as lines of text."""
         lines = [self.title, self.note]
         calls_of: dict[int | None, list[Call]] = {}
         for call in self.calls:
@@ -434,7 +434,10 @@ class ScriptView:
 
     @property
     def _counted(self) -> list[tuple[EntryPoint, int]]:
-        """Entry points with their numbers of calls; in a damaged log, surplus entry points or numbers are dropped."""
+        """Entry points with their numbers of calls.
+
+        In a damaged log, the two lists may differ in length; the surplus is dropped.
+        """
         return list(zip(self.script.entries, self.script.calls, strict=False))
 
     def _name(self, number: int | None) -> str:

@@ -1,4 +1,7 @@
-"""Recompiles of a run: the tree of each frame, and each recompile with its failed guard; texts are Markdown."""
+"""Recompiles of a run: the tree of each frame, and the failed guard of each recompile.
+
+Texts are Markdown.
+"""
 
 from __future__ import annotations
 
@@ -60,10 +63,10 @@ class RecompileRow:
 
 @dataclass(frozen=True, slots=True)
 class RecompileTree:
-    """The tree of one frame, which represents all frames of its function that recompiled for the same reasons.
+    """The tree of one frame, shown for all similar frames of its function.
 
-    `similar` has the number of these frames and their total time, empty for a single frame. `shown` is the selected
-    recompile if it is in this tree.
+    Frames are similar if they recompiled for the same reasons. `similar` has their number and total time, empty
+    for a single frame. `shown` is the selected recompile, None if it is not in this tree.
     """
 
     name: str
@@ -142,7 +145,7 @@ class RecompilesView:
 
     @property
     def sources(self) -> str:
-        """Sources of the strips of calls, and data that is not recorded."""
+        """Note on how calls were matched to compilations, or on data that is not recorded."""
         calls = self.report.calls
         if not calls:
             return "The log does not contain calls: which call used which compilation is not recorded."
@@ -160,12 +163,12 @@ class RecompilesView:
 
     @property
     def legend(self) -> dict[str, str]:
-        """Meaning of each letter of a strip."""
+        """Meaning of each letter in `RecompileRow.calls`."""
         return LEGEND
 
     @property
     def letters(self) -> str:
-        """Letters of the strips of all frames."""
+        """Letters that occur in the rows of all frames, each once."""
         uses = (use for frame in self._frames for node in frame.nodes for use in node.calls)
         return "".join({LETTERS[use]: None for use in uses})
 
@@ -178,8 +181,8 @@ class RecompilesView:
     def chosen(self, compilation: Compilation | None, selected: str | None) -> str:
         """Return the id of the recompile to show.
 
-        This is the visitor's compilation if it is a recompile. Otherwise it is the last recompile of the guard that
-        failed most often; among guards with as many failures, the longest compile time decides.
+        It is the visitor's compilation if that is a recompile. Otherwise it is the last recompile of the guard that
+        failed most often; between guards with the same number of failures, the longer total compile time decides.
         """
         nodes = [node for frame in self._frames for node in frame.nodes]
         recompiled = [node for node in nodes if node.edge]
@@ -191,7 +194,10 @@ class RecompilesView:
         return _most_frequent(recompiled or nodes).compilation.id
 
     def trees(self, chosen: str) -> tuple[RecompileTree, ...]:
-        """Return the trees of all functions; of several similar frames, the tree with the chosen recompile."""
+        """Return the trees of all functions.
+
+        Similar frames share a tree: that of the chosen recompile's frame, otherwise of the frame that took longest.
+        """
         return tuple(self._tree(group, chosen) for group in lineage_groups(self._frames))
 
     def _tree(self, group: LineageGroup, chosen: str) -> RecompileTree:
@@ -274,7 +280,7 @@ def _without_values(condition: str) -> str:
 
 
 def _call_words(compilation: Compilation) -> str:
-    """Return the call that compiled, otherwise the user's labels of that moment; empty if neither was recorded."""
+    """Return the call that compiled, otherwise the user's labels; empty if neither was recorded."""
     if compilation.call is not None:
         return fmt.number(compilation.call)
     return one_line(", ".join(compilation.user_contexts), LONGEST_NAME)

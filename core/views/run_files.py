@@ -1,4 +1,4 @@
-"""Files of a run to download: its report, a bug report, torch's debug directories, and an edited output code."""
+"""Files of a run to download: report, HTML, Perfetto trace, bug report, and debug directories."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ PROCESSES = {
 
 @dataclass(frozen=True, slots=True)
 class RunFiles:
-    """The files of a stored run, made on request; all methods that make a file raise StoreError."""
+    """The files of a stored run, made on request; methods that make files raise StoreError, TraceError."""
 
     issue_help: ClassVar[str] = (
         "A report in the form of PyTorch's issue template: what happened, a script, the error, the versions"
@@ -65,7 +65,7 @@ class RunFiles:
         return scrubber.text(issue_of(self.run).markdown)
 
     def issue_zip(self, scrubber: Scrubber = NOTHING) -> bytes:
-        """Return the bug report with its script, model, job and trace."""
+        """Return the bug report with its script, model, job and trace as one ZIP."""
         return issue_of(self.run).as_zip(scrubber)
 
     def comparison_html(self, right: Run, scrubber: Scrubber = NOTHING) -> str:
@@ -88,14 +88,13 @@ class RunFiles:
 
     @property
     def has_debug_files(self) -> bool:
-        """Return True if the log has any file of torch's debug directories."""
+        """True if the log has any file of torch's debug directories."""
         return self.run.log_path() is not None and bool(open_report(self.run).debug_files)
 
     def edited(self, output_code: Payload, name: str) -> str:
-        """Return the code of a backend that runs a debug file, to edit.
+        """Return a backend that runs a debug file, as code to edit; empty if the log lacks the file.
 
-        `name` is the name of the file, and `output_code` is the output code of its graph. Empty if the log does not
-        contain the file.
+        `name` is the name of the file, and `output_code` is the output code of its graph.
         """
         folder = debug_folder(self.run)
         graph = next((file.graph for file in folder.report.debug_files if file.text.offset == output_code.offset), -1)
@@ -114,7 +113,7 @@ class RunFiles:
 
 @dataclass(frozen=True, slots=True)
 class Identifying:
-    """The texts of a run that a scrubber searches: code of its model, all other texts, and names."""
+    """The content of a run that a scrubber searches: code, other texts, names, and the device."""
 
     codes: tuple[str, ...]
     texts: tuple[str, ...]
@@ -123,7 +122,7 @@ class Identifying:
 
 
 def _identifying(run: Run) -> Identifying:
-    """Return the texts of a run; raises StoreError if its log is too large to look through."""
+    """Return the content of a run that a scrubber searches; raises StoreError if its log is too large."""
     side, log = (side_of_run(run), run.log_path()) if run.log_path() else (None, None)
     if log is not None and log.stat().st_size > MAX_SCRUBBED_BYTES:
         raise StoreError(f"the log has more than {bytes_(MAX_SCRUBBED_BYTES)}: it cannot be scrubbed")
@@ -219,7 +218,7 @@ class DebugFolder:
 
     @property
     def missing(self) -> str:
-        """The files that were not recorded, in a sentence; empty if all were."""
+        """A sentence with the files that were not recorded; empty if all files were recorded."""
         names = {file.name for file in self.report.debug_files}
         missing = [name for name in DEBUG_FILES if name not in names]
         return f"Not recorded: {', '.join(missing)}. A run with `--debug-files` records them." if missing else ""
@@ -238,7 +237,7 @@ class DebugFolder:
             yield f"model__{compilation}.{file.graph}/{file.name}", text
 
     def as_zip(self, scrubber: Scrubber = NOTHING) -> bytes:
-        """Return one ZIP with all directories, and a note if files were not recorded; without secrets."""
+        """Return one scrubbed ZIP with all directories, and a note if files were not recorded."""
         buffer = io.BytesIO()
         with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
             for path, text in self.files():
@@ -273,7 +272,7 @@ def _phases(report: Report) -> Iterator[dict[str, Any]]:
 
 
 def _kernels(report: Report) -> Iterator[dict[str, Any]]:
-    """Yield a slice for each kernel of each compilation, one compilation after another."""
+    """Yield a slice for each timed kernel, one compilation after another."""
     at_us = 0.0
     for compilation in report.compilations:
         seconds_of = measured_seconds(compilation)

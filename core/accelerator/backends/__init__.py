@@ -1,7 +1,7 @@
-"""Built-in backends, as examples to read and to change: one file each, which defines a function `backend`.
+"""Built-in backends as editable examples: each file defines a function `backend`.
 
-Only the worker runs them. A backend reports its work through torch's own trace, as any backend can: the artifact
-`backend_table` (JSON: `title`, `columns`, `rows`) and the artifact `backend_text`.
+Only the worker runs the backends. A backend reports its work through torch's own trace, as any backend can:
+the artifact `backend_table` (JSON: `title`, `columns`, `rows`) and the artifact `backend_text`.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ def backend(gm: GraphModule, example_inputs: Sequence[Any], options: Mapping[str
 
 
 def compiler(direction: str, chosen: str) -> Callable[[GraphModule, Sequence[Any]], Callable[..., Any]]:
-    """Return AOTAutograd's compiler of one direction: it gets a graph of ATen ops without side effects."""
+    """Return the compiler for one direction; AOTAutograd passes a functional graph of ATen ops to it."""
 
     def compile_graph(gm: GraphModule, example_inputs: Sequence[Any]) -> Callable[..., Any]:
         tell_levels(gm, example_inputs, direction, chosen)
@@ -63,7 +63,7 @@ def compiler(direction: str, chosen: str) -> Callable[[GraphModule, Sequence[Any
 
 
 def tell_levels(gm: GraphModule, example_inputs: Sequence[Any], direction: str, chosen: str) -> None:
-    """Report the graph; if no decompositions are chosen, also the graph under each set of decompositions."""
+    """Report the graph and its number of calls; if `chosen` is `none`, for each set of decompositions."""
     sets = DECOMPOSITIONS if chosen == "none" else {chosen: dict}
     levels = {name: gm if name == chosen else taken_apart(gm, sets[name](), example_inputs) for name in sets}
     for name, level in levels.items():
@@ -73,7 +73,10 @@ def tell_levels(gm: GraphModule, example_inputs: Sequence[Any], direction: str, 
 
 
 class Retracer(Interpreter):
-    """Interpreter that turns `view` into `reshape`: a decomposition may change strides so that `view` would fail."""
+    """Interpreter that replaces `view` with `reshape`.
+
+    A decomposition may change strides so that `view` would fail.
+    """
 
     def call_function(self, target: Any, args: Any, kwargs: Any) -> Any:
         target = torch.ops.aten.reshape.default if target is torch.ops.aten.view.default else target
@@ -87,7 +90,7 @@ def taken_apart(gm: GraphModule, table: Mapping[Any, Any], example_inputs: Seque
 
 
 def partitioner(chosen: str) -> Callable[..., Graphs]:
-    """Return the partitioner of that name; it also reports the tensors that the other partitioner would save."""
+    """Return the chosen partitioner; it also reports the tensors that each partitioner would save."""
 
     def partition(joint: GraphModule, joint_inputs: Any, *, num_fwd_outputs: int, **rest: Any) -> Graphs:
         made = {}
@@ -120,7 +123,10 @@ def copied(gm: GraphModule) -> GraphModule:
 
 
 def saved(forward: GraphModule, num_fwd_outputs: int) -> tuple[int, int | str]:
-    """Return the number and the bytes of the storages that a forward saves for the backward, without its inputs."""
+    """Return the number and bytes of storages saved for the backward, without the forward's inputs.
+
+    The bytes are a text if a size is symbolic.
+    """
 
     def memories(nodes: Iterable[Node]) -> dict[int, Any]:
         values = [node.meta["val"] for node in nodes]

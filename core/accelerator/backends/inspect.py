@@ -33,7 +33,7 @@ def described(value: Any) -> str:
 
 
 def tabular(nodes: Any) -> str:
-    """Return the table of `gm.graph.print_tabular()`, which would need the package tabulate."""
+    """Return the same table as `gm.graph.print_tabular()`, without the package tabulate."""
     rows = [COLUMNS, *map(cells, nodes)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join(

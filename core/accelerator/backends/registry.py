@@ -1,9 +1,10 @@
-"""A backend with a table of kernels: a graph becomes a linear program, which an executor runs in order.
+"""A backend with a table of kernels: each graph becomes a linear program that runs in order.
 
     model = torch.compile(model, backend=backend, options={"without": "relu,mm"})
 
-AOTAutograd turns the graph into ATen ops first, forward and backward, so that `x @ w`, `torch.matmul(x, w)` and
-`x.matmul(w)` are one op. Torch runs the ops that the table lacks or `without` names; the program gives the reason.
+AOTAutograd first lowers the forward and backward graphs to ATen ops. So `x @ w`, `torch.matmul(x, w)` and
+`x.matmul(w)` are one op. torch runs ops without a kernel, ops on other dtypes than float32, and ops that
+`without` names. The program contains the reason.
 """
 
 from __future__ import annotations
@@ -88,7 +89,7 @@ class Program:
         tell("Program", self.told, ("node", "run by", "op", "why torch"), rows)
 
     def __call__(self, *inputs: Any) -> Any:
-        """Execute the instructions in order, and log the first executions."""
+        """Execute the instructions in order, and log the first executions; raises RuntimeError if an op fails."""
         values, log = {**self.constants, **dict(zip(self.inputs, inputs, strict=True))}, []
         for step in self.instructions:
             args, kwargs = filled(step.args, values)
@@ -107,7 +108,7 @@ class Program:
 
 
 def compiled(node: Node, without: Sequence[str]) -> Instruction:
-    """Return the instruction of a node; torch runs the op if the instruction has a reason, otherwise a kernel does."""
+    """Return the instruction of a node: a kernel, or torch's op with the reason why no kernel runs."""
     op = node._pretty_print_target(node.target).removeprefix("torch.ops.")
     values = [item.meta.get("val") for item in node.all_input_nodes]
     others = {value.dtype for value in values if isinstance(value, torch.Tensor)} - {torch.float32}

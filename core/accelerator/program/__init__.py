@@ -1,4 +1,7 @@
-"""Programs of the accelerator: types, and the file format of docs/program-format.md; needs no torch or compiler."""
+"""Programs of the accelerator: types, text form and file format, without torch or a compiler.
+
+docs/program-format.md specifies the file format.
+"""
 
 from core.accelerator.program.dump import MOST_ROWS, ROW_BYTES, DumpRow, dump
 from core.accelerator.program.file import (

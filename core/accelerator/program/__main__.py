@@ -1,4 +1,7 @@
-"""`python -m core.accelerator.program FILE [OUT]`: print a program as text, or write a program from text."""
+"""`python -m core.accelerator.program FILE [OUT]`: conversion between a program's file and text.
+
+Without OUT, print the program in FILE as text. With OUT, read text from FILE and write a program to OUT.
+"""
 
 from __future__ import annotations
 

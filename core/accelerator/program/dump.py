@@ -1,4 +1,4 @@
-"""Hex dump of a program's file in rows of 16 bytes, each with its meaning by docs/program-format.md."""
+"""Hex dump of a program's file in rows of 16 bytes, with explanations as in docs/program-format.md."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SIZES = {HEAD: HEADER_BYTES, "storages": STORAGE.size, "tensors": TENSOR.size, "
 
 @dataclass(frozen=True, slots=True)
 class DumpRow:
-    """Sixteen bytes (fewer at the end of a part), and the text of the records that begin there."""
+    """Row of 16 bytes (fewer at the end of a part), and the text of the records that begin in the row."""
 
     offset: int
     data: bytes
@@ -39,7 +39,7 @@ class DumpRow:
 
 
 def dump(file: ProgramFile, part: str, first: int, most: int = MOST_ROWS) -> tuple[DumpRow, ...]:
-    """Return rows of the header or of a section, from row `first` on; raises ProgramError if it can't be read."""
+    """Return rows of the header or of a section, from row `first` on; raises ProgramError if unreadable."""
     found = file.part(part)
     start = max(0, first) * ROW_BYTES
     size = min(found.bytes - start, min(most, MOST_ROWS) * ROW_BYTES)
@@ -56,7 +56,7 @@ def dump(file: ProgramFile, part: str, first: int, most: int = MOST_ROWS) -> tup
 
 
 def _words(file: ProgramFile, part: str, data: bytes, start: int) -> Mapping[int, str]:
-    """Return offset in the part → text of the records that begin in that row; empty for an invalid file."""
+    """Return row offset in the part → text of the records that begin in the row; empty if invalid."""
     try:
         if part == HEAD:
             return dict(_header(data, start))

@@ -68,7 +68,7 @@ TABLE = tuple(_entry(byte) for byte in range(256))
 def crc32c(data: bytes) -> int:
     """Return the CRC32C of bytes.
 
-    It is slow, so files with large constants are checked by the runtime.
+    This Python code is slow, so the runtime checks files with large constants.
     """
     crc = 0xFFFFFFFF
     for byte in data:
@@ -78,7 +78,7 @@ def crc32c(data: bytes) -> int:
 
 @dataclass(frozen=True, slots=True)
 class ProgramSection:
-    """Position of a section in the file."""
+    """Position and checksum of a section in the file."""
 
     name: str
     offset: int
@@ -92,7 +92,7 @@ def write_program(program: Program, checksum: Checksum = crc32c) -> bytes:
 
 
 def file_of(parts: Sequence[bytes], checksum: Checksum = crc32c) -> bytes:
-    """Return the file of six sections, in their order."""
+    """Return the bytes of a file with these six sections, in the order of `SECTIONS`."""
     table, body, start = b"", bytearray(), HEADER.size + ENTRY.size * len(SECTIONS)
     for kind, part in enumerate(parts, 1):
         body.extend(bytes(aligned(start + len(body)) - start - len(body)))
@@ -160,7 +160,10 @@ def program_sections(file: bytes) -> tuple[ProgramSection, ...]:
 
 
 def sections_of(head: bytes, size: int) -> tuple[ProgramSection, ...]:
-    """Return the positions of the sections, from the first bytes of a file and its size."""
+    """Return the positions of the sections, from the first bytes and the size of a file.
+
+    Raises ProgramError if the header is invalid.
+    """
     if len(head) < HEADER.size + ENTRY.size * len(SECTIONS) or head[:8] != MAGIC:
         raise ProgramError("this is no program: it does not begin with the magic, or is cut short")
     _, version, count, length, _, _ = HEADER.unpack_from(head)
@@ -195,7 +198,7 @@ def read_program(file: bytes, checksum: Checksum | None = crc32c) -> Program:
 
 
 def _check_header(file: bytes, checksum: Checksum) -> None:
-    """Check the checksums of the header and of the table in it."""
+    """Check the checksums of the header and of the table; raises ProgramError if one is wrong."""
     *_, table, header = HEADER.unpack_from(file)
     if checksum(file[: HEADER.size - 4]) != header:
         raise ProgramError("the header's checksum is wrong")
@@ -251,7 +254,7 @@ class _Reader:
 
 @dataclass(frozen=True, slots=True)
 class ProgramFile:
-    """A file with a valid header; its table gives the sections' positions, which lie within its size."""
+    """A file with a valid header; `parts` are the positions of header and sections within the file."""
 
     path: Path
     size: int
@@ -285,7 +288,7 @@ class ProgramFile:
             return None
 
     def is_as_written(self, name: str) -> bool | None:
-        """Return True if a section matches its checksum in the table; None if it is too large to check here."""
+        """Return True if a section matches its checksum; None for the header and for large sections."""
         found = self.part(name)
         if name == HEAD or found.bytes > MOST_CHECKED_BYTES:
             return None

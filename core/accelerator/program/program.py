@@ -1,7 +1,8 @@
-"""A program: storages, tensors that are views of them, and instructions in execution order; its enums and its text.
+"""Program of the accelerator: storages, tensors and instructions, with their enums and text form.
 
-The enums' values are those of the program's file, as in `core/accelerator/runtime/opcodes.h`. The text has a line for
-each storage, tensor, instruction and step, with values as JSON, and is read back into a program.
+A tensor is a view of a storage. Instructions are in execution order. The enums have the values of the
+program's file, as in `core/accelerator/runtime/opcodes.h`. The text has a line for each storage, tensor,
+instruction, step and piece of the constants, with values as JSON. `program_of` reads the text.
 """
 
 from __future__ import annotations
@@ -121,7 +122,7 @@ class Reduction(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class ProgramStorage:
-    """A piece of memory. `place` is the index of an input or output, or the offset of a constant or temporary."""
+    """Memory; `place` is the index of an input or output, or the offset of a constant or temporary."""
 
     kind: StorageKind
     bytes: int
@@ -155,7 +156,7 @@ class ProgramTensor:
 
 @dataclass(frozen=True, slots=True)
 class StepOperand:
-    """Operand of a step; `index` is the bits of a float32 if it is a number."""
+    """Operand of a step; `index` is the index of an input or step, or a number's float32 bits."""
 
     kind: OperandKind = OperandKind.NONE
     index: int = 0
@@ -173,9 +174,10 @@ class ProgramStep:
 
 @dataclass(frozen=True, slots=True)
 class ProgramInstruction:
-    """An instruction on tensors, given by number.
+    """An instruction; `inputs` and `outputs` are tensor numbers.
 
-    `attributes` are for ops without steps; `stored` is the step of each output, -1 for the product itself.
+    Only ops without steps have `attributes`. `stored` is the index of the step that each output stores, -1 for
+    the product itself.
     """
 
     op: Opcode

@@ -1,13 +1,13 @@
 """Numbers of two runs side by side, and the time ratio of their compiled calls.
 
-The time ratio is from samples of two processes. Within one process, samples of compiled and eager calls are
-interleaved; between two processes they are not. So two estimates are compared: the ratio of the seconds, and the ratio
-of the speedups over eager. If the machine became slower between the runs, only the first estimate changes. The interval
-spans both estimates, unless the eager time clearly differs although eager does the same work in both runs: then only
-the ratio of the speedups counts.
+The time ratio is from samples of two processes. Within a process, samples of compiled and eager calls are
+interleaved; between two processes they are not. So two estimates are compared: the ratio of the seconds, and
+the ratio of the speedups over eager. If the machine became slower between the runs, only the first estimate
+changes. The interval spans both estimates. If eager does the same work in both runs and its time clearly
+differs, only the ratio of the speedups counts.
 
-Each ratio's interval is from the Mann-Whitney test for a shift between two samples, here of logarithms (Conover,
-"Practical Nonparametric Statistics", 5.4), over blocks of neighbouring samples as in `core.analysis.interval`.
+Each interval is from the Mann-Whitney test for a shift between two samples of logarithms (Conover, "Practical
+Nonparametric Statistics", 5.4), over blocks of neighbouring samples as in `core.analysis.interval`.
 """
 
 from __future__ import annotations
@@ -165,9 +165,10 @@ def _ratio(report: Report) -> float | None:
 class TimeComparison:
     """Steady state of two runs on one clock, and the speedup of the right run's compiled call.
 
-    `seconds` is the ratio of the seconds. `against_eager` is the ratio of the speedups over eager, None if eager
-    differs between the runs. `interval` spans both. `eager` is the speedup of the right run's eager call: the machine's
-    drift between the runs. All are None with too few samples. `disturbed` is the reason if the machine was not quiet.
+    `seconds` is the ratio of the seconds, `against_eager` the ratio of the speedups over eager. `eager` is the
+    speedup of the right run's eager call: the machine's drift between the runs. `interval` spans both ratios, or
+    is `against_eager` if the machine drifted. `against_eager` and `eager` are None if eager does different work
+    in the runs. All four are None with too few samples. `disturbed` is the reason if the machine was not quiet.
     """
 
     left: Speed
@@ -252,7 +253,7 @@ def _on_wall_clock(timing: Timing) -> Timing:
 
 
 def shift(above: Sequence[float], below: Sequence[float]) -> Interval | None:
-    """Return the ratio of two samples, which are given as logarithms; None with too few samples."""
+    """Return the ratio of two samples, passed as logarithms; None with too few samples."""
     if min(len(above), len(below)) < LEAST_SAMPLES:
         return None
     above_medians, below_medians = ([statistics.median(block) for block in in_blocks(logs)] for logs in (above, below))
@@ -277,7 +278,10 @@ def _rank(n: int, m: int) -> int:
 
 
 def _order_counts(n: int, m: int) -> list[int]:
-    """Return the numbers of orders of n and m samples with statistic 0, 1, 2 …: a Gaussian binomial coefficient."""
+    """Return the number of orders of n and m samples with Mann-Whitney statistic 0, 1, 2 ….
+
+    These are the coefficients of the Gaussian binomial coefficient.
+    """
     orders = [1] + [0] * (n * m)
     for k in range(1, n + 1):
         for at in range(n * m, m + k - 1, -1):

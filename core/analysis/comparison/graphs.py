@@ -58,9 +58,10 @@ class UnionNode:
 
 @dataclass(frozen=True, slots=True)
 class GraphUnion:
-    """Union of two graphs in the order of the right graph; a node of only the left graph follows its predecessor.
+    """Union of two graphs in the order of the right graph.
 
-    An edge is `source`, `target`, and the graphs in which `target` reads `source`, with the union's names.
+    A node that only the left graph has follows its predecessor. An edge is `source`, `target`, and the graphs in
+    which `target` reads `source`, with the union's names.
     """
 
     nodes: tuple[UnionNode, ...]
@@ -117,7 +118,7 @@ def _right_names(left: Sequence[FxNode], right: Sequence[FxNode], partner: Mappi
 def _merged_names(
     left: Sequence[FxNode], right: Sequence[FxNode], left_names: Mapping[str, str]
 ) -> Iterator[tuple[str, bool]]:
-    """Yield the names of left nodes (True), and of nodes that only the right graph has (False)."""
+    """Yield the node names in the union's order: left names with True, right-only names with False."""
     behind: dict[str, list[str]] = {}
     anchor = ""
     matched = set(left_names.values())
@@ -155,7 +156,7 @@ def _edges(
 
 
 def aligned(left: Sequence[FxNode], right: Sequence[FxNode]) -> dict[str, str]:
-    """Return the right graph's node name for each left node that has the same position in both.
+    """Return left name → right name for the nodes that match in the order of both graphs.
 
     Numbered inputs are matched by the nodes that read them.
     """
@@ -181,7 +182,11 @@ def _matching_inputs(
     inputs: Sequence[Mapping[str, FxNode]],
     matches: Mapping[str, str],
 ) -> dict[str, str]:
-    """Return the matches of inputs that matched nodes read at the same argument position, if they look similar."""
+    """Return the matches of numbered inputs, left name → right name.
+
+    Two inputs match if matched nodes read them at the same argument position, and if their `exact` keys are
+    equal.
+    """
     input_matches: dict[str, str] = {}
     matched_right: set[str] = set()
     for node in left:
@@ -269,7 +274,7 @@ def _matching_pairs(left: Sequence[FxNode], right: Sequence[FxNode], part: Part,
 
 
 def _gaps(pairs: Pairs, left_most: int, right_most: int) -> Iterator[Part]:
-    """Yield each gap between two pairs."""
+    """Yield each gap between matched pairs that has nodes of both graphs."""
     i = j = 0
     for at, to in [*pairs, (left_most, right_most)]:
         if at > i and to > j:
@@ -278,7 +283,10 @@ def _gaps(pairs: Pairs, left_most: int, right_most: int) -> Iterator[Part]:
 
 
 def _by_name(left: Sequence[FxNode], right: Sequence[FxNode], part: Part, key: Key) -> Iterator[tuple[int, int]]:
-    """Yield pairs of equal names; within one op, torch numbers names in graph order."""
+    """Yield index pairs of nodes with equal names and keys, in order.
+
+    Within one op, torch numbers names in graph order.
+    """
     low, high, right_low, right_high = part
     places = {node.name: right_low + index for index, node in enumerate(right[right_low:right_high])}
     last = -1
@@ -290,7 +298,7 @@ def _by_name(left: Sequence[FxNode], right: Sequence[FxNode], part: Part, key: K
 
 
 def common(left: Sequence[Hashable], right: Sequence[Hashable]) -> list[tuple[int, int]] | None:
-    """Return the index pairs of a longest common subsequence, in order; None if the sequences differ too much."""
+    """Return the index pairs of a longest common subsequence; None if the sequences differ too much."""
     numbers: dict[Hashable, int] = {}
     left_numbers, right_numbers = (
         [numbers.setdefault(element, len(numbers)) for element in side] for side in (left, right)
@@ -313,7 +321,10 @@ def common(left: Sequence[Hashable], right: Sequence[Hashable]) -> list[tuple[in
 
 
 def _down(reached: dict[int, int], diagonal: int, steps: int) -> bool:
-    """Return True if the step onto a diagonal comes from the diagonal above, with an element of the right sequence."""
+    """Return True if the step onto a diagonal takes an element of the right sequence.
+
+    The step then comes from the diagonal above.
+    """
     return diagonal == -steps or (diagonal != steps and reached[diagonal - 1] < reached[diagonal + 1])
 
 

@@ -1,4 +1,4 @@
-"""Matching of two runs: their options, source files, compilations, guards, graph breaks and recompiles."""
+"""Matching of two runs: options, source files, compilations, guards, graph breaks and recompiles."""
 
 from __future__ import annotations
 
@@ -107,9 +107,9 @@ def matched(
 
 
 def compilations(left: Report, right: Report) -> tuple[MatchedPair[Compilation], ...]:
-    """Match the compilations of two runs by frame and number, then by frame, then by function.
+    """Match the compilations of two runs by id and name, by name and file, by name, then by function.
 
-    If the runs share no frame name, compilations with the same number match.
+    If nothing matches, compilations with the same id match.
     """
     pairs = matched(
         left.compilations,
@@ -149,7 +149,10 @@ def _guard_key(guard: Guard) -> Hashable:
 
 
 def breaks(left: Report, right: Report) -> tuple[MatchedPair[GraphBreak], ...]:
-    """Match the graph breaks of two runs by source line and reason, otherwise by reason alone."""
+    """Match the graph breaks of two runs by reason, code, file and line, then without the line.
+
+    If the code is not recorded, the line always counts.
+    """
     return matched(
         left.graph_breaks,
         right.graph_breaks,
@@ -241,7 +244,10 @@ class OptionDifference:
 
 
 def option_differences(left: Setting, right: Setting) -> tuple[OptionDifference, ...]:
-    """Return the options and devices that differ; imported logs have torch's version only."""
+    """Return the options and devices that differ.
+
+    If a run is an imported log, only values that both runs have are compared.
+    """
     left_options, right_options = _options(left), _options(right)
     names = dict.fromkeys((*left_options, *right_options))
     differences = (OptionDifference(name, left_options.get(name, ""), right_options.get(name, "")) for name in names)

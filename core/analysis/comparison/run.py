@@ -1,4 +1,4 @@
-"""Comparison of two runs: all differences, and one sentence with the numbers that changed and the speedup."""
+"""Comparison of two runs: all differences, and a sentence with the changed numbers and the speedup."""
 
 from __future__ import annotations
 
@@ -63,7 +63,10 @@ class GraphDifference:
 
 @dataclass(frozen=True, slots=True)
 class CompilationComparison:
-    """A pair of matched compilations by id; a side is empty, and nothing is compared, if a run has no counterpart."""
+    """A pair of matched compilations by id.
+
+    If a run has no counterpart, its id is empty and nothing is compared.
+    """
 
     left: str
     right: str
@@ -124,7 +127,10 @@ def same_eager(
     options: tuple[OptionDifference, ...],
     sources: tuple[SourceDifference, ...] | None,
 ) -> bool:
-    """Return True if the eager call is the same work in both runs: same code, inputs and machine, if known."""
+    """Return True if eager does the same work in both runs: same code, inputs and machine.
+
+    False if a job or the code is not recorded.
+    """
     comparable = left.setting.job is not None and right.setting.job is not None and sources is not None
     differing = {
         difference.name for difference in options if not difference.name.startswith(("options.", "dynamo.", "rival."))
@@ -133,7 +139,10 @@ def same_eager(
 
 
 def graph_pairs(left: Compilation, right: Compilation) -> tuple[MatchedPair[FxGraph], ...]:
-    """Return the graphs of two compilations matched by stage; of restarted compilations the last attempt counts."""
+    """Return the graphs of two compilations, matched by stage and direction.
+
+    If a compilation was restarted, only the last attempt counts.
+    """
     return matched(_last_attempt(left), _last_attempt(right), lambda graph: (graph.stage, graph.direction))
 
 
@@ -247,7 +256,7 @@ def _parts(comparison: RunComparison) -> list[str]:
 
 
 def differs(comparison: RunComparison) -> bool:
-    """Return True if anything differs that must be equal in two equal runs."""
+    """Return True if the runs differ in anything except measured times."""
     return bool([*_parts(comparison), *_differing_inputs(comparison)])
 
 
@@ -264,7 +273,10 @@ def times_words(times: TimeComparison | None) -> list[str]:
 
 
 def speed_words(times: TimeComparison) -> str:
-    """Return the speedup alone; "no difference seen" if the interval contains 1 or is too close to it."""
+    """Return the speedup in words, without doubts; "not measurable" if unknown.
+
+    "No difference" if the interval contains 1 or is too close to 1.
+    """
     if times.interval is None or not times.comparable:
         return NOT_MEASURABLE
     if times.faster:
@@ -352,9 +364,10 @@ def _word_list(parts: list[str]) -> str:
 
 
 def _kernel_words(comparison: RunComparison) -> Iterator[str]:
-    """Yield how many kernels differ, among matched kernels or all kernels if both runs have the same number.
+    """Yield how many kernels differ.
 
-    Library calls are compared only if all generated kernels are equal.
+    If the runs have different numbers of kernels, only matched kernels count. Library calls are compared only if
+    all generated kernels are equal.
     """
     kernels = comparison.figure("kernels")
     as_many = kernels.left == kernels.right
@@ -371,7 +384,7 @@ def _kernel_words(comparison: RunComparison) -> Iterator[str]:
 
 
 def _differing_numbers(comparison: RunComparison) -> Iterator[str]:
-    """Yield the remaining numbers that differ."""
+    """Yield the names of the figures that differ, in words."""
     names = [figure.name for figure in comparison.figures if figure.differs]
     if names:
         yield f"{_word_list(names)} {agree(len(names), 'differs', 'differ')}"

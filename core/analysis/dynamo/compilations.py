@@ -1,4 +1,4 @@
-"""Compilations of a run as a tree, by function, call and resume function, and the bytecode of one of them."""
+"""Tree of the compilations of a run, and the bytecode of a compilation."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ MOST_DEPTH = 64
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A compilation (its id and frame) with its own numbers, and its children.
+    """A compilation with its numbers, and its children in the tree.
 
-    Children are the frame's recompiles, its resume functions, and the functions it calls. `brief` is a short name for
-    display below its function: "after line 31". `breaks` counts the graph breaks it hit, `recompiles` the later
-    compilations of its frame; `seconds` is None if no phase was recorded.
+    Children are the frame's recompiles, its resume functions, and the functions it calls. `brief` is a short name
+    for display below the function: "after line 31". `breaks` counts the graph breaks of the compilation,
+    `recompiles` the later compilations of the frame. `seconds` is None if no phase was recorded.
     """
 
     id: str
@@ -50,7 +50,7 @@ class Entry:
 def compilation_tree(report: Report) -> tuple[Entry, ...]:
     """Return the compilations without a compiled caller, each with its children, in compile order.
 
-    Compilations after a reset, whose ids have a prefix, have trees of their own.
+    Compilations after a reset have separate trees. Their ids have a prefix.
     """
     parts: dict[str, list[Compilation]] = {}
     for compilation in report.compilations:
@@ -68,7 +68,7 @@ def flattened(entries: Sequence[Entry], depth: int = 0) -> Iterator[tuple[int, E
 
 
 def alike(entries: Sequence[Entry]) -> dict[str, int]:
-    """Return entries that are equal except for ids and seconds: id of the first → number of equal entries.
+    """Return first id → number of entries with equal name, kind, status, ops and children.
 
     A large model has one frame per instance of a function.
     """
@@ -98,7 +98,7 @@ class _Tree:
         self._calls = _callees(report, self._of)
 
     def roots(self) -> tuple[Entry, ...]:
-        """Return the functions that no compiled function calls."""
+        """Return the entries of functions that no compiled function calls."""
         called = {callee for below in self._calls.values() for callee in below}
         return tuple(entry for function in self._of if function not in called for entry in self._function(function))
 
@@ -143,10 +143,10 @@ class _Tree:
 
 
 def _callees(report: Report, frames: dict[Function, list[str]]) -> dict[Function, list[Function]]:
-    """Return function → the compiled functions that it calls; each function has one parent.
+    """Return function → the compiled functions that it calls; each function has one caller.
 
-    Torch omits the immediate caller from a compilation's stack, so the stacks of graph breaks count first, then pairs
-    within a stack, and the compilation's own position last.
+    torch omits the immediate caller from a compilation's stack. So the stacks of graph breaks come first, then
+    the callers within each compilation's stack, and last the compilation and the frame above it.
     """
     by_name = Functions(frames)
     broken = [_compiled_functions(graph_break.stack, by_name) for graph_break in report.graph_breaks]
@@ -197,7 +197,10 @@ class Share:
 
 
 def share(entries: Sequence[Entry]) -> Share:
-    """Group the compilations by function or class; those with a small part of all captured ops are helpers."""
+    """Group the compilations by function or class, and separate the helpers.
+
+    A helper has few ops, or its function has a small part of all captured ops.
+    """
     all_entries = [entry for _, entry in flattened(entries)]
     least = SMALL * sum(entry.ops for entry in all_entries)
     largest = max((entry.ops for entry in all_entries), default=0)
@@ -226,7 +229,10 @@ def _model(name: str) -> str:
 
 
 def tree_sentence(entries: Sequence[Entry]) -> str:
-    """Return the compilations in words, as prose with code in backticks: the model, its recompiles, the helpers."""
+    """Return the compilations in words: the model, its recompiles and the helpers.
+
+    The text is prose with code in backticks.
+    """
     first, later = ([entry for entry in entries if (":" in entry.id) is after] for after in (False, True))
     if first and later:
         more = sum(1 for _ in flattened(later))
@@ -327,7 +333,10 @@ def _argument_value(rest: str) -> str:
 
 
 def resume_compilations(report: Report, compilation: Compilation) -> dict[str, tuple[Compilation, ...]]:
-    """Return resume function name → its compilations, for the modified code and its resume functions."""
+    """Return function name → its compilations, for the functions in the compilation's file.
+
+    Resume functions also occur under their names in the modified code.
+    """
     bytecode = compilation.bytecode or Bytecode()
     by_name: dict[str, list[Compilation]] = {}
     for candidate in report.compilations:

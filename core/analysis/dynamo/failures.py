@@ -20,10 +20,11 @@ from core.report import Compilation, Frame, GraphBreak, Place, Report, stored
 
 @dataclass(frozen=True, slots=True)
 class BreakCost:
-    """A graph break with the compilations it caused: resume functions, and callees that could no longer be inlined.
+    """A graph break with the compilations it caused.
 
-    `graphs` are the graphs of those compilations, `launches` their kernel calls, `compile_s` their compile seconds.
-    Each compilation counts for one break.
+    These are resume functions, and callees that could no longer be inlined. `graphs` counts the graphs of the
+    compilations, `launches` their kernel calls, `compile_s` their compile seconds. Each compilation counts for
+    one break.
     """
 
     graph_break: GraphBreak
@@ -34,7 +35,10 @@ class BreakCost:
 
 
 def break_costs(report: Report) -> tuple[BreakCost, ...]:
-    """Return the costs of all graph breaks, most expensive first: by compile seconds, graphs, then log order."""
+    """Return the costs of all graph breaks, most expensive first.
+
+    The order is by compile seconds, then by graphs, then as in the log.
+    """
     seconds = compile_seconds(report)
     counted: set[str] = set()
     costs = []
@@ -56,9 +60,10 @@ def _cost(graph_break: GraphBreak, caused: Collection[Compilation], seconds: Map
 
 
 def caused_compilations(graph_break: GraphBreak, report: Report) -> tuple[Compilation, ...]:
-    """Return the compilations that a break caused: its resume functions, and frames that could no longer be inlined.
+    """Return the compilations that a break caused: resume functions, and frames no longer inlined.
 
-    The first compilation that hit the break does not count. Frames that hit it later do: each was compiled separately.
+    The first compilation that hit the break does not count. Frames that hit it later count: each was compiled
+    separately.
     """
     names = resumes(graph_break)
     by_id = {compilation.id: compilation for compilation in report.compilations}
@@ -95,9 +100,9 @@ MAX_REASON_CHARS = 200
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A compilation without compiled code: kind of failure, torch's reason in one line, and the user's line.
+    """A compilation without compiled code: kind of failure, torch's reason, and the user's line.
 
-    The file of `place` is empty if torch does not name it.
+    `reason` is one line. The file of `place` is empty if torch does not name it.
     """
 
     compilation: str
@@ -108,7 +113,7 @@ class Failure:
 
     @property
     def at_break(self) -> bool:
-        """True if torch raised an error at a graph break instead of compiling around it, as with `fullgraph=True`."""
+        """True if torch raised an error at a graph break, as with `fullgraph=True`."""
         return self.kind == "failed" and self.reason.startswith("Unsupported:")
 
     @property
@@ -131,7 +136,10 @@ def failures(report: Report) -> tuple[Failure, ...]:
 
 
 def _failure(compilation: Compilation, broken: bool) -> Failure:
-    """Return the failure of a compilation; with `fullgraph`, torch raises an error and logs no graph break."""
+    """Return the failure of a compilation.
+
+    With `fullgraph`, torch raises an error and logs no graph break.
+    """
     limit = LIMIT.search(compilation.error)
     gave_up = compilation.error_type in GIVES_UP and bool(broken or limit)
     kind: FailureKind = "failed" if not gave_up else "over the limit" if limit else "given up"
@@ -146,10 +154,10 @@ def _failure(compilation: Compilation, broken: bool) -> Failure:
 
 
 def _eager_calls(report: Report) -> list[Failure]:
-    """Return the calls that a frame without ops leaves to eager.
+    """Return the failures of inlined functions that run eagerly because of a graph break.
 
-    The graph break is in an inlined function that Dynamo does not compile separately, such as the `forward` of
-    `nn.Sequential`, and there is no resume function.
+    The compiled frame has no ops. Dynamo compiles neither the function, such as the `forward` of `nn.Sequential`,
+    nor a resume function.
     """
     compiled = {(compilation.frame.file, compilation.frame.name) for compilation in report.compilations}
     empty = {compilation.id: compilation for compilation in report.compilations if compilation.status == "empty"}
@@ -182,7 +190,7 @@ def _first_line(text: str) -> str:
 
 
 def failure_counts(all_failures: Sequence[Failure]) -> dict[FailureKind, str]:
-    """Return the number of failures per kind in words; skipped frames count once per frame."""
+    """Return kind → number of failures in words: compilations for `failed`, frames for other kinds."""
     counts: dict[FailureKind, str] = {}
     for kind, (noun, singular, plural) in WORDS.items():
         members = {
@@ -230,18 +238,24 @@ class Function:
 
 
 def resumed(name: str) -> tuple[str, int | None]:
-    """Return the function and line that a resume function resumes; the name itself and None for other names."""
+    """Return function and line of a resume function's name; the name itself and None for other names."""
     match = RESUMED.match(name)
     return (match.group(1), int(match.group(2))) if match else (name, None)
 
 
 def is_wrapper(compilation: Compilation) -> bool:
-    """Return True if the frame is torch's wrapper around a callable that Dynamo does not compile separately."""
+    """Return True if the frame is torch's wrapper around a callable.
+
+    Dynamo does not compile the callable separately.
+    """
     return compilation.frame.file.endswith(WRAPPERS)
 
 
 def is_called_inside(compilation: Compilation) -> bool:
-    """Return True if code of the model calls the frame, so that its inputs are not the inputs of a call."""
+    """Return True if the model's code calls the frame, or if the frame is a resume function.
+
+    The frame's inputs are then not the inputs of a call.
+    """
     if resumed(compilation.frame.name)[1] is not None:
         return True
     above = compilation.stack[:-1]
@@ -258,7 +272,10 @@ class Functions:
             self._by_name.setdefault((function.name, function.file), []).append(function)
 
     def at(self, frame: Frame) -> Function | None:
-        """Return the function of a stack frame or resume function: the last of this name that begins above the line."""
+        """Return the function of a stack frame or resume function; None if unknown.
+
+        It is the last function of this name that begins at or above the frame's line.
+        """
         name, _ = resumed(frame.name)
         of_it = self._by_name.get((name, frame.file), [])
         index = bisect_right(of_it, frame.line, key=lambda function: function.line)
@@ -276,7 +293,7 @@ def functions(compilations: Iterable[Compilation]) -> dict[str, Function]:
 
 @stored
 def frame_names(report: Report) -> dict[str, str]:
-    """Return compilation id → name: `LlamaForCausalLM.forward`, `forward at m.py:31`, `look, after line 20`."""
+    """Return compilation id → name, such as `LlamaForCausalLM.forward` or `look, after line 20`."""
     return names_of(report.compilations)
 
 

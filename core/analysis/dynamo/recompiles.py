@@ -1,9 +1,8 @@
-"""Guards, recompiles and symbols: guard families, the tree of each frame, causes, and the code used by each call.
+"""Guards, recompiles and symbols of a run, and the code that each call used.
 
-A symbol has the conditions of tracing and of later calls. The reused code of a call follows from Dynamo's cache order:
-the most recently used entry comes first. The order does not show whether a frame was entered at all. Entry is
-certain for a frame whose order changed, for the frame of an entered resume function, and for all frames if enough call
-sites reused code.
+The reused code of a call follows from Dynamo's cache order: the most recently used entry comes first. The
+order does not show if a frame was entered at all. Entry is certain for a frame whose order changed, for the
+frame of an entered resume function, and for all frames if enough call sites reused code.
 """
 
 from __future__ import annotations
@@ -42,11 +41,11 @@ ReuseState = Literal["used", "unknown"]
 
 @dataclass(frozen=True, slots=True)
 class RecompileEdge:
-    """Edge from the compilation used last to the recompile: the failed guard and the value that failed it.
+    """Edge from the compilation used last to the recompile: the failed guard and its values.
 
-    `older` are the reasons why earlier compiled code could not be reused. `old` is the guard's expected value and `new`
-    the actual one, from torch's reason, a guard of the new code, or its symbol; empty if unknown. `call` is the call
-    that triggered the recompile.
+    `older` are the reasons why earlier compiled code could not be reused. `old` is the guard's expected value,
+    `new` the actual value; empty if unknown. `new` is from torch's reason, a guard of the new code, or its
+    symbol. `guard` is None if no guard matches torch's reason.
     """
 
     reason: Recompile
@@ -58,7 +57,7 @@ class RecompileEdge:
 
     @property
     def call(self) -> int | None:
-        """Call that triggered the recompile."""
+        """Index of the call that triggered the recompile; None if calls were not recorded."""
         return self.reason.call
 
 
@@ -66,8 +65,8 @@ class RecompileEdge:
 class LineageNode:
     """A compilation in its frame's tree, `depth` levels below the first.
 
-    `edge` is None for the first compilation and if torch logged no reason. `seconds` is the compile time, None if no
-    phase was logged.
+    `edge` is None if torch logged no recompile reason. `seconds` is the compile time, None if no phase was
+    logged.
     """
 
     compilation: Compilation
@@ -176,7 +175,10 @@ def _frame(
 
 
 def _in_order(compilations: Sequence[Compilation], parents: Mapping[str, str]) -> Iterator[tuple[Compilation, int]]:
-    """Yield each compilation after its parent, whose code failed, with its depth; a root's parent is unknown."""
+    """Yield each compilation with its depth, after its parent.
+
+    The parent is the compilation whose guard failed. A root has no known parent.
+    """
     depths: dict[str, int] = {}
     below: dict[str, list[Compilation]] = {}
     for compilation in compilations:
@@ -192,7 +194,7 @@ def _in_order(compilations: Sequence[Compilation], parents: Mapping[str, str]) -
 
 
 def recompile_edge(report: Report, compilation: Compilation) -> RecompileEdge | None:
-    """Return the cause of a compilation; None for the first one, and if torch logged no reason."""
+    """Return the recompile edge of a compilation; None if torch logged no recompile reason."""
     reasons = [reason for reason in report.recompiles if reason.compilation == compilation.id]
     return _edge(compilation, reasons, {logged.id: logged for logged in report.compilations})
 
@@ -241,7 +243,7 @@ def _mentions_value(text: str, value: str) -> bool:
 
 
 def failed_guard(reason: Recompile, guards: Sequence[Guard]) -> Guard | None:
-    """Return the guard of the unusable code that torch's reason refers to; None if the text is ambiguous."""
+    """Return the guard that torch's reason refers to; None if no guard matches the text."""
     text = reason.reason.split("\n")[0]
     tensor = OF_TENSOR.match(text)
     if tensor:
@@ -257,9 +259,9 @@ def local_names(text: str) -> str:
 
 
 def call_uses(report: Report) -> dict[str, tuple[CallUse, ...]]:
-    """Return compilation → use per call of the run: compiled it, failed to compile it, or reused its code.
+    """Return compilation → use in each call: compiled, failed, used, unknown, or empty if not used.
 
-    The use is `unknown` if it was not recorded. Empty for a log without calls.
+    Empty for a log without calls.
     """
     uses: dict[str, list[CallUse]] = {compilation.id: [""] * len(report.calls) for compilation in report.compilations}
     for place, (call, reused) in enumerate(zip(report.calls, used(report), strict=True)):
@@ -272,7 +274,10 @@ def call_uses(report: Report) -> dict[str, tuple[CallUse, ...]]:
 
 
 def used(report: Report) -> tuple[dict[str, ReuseState] | None, ...]:
-    """Return per call the compilations that were or may have been reused; None if calls were not recorded."""
+    """Return for each call the compilations that were or may have been reused.
+
+    None for a call whose reuse was not recorded.
+    """
     by_id = {compilation.id: compilation for compilation in report.compilations}
     before: frozenset[str] = frozenset()
     reused: list[dict[str, ReuseState] | None] = []
@@ -296,7 +301,7 @@ def _reused_by(call: Call, before: frozenset[str], by_id: dict[str, Compilation]
 
 
 def _entered_for_resume(entered: list[Compilation], rest: list[Compilation]) -> set[str]:
-    """Return the ids of compilations whose frame must have been entered because its resume function was entered.
+    """Return the ids of compilations whose resume function was entered, so they were entered too.
 
     A name shared by two frames is ambiguous and does not count.
     """
@@ -356,7 +361,7 @@ class GuardRow:
 
     @property
     def protects(self) -> str:
-        """Protection that the guard gives, in words; empty for an unknown kind."""
+        """Condition that the guard protects, in words; empty for an unknown kind."""
         return SIZES if self.family == "shape" else PROTECTS.get(self.guard.kind, "")
 
 

@@ -61,13 +61,14 @@ class SizeAdvice:
     """Advice that avoids a recompile for a size.
 
     `marks` are all dimensions to mark together before the first call; empty if marking raises or has no effect.
-    `dynamic` is True if `dynamic=True` does the same. `once` is True if the frame then has one graph for all observed
-    sizes, except the `special` sizes 0 and 1, each compiled separately.
+    `dynamic` is True if `dynamic=True` does the same. `once` is True if the frame then has one graph for all
+    observed sizes except the `special` sizes. Those are 0 and 1, each compiled separately.
 
-    `why` is the reason against the marks: no avoidable recompile remains (`specialized`), the job has `dynamic=False`
-    (`static`), the tensor is a parameter or buffer (`module`), the code makes the size a constant (`constant`, at
-    `place`) or takes another branch for the first size (`branch`), the model creates the tensor (`inner`), or the
-    Python number `number` depends on the size (`number`).
+    `why` is the reason against the marks: no avoidable recompile remains (`specialized`), the job has
+    `dynamic=False` (`static`), the tensor is a parameter or buffer (`module`), the code makes the size a constant
+    (`constant`, at `place`) or takes another branch for the first size (`branch`), the model creates the tensor
+    (`inner`), a guard ties the size to the Python number `number` (`number`), or the log does not decide
+    (`unknown`).
     """
 
     marks: tuple[InputDimension, ...] = ()
@@ -91,7 +92,10 @@ def size_advice(report: Report, reason: Recompile) -> SizeAdvice:
 
 
 def number_is_symbolic(report: Report, reason: Recompile) -> bool:
-    """Return True if torch made the changed number symbolic in the recompile, as `dynamic=True` does from the start."""
+    """Return True if torch made the changed number symbolic in the recompile.
+
+    `dynamic=True` makes it symbolic from the start.
+    """
     match = NUMBER_CHANGED.match(reason.reason)
     recompiled = report.compilation(reason.compilation)
     sources = [local_names(symbol.source) for symbol in recompiled.symbols] if recompiled else []
@@ -149,7 +153,7 @@ class _Frame:
         return tuple(sorted(seen & SPECIALIZED))
 
     def refused(self) -> SizeAdvice | None:
-        """Return the advice if nothing avoids the recompile; None if a mark or an option may."""
+        """Return the advice if no mark avoids the recompile; None if a mark may avoid it."""
         if self._dynamic is False:
             return SizeAdvice(why="static")
         if not self._source:
@@ -169,7 +173,7 @@ class _Frame:
         return None
 
     def _constant_at(self) -> Place | None:
-        """Return the line that specialized the size, if torch logs it."""
+        """Return the line that specialized the size; None if torch did not log it."""
         wanted = f"{self._source}.size()[{self._index}]"
         specializations = self._recompiled.specializations if self._recompiled else ()
         return next(
@@ -195,7 +199,10 @@ class _Frame:
         return SizeAdvice(() if why else marks, dynamic, once, why, self._specialized_sizes, number)
 
     def _ordered_dims(self) -> Iterator[tuple[str, int]]:
-        """Yield the dimension that torch named, then the other marked dimensions by source, without sizes 0 and 1."""
+        """Yield the dimension that torch named, then the other marked dimensions by source.
+
+        Other dimensions with size 0 or 1 in the first compilation are left out.
+        """
         yield self._source, self._index
         for source, sizes in sorted(self._first_sizes.items()):
             for index, size in enumerate(sizes):
@@ -238,9 +245,9 @@ class _Frame:
         return next((local_names(name) for name in numbers if any(name in text for text in texts)), "")
 
     def _first_call_satisfies(self) -> bool | None:
-        """Return True if the first call's sizes satisfy the guards of a compilation with all dimensions dynamic.
+        """Return True if the first call's sizes satisfy a compilation's guards; None if unknown.
 
-        None if unknown.
+        Only compilations in which all marked dimensions are dynamic count.
         """
         values = size_values(self._compilations[0])
         fully_dynamic = [

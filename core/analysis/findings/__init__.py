@@ -21,10 +21,7 @@ WEIGHTS: tuple[Weight, ...] = get_args(Weight)
 
 @stored
 def findings(report: Report, output: str = "") -> tuple[Finding, ...]:
-    """Return all findings of a report, by weight, then by the cost of a first call and a thousand later calls.
-
-    `output` is the run's output.
-    """
+    """Return all findings of a report by weight, then by `cost_s`; `output` is the run's output."""
     known = RunFacts(report, output)
     found = [finding for rule in RULES for finding in rule(known)]
     return tuple(sorted(found, key=lambda finding: (WEIGHTS.index(finding.weight), -finding.cost_s)))

@@ -106,7 +106,7 @@ def differs(facts: RunFacts) -> Iterator[Finding]:
 
 
 def asks_whether_compiled(facts: RunFacts) -> Iterator[Finding]:
-    """Yield a finding for code that branches on being compiled, so that eager and compiled run different code."""
+    """Yield a finding for code that branches on being compiled, so eager and compiled can differ."""
     lines = remarks(facts, "asks whether it is compiled")
     if not lines:
         return
@@ -129,7 +129,7 @@ def _asks_words(facts: RunFacts) -> str:
 
 
 def logs_set_too_late(facts: RunFacts) -> Iterator[Finding]:
-    """Yield a finding for a file that sets TORCH_LOGS after importing torch, which reads it once at import."""
+    """Yield a finding for a file that sets TORCH_LOGS too late: torch reads it once, at import."""
     lines = remarks(facts, "sets TORCH_LOGS")
     if not lines:
         return
@@ -200,7 +200,7 @@ def random_numbers(facts: RunFacts) -> Iterator[Finding]:
 
 
 def cuda_graphs(facts: RunFacts) -> Iterator[Finding]:
-    """Yield a finding for CUDA graphs that were requested and skipped, with torch's reasons."""
+    """Yield a finding if CUDA graphs were requested and skipped, with torch's first reason."""
     counters = facts.report.counters
     counted = counters.dynamo.get("inductor", {}).get("cudagraph_skips", 0) if counters else 0
     reasons = {
@@ -250,7 +250,7 @@ SKIPPED_OTHERWISE = "`torch._logging.set_logs(cudagraphs=True)` in the model's f
 
 
 def set_logs_call(line: str) -> str:
-    """Return the `set_logs` call for a line that sets `TORCH_LOGS`; empty if the value is no valid string."""
+    """Return the `set_logs` call for a line that sets `TORCH_LOGS`; empty if it can't be converted."""
     names = [name for part in _value(line).split(",") if (name := part.strip())]
     if not names or len(names) > MOST_NAMES or not all(_is_name(name.lstrip("+-")) for name in names):
         return ""
@@ -261,7 +261,10 @@ def set_logs_call(line: str) -> str:
 
 
 def _value(line: str) -> str:
-    """Return the string after `TORCH_LOGS` in `os.environ["TORCH_LOGS"] = "…"`, `setdefault`, `putenv` or `update`."""
+    """Return the value that a line assigns to `TORCH_LOGS`; empty if it is not one string.
+
+    The line is `os.environ["TORCH_LOGS"] = "…"`, `setdefault`, `putenv` or `update`.
+    """
     try:
         tree = module(line)
     except NOT_READ:

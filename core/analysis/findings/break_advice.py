@@ -72,7 +72,10 @@ def break_advice(facts: RunFacts, graph_break: GraphBreak) -> str:
 
 
 def _moved_out(facts: RunFacts, graph_break: GraphBreak, line: Frame | None) -> str:
-    """Return the advice to use `torch.compiler.disable`; empty for a skipped frame, which would be skipped again."""
+    """Return the advice to use `torch.compiler.disable`, as the end of a sentence.
+
+    Empty for a skipped frame, which would be skipped again.
+    """
     if gives_up(facts, graph_break):
         return ""
     if line is None:
@@ -136,7 +139,10 @@ def _renamed(name: str, starts: Mapping[str, str]) -> str:
 
 
 def size_words(facts: RunFacts, reason: Recompile, name: str) -> tuple[str, Proposal | None]:
-    """Return the advice for a varying tensor size, in words and as a job; the job is None if no option helps."""
+    """Return the advice for a varying tensor size, in words and as a job.
+
+    The job is None if no option helps.
+    """
     advice = size_advice(facts.report, reason)
     if advice.why == "static":
         leave_out = Proposal("torch.compile(model)", compile={"dynamic": None})
@@ -198,7 +204,10 @@ def _advice_without_marks(advice: SizeAdvice, name: str) -> str:
 
 
 def number_words(facts: RunFacts, reason: Recompile, name: str) -> tuple[str, Proposal | None]:
-    """Return the advice for a varying Python number, in words and as a job; the job is None if no option helps."""
+    """Return the advice for a varying Python number, in words and as a job.
+
+    The job is None if no option helps.
+    """
     if number_is_symbolic(facts.report, reason) and facts.options.get("dynamic") is None:
         proposal = Proposal("torch.compile(model, dynamic=True)", compile={"dynamic": True})
         return "`dynamic=True` makes it symbolic from the first call.", proposal

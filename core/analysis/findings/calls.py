@@ -1,4 +1,4 @@
-"""Findings about whole calls: speedup, time outside of kernels, guards, first call, and what libraries printed."""
+"""Findings about whole calls: speed, time outside of kernels, guards, compile time, printed lines."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def outside_of_kernels(facts: RunFacts) -> Iterator[Finding]:
 
 
 def _cuda_graph_proposal(facts: RunFacts) -> Proposal | None:
-    """Return the run with CUDA graphs; None if the job has CUDA graphs, or can't use them."""
+    """Return the proposal to use CUDA graphs; None if the job has CUDA graphs, or can't use them."""
     device = str(facts.job.get("device", "cpu")).partition(":")[0]
     options, mode = facts.options.get("options") or {}, facts.options.get("mode")
     if device != "cuda" or facts.options.get("backend", "inductor") != "inductor":
@@ -117,7 +117,7 @@ def guards(facts: RunFacts) -> Iterator[Finding]:
 
 
 def _guard_advice(options: Mapping[str, Any]) -> str:
-    """Return advice with a call that has fewer guards.
+    """Return the advice to drop guards, with the call of `torch.compile`.
 
     The call lists the options of the job's mode, since `torch.compile` does not take a mode and options together.
     """
@@ -200,7 +200,10 @@ def _compile_advice(facts: RunFacts, by_class: Mapping[str, float], total_s: flo
 
 
 def _equal_layers(compilations: Sequence[Compilation]) -> tuple[int, str] | None:
-    """Return the number of equal layers and their class, `12, BertLayer`; None without layers of several ops."""
+    """Return the number and class of equal layers, `12, BertLayer`; None with too few layers.
+
+    Only layers with at least `OPS_OF_A_LAYER` ops count.
+    """
     layers: dict[str, set[str]] = {}
     for stage in (stage for compilation in compilations for stage in compilation.modules.values()):
         ops = Counter(module.path for module in stage.values())

@@ -211,7 +211,7 @@ def _setting_proposal(graph_break: GraphBreak) -> Proposal | None:
 
 
 def recompiles(facts: RunFacts) -> Iterator[Finding]:
-    """Yield a finding for each cause of recompiles of a frame, with the recompiles and their compile time."""
+    """Yield a finding for each function and cause of recompiles, with their number and compile time."""
     for lineages in lineages_by_function(facts.report):
         frames = lineages[0]
         compiled = {compilation.id for lineage in lineages for compilation in lineage if compilation.status != "failed"}
@@ -236,7 +236,7 @@ def recompiles(facts: RunFacts) -> Iterator[Finding]:
 
 
 def _by_cause(facts: RunFacts, compiled: Collection[str]) -> dict[str, list[Recompile]]:
-    """Return cause in words → recompiles; the guard of the newest code counts."""
+    """Return cause in words → recompiles; each recompile counts for the failed guard of the newest code."""
     first: dict[str, Recompile] = {}
     for recompile in facts.report.recompiles:
         if recompile.compilation in compiled:
@@ -250,7 +250,7 @@ def _by_cause(facts: RunFacts, compiled: Collection[str]) -> dict[str, list[Reco
 
 
 def _cause(facts: RunFacts, reason: Recompile) -> tuple[Cause | None, dict[str, str]]:
-    """Return the cause that matches a recompile reason, with the values for its words and the caller's name."""
+    """Return the cause of a recompile with the values for its words; None and empty without a match."""
     for cause in CAUSES:
         match = cause.pattern.match(reason.reason)
         if match is not None:

@@ -98,17 +98,17 @@ class RunFacts:
 
     @cached_property
     def steady(self) -> Speed | None:
-        """Steady state; None if the machine was busy while it was measured."""
+        """Steady state; None if not measured, or if the machine was busy."""
         return _undisturbed(speed(self.report.timing))
 
     @cached_property
     def waited(self) -> Speed | None:
-        """Steady state by the wall clock; None if the machine was busy while it was measured."""
+        """Steady state by the wall clock; None if not measured, or if the machine was busy."""
         return _undisturbed(paying_speed(self.report.timing))
 
     @cached_property
     def compared(self) -> Results | None:
-        """Comparison of the results with eager."""
+        """Comparison of the results with eager; None if nothing was compared."""
         return results(self.report)
 
     @cached_property

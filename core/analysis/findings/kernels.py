@@ -1,7 +1,7 @@
-"""Findings about kernels: library calls at the roofline, fallbacks, copies, unexpected dtypes, missed fusions.
+"""Findings about kernels: roofline, fallbacks, copies, unexpected dtypes, missed fusions.
 
-One finding is attention that torch decomposed into matmuls and a softmax. A missed fusion is a pair of kernels that
-share bytes and that the scheduler refused to fuse.
+Attention is a finding if torch decomposed it into matmuls and a softmax. A missed fusion is a pair of kernels
+that share bytes and that the scheduler refused to fuse.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def products_at_the_roofline(facts: RunFacts) -> Iterator[Finding]:
 
 
 def _bfloat16_pays(report: Report) -> bool:
-    """Return True if bfloat16 matmuls are faster than float32 on this device, or if either was not measured."""
+    """Return True if bfloat16 matmuls are faster than float32 here, or if either was not measured."""
     limits = ceilings(report)
     peaks = limits.flops_s if limits else {}
     half, single = peaks.get("bfloat16"), peaks.get("float32")
@@ -136,7 +136,7 @@ def _bfloat16_pays(report: Report) -> bool:
 
 
 def tf32(facts: RunFacts) -> Iterator[Finding]:
-    """Yield a finding for float32 products on a device with TF32 while torch has TF32 off."""
+    """Yield a finding for float32 matmuls if the device has TF32 and torch has TF32 off."""
     counters = facts.report.counters
     if counters is None or not counters.has_tf32 or counters.float32_matmul_precision != "highest":
         return
@@ -255,9 +255,9 @@ def _generated_findings(
 
 
 def _is_product(row: LedgerRow) -> bool:
-    """Return True if a library call is a product by its name.
+    """Return True if a library call is a matmul or attention by its name.
 
-    The origins do not count, since they include masks and copies.
+    The call's `ops` do not count, since they include masks and copies.
     """
     return op_class(row.name) in PRODUCTS
 
@@ -284,7 +284,7 @@ def _compilation(report: Report) -> str:
 
 
 def decomposed(facts: RunFacts) -> Iterator[Finding]:
-    """Yield a finding for attention calls that AOTAutograd decomposed into matrix products and a softmax."""
+    """Yield a finding for attention calls that AOTAutograd decomposed into matmuls and a softmax."""
     newest = {frame_of(compilation): compilation for compilation in facts.report.compilations if compilation.graphs}
     for compilation in newest.values():
         calls = _decomposed_calls(compilation)
@@ -342,7 +342,10 @@ def missed(facts: RunFacts) -> Iterator[Finding]:
 
 
 def _largest_refusals(schedule: Schedule) -> Iterator[tuple[int, str, tuple[SchedulerNode, SchedulerNode]]]:
-    """Yield bytes, torch's reason and nodes of the largest pair with an advice; nothing if the bytes are few."""
+    """Yield shared bytes, torch's reason and nodes of the largest refused pair with advice.
+
+    Yields nothing if the pair shares too few bytes.
+    """
     total = schedule.bytes_after
     for pair, shared in sorted(refused_pairs(schedule).items(), key=lambda entry: -entry[1]):
         if not total or shared < MUCH_OF_THE_TRAFFIC * total:

@@ -1,4 +1,4 @@
-"""Kernel analyses: traffic, times and roofline, for one run and compared with another."""
+"""Kernel analyses: traffic, times and roofline of a run, and the comparison of two runs."""
 
 from core.analysis.kernels.comparison import (
     ASPECTS,

@@ -1,7 +1,7 @@
 """Comparison of the kernels of two compilations of one model: matched pairs and their differences.
 
-Kernels are matched by shared FX nodes, then by order. The ledger and the comparison add facts from the kernels'
-sources, which stay in the log.
+Kernels are matched by shared FX nodes, then by order. The kernels' sources are in the log; `kernel_ledger`
+and `side_of` read them there.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ class Side:
 class KernelSide:
     """A kernel of one side; bytes, FLOPs and seconds are sums over its calls in one call of the model.
 
-    `label` is its display name. `ops` are the ops of its FX nodes, without views. `tiling` is the division of its work:
-    Triton's size hints, or the lanes of C++ loops. `flops` are torch's, or estimated as in the ledger. `config` is the
-    chosen one of `configs`, or the first if the choice needs timing; `timed` is the origin of `time_s`, as in the
-    ledger. Unknown values are None or empty.
+    `label` is the display name. `ops` are the ops of the kernel's FX nodes, without views. `tiling` is Triton's
+    size hints, or the vector lanes of C++ loops. `config` is the chosen config, or the first of `configs` if the
+    choice needs timing. `flops` are torch's, or estimated as in the ledger; `timed` is the origin of `time_s`, as
+    in the ledger. Unknown values are None or empty.
     """
 
     kernel: str
@@ -101,8 +101,9 @@ COUNTED = ("tiling", "config", "registers", "spills", "shared memory")
 class KernelPair:
     """Two kernels that compute the same part of the model, or one kernel without a counterpart.
 
-    `only_left` and `only_right` are ops of one side only. `same_text` is True if the sources are equal except for names
-    and the device's properties; None unless both are in one language. `differs` names the known aspects that differ.
+    `only_left` and `only_right` are the ops of only that side. `same_text` is True if the sources are equal
+    except for names and the device's properties; None if the languages differ or a source is missing. `differs`
+    names the aspects that are known to differ, including `fusion` and `source`.
     """
 
     left: KernelSide | None
@@ -114,7 +115,7 @@ class KernelPair:
 
     @property
     def either(self) -> KernelSide:
-        """Left kernel, or the right kernel if there is no left one."""
+        """Left kernel; the right kernel if the pair has no left kernel."""
         side = self.left or self.right
         assert side is not None
         return side
@@ -127,7 +128,10 @@ class KernelPair:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Kernels of two compilations in pairs, in the order of the left calls; `left` and `right` describe the sides."""
+    """Pairs of kernels of two compilations; `left` and `right` describe the two sides in words.
+
+    The pairs are in the order of `paired`.
+    """
 
     left: str
     right: str
@@ -184,12 +188,18 @@ def _differ(left: object, right: object) -> bool:
 
 
 def same_source(left: str, left_name: str, right: str, right_name: str) -> bool:
-    """Return True if two kernels have equal text except for names and, in Triton, device properties and hints."""
+    """Return True if two kernels have equal sources, ignoring the kernels' names.
+
+    In Triton, hints and device properties are ignored, too.
+    """
     return _body(left, left_name) == _body(right, right_name)
 
 
 def _body(code: str, name: str) -> str:
-    """Return the function without the code before it: imports, and the decorator's hints and device properties."""
+    """Return a kernel's source with a neutral name.
+
+    In Triton, the source starts after `@triton.jit`: without imports, hints and device properties.
+    """
     _, separator, body = code.partition(JIT)
     return (body if separator else code).replace(name, "kernel").strip().removesuffix("device_str='cuda')").rstrip()
 
@@ -311,7 +321,10 @@ def kernel_ledger(report: Report, compilation: Compilation, read: Read) -> tuple
 
 
 def opposite(report: Report, compilation: Compilation) -> Compilation | None:
-    """Return the matching compilation of another run: the same number, otherwise the first with kernels."""
+    """Return the matching compilation of another run, `report`: the same id, otherwise the first.
+
+    Only compilations with kernels count; None if there is none.
+    """
     same = report.compilation(compilation.id)
     if same is not None and same.kernels:
         return same
@@ -332,7 +345,10 @@ def side_of(report: Report, compilation: Compilation, read: Read) -> Side:
 
 
 def paired(left: Sequence[Kernel], right: Sequence[Kernel]) -> Iterator[tuple[Kernel | None, Kernel | None]]:
-    """Yield every kernel once; per direction first in the left order, then kernels that only the right side has."""
+    """Yield pairs of matching kernels; None stands for a missing counterpart.
+
+    In each direction, pairs come in the order of the left kernels. Kernels of only the right side follow.
+    """
     for direction in dict.fromkeys(kernel.direction for kernel in (*left, *right)):
         left_kernels, right_kernels = (
             sorted((k for k in side if k.direction == direction), key=_first_line) for side in (left, right)
@@ -347,7 +363,7 @@ def paired(left: Sequence[Kernel], right: Sequence[Kernel]) -> Iterator[tuple[Ke
 
 
 def node_ops(kernel: Kernel) -> tuple[str, ...]:
-    """Return the ops of the computing FX nodes in a kernel, repeated: `add`, `add`, `mm`."""
+    """Return the op of each FX node in a kernel, without views: `add`, `add`, `mm`."""
     return tuple(node_op(name) for name in _computing_nodes(kernel))
 
 
@@ -360,7 +376,10 @@ def _first_line(kernel: Kernel) -> int:
 
 
 def _by_nodes(left: Sequence[Kernel], right: Sequence[Kernel]) -> dict[int, int]:
-    """Return the pairs that share the largest part of their FX nodes, best first."""
+    """Return left index → right index of kernels that share FX nodes.
+
+    Pairs that share the largest part of their nodes are matched first.
+    """
     holders: dict[str, list[int]] = defaultdict(list)
     for j, kernel in enumerate(right):
         for name in _computing_nodes(kernel):
@@ -385,7 +404,10 @@ def _by_nodes(left: Sequence[Kernel], right: Sequence[Kernel]) -> dict[int, int]
 
 
 def _by_order(left: Sequence[Kernel], right: Sequence[Kernel], matches: dict[int, int]) -> dict[int, int]:
-    """Return pairs of the remaining kernels: the same kind of work after the same pair, in order."""
+    """Return left index → right index of the remaining kernels, matched in order.
+
+    Two kernels match if they do the same kind of work and follow the same matched pair.
+    """
     partner = {j: i for i, j in matches.items()}
     waiting: dict[tuple[object, ...], deque[int]] = defaultdict(deque)
     for j, pair, work in _unpaired(right, partner):
@@ -398,7 +420,7 @@ def _by_order(left: Sequence[Kernel], right: Sequence[Kernel], matches: dict[int
 
 
 def _unpaired(kernels: Sequence[Kernel], done: Collection[int]) -> Iterator[tuple[int, int, tuple[object, ...]]]:
-    """Yield each kernel without a partner: index, index of the last matched kernel before it, kind of work.
+    """Yield each unmatched kernel: index, index of the last matched kernel before it, kind of work.
 
     The index of the last matched kernel is -1 if there is none.
     """

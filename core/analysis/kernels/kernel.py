@@ -1,6 +1,7 @@
-"""Kernels of a run: a display name, `layers.0.mlp · gelu` for `cpp_fused_gelu_view_2`, and the choice of a measurement.
+"""Display names of kernels, and the choice between two measured times of a kernel.
 
-A kernel is measured alone; its time in place counts if that is missing or was disturbed.
+A display name is `layers.0.mlp · gelu` for `cpp_fused_gelu_view_2`. The time of the kernel alone counts. If
+that time is missing or was disturbed, the time in place counts.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ NAME_KINDS |= {"triton_tem": "template", "triton_for": "foreach"}
 def node_op(name: str) -> str:
     """Return the op of an FX node's name: `add` for `add_3` and `add_tensor_1`.
 
-    Torch names a node after its op, and in a pass after the overload.
+    Torch names a node after its op. The name of a node from a pass has the overload, too.
     """
     return NODE_NUMBER.sub("", name)
 
@@ -121,9 +122,10 @@ class KernelNames:
         return cls(compilation.kernels, compilation.schedules, targets)
 
     def named(self, kernel: Kernel, origins: Sequence[str], schedule: Schedule | None) -> str:
-        """Return `layers.0.mlp · gelu`: the module of most of these nodes, and the most characteristic ops.
+        """Return a display name, `layers.0.mlp · gelu`: a module and the most characteristic ops.
 
-        A kernel over several modules gets the common part of their paths. The fallback is the generated name.
+        The module is that of most `origins`; a kernel over several modules gets the common part of their paths. A
+        kernel without ops gets its generated name.
         """
         ops = self.ops(kernel)
         named = [name for name in origins if node_op(name) in ops] if kernel.extern else []
@@ -134,10 +136,10 @@ class KernelNames:
         return " · ".join(filter(None, [module, words])) + suffix if ops else kernel.name
 
     def ops(self, kernel: Kernel) -> tuple[str, ...]:
-        """Return the ops in the kernel's generated name, otherwise the ops of its nodes; a library call's ATen op.
+        """Return the ops in the kernel's generated name, otherwise the ops of its nodes.
 
-        Ops of library calls in a generated name do not count if the name has other ops: loops that prepare a mask are
-        named after their attention.
+        A library call has one op, its ATen op. In a generated name, ops of library calls do not count if there are
+        other ops: loops that prepare a mask are named after their attention. In a template, all ops count.
         """
         if kernel.extern:
             return (aten_name(kernel.name),)
@@ -162,10 +164,10 @@ def kernel_names(compilation: Compilation) -> dict[str, str]:
 
 @lru_cache(maxsize=4096)
 def fused_ops(text: str, known_ops: frozenset[str]) -> tuple[str, ...]:
-    """Return the ops in a generated name: `add`, `native_layer_norm`, `view` for `add_native_layer_norm_view`.
+    """Return the ops in a generated name: `add`, `native_layer_norm` for `add_native_layer_norm`.
 
-    Torch joins op names, which contain underscores, with underscores, in alphabetical order. The split with the fewest
-    unknown parts is chosen, and among those the one with the fewest parts.
+    Torch joins op names with underscores, in alphabetical order; the names may contain underscores, too. The
+    split with the lowest cost is returned. Unknown parts and parts out of order cost more than known ops.
     """
     cuts = [0, *(at + 1 for at, letter in enumerate(text) if letter == "_" and at), len(text) + 1]
     best: dict[int, tuple[float, tuple[str, ...]]] = {0: (0.0, ())}
@@ -201,12 +203,15 @@ def _weight(op: str) -> float:
 
 
 def _without_prefix(op: str) -> str:
-    """Return an op without a library's prefix: `layer_norm` for `native_layer_norm`."""
+    """Return an op without ATen's prefixes and suffixes: `layer_norm` for `native_layer_norm`."""
     return op.removeprefix("_").removeprefix("native_").replace("_for_cpu", "").removesuffix("_data")
 
 
 def common_path(origins: Iterable[str], modules: Mapping[str, Module]) -> ModulePath:
-    """Return the deepest module that has most of the computing nodes, or of all nodes if none computes."""
+    """Return the path of the deepest module with two thirds of the nodes; empty if there is none.
+
+    Views do not count unless all nodes are views.
+    """
     placed = [name for name in origins if name in modules and modules[name].path]
     working = [name for name in placed if op_class(node_op(name)) != "view"] or placed
     paths = [module_path(modules[name].path) for name in working]
@@ -216,9 +221,9 @@ def common_path(origins: Iterable[str], modules: Mapping[str, Module]) -> Module
 
 
 def stack_of(paths: Iterable[ModulePath]) -> ModulePath:
-    """Return the path before the list of the model's layers: `self, model` for `self.model.layers.0`.
+    """Return the path above the list of the model's layers: `self, model` for `self.model.layers.0`.
 
-    Empty with several such lists, as in an encoder and a decoder.
+    Empty without such a list, and with several, as in an encoder and a decoder.
     """
     heads = {path[: at - 1] for path in paths if (at := _first_index(path)) > 1}
     return next(iter(heads)) if len(heads) == 1 else ()
@@ -229,7 +234,7 @@ def _first_index(path: ModulePath) -> int:
 
 
 def shortened(path: ModulePath, stack: ModulePath) -> ModulePath:
-    """Return the path without `stack` if it is inside that stack of layers, otherwise without the root."""
+    """Return a path without the prefix `stack`; a path outside of `stack` loses only its root."""
     inside = len(stack) > 1 and path[: len(stack)] == stack and len(path) > len(stack)
     return path[len(stack) :] if inside else path[1:]
 
@@ -279,22 +284,22 @@ def how_timed(time: KernelTime | None) -> Timed:
 
 
 def untimed_reason(time: KernelTime | None) -> str:
-    """Return why the time of the kernel alone does not count; empty if it counts."""
+    """Return why the time of the kernel alone does not count; empty if it counts or was not recorded."""
     if time is None or not time.samples_s:
         return time.reason if time else ""
     return "by itself it took far longer than in place: other processes had the machine" if _disturbed(time) else ""
 
 
 def _disturbed(time: KernelTime) -> bool:
-    """Return True if the kernel was far slower alone than in place, because other processes had the machine."""
+    """Return True if the kernel was over twice as slow alone as in place: the machine was busy."""
     place_s = in_place_s(time)
     return place_s is not None and statistics.median(time.samples_s) > DISTURBED * place_s
 
 
 def time_s(time: KernelTime | None, least: bool = False) -> float | None:
-    """Return the seconds of one kernel call: alone if that was not disturbed, otherwise in place; None if not timed.
+    """Return the seconds of one kernel call: alone if undisturbed, otherwise in place; None if not timed.
 
-    This is the median of the samples, or with `least` their minimum. The minimum is for a busy machine, since other
+    This is the median of the samples, or with `least` their minimum. The minimum is for a busy machine: other
     processes only add to a kernel's time, and may disturb most samples.
     """
     middle = min if least else statistics.median
@@ -302,13 +307,13 @@ def time_s(time: KernelTime | None, least: bool = False) -> float | None:
 
 
 def in_place_s(time: KernelTime | None, least: bool = False) -> float | None:
-    """Return the seconds of one call in place; median or minimum, as in `time_s`."""
+    """Return the seconds of one call in place: median or minimum, as in `time_s`; None if not timed."""
     middle = min if least else statistics.median
     return middle(time.in_place_s) / max(1, time.calls) if time and time.in_place_s else None
 
 
 def quartiles_s(time: KernelTime | None) -> tuple[float, float] | None:
-    """Return the quartiles of the time alone, if that counts and has more than one sample."""
+    """Return the quartiles of the time alone; None if that time does not count or is a single sample."""
     if time is None or how_timed(time) != ALONE or len(time.samples_s) < 2:
         return None
     low, _, high = statistics.quantiles(time.samples_s, n=4, method="inclusive")
@@ -343,7 +348,7 @@ def times_unreliable(report: Report) -> str:
 
 
 def kernels_disturbed(report: Report) -> str:
-    """Return why the kernels' times are not compared with the ceilings; empty if they may be."""
+    """Return why the kernels' times are not compared with the ceilings; empty if they are compared."""
     reason = times_unreliable(report)
     if not reason and report.roofline is not None and report.roofline.disturbed:
         return f"{BUSY} whenever the ceilings were measured"
@@ -351,7 +356,7 @@ def kernels_disturbed(report: Report) -> str:
 
 
 def kernel_seconds(report: Report, compilation: Compilation) -> dict[str, float]:
-    """Return kernel → measured seconds of all its calls in one call of the model; empty if times are not reliable."""
+    """Return kernel → seconds of all its calls in one model call; empty if times are not reliable."""
     return {} if times_unreliable(report) else measured_seconds(compilation)
 
 
@@ -368,9 +373,10 @@ def measured_seconds(compilation: Compilation) -> dict[str, float]:
 
 @stored
 def uneven_repeats(report: Report) -> UnevenRepeats | None:
-    """Return the repeats (calls with equal work) whose seconds differ most.
+    """Return two calls with equal work whose seconds differ most; None if the excess is negligible.
 
-    None if repeats more than three-fold apart cost less than a twentieth of the kernels' time.
+    Only calls that take over three times as long as the fastest call with equal work count. Their excess is
+    negligible below a twentieth of the kernels' time.
     """
     times = [time for compilation in report.compilations for time in kernel_times(compilation)]
     if not times:
@@ -389,7 +395,10 @@ def uneven_repeats(report: Report) -> UnevenRepeats | None:
 
 
 def _groups(compilation: Compilation) -> Iterator[tuple[str, list[tuple[float, int]]]]:
-    """Yield groups of calls with equal work and kind of timing: their seconds, and how often each ran."""
+    """Yield the kernel's name, and (seconds, runs) of each call, per group of calls with equal work.
+
+    Calls of a group have the same kind of timing, too. A group has at least two calls.
+    """
     shapes = _shapes(compilation)
     groups: dict[object, list[tuple[float, int]]] = {}
     names: dict[object, str] = {}
@@ -405,10 +414,10 @@ def _groups(compilation: Compilation) -> Iterator[tuple[str, list[tuple[float, i
 
 
 def _work(kernel: Kernel, shapes: Sequence[Shape]) -> object:
-    """Return a key that is equal for calls of equal work: kernel and shapes; None if a size is symbolic or unknown.
+    """Return a key that is equal for calls of equal work; None if a size is symbolic or unknown.
 
-    Inductor calls one generated kernel if the source is equal, and the source contains the sizes. A library function
-    has one name for all sizes.
+    The key of a generated kernel is its id, since its source contains the sizes. A library function has one name
+    for all sizes, so its key has the shapes, too.
     """
     if not all(size.isdigit() for _, shape in shapes for size in shape):
         return None

@@ -75,7 +75,7 @@ INTERLEAVED = (
 
 
 def ceilings(report: Report) -> Roofline | None:
-    """Return the device's ceilings: measured where the code ran, otherwise from the target's datasheet."""
+    """Return the device's ceilings: measured, otherwise from the target's datasheet; None if unknown."""
     target = TARGETS.get(report.setting.target)
     if report.roofline is not None or target is None:
         return report.roofline
@@ -119,13 +119,14 @@ def ridge(level: Bandwidth, peak: float) -> float:
 class LedgerRow:
     """A call of a kernel in the wrapper; `label` is its display name, `name` torch's name.
 
-    Bytes, FLOPs and times are for one call; `calls` is how often that line ran in one call of the model, 1 if not
-    counted. `timed` is the origin of `time_s`: median of the kernel alone, median in place if the kernel was not timed
-    alone, or estimated by the roofline; `in_place_s` is the median in place. The bytes are a bound if `at_most`;
-    `flops` are torch's, or with `flops_estimated` one per op and iteration. `allowed_s` is the roofline's minimum,
-    `wasted_s` the time above it over all calls, `share` the fraction of all rows' time, None if times are unreliable.
-    Unknown values are None; `reason` is why the call was not timed. A `disturbed` row has unreliable times, and is not
-    compared with the roofline.
+    Bytes, FLOPs and seconds are for one call. `calls` is the number of runs of the line in one call of the model,
+    1 if not counted. The bytes are an upper bound if `at_most`. `flops` are torch's, or with `flops_estimated`
+    one per op and iteration. `timed` is the origin of `time_s`: the kernel alone, the kernel in place if the time
+    alone is missing or disturbed, or an estimate by the roofline. Times are medians, or minima if the machine was
+    busy. `reason` is why the call was not timed, or why the time of the kernel alone does not count. `allowed_s`
+    is the roofline's minimum, `wasted_s` the time above it over all calls. `share` is the fraction of all rows'
+    time, None if times are unreliable. A `disturbed` row has unreliable times, and is not compared with the
+    roofline. Unknown values are None.
     """
 
     id: str
@@ -189,14 +190,14 @@ class LedgerRow:
 
     @property
     def total_s(self) -> float | None:
-        """Seconds of all its calls in one call of the model."""
+        """Seconds of all runs of this line in one call of the model."""
         return None if self.time_s is None else self.time_s * self.calls
 
     @property
     def fraction(self) -> float | None:
         """Fraction of the roofline, at most 1.
 
-        None if unknown, or if the kernel is faster than the ceilings allow.
+        None without a reliable measured time or a roofline, and if `above_ceilings` is True.
         """
         reached = self._ceiling_ratio
         return None if reached is None or reached > CEILING_SPREAD else min(reached, 1.0)
@@ -216,7 +217,7 @@ class LedgerRow:
 
     @property
     def wasted_s(self) -> float | None:
-        """Seconds above the roofline, over all calls; 0 for an estimated time."""
+        """Seconds above the roofline, over all calls; None without a reliable measured time or a roofline."""
         if not self.measured or self.disturbed or self.time_s is None or self.allowed_s is None:
             return None
         return max(0.0, self.time_s - self.allowed_s) * self.calls
@@ -313,10 +314,11 @@ def _with_resources(row: LedgerRow, binary: Binary | None, target: str) -> Ledge
 
 
 def _with_roofline(row: LedgerRow, limits: Roofline | None, counters: Counters | None, untimed: str) -> LedgerRow:
-    """Compare a row with the ceilings; a row without a time gets a reason.
+    """Return the row with its roofline limit; without a measured time, with an estimate or a reason.
 
-    A matmul or attention without FLOPs from torch has no roofline, since bytes alone would make the call look slow. A
-    TF32 matmul has no roofline on a device with unknown TF32 peak, since the matmul would look too fast.
+    A library matmul or attention without FLOPs from torch has no roofline, since bytes alone would make the call
+    look slow. A TF32 matmul has no roofline on a device with unknown TF32 peak, since the matmul would look too
+    fast.
     """
     flops = None if row.flops_estimated else row.flops
     arithmetic = row.language == "extern" and any(op_class(op) in ("matmul", "attention") for op in row.ops)
@@ -343,7 +345,10 @@ def _nodes(kernel: Kernel, schedule: Schedule | None) -> tuple[SchedulerNode, ..
 
 
 def _ops(kernel: Kernel) -> tuple[str, ...]:
-    """Return the distinct ops of the kernel, by the names of its FX nodes, without views, which cost nothing."""
+    """Return the distinct ops of the kernel's FX nodes, without views unless all nodes are views.
+
+    Without nodes, a library call has its ATen op.
+    """
     names = [node_op(name) for name in kernel.origins]
     working = [name for name in names if op_class(name) != "view"]
     return tuple(dict.fromkeys(working or names)) or ((aten_name(kernel.name),) if kernel.extern else ())
@@ -362,7 +367,10 @@ def _dtype(nodes: tuple[SchedulerNode, ...], schedule: Schedule | None) -> str:
 
 
 def _estimated_flops(nodes: tuple[SchedulerNode, ...]) -> int | None:
-    """Return FLOPs estimated as one per op and loop iteration; None without computing ops or recorded iterations."""
+    """Return estimated FLOPs: one per pointwise op or reduction, and loop iteration.
+
+    None without such ops, or if the iterations of a node are not recorded.
+    """
     flops = 0
     for node in nodes:
         ops = sum(op_class(node_op(name)) in ("pointwise", "reduction") for name in node.origins)
@@ -382,12 +390,13 @@ class CallPart(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LedgerSum:
-    """Kernels of all compilations compared with the compiled call: seconds of one model call, None if not measured.
+    """Kernels of all compilations compared with the compiled call: seconds of one call of the model.
 
-    `kernels_s` sums the times of the kernels alone (in place for calls that were not timed alone), `in_place_s` the
-    times in place, `wrapper_s` the generated wrappers. `call_s` is the compiled call, timed back to back, `steady_s`
-    the compiled call interleaved with eager. `rest` are the parts besides kernels, `parts` all parts. Each part is
-    timed separately, so the kernels' sum may exceed the call; then the kernels count as the whole call.
+    `kernels_s` sums the times of the kernels alone, or in place for calls that were not timed alone. `in_place_s`
+    sums the times in place, `wrapper_s` the times of the generated wrappers. `call_s` is the compiled call timed
+    back to back, `steady_s` the compiled call interleaved with eager; None if not measured. `parts` are all parts
+    of the call, `rest` the parts besides kernels. Each part is timed separately, so the kernels' sum may exceed
+    the call. Then the kernels count as the whole call.
     """
 
     kernels_s: float
@@ -398,7 +407,7 @@ class LedgerSum:
 
     @property
     def ratio(self) -> float | None:
-        """Sum of the kernels over the compiled call, both timed back to back."""
+        """Ratio of the kernels' sum to the compiled call, timed back to back; None without that time."""
         return self.kernels_s / self.call_s if self.call_s else None
 
     @property

@@ -1,4 +1,4 @@
-"""Comparison of the ranks of a run: the first difference in causal order, its cause, and a forecast of a hang"""
+"""Comparison of a run's ranks: first difference in causal order, cause, forecast of a hang."""
 
 from core.analysis.ranks.differences import (
     Advice,

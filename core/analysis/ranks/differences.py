@@ -1,9 +1,9 @@
 """The first difference of two ranks in causal order, and a forecast of the hang that may follow.
 
-Marks are compared in the order of the log, in sections of one compilation. Code from a cache leaves out the later
-stages, so these are compared only where both ranks have the same cache outcomes.
+Marks are compared in the order of the log, in sections of one compilation. Code from a cache leaves out the
+later stages. The later stages are therefore compared only if both ranks have the same cache outcomes.
 
-The forecast comes with advice that fits the cause.
+A difference also has advice that fits its cause.
 """
 
 from __future__ import annotations
@@ -71,14 +71,15 @@ NO_ACCELERATOR = frozenset({"cpu"})
 
 @dataclass(frozen=True, slots=True)
 class RankDifference:
-    """A difference between two ranks, from one compilation on.
+    """A difference between two ranks; `compile_id` is the compilation in which it begins.
 
-    `name` is the stage, the cache or the direction. `only` is the side with the compilation or record that the other
-    side lacks. `alone` are the compilations that only this side has, starting with the first. `cause_id` is the
-    compilation of `place` and of the reason, if it is not the first in `alone`. `left` and `right` are short texts;
-    `left_where` and `right_where` locate the full texts in the logs. `place` and `code` are the user's line. `source`
-    and `dimension` are the size that differs, `is_constant` is True if only numbers in the graph differ. `change` is
-    how collectives differ.
+    `name` is the stage, the cache, the direction or the place of the break; for a recompile, the earlier
+    compilation. If the compilations differ, it is the right side's compilation. `only` is the side with a
+    compilation or record that the other side lacks. `alone` are the first compilations that only this side has,
+    in log order. `cause_id` is the compilation of `place` and of the reason, if it is not `compile_id`. `left`
+    and `right` are short texts; `left_where` and `right_where` locate the full texts in the logs. `place` and
+    `code` are the user's line. `source` and `dimension` are the input and dimension with different sizes.
+    `is_constant` is True if only numbers in the graph differ. `change` is how collectives differ.
     """
 
     kind: DifferenceKind
@@ -100,7 +101,7 @@ class RankDifference:
 
 
 def first_difference(left: Fingerprint, right: Fingerprint) -> RankDifference | None:
-    """Return the first difference in causal order, of code or of caches; None if the ranks are alike."""
+    """Return the first difference in causal order, of code or of caches; None if the ranks are equal."""
     code = code_difference(left, right)
     caches = _cache_difference(left, right)
     if code is None or caches is None:
@@ -112,7 +113,10 @@ def first_difference(left: Fingerprint, right: Fingerprint) -> RankDifference | 
 
 
 def code_difference(left: Fingerprint, right: Fingerprint) -> RankDifference | None:
-    """Return the first difference of the code, ignoring differences of only caches; None if the code is equal."""
+    """Return the first difference of the code; None if the code is equal.
+
+    Differences of only caches are ignored.
+    """
     unlike = set(_unlike_caches(left, right))
     sides = _sections(left.marks, unlike), _sections(right.marks, unlike)
     for index, (ours, theirs) in enumerate(zip_longest(*sides, fillvalue=None)):
@@ -136,9 +140,10 @@ def _cache_difference(left: Fingerprint, right: Fingerprint) -> RankDifference |
 
 
 def _unlike_caches(left: Fingerprint, right: Fingerprint) -> dict[str, tuple[Outcomes, Outcomes]]:
-    """Return the cache marks of each compilation whose outcomes differ, in causal order.
+    """Return compile id → cache marks of both ranks, for compilations with different cache outcomes.
 
-    The order of the two caches' records does not count, since code from a cache logs them in reverse order.
+    The compilations are in causal order. The order of the two caches' records does not count, since code from a
+    cache logs them in reverse order.
     """
     ours, theirs = _outcomes(left.marks), _outcomes(right.marks)
     return {
@@ -222,7 +227,7 @@ def _title(mark: RankMark) -> str:
 
 
 def _in_section(ours: Section, theirs: Section, last: tuple[bool, bool]) -> RankDifference | None:
-    """Return the first difference of one compilation's marks."""
+    """Return the first difference of one compilation's marks; None if the marks are equal."""
     stopped = _stopped(ours, theirs, last)
     if stopped is not None:
         return stopped
@@ -317,9 +322,11 @@ def collective_text(collective: Collective) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """A forecast for the job: collectives that do not match, ranks that wait for a compilation, or a rank that stopped.
+    """A forecast for the job: `order`, `wait` or `stopped`.
 
-    `seconds` is the time of the compilations that only one rank has; None if unknown or without such compilations.
+    `order`: the collectives do not match. `wait`: ranks wait for a compilation. `stopped`: a rank stopped.
+    `seconds` is the time of the compilations that only one rank has; None if unknown or without such
+    compilations.
     """
 
     kind: ForecastKind
@@ -342,7 +349,7 @@ def runs_collectives(*fingerprints: Fingerprint) -> bool:
 
 
 def forecast(difference: RankDifference, left: Fingerprint, right: Fingerprint) -> Forecast | None:
-    """Return the expected consequence of a difference for the ranks; None if no rank has to stop or wait."""
+    """Return the expected consequence of a difference for the ranks; None if there is none."""
     if difference.kind == "collectives":
         return Forecast("order")
     if not runs_collectives(left, right):
@@ -353,7 +360,7 @@ def forecast(difference: RankDifference, left: Fingerprint, right: Fingerprint) 
 
 
 def _seconds(difference: RankDifference, alone: Fingerprint) -> float | None:
-    """Return the seconds of the compilations that only one rank has; None if their ends are not recorded."""
+    """Return the compile time of the compilations that only one rank has; None if not recorded."""
     compilations = [one for one in alone.compilations if one.id in difference.alone]
     seconds = [one.seconds["whole compilation"] for one in compilations if "whole compilation" in one.seconds]
     return sum(seconds) if seconds else None

@@ -43,7 +43,11 @@ COLLECTIVE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class RankRow:
-    """A rank in one line: its digest, log, compilations, and seconds by phase. `problem` is why it was not read."""
+    """A rank in one line: its digest, log, compilations, and seconds by phase.
+
+    `estimated_us` is the sum of Inductor's run time estimates, None if not logged. `problem` is why the rank's
+    log was not read.
+    """
 
     rank: int
     digest: str = ""
@@ -60,8 +64,8 @@ class RankRow:
 class RankGroup:
     """Ranks with one fingerprint.
 
-    `first` is the first difference from the first group, `code` the first difference beyond caches. Both are None for
-    the first group, and for groups beyond the bound.
+    `first` is the first difference from the largest group, `code` the first difference beyond caches. Both are
+    None for the largest group, and for groups beyond `MAX_GROUPS`.
     """
 
     ranks: tuple[int, ...]
@@ -90,7 +94,7 @@ class Ranks:
 
     @property
     def differ(self) -> bool:
-        """True if the ranks that were read are not all alike."""
+        """True if the ranks that were read do not all have the same fingerprint."""
         return len(self.groups) > 1
 
     def group_of(self, rank: int) -> RankGroup | None:
@@ -121,7 +125,7 @@ def row_of(fingerprint: Fingerprint) -> RankRow:
 
 
 def group_ranks(rows: Iterable[RankRow], side_of: Callable[[int], RankSide]) -> Ranks:
-    """Return the ranks in groups; `side_of` reads a rank, and is called once for each group."""
+    """Return the ranks in groups; `side_of` reads a rank, and is called at most once per group."""
     rows = sorted(rows, key=lambda row: row.rank)
     by_digest: dict[str, list[int]] = {}
     for row in rows:
@@ -160,7 +164,7 @@ class RankSide:
 
 
 def with_cause(difference: RankDifference, left: RankSide, right: RankSide) -> RankDifference:
-    """Return a difference with its texts, the user's line, and the size that causes it, if the logs have them."""
+    """Return a difference with its texts, the user's line, and the size that causes it, if logged."""
     match difference.kind:
         case "recompile":
             difference = _of_recompile(difference, left if difference.only == "left" else right)
@@ -176,7 +180,10 @@ def with_cause(difference: RankDifference, left: RankSide, right: RankSide) -> R
 
 
 def _frame(difference: RankDifference, left: RankSide, right: RankSide) -> Place | None:
-    """Return the place of the compilation's function, for logs without a more precise place; None if unknown."""
+    """Return the place of the compilation's function; None if unknown.
+
+    It is used if the logs have no more precise place.
+    """
     for side in (left, right):
         compilation = side.fingerprint.compilation(difference.compile_id)
         if compilation is not None and compilation.place is not None:
@@ -185,7 +192,7 @@ def _frame(difference: RankDifference, left: RankSide, right: RankSide) -> Place
 
 
 def _of_recompile(difference: RankDifference, side: RankSide) -> RankDifference:
-    """Return the difference with the failed guard: the first in the user's code, otherwise the first of all.
+    """Return the difference with its failed guard: the first in the user's code, otherwise the first.
 
     A changed size recompiles torch's own wrappers before the user's function.
     """
@@ -217,7 +224,10 @@ def _recompile_cause(difference: RankDifference, side: RankSide, mark: RankMark)
 
 
 def _guard_remark(side: RankSide, compile_id: str, reason: str) -> re.Match[str] | None:
-    """Return the user's line of the guard that failed, from the guards of the earlier compilation."""
+    """Return the user's line of a failed guard; None if not logged.
+
+    The line is from the guards of the earlier compilation, `compile_id`.
+    """
     marks = (mark for mark in side.fingerprint.marks if mark.kind == "guards" and mark.compile_id == compile_id)
     guards = next((mark.where for mark in marks if mark.where), None)
     if guards is None:
@@ -268,7 +278,10 @@ def _of_graph(difference: RankDifference, left: RankSide, right: RankSide) -> Ra
 
 
 def _first_unlike(ours: Sequence[str], theirs: Sequence[str], collectives: bool) -> int | None:
-    """Return the index of the first differing line; for collectives, preferably of a line with a collective."""
+    """Return the index of the first differing line; None if all lines are equal.
+
+    For collectives, a differing line with a collective is preferred.
+    """
     unlike = [index for index, (one, other) in enumerate(zip(ours, theirs, strict=False)) if one != other]
     if len(ours) != len(theirs):
         unlike.append(min(len(ours), len(theirs)))
@@ -283,7 +296,7 @@ def _first_unlike(ours: Sequence[str], theirs: Sequence[str], collectives: bool)
 
 
 def _unlike_size(ours: str, theirs: str) -> tuple[str, int] | None:
-    """Return the input and the dimension whose size differs in the signatures of two graphs."""
+    """Return the input and dimension whose size differs in two signatures; None if no size differs."""
     if "def forward" not in ours and not re.match(r"\w+: \"", ours):
         return None
     sizes = {match["name"]: match["sizes"].split(", ") for match in INPUT.finditer(theirs)}
@@ -296,7 +309,7 @@ def _unlike_size(ours: str, theirs: str) -> tuple[str, int] | None:
 
 
 def _input(line: str, source: str) -> str:
-    """Return an input of a signature with its type; the whole line if the signature does not have the input."""
+    """Return an input of a signature with its type; the whole line if the input is missing."""
     return next((match[0] for match in INPUT.finditer(line) if _variable(match["name"]) == source), line)[:MAX_SHOWN]
 
 
@@ -316,7 +329,7 @@ def _same_but_numbers(ours: Sequence[str], theirs: Sequence[str]) -> bool:
 
 
 def _comment(lines: Sequence[str], at: int) -> re.Match[str] | None:
-    """Return the comment that names the user's line for a line of a graph.
+    """Return the comment that names the user's line for a line of a graph; None if there is none.
 
     Comments at or above the line come first, then comments below; comments of torch's own files come last.
     """

@@ -1,4 +1,4 @@
-"""PyTorch's registry of graph breaks: a copy from the torch version that it names, written by docs/make."""
+"""PyTorch's registry of graph breaks, copied by docs/make; the copy names its torch version."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class RegistryEntry:
 
 @dataclass(frozen=True, slots=True)
 class RegistryOrigin:
-    """Origin of the registry: torch's version, its file there, and the licence."""
+    """Origin of the registry: torch's version, the file in torch, and the licence."""
 
     version: str
     file: str

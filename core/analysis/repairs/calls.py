@@ -1,7 +1,7 @@
-"""Repair rules for the line of a graph break; each rule returns a fix, or None if the line does not fit.
+"""Rules for the line of a graph break; each returns a fix, or None if the line does not fit.
 
-The rules cover calls that Dynamo can't trace, explicit graph breaks, helpers that should run eagerly, and calls that
-only report something: prints, warnings, logging.
+The rules cover calls that Dynamo can't trace, explicit graph breaks, helpers that should run eagerly, and
+calls that only report something: prints, warnings, logging.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def allow_in_graph(code: UserCode, line: str) -> CodeFix | None:
 
 
 def _opaque_calls(code: UserCode, line: int) -> list[ast.Call]:
-    """Return the calls of imported, builtin and own functions on a line, from left to right.
+    """Return a line's calls of functions that are imported, builtin or defined in the file, in order.
 
     Calls of torch are left out, since Dynamo traces them.
     """
@@ -201,7 +201,10 @@ def _imported_names(code: UserCode) -> set[str]:
 
 
 def _constants(code: UserCode) -> set[str]:
-    """Return names with one meaning from the top of the file on: imports, builtins, constants assigned once."""
+    """Return the names that mean the same in the whole file: imports, builtins, and constants.
+
+    A constant is assigned once.
+    """
     stored = [
         node.id for node in ast.walk(code.tree) if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
     ]
@@ -301,7 +304,7 @@ def reorder(code: UserCode, line: str) -> CodeFix | None:
 def print_op(code: UserCode, line: str, texts: str) -> CodeFix | None:
     """Turn the prints of a line into ops of the graph.
 
-    `texts` are the positions of the arguments of the first print that are turned into text.
+    `texts` are positions of arguments of the first print, joined by `_`. These arguments are turned into text.
     """
     calls = sorted((call for call in code.on_line(int(line), ast.Call) if dotted(call.func) == "print"), key=code.start)
     torch, more = code.with_torch()
@@ -318,7 +321,10 @@ def print_op(code: UserCode, line: str, texts: str) -> CodeFix | None:
 
 
 def _print_arguments(code: UserCode, call: ast.Call, texts: Sequence[int]) -> str:
-    """Return the arguments of torch's print: a template and values; empty if its output would differ from Python's."""
+    """Return the arguments of torch's print op: a template and values.
+
+    Empty if the output would differ from Python's.
+    """
     if not call.args or call.keywords or not isinstance(code.parents[call], ast.Expr):
         return ""
     parts = [_field(code, value, place in texts) for place, value in enumerate(call.args)]
@@ -331,7 +337,7 @@ Field = tuple[str, list[str]]
 
 
 def _field(code: UserCode, value: ast.expr, as_text: bool) -> Field | None:
-    """Return a print argument as a part of a `str.format` template, with its values."""
+    """Return a print argument as a part of a `str.format` template, with its values; None if impossible."""
     if isinstance(value, ast.Constant):
         return _escaped(str(value.value)), []
     if isinstance(value, ast.JoinedStr):
@@ -400,7 +406,7 @@ def eager_only(code: UserCode, line: str) -> CodeFix | None:
 
 
 def rules_for_log(graph_break: GraphBreak, code: UserCode, line: int) -> list[str]:
-    """Return the repair ids for a reporting call, selected by the arguments that torch names."""
+    """Return the repair ids for a reporting call, selected by the argument classes that torch logs."""
     call = _log_call(code, line)
     classes = _classes(graph_break)
     if call is None:
@@ -422,7 +428,7 @@ def _is_display(value: ast.expr) -> bool:
 
 
 def _classes(graph_break: GraphBreak) -> list[str]:
-    """Return Dynamo's classes of the arguments, if torch logs them."""
+    """Return Dynamo's classes of the arguments; empty if torch does not log them."""
     match = ARGUMENTS.match(graph_break.context)
     return CLASS.findall(match.group(1)) if match else []
 

@@ -36,7 +36,10 @@ SIZES = (
 
 
 class Branches(NamedTuple):
-    """Range of a branch in the text, the code before its value, and both values as code."""
+    """A branch to replace: its range in the text, and the code of both values.
+
+    `lead` is the code before the chosen value, such as `return `; empty for a conditional expression.
+    """
 
     start: int
     end: int
@@ -132,7 +135,10 @@ def _branchings(code: UserCode, line: int) -> Iterator[tuple[ast.If | ast.IfExp,
 
 
 def _later_branchings(code: UserCode, line: int) -> Iterator[tuple[ast.If | ast.IfExp, list[Edit]]]:
-    """Yield the branch on a name to which a line assigns a read value, if the branch is the name's only use."""
+    """Yield the branch that is the only use of a name to which a line assigns a read value.
+
+    The edits keep that value a tensor.
+    """
     statement = code.statement(line)
     function = next(iter(code.around(statement, ast.FunctionDef)), None) if statement else None
     if not isinstance(statement, ast.Assign) or function is None:
@@ -200,7 +206,7 @@ def _is_elif(code: UserCode, node: ast.If) -> bool:
 
 
 def _next_statement(code: UserCode, node: ast.stmt) -> ast.stmt | None:
-    """Return the next statement in the same block."""
+    """Return the next statement in the same block; None for the last statement."""
     above = code.parents[node]
     blocks = [block for _, block in ast.iter_fields(above) if isinstance(block, list) and node in block]
     block = blocks[0] if blocks else [node]
@@ -252,7 +258,7 @@ def _without_reads(code: UserCode, test: ast.expr) -> str:
 
 
 def _fitting_comments(code: UserCode, start: int, end: int, line: str) -> str:
-    """Return the comments of the replaced text that fit behind the new line."""
+    """Return the comments of the replaced text; empty if they do not fit behind the new line."""
     comments = "".join(f"  {comment}" for comment in code.comments(start, end))
     return comments if len(line + comments) <= LONGEST_LINE else ""
 
@@ -318,18 +324,21 @@ def has_read(node: ast.AST) -> bool:
 
 
 def decides(code: UserCode, line: int) -> bool:
-    """Return True if a value read on a line decides what runs next, or comes from Python's or NumPy's random."""
+    """Return True if a value read on a line is used in a branch condition, or may be random.
+
+    It may be random if the line calls a function of a `random` module.
+    """
     drawn = any("random" in dotted(call.func).split(".") for call in code.on_line(line, ast.Call))
     return drawn or any(_decides(code, use) for call in _all_reads(code, line) for use in _uses(code, call))
 
 
 def needs_number(code: UserCode, node: ast.expr) -> bool:
-    """Return True if Python needs the number of an expression: for a branch, an index, a text, a loop count."""
+    """Return True if Python needs an expression's number, such as for a branch, index or loop count."""
     return any(number_at(code, use) for use in _uses(code, node))
 
 
 def _uses(code: UserCode, node: ast.expr) -> Iterator[ast.AST]:
-    """Yield the uses of a value: its own position, and the reads of the single name assigned to it."""
+    """Yield the uses of a value: the expression itself, and each read of the name assigned to it."""
     yield node
     name = assigned_name(code, node)
     function = next(iter(code.around(node, ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)), None)
@@ -372,7 +381,7 @@ def number_at(code: UserCode, use: ast.AST) -> bool:
 
 
 def _takes_number(call: ast.Call) -> bool:
-    """Return True if a call needs a number: Python functions without tensor support, and functions that take sizes."""
+    """Return True if a call needs a number: a Python function without tensor support, or a size."""
     name = dotted(call.func)
     if name in TAKES_TENSORS:
         return False

@@ -1,7 +1,7 @@
 """Repairs for graph breaks and recompiles, and files after repairs.
 
-A new rule is a function in one of the neighbouring modules, a line in `RULES`, and one in `OF_BREAKS` or
-`OF_RECOMPILES`.
+To add a rule, write a function in one of the neighbouring modules. Add it to `RULES`, and its name to
+`OF_BREAKS` or `OF_RECOMPILES`.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ def newest_reasons(recompiles: Sequence[Recompile]) -> tuple[Recompile, ...]:
 
 
 def _ids(report: Report, recompile: Recompile) -> Iterator[str]:
-    """Yield the repair ids of a recompile, by the first matching pattern."""
+    """Yield the repair ids of a recompile: for a varying size, or for each pattern that matches."""
     if is_of_size(recompile):
         yield from _marks(size_advice(report, recompile).marks)
         return
@@ -175,7 +175,7 @@ def _ids(report: Report, recompile: Recompile) -> Iterator[str]:
 
 
 def _marks(dimensions: Sequence[InputDimension]) -> Iterator[str]:
-    """Yield a repair that marks all dimensions; nothing if one belongs to an input that the file does not name."""
+    """Yield the id of a repair that marks all dimensions; nothing if an input is not an argument."""
     names = [ARGUMENTS.fullmatch(tensor) for tensor, _ in dimensions]
     if not dimensions or not all(names):
         return
@@ -207,7 +207,7 @@ def _fix_of_file(text: str, repair: str) -> CodeFix | None:
 
 @lru_cache(maxsize=16)
 def together(text: str, repairs: tuple[Repair, ...]) -> tuple[Repair, ...]:
-    """Return the repairs that can be applied together: each one that fits the repairs before it."""
+    """Return the repairs that can be applied together: each repair that fits the accepted ones before."""
     combined: list[Repair] = []
     for repair in repairs:
         if edited(text, [edit for applied in (*combined, repair) for edit in applied.fix.edits]) is not None:
@@ -226,7 +226,10 @@ def _diff(before: str, after: str) -> str:
 
 
 def repaired(text: str, steps: Sequence[Sequence[str]]) -> str:
-    """Return a file after repairs, step by step, with the repairs of a step at once; raises JobError."""
+    """Return a file's text after repairs; raises JobError if a repair does not fit.
+
+    `steps` are lists of repair ids. The steps are applied in order, the repairs of a step at once.
+    """
     for step in steps:
         fixes = [_fix_of_file(text, repair) for repair in step]
         edits = [edit for fix in fixes if fix for edit in fix.edits]
@@ -238,7 +241,10 @@ def repaired(text: str, steps: Sequence[Sequence[str]]) -> str:
 
 
 def line_of(graph_break: GraphBreak, path: str) -> int | None:
-    """Return the line of a file to edit for a graph break: the break itself or its caller; None without one."""
+    """Return the line of a file to edit for a graph break: its own or its caller's line.
+
+    None if neither is in the file.
+    """
     if not path:
         return None
     if graph_break.place.file == path:

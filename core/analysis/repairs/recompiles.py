@@ -59,7 +59,10 @@ def pad_list(code: UserCode, name: str) -> CodeFix | None:
 
 
 def _padding_edits(code: UserCode, value: ast.List, longest: int, torch: str) -> Iterator[Edit]:
-    """Yield edits that append zeros to a list and clone repeated elements, since torch guards on identity, too."""
+    """Yield edits that append zeros to a list, and clone repeated elements.
+
+    Repeated elements are cloned because torch also guards on identity.
+    """
     texts = [code.says(element) for element in value.elts]
     for place, element in enumerate(value.elts):
         if texts[place] in texts[:place] and isinstance(element, (ast.Name, ast.Attribute)):
@@ -100,7 +103,10 @@ def one_grad(code: UserCode, name: str, call: str) -> CodeFix | None:
 
 
 def _suffix_edits(code: UserCode, name: str, call: str, suffix: str) -> list[Edit]:
-    """Return edits that append a suffix to an input from one call on; empty if a loop makes the calls."""
+    """Return edits that append a suffix to an input in the call with index `call` and all later calls.
+
+    Empty if a loop makes the calls, or an input is a compound expression.
+    """
     inputs = inputs_of(code, name)
     loops = (ast.For, ast.While, ast.ListComp)
     if any(True for value, _ in inputs for _ in code.around(value, *loops)):
@@ -113,7 +119,10 @@ def _suffix_edits(code: UserCode, name: str, call: str, suffix: str) -> list[Edi
 
 
 def inputs_of(code: UserCode, name: str) -> list[tuple[ast.expr, ast.stmt]]:
-    """Return each call's argument for a parameter of the model, with its statement; empty unless calls are explicit."""
+    """Return each call's argument for a parameter of the model, with its statement.
+
+    Empty if a call does not pass the argument explicitly.
+    """
     parameters = parameters_of(code)
     inputs = []
     for call, statement in calls_of(code):
@@ -137,7 +146,7 @@ def _argument(call: ast.expr, parameters: Sequence[str], name: str) -> ast.expr 
 
 
 def place_of(name: str, parameters: Sequence[str]) -> int | None:
-    """Return the position of a positional argument, by name or number."""
+    """Return the position of a positional argument, by name or number; None for an unknown name."""
     if name.isdecimal():
         return int(name)
     return parameters.index(name) if name in parameters else None
@@ -149,7 +158,10 @@ def starred(expressions: Sequence[ast.expr]) -> bool:
 
 
 def calls_of(code: UserCode) -> Iterator[tuple[ast.expr, ast.stmt]]:
-    """Yield the elements of `calls`, yielded or listed, or the value of `inputs`, with their statements."""
+    """Yield the arguments of each call, with their statement: from `calls`, otherwise from `inputs`.
+
+    `calls` is a generator function or a list.
+    """
     by_name = {node.name: node for node in code.tree.body if isinstance(node, Function)}
     if "calls" in by_name:
         yield from sorted(_yielded_calls(by_name["calls"]), key=lambda pair: pair[1].lineno)
@@ -219,7 +231,10 @@ def _mark_edits(code: UserCode, name: str, index: str) -> list[Edit]:
 
 
 def _edits_after(code: UserCode, statement: ast.stmt, name: str, mark: str) -> list[Edit]:
-    """Return an edit that adds a line below `calls` or `inputs`, to mark an argument of the first call."""
+    """Return the edit that marks an argument of the first call, below `calls` or `inputs`.
+
+    Empty unless the statement is an assignment.
+    """
     if not isinstance(statement, ast.Assign):
         return []
     call, _ = next(calls_of(code))
@@ -285,7 +300,10 @@ def _attribute_test(name: str) -> Callable[[ast.expr], bool]:
 
 
 def _initial_numbers(code: UserCode, name: str) -> Iterator[tuple[ast.Constant, ast.stmt]]:
-    """Yield each number that `__init__` assigns to an attribute after torch's module setup, with its statement."""
+    """Yield each number that `__init__` assigns to an attribute, with its statement.
+
+    Only an `__init__` that calls `super().__init__` counts, as in a torch module.
+    """
     for method in ast.walk(code.tree):
         if not isinstance(method, ast.FunctionDef) or method.name != "__init__":
             continue
@@ -303,7 +321,10 @@ def _initial_numbers(code: UserCode, name: str) -> Iterator[tuple[ast.Constant, 
 
 
 def _numbers(code: UserCode, is_target: Callable[[ast.expr], bool]) -> list[ast.Constant]:
-    """Return the numbers assigned to a target anywhere in the file; empty if anything else is assigned."""
+    """Return the numbers assigned to a target anywhere in the file.
+
+    Empty if anything else is assigned, or if an in-place update does not fit a tensor.
+    """
     values = list(_assigned_values(code, is_target))
     numbers = [value for value in values if isinstance(value, ast.Constant) and _is_number(value)]
     integers = any(type(value.value) is int for value in numbers)
@@ -315,7 +336,10 @@ def _is_number(value: ast.Constant) -> bool:
 
 
 def _updates_fit(code: UserCode, is_target: Callable[[ast.expr], bool], integers: bool) -> bool:
-    """Return True if a target is updated in place only in functions, by numbers that fit its tensor's dtype."""
+    """Return True if a target's in-place updates are all in functions, with fitting numbers.
+
+    A number fits if the update keeps the dtype of the target's tensor.
+    """
     for node in ast.walk(code.tree):
         if not isinstance(node, ast.AugAssign) or not is_target(node.target):
             continue
@@ -334,7 +358,10 @@ def _number_needed(code: UserCode, is_target: Callable[[ast.expr], bool]) -> boo
 
 
 def _assigned_values(code: UserCode, is_target: Callable[[ast.expr], bool]) -> Iterator[ast.expr | None]:
-    """Yield every value assigned to a target; None if the value is not a single expression."""
+    """Yield every value assigned to a target.
+
+    None for a loop variable, an annotated assignment, or an unpacked value that is no tuple of equal length.
+    """
     for node in ast.walk(code.tree):
         if isinstance(node, (ast.AnnAssign, ast.For)) and is_target(node.target):
             yield None

@@ -1,7 +1,8 @@
-"""Repairs of a user's file: its tree, node positions, edits that keep the rest of the text, and Dynamo's settings.
+"""Repairs of a user's file: positions of nodes, edits of the text, and Dynamo's settings.
 
-A repair has its edits in words and as a diff, and an id by which it can be made again. The settings of
-`torch._dynamo.config` let Dynamo trace code that it breaks on by default; each is listed with its cost.
+Edits keep the rest of the text. A repair has its edits in words and as a diff, and an id from which it can be
+recreated. The settings of `torch._dynamo.config` let Dynamo trace code that breaks the graph by default. Each
+setting is listed with its cost.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ class UserCode:
         return [f"{line}\n" for line in self.text.split("\n")]
 
     def offset(self, line: int, column: int) -> int:
-        """Return the offset in characters of a line and a column of `ast`, which counts UTF-8 bytes."""
+        """Return the offset in characters of a position in `ast`, whose columns count UTF-8 bytes."""
         row = self._lines[line - 1]
         inside = column if row.isascii() else len(row.encode()[:column].decode())
         return self._starts[line - 1] + inside
@@ -90,7 +91,10 @@ class UserCode:
         return self.text[self.line_start(node.lineno) : self.start(node)]
 
     def on_line(self, line: int, kind: type[Node]) -> list[Node]:
-        """Return the nodes of a kind that begin on a line, otherwise the nodes that span the line, innermost first."""
+        """Return the nodes of a kind that begin on a line, otherwise the nodes that span the line.
+
+        Nodes that begin last come first; on the same line, the order is that of `ast.walk`.
+        """
         nodes = [node for node in ast.walk(self.tree) if isinstance(node, kind) and _spans_line(node, line)]
         first = [node for node in nodes if getattr(node, "lineno", 0) == line]
         return sorted(first or nodes, key=lambda node: -getattr(node, "lineno", 0))
@@ -103,7 +107,7 @@ class UserCode:
             node = above
 
     def statement(self, line: int) -> ast.stmt | None:
-        """Return the innermost statement on a line."""
+        """Return the statement that begins on a line, otherwise the innermost statement around it, or None."""
         return next(iter(self.on_line(line, ast.stmt)), None)
 
     def top(self, node: ast.AST) -> ast.stmt:
@@ -155,7 +159,7 @@ class UserCode:
         return (self.torch, []) if self.torch else ("torch", [self.below_imports("import torch")])
 
     def setting(self, line: str) -> list[Edit]:
-        """Return the edits that add a line at the top of the file, in which `torch` means torch."""
+        """Return the edit that adds a line below the imports; `{torch}` in the line stands for torch's name."""
         if not self.torch:
             return [self.below_imports(f"import torch\n{line.format(torch='torch')}")]
         return [self.below_imports(line.format(torch=self.torch))]
@@ -214,9 +218,10 @@ def edited(text: str, edits: Sequence[Edit]) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class CodeFix:
-    """Result of a rule for a file: prose with code in backticks, the reason, the edits.
+    """A rule's fix of a file: its description with code in backticks, the reason, and the edits.
 
-    `risk` is the risk of changed results, `doubt` its reason. `settings` are names of `torch._dynamo.config` to set.
+    `risk` is the risk of changed results, `doubt` a caveat. `settings` are names of `torch._dynamo.config` to
+    set.
     """
 
     words: str
@@ -241,12 +246,15 @@ class Repair:
 
     @property
     def stacks(self) -> bool:
-        """True if the repair can be combined with others: it leaves no graph break, and its risk is not `changes`."""
+        """True if the repair can be combined with others.
+
+        A repair with the risk `changes`, and a repair that leaves a graph break, can't be combined.
+        """
         return self.fix.risk != "changes" and not self.id.startswith("disable:")
 
 
 def fix_of(rules: dict[str, Rule], code: UserCode, repair: str) -> CodeFix | None:
-    """Return a repair's edits of a file by id; None if the id does not fit this file."""
+    """Return the fix of a file by the repair's id; None if the id does not fit this file."""
     if not REPAIR_ID.fullmatch(repair):
         return None
     name, *arguments = repair.split(":")
@@ -260,7 +268,7 @@ def fix_of(rules: dict[str, Rule], code: UserCode, repair: str) -> CodeFix | Non
 
 @dataclass(frozen=True, slots=True)
 class DynamoSetting:
-    """A name of `torch._dynamo.config`: the value that helps, its kinds of graph break, and its cost."""
+    """A setting of `torch._dynamo.config`: its value, the kinds of graph break that it avoids, its cost."""
 
     name: str
     value: bool

@@ -1,4 +1,4 @@
-"""Trial of a repair: the repaired run compared with the original, for each repaired break or recompile."""
+"""Trial of a repair: comparison of the repaired run with the original, per break or recompile."""
 
 from __future__ import annotations
 
@@ -53,9 +53,10 @@ class Remainder:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """Result of a repair: `done` of `total` breaks and recompiles are gone, `left` are the remaining and new ones.
+    """Result of a repair: `done` of `total` graph breaks and recompiles are gone.
 
-    `others` are graph breaks that the repair did not address. `printed` describes differences in the printed text.
+    `left` are the remaining and the new problems. `others` counts the graph breaks that the repair did not
+    address. `printed` describes differences in the printed text.
     """
 
     before: Report
@@ -69,7 +70,7 @@ class Trial:
 
     @property
     def outcome(self) -> TrialOutcome:
-        """Outcome: repaired only if nothing addressed is left and everything compared is equal."""
+        """Outcome; `repaired` only if nothing is left, and results and prints are equal but for strides."""
         if self.result is not None and self.result.outcome == "differs":
             return "differs"
         if self._worse:
@@ -88,7 +89,7 @@ class Trial:
 
     @property
     def words(self) -> str:
-        """Verdict in one sentence, without a full stop."""
+        """Verdict in words, without a full stop at the end."""
         texts: dict[TrialOutcome, str] = {
             "differs": f"{REFUSED}. {results_words(self.result) if self.result else ''}",
             "worse": f"{WORSE}: {', '.join(self._worse_counts())}",
@@ -177,9 +178,9 @@ def trial(before: TrialSide, after: TrialSide, tried: Collection[str], dynamic: 
 
 
 class _SortedBreaks(NamedTuple):
-    """Graph breaks of the repaired run: still present, new, and the number of unrelated ones.
+    """Graph breaks of the repaired run: still present, new, and the number of unrelated breaks.
 
-    `hit` counts the hits of the breaks that are still present.
+    `hit` counts the addressed breaks of the original run that are still present.
     """
 
     still: list[GraphBreak]

@@ -1,8 +1,9 @@
 """Child process that runs dot: reads DOT on standard input, writes Graphviz's JSON to standard output.
 
-In both directions, a message is its length in bytes on a line, then the bytes; an empty message means that the process
-is ready. It is started by path, so that it imports nothing but pygraphviz. It is a separate process because pygraphviz
-holds the GIL during the layout and has no time limit: only a process can be killed. It ends when its input ends.
+In both directions, a message is its length in bytes on a line, then the bytes. An empty message means that
+the process is ready. The process is started by path, so that it imports nothing but pygraphviz, and ends when
+its input ends. A separate process is needed because pygraphviz holds the GIL during the layout and has no
+time limit: only a process can be killed.
 """
 
 import sys

@@ -1,7 +1,7 @@
 """Choice of the layout engine: the best one that finishes in time.
 
-Graphviz's dot lives in a process of its own, which is killed at its time limit. It stays for the next layout, since a
-start takes longer than most layouts.
+Graphviz's dot runs in a separate process, which is killed if it exceeds its time limit. Otherwise the process
+is reused for the next layout, since a start takes longer than most layouts.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ Process = subprocess.Popen[bytes]
 def lay_out(
     boxes: Iterable[Box], edges: Iterable[Edge], budget_s: float = 2.0, most_for_dot: int = MOST_BOXES_FOR_DOT
 ) -> Layout:
-    """Return positions for boxes and edges within about `budget_s` seconds, equal for equal input.
+    """Return positions for boxes and edges within about `budget_s` seconds.
 
-    Tries dot, then dot with a bounded network simplex, then the layered layout. Single boxes and graphs of more than
-    `most_for_dot` boxes use only the layered layout. Layouts are cached by content. Raises LayoutError if two boxes
-    share an id or an edge has no box at an end.
+    Tries dot, then dot with a bounded network simplex, then the layered layout. Single boxes, graphs of more than
+    `most_for_dot` boxes, and graphs of more than `MOST_EDGES_FOR_DOT` edges use only the layered layout. Layouts
+    are cached by content. Raises LayoutError if two boxes share an id or an edge has no box at an end.
     """
     key = tuple(boxes), tuple(edges), most_for_dot
     layout = _memory.get(key, budget_s)
@@ -61,7 +61,10 @@ Key = tuple[tuple[Box, ...], tuple[Edge, ...], int]
 
 
 class _Memory:
-    """Cache of the latest layouts. A fallback caused by a time limit is reused only for requests without more time."""
+    """Cache of the latest layouts.
+
+    A fallback layout, which has a note, is computed again if a request has a larger budget.
+    """
 
     def __init__(self) -> None:
         self._layouts: OrderedDict[Key, tuple[Layout, float]] = OrderedDict()
@@ -135,13 +138,16 @@ def _layered(boxes: Sequence[Box], edges: Sequence[Edge], note: str) -> Layout:
 
 
 def lay_out_with_dot(boxes: Sequence[Box], edges: Sequence[Edge], budget_s: float, limited: bool) -> Layout:
-    """Lay out with dot; `limited` bounds its network simplex, for graphs on which the default takes minutes."""
+    """Lay out with dot; raises DotError.
+
+    `limited` bounds dot's network simplex, which takes minutes on some graphs by default.
+    """
     answer = dot_server(sys.executable).ask(_dot_text(boxes, edges, limited), budget_s)
     return _read(decoded(answer), boxes, edges, "dot, limited" if limited else "dot")
 
 
 def _dot_text(boxes: Sequence[Box], edges: Sequence[Edge], limited: bool) -> str:
-    """Return the graph in DOT with boxes named n0, n1 …: no external text ever reaches Graphviz's language."""
+    """Return the graph in DOT; boxes are named n0, n1 …, so that Graphviz parses no external text."""
     number = {box.id: index for index, box in enumerate(boxes)}
     lines = [
         "digraph {",
@@ -180,7 +186,7 @@ def _flipped_point(pair: str, height: float) -> Point:
 
 
 class DotError(Exception):
-    """dot gave no layout: timeout, not installed, or crashed."""
+    """Failure of dot: a timeout, a crash, or a missing installation."""
 
     def __init__(self, message: str, out_of_time: bool = False) -> None:
         super().__init__(message)

@@ -1,11 +1,13 @@
 """Our layered layout: nearly linear in the graph's size, for graphs on which dot would take minutes.
 
-The steps are Sugiyama's, for each connected part separately; the parts are then packed in rows. Cycles are opened, and
-ranks assigned. Each layer is ordered by barycentre sweeps down and up, then placed as close to its neighbours as its
-order allows: isotonic regression in the L1 norm (pool adjacent violators on weighted medians), where boxes that would
-overlap join a block at the weighted median of their preferred positions. A median, unlike a mean, is exactly the
-preferred position of a majority, so chains become straight lines. Edges are chains of cubic Béziers that leave a box at
-its bottom and arrive at the top.
+The steps are Sugiyama's, for each connected part separately; the parts are then packed in rows. First, cycles
+are removed and ranks are assigned. Barycentre sweeps down and up then order each layer. Finally, boxes are
+placed as close to their neighbours as the order of the layer allows.
+
+The placement is isotonic regression in the L1 norm (pool adjacent violators): boxes that would overlap join a
+block, which is placed at the weighted median of their preferred positions. A median, unlike a mean, is
+exactly the preferred position of a majority, so chains become straight lines. Edges are chains of cubic
+Béziers from the bottom of a box to the top of another.
 """
 
 from bisect import insort
@@ -128,7 +130,10 @@ def _connected_parts(count: int, pairs: Sequence[Pair]) -> list[tuple[list[int],
 
 
 def _shelves(parts: Sequence[ConnectedPart]) -> Iterator[tuple[float, float]]:
-    """Yield top-left corners: parts in rows about as wide as the total height, at least as wide as the widest part."""
+    """Yield the top-left corner of each part; the parts are packed in rows.
+
+    A row is at most about twice as wide as all rows are high, or as wide as the widest part.
+    """
     area = sum((part.width + PART_GAP) * (part.height + PART_GAP) for part in parts)
     limit = max([sqrt(area) * 1.4, *(part.width for part in parts)])
     left = top = row_height = 0.0
@@ -141,7 +146,7 @@ def _shelves(parts: Sequence[ConnectedPart]) -> Iterator[tuple[float, float]]:
 
 
 def _with_bends(rank: list[int], forward: Sequence[Pair]) -> tuple[dict[Pair, list[int]], list[int]]:
-    """Return the chain of nodes for each pair, one per layer, and all ranks with the new bends.
+    """Return a chain of nodes for each pair, with a bend in each layer between, and all nodes' ranks.
 
     Very long edges, and edges over the limit of bends, get no chain.
     """
@@ -183,7 +188,7 @@ def order_layers(rank: list[int], before: Neighbours, after: Neighbours) -> list
 
 
 def _first_order(rank: list[int], before: Neighbours, after: Neighbours) -> list[list[int]]:
-    """Return the initial order: depth first from the top, so that a branch's nodes start next to each other."""
+    """Return the initial layers by a depth-first walk: the nodes of a branch start next to each other."""
     layers: list[list[int]] = [[] for _ in range(max(rank) + 1)]
     seen = [False] * len(rank)
     for start in sorted(range(len(rank)), key=rank.__getitem__):
@@ -211,7 +216,8 @@ def _barycentre(node: int, fixed: Neighbours, place: list[int]) -> float:
 class Block:
     """Touching boxes that move together.
 
-    `wishes` are preferred positions for offset zero, in order of position.
+    `wishes` are preferred (position, weight) pairs of the block's boxes, in order of position. A box's offset in
+    the layer is subtracted from its preferred positions.
     """
 
     __slots__ = ("at", "first", "middle", "wishes")
@@ -282,9 +288,10 @@ def _offsets(layer: list[int], widths: list[float], real: int) -> list[float]:
 
 
 def _wishes(node: int, fixed: Neighbours, x: list[float], real: int) -> list[Wish]:
-    """Return the preferred positions of a node.
+    """Return a node's preferred (position, weight) pairs: the positions of its neighbours.
 
-    A bend gives a straight line more weight than a box does, as in dot.
+    Edges at bends weigh more, so that long edges become straight, as in dot. Without neighbours, the node prefers
+    its own position.
     """
     wishes = [
         (x[neighbour], (4.0 if node >= real else 1.0) * (2.0 if neighbour >= real else 1.0))
@@ -411,7 +418,10 @@ def _rounded(points: Iterable[Point]) -> Curve:
 
 
 def _smooth(stops: Sequence[Point]) -> Curve:
-    """Return a chain of Béziers between the stops with vertical ends; stops on one vertical line are merged."""
+    """Return a chain of Béziers through the stops, vertical at each stop.
+
+    A stop between two stops on the same vertical line is dropped.
+    """
     bends = [stops[0]]
     for index, stop in enumerate(stops[1:], start=1):
         if stop == bends[-1]:

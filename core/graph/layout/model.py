@@ -1,4 +1,4 @@
-"""Input and output of a layout, and the layers of a directed graph: cycles opened, edges kept short."""
+"""Input and output of a layout; removal of cycles, and ranks of a directed graph."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -94,7 +94,10 @@ def _walk(start: int, after: Neighbours, state: bytearray, backward: set[Pair]) 
 
 
 def ranks(count: int, pairs: Sequence[Pair]) -> list[int]:
-    """Return longest-path ranks, with each node then moved down to the rank that minimizes its edge lengths."""
+    """Return longest-path ranks, with some nodes moved down to shorten edges.
+
+    A node with more successors than predecessors is moved to the rank just above its first successor.
+    """
     before, after = neighbours(count, pairs)
     order = _topological(before, after)
     rank = [0] * count

@@ -1,4 +1,8 @@
-"""Every option of a job, one row each: command line, checks, sweeps, form, What if, permission, comparison and docs."""
+"""Every option of a job, one row each.
+
+A row has the data for the command line, checks, sweeps, the form, "What if", permissions, comparisons and the
+docs.
+"""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ class ChoiceField(FormField):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SwitchField(FormField):
-    """On or off."""
+    """A switch with the values on and off."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,8 +114,8 @@ class TextField(FormField):
 class WhatIf:
     """An entry of the "What if" menu: its label, and a mapping from words to values.
 
-    Without values, the menu has those of the option's form field. `field` is the sweep axis that the entry changes, by
-    default the option itself.
+    Without values, the menu has the values of the option's `ChoiceField`, or True and False. `field` is the sweep
+    axis that the entry changes, by default the option itself.
     """
 
     label: str
@@ -223,7 +223,7 @@ class OneOf:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Names separated by spaces: those in `listed`, or any names if that is empty."""
+    """Names separated by spaces, all of them in `listed`; any names if `listed` is empty."""
 
     listed: tuple[str, ...] = ()
 

@@ -1,4 +1,7 @@
-"""Options of a run: conditions of the calls, measurements, and limits. One row each."""
+"""Options of a run: conditions of its calls, measurements, and limits.
+
+Each option is one row of `RUN`.
+"""
 
 from __future__ import annotations
 

@@ -26,12 +26,12 @@ from core.report.places import Record
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModulesRecord(Record):
-    """The `nn.Module` of each FX node, which torch's printed graphs do not show: logged once per graph and stage.
+    """The `nn.Module` of each FX node, which torch's printed graphs do not show.
 
-    A node without torch's module metadata gets the module of a related node. For a backward node, this is the forward
-    node with the same autograd sequence number. For a node that a pass added, it is one of the nodes that the pass
-    replaced, of its users, or of its inputs. A node outside all submodules gets the module whose `forward` is traced
-    (`L['self']`).
+    Logged once per graph and stage. A node without torch's module metadata gets the module of a related node. For
+    a backward node, the related node is the forward node with the same autograd sequence number. For a node that
+    a pass added, it is a node that the pass replaced, a user of the node, or an input. A node outside all
+    submodules gets the module whose `forward` is traced (`L['self']`).
     """
 
     stage: str
@@ -42,11 +42,11 @@ class ModulesRecord(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StacksRecord(Record):
-    """The Python stack of each FX node, from the compiled frame down to the call: logged once per graph and stage, like
-    `compileboard_modules`; torch's printed graphs name only the last line.
+    """The Python stack of each FX node, from the compiled frame down to the call.
 
-    Stacks share their beginnings: a stack is the index of its parent stack (-1 for none), and the index of its last
-    frame.
+    Logged once per graph and stage, like `compileboard_modules`. Torch's printed graphs name only the last line.
+    Stacks share their beginnings: a stack is the index of its parent stack (-1 for none) and the index of its
+    last frame.
     """
 
     stage: str
@@ -61,12 +61,12 @@ class StacksRecord(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PassRecord(Record):
-    """A change by one of Inductor's graph passes, which `GraphTransformObserver` runs: logged for each change.
+    """A change by one of Inductor's graph passes, which `GraphTransformObserver` runs.
 
-    A pass includes its nested passes. The record belongs to the last graph that torch logged before it. Two functions
-    without an observer are recorded in the same way. `run_joint_graph_passes_on_hops` partitions each `invoke_subgraph`
-    before the joint graph. `view_to_reshape` runs before Inductor logs `before_post_grad_graph`, and its record belongs
-    to that graph.
+    Logged for each change. A pass includes its nested passes. The record belongs to the last graph that torch
+    logged before the pass. Two functions without an observer are recorded in the same way.
+    `run_joint_graph_passes_on_hops` partitions each `invoke_subgraph` before the joint graph. `view_to_reshape`
+    runs before Inductor logs `before_post_grad_graph`, and its record belongs to that graph.
     """
 
     stage: PassStage
@@ -117,7 +117,10 @@ class PassesRecord(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GuardsRecord(Record):
-    """Facts about a compilation's guards that torch's text lacks: logged once per compilation, after torch's text."""
+    """Facts about a compilation's guards that torch's text lacks.
+
+    Logged once per compilation, after torch's text.
+    """
 
     parts: tuple[int, ...]
     """number of code parts (lines) of each leaf guard, in torch's printed order"""
@@ -161,8 +164,9 @@ class PartitionRecord(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptRecord(Record):
-    """The values that a training forward graph returns for the backward, in order: logged once per forward graph that
-    Inductor schedules.
+    """The values that a training forward graph returns for the backward, in order.
+
+    Logged once per forward graph that Inductor schedules.
     """
 
     graph_id: int | None = None
@@ -174,10 +178,11 @@ class KeptRecord(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BytecodeRecord(Record):
-    """Bytecode of a compilation's frame before and after Dynamo: logged as soon as Dynamo has rewritten it, and again
-    with the decompiled code once its call has ended.
+    """Bytecode of a compilation's frame before and after Dynamo.
 
-    Constants other than numbers, strings and code (such as the globals that Dynamo inserts) are listed by type.
+    Logged as soon as Dynamo has rewritten the frame. If `depyf` is installed, logged again with the decompiled
+    code, after the call has ended. Constants other than numbers, strings and code (such as the globals that
+    Dynamo inserts) are listed by type.
     """
 
     name: str
@@ -209,7 +214,7 @@ class BytecodeRecord(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScheduledNode:
-    """A scheduler node."""
+    """A `BaseSchedulerNode`, before or after fusion."""
 
     name: str
     """torch's name"""
@@ -306,7 +311,10 @@ class KernelRecord(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BinaryRecord(Binary, Record):
-    """A Triton kernel compiled to machine code in a run for a target: logged once per kernel of an output code."""
+    """A Triton kernel compiled to machine code in a run for a target.
+
+    Logged once per kernel of an output code.
+    """
 
     graph_id: int
     """as in `compileboard_schedule`"""
@@ -318,10 +326,11 @@ class BinaryRecord(Binary, Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceRecord(Record):
-    """A source file at the time of the run: logged once per file, first the user's own, then library files in torch's
-    stacks.
+    """A source file at the time of the run.
 
-    Only Python files, of at most 1 MB each and 8 MB in total; without Python's own library and Compileboard.
+    Logged once per file: first the user's own files, then the other files in torch's stacks. Files in stacks are
+    recorded only if they are Python files of at most 1 MB, and 8 MB in total. Files of Python's own library, of
+    Compileboard, and of torch outside `torch.nn` and `torch.optim` are left out.
     """
 
     path: str
@@ -340,7 +349,10 @@ class StepRecord(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoteRecord(Record):
-    """A note about how the job was run, for example that the job's options replaced the file's own torch.compile."""
+    """A note about how the job was run.
+
+    For example: the job's options replaced the file's own torch.compile.
+    """
 
     text: str
     """one or two sentences"""
@@ -372,12 +384,13 @@ class TimedKernel(KernelTime):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KernelTimesRecord(Record):
-    """Seconds of each kernel call in an output code, forward and backward, extern kernels included: logged once per
-    output code that the last call executed, if the job measures. If nothing was timed, `path` is empty and `reason`
-    says why.
+    """Times of each kernel call in an output code, extern kernels included.
 
-    On an accelerator, `samples_s` are from Inductor's own benchmarker, which flushes the L2 cache before each run;
-    `in_place_s` and `wrapper_s` are times between device events, with all launches queued ahead.
+    Logged once per output code that the last call executed, forward and backward, if the job measures. If nothing
+    was timed, `path` is empty and `reason` says why.
+
+    On an accelerator, `samples_s` are from Inductor's own benchmarker, which flushes the L2 cache before each
+    run; `in_place_s` and `wrapper_s` are times between device events, with all launches queued ahead.
     """
 
     path: str = ""
@@ -398,12 +411,14 @@ class KernelTimesRecord(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryRecord(MemoryFigures):
-    """The memory use of the last call, repeated eagerly and compiled: logged for both, if the job asks for it.
+    """The memory use of the last call, repeated eagerly or compiled.
 
-    On a CPU each side has its own process, forked before the model was loaded. It makes all calls, then repeats the
-    last call three times: once for the resident memory, and twice under `torch.profiler`, where the last one is
-    recorded. On an accelerator both sides run in the run's own process. Before each measurement, gradients and results
-    are released, and free memory is returned to the system.
+    Logged once for each of the two sides, if the job asks for it.
+
+    On a CPU each side has its own process, forked before the model was loaded. The process makes all calls. Then
+    it repeats the last call: once as a warm-up, once for the resident memory, and twice under `torch.profiler`,
+    where only the second is recorded. On an accelerator both sides run in the run's own process. Before each
+    measurement, gradients and results are released, and free memory is returned to the system.
     """
 
     codes: tuple[str, ...] = ()
@@ -412,7 +427,7 @@ class MemoryRecord(MemoryFigures):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutionsRecord(Record):
-    """Executions of the callable that a backend returned: logged once a run."""
+    """Executions of the callables that backends returned: logged once per run."""
 
     executions: tuple[Execution, ...]
     """the first executions of each compilation, in order"""
@@ -422,7 +437,7 @@ class ExecutionsRecord(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaptureHead:
-    """Header of the artifact `capture`, whose payload is the graph as text; the fields are those of `Capture`."""
+    """Header of the artifact `capture`, with the fields of `Capture`; the payload is the graph as text."""
 
     way: CaptureWay
     call: str

@@ -1,10 +1,11 @@
-"""Follow logs that another process is writing: their new bytes are copied into a run of its own.
+"""Follower of logs that another process is writing: copies their new bytes into a separate run.
 
     python -m core.runs.engine.following RUN SOURCE    started by `start_following`, one process for each run
 
-The run's files only grow, so that they can be mapped while they are read, whatever happens to the source. The process
-ends when its input is closed (the server has ended), on SIGTERM (*Stop*), when the source was quiet for half an hour,
-or when the logs reach the bound. It writes the run's status as a supervisor does, and is recognised by its handle.
+The run's files only grow, so that readers can map them into memory, whatever happens to the source. The
+process ends when its input is closed (the server has ended), on SIGTERM (*Stop*), when the source was quiet
+for half an hour, or when the logs reach the size limit. The process writes the run's status as a supervisor
+does. The handle in the status identifies the process.
 """
 
 from __future__ import annotations
@@ -42,8 +43,8 @@ MOST_PATH_CHARS = 300
 def start_following(store: Store, source: Path, by: str = "") -> tuple[Run, subprocess.Popen[bytes]]:
     """Create a live run for a log or a directory of logs, and start the process that copies its records.
 
-    The process ends when its standard input is closed, and so when this process ends. `source` may not exist yet.
-    Raises StoreError if `source` cannot be followed.
+    The process ends when its standard input is closed: at the latest when this process ends. `source` may not
+    exist yet. Raises StoreError if `source` cannot be followed.
     """
     source = source.absolute()
     _check(source)
@@ -59,7 +60,10 @@ def start_following(store: Store, source: Path, by: str = "") -> tuple[Run, subp
 
 
 def stop_following(run: Run) -> None:
-    """Request the end of the process that follows a run's logs; a process that writes its own log is not ended."""
+    """Request the end of the process that follows a run's logs.
+
+    A process that writes its own log is not ended.
+    """
     status = run.written_status()
     process = supervisor_of(status)
     if process is not None and not status.in_process:
@@ -98,12 +102,15 @@ def _check(source: Path) -> None:
 
 
 class _FullError(Exception):
-    """The logs have reached the bound."""
+    """Error if the logs have reached the size limit."""
 
 
 @dataclass(slots=True)
 class _Copy:
-    """A log that is being copied: its target and the copied bytes; `cut` is True once the source has shrunk."""
+    """A log that is being copied: its target and the number of copied bytes.
+
+    `cut` is True once the source has shrunk.
+    """
 
     target: Path
     size: int = 0
@@ -114,7 +121,8 @@ class _Copy:
 class Follower:
     """Copies of the logs of one source into the trace directory of a run.
 
-    `quiet_s` is how long a source may be silent, `most_bytes` the bound of all copies together.
+    `quiet_s` is the number of seconds that the source may be silent; `most_bytes` is the limit for all copies
+    together.
     """
 
     source: Path
@@ -192,7 +200,10 @@ class Follower:
 
 
 def follow(run: Run, follower: Follower, wait: Callable[[], bool]) -> None:
-    """Copy until the source is silent for too long, or `wait` returns True; write the status before and after."""
+    """Copy logs until the source is silent for too long, or `wait` returns True.
+
+    Copying also ends at the size limit or with an OSError. The run's status is written before and after.
+    """
     status = replace(run.written_status(), state="running", started_s=time.time(), handle=LOCAL.local_handle())
     run.write_status(status)
     reason, heard_s = "", time.monotonic()

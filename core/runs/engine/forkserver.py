@@ -5,8 +5,8 @@
 → Start        ← StartMessage, or FailureMessage; later EndMessage
 → Probe        ← ProbeResult
 → WarmUp       ← StartMessage; later EndMessage
-               ← Ready, or FailureMessage and the end: the first line
-               ← Alive, every second
+
+The server's first message is Ready, or FailureMessage before it ends. It sends Alive every second.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from core.runs.store import Run
 class Start(msgspec.Struct, frozen=True, tag=True):
     """Request to fork the supervisor of a run directory.
 
-    `run` is the directory's path. On a node, its name is not the run's id, which is `id`.
+    `run` is the directory's path, `id` the run's id. On a node, the directory's name differs from the id.
     """
 
     run: str
@@ -86,7 +86,7 @@ Answer = Ready | FailureMessage | StartMessage | ProbeResult | EndMessage | Aliv
 
 
 def written(message: Request | Answer) -> bytes:
-    """Return a message as a line."""
+    """Return a message as one line of JSON."""
     return msgspec.json.encode(message) + b"\n"
 
 
@@ -113,11 +113,11 @@ A = TypeVar("A", bound=Answer)
 
 
 class ForkServer:
-    """A `python -m core.worker` process, started by the first request and again if it dies.
+    """A `python -m core.worker` process; a request starts the process if it is not running.
 
-    It handles one request at a time; the client waits for the result as long as the process lives. A stopped fork
-    server is resumed, and a hanging one is killed with all its descendants. `backend` is the backend of the targets
-    that its runs compile for; empty for none.
+    The process handles one request at a time; the client waits for the result as long as the process lives. A
+    stopped process is resumed, and a hanging one is killed with all its descendants. `backend` is the backend of
+    the runs' targets, empty for runs without a target.
     """
 
     def __init__(
@@ -151,7 +151,10 @@ class ForkServer:
             self._running()
 
     def start(self, run: Run, ended: Callable[[], None]) -> int:
-        """Fork a supervisor for the run; raises WorkerError."""
+        """Fork a supervisor for the run, and return its process id; raises WorkerError.
+
+        `ended` is called in a new thread after the supervisor has ended.
+        """
         pid = self.request(Start(str(run.path), run.id), StartMessage).pid
         with self._answered:
             self._ended[pid] = ended
@@ -162,7 +165,7 @@ class ForkServer:
         return pid
 
     def warm_up(self) -> None:
-        """Have the precompiled header built in the background."""
+        """Build the precompiled header of C++ kernels in the background; raises WorkerError."""
         pid = self.request(WarmUp(), StartMessage).pid
         with self._answered:
             self._ended[pid] = lambda: None
@@ -227,7 +230,7 @@ class ForkServer:
     def _watch(self, process: subprocess.Popen[bytes], mark: str) -> None:
         """Resume the process if stopped, kill it if it hangs, and end its remaining descendants.
 
-        Time in which this process itself was stopped does not count.
+        The server's silence while this process itself was stopped does not count.
         """
         silent = 0
         while process.poll() is None:
@@ -266,7 +269,11 @@ class ForkServer:
                 self._answered.notify_all()
 
     def _end(self, pid: int) -> None:
-        """Report an end in a new thread: the callback may send a request, and only this thread reads the results."""
+        """Call the callback of an ended process in a new thread.
+
+        The callback may send a request, and only the calling thread reads results. The end of a process without a
+        callback is remembered for `start`.
+        """
         with self._answered:
             ended = self._ended.pop(pid, None)
             if ended is None:
@@ -293,7 +300,7 @@ class ForkServer:
         return result
 
     def _end_in_words(self, process: subprocess.Popen[bytes]) -> str:
-        """Return how the process ended, in words, with its last error lines if there are any."""
+        """Return why the fork server ended: it hung, its last error lines, or its exit code or signal."""
         assert self._words is not None
         if self._hung:
             return "the fork server hung and was ended; try again"
@@ -306,7 +313,7 @@ class ForkServer:
 
 
 def signal_of(exit_code: int) -> str | None:
-    """Return the name of the signal that ended a process; None if none did."""
+    """Return the name of the signal that ended a process; None if the process exited."""
     if exit_code >= 0:
         return None
     try:
@@ -316,7 +323,7 @@ def signal_of(exit_code: int) -> str | None:
 
 
 class LastWords:
-    """The last lines that a process writes to standard error; they are also passed on."""
+    """The last lines of a process's standard error. All lines are also copied to our standard error."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self._lines: deque[str] = deque(maxlen=LAST_LINES)

@@ -34,9 +34,9 @@ HELD = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES)
 
 
 class LocalEngine(LocalLiveness):
-    """Fork servers on this machine: one for runs, and one for targets of each backend, started when first needed.
+    """Fork servers on this machine: one for runs without a target, and one for each target backend.
 
-    The servers start independently. `command` starts a server, with its backend as an argument.
+    Each server starts when it is first needed. `command` is a server's command line, without the backend.
     """
 
     def __init__(self, cache_dir: Path, command: Sequence[str] = COMMAND) -> None:
@@ -53,7 +53,7 @@ class LocalEngine(LocalLiveness):
         self._closed = False
 
     def nodes(self, _device: str, _alike: str = "", /) -> Sequence[str]:
-        """Return the one node, this machine, whose name is empty."""
+        """Return this machine as the only node; its name is empty."""
         return HERE
 
     def refusal(self, _device: str, /) -> str:
@@ -68,7 +68,7 @@ class LocalEngine(LocalLiveness):
         self._server(_backend(assignment)).prepare()
 
     def lacks(self, assignment: Assignment) -> str:
-        """Return the torch that must start before an assignment; empty if it is running."""
+        """Return the torch that must start first, such as `torch for CUDA`; empty if it is running."""
         backend = _backend(assignment)
         return "" if self._server(backend).ready else TORCH[backend]
 
@@ -152,9 +152,9 @@ def _backend(assignment: Assignment) -> str:
 class Turns:
     """Lock files in the home of the runs, one per device.
 
-    A measured run has its device to itself; all other runs share it. A run that is measured on an accelerator also
-    shares the CPU's lock, so that nothing is measured on the CPU meanwhile. Within one server, the queues ensure
-    exclusive use. If the system has no locks, every device counts as free.
+    A measured run locks its device exclusively; other runs share the lock. A run on an accelerator also shares
+    the CPU's lock, so that nothing is measured on the CPU meanwhile. Within one server, the queues ensure
+    exclusive use. If the file system has no locks, every device counts as free.
     """
 
     def __init__(self) -> None:

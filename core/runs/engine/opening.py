@@ -1,7 +1,7 @@
-"""The only constructor of engines, so that commands, pages and the Runner name no specific engine.
+"""Choice of the engine, so that commands, pages and the Runner name no specific engine.
 
-`--engine` or `COMPILEBOARD_ENGINE` chooses it: empty for this machine, `sandbox` for a sandbox on it, `ray://HOST:PORT`
-for a Ray cluster, `workers://HOST:PORT` for workers that connect to that address.
+The address is `--engine` or `COMPILEBOARD_ENGINE`: empty for this machine, `sandbox` for a sandbox on it,
+`ray://HOST:PORT` for a Ray cluster, `workers://HOST:PORT` for workers that connect to that address.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ TRANSPORTS = "core.runs.engine.transports"
 def open_engine(store: Store, code_allowed: bool = True, address: str | None = None) -> Engine:
     """Return the engine that executes the runs of a store; the caller must close it.
 
-    `code_allowed` is False on a server that runs only samples: it uses no node that runs other code. If `address` is
-    None, `COMPILEBOARD_ENGINE` is the address. Raises SettingError.
+    If `code_allowed` is False, the engine uses no node that runs visitors' code. If `address` is None,
+    `COMPILEBOARD_ENGINE` is used. Raises SettingError.
     """
     address = os.environ.get(VARIABLE, "") if address is None else address
     if not address:
@@ -41,14 +41,14 @@ def open_engine(store: Store, code_allowed: bool = True, address: str | None = N
 
 
 def open_local_engine(store: Store) -> Engine:
-    """Return the engine of this machine, also if another engine executes the runs; the caller must close it."""
+    """Return the engine of this machine, regardless of `COMPILEBOARD_ENGINE`; the caller must close it."""
     return LocalEngine(store.cache_dir)
 
 
 def _transport(address: str, store: Store, code_allowed: bool) -> Transport:
-    """Return the transport of an address, from the module of `transports` with the name of its scheme.
+    """Return the transport of an address; raises SettingError.
 
-    Raises SettingError.
+    The address's scheme is the name of the transport's module in `transports`.
     """
     modules = {name: own_module(f"{TRANSPORTS}.{name}") for _, name, _ in iter_modules(transports.__path__)}
     scheme = address.partition("://")[0]
@@ -60,7 +60,7 @@ def _transport(address: str, store: Store, code_allowed: bool) -> Transport:
 
 
 def environment_here() -> Environment:
-    """Return the torch of this machine with its options and logs, or the problem that keeps it from starting."""
+    """Return the capabilities of torch on this machine; raises WorkerError if torch cannot start."""
     engine = open_local_engine(Store())
     try:
         return engine.environment()

@@ -1,18 +1,16 @@
 """Processes of this machine: handles, parent-death signals, process trees, orphans, control groups.
 
-A handle is `local:PID@CREATED_S`, or `local:PID@CREATED_S+PID@CREATED_S` if a second process ends the first one's
-orphans: the supervisor of a run and its fork server. A server owns the runs that it has queued, and the sweeps that it
-executes.
+A handle is `local:PID@CREATED_S`, or `local:PID@CREATED_S+PID@CREATED_S` if the second process ends the
+orphans of the first: a run's handle names its supervisor and its fork server. A server owns the runs that it
+has queued, and the sweeps that it executes.
 
-A fork server's environment has a mark that all its descendants inherit. The mark also finds processes without a living
-parent.
+A fork server's environment has a mark that all its descendants inherit. The mark also finds processes without
+a living parent.
 
-Each run gets a Linux control group if this process may create one. No process can leave the group, even if it detaches,
-and all of them end at once.
-
-A group is created below the group of this process, in version 2. Only limits with delegated controllers apply (a
-systemd service with `Delegate=memory pids`). If no group can be created, a run's remaining processes are found only by
-process trees and marks.
+Each run gets a Linux control group below this process's own group (cgroup v2), if this process may create
+one. No process can leave the group, even if it detaches, and all its processes are killed at once. A limit
+applies only if its controller is delegated (a systemd service with `Delegate=memory pids`). Without a group,
+a run's remaining processes are found only by process trees and marks.
 """
 
 from __future__ import annotations
@@ -65,7 +63,7 @@ def follow_parent(parent: int, number: signal.Signals) -> None:
 
 
 def become_subreaper() -> None:
-    """Adopt every descendant whose parent ends."""
+    """Adopt every descendant whose parent ends; does nothing outside Linux."""
     pr_set_child_subreaper = 36
     _prctl(pr_set_child_subreaper, 1)
 
@@ -120,9 +118,9 @@ def resume(pid: int) -> None:
 
 
 def end_with_mark(mark: str, patience_s: float) -> None:
-    """End every process with a mark, after resuming the stopped ones.
+    """Resume all processes with a mark, and wait until they end.
 
-    Processes that have not ended after `patience_s` are killed.
+    Kill the processes that have not ended after `patience_s`.
     """
     processes = _with_mark(mark)
     for process in processes:
@@ -148,12 +146,12 @@ def group_of(supervisor_pid: int) -> str:
 
 
 def groups_of(mark: str) -> str:
-    """Return the pattern for all groups of a fork server's runs."""
+    """Return the glob pattern of the control groups of a fork server's runs."""
     return f"{mark}-*"
 
 
 def enter(name: str, limits: Mapping[str, int]) -> None:
-    """Move this process and its descendants into a new group.
+    """Move this process into a new control group, which its later child processes inherit.
 
     Set the limits whose controllers are available. Does nothing if no group can be created.
     """
@@ -180,7 +178,7 @@ def ran_out_of_memory(name: str) -> bool:
 
 
 def end_groups(names: str) -> None:
-    """Kill all processes in the group of a name, or in the groups of a pattern, and remove the groups."""
+    """Kill all processes in the groups that match a name or a pattern, and remove the groups."""
     parent = _own_group()
     deadline = time.monotonic() + MAX_END_S
     while parent and (groups := list(parent.glob(f"{PREFIX}{names}"))) and time.monotonic() < deadline:
@@ -223,7 +221,7 @@ Pid = Annotated[int, Meta(gt=0, lt=2**31)]
 
 @dataclass(frozen=True, slots=True)
 class _Pids:
-    """The owner in the format of an earlier version: fields of a status or a sweep."""
+    """Process ids of an owner, as earlier versions stored them in a status or a sweep."""
 
     pid: Pid | None = None
     pid_created_s: Seconds | None = None
@@ -255,7 +253,10 @@ def process_handle(*owners: psutil.Process) -> str:
 
 
 def handle_of_pids(data: bytes) -> str:
-    """Return the handle for a stored status or sweep that has process ids instead; raises DecodeError."""
+    """Return the handle for a status or sweep that was stored with process ids; empty without ids.
+
+    Raises DecodeError.
+    """
     old = decoded_as(data, _Pids)
     if old.pid is None:
         return ""
@@ -264,7 +265,7 @@ def handle_of_pids(data: bytes) -> str:
 
 
 def engine_of(handle: str) -> str:
-    """Return the name of a handle's engine if it is not this one; empty otherwise."""
+    """Return the name of a handle's engine; empty for the local engine and for an invalid handle."""
     match = HANDLE.match(handle)
     return "" if match is None or handle.startswith(SCHEME) else match[1]
 

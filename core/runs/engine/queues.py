@@ -69,7 +69,7 @@ class Engine(Liveness, Protocol):
         """Release the device lock of a run, if it has one."""
 
     def start(self, assignment: Assignment, ended: Callable[[], None]) -> None:
-        """Start an assignment; raises WorkerError. `ended` is called once, from any thread."""
+        """Start an assignment; raises WorkerError. `ended` is called once at its end, from any thread."""
 
     def cancel(self, run: Run) -> None:
         """Request the end of a started run, also if another server started it.
@@ -102,9 +102,10 @@ class _Visitor:
 class FairQueue:
     """Assignments in the order in which they may start: visitors alternate.
 
-    Each visitor has as many slots as assignments. A visitor's new slot, the n-th, comes after the visitor's other
-    slots. Among the later slots, it comes before the first that is at least the (n+1)-th of another visitor. Adding
-    takes O(visitors · log n) steps.
+    Each visitor has one slot per assignment. A visitor's n-th slot comes after the visitor's other slots, and
+    before the first later slot that is at least the (n+1)-th of another visitor.
+
+    Choosing a slot takes O(visitors · log slots) steps.
     """
 
     def __init__(self) -> None:
@@ -180,7 +181,7 @@ HERE = ("",)
 
 
 def assigned(run: Run, job: CompileJob, by: str = "") -> Assignment:
-    """Return the assignment of a visitor's job, with its target, its device, and whether it is timed."""
+    """Return the assignment of a visitor's job: its target, its device, and its sweep if it is measured."""
     measures = is_measured(job)
     return Assignment(run, job.target, device_of(job), measures, by, job.sweep if measures else "")
 
@@ -191,15 +192,16 @@ def is_measured(job: CompileJob) -> bool:
 
 
 def device_of(job: CompileJob) -> str:
-    """Return the device that a job uses: `cpu`, or `cuda:0` for `cuda`."""
+    """Return the device that a job uses, such as `cuda:0` for `cuda`; `cpu` for a cross-compilation."""
     kind, _, index = job.device.partition(":")
     return CPU if job.target or kind == CPU else f"{kind}:{int(index or 0)}"
 
 
 def disturbs(left: Assignment, right: Assignment) -> bool:
-    """Return True if two assignments of one node disturb each other.
+    """Return True if two assignments on one node disturb each other.
 
-    One of them is measured, and the other uses its device, or the CPUs that launch its kernels.
+    They do if one of them is measured, and if they share a device or one uses the CPU, which launches all
+    kernels.
     """
     if left.node != right.node:
         return False
@@ -209,10 +211,11 @@ def disturbs(left: Assignment, right: Assignment) -> bool:
 
 @dataclass(slots=True)
 class Lane:
-    """A queue, the running assignments, and the ids of those that the engine has started.
+    """A queue, its running assignments, and the ids of the runs that the engine has started.
 
-    On each node, at most `most` assignments run at once, plus one on each further accelerator. A measured assignment
-    runs alone on its device. `nodes` returns the nodes for a device and a sweep (`alike`).
+    On each node, at most `most` assignments run at once. If none of them uses the CPU, one more may start on each
+    idle accelerator. A measured assignment runs alone on its device. `nodes` returns the nodes for a device and a
+    sweep (`alike`).
     """
 
     most: int

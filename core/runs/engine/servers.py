@@ -1,4 +1,7 @@
-"""Dashboards that listen on a store: each leaves its address in `<home>/servers`, readable by its owner only."""
+"""Addresses of the dashboards that listen on a store.
+
+Each dashboard writes its address to a file in `<home>/servers`, readable by its owner only.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Index of the runs for lists, search and charts: an SQLite file, made from the directories, deletable at any time."""
+"""Index of the runs for lists, search and charts, in an SQLite file.
+
+The index is made from the run directories, and can be deleted at any time.
+"""
 
 from core.runs.index.database import IndexProgress, RunIndex, RunPage
 from core.runs.index.entry import IndexedRun

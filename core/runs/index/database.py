@@ -1,8 +1,8 @@
-"""SQLite file of the index: brought up to date from the run directories, searched, and made again when damaged.
+"""SQLite file of the index: updated from the run directories, searched, and made again when damaged.
 
-Several processes write it at once; each brings it up to date for itself and for the others. The directories are the
-truth: whatever happens to the file, the next listings make it again. The file's name contains the version of its
-content, so that two versions of Compileboard can use one store.
+Several processes write the file at once; each brings it up to date for all. The directories are
+authoritative: if the file is lost or damaged, the next listings make it again. The file's name contains the
+version of its content, so that two versions of Compileboard can use one store.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class IndexProgress:
 
 @dataclass(frozen=True, slots=True)
 class RunPage:
-    """A part of the runs that meet a query, in the order of the query, and the number of all these runs."""
+    """A page of the runs that match a query, in the query's order; `total` counts all matching runs."""
 
     runs: tuple[IndexedRun, ...]
     total: int
@@ -155,7 +155,7 @@ class RunIndex:
     def usage(self, by: str = "") -> Usage:
         """Return the usage of the store by a visitor and by all; raises StoreError.
 
-        An incomplete index is completed first. The server's owner, whose name is empty, has no usage of a visitor.
+        An incomplete index is completed first. If `by` is empty (the server's owner), the visitor's figures are 0.
         """
         self.complete()
         with self._lock:
@@ -168,18 +168,21 @@ class RunIndex:
         return replace(used, visitor_bytes=used.visitor_bytes + mine, store_bytes=used.store_bytes + every)
 
     def search(self, query: RunQuery, most: int, offset: int = 0) -> RunPage:
-        """Return the current entries of the runs of a query; runs that were deleted meanwhile are left out."""
+        """Return at most `most` runs of a query, after the first `offset` runs.
+
+        Entries are current; runs that were deleted meanwhile are left out.
+        """
         with self._lock:
             return self._guarded(lambda connection: self._search(connection, query, most, offset))
 
     def find(self, fingerprint: str) -> Run | None:
-        """Return the newest finished run of the same job, code and torch; None if there is none in the index."""
+        """Return the newest finished run with a fingerprint; None if the index has none."""
         self.refresh(QUICK_S)
         page = self.search(RunQuery().also("fingerprint = ? AND state = 'done'", fingerprint), 1)
         return next((self.run(entry.id) for entry in page.runs), None)
 
     def titles(self, query: RunQuery, most: int) -> dict[str, int]:
-        """Return the titles of a query's runs with the number of runs of each, most runs first."""
+        """Return the `most` most frequent titles of a query's runs, as title → number of runs."""
         where = query.where
         select = f"SELECT title, count(*) FROM runs WHERE {where.sql} GROUP BY title ORDER BY 2 DESC, 1 LIMIT ?"
         with self._lock:
@@ -192,7 +195,7 @@ class RunIndex:
             self._guarded(lambda connection: self._read(connection, run_ids))
 
     def executions(self, by: str, since_s: float) -> list[RateEntry]:
-        """Return the runs that a visitor started and the kernel tools that executed since a time, deleted ones too.
+        """Return a visitor's runs and kernel tools since a time, including deleted ones.
 
         An incomplete index is completed first. Raises StoreError.
         """
@@ -313,7 +316,7 @@ class RunIndex:
     def _changed(self, connection: sqlite3.Connection) -> list[str]:
         """Return the runs with changed directories among the next `LOOKED_AT` runs.
 
-        None of them if the last such check was less than `LOOK_S` ago.
+        Empty if the last such check was less than `LOOK_S` seconds ago.
         """
         if time.monotonic() - self._looked_s < LOOK_S:
             return []
@@ -329,7 +332,7 @@ class RunIndex:
         return {run_id for (run_id,) in connection.execute(select, run_ids)}
 
     def _read(self, connection: sqlite3.Connection, run_ids: Iterable[str]) -> bool:
-        """Read runs, and write them to the index; return False if other processes wrote for too long."""
+        """Read runs into the index; return False if the index stayed locked too long."""
         entries = {run_id: read_entry(self.run(run_id)) for run_id in run_ids}
         gone = [run_id for run_id, entry in entries.items() if entry is None]
         return _write(connection, [entry for entry in entries.values() if entry is not None], gone)
@@ -358,7 +361,7 @@ class RunIndex:
 
 
 def _write(connection: sqlite3.Connection, entries: Sequence[IndexedRun], gone: Iterable[str]) -> bool:
-    """Write entries, and remove those of deleted runs; return False if other processes wrote for too long."""
+    """Write entries, and remove those of deleted runs; return False if the index stayed locked too long."""
     removed = [(run_id,) for run_id in gone]
     if not entries and not removed:
         return True
@@ -384,7 +387,7 @@ def _encoded(entry: IndexedRun) -> bytes:
 
 @cache
 def _version() -> str:
-    """Return the version of the content: the types of an entry, its columns, and the versions of its sources."""
+    """Return a hash of the index's content version: its types, its tables, and their versions."""
     content = msgspec.json.schema(IndexedRun), TABLES, CONTENT_VERSION, SUMMARY_VERSION
     return hashlib.sha256(repr(content).encode()).hexdigest()[:VERSION_CHARS]
 

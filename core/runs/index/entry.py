@@ -1,4 +1,4 @@
-"""Entry of the index: what a list shows of a run, its bytes on disk, and what visitors use of a store."""
+"""Index entries: data of a run for lists, its bytes on disk, and the usage of a store by visitors."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class IndexedRun:
 
     @property
     def title(self) -> str:
-        """The owner's name for the run, otherwise its title."""
+        """The owner's name for the run, otherwise its title, otherwise its id."""
         return self.name or self.status.title or self.id
 
     @property
@@ -185,7 +185,7 @@ def _summary(run: Run, status: Status) -> Summary | None:
 
 
 def columns(entry: IndexedRun) -> dict[str, Value | None]:
-    """Return the columns of a run that a search uses; texts that are searched by substring are in lower case."""
+    """Return a run's columns for search; texts that are searched by substring are in lower case."""
     status, summary = entry.status, entry.summary or Summary()
     speed = summary.speed
     interval = speed.interval if speed else None
@@ -261,9 +261,9 @@ def write_tools(connection: sqlite3.Connection, entries: Sequence[IndexedRun], g
 
 
 def executions_of(connection: sqlite3.Connection, by: str, since_s: float) -> list[RateEntry]:
-    """Return a visitor's runs that started or executed, and kernel tools that executed, since a time.
+    """Return a visitor's runs created or executed since a time, and kernel tools executed since then.
 
-    If the end is unknown because the run's owner is lost, the start counts as the end.
+    If the end is unknown because the owner is lost, the start counts as the end.
     """
     runs = connection.execute(STARTED, (by, since_s, since_s)).fetchall()
     tools = connection.execute(EXECUTED_TOOLS, (by, since_s)).fetchall()
@@ -298,7 +298,11 @@ def usage_of(connection: sqlite3.Connection, by: str) -> Usage:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Usage of a store by one visitor, and by all. Kernel tool results count for the visitor who requested them."""
+    """Usage of a store by one visitor, and by all.
+
+    `queue`, `store_bytes` and `tool_queue` are for all visitors. Kernel tool results (`answers`) count for the
+    visitor who requested them.
+    """
 
     live_runs: int = 0
     runs: int = 0
@@ -312,7 +316,10 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class ToolUse:
-    """A kernel tool result, finished or in progress: its requester, its bytes on disk, and when it was executed."""
+    """A kernel tool result, finished or in progress, and its bytes on disk.
+
+    `by` is the requester. `started_s` is None before the start, `took_s` before the end.
+    """
 
     by: str
     live: bool
@@ -322,7 +329,7 @@ class ToolUse:
 
 
 def tool_uses(run: Run) -> Iterator[ToolUse]:
-    """Yield the tool results of a run; an unreadable one counts only for the run's owner."""
+    """Yield the tool results of a run; unreadable results are left out."""
     for tool in run.tools():
         with suppress(StoreError):
             status = tool.status()

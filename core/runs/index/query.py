@@ -1,6 +1,7 @@
-"""Search text for runs: `model:gpt2 device:cuda torch:2.13 is:failed tag:x since:2026-11-01 speedup:>1.2 free words`.
+"""Search text for runs, converted to SQL conditions.
 
-A term with `-` before it excludes. Values are SQL parameters; the SQL itself is made of the literals below.
+Example: `model:gpt2 device:cuda torch:2.13 is:failed tag:x since:2026-11-01 speedup:>1.2 free words`. A term
+with `-` before it excludes runs. Values are SQL parameters; the SQL itself consists of the literals below.
 """
 
 from __future__ import annotations
@@ -89,7 +90,10 @@ class Viewer:
 
 @dataclass(frozen=True, slots=True)
 class RunQuery:
-    """Conditions that a run must meet, and the order of the runs; `problems` says which terms were not understood."""
+    """Conditions that a run must meet, and the order of the runs.
+
+    `problems` are messages about terms that are invalid or left out.
+    """
 
     conditions: tuple[Condition, ...] = ()
     order: str = NEWEST_FIRST
@@ -97,7 +101,7 @@ class RunQuery:
 
     @staticmethod
     def of(text: str, now_s: float | None = None) -> RunQuery:
-        """Return the query of a search text; terms that are no filter are searched as words."""
+        """Return the query of a search text; invalid filters are searched as words."""
         now_s = time.time() if now_s is None else now_s
         conditions, problems, order = [], [], NEWEST_FIRST
         terms = TERM.findall(text[:MOST_CHARS])
@@ -126,13 +130,13 @@ class RunQuery:
 
     @property
     def where(self) -> Condition:
-        """All conditions as one; a condition about an unknown number is not met."""
+        """All conditions joined by AND; a condition on an unknown number is false, even if negated."""
         sql = " AND ".join(f"coalesce({condition.sql}, 0)" for condition in self.conditions)
         return Condition(sql or "1", tuple(value for condition in self.conditions for value in condition.values))
 
 
 def _condition(key: str, value: str, now_s: float) -> Condition:
-    """Return the condition of a term; raises ValueError with the reason if there is no such filter or value."""
+    """Return the condition of a term; raises ValueError for an unknown filter or an invalid value."""
     if not key:
         return _words(value)
     if key not in FILTERS:

@@ -1,4 +1,7 @@
-"""Inputs that hold logs: a log, a directory, an archive, or what other tools wrote; all become logs of records."""
+"""Inputs with logs: a log, a directory, an archive, or the output of another tool.
+
+All are converted to logs in the format of TORCH_TRACE.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +22,11 @@ MOST_PATH_CHARS = 200
 
 
 def logs_in(path: Path, scratch: Path, name: str = "", most_bytes: int = MAX_LOG_BYTES) -> RankLogs:
-    """Return the logs of a path; unpacked or converted logs are written into `scratch`, at most `most_bytes`.
+    """Return the logs of a path; a file that is no archive counts as a log.
 
-    A file that is no archive is taken for a log. `name` is the name in messages, by default the path's. Raises
-    StoreError if the path cannot be read; raises TraceError if it contains no log, or is a damaged or unsafe archive.
+    Unpacked or converted logs are written into `scratch`, at most `most_bytes`. `name` is the name in messages,
+    by default the path. Raises StoreError if the path cannot be read. Raises TraceError if a directory or an
+    archive has no log, or if the archive is damaged or unsafe.
     """
     named = one_line(name or str(path), MOST_PATH_CHARS)
     try:
@@ -45,7 +49,7 @@ def logs_in(path: Path, scratch: Path, name: str = "", most_bytes: int = MAX_LOG
 def _logs_of_directory(directory: Path, scratch: Path, named: str, most_bytes: int) -> RankLogs:
     """Return the logs in a directory; raises TraceError if there are none.
 
-    If it has none with a record, its compressed logs are unpacked, or else logs are made from the dumps in it.
+    If no log has a record, compressed logs are unpacked. If these have none either, dumps are converted to logs.
     """
     logs = rank_logs(directory)
     if logs.plain is None and not logs.ranks:

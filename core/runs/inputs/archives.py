@@ -1,8 +1,9 @@
-"""Archives from anywhere: gzip, Zstandard, ZIP and tar, unpacked within bounds.
+"""Untrusted archives, unpacked within limits: gzip, Zstandard, ZIP and tar.
 
-Nothing in an archive is trusted. A name with `..`, an absolute name, and a name that occurs twice refuse the archive;
-links and devices are skipped; archives in an archive stay packed. Bytes are counted as they are written, whatever the
-archive declares, and tar is read from an unpacked file in small pieces, since a header may ask for any size.
+An archive is refused if a name contains `..`, is absolute, or occurs twice. Links and devices are skipped,
+and archives in an archive stay packed. Limits count the bytes that are written, not the sizes that the
+archive declares. A tar file is decompressed first and read in small pieces, since a header may declare any
+size.
 """
 
 from __future__ import annotations
@@ -65,7 +66,10 @@ SUFFIXES: dict[str, Kind] = {".log.gz": "gzip", ".log.zst": "zstd"}
 
 
 def kind_of(file: BinaryIO) -> Kind:
-    """Return the kind of an archive by its first bytes, and go back to its start; empty for any other file."""
+    """Return the kind of an archive by its first bytes; empty for any other file.
+
+    The file's position is at its start afterwards.
+    """
     file.seek(0)
     start = file.read(512)
     file.seek(0)
@@ -88,7 +92,10 @@ def unpack(file: BinaryIO, kind: Kind, target: Path, name: str, most_bytes: int)
 
 
 def unpack_logs(directory: Path, target: Path, most_bytes: int) -> dict[Path, str]:
-    """Unpack each `*.log.gz` and `*.log.zst` of a directory; return their names by unpacked log."""
+    """Unpack each `*.log.gz` and `*.log.zst` in a directory; return unpacked log → original name.
+
+    Raises TraceError if a log is damaged, or if the logs are larger than `most_bytes` together.
+    """
     room, logs = Room(most_bytes), {}
     for count, path in enumerate(files_below(directory)):
         kind: Kind = next((kind for suffix, kind in SUFFIXES.items() if path.name.endswith(suffix)), "")
@@ -106,13 +113,13 @@ def unpack_logs(directory: Path, target: Path, most_bytes: int) -> dict[Path, st
 
 
 class Room:
-    """The bytes that may still be written."""
+    """A limit on the total bytes of unpacked files."""
 
     def __init__(self, most_bytes: int) -> None:
         self._most_bytes = self._left = most_bytes
 
     def copy(self, source: BinaryIO, target: Path) -> None:
-        """Copy a stream to a new file; raises TraceError if there is no room for all of it."""
+        """Copy a stream to a new file; raises TraceError if this exceeds the limit."""
         with target.open("xb") as file:
             while piece := source.read(PIECE):
                 self._left -= len(piece)
@@ -198,21 +205,24 @@ def _unpack_tar(file: BinaryIO, target: Path, room: Room) -> tuple[str, ...]:
 
 
 class SmallReads(io.RawIOBase):
-    """A tar file with bounded reads: `tarfile` would read headers of any size, and in some files without end."""
+    """A tar file with bounded reads.
+
+    `tarfile` itself reads headers of any size, and in some files an endless number of headers.
+    """
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
         self._headers = 0
 
     def read(self, size: int = -1) -> bytes:
-        """Read at most one piece; raises TraceError for more, and after too many headers."""
+        """Read at most `PIECE` bytes; raises TraceError for a larger size, and after too many headers."""
         self._headers += size <= tarfile.BLOCKSIZE
         if not 0 <= size <= PIECE or self._headers > MOST_HEADERS:
             raise TraceError("the archive has a header that is too large, or headers without end")
         return self._file.read(size)
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Go to an offset; raises TraceError for one before the file."""
+        """Set the position; raises TraceError for a negative offset."""
         if offset < 0:
             raise TraceError("the archive has a member of a negative size")
         return self._file.seek(offset, whence)

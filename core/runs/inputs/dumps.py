@@ -1,4 +1,4 @@
-"""Directories that other tools write, as logs of records: tlparse's output, TORCH_COMPILE_DEBUG, and vLLM's graphs.
+"""Directories that other tools write, converted to logs: tlparse, TORCH_COMPILE_DEBUG, and vLLM.
 
 tlparse          raw.jsonl, which names the files with the payloads (if raw.log exists, it is the log)
 debug directory  torch_compile_debug/run_…/torchinductor/model__0_forward_1.0/output_code.py, …
@@ -51,7 +51,7 @@ MAPPINGS = "inductor_provenance_tracking_node_mappings"
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A record to write: its header, its payload, and when and where torch wrote it."""
+    """A record to write: its header, its payload, and torch's time stamp, thread and source file."""
 
     header: dict[str, Any]
     payload: str | None = None
@@ -61,9 +61,9 @@ class _Entry:
 
 
 def logs_of_dump(directory: Path, target: Path, most_bytes: int) -> RankLogs | None:
-    """Return logs made of the dump in a directory, written into `target`; None if it is no dump.
+    """Return logs made from the dump in a directory, written into `target`; None if there is no dump.
 
-    Raises TraceError if the logs would be larger than `most_bytes`, OSError.
+    Raises TraceError if the logs would be larger than `most_bytes`. Raises OSError.
     """
     files = list(files_below(directory))
     for make in (_of_tlparse, _of_debug_directory, _of_vllm):
@@ -81,7 +81,7 @@ class _Writer:
         self._most_bytes = self._left = most_bytes
 
     def write(self, name: str, entries: Iterable[_Entry]) -> Path:
-        """Write a log in the format of TORCH_TRACE."""
+        """Write a log in the format of TORCH_TRACE, and return its path; raises TraceError at the limit."""
         self._target.mkdir(exist_ok=True)
         path = self._target / name
         with path.open("wb") as file:
@@ -137,7 +137,10 @@ def _json(value: Any) -> str:
 
 
 def _of_debug_directory(directory: Path, files: list[Path], writer: _Writer) -> RankLogs | None:
-    """Make a log of a TORCH_COMPILE_DEBUG directory; AOTAutograd's graph number becomes the frame number."""
+    """Make a log of the newest run in a TORCH_COMPILE_DEBUG directory; None if there is none.
+
+    AOTAutograd's graph number becomes the frame number.
+    """
     models = sorted({path.parent for path in files if MODEL.fullmatch(path.parent.name)}, key=_model_order)
     models = [model for model in models if (model / "output_code.py").is_file() or (model / DEBUG_FILES[0]).is_file()]
     if not models:
@@ -187,7 +190,10 @@ def _debug_file(name: str, frame: int, payload: str, stamp: str) -> _Entry:
 
 
 def _of_vllm(directory: Path, files: list[Path], writer: _Writer) -> RankLogs | None:
-    """Make a log of each rank of a directory of vLLM's graph dumps; each stage becomes a record `graph_dump:STAGE`."""
+    """Make a log for each rank in a directory of vLLM's graph dumps; None if there are none.
+
+    Each stage becomes a record `graph_dump:STAGE`.
+    """
     stages: dict[int | None, list[Path]] = {}
     for path in files:
         if VLLM_GRAPH.fullmatch(path.name):
@@ -232,7 +238,7 @@ def _of_stages(paths: list[Path], rank: int | None) -> Iterator[_Entry]:
 
 
 def _stage_name(metadata: str | None) -> str:
-    """Return the name in a stage's metadata, since the file's name has no dots and no spaces.
+    """Return a stage's name from its metadata; the file's name lacks dots and spaces.
 
     Empty if there is no metadata or no name in it.
     """
@@ -250,7 +256,10 @@ def _stage_order(path: Path) -> tuple[str, int]:
 
 
 def _of_tlparse(directory: Path, files: list[Path], writer: _Writer) -> RankLogs | None:
-    """Restore a log from `raw.jsonl`, with each payload whose checksum matches its record."""
+    """Restore a log from tlparse's `raw.jsonl`; None if there is no such file.
+
+    A payload is left out if its file is missing or does not match its checksum.
+    """
     index = next((path for path in files if path.name == "raw.jsonl"), None)
     if index is None:
         return None
@@ -272,7 +281,7 @@ def _lost(missing: Counter[str]) -> Iterator[_Entry]:
 
 
 def _of_events(folder: Path) -> Iterator[_Entry]:
-    """Yield the phases, which tlparse writes as one list."""
+    """Yield a record for each phase in tlparse's `chromium_events.json`."""
     try:
         events = decoded(_text(folder / "chromium_events.json") or "[]")
     except DecodeError:

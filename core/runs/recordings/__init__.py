@@ -1,7 +1,7 @@
 """Recorded runs of the gallery, from devices that need not be present.
 
-A file is `<device>/<name>.xz`: compressed, a line of JSON (`Recording`) and then the log, as torch wrote it on the
-device. `python -m tests.record_gallery` records them again.
+A file `<device>/<name>.xz` has one line of JSON (`Recording`), and then the log as torch wrote it on the
+device. `python -m tests.record_gallery` records all of them again.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ SPEEDUP = re.compile(r"(?<!compiled is )(?<![\d.,])([\d.]+)(?: times|×) (faster
 class Recording:
     """A recorded run, stored with its log.
 
-    `name` is the file's name, `kind` its subject in a word or two (`inference`, `training`, `mode max-autotune` …).
-    `sentence` is its verdict. `device` and `torch` are as reported by torch; `recorded_s` is in seconds since the
-    epoch, `took_s` its duration in seconds.
+    `name` is the file's name, `kind` a short description (`inference`, `training`, `mode max-autotune` …),
+    `sentence` the run's verdict. `device` and `torch` are as torch reports them. `recorded_s` is in seconds since
+    the epoch; `took_s` is the run's duration in seconds.
     """
 
     name: str

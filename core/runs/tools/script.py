@@ -1,10 +1,11 @@
-"""Script that reproduces one kernel alone: its inputs, its source, its call, and the equivalent eager ops.
+"""Script that reproduces one kernel: its inputs, source and call, and the equivalent eager ops.
 
-The eager ops are the FX nodes of the kernel's arguments, and the statements between these nodes.
+The eager ops are the statements of the FX graph that compute the kernel's outputs from its inputs.
 
-A buffer has the value of the last FX node, in graph order, among the origins of the scheduler node that writes it. If
-that FX node also belongs to a later scheduler node, the buffer may be an intermediate value (such as a sum before a
-mean), or the node is computed twice. Such a buffer is not used as an input, and may differ as an output.
+A buffer has the value of the last FX node, in graph order, among the origins of the scheduler node that
+writes it. If that FX node also belongs to a later scheduler node, the buffer may be an intermediate value
+(such as a sum before a mean), or the node is computed twice. Such a buffer is not used as an input, and may
+differ as an output.
 """
 
 from __future__ import annotations
@@ -270,7 +271,7 @@ def _eager(eager: Eager, call: Sequence[str]) -> str:
 
 
 def _bind_argument(node: str, argument: str, eager: Eager) -> str:
-    """Return a statement that names an argument after its FX node, in that node's shape."""
+    """Return the assignment of an argument to its FX node's name and shape; empty if both are equal."""
     shape = eager.shapes.get(node)
     if shape is None:
         return "" if node == argument else f"{node} = {argument}"
@@ -316,7 +317,7 @@ def eager_of(
     wrapper: Buffers,
     arguments: Iterable[str],
 ) -> Eager:
-    """Match the arguments of a kernel's call with FX nodes."""
+    """Return the eager code of a kernel, with the arguments of its call matched to FX nodes."""
     kernel_nodes = [node for node in schedule.after if node.kernel == kernel.id]
     reads = {name for node in kernel_nodes for name, _ in node.reads}
     writes = {name for node in kernel_nodes for name, _ in node.writes}
@@ -399,7 +400,10 @@ def _same_size(left: tuple[str, ...], right: tuple[str, ...]) -> bool:
 def _with_statements(
     eager: Eager, nodes: Mapping[str, FxNode], text: str, layouts: Mapping[str, tuple[str, ...]]
 ) -> Eager:
-    """Keep only outputs that can be computed from the inputs, with the statements that compute these outputs."""
+    """Return `eager` with the statements that compute its outputs from its inputs.
+
+    Outputs that cannot be computed from the inputs become `unrelated`.
+    """
     lines = text.split("\n")
     available = {*eager.inputs, *eager.symbols}
     needed: set[str] = set()

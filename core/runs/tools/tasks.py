@@ -1,12 +1,12 @@
-"""Requests about one kernel, and their tasks: made without importing torch, and stored in the run's directory.
+"""Requests about one kernel, and their tasks, stored in the run's directory.
 
 <run>/tools/<digest>/task.json     all input of the tool: the request and the texts it refers to
                     /status.json   its status, as for any run
                     /output.txt    its printed output
                     /answer.json   the result
 
-A request is small JSON; its digest is the name of its result's directory. Texts of a result are cut after `MAX_LINES`
-lines, with the number of left-out lines.
+Requests and tasks are made without importing torch. A request is small JSON; its digest is the name of its
+result's directory. Texts of a result are cut after `MAX_LINES` lines, with the number of left-out lines.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ MEMORY_LIMIT_BYTES = 6 * GIB
 class Task:
     """A request with all texts that it needs, so that the worker reads no log.
 
-    `definition` is the statement of the output code that defines the kernel, `script` the script that reproduces it.
-    The other fields are the limits, like a job's.
+    `name` is the kernel's name, `definition` the statement of the output code that defines the kernel, `script`
+    the script that reproduces it. The device and the limits are named as in a job.
     """
 
     request: Request
@@ -227,7 +227,10 @@ def _schedule(compilation: Compilation, kernel: Kernel) -> Schedule | None:
 def _shapes(
     call: tuple[str, ...], schedule: Schedule | None, wrapper: Buffers, compilation: Compilation
 ) -> dict[str, Shape]:
-    """Return the layout of every tensor of a call: from the scheduler's record, otherwise from the wrapper."""
+    """Return the layout of every tensor of a call; raises ToolError if a layout is unknown.
+
+    Layouts come from the scheduler's record, otherwise from the wrapper.
+    """
     recorded = {buffer.name: buffer for buffer in schedule.buffers} if schedule else {}
     symbols = {symbol.name for symbol in compilation.symbols}
     shapes: dict[str, Shape] = {}
@@ -331,7 +334,11 @@ def digest(request: Request, rank: int | None = None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Rung:
-    """A compilation stage of a kernel: `name` is Triton's name, `lines` maps lines of its text to source lines."""
+    """A compilation stage of a kernel, with its text.
+
+    `name` is Triton's name. `lines` maps lines of the text to source lines. `left_out` counts the lines that were
+    cut.
+    """
 
     name: str
     text: str
@@ -363,7 +370,10 @@ class ConfigFigures:
 
 @dataclass(frozen=True, slots=True)
 class PassChange:
-    """A pass that changed the module: name and argument as MLIR prints them, and a unified diff without locations."""
+    """A pass that changed the module, with a unified diff without locations.
+
+    `name` and `argument` are as MLIR prints them. `left_out` counts the lines that were cut from the diff.
+    """
 
     name: str
     argument: str
@@ -432,7 +442,7 @@ class ConfigsAnswer(msgspec.Struct, frozen=True, tag=True):
 
 
 class AssemblyAnswer(msgspec.Struct, frozen=True, tag=True):
-    """The source and its assembly, with the compiler's command, and its remarks on loops."""
+    """The source and the assembly of a C++ kernel, the compiler's command, and its remarks on loops."""
 
     compiler: str
     command: str
@@ -451,7 +461,10 @@ class ReproduceAnswer(msgspec.Struct, frozen=True, tag=True):
 
 
 class InterpretAnswer(msgspec.Struct, frozen=True, tag=True):
-    """Accesses of an interpreted kernel, and whether its result equals eager's; `same` is None without a comparison."""
+    """Accesses of an interpreted kernel, and the comparison of its result with eager.
+
+    `same` is True if the results are equal, and None without a comparison.
+    """
 
     kernel: str
     grid: tuple[int, ...]

@@ -51,14 +51,14 @@ OF_FIELD = {field: preset for preset in PRESETS.values() for field in preset.fie
 
 
 def preset_of(sweep: Sweep) -> Preset:
-    """Return the preset of a sweep: the named one, otherwise the preset for the field of its only axis."""
+    """Return the named preset, otherwise the preset for the field of the only axis, otherwise `OWN`."""
     named = sweep.preset if len(sweep.axes) == 1 or sweep.preset in PRESETS else ""
     field = sweep.axes[0].field if len(sweep.axes) == 1 else ""
     return PRESETS.get(named) or OF_FIELD.get(field.partition(".")[0]) or OWN
 
 
 def answer(question: Question) -> Answer:
-    """Return the answer to a sweep's question from its rows, with a note if measurements were disturbed."""
+    """Return the answer to a sweep's question; its sentence mentions measurements on a busy machine."""
     result = preset_of(question.sweep).answer(question)
     timed = [row for row in question.rows if row.eager_s is not None]
     disturbed = [row for row in timed if row.disturbed]

@@ -1,7 +1,7 @@
 """Presets of one condition: dtype, inference or training, number of threads, number of calls.
 
-`MEMORY` compares the peaks of an eager and a compiled call, in inference and training. `NUMERICS` compares both
-with float64, in each floating dtype below float64.
+`MEMORY` compares the peaks of an eager and a compiled call, in inference and training. `NUMERICS` compares
+eager and compiled results with float64, in each floating dtype below float64.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ FLOATING = ("float32", "bfloat16", "float16")
 
 
 def dtypes(base: CompileJob, environment: Environment) -> Plan:
-    """Return a cell per floating dtype, to which model and inputs are cast."""
+    """Return a plan with a cell per floating dtype; model and inputs are cast to the dtype."""
     return Plan(_with_measuring(base), (Axis("dtype", DTYPES),))
 
 
 def trainings(base: CompileJob, environment: Environment) -> Plan:
-    """Return two cells: the forward alone, and the forward with its backward."""
+    """Return a plan with two cells: the forward alone, and the forward with its backward."""
     return Plan(_with_measuring(base), (Axis("training", (False, True), ("inference", "training")),))
 
 
 def threads(base: CompileJob, environment: Environment) -> Plan:
-    """Return a cell for each power of two below the number of CPUs, and a cell for that number.
+    """Return a plan with a cell for each power of two below the number of CPUs, and for that number.
 
     The number of CPUs is limited to 64.
     """
@@ -89,7 +89,7 @@ def _unlike(done: Sequence[SweepRow]) -> tuple[str, ...]:
 
 
 def training_answer(question: Question) -> Answer:
-    """Return the ratios of inference and training, and the times of forward and backward in the generated code."""
+    """Return the ratios of inference and training, and the wrapper's times of forward and backward."""
     result = answer(question)
     parts = tuple(
         f"{label(row)}: " + ", ".join(f"{name} {duration_s(part)}" for name, part in row.directions_s.items())
@@ -101,7 +101,7 @@ def training_answer(question: Question) -> Answer:
 
 
 def threads_answer(question: Question) -> Answer:
-    """Return the scaling of both sides from the fewest threads to the most."""
+    """Return the change in eager and compiled time from the fewest to the most threads."""
     result = answer(question)
     done = sorted(
         (row for row in ended(question.rows) if row.eager_s and row.compiled_s), key=lambda row: int(row.at[0])
@@ -144,13 +144,13 @@ THREADS = Preset(
 
 
 def memory_plan(base: CompileJob, environment: Environment) -> Plan:
-    """Return two cells: forward only, and with backward, which needs saved activations."""
+    """Return a plan with two cells: the forward alone, and the forward with its backward."""
     watched = replace(base, memory=True, measure=False, target="", rival=None)
     return Plan(watched, (Axis("training", (False, True), ("inference", "training")),))
 
 
 def memory_answer(question: Question) -> Answer:
-    """Return both peaks of each cell, and their difference."""
+    """Return the eager and the compiled peak memory of each cell, and their difference."""
     facts = tuple(peaks for row in ended(question.rows) if (peaks := memory_fact(row)))
     return Answer(
         sentence=f"At its peak, {'; '.join(map(peak_words, facts))}." if facts else "",
@@ -166,7 +166,7 @@ def memory_fact(row: SweepRow) -> MemoryFact | None:
 
 
 def peak_words(peaks: MemoryFact) -> str:
-    """Return `inference needs 1.05 MB compiled and 4.19 MB eagerly, 75.0 % less`."""
+    """Return a text such as `inference needs 1.05 MB compiled and 4.19 MB eagerly, 75.0 % less`."""
     both = f"{peaks.label} needs {bytes_(peaks.compiled_bytes)} compiled and {bytes_(peaks.eager_bytes)} eagerly"
     if not peaks.eager_bytes or peaks.eager_bytes == peaks.compiled_bytes:
         return both
@@ -184,7 +184,7 @@ MEMORY = Preset(
 
 
 def numerics_plan(base: CompileJob, environment: Environment) -> Plan:
-    """Return a cell per dtype that compares every output and gradient with float64."""
+    """Return a plan with a cell per dtype that compares outputs and gradients with float64."""
     compared = replace(base, numerics="results", measure=False, target="", rival=None)
     return Plan(compared, (Axis("dtype", FLOATING),))
 
@@ -201,7 +201,7 @@ def numerics_answer(question: Question) -> Answer:
 
 
 def result_fact(row: SweepRow) -> ResultFact:
-    """Return the comparison in one dtype."""
+    """Return a row's comparison with float64, or with eager if float64 was not computed."""
     same = {
         "same": "results are eager's",
         "other strides": "values are eager's",
@@ -211,7 +211,7 @@ def result_fact(row: SweepRow) -> ResultFact:
 
 
 def _within(words: str) -> str:
-    """Return the first part of a sentence, for use inside another sentence."""
+    """Return the text before the first colon, without a final period, with a lowercase first letter."""
     first = words.partition(":")[0].removesuffix(".")
     return f"{first[:1].lower()}{first[1:]}"
 
@@ -229,12 +229,12 @@ CACHES = ("cold", "warm")
 
 
 def calls_plan(base: CompileJob, environment: Environment) -> Plan:
-    """Return two cells: a process with empty caches, and one with filled caches."""
+    """Return a plan with two cells: a process with empty caches, and a process with filled caches."""
     return Plan(replace(base, measure=True, target="", rival=None), (Axis("caches", CACHES),))
 
 
 def calls_answer(question: Question) -> Answer:
-    """Return the break-even interval of calls for each state of the caches."""
+    """Return the number of calls after which compiling pays off, with cold and with warm caches."""
     done = ended(question.rows)
     facts = {row.at: break_even(row) for row in done}
     return Answer(
@@ -251,7 +251,7 @@ def calls_answer(question: Question) -> Answer:
 
 
 def break_even(row: SweepRow) -> BreakEven:
-    """Return a row's break-even: its calls' cost beyond the steady state, divided by the savings per call."""
+    """Return a row's break-even, without calls if a time is missing or nothing is clearly saved."""
     cost_s = cost(row)
     if cost_s is None or row.eager_s is None or row.ratio is None or not faster(row) or row.disturbed:
         return BreakEven(label(row), None, cost_s)
@@ -259,7 +259,7 @@ def break_even(row: SweepRow) -> BreakEven:
 
 
 def cost(row: SweepRow) -> float | None:
-    """Return the seconds of a row's calls beyond the compiled steady state; None if not measured."""
+    """Return the seconds by which a row's calls exceed the compiled steady state; None if not measured."""
     if row.compiled_s is None or not row.calls:
         return None
     return sum(max(0.0, (call.compiled_s or 0.0) - row.compiled_s) for call in row.calls)

@@ -1,4 +1,4 @@
-"""Presets for a model that fails or differs: a ladder of backends, and mitigations.
+"""Presets for a model that fails or differs from eager: a ladder of backends, and mitigations.
 
 Each rung of the ladder adds one part of torch.compile; each mitigation changes one part or turns it off.
 """
@@ -38,9 +38,9 @@ INDUCTOR = "Inductor's passes, lowerings, fusion or generated code"
 
 
 def ladder_plan(base: CompileJob, environment: Environment) -> Plan:
-    """Return a cell for each available rung up to the job's backend.
+    """Return a plan with a cell for each available rung up to the job's backend.
 
-    Mode and options are only set for that backend.
+    Mode and options are set only for the job's backend.
     """
     own = base.compile.backend
     here = [name for name in RUNGS if not environment.backends or name in environment.backends]
@@ -54,7 +54,7 @@ def ladder_plan(base: CompileJob, environment: Environment) -> Plan:
 
 
 def ladder_answer(question: Question) -> Answer:
-    """Return the first rung that raises or differs, and the part of torch.compile that it adds."""
+    """Return the first rung that fails or differs from eager, and the torch.compile part that it adds."""
     facts = tuple(ladder_fact(row) for row in question.rows)
     return Answer(
         sentence=_ladder_sentence(question.rows, facts),
@@ -64,7 +64,11 @@ def ladder_answer(question: Question) -> Answer:
 
 
 def ladder_fact(row: SweepRow) -> RungFact:
-    """Return a row's rung, with its outcome: `same`, `differs`, the error, or empty before the row is done."""
+    """Return a row's rung with its outcome.
+
+    The outcome is the error or the comparison with eager, such as `same` or `differs`; empty if the row is not
+    done.
+    """
     name = label(row)
     outcome = reason(row) or "failed" if row in broken([row]) else row.results if row.state == "done" else ""
     adds = RUNGS.get(name) or (INDUCTOR if name == "inductor" else f"the backend {name}")
@@ -123,7 +127,11 @@ WORKS = "same"
 
 
 def mitigation_plan(base: CompileJob, environment: Environment) -> Plan:
-    """Return the job as it is, and one cell per mitigation that the installed torch has and that suits the device."""
+    """Return a plan with the unchanged job, and a cell for each available mitigation.
+
+    A mitigation is available if the installed torch has its settings, and if it has an effect on the job's
+    device.
+    """
     unsuited = CUDA_ONLY if base.device == "cpu" else CPU_ONLY
     offered = {
         name: settings
@@ -146,7 +154,7 @@ def _is_here(path: str, value: object, environment: Environment) -> bool:
 
 
 def mitigation_answer(question: Question) -> Answer:
-    """Return the mitigations with which the model neither fails nor differs, and the cost of the first one."""
+    """Return the mitigations that give eager's results, and the speed with the first of them."""
     facts = tuple(mitigation_fact(row) for row in question.rows)
     return Answer(
         sentence=_mitigation_sentence(question.rows, facts),

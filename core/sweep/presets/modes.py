@@ -1,6 +1,7 @@
-"""Presets of the torch.compile call: its modes, its backends, and the stances of `torch.compiler.set_stance`.
+"""Presets of the torch.compile call: modes, backends, and stances of `torch.compiler.set_stance`.
 
-`BACKENDS_ABOUT` describes most backends; `SHIPPED` describes other built-in backends.
+`BACKENDS_ABOUT` describes torch's backends and `accelerator`; `SHIPPED` describes the other built-in
+backends.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ REORDERED = (
 
 
 def mode_plan(base: CompileJob, environment: Environment) -> Plan:
-    """Return a cell for each mode that torch knows.
+    """Return a plan with a cell for each mode that torch knows.
 
     Options are left out, since torch accepts either a mode or options.
     """
@@ -59,7 +60,10 @@ def mode_plan(base: CompileJob, environment: Environment) -> Plan:
 
 
 def mode_answer(question: Question) -> Answer:
-    """Return the fastest mode, and each mode's changes in passes, kernels and choices compared with the default."""
+    """Return the fastest mode, and the changes of each mode compared with the default mode.
+
+    The changes are in passes, kernels and autotuning choices.
+    """
     rows, done = question.rows, ended(question.rows)
     default = next((row for row in done if row.at == (DEFAULT,)), None)
     facts = tuple(mode_fact(row, default, question.environment) for row in rows)
@@ -76,7 +80,7 @@ def mode_answer(question: Question) -> Answer:
 
 
 def mode_fact(row: SweepRow, default: SweepRow | None, environment: Environment | None) -> ModeFact:
-    """Return a mode's settings and their effects."""
+    """Return a mode's settings, and its changes compared with the default mode."""
     sets = (
         environment.modes.get(row.at[0])
         if environment is not None and environment.modes and environment.torch == row.torch
@@ -117,7 +121,7 @@ def sets_words(mode: ModeFact) -> str:
 
 
 def changed_words(mode: ModeFact) -> str:
-    """Return a mode's changes, in words."""
+    """Return a mode's changes compared with the default mode, in words; empty if a run is not done."""
     if mode.same is None:
         return ""
     if mode.name == DEFAULT:
@@ -154,7 +158,7 @@ def _mode_sentence(done: tuple[SweepRow, ...], facts: tuple[ModeFact, ...]) -> l
 
 
 def _cpu_notes(question: Question, facts: tuple[ModeFact, ...]) -> tuple[str, ...]:
-    """Return the effect of CUDA graphs on a CPU, with torch's reason for skipping them."""
+    """Return a note on reduce-overhead on a CPU, with torch's reason for skipping CUDA graphs."""
     overhead = next((overhead for overhead in facts if overhead.name == OVERHEAD and overhead.same is not None), None)
     if overhead is None or question.sweep.base.device != "cpu":
         return ()
@@ -190,7 +194,10 @@ ABOUT = {
 
 
 def stance_plan(base: CompileJob, environment: Environment) -> Plan:
-    """Return cells with three calls of different sizes in each stance; the last cell forces the eager backend."""
+    """Return a plan with a cell for each stance; the last cell forces the eager backend.
+
+    Each cell has the job's calls if they differ in size, otherwise three calls with different batch sizes.
+    """
     varied = replace(base, calls=calls_of(base, SIZES), sizes={}, marks=(), measure=False, target="", rival=None)
     named = {f"{name}{AFTER if name in PRIMED else ''}": _stance(name) for name in STANCES}
     forced: AxisValue = {"stance": "default", "primed": False, "force_backend": "eager"}
@@ -305,7 +312,10 @@ FOR_TESTS = "TESTING_ONLY"
 
 
 def backend_plan(base: CompileJob, environment: Environment) -> Plan:
-    """Return a cell per backend. Mode and options are left out, since only Inductor accepts them."""
+    """Return a plan with a cell per backend.
+
+    Mode and options are left out, since only Inductor accepts them.
+    """
     names = environment.backends or FALLBACK
     ordered = sorted(names, key=lambda name: (FOR_TESTS in name, name))
     plain = replace(base.with_settings(mode=None, options=None), target="", rival=None)
@@ -345,7 +355,7 @@ def backend_fact(row: SweepRow, environment: Environment | None) -> BackendFact:
 
 
 def stop(row: SweepRow) -> Stop:
-    """Return the last stage that a row's log contains."""
+    """Return the last stage that a row's log contains; empty if it contains none."""
     if row.kernels or "inductor_post_grad_graph" in row.stages:
         return "code generation"
     if any(stage.startswith("aot_") for stage in row.stages):

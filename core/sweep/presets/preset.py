@@ -1,4 +1,4 @@
-"""Preset: a question that turns any job into axes, and the rows of its sweep into an answer.
+"""Preset: a question about a job, with the axes of its sweep and the answer from the sweep's rows.
 
 This module also has the types of facts in an answer, queries over rows, and the answer for custom axes.
 """
@@ -49,7 +49,10 @@ def label(row: SweepRow) -> str:
 
 
 def reason(row: SweepRow) -> str:
-    """Return why a cell failed, in torch's words, without its advice on more verbose output."""
+    """Return torch's reason why a cell failed, cut at 240 characters; empty if the cell has no error.
+
+    Torch's prefix and its hints on more verbose output are left out.
+    """
     text = ADVICE.sub("", row.error)
     text = " ".join(RAISED.sub("", text).split()).removesuffix(":")
     return text[:LONGEST_REASON] + ("…" if len(text) > LONGEST_REASON else "")
@@ -92,7 +95,10 @@ def interval_words(interval: Interval) -> str:
 
 
 def quickest(rows: Sequence[SweepRow]) -> SweepRow | None:
-    """Return the row with the shortest compiled call; None if another row's quartiles overlap with it."""
+    """Return the row with the shortest compiled call.
+
+    None if no call was timed, or if the quartiles of the two shortest calls overlap or are missing.
+    """
     timed = sorted((row for row in rows if row.compiled_s is not None), key=lambda row: row.compiled_s or 0.0)
     if not timed:
         return None
@@ -166,8 +172,9 @@ class ShapeFact:
 class Crossover:
     """Sizes at which compiled becomes faster than eager.
 
-    `slow` is the largest size at which compiled is not measurably faster, None if it is faster at all sizes. `fast` is
-    the size from which compiled is always faster, None if there is no such size.
+    `slow` is the largest size at which compiled is not measurably faster, None if it is faster at all sizes.
+    `fast` is the size from which compiled is always faster, None if there is no such size. `back` is True if
+    compiled is faster at a size below `slow`.
     """
 
     field: str
@@ -178,7 +185,7 @@ class Crossover:
 
 @dataclass(frozen=True, slots=True)
 class CallParts:
-    """Parts of a compiled call in the steady state, in seconds, as far as they were measured separately."""
+    """Seconds of a compiled call in the steady state, and of its separately measured parts."""
 
     label: str
     compiled_s: float
@@ -200,7 +207,7 @@ class BreakEven:
 
 @dataclass(frozen=True, slots=True)
 class StanceFact:
-    """Calls in a stance: compilations so far, and how each call was executed."""
+    """Calls in a stance: the total compilations after each call, and how each call was executed."""
 
     name: str
     compilations: tuple[int, ...]
@@ -267,7 +274,7 @@ Fact = (
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Plan of a preset for a job: the common job of its cells, and its axes."""
+    """A sweep to start: the job that all cells share, and the axes."""
 
     base: CompileJob
     axes: tuple[Axis, ...]
@@ -275,7 +282,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Input of an answer: the sweep, its rows so far, and torch's description of this machine."""
+    """Input of an answer: the sweep, its rows so far, and the environment, None if unknown."""
 
     sweep: Sweep
     rows: tuple[SweepRow, ...]
@@ -299,8 +306,8 @@ class Answer:
 class Preset:
     """A question: its names, text, sweep, answer and picture.
 
-    `fields` are fields of the job, such as `batch` and `inputs`: a sweep whose only axis is one of them asks the same
-    question.
+    `fields` are fields of the job, such as `batch`. A sweep with a single axis that changes such a field gets
+    this preset.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Presets of sizes: where compiled is faster than eager, and sizes with static, automatic and dynamic shapes."""
+"""Presets of sizes: the size from which compiled is faster, and static, automatic or dynamic shapes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ VARIANTS: dict[str, AxisValue] = {
 
 
 def shape_plan(base: CompileJob, environment: Environment) -> Plan:
-    """Return a cell for each shape mode, all with the same calls of different batch sizes."""
+    """Return a plan with a cell for each shape mode, all with the same calls of different sizes."""
     varied = replace(base, calls=calls_of(base, SHAPE_SIZES), sizes={}, marks=(), target="", rival=None)
     return Plan(varied, (Axis("variant", tuple(VARIANTS.values()), tuple(VARIANTS)),))
 
@@ -113,7 +113,7 @@ PARTS = {
 
 
 def batch_plan(base: CompileJob, environment: Environment) -> Plan:
-    """Return a cell for each power of two, with the model's own calls at that batch size."""
+    """Return a plan with a cell for each batch size, a power of two from 1 to 512."""
     return Plan(replace(base, sizes={}, measure=True, target="", rival=None), (Axis(BATCH, BATCH_SIZES),))
 
 
@@ -136,7 +136,7 @@ def value(row: SweepRow) -> float:
 
 
 def crossover(field: str, rows: Sequence[SweepRow]) -> Crossover | None:
-    """Return the size from which compiled is always faster among measured sizes; None without measurements."""
+    """Return the sizes between which compiled becomes faster than eager; None without measurements."""
     timed = sorted((row for row in rows if row.ratio is not None), key=value)
     if not timed:
         return None
@@ -173,9 +173,10 @@ def sentence(crossing: Crossover, rows: Sequence[SweepRow]) -> str:
 
 
 def call_parts(rows: Sequence[SweepRow]) -> tuple[CallParts, ...]:
-    """Return the parts of compiled calls by size, without calls on a machine that was not quiet.
+    """Return the parts of compiled calls by size, without rows from a busy machine.
 
-    The parts are timed one after another. A call is left out if the sum of its parts clearly exceeds the call's time.
+    The parts are timed one after another. A call is left out if the sum of its parts clearly exceeds the call's
+    time.
     """
     timed = [row for row in sorted(rows, key=value) if row.compiled_s and row.parts_s and not row.disturbed]
     parts = (CallParts(label(row), row.compiled_s or 0.0, _parts(row)) for row in timed)

@@ -1,7 +1,8 @@
-"""Reader of a whole log into a Report, of single payloads later, and of a large log's outline.
+"""Builders of a Report from a whole log, and of the outline of a large log.
 
-In a log that is still being written, each record is read once, however often the report is shown. The outline has what
-the index and the small records of a log say, seconds before the whole log is read.
+In a log that is still being written, each record is read once, however often the report is shown. The outline
+uses only the index and small records, so it is ready before the whole log is read. Single payloads are read
+on request.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ def build_report(path: Path, strict: bool = False) -> Report:
 
 
 def build_in_parts(index: TraceIndex, finish: Callable[[Compilation], Compilation]) -> Report:
-    """Return the report of a large log, with the result of `finish` for each compilation; raises TraceError.
+    """Return the report of a large log, with `finish` applied to each compilation; raises TraceError.
 
     A compilation is finished after its last record; then only the result of `finish` remains in memory.
     """
@@ -97,7 +98,7 @@ def build_in_parts(index: TraceIndex, finish: Callable[[Compilation], Compilatio
 
 
 def _with_later(finished: Compilation, later: Compilation) -> Compilation:
-    """Return a finished compilation with later facts about it: its frame, its stack, and that it ended."""
+    """Return a finished compilation with the frame, stack and final status from later records."""
     status = later.status if finished.status == "not finished" else finished.status
     return replace(finished, frame=later.frame, stack=later.stack, status=status)
 
@@ -166,9 +167,9 @@ def draft_report(draft: ReportDraft) -> Report:
 
 
 def _count_unparsed(draft: ReportDraft, placed: bool) -> dict[str, int]:
-    """Count the records without a place in the report.
+    """Return kind → number of records without a place in the report.
 
-    If no compilation has the records without a compile id, count them, too.
+    Records without a compile id are counted, too, unless a compilation contains them.
     """
     counts = draft.unparsed if placed else draft.unparsed + draft.without_id
     return {kind: min(count, draft.kinds[kind]) for kind, count in counts.items() if draft.kinds[kind]}
@@ -177,8 +178,9 @@ def _count_unparsed(draft: ReportDraft, placed: bool) -> dict[str, int]:
 def _with_frames(draft: ReportDraft) -> list[CompilationDraft]:
     """Return the compilations, each with its frame.
 
-    A compilation logged without a frame gets the frame of another compilation of the same function. Work that Dynamo
-    did not compile is a compilation if it has something to show; the name of its frame is its kind.
+    A compilation without a logged frame gets the frame of another compilation of the same function. Work outside
+    Dynamo counts as a compilation if it has graphs or kernels, or is an export; the frame's name is then the kind
+    of compilation.
     """
     drafts = [
         compilation for compilation in draft.compilations.values() if "/" in compilation.id or is_root(compilation)
@@ -263,7 +265,10 @@ def load_text(path: Path, payload: Payload) -> str:
 
 
 def load_graph(path: Path, compilation: Compilation, graph: FxGraph) -> tuple[FxNode, ...]:
-    """Return the nodes of a graph, with their modules if the run recorded them; empty if the text is not Python."""
+    """Return the nodes of a graph; empty if its text cannot be parsed.
+
+    The nodes have their modules and stacks if the run recorded them. Raises TraceError if the log is gone.
+    """
     stage = "pre_grad" if graph.early else "joint"
     modules = {} if graph.captured else _modules_of(compilation, graph, stage)
     try:
@@ -285,9 +290,10 @@ def _modules_of(compilation: Compilation, graph: FxGraph, stage: str) -> dict[st
 class GrowingReport:
     """The report of a log so far, for all threads that show it.
 
-    While one thread reads, and shortly afterwards, the others get the last report. `appended` is True for a log of any
-    size that never shrinks; only the first 64 MB of other logs are read. `is_behind` is True if the last reading ended
-    before the end of the log. The report of an appended log is from the last reading that reached the end.
+    One thread reads at a time, at most once in `rests_s` seconds; other threads get the last report. `appended`
+    is True for a log of any size that never shrinks; only the first 64 MB of other logs are read. `is_behind` is
+    True if the last reading ended before the end of the log. The report of an appended log is from the last
+    reading that reached the end.
     """
 
     def __init__(self, path: Path, rests_s: float = LOOK_S, *, appended: bool = False) -> None:

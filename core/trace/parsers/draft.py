@@ -1,6 +1,7 @@
-"""Draft of the report while its log is read: parsers write to it, `build` turns it into a Report.
+"""Draft of a report: parsers add to it while a log is read, and `build` turns it into a Report.
 
-Values that the report stores unchanged are accessed by their type. Stacks lose the frames of the worker.
+Values that the report stores unchanged are accessed by their type. Stacks are stored without the worker's
+frames.
 """
 
 from __future__ import annotations
@@ -65,7 +66,10 @@ STARTED = re.compile(r"^(.*/)?core/worker/__main__\.py$")
 
 @cache
 def fields_of(owner: type) -> dict[type, tuple[str, bool]]:
-    """Return the name of the field for each type, and True if the field is a list: {Call: ("calls", True), …}."""
+    """Return type → field name, and True if the field is a list: `{Call: ("calls", True), …}`.
+
+    Only fields with a dataclass type are included.
+    """
     fields = {}
     for name, hint in get_type_hints(owner).items():
         is_list = get_origin(hint) is tuple
@@ -76,14 +80,17 @@ def fields_of(owner: type) -> dict[type, tuple[str, bool]]:
 
 
 class Values:
-    """Values of an owner's fields so far; a field is a list of values in order, or the last value of its type."""
+    """Values of an owner's fields, such as the fields of a Report.
+
+    A list field has all values in order. Another field has the last value of its type.
+    """
 
     def __init__(self, owner: type) -> None:
         self._fields = fields_of(owner)
         self._values: dict[str, Any] = {}
 
     def add(self, value: object) -> None:
-        """Add a value; raises KeyError if the owner has no field of its type, OverflowError if a list is full."""
+        """Add a value; raises KeyError if no field has its type, OverflowError if a list is full."""
         name, is_list = self._fields[type(value)]
         if not is_list:
             self._values[name] = value
@@ -162,7 +169,10 @@ class CompilationDraft:
     values: Values = field(default_factory=lambda: Values(Compilation))
 
     def add_passes(self, passes: GraphPass | UnchangedPasses) -> None:
-        """Add passes with the index of the graph that torch logged last or logs next; its id may still change."""
+        """Add passes with the index of their graph, since the graph's id may still change.
+
+        Passes belong to the last logged graph, or in the stage `before_post_grad` to the next logged graph.
+        """
         self.passes.append((len(self.graphs) - (passes.stage != "before_post_grad"), passes))
 
     def passes_of(self, kind: type[Passes]) -> tuple[Passes, ...]:
@@ -216,7 +226,7 @@ class ReportDraft:
     resets: int = 0
 
     def begin(self, compile_id: str) -> None:
-        """Begin a compilation; the id of a finished compilation returns only after `torch.compiler.reset`."""
+        """Begin a compilation; count a `torch.compiler.reset` if a finished compilation has the same id."""
         before = self.compilations.get(self.unique_id(compile_id))
         self.resets += before is not None and before.finished
 
@@ -236,7 +246,7 @@ class ReportDraft:
         return draft
 
     def begin_root(self) -> None:
-        """Begin another compilation without an id if the last one was lowered."""
+        """End the compilation without an id if it was lowered; the next record then begins a new compilation."""
         last = self.compilations.get("")
         if last is not None and any(graph.lowered for graph in last.graphs):
             self.close_root(last.id)
@@ -256,7 +266,7 @@ class ReportDraft:
         self.unparsed[record.kind] += 1
 
     def keep(self, record: TraceRecord, value: object) -> None:
-        """Add a value to the field of its type, of the record's compilation or of the report."""
+        """Add a value to the record's compilation if it has a field for the type, otherwise to the report."""
         inside = type(value) in fields_of(Compilation)
         owner = self.compilation(record) if inside else self
         owner.values.add(value)
@@ -288,7 +298,10 @@ class ReportDraft:
         return Payload(record.header_offset, record.offset - record.header_offset)
 
     def frames(self, stack: Any) -> tuple[Frame, ...]:
-        """Return a stack as torch logs it, a list of {line, name, filename, loc}, without the worker's own frames."""
+        """Return the frames of a stack in torch's log, without the worker's frames; empty if it is no list.
+
+        Torch logs a stack as a list of {line, name, filename, loc}.
+        """
         if not isinstance(stack, list):
             return ()
         return without_worker([self._frame(fields) for fields in stack[:MAX_STACK] if isinstance(fields, dict)])
@@ -303,7 +316,7 @@ class ReportDraft:
 
 
 def without_worker(stack: Sequence[Frame]) -> tuple[Frame, ...]:
-    """Return a stack, outermost first, without the worker's own frames; at least its last frame remains."""
+    """Return the frames after the worker's own frames, outermost first; at least the stack's last frame."""
     started = next((match for frame in stack if (match := STARTED.match(frame.file))), None)
     if started is None:
         return tuple(stack)

@@ -221,7 +221,10 @@ def compilation_metrics(draft: ReportDraft, record: TraceRecord) -> None:
 
 
 def _finish_export(draft: ReportDraft) -> None:
-    """Finish the newest frame: torch logs the metrics of a strict export after the frame, without its id and name."""
+    """Finish the newest frame with the metrics of a strict export.
+
+    Torch logs these metrics after the frame, without the frame's id and name.
+    """
     newest = next((one for one in reversed(draft.compilations.values()) if "/" in one.id), None)
     if newest is not None and not newest.finished:
         newest.finished = True
@@ -269,7 +272,7 @@ def modified_bytecode(draft: ReportDraft, record: TraceRecord) -> None:
 
 @dataclass(frozen=True, slots=True)
 class GuardText:
-    """A guard's text: the condition, the user's code that needs it with its line, and torch's hint."""
+    """A guard's text: its condition, the user's line of code that needs the condition, and torch's hint."""
 
     text: str
     code: str = ""
@@ -333,7 +336,7 @@ def parse_guards(text: str) -> tuple[Guard, ...]:
 
 
 def grouped_guards(text: str, parts: Sequence[int]) -> tuple[Guard, ...] | None:
-    """Return the leaves, given each leaf's number of parts; None if the text has a different total."""
+    """Return the leaves from the number of parts of each leaf; None if the text has another total."""
     lines = [part for _, part in _parts(text)]
     if sum(parts) != len(lines) or min(parts, default=1) < 1:
         return None

@@ -1,6 +1,7 @@
-"""Parsers of Chromium events, metrics and configs, and of symbolic sizes with their guards and specializations.
+"""Parsers of Chromium events, caches, metrics, configs, symbolic sizes and export issues.
 
-A restarted attempt creates new symbols, so symbols of the earlier attempt are dropped.
+A restarted attempt creates new symbols, so symbols of the earlier attempt are dropped with their guards and
+specializations.
 """
 
 from __future__ import annotations
@@ -87,7 +88,10 @@ def _begin(draft: ReportDraft, event: _Event) -> None:
 
 
 def _is_beside(event: _Event, around: str) -> bool:
-    """Return True if an event is from another thread: another thread id, or no compile id in a compilation."""
+    """Return True if an event is from another thread.
+
+    Such an event has a thread id other than 0, or the compile id `None` during a compilation.
+    """
     unnamed = isinstance(event.args, dict) and event.args.get("compile_id") == "None"
     return bool(_thread(event) or (around and unnamed))
 
@@ -98,10 +102,10 @@ def _free_thread(draft: ReportDraft) -> int:
 
 
 def _end(draft: ReportDraft, event: _Event) -> None:
-    """Close the innermost phase of that name; unclosed phases inside it end with it.
+    """Close the innermost phase with the event's name; unclosed phases inside it end with it.
 
-    Of equal phases in other threads, the oldest is closed: torch does not log which one ended, and their sum is the
-    same.
+    Torch does not log which of several equal phases in other threads ended. The oldest is closed; the sum of
+    their times is correct in any case.
     """
     name = str(event.name)
     beside = next((index for index in draft.open_beside if draft.phases[index].name == name), None)
@@ -314,7 +318,7 @@ def _compilation(draft: ReportDraft, record: TraceRecord) -> CompilationDraft:
 
 
 def _is_export(draft: ReportDraft, stack: Any) -> bool:
-    """Return True if torch.export is on a stack of torch's own frames."""
+    """Return True if a stack of torch's own frames contains a frame of torch.export."""
     frames = stack[:MAX_STACK] if isinstance(stack, list) else []
     names = (draft.reader.file_name(frame.get("filename", "")) for frame in frames if isinstance(frame, dict))
     return any(name.endswith(EXPORTER) for name in names)

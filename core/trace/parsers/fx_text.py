@@ -67,9 +67,10 @@ HEAD_BYTES = 4_096
 def parse_graph(
     text: str, modules: Mapping[str, Module] | None = None, external: Collection[str] = ()
 ) -> tuple[FxNode, ...]:
-    """Return the nodes of the outermost graph in a text; raises SyntaxError if it is neither Python nor a listing.
+    """Return the nodes of the outermost graph in a text, which is Python code or a listing.
 
-    A text with only some statements may use nodes that it does not define: `external` has their names.
+    Raises SyntaxError for other texts. A text with only some statements may use nodes that it does not define:
+    `external` has their names.
     """
     if is_listing(text):
         return _with_modules(parse_listing(text), modules)
@@ -188,7 +189,10 @@ class _Graph:
             self._add("output", "output", "output", text, self._names(statement.value), None, statement.lineno)
 
     def _flatten(self, targets: ast.Tuple, value: ast.expr) -> None:
-        """Replace the two tuples of a joint graph, `primals, tangents`, by their elements, which are declared above."""
+        """Replace the two tuples of a joint graph, `primals` and `tangents`, by their elements.
+
+        The elements are declared in earlier statements.
+        """
         for tree in self._names(value):
             self.nodes.pop(tree)
         for target in targets.elts:
@@ -196,7 +200,7 @@ class _Graph:
                 self.placeholder(ast.arg(target.id, self._declared.get(target.id), lineno=target.lineno))
 
     def _subscript(self, target: ast.Subscript, value: ast.expr) -> None:
-        """Parse `x[0] = y`, which the next statement names: `setitem = x`."""
+        """Parse `x[0] = y`; the next statement, such as `setitem = x`, has the name of the node."""
         inputs = (*self._names(target), *self._names(value))
         self._in_place = (self._text(target.value), "operator.setitem", tuple(dict.fromkeys(inputs)))
 
@@ -208,7 +212,7 @@ class _Graph:
         self._add(name, op, target, arguments, self._names(value), parse_meta(meta), line)
 
     def _alias(self, name: str, original: str, meta: TensorMeta | None, line: int) -> None:
-        """Parse `l_x_ = L_x_`, which names a placeholder, or `add = x` after `x += y`, which names the result."""
+        """Parse `l_x_ = L_x_`, which renames a placeholder, or `add = x`, which names the result of `x += y`."""
         if self._in_place is not None and self._in_place[0] == original:
             _, target, inputs = self._in_place
             self._in_place = None
@@ -285,7 +289,10 @@ class _Graph:
         self._read_to = line - 1
 
     def _text(self, node: ast.expr) -> str:
-        """Return the source of an expression: a slice if it is on one ASCII line, which is almost always the case."""
+        """Return the source of an expression.
+
+        An expression on one ASCII line, as almost always, is a slice of that line.
+        """
         if node.lineno == node.end_lineno and self._ascii[node.lineno - 1]:
             return self._lines[node.lineno - 1][node.col_offset : node.end_col_offset]
         return ast.unparse(node)
@@ -320,7 +327,10 @@ def _attribute(node: ast.expr) -> str:
 
 
 def _numbered(call: ast.Call) -> tuple[ast.expr, str] | None:
-    """Return the arguments of `getattr(module, "0")`, as torch writes a module whose name is a number."""
+    """Return the arguments of `getattr(module, "0")`; None for other calls.
+
+    Torch writes such a call for a module whose name is a number.
+    """
     match call:
         case ast.Call(func=ast.Name(id="getattr"), args=[module, ast.Constant(value=str(name))]):
             return module, name

@@ -137,7 +137,10 @@ def _kernel(
 
 
 def package_code(draft: ReportDraft, record: TraceRecord) -> None:
-    """Read the C++ code of a wrapper or kernels in an AOTInductor package; add the kernels it defines or calls."""
+    """Read a C++ text of an AOTInductor package, and add the kernels that it defines or calls.
+
+    The text is the code of the wrapper or of kernels.
+    """
     compilation = draft.compilation(record)
     compilation.packaged = True
     compilation.direct("inference")
@@ -169,7 +172,7 @@ def node_mappings(draft: ReportDraft, record: TraceRecord) -> None:
 
 
 def post_grad_nodes(draft: ReportDraft, record: TraceRecord) -> None:
-    """Set the FX nodes of each Triton kernel, from a record older than torch's full node mappings."""
+    """Set the FX nodes of each Triton kernel, from a record that older torch versions write."""
     nodes = _lists(draft.reader.json(record))
 
     def fill(kernel: Kernel, keys: list[str]) -> Kernel:
@@ -193,7 +196,7 @@ def kernel_stack_traces(draft: ReportDraft, record: TraceRecord) -> None:
 
 
 def kernel_info(draft: ReportDraft, record: TraceRecord) -> None:
-    """Set how torch chooses the config of each Triton kernel of the newest output code, and its compile time."""
+    """Set torch's config choice and the compile time of each Triton kernel of the newest output code."""
     data = draft.reader.json(record)
     if not isinstance(data, dict):
         return

@@ -1,8 +1,9 @@
-"""Table of parsers: the function for each kind of record, and for compilations without a frame.
+"""Table of parsers by kind of record, and the frames of compilations that Dynamo did not start.
 
-A new kind of record is a line of the table, unless it is added unchanged. Compilations without a frame of Dynamo:
-exports, packages ahead of time, compiled autograd, Inductor alone. Torch logs their records without a compile id, or
-with the id `!0` of compiled autograd. An exported program ends the export that was traced before it.
+A new kind of record needs a line in the table, unless the report stores the record unchanged. Exports,
+AOTInductor packages, compiled autograd and Inductor alone are compilations without a frame of Dynamo. Torch
+logs their records without a compile id, or with an id such as `!0` for compiled autograd. The record of an
+exported program ends its export.
 """
 
 from __future__ import annotations
@@ -44,7 +45,10 @@ _program = fx_graph("exported_program")
 
 
 def exported_program(draft: ReportDraft, record: TraceRecord) -> None:
-    """Add the program that `torch.export` returned; the symbols logged before it belong to its tracing."""
+    """Add the program that `torch.export` returned, and end the export.
+
+    Symbols that were logged before the program belong to the same export.
+    """
     if record.compile_id:
         _program(draft, record)
         return
@@ -56,7 +60,7 @@ def exported_program(draft: ReportDraft, record: TraceRecord) -> None:
 
 
 def is_root(compilation: CompilationDraft) -> bool:
-    """Return True for a compilation without a frame that has something to show."""
+    """Return True if a compilation without a frame has graphs or kernels, or is an export."""
     return bool(compilation.graphs or compilation.kernels or compilation.exported)
 
 

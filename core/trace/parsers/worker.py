@@ -1,4 +1,4 @@
-"""Parsers of the worker's own records, such as measurements, passes, memory, and texts of backends and packages."""
+"""Parsers of the worker's own records: measurements, passes, memory, texts of backends and packages."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ from core.trace.parsers.inductor import count_nodes
 
 
 def torch_version(draft: ReportDraft, record: TraceRecord) -> None:
-    """Read torch's version record, the only record of origin in an imported log."""
+    """Add the torch version from torch's own record, if the worker has not recorded the version."""
     data = draft.reader.json(record)
     setting = draft.values.last(Setting)
     if isinstance(data, dict) and not (setting and setting.torch):
@@ -111,7 +111,7 @@ def stacks(draft: ReportDraft, record: TraceRecord, content: StacksRecord) -> No
 
 
 def schedule(draft: ReportDraft, record: TraceRecord, content: ScheduleRecord) -> None:
-    """Add the scheduler's nodes before and after fusion, with its rounds."""
+    """Add the scheduler's nodes before and after fusion, with the fusion rounds."""
     value = report_value(
         Schedule,
         content,
@@ -130,7 +130,7 @@ def _node(content: ScheduledNode) -> SchedulerNode:
 
 
 def executions(draft: ReportDraft, record: TraceRecord, content: ExecutionsRecord) -> None:
-    """Add each execution, and the totals."""
+    """Add the executions of the callable that a backend returned, and their totals."""
     for value in (*content.executions, *content.totals):
         draft.keep(record, value)
 
@@ -141,9 +141,9 @@ def call(draft: ReportDraft, record: TraceRecord, content: Call) -> None:
 
 
 def memory(draft: ReportDraft, record: TraceRecord, content: MemoryRecord) -> None:
-    """Add the memory use of one side, with its output codes' log offsets.
+    """Add the memory use of an eager or compiled call, with the log offset of each output code.
 
-    Raises ValueError if inconsistent.
+    Raises ValueError if the record is inconsistent.
     """
     _check(content)
     codes = tuple(code.offset if (code := draft.output_codes.get(path)) else None for path in content.codes)
@@ -304,7 +304,7 @@ MOST_CELL_CHARS = 400
 
 
 def package_text(draft: ReportDraft, record: TraceRecord) -> None:
-    """Add a text with the part, title and language from its record; raises ValueError for an unknown part."""
+    """Add a text of an AOTInductor package; raises ValueError without known part, title and language."""
     body = record.body if isinstance(record.body, dict) else {}
     title, language = body.get("title"), body.get("language")
     part: PackagePart | None = next((part for part in get_args(PackagePart) if part == body.get("part")), None)
@@ -314,7 +314,7 @@ def package_text(draft: ReportDraft, record: TraceRecord) -> None:
 
 
 def capture(draft: ReportDraft, record: TraceRecord) -> None:
-    """Add a capture of the model, with its graph unless torch could not make one."""
+    """Add a capture of the model; the graph is None if torch could not capture the model."""
     head = converted(record.body, CaptureHead)
     graph = None
     if not head.problem:
@@ -324,7 +324,7 @@ def capture(draft: ReportDraft, record: TraceRecord) -> None:
 
 
 def debug_file(draft: ReportDraft, record: TraceRecord) -> None:
-    """Add a file of torch's debug directory with the name from its record; raises ValueError for an unknown name."""
+    """Add a file of torch's debug directory; raises ValueError for an unknown file name."""
     name = record.body.get("file") if isinstance(record.body, dict) else None
     if name not in DEBUG_FILES:
         raise ValueError("a debug file has one of torch's names")
@@ -341,7 +341,7 @@ def torch_logs(draft: ReportDraft, record: TraceRecord) -> None:
 
 
 def graph_runnable(draft: ReportDraft, record: TraceRecord) -> None:
-    """Add torch's script for a graph, with which the records of a graph begin."""
+    """Add torch's script that runs a graph, the first logged debug file of each graph."""
     draft.keep_debug_file(record, "fx_graph_runnable.py")
 
 

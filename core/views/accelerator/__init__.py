@@ -1,4 +1,4 @@
-"""The backend `accelerator` in a run: its segments with their programs, its calls, and changes between runs."""
+"""The backend `accelerator` in a run: segments and their programs, calls, and changes between runs."""
 
 from core.views.accelerator.program import ProgramFileView, ProgramView
 from core.views.accelerator.run import AcceleratorOptions, AcceleratorView, SegmentView

@@ -1,6 +1,7 @@
-"""Program of a segment, and the program's file.
+"""Views of a segment's program, and of the program's file.
 
-`ProgramView` has entries, passes and memory plan. `ProgramFileView` has sections, and bytes with meaning.
+`ProgramView` has the entries, the passes and the memory plan. `ProgramFileView` has the sections, and their
+bytes with the meaning of each row.
 """
 
 from __future__ import annotations
@@ -43,7 +44,10 @@ CHECKSUMS = {
 
 @dataclass(frozen=True, slots=True)
 class ArenaRectangle:
-    """A temporary from its first to its last instruction; `base` is its offset in bytes, `words` its hover lines."""
+    """A rectangle of the arena chart: a temporary from its first to its last instruction.
+
+    `base` is the temporary's offset in bytes, `words` are the lines of its hover text.
+    """
 
     buffer: ProgramBuffer
     base: int
@@ -133,7 +137,7 @@ class ProgramView:
 
     @property
     def memory(self) -> str:
-        """Memory of the temporaries, and its share of the sum of their sizes."""
+        """Return the size of the temporaries and of their arena, in words."""
         segment = self.segment
         words = memory_words(segment)
         if not segment.temporary_bytes:
@@ -191,7 +195,7 @@ class ProgramView:
 
     @property
     def left_out_temporaries(self) -> str:
-        """Number of the largest temporaries, which are drawn; empty if all temporaries are drawn."""
+        """Return a text with the number of drawn temporaries; empty if all temporaries are drawn."""
         too_many = len(self.temporaries) > MOST_DRAWN
         return f"The {fmt.number(MOST_DRAWN)} largest are drawn." if too_many else ""
 
@@ -301,9 +305,9 @@ class ProgramFileView:
         return -(-self.file.part(name).bytes // ROW_BYTES)
 
     def dump(self, name: str, stretch: int) -> tuple[str, list[tuple[int, int, str]]]:
-        """Return a title and the rows of one stretch of a section: row number, offset, bytes with their meaning.
+        """Return a title and the rows of one stretch of a section; raises CompileboardError.
 
-        Raises CompileboardError.
+        A row is (row number, offset in the file, text of its bytes with their meaning).
         """
         first = stretch * MOST_ROWS
         rows = dump(self.file, name, first)
@@ -338,7 +342,7 @@ def crc_text(value: int) -> str:
 
 
 def _line(row: DumpRow) -> str:
-    """Return a line `00000040  89 43 42 …  |.CB…|  meaning`."""
+    """Return a line of the dump: `00000040  89 43 42 …  ·CB…  meaning`."""
     halves = (row.data[:8].hex(" "), row.data[8:].hex(" "))
     text = "".join(chr(byte) if 32 <= byte < 127 else "·" for byte in row.data)
     return f"{row.offset.to_bytes(4, 'big').hex()}  {halves[0]:<23}  {halves[1]:<23}  {text:<16}  {row.words}".rstrip()

@@ -1,6 +1,7 @@
-"""The backend `accelerator` in one compilation: its title, segments, calls across the ABI, options and changes.
+"""Views of the backend `accelerator` in one compilation.
 
-Changes are the differences between two runs with other options of the accelerator.
+The views are the title, segments, calls across the ABI, options and changes. Changes are the differences
+between two runs with different accelerator options.
 """
 
 from __future__ import annotations
@@ -45,7 +46,11 @@ STAGES = {"capture": "until AOTAutograd gave it", "partition": "dividing it"}
 
 @dataclass(frozen=True, slots=True)
 class AcceleratorAbsence:
-    """Reason why a run has no accelerator graph: torch's message `error`, or no C++ compiler."""
+    """Reason why a compilation has no accelerator graph.
+
+    `error` is the message of the error that ended the run, and `no_compiler` is True if no C++ compiler was
+    found. `elsewhere` is True if other compilations of the run have accelerator graphs.
+    """
 
     title: str
     words: str
@@ -56,7 +61,10 @@ class AcceleratorAbsence:
 
 @dataclass(frozen=True)
 class AcceleratorView:
-    """The graphs of one compilation that the accelerator partitioned; `call_help` explains columns of its calls."""
+    """Graphs of one compilation that the accelerator partitioned.
+
+    `call_help` explains columns in the table of calls.
+    """
 
     introduction: ClassVar[str] = (
         "Compileboard's backend `accelerator` partitions AOTAutograd's graphs into segments of ops that it has kernels "
@@ -120,7 +128,7 @@ class AcceleratorView:
 
     @property
     def fallbacks(self) -> list[str]:
-        """Lines of text, one per segment and reason why torch ran it instead."""
+        """Return a line for each segment and each reason why torch ran the segment instead."""
         return [
             f"{short(crossing.segment)}: {line}" for crossing in self.crossings for line in fallback_lines(crossing)
         ]
@@ -241,7 +249,7 @@ class AcceleratorOptions:
 
 
 def _split(value: object) -> list[str]:
-    """Split several names, separated as in `options`."""
+    """Return the names in an option's value, which are separated by spaces, commas or `+`."""
     return str(value or "").replace(",", " ").replace("+", " ").split()
 
 

@@ -1,4 +1,4 @@
-"""AOTInductor in a run: the export, the package with its runs, times and sizes, and a job that makes a package."""
+"""AOTInductor in a run: export, package, package runs, and the job that makes a package."""
 
 from core.views.aotinductor.package import PackageRunView, PackageView
 from core.views.aotinductor.run import AotInductorView, PackageRequest

@@ -1,4 +1,4 @@
-"""A package of AOTInductor: its export and its sizes, its files with their texts, its runs from Python and C++."""
+"""An AOTInductor package: its export, accepted sizes, files with their texts, and runs."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ FAILED_STAGES = {"build": "was not built", "load": "could not load it", "call": 
 
 
 class PackageCode(NamedTuple):
-    """A recorded text that belongs to a package: its name in the log, and how it is shown."""
+    """A recorded text of a package: its name in the log, title, language, and payload."""
 
     name: str
     title: str
@@ -81,7 +81,7 @@ def _file_title(file: PackagedFile) -> str:
 
 
 def _short(name: str) -> str:
-    """Return a name without the middle of torch's digest at its start."""
+    """Return a name in one line, with torch's digests cut to 8 characters."""
     return DIGEST.sub(lambda match: f"{match.group()[:SHORT_DIGEST]}…", one_line(name, LONGEST_LINE))
 
 
@@ -158,7 +158,7 @@ class PackageView:
 
 @dataclass(frozen=True, slots=True)
 class PackageRunView:
-    """A package loaded and called by `user`; its outputs compared with eager, or the message of the failure."""
+    """A package run by `user`: its outputs compared with eager, or the message of the failure."""
 
     user: str
     run: PackageRun
@@ -188,7 +188,10 @@ class PackageRunView:
 
     @property
     def rows(self) -> list[dict[str, str | None]]:
-        """Outputs compared with eager, a row per output; the rows have the reason `told` if any output differs."""
+        """A row per output, compared with eager.
+
+        Rows have a column `told` with the reason if any output differs or is not comparable.
+        """
         shown = self.run.differences[:MOST_RESULTS]
         if all(difference.same for difference in self.run.differences):
             return [_output_row(difference) for difference in shown]
@@ -196,7 +199,7 @@ class PackageRunView:
 
     @property
     def build(self) -> str:
-        """Compiler of the program and the seconds of its build; empty if it was not built."""
+        """Compiler of the C++ program, and its build time or "built before"; empty without a compiler."""
         run = self.run
         took = "built before" if run.build_s is None else f"built in {fmt.duration_s(run.build_s)}"
         return plain(f"{run.compiler}; {took}", LONGEST_LINE) if run.compiler else ""
@@ -232,7 +235,10 @@ def not_shown(count: int, noun: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ExportView:
-    """The result of `torch.export.export`: the program with its inputs, sizes and guards, or torch's message."""
+    """The result of `torch.export.export`: inputs, guards and graph, or torch's message.
+
+    `graph` is the text of the exported program, None if it was not recorded.
+    """
 
     guards_title: ClassVar[str] = "Checked before it runs, in torch's words"
 
@@ -246,7 +252,7 @@ class ExportView:
 
     @property
     def problem(self) -> str:
-        """Torch's message if there is no program."""
+        """Torch's message if the export failed; otherwise empty."""
         return self.export.problem
 
     @property
@@ -264,7 +270,7 @@ class ExportView:
 
     @property
     def guards(self) -> str:
-        """Checks before the program runs, in torch's words."""
+        """Input checks of the exported program, as torch prints them."""
         return "\n".join(line[:LONGEST_LINE] for line in self.export.guards[:MOST_LINES])
 
     @property
@@ -306,7 +312,7 @@ class SizesView:
 
     @property
     def rows(self) -> list[dict[str, str]]:
-        """Calls with other sizes, as a table of Markdown."""
+        """Calls with other sizes as table rows, with cells in Markdown."""
         return [_trial_row(trial) for trial in self.trials[:MOST_SHOWN]]
 
     @property
@@ -316,7 +322,10 @@ class SizesView:
 
     @property
     def checks(self) -> str:
-        """Warning about sizes outside of the range that the package ran unchecked, and how to turn on its checks."""
+        """Warning about out-of-range sizes that ran unchecked, and how to turn on the input checks.
+
+        Empty if no call was tried with input checks.
+        """
         checked = any(trial.checked is not None for trial in self.trials)
         how = "A package checks its inputs if it is loaded with `AOTI_RUNTIME_CHECK_INPUTS=1` in the environment."
         return " ".join(filter(None, (_unchecked_words(self.trials), how if checked else "")))
@@ -329,9 +338,10 @@ def _dim_words(dim: ExportedDim) -> str:
 
 
 def _trial_row(trial: RangeTrial) -> dict[str, str]:
-    """Return one row of the trials.
+    """Return the table row of a trial.
 
-    `skipped` is why the package was not called; if the exported program was not called either, it explains both.
+    `skipped` is the reason why the package was not called. If `inputs` is empty, too, the exported program was
+    not called either, for the same reason.
     """
     called = bool(trial.inputs) or not trial.skipped
     skipped = plain(trial.skipped, LONGEST_LINE)

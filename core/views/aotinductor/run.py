@@ -1,4 +1,4 @@
-"""AOTInductor in a run: the steps to a package, their results and times, and the job that makes a package."""
+"""AOTInductor in a run: packaging steps, results, times, and the job that makes a package."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ NAMES = {"eager": "eager", "compiled": "compiled", "python": "package, Python", 
 
 
 class StepBox(NamedTuple):
-    """A step to a package, with its time and its outcome as text."""
+    """A packaging step, with its time and its outcome as text."""
 
     step: PackagingStep
     figure: str
@@ -86,7 +86,7 @@ class AotInductorView:
 
     @property
     def compiled_for(self) -> str:
-        """Target that the code was compiled for instead of being run, in a sentence; empty for a run with calls."""
+        """Sentence with the target if the code was compiled for it and not run; otherwise empty."""
         target = target_words(self.report)
         return f"The code was {target}." if target else ""
 
@@ -124,7 +124,10 @@ class AotInductorView:
 
     @property
     def sizes_now(self) -> dict[str, int]:
-        """Size of each dimension of the first call, the batch first; empty if the inputs can't be read."""
+        """Sizes of the input dimensions of the first call, the batch first.
+
+        Empty without a call, or if its inputs can't be read.
+        """
         first = next(iter(self.report.calls), None)
         try:
             sizes = tensor_sizes(first.inputs) if first else {}
@@ -140,13 +143,13 @@ class AotInductorView:
 
     @property
     def package(self) -> PackageView | None:
-        """Contents of the package; None if the model was not exported."""
+        """Contents of the package; None if the log has no record of packaging."""
         package = self._records.package
         return PackageView(package, self.report.package_texts) if package else None
 
     @property
     def python(self) -> PackageRunView | None:
-        """Package run from Python; None without a package."""
+        """Run of the package from Python; None if the log has no such run."""
         return _run_view("Python", self._records.python)
 
     @property
@@ -158,7 +161,7 @@ class AotInductorView:
 
     @property
     def cpp(self) -> PackageRunView | None:
-        """Package run by the program in C++; None without a package."""
+        """Run of the package by the C++ program; None if the log has no such run."""
         return _run_view("The program in C++", self._records.cpp)
 
     @property
@@ -203,7 +206,10 @@ def _source(text: PackageText) -> PackageCode:
 
 @dataclass(frozen=True, slots=True)
 class PackageRequest:
-    """A run's job with a package of its model; `bounds` by dynamic dimension, a bound is None for torch's default."""
+    """A job that packages the model of the job `before`.
+
+    `bounds` has the lower and upper bound of each dynamic dimension; None stands for torch's default.
+    """
 
     dims_help: ClassVar[str] = (
         "Input dimensions that are dynamic in the package, each a `torch.export.Dim` with bounds. `0.1` is dimension 1 "
@@ -258,7 +264,10 @@ class PackageRequest:
 
 
 class SideBar(NamedTuple):
-    """Median seconds per call of a timed side, with the quartiles; `side` is `eager`, `compiled`, `python` or `c++`."""
+    """Median seconds per call of a timed side, with the quartiles.
+
+    `side` is `eager`, `compiled`, `python` or `c++`; `name` is its display name.
+    """
 
     side: str
     name: str
@@ -285,7 +294,7 @@ class PackageTimesView:
 
     @property
     def rows(self) -> list[dict[str, str | None]]:
-        """Time of each side, its speedup over eager, and how long the package took to load."""
+        """Time per call of each side, its speedup over eager, and the package's load and first-call times."""
         return [_row(side, self.runs.get(side.side)) for side in self.sides]
 
     @property
@@ -295,7 +304,7 @@ class PackageTimesView:
 
 
 def _name(side: SideTime) -> str:
-    """Return a side's display name; a side unknown here keeps the name in the log."""
+    """Return the display name of a side; a side without one keeps its name in the log."""
     return NAMES.get(side.side) or one_line(side.side, LONGEST_NAME)
 
 
@@ -333,10 +342,7 @@ def _sampling_words(times: SideTimes) -> str:
 
 
 def _cost_words(cost: CallCost | None) -> str:
-    """Return the cost of Python compared with C++ for the same library, or a note that no difference is seen.
-
-    Empty without a cost.
-    """
+    """Return a sentence that compares a call from Python with one from C++; empty if `cost` is None."""
     if cost is None:
         return ""
     low, high = fmt.number(cost.ratio.low), fmt.number(cost.ratio.high)

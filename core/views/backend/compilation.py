@@ -1,4 +1,4 @@
-"""A compilation that called a custom backend: its graph, calls, executions, code, and what the backend reported."""
+"""A compilation that called a custom backend: graph, calls, executions, code, backend output."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ OWN_FILE = "backend.py"
 class ExecutionBar:
     """An execution in the chart.
 
-    `kind` is the text of the legend: the call of the run, outside of the calls, or raised. `hover` has the execution's
-    time and tensors.
+    `kind` is the entry of the legend: `call 3`, `outside of the calls`, or `raised`. `call` is None outside of
+    the calls of the run. `hover` has the execution's time and tensors.
     """
 
     kind: str
@@ -56,9 +56,9 @@ class ExecutionBar:
 
 @dataclass(frozen=True)
 class BackendCompilationView:
-    """A compilation that called a backend; `name` is the name of its frame, and texts are plain lines.
+    """A compilation that called a backend; `name` is the name of its frame. Texts are plain.
 
-    Executions are recorded at the end of a run, so none are known while it `is_live`.
+    Executions are recorded at the end of a run, so a live run (`is_live`) has none yet.
     """
 
     report: Report
@@ -90,7 +90,7 @@ class BackendCompilationView:
 
     @property
     def is_failed(self) -> bool:
-        """True if the last call failed, so that the backend returned nothing that could run."""
+        """True if the last call of the backend failed, so there is no callable to run."""
         return bool(self.invocation.problem)
 
     @property
@@ -118,7 +118,7 @@ class BackendCompilationView:
 
     @property
     def execution_count(self) -> str:
-        """Number of executions, in and outside of calls."""
+        """Number of executions in and outside of the calls, or the reason why it is unknown."""
         ran = self.row.ran
         if ran is None:
             return no_executions(self.is_failed, self.is_live)
@@ -127,7 +127,7 @@ class BackendCompilationView:
 
     @property
     def call_rows(self) -> list[dict[str, str]]:
-        """Calls that concern the compilation, with the guard that accepted the call or caused a recompile."""
+        """A row for each call that compiled or ran this compilation, with the reason, usually a guard."""
         return [call_row(cell, self._inputs.get(cell.call, "")) for cell in self.row.cells if cell.use]
 
     @cached_property
@@ -174,7 +174,7 @@ class BackendCompilationView:
 
     @property
     def outside_name(self) -> str:
-        """Name of the mean, with the number of executions outside of the calls; empty without such executions."""
+        """Label of `outside_s` in the chart, with the number of these executions; empty without any."""
         ran = self.row.ran
         return f"mean of {fmt.number(ran.measured)} outside of the calls" if ran and ran.measured else ""
 
@@ -195,7 +195,7 @@ class BackendCompilationView:
 
     @property
     def node_rows(self) -> list[dict[str, str]]:
-        """First nodes, a row each."""
+        """A row for each of the first `MOST_NODES` nodes."""
         return [_node_row(node) for node in self.nodes[:MOST_NODES]]
 
     @property
@@ -219,13 +219,14 @@ class BackendCompilationView:
 
     @property
     def code_links(self) -> dict[int, tuple[str, ...]]:
-        """Ids of the nodes that a line of `gm.code` computes, by line."""
+        """Line of `gm.code` → ids of the nodes that it defines or returns."""
         return code_links(self.code, self.nodes)
 
     def source(self, job: CompileJob | None, read: Callable[[str], str]) -> BackendSource | None:
-        """Return the backend's own file: the job's, a built-in one, or the logged one; None without such a file.
+        """Return the file that defines the backend; None if no such file is known.
 
-        `read` returns the text of a logged file.
+        A logged file comes first, then the job's code, a built-in backend, and the model's file. `read` returns the
+        text of a logged file.
         """
         return backend_source(self.report, self.invocation, job, read)
 
@@ -235,9 +236,10 @@ class BackendCompilationView:
         return GraphStages(self.compilation.graphs).first
 
     def annotated_graph(self, nodes_of: Callable[[FxGraph], tuple[FxNode, ...]]) -> FxGraph | None:
-        """Return the last graph with nodes that a table names; `nodes_of` reads the nodes of a graph.
+        """Return the last graph with nodes that a reported table names; None without such a graph.
 
-        The last graph counts, since a backend's input graph and the graph made from it share node names.
+        `nodes_of` reads the nodes of a graph. The last graph counts, since a backend's input graph and the graph made
+        from it share node names.
         """
         for graph in reversed(self.compilation.graphs if self.report.told_tables else ()):
             if annotations_of(self.report, self.id, {node.name for node in nodes_of(graph)}):
@@ -371,7 +373,10 @@ class BackendSource:
 
 
 def code_links(text: str, nodes: Sequence[BackendNode]) -> dict[int, tuple[str, ...]]:
-    """Return the ids of the nodes that a line of `gm.code` computes, by line."""
+    """Return line of `gm.code` → ids of its nodes.
+
+    An assignment has the node that it computes, `def forward` the placeholders, `return` the output.
+    """
     names = {node.name for node in nodes}
     ends = {kind: tuple(f"n:{n.name}" for n in nodes if n.op == kind) for kind in ("placeholder", "output")}
     links: dict[int, tuple[str, ...]] = {}
@@ -399,7 +404,10 @@ def backend_source(
 def _source(
     report: Report, invocation: Invocation, job: CompileJob | None, read: Callable[[str], str]
 ) -> tuple[str, str]:
-    """Return the title and the text of the backend's code: the logged text if the log contains it."""
+    """Return the title and the text of the backend's code; a logged file comes first.
+
+    Both are empty if no file with the code is known.
+    """
     logged = [source.path for source in report.sources]
     if invocation.place and invocation.place[0] in logged:
         return _file_name(invocation.place[0]), read(invocation.place[0])
@@ -452,7 +460,7 @@ def seconds_of(records: Sequence[Invocation] | Sequence[Execution]) -> str:
 
 
 def no_executions(is_failed: bool, is_live: bool) -> str:
-    """Return why the number of executions is unknown: nothing could run, or nothing was recorded."""
+    """Return the text for a missing execution count: none, recorded later, or not recorded."""
     if is_failed:
         return NEVER
     return LATER if is_live else fmt.NOT_RECORDED
@@ -473,7 +481,7 @@ def _cell_executions(cell: StripCell) -> str:
 
 
 def call_row(cell: StripCell, inputs: str) -> dict[str, str]:
-    """Return how a call used a compilation, and why."""
+    """Return the row of a call: its inputs, its use of the compilation, the reason, and executions."""
     return {
         "call": fmt.number(cell.call),
         "with": one_line(inputs, LONGEST_LINE),

@@ -1,4 +1,4 @@
-"""Backend calls of a run: the contract with torch.compile, in numbers; sentences are Markdown."""
+"""Backend calls of a run, and the backend contract with this run's counts; texts are Markdown."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MOST_PROBLEMS = 3
 
 @dataclass(frozen=True, slots=True)
 class ContractStation:
-    """A step of the backend contract: its title, the code passed in it, and the run's number for it."""
+    """A step of the backend contract: its title, its code, and this run's count."""
 
     name: str
     code: str
@@ -38,7 +38,7 @@ class ContractStation:
 class BackendView:
     """The backend calls of a run.
 
-    Executions are recorded at the end of a run, so none are known while it `is_live`.
+    Executions are recorded at the end of a run, so a live run (`is_live`) has none yet.
     """
 
     report: Report
@@ -107,7 +107,7 @@ class BackendView:
 
     @property
     def stations(self) -> tuple[ContractStation, ...]:
-        """Steps from a frame to the executions of its compiled code, with the numbers of all compilations."""
+        """Steps from a frame to the executions of its compiled code, with counts over all compilations."""
         invocations = [invocation for row in self.rows for invocation in row.invocations]
         failures = sum(bool(invocation.problem) for invocation in invocations)
         nodes = fmt.count(sum(map(node_count, invocations)), "node")

@@ -1,4 +1,4 @@
-"""HTML files of runs and comparisons: interactive graphs, code, charts and findings, without a server or network."""
+"""HTML files of runs and comparisons, with interactive graphs; they need no server and no network."""
 
 from core.views.html.render import as_html, comparison_as_html, words_of_file
 

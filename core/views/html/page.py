@@ -1,7 +1,7 @@
-"""The content of an HTML file as one value: titles, blocks of text, tables, code and charts, and the graphs' data.
+"""Content of an HTML file as one value: titles, blocks, and the data of the graphs.
 
-Each text is a plain string or a span of one, so that a scrubber can change all of them before they become HTML. A run's
-graphs and source code are drawn for it.
+A block is text, a table, code, a chart or a graph. Each text is a plain string or a tuple of spans, so that a
+scrubber can change every text before it becomes HTML.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ INLINE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class TextSpan:
-    """A run of text in one style; an `item` is an empty span before each item of a list."""
+    """A piece of text in one style; kind `item` is an empty span that begins a list item."""
 
     text: str
     kind: Kind = ""
@@ -46,7 +46,11 @@ Prose = tuple[TextSpan, ...]
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """A piece of code; `language` is a name of Pygments, `first` the first line's number, `notes` are texts by line."""
+    """A piece of code.
+
+    `language` is a Pygments name, `first` the number of the first line, and `notes` has (line number, text)
+    pairs.
+    """
 
     text: str
     language: str = "python"
@@ -128,7 +132,7 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """The place of an interactive graph; its data is in the page's `graphs`."""
+    """A placeholder of an interactive graph; `HtmlPage.drawings` has its data under the same id."""
 
     macro: ClassVar[str] = "drawing"
 
@@ -139,7 +143,7 @@ class Drawing:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A bar, as a share of the longest one; `low` and `high` are the ends of its interval."""
+    """A bar of a chart; its length `share` and its interval `low` to `high` are fractions of the width."""
 
     label: str
     text: str
@@ -161,7 +165,7 @@ class Bars:
 
 @dataclass(frozen=True, slots=True)
 class IntervalRow:
-    """An interval with its middle, as places between 0 and 1; `claim` is True if the interval supports a claim."""
+    """An interval with its middle, as fractions of the axis; `claim` is True if it supports a claim."""
 
     label: str
     text: str
@@ -173,7 +177,7 @@ class IntervalRow:
 
 @dataclass(frozen=True, slots=True)
 class Intervals:
-    """Intervals on one axis with the value of each as text; `mark` is the place of a line across all of them."""
+    """Intervals on one axis, with values as text; a line crosses all of them at the fraction `mark`."""
 
     macro: ClassVar[str] = "intervals"
 
@@ -205,7 +209,7 @@ class Curves:
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """Blocks below a title, to unfold."""
+    """Blocks that unfold below a title."""
 
     macro: ClassVar[str] = "fold"
 
@@ -219,7 +223,7 @@ Block = Text | Table | Listing | Drawing | Bars | Intervals | Curves | Fold
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A section of the page; its id is its link."""
+    """A section of the page; links point to its `id`."""
 
     id: str
     title: str
@@ -238,7 +242,11 @@ class HtmlChip:
 
 @dataclass(frozen=True, slots=True)
 class HtmlPage:
-    """A page: `drawings` are messages of the graph view by place, `levels` all further levels by graph."""
+    """The content of an HTML file: title, verdict, chips, sections and graphs.
+
+    `drawings` has the graph view's message for each placeholder id. `levels` has the further levels of each
+    graph, by the graph's digest.
+    """
 
     title: str
     verdict: Prose
@@ -276,7 +284,7 @@ def table(rows: Sequence[Mapping[str, str]], numeric: Iterable[str] = ()) -> Ite
 
 
 def left_out(lines: Sequence[str]) -> Iterator[Text]:
-    """Yield what was left out of the file, as a list."""
+    """Yield a list of the content that was left out of the file."""
     if lines:
         yield from paragraph("Left out, so that the file stays small; the dashboard shows all of it:")
         yield Text(spans("\n".join(f"- {one_line(line, LONGEST_LINE)}" for line in lines)))
@@ -296,7 +304,7 @@ Element = TypeVar("Element")
 
 @dataclass
 class Drawings:
-    """The graphs of a file, in the form of the graph view: messages by place, and further levels by graph."""
+    """Graph view data of a file: `messages` by placeholder id, and further `levels` by graph digest."""
 
     messages: dict[str, dict[str, Any]] = field(default_factory=dict)
     levels: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -311,7 +319,7 @@ class Drawings:
         overlay: str = "",
         frame: int | None = None,
     ) -> str:
-        """Store a graph's data; returns the id of its place in the page. Graphs of a channel select together."""
+        """Store a graph's data and return its placeholder id; graphs of one channel share a selection."""
         number = len(self.messages)
         place = f"graph-{number}"
         data = msgspec.to_builtins(graph_data(graph, morph=morph))
@@ -330,7 +338,7 @@ class Graphs:
     drawings: Drawings = field(default_factory=Drawings)
 
     def blocks(self, compilation: Compilation) -> Iterator[Block]:
-        """Yield the drawings of a compilation: its captured graph, its last graph, and each fusion."""
+        """Yield drawings of a compilation: the captured graph, the last lowered graph, and each fusion."""
         for graph in _shown(compilation):
             yield from self._fx(compilation, graph)
         for index in range(len(compilation.schedules)):
@@ -366,7 +374,7 @@ class Graphs:
 
 
 def _further_levels(graph: StoredGraph) -> dict[str, Any]:
-    """Return the levels of all groups that the first message does not have."""
+    """Return the data of all levels that the first message lacks, by group."""
     opened = {level.group for level in graph.view.opened()}
     groups = (level.group for level in graph.view.levels_below(TOP) if level.group not in {*opened, TOP})
     return {str(group): msgspec.to_builtins(level_data(graph, group)) for group in groups}
@@ -388,7 +396,7 @@ def _size(schedule: Schedule) -> int:
 
 @dataclass(kw_only=True)
 class Allowance:
-    """Room that is left in a file; the builders of a page take from it, and note the parts that do not fit."""
+    """The room left in a file; builders of a page take from it and note the parts that do not fit."""
 
     nodes_left: int = MOST_NODES
     code_left: int = MOST_CODE_CHARS
@@ -401,7 +409,7 @@ class Allowance:
         return elements[:most]
 
     def takes_graph(self, what: str, size: int) -> bool:
-        """Return True if a graph with so many nodes is part of the file; it is noted as left out otherwise."""
+        """Return True and take the room if a graph of `size` nodes fits; otherwise note it as left out."""
         if size > self.nodes_left:
             self.left_out.append(f"{what}: a graph of {fmt.count(size, 'node')}")
             return False
@@ -409,7 +417,7 @@ class Allowance:
         return True
 
     def excerpt(self, what: str, text: str) -> str:
-        """Return the beginning of a text that the file has room for; the length of the rest is noted as left out."""
+        """Return the beginning of a text that fits into the file; note the number of characters left out."""
         kept = text[: min(MOST_LISTING_CHARS, self.code_left)]
         self.code_left -= len(kept)
         if len(kept) < len(text):
@@ -436,7 +444,10 @@ class Source(Allowance):
 
     @cached_property
     def heaviest(self) -> Sequence[Compilation]:
-        """The compilations with their graphs, kernels and guards in the file: those with the most ops, in log order."""
+        """The compilations with the most ops, at most `MOST_COMPILATIONS`, in log order.
+
+        The file has graphs, kernels and guards of these compilations only.
+        """
         weights = {entry.id: entry.ops for _, entry in CompilationsView(self.report).matches("")}
         ranked = sorted(self.report.compilations, key=lambda compilation: -weights.get(compilation.id, 0))
         kept = {compilation.id for compilation in self.first("Graphs, kernels and guards", ranked, MOST_COMPILATIONS)}

@@ -1,7 +1,8 @@
-"""An HTML file from one or two runs: its page as a value, then as text, with the style and script of the assets inside.
+"""HTML files of one run, or of two compared runs.
 
-The file needs no server: its policy allows nothing but its own script, by digest, and inline styles. The graphs' data
-is JSON in which `<` is escaped, so that no text of a log can end its element. The sections about two runs are here.
+A file contains its style and script, and needs no server. Its policy allows only its own script (by digest),
+inline styles, and `data:` and `blob:` images. The graphs' data is JSON with `<` escaped, so that no text of a
+log can end its element. This module also builds the sections about two runs.
 """
 
 from __future__ import annotations
@@ -66,24 +67,27 @@ UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u200b-\u200f\u2028-\u202e\
 
 
 def as_html(run: Run, scrubber: Scrubber = NOTHING) -> str:
-    """Return a stored run as the text of one HTML file without secrets; raises StoreError, TraceError."""
+    """Return a stored run as the text of one HTML file, scrubbed; raises StoreError, TraceError."""
     return render(scrubber.value(page_of(run)))
 
 
 def comparison_as_html(left: Run, right: Run, scrubber: Scrubber = NOTHING) -> str:
-    """Return the comparison of two stored runs as the text of one HTML file; raises StoreError, TraceError."""
+    """Return the comparison of two stored runs as one HTML file, scrubbed; raises StoreError, TraceError."""
     return render(scrubber.value(page_of_comparison(left, right)))
 
 
 @lru_cache
 def words_of_file() -> frozenset[str]:
-    """Return the words that every exported file contains, for any run."""
+    """Return the words that the template and its assets put into every exported file."""
     names = ("page.html.jinja", "page.css", "graph.css", "page.min.js")
     return frozenset(piece for name in names for piece in re.findall("[A-Za-z0-9]+", _asset(name)))
 
 
 def page_of(run: Run) -> HtmlPage:
-    """Return the content of a run's file; for a run without a log, only the reason for its end."""
+    """Return the content of a run's file; raises StoreError, TraceError.
+
+    Without a log, the content is the title, the verdict, and the reason for the run's end.
+    """
     status, job = run.status(), run.job()
     title = run.name() or status.title or run.id
     if run.log_path() is None:
@@ -99,7 +103,7 @@ def page_of(run: Run) -> HtmlPage:
 
 
 def page_of_comparison(left: Run, right: Run) -> HtmlPage:
-    """Return the content of the file about two runs; raises StoreError if a run has no log, and TraceError."""
+    """Return the content of the file about two runs; raises StoreError without a log, and TraceError."""
     comparison = TwoRuns.of(Source.of(left), Source.of(right))
     title = " → ".join(title_of(source) for source in (comparison.left, comparison.right))
     parts = tuple(comparison.sections())
@@ -164,7 +168,7 @@ def _environment() -> Environment:
 
 
 def _printable(value: object) -> object:
-    """Return a text with its invisible characters as escapes."""
+    """Return text with its invisible characters as escapes; other values are unchanged."""
     return UNSEEN.sub(_escape, value) if type(value) is str else value
 
 
@@ -173,7 +177,7 @@ def _escape(match: re.Match[str]) -> str:
 
 
 def _highlighted(code: Code) -> Markup:
-    """Return code as coloured HTML, a line each, with numbers and the notes below their lines."""
+    """Return code as highlighted HTML with line numbers, and each note below its line."""
     lexer = get_lexer_by_name(code.language, stripnl=False, ensurenl=False)
     text = UNSEEN.sub(_escape, code.text.replace("\r\n", "\n"))
     notes = dict(code.notes)
@@ -223,7 +227,7 @@ class TwoRuns:
 
     @property
     def chips(self) -> Iterator[HtmlChip]:
-        """Yield the speed of the right run, and each number that certainly differs, from left to right."""
+        """Yield the difference in call time, if comparable, and each other figure that certainly differs."""
         rows = self.compare.figure_rows
         times = self.compare.times
         if times is not None and times.comparison.comparable and not times.unknown:
@@ -233,7 +237,7 @@ class TwoRuns:
                 yield HtmlChip(f"{row['left']} → {row['right']}", row[""], "", "summary")
 
     def sections(self) -> Iterator[Section]:
-        """Yield the sections that have something to show, and what was left out."""
+        """Yield the sections that are not empty; the last lists the content left out of the file."""
         pairs = self.allowance.first("Pairs of compilations", self.compare.pairs, MOST_PAIRS)
         yield from section("summary", "Summary", self._summary())
         yield from section("source", "Source", self._source())
@@ -251,7 +255,7 @@ class TwoRuns:
         yield from section("missing", "Not in this file", left_out(self.allowance.left_out))
 
     def _each(self, pairs: Sequence[PairView], blocks: Callable[[PairView], Iterator[Block]]) -> Iterator[Block]:
-        """Yield the blocks of each pair of compilations, folded below its ids if there are several."""
+        """Yield the blocks of each pair of compilations; several pairs are folded below their ids."""
         if len(pairs) == 1:
             yield from blocks(pairs[0])
             return
@@ -357,12 +361,12 @@ class TwoRuns:
 
 
 def title_of(source: Source) -> str:
-    """Return the name of a run, otherwise its title."""
+    """Return the name of a run, else its title, else its id."""
     return source.run.name() or source.run.status().title or source.run.id
 
 
 def _words(row: Mapping[str, object], forms: Mapping[str, Callable[[float], str]]) -> dict[str, str]:
-    """Return a row as text; numbers are written by the column's form, and unknown values are empty."""
+    """Return a row as text: each float in its column's form, and unknown values empty."""
     return {name: forms[name](value) if isinstance(value, float) else str(value or "") for name, value in row.items()}
 
 

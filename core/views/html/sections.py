@@ -1,4 +1,4 @@
-"""Sections of an HTML file about a run: what the dashboard's pages say, as text, tables and code."""
+"""Sections of an HTML file about a run: the dashboard's content as text, tables and code."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ SHOWN = ("compilations", "graph_breaks", "recompiles", "guards", "fx_graph", "fu
 
 
 def sections(source: Source, outcome: OutcomeView, graphs: Graphs) -> Iterator[Section]:
-    """Yield the sections of a run that have something to show, and what was not recorded or left out."""
+    """Yield the sections that are not empty; the last lists the data not recorded or left out."""
     overview = OverviewView(source.report, source.run.output_tail())
     yield from section("failure", "Failure", _failure(outcome))
     yield from section("findings", "Findings", _findings(overview))

@@ -48,7 +48,8 @@ COMPARED_RUNGS = {"triton": ["python", "ttir", "ttgir", "llir", "ptx", "sass", "
 class KernelView:
     """A kernel of a compilation; `label` is its display name and its generated name.
 
-    `convention` says what a module pasted into the interpreter must define; the other constants are panel messages.
+    `convention` describes a module that can be pasted into the interpreter. The other constants are panel
+    messages.
     """
 
     convention: ClassVar[str] = (
@@ -84,7 +85,10 @@ class KernelView:
         return PANELS[self.kernel.language]
 
     def title(self, panel: str) -> str:
-        """Return the kernel's name, kind and number of FX nodes."""
+        """Return the kernel's name, kind and number of FX nodes.
+
+        In the interpreter panel of a kernel that is not Triton, it is a note on the example kernel.
+        """
         if panel == INTERPRETER and self.kernel.language != "triton":
             return "Triton's interpreter on an example kernel: the selected kernel is not Triton."
         nodes = fmt.count(len(self.kernel.origins), "FX node")
@@ -114,7 +118,10 @@ class KernelView:
         return max(1, self.kernel.lines[0] - (AROUND_CALL - 1 if self.kernel.extern else 0))
 
     def lines_in(self, path: str, nodes: Mapping[str, FxNode]) -> set[int]:
-        """Return the lines of a file that the kernel comes from, by its FX nodes (name → node) and torch's stacks."""
+        """Return the lines of a file that the kernel comes from.
+
+        They come from its FX nodes (`nodes` maps names to nodes) and from torch's stacks.
+        """
         origins = (nodes[name] for name in self.kernel.origins if name in nodes)
         places = (place for node in origins for place in (node.stack or ((node.source,) if node.source else ())))
         stacks = {frame.line for frame in self.kernel.stacks if frame.file == path}
@@ -134,9 +141,10 @@ class KernelView:
         return reproduction_of(run, self.report, self.kernel.id)
 
     def counterparts(self, report: Report) -> tuple[dict[str, KernelView], str]:
-        """Return the kernels of a run in this language by id, and the id of the kernel for the same part of the model.
+        """Return a run's kernels in this kernel's language, by id, and the id of the counterpart.
 
-        The id is the first kernel's if none computes the same part, and empty if there is no kernel in this language.
+        The counterpart computes the same part of the model. Without a counterpart, the id is the first kernel's;
+        without any kernel, it is empty.
         """
         kernels = {
             name: kernel

@@ -111,7 +111,7 @@ class KernelsView:
 
     @property
     def title(self) -> str:
-        """Kernel time and its part above the roofline; without reliable times, the number of kernels."""
+        """Kernel time and the excess over the roofline; without reliable times, the number of launches."""
         timed = [row for row in self.rows if row.measured]
         if not timed:
             return self._counts
@@ -138,7 +138,7 @@ class KernelsView:
 
     @property
     def caption(self) -> str:
-        """Kernel time compared with the compiled call and the worst kernel, or why there are no times."""
+        """Kernels' share of the compiled call and the largest excess time, or why there are no times."""
         if not self.measured:
             return self._untimed
         call = "" if self.unreliable else call_words(summary(self.report))
@@ -152,7 +152,7 @@ class KernelsView:
 
     @property
     def ceilings_help(self) -> str | None:
-        """Source of the ceilings; None for kernels without times and ceilings."""
+        """Source of the ceilings; None if there are neither ceilings nor kernel times."""
         return ceiling_words(self.limits) if self.limits or self.measured else None
 
     @property
@@ -185,13 +185,13 @@ class KernelsView:
 
     @property
     def call_parts(self) -> tuple[CallPart, ...]:
-        """Parts of the compiled call, kernels first; empty unless the call and its kernels were measured reliably."""
+        """Parts of the compiled call, kernels first; empty if the call or its kernels have no reliable times."""
         total = None if self.unreliable or not self.measured else summary(self.report)
         return total.parts if total is not None and total.call_s is not None else ()
 
     @cached_property
     def names(self) -> dict[str, str]:
-        """Kernel → display name."""
+        """Display name of each kernel, by kernel id."""
         return kernel_names(self.compilation)
 
     def kernel(self, name: str | None) -> Kernel:
@@ -221,7 +221,10 @@ class KernelsView:
         return [*times, TRAFFIC, *([ROOFLINE] if drawable else [])]
 
     def areas(self, picture: str, rows: Sequence[LedgerRow]) -> list[tuple[LedgerRow, float, str]]:
-        """Return the rows with a time or traffic, the largest first: each with its size, as a number and in words."""
+        """Return the rows with their size as a number and in words, largest first.
+
+        The size is the traffic or, for other charts, the time. Rows without a size are left out.
+        """
         if picture == TRAFFIC:
             sizes = [(row, float(row.bytes_moved or 0), traffic_words(row)) for row in rows]
         else:
@@ -238,14 +241,14 @@ class KernelsView:
 
     @property
     def target_choices_title(self) -> str:
-        """Number and subjects of the choices that torch made without the target; empty if there were none."""
+        """Number and subjects of the choices made without timing on the target; empty if there were none."""
         choices = self.compilation.target_choices
         subjects = ", ".join(dict.fromkeys(short(choice.about.split(" [")[0]) for choice in choices))
         return f"{fmt.count(len(choices), 'choice')} made without timing on the device: {subjects}" if choices else ""
 
     @property
     def target_choices(self) -> list[dict[str, object]]:
-        """Table with a row per choice made without the target: attention, and kernels that only timing could choose."""
+        """Table with a row per choice made without the target: attention, and kernels that need timing."""
         return [
             {
                 "about": choice.about,
@@ -263,12 +266,15 @@ def _search_text(row: LedgerRow) -> str:
 
 
 def traffic_words(row: LedgerRow) -> str:
-    """Return the bytes of a kernel call, marked if they are a bound."""
+    """Return the bytes of a kernel call, with "at most" if they are an upper bound."""
     return f"{'at most ' if row.at_most else ''}{fmt.bytes_(row.bytes_moved)}"
 
 
 def worst_words(rows: Sequence[LedgerRow]) -> str:
-    """Return the kernel with the most time above the roofline; empty if there is none. The worst row comes first."""
+    """Return the time and the roofline time of the worst kernel, which must be the first row.
+
+    Empty if no kernel takes more time than the roofline allows.
+    """
     row = rows[0] if rows and rows[0].wasted_s else None
     if row is None:
         return ""
@@ -300,11 +306,11 @@ def ceiling_words(limits: Roofline | None) -> str:
 
 @dataclass(frozen=True)
 class RooflineData:
-    """Kernels and ceilings by arithmetic intensity and FLOP/s, both logarithmic.
+    """Kernel calls and ceilings by arithmetic intensity and FLOP/s, both logarithmic.
 
-    `rows` are the kernel calls with known FLOPs and time, those with the most time first. `memory` and `compute` are
-    label → line of each memory level, farthest first, and of each dtype. `bounds` are the decades of the axes: left,
-    right, bottom, top.
+    `rows` are the kernel calls with known FLOPs and time, longest total time first. `memory` maps labels to the
+    lines of the memory levels, farthest level first. `compute` maps labels to the lines of the dtypes. `bounds`
+    are the decades of the axes: left, right, bottom, top.
     """
 
     rows: tuple[LedgerRow, ...]
@@ -428,7 +434,7 @@ def _first_and_more(names: Sequence[str]) -> str:
 
 
 def _code_frames(frames: Sequence[Frame]) -> list[Frame]:
-    """Return the distinct frames whose text is a line of code."""
+    """Return the distinct frames that have a line number."""
     return list({(frame.file, frame.line): frame for frame in frames if frame.line}.values())
 
 

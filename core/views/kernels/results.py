@@ -1,6 +1,7 @@
 """Results of kernel tools.
 
-Each view has the sentences and rows of one tool. `TouchedView` pictures tensor elements that a Triton program accesses.
+Each view has the sentences and rows of one tool. `TouchedView` shows the tensor elements that a Triton
+program accesses.
 """
 
 from __future__ import annotations
@@ -106,7 +107,7 @@ class KernelResult:
         return {rung.name: rung for rung in self.answer.rungs} if isinstance(self.answer, LadderAnswer) else {}
 
     def rung_text(self, name: str) -> str | None:
-        """Return the text of a rung to compare, MLIR without debug locations; None if the result has no such rung."""
+        """Return a rung's text to compare, MLIR without debug locations; None if the rung is missing."""
         rung = self.rungs.get(name)
         if rung is None:
             return None
@@ -115,7 +116,7 @@ class KernelResult:
 
 @dataclass(frozen=True, slots=True)
 class ReproductionView:
-    """The end of a reproduction script."""
+    """Outcome and output of a reproduction script."""
 
     answer: ReproduceAnswer
 
@@ -133,7 +134,7 @@ class ReproductionView:
 
     @property
     def output(self) -> str:
-        """Printed text."""
+        """The script's output, or a note that it printed nothing."""
         return self.answer.output or "It printed nothing."
 
 
@@ -325,7 +326,10 @@ def loop_words(loop: Loop) -> str:
 
 @dataclass(frozen=True, slots=True)
 class InterpretationView:
-    """A program of a kernel in Triton's interpreter; `answer` has its output and its comparison with eager."""
+    """A program of a kernel in Triton's interpreter.
+
+    `answer` has the output of the program and the comparison of its result with eager.
+    """
 
     answer: InterpretAnswer
 

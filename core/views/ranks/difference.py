@@ -63,7 +63,7 @@ def ranks_words(ranks: tuple[int, ...]) -> str:
 
 @dataclass(frozen=True)
 class DifferenceView:
-    """The first difference of a group of ranks from the largest group, and what may follow."""
+    """The first difference between a group of ranks and the largest group, with forecast and advice."""
 
     group: RankGroup
     difference: RankDifference
@@ -182,7 +182,7 @@ class DifferenceView:
 
     @cached_property
     def diff(self) -> str:
-        """A unified diff of the two whole texts; empty unless both logs have one."""
+        """A unified diff of both whole texts; empty unless both logs contain the text."""
         left, right = self.difference.left_where, self.difference.right_where
         if left is None or right is None:
             return ""
@@ -242,7 +242,7 @@ def with_small_start(text: str) -> str:
 
 
 def compilation_table(columns: Columns, cell: Cell) -> list[Row]:
-    """Return a row for each compile id, in causal order, with a cell for each column, and a mark where they differ."""
+    """Return a row for each compile id, in causal order: a cell for each column, and `≠` if cells differ."""
     marks = {name: _by_id(fingerprint) for name, fingerprint in columns.items()}
     compilations = {name: {one.id: one for one in fingerprint.compilations} for name, fingerprint in columns.items()}
     ids = dict.fromkeys(compile_id for column in marks.values() for compile_id in column if compile_id)
@@ -263,7 +263,7 @@ def _by_id(fingerprint: Fingerprint) -> dict[str, list[RankMark]]:
 
 
 def collective_table(columns: Columns) -> list[Row]:
-    """Return a row for each collective, in the order of the graphs: each group's op, size and process group."""
+    """Return a row for each collective in graph order: op, size and process group of each rank group."""
     ids = dict.fromkeys(mark.compile_id for column in columns.values() for mark in column.marks if mark.collectives)
     rows: list[Row] = []
     for compile_id in list(ids)[:MOST_ROWS]:
@@ -301,7 +301,7 @@ def _function(compilation: RankCompilation | None) -> str:
 
 
 def compilation_cell(marks: list[RankMark], _: RankCompilation | None) -> str:
-    """Return the number of graphs, and the words "recompile", an error or "no end recorded" if they apply."""
+    """Return the number of graphs and, if they apply, "recompile", an error, or "no end recorded"."""
     if not marks:
         return ABSENT
     kinds = [mark.kind for mark in marks]
@@ -318,7 +318,7 @@ def cache_cell(marks: list[RankMark], _: RankCompilation | None) -> str:
 
 
 def tensor_cell(marks: list[RankMark], compilation: RankCompilation | None) -> str:
-    """Return the number of outputs in the tensor metadata, the digest of the metadata, and the estimated time."""
+    """Return the number of outputs with metadata, the digest of the metadata, and the estimated time."""
     if compilation is None or compilation.estimated_us is None:
         return ABSENT
     digest = ", ".join(mark.digest[:6] for mark in marks if mark.kind == "tensors")
@@ -328,9 +328,10 @@ def tensor_cell(marks: list[RankMark], compilation: RankCompilation | None) -> s
 
 
 def _collectives(columns: Columns, compile_id: str) -> dict[str, list[str]]:
-    """Return each group's collectives of a compilation, from the latest stage with a difference.
+    """Return each group's collectives of a compilation.
 
-    Without a difference, they are from the latest recorded stage.
+    They are from the latest stage in which the groups differ and all groups have collectives. Without such a
+    stage, they are from the latest recorded stage.
     """
     graphs = {
         name: [mark for mark in fingerprint.marks if mark.collectives and mark.compile_id == compile_id]

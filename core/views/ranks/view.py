@@ -1,4 +1,4 @@
-"""Ranks of a run: the verdict, the differences of its groups, and tables, for pages and the command line."""
+"""Ranks of a run, for pages and the command line: the verdict, the differences of groups, and tables."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class RanksView:
 
     @property
     def unread(self) -> list[str]:
-        """A sentence for each rank that could not be read or whose log is not whole, at most 20."""
+        """A sentence for each rank that was not read, at most 20, and a sentence about incomplete logs."""
         problems = [f"Rank {row.rank} was not read: {plain(row.problem)}." for row in self.ranks.rows if row.problem]
         cut = tuple(row.rank for row in self.ranks.rows if row.is_cut)
         more = [f"The last record is not whole in the log of {ranks_words(cut)}."] if cut else []
@@ -102,10 +102,10 @@ class RanksView:
 
     @cached_property
     def differences(self) -> list[DifferenceView]:
-        """Differences of the groups from the first group, one per group.
+        """The difference of each group from the first group; groups that differ only in caches come last.
 
-        A group's difference is the first one beyond caches; if the group differs only in caches, the first one. Groups
-        that differ only in caches come last. Groups beyond the bound are left out.
+        A group's difference is its first difference beyond caches, otherwise its first difference in caches. Groups
+        that were not compared (beyond `MAX_GROUPS`) are left out.
         """
         reference = self._side_of(self.ranks.groups[0].rank) if self.ranks.differ else None
         views = [
@@ -131,13 +131,13 @@ class RanksView:
 
     @property
     def left_out(self) -> str:
-        """The number of groups without a column in the tables, as a sentence; empty if all groups have a column."""
+        """A sentence with the number of groups without a column; empty if all groups have a column."""
         more = len(self.ranks.groups) - MOST_COLUMNS
         return f"{fmt.count(more, 'more group')} {fmt.agree(more, 'is', 'are')} not shown." if more > 0 else ""
 
     @property
     def compilation_rows(self) -> list[Row]:
-        """A row for each compile id, in causal order: each group's outcome, and True where groups differ."""
+        """A row for each compile id, in causal order: each group's outcome, and `≠` if groups differ."""
         return compilation_table(self._columns, compilation_cell)
 
     @property
@@ -152,7 +152,7 @@ class RanksView:
 
     @property
     def tensor_rows(self) -> list[Row]:
-        """A row for each compile id with tensor metadata or estimates: outputs, their digest, and estimated time."""
+        """A row for each compile id with metadata or estimates: outputs, digest and estimated time."""
         rows = compilation_table(self._columns, tensor_cell)
         return [row for row in rows if any(row[name] != ABSENT for name in self._columns)]
 
@@ -204,7 +204,7 @@ class RanksView:
 
     @property
     def lines(self) -> Iterator[str]:
-        """The verdict as plain lines for the command line."""
+        """The groups, differences, forecasts, advice and unread ranks as plain lines for the command line."""
         for number, group in enumerate(self.ranks.groups, 1):
             yield f"group {number}: {ranks_words(group.ranks)}"
         for view in self.differences:
@@ -225,7 +225,7 @@ def _unmarked(text: str) -> str:
 
 
 def _from(view: DifferenceView) -> str:
-    """Return the compilation from which on a group differs, as Markdown."""
+    """Return the first compilation in which a group differs, as Markdown: "from [0/1] on"."""
     caches = ", in caches alone" if view.group.only_caches else ""
     return f"from {plain(f'[{view.difference.compile_id}]')} on{caches}"
 
@@ -256,7 +256,7 @@ class RunRanks:
 
     @property
     def progress(self) -> tuple[float, str]:
-        """The read part of the logs, and its words."""
+        """The share of the logs that was read, from 0 to 1, and a sentence with the numbers."""
         read, total = self.read, len(self.ranks)
         return min(read / total, 1.0), f"{fmt.number(read)} of {fmt.number(total)} read, in separate processes."
 

@@ -1,1 +1,4 @@
-"""Engine of several machines: hosts that execute runs, and the server's side, over any transport of bytes."""
+"""Engine of several machines: hosts that execute runs, and the server's side.
+
+Any transport of bytes can connect the two.
+"""

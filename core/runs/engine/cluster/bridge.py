@@ -1,7 +1,7 @@
-"""Transport through a bridge, a process that is restarted whenever it ends. Ray has such a bridge.
+"""Transport through a bridge: a separate process that is restarted whenever it ends.
 
-The bridge reads calls, and writes replies and, every second, the nodes. Each message is MessagePack after its length in
-4 bytes.
+Ray has such a bridge. The bridge reads calls. It writes replies, and every second the nodes. Each message is
+MessagePack after its length in 4 bytes.
 """
 
 from __future__ import annotations
@@ -53,7 +53,10 @@ class BridgeReply(msgspec.Struct, frozen=True, tag=True):
 
 
 class BridgeNodes(msgspec.Struct, frozen=True, tag=True):
-    """The nodes that are alive and may have a host; `cluster` changes when the cluster's head is restarted."""
+    """The nodes that are alive and may have a host.
+
+    `cluster` changes when the cluster's head is restarted.
+    """
 
     cluster: Words
     nodes: tuple[Words, ...]
@@ -76,7 +79,7 @@ def write_frame(file: BinaryIO, message: BridgeCall | FromBridge) -> None:
 
 
 def read_frame(file: BinaryIO, kind: Any) -> Any:
-    """Return the next message; None at the end. Raises OSError, DecodeError."""
+    """Return the next message; None at the end or for an invalid length. Raises OSError, DecodeError."""
     length = int.from_bytes(file.read(LENGTH_BYTES), "big")
     data = file.read(length) if 0 < length <= MOST_FRAME_BYTES else b""
     return unpacked_as(data, kind, MOST_FRAME_BYTES) if data else None
@@ -97,7 +100,7 @@ class BridgeOutput:
 
 
 def answer_calls(answer: Callable[[BridgeCall], None], at_once: int) -> None:
-    """Answer the calls of a bridge's server, up to `at_once` in parallel, until the input ends."""
+    """Answer the calls from standard input, up to `at_once` in parallel, until the input ends."""
     with ThreadPoolExecutor(at_once) as threads:
         while (call := read_frame(sys.stdin.buffer, BridgeCall)) is not None:
             threads.submit(answer, call)
@@ -106,8 +109,8 @@ def answer_calls(answer: Callable[[BridgeCall], None], at_once: int) -> None:
 class BridgeTransport:
     """Transport to the hosts behind a bridge, which `command` starts.
 
-    `name` describes the target of the bridge in error messages. If `keeps_earlier`, nodes that an earlier bridge
-    reported are never lost, since they may come back.
+    `name` describes the target of the bridge in error messages. If `keeps_earlier`, the nodes of an earlier
+    cluster are never lost: they can't be called, but they may come back.
     """
 
     def __init__(self, scheme: str, name: str, command: Sequence[str], keeps_earlier: bool) -> None:
@@ -126,7 +129,7 @@ class BridgeTransport:
         threading.Thread(target=self._keep_running, daemon=True).start()
 
     def peers(self) -> dict[str, bool]:
-        """Return the nodes behind the bridge, and whether each can be called.
+        """Return the nodes behind the bridge, each with True if it can be called.
 
         Raises NodeError while the bridge does not answer.
         """

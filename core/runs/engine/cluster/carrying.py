@@ -58,10 +58,10 @@ CARRIED = "carried"
 
 @dataclass(slots=True)
 class CarriedRun:
-    """A run that this server transfers, with the locked file that marks it.
+    """A run that this server transfers; `lock` is the file that marks the run.
 
-    `assignment` is its launch, which may have to be repeated until the host reports that it has the run; then None.
-    `sizes` are the bytes of its growing files on this server. `over` is set when the transfer ends.
+    `assignment` is needed to repeat the launch. It is None once the host has reported the run. `sizes` has the
+    bytes of each growing file on this server. `over` is set when the transfer ends.
     """
 
     run: Run
@@ -76,7 +76,7 @@ class CarriedRun:
 
 @dataclass(slots=True)
 class Pace:
-    """Intervals between two polls of a run.
+    """Intervals between polls of a run.
 
     `look_s` is the mean duration of a poll, which grows when the transport is busy.
     """
@@ -135,7 +135,7 @@ class Carrier:
             return self._carried.setdefault(run.path, CarriedRun(run, host, lock, ended, assignment))
 
     def launch(self, carried: CarriedRun, assignment: Assignment) -> None:
-        """Send a run to its host, which starts the run, and store the first bytes of the reply.
+        """Send a run to its host, which starts the run; store the new bytes in the reply.
 
         Raises NodeError, WorkerError, StoreError.
         """
@@ -176,7 +176,10 @@ class Carrier:
                 self._close_if_lost(run)
 
     def look_for_lost(self) -> None:
-        """Find the live runs and kernel tools on hosts in the store, at the start and after a loss."""
+        """Find the live runs and kernel tools of the store that are on hosts; `take_up` then checks them.
+
+        This is done at the start, and when the hosts have changed.
+        """
         listed = self._store.list()
         listed += [(tool, tool.standing()) for run, _ in listed for tool in run.tools()]
         self._unseen |= {run for run, status in listed if status.live and self._nodes.host_of(status.handle)}
@@ -237,7 +240,10 @@ class Carrier:
         return False
 
     def _take(self, carried: CarriedRun, progress: ProgressReply) -> None:
-        """Append the new bytes of a run to its files on this server; raises StoreError."""
+        """Append the new bytes of a run to its files on this server; raises StoreError.
+
+        Once the host reports the run, the assignment is dropped.
+        """
         if progress.status is not None:
             carried.assignment = None
         with in_words(carried.run.path):
@@ -268,7 +274,10 @@ class Carrier:
         return path
 
     def _take_up_run(self, run: Run, host: str) -> None:
-        """Take over a run on a host if no server transfers it; if the run has ended here, remove it from the host."""
+        """Take over a run on a host if no server transfers it.
+
+        If this server's store has no such live run, cancel the run and remove it from the host.
+        """
         status = run.status() if run.path.is_dir() else None
         if run.path in self._carried:
             return
@@ -279,7 +288,10 @@ class Carrier:
             self.follow(carried)
 
     def _close_if_lost(self, run: Run) -> None:
-        """End or take over a run that no server transfers, if its host is lost or lacks the run."""
+        """End a run whose host is lost, and take over a run that its host does not have.
+
+        A run that a server already transfers is left unchanged.
+        """
         status = run.written_status() if run.path.is_dir() else None
         host = self._nodes.host_of(status.handle) if status and status.live else None
         if status is None or host is None:
@@ -304,7 +316,7 @@ class Carrier:
                 carried.run.write_status(ended_as(status, state, reason, carried.cancelled))
 
     def _is_lost(self, host: str, run: Run) -> bool:
-        """Return True if a run can't be alive, and its host can't report its end."""
+        """Return True if a host is lost, or if it does not answer and the run is overdue."""
         node = self._nodes.all().get(host)
         if node is not None and (node.lost or node.answers):
             return node.lost

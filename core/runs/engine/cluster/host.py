@@ -1,11 +1,13 @@
-"""Host: executes the runs of any number of servers on one machine, by an engine of its own.
+"""Host: executes the runs of any number of servers on one machine, through an engine.
 
-<home>/hosts/<n>/id         the host's id; `lock` is held while it lives, so that several have one home
-<home>/hosted/<host>-<store>-<run>/ a run's directory, as on a server; `started` beside it once it may have started
-<home>/turns, <home>/cache  device locks and compiled objects, which the hosts of one machine share
+<home>/hosts/<n>/                   `id` has the host's id, `lock` is locked while the host lives
+<home>/hosted/<host>-<store>-<run>/ a run's directory, as on a server
+<home>/hosted/<...>.started         the mark of a run that may have started
+<home>/turns, <home>/cache          device locks and compiled objects, which the hosts of one machine share
 
-A host stores its facts about a run on disk, so that it can report the run after a restart. Each run is started at most
-once: the host writes a mark before the start, and a marked run without a live supervisor has ended.
+Several hosts can share one home, since each locks a number n. A host stores its facts about a run on disk, so
+that it can report the run after a restart. Each run is started at most once: the host writes the mark before
+the start, and a marked run without a live supervisor has ended.
 """
 
 from __future__ import annotations
@@ -90,9 +92,10 @@ MOST_NEW_BYTES = 8 * 1024**2
 
 
 class Host:
-    """Executor of runs for servers, by calls of `messages`. Safe to use from threads; close it at the end.
+    """Executor of runs for servers; `messages` defines the calls. Safe to use from threads.
 
-    `code_allowed` is False for a host that runs samples only, with the settings that `permission` allows.
+    Close the host at the end. `code_allowed` is False for a host that runs samples only, with the settings that
+    `permission` allows.
     """
 
     def __init__(
@@ -197,7 +200,7 @@ class Host:
         )
 
     def _describe(self) -> None:
-        """Start torch, and store its capabilities or its problem."""
+        """Start torch, and store its capabilities or its problem; warm up if there is a compiler."""
         try:
             environment = self._engine.environment()
         except CompileboardError as error:
@@ -413,7 +416,10 @@ class Host:
 
 
 def _take_slot(hosts: Path) -> tuple[int, str]:
-    """Lock the first free slot for this process's lifetime; return its number and id. Raises OSError, StoreError."""
+    """Lock the first free slot, and return its number and id; raises OSError, StoreError.
+
+    The slot stays locked until this process ends.
+    """
     for number in range(MOST_SLOTS):
         slot = hosts / str(number)
         slot.mkdir(exist_ok=True, mode=OWNER_ALONE)
@@ -493,7 +499,10 @@ def drivers(modules: Path = MODULES) -> str:
 
 
 def kind_of(devices: Mapping[str, str], torch: str) -> str:
-    """Return the hardware and versions that affect measurements, in words; drivers only with an accelerator."""
+    """Return the hardware and versions that affect measurements, in words.
+
+    Driver versions are included only if there is an accelerator.
+    """
     memory = round(psutil.virtual_memory().total / GIB)
     size = f"{os.cpu_count()} CPUs, {memory} GiB"
     versions = (torch, package_version("triton"), *((drivers(),) if set(devices) - {"cpu"} else ()))

@@ -2,22 +2,22 @@
 
 Calls and replies are MessagePack with the class name in `type`. Every call may be repeated.
 
-HelloCall        FactsReply: heartbeat; what the host is, and which runs of the store it has
-DescribeCall     DescriptionReply, with None while torch starts
-PrepareCall      LackReply, empty once torch runs
+HelloCall        FactsReply: the host, and its runs of the store; the call is also a heartbeat
+DescribeCall     DescriptionReply: None while torch starts
+PrepareCall      LackReply: empty once torch runs
 TakeTurnCall     TurnReply
 EndTurnCall      DoneReply
-LaunchCall       ProgressReply: the run is there, whole, and goes, or has ended; a second launch does nothing
-PollCall         ProgressReply: new bytes of the files that grow
+LaunchCall       ProgressReply: the host has the complete run and has started it; a second launch does nothing
+PollCall         ProgressReply: new bytes of the growing files
 ListCall         FilesReply: the files of the ended run
 ReadCall         PieceReply: bytes of a file
-CancelCall       DoneReply: the end of the run was requested; one that has not started never will
+CancelCall       DoneReply: the end of the run was requested; a run that has not started never will
 ForgetCall       DoneReply: the directory of an ended run is removed
-any              FailureReply instead, with the reason
+any call         FailureReply with the reason, if the call fails
 
-Files cross by safe names, as bytes and digests; links are never followed. A host gets the files of a new run, all at
-once. The server gets new bytes of the files that grow, and in the end each file that differs from its own. Neither
-trusts the names of the other.
+Files are transferred under safe names, as bytes and digests; links are never followed. A host gets the files
+of a new run all at once. The server gets new bytes of the growing files. After the run, the server gets each
+file that differs from its own copy. Neither side trusts the file names of the other.
 """
 
 from __future__ import annotations
@@ -60,7 +60,10 @@ Device = Annotated[str, Meta(pattern=r"^[a-z]{1,20}(:[0-9]{1,4})?$")]
 
 
 class HelloCall(msgspec.Struct, frozen=True, tag=True):
-    """Request for a host's facts and its runs of a store; it also keeps the server's locks."""
+    """Request for a host's facts and its runs of a store.
+
+    The call also keeps the server's device locks on the host.
+    """
 
     store: Id
     server: Id
@@ -110,7 +113,7 @@ class LaunchCall(RunMessage, frozen=True, tag=True):
 
 
 class PollCall(RunMessage, frozen=True, tag=True):
-    """Request for a run's progress: `sizes` are the bytes of the growing files that the server has."""
+    """Request for a run's progress; `sizes` has the bytes of each growing file on the server."""
 
     sizes: dict[Name, Size]
 
@@ -261,9 +264,9 @@ MOST_COLLECTED_BYTES = 16 * 1024**3
 
 
 def check_name(name: str) -> str:
-    """Return the name of a file relative to its run.
+    """Return the name of a file relative to its run, if the name is valid.
 
-    Raises StoreError if the name is not a safe path in the directory, or is a file of the server.
+    Raises StoreError if the name is not a safe path in the run's directory, or belongs to the server.
     """
     parts = name.split("/")
     if len(parts) > MOST_DEPTH or not all(map(PARTS.fullmatch, parts)):
@@ -290,7 +293,10 @@ def carried_names(directory: Path) -> list[str]:
 
 
 def parcel_of(directory: Path) -> dict[str, bytes]:
-    """Return the files of a new run; raises StoreError if they are too large to be sent, or cannot be read."""
+    """Return the files of a new run by name.
+
+    Raises StoreError if the files are too large to send or too many, OSError if a file cannot be read.
+    """
     files, room = {}, MOST_DELIVERED_BYTES
     for name in carried_names(directory):
         with open_carried(directory, name) as file:
@@ -337,10 +343,9 @@ def read_piece(directory: Path, name: str, offset: int) -> PieceReply:
 
 
 def append_piece(directory: Path, new: PieceReply) -> int:
-    """Append a piece to a file; return the size of the file. A piece with another offset than the file's end is
-    ignored.
+    """Append a piece to a file, and return the size of the file; raises StoreError, OSError.
 
-    Raises StoreError, OSError.
+    The piece is ignored if its offset is not the end of the file.
     """
     path = _place(directory, new.name)
     with path.open("ab") as file:
@@ -360,7 +365,7 @@ def has_file(directory: Path, entry: HostFile) -> bool:
 
 
 def place_file(directory: Path, name: str, source: Path) -> None:
-    """Move a complete file to its name; raises StoreError, OSError."""
+    """Move a complete file into a run's directory under its name; raises StoreError, OSError."""
     source.replace(_place(directory, name))
 
 

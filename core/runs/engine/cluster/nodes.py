@@ -1,4 +1,4 @@
-"""Nodes of a server: the hosts behind a transport, what they say about themselves, and calls to them."""
+"""Nodes of a server: the hosts behind a transport, their facts, and calls to the hosts."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Transport(Protocol):
     scheme: str
 
     def peers(self) -> Mapping[str, bool]:
-        """Return whether each host can be called, by the transport's name of the host.
+        """Return the hosts by the transport's names, each with True if it can be called.
 
         Hosts that are lost for good are left out. Raises NodeError while the hosts are unknown.
         """
@@ -76,7 +76,7 @@ class HostNode:
 
 
 class Nodes:
-    """The hosts behind a transport that a server with a store may use. Safe to use from threads.
+    """The hosts behind a transport, as nodes of one server and its store. Safe to use from threads.
 
     Setting `closed` ends all waits. If `code_allowed` is False, the server uses no host that runs visitors' code.
     """
@@ -115,8 +115,8 @@ class Nodes:
     def with_device(self, device: str, alike: str, busy: Collection[str]) -> tuple[str, ...]:
         """Return the hosts with a device, ordered by their number of runs in `busy`.
 
-        Runs with the same `alike`, such as the cells of a sweep, get hosts of one kind: the most common kind at the
-        first of these runs.
+        Runs with the same `alike`, such as the cells of a sweep, get hosts of one kind. The kind is fixed for the
+        first of these runs: it is then the most common kind.
         """
         able = [(host, node.facts) for host, node in self.all().items() if node.has(device)]
         if alike and able:
@@ -162,7 +162,10 @@ class Nodes:
 
     @contextlib.contextmanager
     def unless_lost(self, host: str) -> Iterator[None]:
-        """Suppress a NodeError of a node that may still answer; raises the NodeError of a lost node."""
+        """Suppress a NodeError of a node that may still answer, after a wait of `RETRY_S` seconds.
+
+        The NodeError is raised if the node is lost or unknown, or if the server closes.
+        """
         try:
             yield
         except NodeError:
@@ -252,9 +255,9 @@ def has_servers_torch(facts: FactsReply) -> bool:
 
 
 def _store_id(store: Store) -> str:
-    """Return the store's id, which separates its runs from other stores' runs on a host; raises StoreError.
+    """Return the store's id, which is created on first use; raises StoreError.
 
-    The id is created on first use.
+    The id separates the store's runs from the runs of other stores on a host.
     """
     path = store.home / "store-id"
     with in_words(store.home):

@@ -1,10 +1,10 @@
-"""Process between the server and a Ray cluster, the only one that imports Ray: it can die, hang or lose the cluster.
+"""Process between the server and a Ray cluster, so that the server does not import Ray.
 
     python -m core.runs.engine.cluster.ray_bridge ADDRESS code|samples HOSTS
 
-Started by `ray_transport`; ends when its input is closed.
-Nodes with the resource `compileboard` get a detached actor each, which owns a host; Ray carries its bytes, and says
-which nodes are alive.
+The process may die, hang or lose the cluster without harm to the server. `core.runs.engine.transports.ray`
+starts the process, which ends when its input is closed. Each node with the resource `compileboard` gets a
+detached actor, which owns a host. Ray carries the host's bytes, and reports which nodes are alive.
 """
 
 from __future__ import annotations
@@ -112,7 +112,10 @@ def _words(error: Exception) -> str:
 
 
 def main(address: str, code: str, hosts: str) -> None:
-    """Connect, report the nodes, and make calls until the input ends; `hosts` is the module with `make_host`."""
+    """Connect to the cluster, report its nodes, and answer calls until the input ends.
+
+    `hosts` is the module with `make_host`.
+    """
     output = BridgeOutput()
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     try:

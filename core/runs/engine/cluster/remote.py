@@ -1,6 +1,6 @@
-"""Engine of the hosts behind a transport: places runs on them, delivers and starts them there.
+"""Engine of the hosts behind a transport: assigns runs to hosts, sends the runs, and starts them.
 
-A run's handle is `<scheme>:<host>`: its host answers for it, whichever server asks.
+A run's handle is `<scheme>:<host>`. Any server can ask this host about the run.
 """
 
 from __future__ import annotations
@@ -134,7 +134,10 @@ class RemoteEngine(LocalLiveness):
         """Do nothing: each host starts its own torch."""
 
     def environment(self) -> Environment:
-        """Return the capabilities of all nodes; waits for the first node. Raises WorkerError if no node answers."""
+        """Return the capabilities of all nodes; wait for the first node.
+
+        Raises WorkerError if no node answers in time.
+        """
         end_s = time.monotonic() + FIRST_NODE_S
         while not (nodes := [node for node in self._nodes.all().values() if node.environment]):
             if time.monotonic() > end_s or self._nodes.closed.wait(POLL_S):

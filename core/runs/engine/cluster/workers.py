@@ -1,18 +1,17 @@
-"""Workers as the transport to hosts: each connects to the server over HTTP and asks for calls, so that it may be behind
-a firewall.
+"""Workers as the transport to hosts: each worker connects to the server over HTTP and requests calls.
 
-    POST /work/<host>     replies to earlier calls → 200 and the next call, or 204 if there is none for a while
+So a worker may be behind a firewall. The worker's host answers the calls until the worker is stopped.
+
+    POST /work/<host>     replies to earlier calls → 200 and the next call, or 204 if none comes for a while
     DELETE /work/<host>   the worker ends for good
 
-Further servers over the same store use its workers, through `core.runs.engine.transports.workers`:
+Other servers of the same store use its workers through `core.runs.engine.transports.workers`:
 
     GET    /hosts             → 200 and the hosts
     POST   /hosts/<host>      a call → 200 and the host's reply, or 504 with the reason
 
-Every request has a token, that of `<home>/workers-token` or of `<home>/servers-token`, and a bounded body. TLS is a
-proxy's, which passes on `/work/` alone.
-
-A worker requests calls from a server, and its host answers them, until it is stopped.
+Every request has the token in `<home>/workers-token` or `<home>/servers-token`, and a body of limited size.
+A proxy provides TLS, and forwards only `/work/`.
 """
 
 from __future__ import annotations
@@ -78,14 +77,17 @@ class WorkerCall(msgspec.Struct, frozen=True):
 
 
 class WorkerHosts(msgspec.Struct, frozen=True):
-    """The hosts of a server's workers, and whether each can be called; `server` is new at each server start."""
+    """The hosts of a server's workers, each with True if it can be called.
+
+    `server` is new at each server start.
+    """
 
     server: Words
     hosts: Annotated[dict[Words, bool], msgspec.Meta(max_length=MOST_WORKERS)]
 
 
 class WorkerReply(msgspec.Struct, frozen=True):
-    """The host's reply to a call."""
+    """The host's reply to a call; without a reply, `why` has the reason."""
 
     number: int
     data: bytes
@@ -143,7 +145,7 @@ class WorkersTransport:
         is_listening.wait()
 
     def peers(self) -> dict[str, bool]:
-        """Return the workers that have requested calls, and whether each did so recently."""
+        """Return the hosts of the workers, each with True if the worker has requested calls recently."""
         now = time.monotonic()
         return {host: now - worker.heard_s < SILENT_S for host, worker in list(self._workers.items())}
 
@@ -347,8 +349,8 @@ UNAUTHORIZED = 401
 class Puller:
     """Connections of a host to one server.
 
-    `say` prints the messages for the worker's terminal. Raises SettingError for an address without https, unless it is
-    this machine's: plain http would show the token to the network.
+    `say` prints the messages for the worker's terminal. Raises SettingError for an invalid address, and for http
+    to another machine, since plain http would show the token to the network.
     """
 
     def __init__(self, url: str, token: str, host: Host, say: Callable[[str], None]) -> None:

@@ -1,1 +1,4 @@
-"""Transports to other machines: a module for each scheme of an engine's address, which `open_engine` finds here."""
+"""Transports to other machines: one module for each scheme of an engine's address.
+
+`open_engine` imports the module that has the scheme's name.
+"""

@@ -1,4 +1,4 @@
-"""Ray as the transport to hosts: one on each node of a cluster."""
+"""Ray as the transport to hosts; each node of the cluster runs one host."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ MISSING = "the engine is a Ray cluster, but Ray is not installed: pip install -r
 class RayTransport(BridgeTransport):
     """Hosts on the nodes of a Ray cluster at `address`, `ray://HOST:PORT`.
 
-    After a restart of the cluster, its earlier nodes do not answer, but are never lost: the host of such a node, with
-    its files, can come back on a new node of the same machine. `hosts` is the module whose `make_host` a node calls.
-    Raises SettingError if Ray is not installed.
+    After a restart of the cluster, the earlier hosts do not answer, but do not count as lost: a host can return,
+    with its files, on a new node of the same machine. Each node calls `make_host` of the module `hosts`. Raises
+    SettingError if Ray is not installed.
     """
 
     def __init__(self, address: str, code_allowed: bool = True, hosts: str = HOSTS) -> None:

@@ -43,9 +43,9 @@ TRY_S = 20.0
 
 
 class SandboxTransport(BridgeTransport):
-    """Host in a sandbox; raises SettingError if this machine cannot start a sandbox.
+    """Host in a sandbox on this machine; raises SettingError if no sandbox can be started.
 
-    If the host ends, it is lost with its runs.
+    If the host ends, its runs are lost.
     """
 
     def __init__(self, store: Store) -> None:
@@ -66,7 +66,8 @@ def transport(address: str, store: Store, code_allowed: bool) -> SandboxTranspor
 def options(home: Path, environment: Mapping[str, str]) -> list[str]:
     """Return bubblewrap's options for a server with a store's home and an environment.
 
-    Later options win: Python's directories are shown again inside hidden ones, then secret files in them are hidden.
+    Later options override earlier ones: system directories are hidden, Python's directories in them are shown
+    again, then the store's home and secret files are hidden.
     """
     hidden = [*HIDDEN, str(Path.home())]
     shown = sorted({str(path) for path in _needed() if path.is_dir() and any(map(path.is_relative_to, hidden))})

@@ -26,10 +26,10 @@ HERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
 
 class SharedWorkersTransport:
-    """Hosts of the workers that connect to `address`, through this server or another one of the store.
+    """Hosts of the workers that connect to `address`, through this server or another server of the store.
 
-    After another server has taken over the port, an earlier host that has not connected to it yet is silent, not lost.
-    Raises SettingError if `address` is invalid, or if a server of another store uses it.
+    If another server takes over the port, an earlier host counts as silent, not lost, until it connects to that
+    server. Raises SettingError if `address` is invalid, or if a server of another store uses it.
     """
 
     scheme = "workers"
