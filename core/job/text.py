@@ -59,7 +59,7 @@ def options_from_text(text: str, field: str = "compile.options") -> dict[str, An
     if not short(text, MAX_OPTIONS_CHARS, field).strip():
         return None
     options: dict[str, Any] = {}
-    for part in re.split(r",(?=\s*(?:[\w.]+\s*=|$))", text):
+    for part in re.split(r",(?=\s*[\w.]+\s*=)", text.rstrip().removesuffix(",")):
         name, separator, value = part.partition("=")
         if not separator:
             raise JobError(field, f"`{part.strip()[:60]}`: write name=value")

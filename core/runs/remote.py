@@ -184,7 +184,11 @@ class RemoteArchive:
                 self._upload(packed, moved)
             with in_words(run.path):
                 write_atomically(run.path / ARCHIVED, msgspec.json.encode(moved))
-                return _remove(run, moved)
+                freed = _remove(run, moved)
+            if earlier is not None and earlier.name != moved.name:
+                with self._in_words():
+                    self._forget(earlier)
+            return freed
 
     def bring_back(self, run: Run, progress: Callable[[int, int], object] = lambda done, total: None) -> None:
         """Fetch the missing files of a run; raises StoreError.
@@ -221,10 +225,15 @@ class RemoteArchive:
             name = path.name.removesuffix(".json")
             moved = moved_of(Run(name, self.store.runs_dir / name), path)
             with self._in_words():
-                if moved is not None and self._files.exists(self._place(moved.name)):
-                    self._files.rm_file(self._place(moved.name))
+                if moved is not None:
+                    self._forget(moved)
             with in_words(path):
                 path.unlink(missing_ok=True)
+
+    def _forget(self, moved: MovedFiles) -> None:
+        """Remove a packed file from the archive, if it is still there."""
+        if self._files.exists(self._place(moved.name)):
+            self._files.rm_file(self._place(moved.name))
 
     @cached_property
     def _opened(self) -> tuple[Any, str]:

@@ -57,6 +57,7 @@ from core.runs.engine.processes import (
 )
 from core.runs.store import Run
 
+NO_PROBE = "the process that asks torch for its devices ended without a result"
 POLL_S = 0.05
 BEAT_S = 1.0
 MODULES = (
@@ -255,7 +256,7 @@ class _Server:
         self._wait_for(reader)
         with os.fdopen(reader, "rb") as pipe:
             data = pipe.read()
-        return decoded_as(data, Environment) if data else Environment()
+        return decoded_as(data, Environment) if data else Environment(problem=NO_PROBE)
 
 
 def _write_all(writer: int, data: bytes) -> None:

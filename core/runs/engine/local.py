@@ -108,7 +108,7 @@ class LocalEngine(LocalLiveness):
     def environment(self) -> Environment:
         """Return versions, devices and backends; requested once and cached."""
         with self._requesting:
-            if self._environment is None:
+            if self._environment is None or self._environment.problem:
                 self._environment = self._server("").request(Probe(), ProbeResult).environment
             return self._environment
 
@@ -158,26 +158,25 @@ class Turns:
     """
 
     def __init__(self) -> None:
-        self._files: dict[Path, list[int]] = {}
+        self._files: dict[Path, contextlib.ExitStack] = {}
 
     def take(self, assignment: Assignment) -> bool:
         """Lock an assignment's devices; return False if another process's lock conflicts. Raises StoreError."""
-        locks: list[int] = []
         folder = assignment.run.path.parents[1] / "turns"
-        with in_words(folder):
+        with in_words(folder), contextlib.ExitStack() as locks:
             folder.mkdir(parents=True, exist_ok=True, mode=OWNER_ALONE)
             for device, mode in _needs(assignment).items():
                 name = device.replace(":", "-")
-                locks.append(os.open(folder / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-                if not _try_lock(locks[-1], mode):
-                    _close(locks)
+                file = os.open(folder / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+                locks.callback(os.close, file)
+                if not _try_lock(file, mode):
                     return False
-        self._files[assignment.run.path] = locks
+            self._files[assignment.run.path] = locks.pop_all()
         return True
 
     def give_back(self, run: Run) -> None:
         """Release the locks of a run, if it has any."""
-        _close(self._files.pop(run.path, []))
+        self._files.pop(run.path, contextlib.ExitStack()).close()
 
 
 def _needs(assignment: Assignment) -> dict[str, int]:
@@ -193,8 +192,3 @@ def _try_lock(file: int, mode: int) -> bool:
     except OSError as error:
         return error.errno not in HELD
     return True
-
-
-def _close(files: list[int]) -> None:
-    for file in files:
-        os.close(file)

@@ -212,6 +212,7 @@ class ReportDraft:
     open_phases: list[int] = field(default_factory=list)
     open_beside: list[int] = field(default_factory=list)
     caches: list[CacheEvent] = field(default_factory=list)
+    cache_identities: set[tuple[str, str, str]] = field(default_factory=set)
     steps: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     untimed: str = ""
@@ -229,6 +230,12 @@ class ReportDraft:
         """Begin a compilation; count a `torch.compiler.reset` if a finished compilation has the same id."""
         before = self.compilations.get(self.unique_id(compile_id))
         self.resets += before is not None and before.finished
+
+    def add_cache(self, event: CacheEvent) -> None:
+        """Add an outcome of a cache lookup; outcomes beyond `MAX_ITEMS` are left out."""
+        if len(self.caches) < MAX_ITEMS:
+            self.caches.append(event)
+            self.cache_identities.add(event.identity)
 
     def unique_id(self, compile_id: str) -> str:
         """Return a compile id's unique form in the log: `2:0/0` is `0/0` after the first reset."""

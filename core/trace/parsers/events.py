@@ -131,11 +131,11 @@ def _close(draft: ReportDraft, index: int, event: _Event) -> None:
 
 def _instant(draft: ReportDraft, event: _Event) -> None:
     match = CACHE.match(str(event.name))
-    if match and len(draft.caches) < MAX_ITEMS:
+    if match:
         args = event.args if isinstance(event.args, dict) else {}
         cache = "fx_graph" if match.group(1) == "fx_graph" else "aotautograd"
         reason = str(args.get("cache_bypass_reason") or "")
-        draft.caches.append(
+        draft.add_cache(
             CacheEvent(cache, match.group(2), _compile_id(draft, event), str(args.get("key") or ""), reason[:2000])
         )
 
@@ -190,8 +190,8 @@ def cache_artifact(draft: ReportDraft, record: TraceRecord) -> None:
         str(data.get("key") or data.get("cache_key") or ""),
         str(data.get("cache_bypass_reason") or "")[:2000],
     )
-    if all(event.identity != logged.identity for event in draft.caches):
-        draft.caches.append(logged)
+    if logged.identity not in draft.cache_identities:
+        draft.add_cache(logged)
 
 
 # The file of torch that exports a model.

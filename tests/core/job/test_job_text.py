@@ -98,6 +98,7 @@ def test_any_call_text_is_read_or_a_job_error(text: str) -> None:
         ("max_autotune=True", {"max_autotune": True}),
         ("a=1, b=2.5 ,c='x',d=y", {"a": 1, "b": 2.5, "c": "x", "d": "y"}),
         ("a=null", {"a": None}),
+        ("a=1, b=2, ", {"a": 1, "b": 2}),
         ("a=b=c", {"a": "b=c"}),
         ("a=\ud800", {"a": "\ud800"}),
     ],

@@ -183,6 +183,22 @@ def test_what_is_wrong_with_the_archive_is_said_without_a_password(
         remote_archive(store, {"COMPILEBOARD_ARCHIVE": "memory://x", "COMPILEBOARD_ARCHIVE_CACHE_GIB": "many"})
 
 
+def test_files_that_changed_after_a_fetch_replace_the_earlier_ones_in_the_archive(store: Store, tmp_path: Path) -> None:
+    run = add_run(store.home, "mlp", b"x" * 100)
+    archive = archive_at(store, f"file://{tmp_path}/elsewhere")
+    archive.move(run)
+    archive.bring_back(run)
+    log = run.log_path()
+    assert log is not None
+    log.write_bytes(b"y" * 200)
+    assert archive.move(run) == 200
+    moved = moved_of(run)
+    assert moved is not None
+    assert [file.name for file in (tmp_path / "elsewhere").iterdir()] == [moved.name]
+    archive.bring_back(run)
+    assert log.read_bytes() == b"y" * 200
+
+
 def test_what_is_deleted_is_removed_from_the_archive_once(store: Store, tmp_path: Path) -> None:
     archive = archive_at(store, f"file://{tmp_path}/elsewhere")
     runs = [store.open(add_scenario(store.home, "error")) for _ in range(2)]

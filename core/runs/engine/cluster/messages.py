@@ -36,7 +36,7 @@ from msgspec import Meta
 
 from core.base.decoder import unpacked_as
 from core.base.errors import StoreError
-from core.base.files import OWNER_ALONE
+from core.base.files import OWNER_ALONE, in_words
 from core.base.machine import Environment
 from core.base.words import number
 from core.runs.people import AUDIENCE
@@ -295,11 +295,11 @@ def carried_names(directory: Path) -> list[str]:
 def parcel_of(directory: Path) -> dict[str, bytes]:
     """Return the files of a new run by name.
 
-    Raises StoreError if the files are too large to send or too many, OSError if a file cannot be read.
+    Raises StoreError if the files are too large to send or too many, or if a file cannot be read.
     """
     files, room = {}, MOST_DELIVERED_BYTES
     for name in carried_names(directory):
-        with open_carried(directory, name) as file:
+        with in_words(directory), open_carried(directory, name) as file:
             files[name] = file.read(room + 1)
         room -= len(files[name])
         if room < 0:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from core import CompileJob, JobError, Model, Run, Runner, Status, Store, StoreError, new_sweep
-from core.runs.engine.cluster import host
+from core.runs.engine.cluster import host, messages
 from core.runs.engine.cluster.host import Host
 from core.runs.engine.cluster.messages import (
     FilesReply,
@@ -19,6 +19,7 @@ from core.runs.engine.cluster.messages import (
     PieceReply,
     check_name,
     packed,
+    parcel_of,
     reply_of,
     unpack_files,
 )
@@ -452,3 +453,11 @@ def test_a_host_that_lies_about_names_writes_nothing_outside(nodes: Nodes) -> No
         "its files could not be carried here: `../../escaped` is no name of a run's file",
     )
     assert not list(nodes.folder.rglob("escaped"))
+
+
+def test_a_run_whose_file_cannot_be_read_is_not_sent_and_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(messages, "carried_names", lambda _: ["job.json"])
+    with pytest.raises(StoreError, match="No such file or directory"):
+        parcel_of(tmp_path)

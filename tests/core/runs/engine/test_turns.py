@@ -1,11 +1,15 @@
 """What several servers over one home measure: one after the other on each device."""
 
+import errno
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from core import CompileJob, Model, Run, Runner, Store
+from core.base.errors import StoreError
+from core.runs.engine.local import Turns
 from core.runs.engine.queues import assigned
 from tests.support.engines import PromptEngine, until
 
@@ -42,6 +46,26 @@ def test_what_is_measured_has_its_device_to_itself(
     # A node ends a turn in the background.
     until(lambda: theirs.take_turn(other))
     theirs.end_turn(other.run)
+
+
+def test_a_lock_that_fails_leaves_no_earlier_lock_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ours, theirs = Turns(), Turns()
+    first, second = (assigned(Run(name, tmp_path / "runs" / name), job("cuda:0")) for name in IDS)
+    opened = os.open
+
+    def no_room(path: Path, flags: int, mode: int = 0o777) -> int:
+        if Path(path).name == "cuda-0":
+            raise OSError(errno.ENFILE, "too many open files")
+        return opened(path, flags, mode)
+
+    before = set(os.listdir("/proc/self/fd"))
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "open", no_room)
+        with pytest.raises(StoreError, match="too many open files"):
+            ours.take(first)
+    assert set(os.listdir("/proc/self/fd")) == before
+    assert theirs.take(second)
+    theirs.give_back(second.run)
 
 
 @pytest.fixture

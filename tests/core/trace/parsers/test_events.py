@@ -4,8 +4,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from core import build_report
 from core.report import Phase
+from core.trace.parsers import draft
+from tests.support.logs import record, report_of
 
 
 def phases(tmp_path: Path, *events: dict[str, Any]) -> tuple[Phase, ...]:
@@ -69,3 +73,14 @@ def test_what_threads_do_beside_a_phase_does_not_end_it(tmp_path: Path) -> None:
         Phase("file", "0/0", 6, 9, 4, thread=2),
         Phase("file", "0/0", 8, 10, 3, thread=1),
     )
+
+
+def test_outcomes_of_caches_are_kept_once_and_at_most_so_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    def looked_up(number: int) -> bytes:
+        header = {"artifact": {"name": "fx_graph_cache_hit", "encoding": "json"}}
+        return record({**header, "frame_id": number, "frame_compile_id": 0, "attempt": 0}, "{}")
+
+    data = b"".join(looked_up(number) for number in (0, 1, 0, 2))
+    assert [event.compilation for event in report_of(data).caches] == ["0/0", "1/0", "2/0"]
+    monkeypatch.setattr(draft, "MAX_ITEMS", 2)
+    assert [event.compilation for event in report_of(data).caches] == ["0/0", "1/0"]
