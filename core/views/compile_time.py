@@ -169,9 +169,9 @@ class CompileTimeView:
         """Sum of the self times."""
         seconds = compile_seconds(self.report)
         if not self.compile_id:
-            return f"*self* adds up to {fmt.duration_s(sum(seconds.values()))}, the compile time of the run."
+            return f"The self times add up to {fmt.duration_s(sum(seconds.values()))}, the compile time of the run."
         self_time = fmt.duration_s(seconds.get(self.compile_id, 0.0))
-        return f"*self* adds up to {self_time}, the compile time of [{plain(self.compile_id)}]."
+        return f"The self times add up to {self_time}, the compile time of [{plain(self.compile_id)}]."
 
     def metrics(self, read: Callable[[Payload], str]) -> MetricsView:
         """Return torch's metrics; `read` returns a part of the log."""

@@ -241,7 +241,7 @@ def scrubber(
     chosen = {(secret.text, secret.is_word): secret for secret in found if _is_secret(secret)}
     kept = [secret.text for secret in chosen.values() if secret.is_word and _stays(secret, stay)]
     secrets = [secret for secret in chosen.values() if secret.text not in kept]
-    return Scrubber(tuple(_numbered(secrets)), tuple(dict.fromkeys(kept)))
+    return Scrubber(tuple(_numbered(secrets, kept)), tuple(dict.fromkeys(kept)))
 
 
 def _word(text: str, kind: Kind) -> Secret:
@@ -259,13 +259,14 @@ def _stays(secret: Secret, stay: set[str]) -> bool:
     return all(piece in stay for piece in secret.text.split("_") if piece)
 
 
-def _numbered(secrets: Sequence[Secret]) -> Iterator[Secret]:
-    """Yield the secrets with placeholders that contain no secret."""
+def _numbered(secrets: Sequence[Secret], kept: Sequence[str]) -> Iterator[Secret]:
+    """Yield the secrets with placeholders that contain no secret and are not among the kept words."""
+    words = {*kept, *(secret.text for secret in secrets)}
     parts = [secret.text for secret in secrets if not secret.is_word]
     numbers = dict.fromkeys(KINDS, 0)
     for secret in secrets:
         name = ""
-        while not name or any(part in name for part in parts):
+        while not name or name in words or any(part in name for part in parts):
             numbers[secret.kind] += 1
             name = f"{PLACEHOLDERS[secret.kind]}_{numbers[secret.kind]}"
         yield replace(secret, placeholder=name)

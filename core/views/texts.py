@@ -243,8 +243,11 @@ class SourceView:
     def notes(self, path: str, breaks: Iterable[GraphBreak], error: RunError | None) -> dict[int, str]:
         """Return the reasons of graph breaks and the error, by line of a file; equal reasons once, with their count."""
         notes = {line: "\n".join(_counted(reasons)) for line, reasons in _break_reasons(breaks, path).items()}
-        if error is not None and error.frames:
-            notes[error.frames[-1].line] = f"{error.type}: {error.message}"[:NOTE_CHARS]
+        frames = [frame for frame in error.frames if frame.file == path] if error is not None else []
+        if error is not None and frames:
+            message = f"{error.type}: {error.message}"[:NOTE_CHARS]
+            line = frames[-1].line
+            notes[line] = f"{notes[line]}\n{message}" if line in notes else message
         return notes
 
     @staticmethod

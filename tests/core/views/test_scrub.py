@@ -145,3 +145,9 @@ def test_a_scrubbed_comparison_has_no_secret_of_either_run(empty_home: Path) -> 
     scrub = RunFiles(left).scrubber(KINDS, right)
     assert {"Encoder", "Decoder", "my secret text", "her secret text"} <= {secret.text for secret in scrub.secrets}
     assert found_in("\n".join(texts_of(scrub.value(page_of_comparison(left, right)))), scrub) == []
+
+
+def test_a_placeholder_is_not_a_name_that_stays_in_the_text() -> None:
+    code = "class Net:\n    def run(self):\n        self.name_1 = 1\n"
+    scrub = scrubber(["names"], codes=[code], texts=[code], names=["Net"])
+    assert scrub.text(code) == code.replace("Net", "name_2")

@@ -30,3 +30,6 @@ def test_equal_reasons_of_a_line_are_one_note_and_an_error_is_at_its_last_frame(
     source = SourceView(Report(Setting()), read)
     assert source.notes("model.py", (graph_break, graph_break), error) == {3: "item() × 2", 5: "ValueError: no"}
     assert source.notes("library.py", (graph_break,), None) == {9: "item()"}
+    assert source.notes("library.py", (graph_break,), error) == {9: "item()"}
+    at_break = RunError("calls", "ValueError", "", "no", (CALLER,), "")
+    assert source.notes("model.py", (graph_break,), at_break) == {3: "item()\nValueError: no"}
