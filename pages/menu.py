@@ -16,7 +16,7 @@ class Page:
 
     @property
     def script(self) -> str:
-        """Path of the script below `pages/`, which is Streamlit's name for the page; its folder is the section."""
+        """Script path below `pages/`, by which Streamlit identifies the page; its folder is the section."""
         return f"{self.section.lower()}/{self.name}.py"
 
 
@@ -105,5 +105,5 @@ def of_script(script: str | None) -> Page | None:
 
 
 def entry_of(page: Page) -> MenuEntry:
-    """Return the entry of the menu that a page belongs to."""
+    """Return the menu entry of a page."""
     return next(entry for entry in ENTRIES if page in entry.pages)

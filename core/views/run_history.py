@@ -1,6 +1,7 @@
-"""Stored runs over time: one number of one model's runs, in comparable series, and how long runs are stored.
+"""Stored runs over time: the history of one metric of a model, use of limits, and retention.
 
-Storage is a visitor's use of the limits, and the rules by which runs move to the archive or are deleted.
+The history has a series for each group of comparable runs. Retention rules select the runs that move to the
+archive or are deleted.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ NO_RUN = "No run that has ended matches."
 
 
 def model_labels(models: Mapping[str, int]) -> dict[str, str]:
-    """Return the label of each model by its title, with its number of runs."""
+    """Return title → label for each model; a label has the title and the number of runs."""
     return {
         name: f"{one_line(name, LONGEST_NAME) or 'no title'} · {fmt.count(count, 'run')}"
         for name, count in models.items()
@@ -36,7 +37,11 @@ def model_labels(models: Mapping[str, int]) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A number of a run; `value` returns the number, None if it is unknown, and `words` converts it to text."""
+    """A metric of runs.
+
+    `value` returns the metric of a run, None if unknown; `words` converts it to text. `factor` converts it to
+    the unit of the axis.
+    """
 
     title: str
     axis: str
@@ -72,7 +77,10 @@ METRICS = {
 
 @dataclass(frozen=True, slots=True)
 class HistoryPoint:
-    """A run in the chart: its value, the bounds of its interval if it has one, and the lines of its hover text."""
+    """A run in the chart.
+
+    `value` is its metric, `bounds` are those of the interval (None without one), `lines` are its hover text.
+    """
 
     run: str
     created_s: float
@@ -96,10 +104,10 @@ class HistorySeries:
 
 @dataclass(frozen=True, slots=True)
 class HistoryView:
-    """The chart of one model and one number.
+    """The chart of one metric of one model.
 
-    `without` counts the runs in which the number is unknown, `unread` the runs whose report was not read yet, and
-    `older` the runs too old for the chart.
+    `left_out` are series that are not drawn. `without` counts the runs in which the metric is unknown, `unread`
+    the runs whose report was not read yet, and `older` the runs too old for the chart.
     """
 
     model: str
@@ -148,7 +156,7 @@ class HistoryView:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The reasons why points are apart, and the runs that are not drawn."""
+        """Notes on separate series, and on runs that are not drawn."""
         notes = []
         if len(self.series) > 1:
             notes.append(
@@ -201,7 +209,7 @@ STAY = "Pinned runs, cells of sweeps, and runs with notes or comments stay."
 
 @dataclass(frozen=True, slots=True)
 class UsageView:
-    """Use of the limits that the server's owner has set; `is_named` is True for a visitor with custom limits."""
+    """Use of the owner's limits; `is_named` is True for a visitor with a name, who has own limits."""
 
     limits: Limits
     usage: Usage
@@ -209,14 +217,14 @@ class UsageView:
 
     @property
     def words(self) -> str:
-        """The used amount of each limit; empty without limits."""
+        """The used amount of each limit, with a warning if one is nearly used up; empty without limits."""
         words = " · ".join(f"{used} of {most} {what}" for used, most, what, _ in self._parts)
         more = " When it is used up, nothing new is started or opened; what is here stays until it is deleted."
         return f"Used here: {words}.{more if self.is_nearly_used else ''}" if words else ""
 
     @property
     def is_nearly_used(self) -> bool:
-        """True if little of a limit is left."""
+        """True if the use of a limit has reached the share `NEARLY`."""
         return max((share for *_, share in self._parts), default=0.0) >= NEARLY
 
     @property
@@ -234,7 +242,7 @@ class UsageView:
 
 @dataclass(frozen=True, slots=True)
 class RetentionView:
-    """The rules of a store, the archive, and the runs that are due."""
+    """Retention rules of a store, its archive, and the runs that are due; `archive` is None without one."""
 
     rules: RetentionRules
     archive: RemoteArchive | None
@@ -252,7 +260,7 @@ class RetentionView:
 
     @property
     def what_happens(self) -> str:
-        """The end of the sentence: where due runs go, or why they stay."""
+        """The end of the sentence: due runs move to the archive, are deleted, or stay, with the reason."""
         if self.archive is not None:
             return "move to the archive, and come back when they are opened"
         return "are deleted" if self.rules.deletes else f"stay: there is no archive, and {DELETES} is not 1"
@@ -283,7 +291,7 @@ def retention_view(index: RunIndex) -> RetentionView:
 def retention_words(index: RunIndex) -> str:
     """Return the retention of a store in words; empty without rules.
 
-    For an invalid setting, return the error.
+    If a setting is invalid or the store cannot be read, return the error message.
     """
     try:
         return retention_view(index).words

@@ -118,7 +118,7 @@ class ListedRun:
 
     @property
     def result(self) -> str:
-        """The ops and kernels, and the ratio if it is significant, as a short text."""
+        """The ops, kernels and significant speedup as a short text; `last run` if none is known."""
         summary = self.summary or Summary()
         ops = (
             f"{fmt.number(summary.ops)} → {fmt.count(summary.kernels, 'kernel')}"
@@ -135,7 +135,7 @@ class ListedRun:
 
     @property
     def doubt(self) -> str:
-        """The reason why the ratio is missing or unreliable; empty if it is reliable."""
+        """The reason why the ratio is missing or unreliable; empty if it is reliable or not measured."""
         speed = self.summary.speed if self.summary else None
         return "" if speed is None else speed.unknown or speed.disturbed
 
@@ -261,18 +261,21 @@ def _recorded_words(recorded: RecordedSweep | Recording) -> str:
 
 
 class RunLists:
-    """The lists of one store. `viewer` is the visitor for whom runs are listed; None for all runs."""
+    """Lists of one store's runs; a `viewer` argument limits a list to the runs visible to that visitor."""
 
     def __init__(self, index: RunIndex) -> None:
         self.index = index
 
     def every(self, text: str, most: int) -> RunListView:
-        """Return the first runs that a text matches, however long it takes to bring the index up to date."""
+        """Return up to `most` runs that a text matches, after bringing the index fully up to date."""
         progress, query = self.index.refresh(), RunQuery.of(text)
         return RunListView(*self._some(query, most), 1, progress, query.problems)
 
     def search(self, text: str, page: int = 1, viewer: Viewer | None = None, within_s: float = QUICK_S) -> RunListView:
-        """Return a page of the runs that a text matches; the index is brought up to date for about `within_s`."""
+        """Return a page of the runs that a text matches; page 1 if the requested page is empty.
+
+        The index is updated first, for about `within_s` seconds.
+        """
         progress = self.index.refresh(within_s)
         query = RunQuery.of(text).visible(viewer)
         first = self._some(query, PAGE_RUNS, (page - 1) * PAGE_RUNS)
@@ -308,9 +311,9 @@ class RunLists:
     def comparable(
         self, run: Run, title: str, job: CompileJob | None, viewer: Viewer | None = None
     ) -> tuple[Comparable, ...]:
-        """Return the ended runs of the same model.
+        """Return the ended runs of the same model; related runs come first.
 
-        Runs with this run's fixes, and the run that this run's fixes started from, come first.
+        A related run tests a fix of this run, or is the run whose fix this run tests.
         """
         plain = title.removesuffix(REPAIRED)
         listed = list(self.of_titles({plain, f"{plain}{REPAIRED}"}, viewer, MOST_SAME_MODEL))
@@ -332,9 +335,10 @@ class RunLists:
         return ListedRun(run, entry) if entry is not None else None
 
     def with_summaries(self, listed: Sequence[ListedRun], within_s: float) -> tuple[tuple[ListedRun, ...], bool]:
-        """Return the runs with the summaries that can be made in about `within_s`, and True if some are still missing.
+        """Return the runs with their summaries, and True if time ran out before all summaries were made.
 
-        New summaries are stored, so each is made once. The report of a large log is read when its run is opened.
+        Missing summaries are made for about `within_s` seconds and stored. The report of a large log is not read
+        here, but when its run is opened.
         """
         end_s, late, made = time.monotonic() + within_s, False, {}
         for each in listed:
@@ -364,7 +368,10 @@ class RunLists:
     def of_model(
         self, model: str, most: int, text: str = "", viewer: Viewer | None = None
     ) -> tuple[tuple[ListedRun, ...], int]:
-        """Return the newest ended runs with a title that a text matches, and the number of all such runs."""
+        """Return a model's newest ended runs that a text matches, and the number of all such runs.
+
+        `model` is the title of the runs.
+        """
         query = RunQuery.of(text).visible(viewer).also("title = ? AND NOT live", model)
         return self._some(replace(query, order=NEWEST_FIRST), most)
 

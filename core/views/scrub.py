@@ -1,8 +1,8 @@
-"""A scrubber for files that leave the machine: finds what identifies their author, and puts placeholders in its place.
+"""Scrubber that replaces identifying texts by placeholders in files that leave the machine.
 
-The same text gets the same placeholder everywhere, so that graphs, code and guards still belong together. Paths, lines
-of code and quoted texts are replaced wherever they occur; names and constants where they stand alone, or between
-underscores, as in `l_self_modules_encoder_weight`.
+The same text gets the same placeholder everywhere, so that graphs, code and guards still match. Paths and
+lines of code are replaced wherever they occur. A name or constant that is a single word is replaced only as
+a whole word or between underscores, as in `l_self_modules_encoder_weight`.
 """
 
 from __future__ import annotations
@@ -60,7 +60,10 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """A text to take out, and its placeholder; a word is taken out where it stands alone."""
+    """A text to replace, and its placeholder.
+
+    A word is replaced only as a whole word or between underscores.
+    """
 
     text: str
     kind: Kind
@@ -70,21 +73,24 @@ class Secret:
 
 @dataclass(frozen=True)
 class Scrubber:
-    """Secrets with their placeholders; without any secret, texts stay as they are."""
+    """Secrets with their placeholders; without secrets, texts stay as they are.
+
+    `kept` are names and constants that stay, since they are words of Python, torch or Compileboard.
+    """
 
     secrets: tuple[Secret, ...] = ()
     kept: tuple[str, ...] = ()
 
     @cached_property
     def _parts(self) -> dict[str, str]:
-        """Texts that are replaced wherever they occur, the longest ones first, also as JSON writes them."""
+        """Text → placeholder of the secrets that are not words, in all their `forms`, longest text first."""
         whole = [secret for secret in self.secrets if not secret.is_word]
         parts = {form: secret.placeholder for secret in whole for form in forms(secret.text)}
         return dict(sorted(parts.items(), key=lambda part: -len(part[0])))
 
     @cached_property
     def _words(self) -> dict[tuple[str, ...], str]:
-        """Words by their pieces between underscores."""
+        """Pieces between underscores → placeholder, of each secret that is a word."""
         return {tuple(secret.text.split("_")): secret.placeholder for secret in self.secrets if secret.is_word}
 
     @cached_property
@@ -92,7 +98,7 @@ class Scrubber:
         return max(map(len, self._words), default=0)
 
     def text(self, text: str) -> str:
-        """Return a text without any secret."""
+        """Return a text without secrets; `(scrubbed)` if it still changes after `ROUNDS` rounds."""
         if not self.secrets or not text:
             return text
         for _ in range(ROUNDS):
@@ -127,9 +133,10 @@ class Scrubber:
         return 1, ""
 
     def value(self, value: Value) -> Value:
-        """Return a copy of a value without any secret in its texts.
+        """Return a copy of a value without secrets in its texts.
 
-        The value consists of dataclasses, lists and mappings; fixed fields stay as they are.
+        Dataclasses, mappings, lists, tuples and frozensets are searched. Values of `FIXED` fields and `FIXED_KEYS`
+        stay.
         """
         return cast(Value, self._value(value)) if self.secrets else value
 
@@ -185,7 +192,7 @@ class Scrubber:
 
     @property
     def preview(self) -> tuple[str, ...]:
-        """The number of secrets of each kind, and the first ones with their placeholders."""
+        """A line for each kind, with its number of secrets and examples; a line for the words that stay."""
         lines = []
         for kind, meaning in KINDS.items():
             found = [secret for secret in self.secrets if secret.kind == kind]
@@ -221,9 +228,11 @@ def scrubber(
     reserved: Iterable[str] = (),
     devices: Iterable[str] = (),
 ) -> Scrubber:
-    """Return a scrubber of these kinds for files with these `texts`, about a model with these `codes` and `names`.
+    """Return a scrubber of these kinds of secrets for the files of a run.
 
-    Words of `reserved`, of Python and of torch stay: they identify nobody, and without them the files are useless.
+    `texts` are the contents of the files, `codes` the model's code, `names` and `devices` further secrets. The
+    words of `reserved`, Python, torch and Compileboard stay: they identify nobody, and the files are useless
+    without them.
     """
     wanted, codes = set(kinds), tuple(codes)
     corpus = "\n".join((*codes, *texts))
@@ -245,7 +254,7 @@ def scrubber(
 
 
 def _word(text: str, kind: Kind) -> Secret:
-    """Return the secret of a name: replaced only as a whole word, or anywhere if it has characters such as a dash."""
+    """Return the secret of a name, a word if it has only letters, digits and underscores."""
     return Secret(text, kind, is_word=WORD.fullmatch(text) is not None)
 
 
@@ -259,14 +268,14 @@ def _stays(secret: Secret, stay: set[str]) -> bool:
     return all(piece in stay for piece in secret.text.split("_") if piece)
 
 
-def _numbered(secrets: Sequence[Secret], kept: Sequence[str]) -> Iterator[Secret]:
-    """Yield the secrets with placeholders that contain no secret and are not among the kept words."""
-    words = {*kept, *(secret.text for secret in secrets)}
+def _numbered(secrets: Sequence[Secret], words: Sequence[str]) -> Iterator[Secret]:
+    """Yield the secrets with placeholders that contain no secret and are not among `words`."""
+    taken = {*words, *(secret.text for secret in secrets)}
     parts = [secret.text for secret in secrets if not secret.is_word]
     numbers = dict.fromkeys(KINDS, 0)
     for secret in secrets:
         name = ""
-        while not name or name in words or any(part in name for part in parts):
+        while not name or name in taken or any(part in name for part in parts):
             numbers[secret.kind] += 1
             name = f"{PLACEHOLDERS[secret.kind]}_{numbers[secret.kind]}"
         yield replace(secret, placeholder=name)
@@ -281,7 +290,10 @@ def _of_torch(corpus: str) -> set[str]:
 
 
 def _directories(corpus: str) -> list[str]:
-    """Return the directories in a text; for installed packages, the directory in which they are installed."""
+    """Return the directories in a text, without system directories.
+
+    The path of an installed package is cut after `site-packages`.
+    """
     found: dict[str, None] = {}
     for path in (*POSIX.findall(corpus), *WINDOWS.findall(corpus)):
         installed = INSTALLED.match(path)
@@ -324,7 +336,7 @@ def _names(node: ast.AST) -> Iterator[str]:
 
 
 def _constants(node: ast.Constant, lines: Sequence[str]) -> Iterator[Secret]:
-    """Yield the lines of a string constant; yield a large number as its value and as it is written."""
+    """Yield each line of a string constant, or a long number as Python prints it and as it is written."""
     value = node.value
     if isinstance(value, str):
         parts = (part.strip() for part in value.split("\n"))

@@ -180,9 +180,10 @@ def _uses(module: ConfigModule, name: str) -> tuple[ConfigUse, ...]:
 def matching(
     options: Sequence[ConfigOption], text: str = "", module: ConfigModule | None = None, changed: bool = False
 ) -> tuple[ConfigOption, ...]:
-    """Return the options with every word of a text in their name, alias, variables or comment; names come first.
+    """Return the options that match a text; options whose name matches come first.
 
-    With a module, only its options are returned; with `changed`, only options that are set here.
+    An option matches if every word of the text is in its name, alias, environment variables or comment. With
+    `module`, only that module's options are returned; with `changed`, only options that are set here.
     """
     words = text.lower().split()
     chosen = [

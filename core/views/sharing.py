@@ -1,7 +1,7 @@
-"""A run for others: a bug report for PyTorch, the preview of a link, and a budget's judgement for a pull request.
+"""Views of a run for other people: a bug report, a link preview, and the judgement of a budget.
 
-A bug report has the form of PyTorch's issue template, as Markdown and as a ZIP with its files. A judgement is lines,
-Markdown, JUnit XML, or annotations for GitHub.
+A bug report has the form of PyTorch's issue template, as Markdown and as a ZIP with its files. A judgement
+has the form of text lines, Markdown, JUnit XML, or annotations for GitHub.
 """
 
 from __future__ import annotations
@@ -68,7 +68,10 @@ def issue_of(run: Run) -> IssueView:
 
 @dataclass(frozen=True)
 class IssueView:
-    """A bug report about an ended run; `code` is its model's file, empty if it is not stored."""
+    """A bug report about an ended run.
+
+    `report` is None if the run has no log. `code` is the model's file, empty if it is not stored.
+    """
 
     run: Run
     job: CompileJob
@@ -96,7 +99,7 @@ class IssueView:
 
     @property
     def script(self) -> str:
-        """A standalone script: torch's minified graph if it reproduces the failure, otherwise the model's file."""
+        """Standalone script: torch's minified graph if it reproduces the failure, else the model's file."""
         bisection = self.report.bisection if self.report else None
         if bisection is not None and bisection.reproduces:
             return checked_script(self.job, bisection.script, minified=True)
@@ -104,7 +107,7 @@ class IssueView:
 
     @property
     def markdown(self) -> str:
-        """The report, with the headings of PyTorch's template."""
+        """The report as Markdown, with the headings of PyTorch's issue template."""
         parts = [
             f"# {self.title}",
             "### 🐛 Describe the bug",
@@ -139,7 +142,11 @@ class IssueView:
             yield f"Settings: `{settings}`"
 
     def _versions(self) -> Iterator[str]:
-        """Yield the output of torch's collect_env if the run's torch is here, otherwise the recorded versions."""
+        """Yield the versions, and the device, CPUs and threads of the run.
+
+        The versions are the output of torch's collect_env if the run's torch is installed here, otherwise those
+        recorded.
+        """
         setting = self.report.setting if self.report else Setting()
         here = is_torch_here(setting.torch)
         collected = self.collect() if here else ""
@@ -153,7 +160,10 @@ class IssueView:
         yield f"{device}, CPUs: {setting.cpus or 'not recorded'}, threads of torch: {setting.threads or 'not recorded'}"
 
     def as_zip(self, scrubber: Scrubber = NOTHING) -> bytes:
-        """Return a ZIP with the report, its script, the model's file, the job, and torch's trace, without secrets."""
+        """Return a ZIP of the report and its files, without secrets.
+
+        The files are the script, the model's file, the job and, if it is not too large, torch's trace.
+        """
         buffer = io.BytesIO()
         log = self.run.log_path()
         is_small = log is not None and log.stat().st_size <= MAX_LOG_BYTES
@@ -227,7 +237,7 @@ class CardView:
 
     @property
     def picture(self) -> wire.GraphData | None:
-        """The graph of the heaviest compilation, laid out with its layers folded; None if there is none to draw."""
+        """The graph of the heaviest compilation, layers folded; None without a graph or if it is too large."""
         report = _report(self.run)
         compilation = first_compilation(report) if report else None
         if report is None or compilation is None or not compilation.graphs:
@@ -259,7 +269,7 @@ PROPERTY_ESCAPES = {**ESCAPES, ":": "%3A", ",": "%2C"}
 
 @dataclass(frozen=True, slots=True)
 class BudgetView:
-    """The judgements of the runs of one model; `comparison` is their difference from the baseline in a sentence."""
+    """The judgements of one model's runs; `comparison` is a sentence on the baseline, empty without one."""
 
     name: str
     judgements: tuple[Judgement, ...]
@@ -283,7 +293,7 @@ class BudgetView:
 
     @property
     def lines(self) -> list[str]:
-        """The title, a table, and the lines that are over a limit, as plain text."""
+        """The title, a table, the reasons, the lines of code that count, and the comparison, as plain text."""
         rows = [HEADINGS, *map(_cells, self.judgements)]
         widths = [max(len(row[column]) for row in rows) for column in range(len(HEADINGS))]
         table = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
@@ -294,7 +304,7 @@ class BudgetView:
 
     @property
     def markdown(self) -> str:
-        """The title, a table, and the reasons of each judgement, as Markdown for a pull request."""
+        """The title, a table, the reasons, the lines of code that count, and the comparison, as Markdown."""
         head = [f"**{plain(self.title)}.**", "", f"| {' | '.join(HEADINGS)} |", "|---|---|---|---|"]
         rows = [f"| {' | '.join(map(plain, _cells(judgement)))} |" for judgement in self.judgements]
         details = [
@@ -330,7 +340,10 @@ class BudgetView:
 
     @property
     def annotations(self) -> list[str]:
-        """Workflow commands of GitHub: an error for each line over a limit, a warning for an undecided limit."""
+        """Workflow commands of GitHub: errors for a failed limit, a warning for an undecided limit.
+
+        A failed limit has an error for each line of code that counts, or one error without a line.
+        """
         return [line for judgement in self.judgements for line in self._annotations(judgement)]
 
     def _annotations(self, judgement: Judgement) -> Iterator[str]:
@@ -347,7 +360,7 @@ class BudgetView:
 
     @property
     def data(self) -> dict[str, Any]:
-        """All fields as JSON-compatible data."""
+        """All fields and `failed`, for JSON."""
         return {"failed": self.failed, **{field.name: getattr(self, field.name) for field in fields(self)}}
 
 
@@ -374,7 +387,7 @@ def _as_code(place: Place | None) -> str:
 
 
 def _path(place: Place) -> str:
-    """Return a file's path, relative to the current directory if it is below it."""
+    """Return a file's path, relative to the current directory if the file is below that directory."""
     path, here = Path(place.file), Path.cwd()
     return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
 

@@ -76,7 +76,10 @@ class CallTotals:
 
     @property
     def calls(self) -> list[int]:
-        """Numbers of calls at which totals are drawn, evenly on a logarithmic axis, at least up to ten."""
+        """Numbers of calls at which totals are drawn, evenly spaced on a logarithmic axis.
+
+        The last is twice `latest`, and at least 10.
+        """
         last = max(10, 2 * self.latest)
         return sorted({round(10 ** (index / 20)) for index in range(200) if 10 ** (index / 20) <= last} | {last})
 
@@ -120,7 +123,7 @@ class SpeedupView:
 
     @property
     def not_measured(self) -> str:
-        """Sentence below the title of a run without a measurement; empty with one."""
+        """Reason why the run was not measured, as sentences; empty if it was measured."""
         if self.report.script is not None:
             return f"{NOT_COMPARED} The time of a call is what the script saw, compilation included."
         if self.compiled_for:
@@ -167,7 +170,7 @@ class SpeedupView:
 
     @property
     def no_break_even(self) -> str:
-        """Reason why there is no break-even."""
+        """Reason why `break_even` is None; empty without a measurement."""
         return no_break_even(self._paying) if self._paying else ""
 
     @property
@@ -195,9 +198,9 @@ class SpeedupView:
 
     @property
     def call_rows(self) -> list[dict[str, object]]:
-        """First executions of the calls, a row per compared value; a single row for a call without comparisons.
+        """A row for each compared value of each call, with the first execution of the call.
 
-        The calls of a script have no comparison.
+        A call without comparisons has a single row. The calls of a script have no comparison.
         """
         if self.report.script is not None:
             return [_execution(call) for call in self.report.calls]
@@ -307,7 +310,10 @@ def sampling_words(speed: Speed, timing: Timing) -> str:
 
 
 def clock_words(timing: Timing) -> str:
-    """Describe the device's clock, and the wall-clock speedup of calls back to back; empty for the wall clock."""
+    """Describe the device's clock and the wall-clock speedup of back-to-back calls.
+
+    Empty if the wall clock is the only clock.
+    """
     wall = wall_speed(timing)
     if wall is None:
         return ""
@@ -355,7 +361,10 @@ def cost_words(report: Report, cost_s: float) -> str:
 
 
 class MedianBar(NamedTuple):
-    """Median seconds of a call, with quartiles; `kind` is "eager" or "compiled", `side` is "left" or "right"."""
+    """Median seconds of a call, with quartiles.
+
+    `kind` is "eager" or "compiled", `side` is "left" or "right".
+    """
 
     kind: str
     side: str
@@ -439,9 +448,10 @@ class CompareTimes:
         ]
 
     def together(self, left: CompileJob, right: CompileJob) -> CompileJob | None:
-        """Return the job that times both compiled calls alternately in one process.
+        """Return the job that times both compiled calls interleaved in one process.
 
-        None for equal compile settings, for jobs that differ beyond compiling, measuring and limits, and for a target.
+        None if the compile settings are equal, if the left job has a target, or if the jobs differ in more than
+        settings for compiling, measuring and limits.
         """
         if left.target or left.compile == right.compile or _workload(left) != _workload(right):
             return None

@@ -1,4 +1,4 @@
-"""Texts in the log of a run: the user's files with the notes on their lines, and torch's own messages, searched."""
+"""Texts in a run's log: the user's files with notes on their lines, and torch's log messages."""
 
 from __future__ import annotations
 
@@ -26,7 +26,11 @@ NOT_RECORDED = (
 
 
 class LogDetails(NamedTuple):
-    """A message in full: its place as Markdown, its text, its compilation, and the user's line that it names."""
+    """A log message in full.
+
+    `place` is Markdown with the message's name, level, time and place in torch. `line` is the line of the
+    user's file in the message, None without one.
+    """
 
     place: str
     text: str
@@ -65,7 +69,7 @@ class LogsView:
 
     @property
     def advice(self) -> str:
-        """A sentence on the job that records log messages, as Markdown."""
+        """Advice on how to record log messages, as Markdown."""
         return NOT_RECORDED
 
     @property
@@ -88,7 +92,7 @@ class LogsView:
 
     @property
     def shown(self) -> list[LogMessage]:
-        """The messages that are shown."""
+        """The first `MOST_SHOWN` selected messages."""
         return self.matches[:MOST_SHOWN]
 
     @property
@@ -112,7 +116,7 @@ class LogsView:
         ]
 
     def details(self, index: int) -> LogDetails:
-        """Return a message that is shown."""
+        """Return the details of a shown message by its index in `shown`."""
         message = self.shown[index]
         place = f"{code(message.name, LONGEST_NAME)} · {message.level} · {message.time} · {code(message.place)}"
         return LogDetails(place, message.text[:MAX_MESSAGE_CHARS], message.compilation, self.user_line(message))
@@ -184,7 +188,7 @@ class LogMessage:
 
 
 def log_messages(text: str) -> Iterator[LogMessage]:
-    """Yield the messages in a text; lines before the first message are left out."""
+    """Yield the messages in a text; an empty line ends a message, and other text is left out."""
     head, lines, match = "", list[str](), None
     for line in text.split("\n"):
         if not line and match is not None:
@@ -241,7 +245,11 @@ class SourceView:
         return str(decoded_object(self.read(source.payload)).get("text", "")) if source else ""
 
     def notes(self, path: str, breaks: Iterable[GraphBreak], error: RunError | None) -> dict[int, str]:
-        """Return the reasons of graph breaks and the error, by line of a file; equal reasons once, with their count."""
+        """Return line → note: the reasons of graph breaks in a file, and the error.
+
+        Equal reasons of a line are joined, with their count. The error is at the line of its last frame, in any
+        file; it replaces the reasons of that line.
+        """
         notes = {line: "\n".join(_counted(reasons)) for line, reasons in _break_reasons(breaks, path).items()}
         frames = [frame for frame in error.frames if frame.file == path] if error is not None else []
         if error is not None and frames:

@@ -29,7 +29,7 @@ class Thread:
 
     @property
     def is_open(self) -> bool:
-        """True if it is not resolved, and has a comment that is not deleted."""
+        """True if the thread is not resolved and has a comment that is not deleted."""
         return self.first.resolved_s is None and any(each.deleted_s is None for each in self.comments)
 
     @property
@@ -38,7 +38,7 @@ class Thread:
         return f"Resolved by {plain(author_words(self.first.resolved_by))}"
 
     def line(self, now_s: float) -> str:
-        """Return the thread's newest comment in one line, as Markdown."""
+        """Return the thread's newest comment that is not deleted, in one line, as Markdown."""
         last = next(comment for comment in reversed(self.comments) if comment.deleted_s is None)
         by = plain(author_words(last.by, last.imported))
         resolved = "" if self.is_open else " · resolved"
@@ -46,7 +46,10 @@ class Thread:
 
 
 def author_words(by: str, imported: bool = False) -> str:
-    """Return the name of an author as plain text: an address, the owner, or a visitor by the browser's name."""
+    """Return an author as plain text: an e-mail address, `owner`, or `visitor` with a short browser id.
+
+    The author of an imported comment gets the suffix `(imported)`.
+    """
     name = by if "@" in by else f"visitor {by[:VISITOR_CHARS]}" if by else "owner"
     return one_line(name, LONGEST_NAME) + " (imported)" * imported
 
@@ -93,7 +96,10 @@ def earlier_label(hidden: int, most: int) -> str:
 
 
 def no_author_words(why: str, threads: Sequence[Thread]) -> str:
-    """Return the reason why a visitor cannot comment; without threads, after a note that there is no comment."""
+    """Return the reason why a visitor cannot comment.
+
+    Without threads, the text first says that there is no comment.
+    """
     return why if threads else f"No comment here. {why}"
 
 

@@ -1,4 +1,4 @@
-"""A profile beside a log: tracks of time, the kernel behind each slice, causes of idle time, and a selected area."""
+"""Profile joined to a run's log: tracks, kernels, causes of idle time, and a selected area."""
 
 from __future__ import annotations
 
@@ -51,7 +51,11 @@ KINDS: dict[SliceKind, str] = {"launch": "driver", "overhead": "profiler"}
 
 
 class TimelineSpan(NamedTuple):
-    """A slice as it is drawn: its number in the profile, label, kind of colour, place, and the id of its kernel."""
+    """A slice to draw.
+
+    `number` is its index in the profile, `kind` selects its colour, `row` is its row in the chart, and `kernel`
+    is the id of its kernel, empty without one.
+    """
 
     number: int
     label: str
@@ -80,7 +84,10 @@ class TimelineView:
 
     @property
     def title(self) -> str:
-        """The number of slices that are joined to a kernel, and how long the device was busy."""
+        """Number of slices joined to a kernel, and the share of time in which the device was busy.
+
+        If the profile has no device, this is the share of time in which compiled graphs ran.
+        """
         compiled, known = len(self.joined.compiled), len(self.joined.joined)
         what = "kernel" if self.joined.profile.has_device else "kernel and op"
         of_compiled = (
@@ -114,7 +121,7 @@ class TimelineView:
 
     @property
     def kernel_rows(self) -> list[dict[str, object]]:
-        """A row for each kernel of a compiled graph with slices, the most time first."""
+        """A row for each kernel of a compiled graph that has slices, longest total time first."""
         return [self._kernel_row(compilation, kernel, pieces) for (compilation, kernel), pieces in self._groups]
 
     @cached_property
@@ -171,11 +178,11 @@ class TimelineView:
 
     @property
     def tracks(self) -> list[str]:
-        """The name of each row of the chart's tracks, from the top."""
+        """The name of each track of the chart, from the top."""
         return [one_line(f"{track.device} {track.name}".strip(), LONGEST_NAME) for track in self.joined.profile.tracks]
 
     def spans(self, most: int) -> list[TimelineSpan]:
-        """Return the slices to draw, the longest if there are more than `most`, by start."""
+        """Return the slices to draw, in the profile's order; at most `most`, the longest."""
         slices = self.joined.profile.slices
         chosen = sorted(range(len(slices)), key=lambda index: -slices[index].length_us)[:most]
         return [self._span(index) for index in sorted(chosen)]
@@ -185,7 +192,7 @@ class TimelineView:
         return area_from_text(text)
 
     def area(self, place: tuple[float, float, int, int]) -> AreaView:
-        """Return the sums over an area: from and to in microseconds, the first and the last row of the chart."""
+        """Return the sums over an area: start and end in microseconds, first and last row of the chart."""
         area = TimelineArea(*place)
         rows = range(area.first_row, area.last_row + 1)
         chosen = tuple(index for index in range(len(self.joined.profile.slices)) if self._row(index) in rows)
@@ -218,7 +225,7 @@ class TimelineView:
         return self._tops[self._slice(index).track] + self.joined.depths[index]
 
     def _kind(self, piece: ProfileSlice, known: KernelSlice | None) -> str:
-        """Return the kind of a slice's colour; a joined op is a kernel, too."""
+        """Return the kind of a slice's colour: `kernel` for every slice joined to a kernel, even an op."""
         if known is not None and known.kernel:
             return "kernel"
         return OTHER if piece.kind == "kernel" and known is not None else piece.kind
@@ -370,7 +377,7 @@ class AreaView:
         return [entry.kernels[0] if len(entry.kernels) == 1 else "" for entry in self._shown]
 
     def _kernel_words(self, entry: SliceSum) -> str:
-        """Return the kernel's name if it differs from the slices' name, or the number of kernels if several."""
+        """Return the number of kernels if there are several, or the kernel's name; empty if it adds nothing."""
         if len(entry.kernels) > 1:
             return fmt.count(len(entry.kernels), "kernel")
         known = self.kernels.get(entry.kernels[0]) if entry.kernels else None

@@ -1,7 +1,7 @@
-"""Tour of a run: five stops from the Python code to the running kernels, five questions, and common claims.
+"""Tour of a run: five stops from Python code to running kernels, five questions, and common claims.
 
-Every number is of the run; texts are Markdown. The stops' times add up to the run's compile time, and the last stop has
-the time of a call instead.
+All numbers are from the run; texts are Markdown. The times of the first four stops add up to the run's
+compile time. The last stop has the time of a call.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class TourAnswer:
 
 @dataclass(frozen=True, slots=True)
 class TourView:
-    """The tour of a report; `claims` are common claims about torch.compile, each with what this run has measured."""
+    """The tour of a report; `claims` are common claims about torch.compile with this run's measurement."""
 
     title: str
     stops: tuple[TourStop, ...]
@@ -124,7 +124,7 @@ class _RunFacts:
 
     @property
     def title(self) -> str:
-        """The time that compiling took, from the first stop to the fourth."""
+        """A sentence with the run's compile time, or that nothing was compiled."""
         total = fmt.duration_s(compile_time_s(self.report))
         return f"From Python to kernels in {total} of compile time." if self._was_timed else "Nothing was compiled."
 
@@ -354,7 +354,7 @@ class _RunFacts:
 
     @cached_property
     def claims(self) -> tuple[tuple[str, str], ...]:
-        """Common claims about torch.compile, each with what this run has measured."""
+        """Common claims about torch.compile, each with this run's measurement."""
         return (
             ("torch.compile makes models 2 to 10 times faster.", self._speed_claim),
             ("A matmul, a bias and a ReLU become one kernel.", self._epilogue_claim),

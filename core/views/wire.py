@@ -98,7 +98,10 @@ class EdgeData(
     omit_defaults=True,
     rename={"source": "s", "target": "t", "count": "n", "frames": "f"},
 ):
-    """An edge between two items of its level; `ends` are pairs of connected nodes, `points` the points of its curve."""
+    """An edge between two items of its level.
+
+    `ends` are the pairs of connected nodes, `points` are the points of its curve.
+    """
 
     source: int
     target: int
@@ -111,7 +114,7 @@ class EdgeData(
 
 
 class LevelData(msgspec.Struct, frozen=True):
-    """The direct members of a group, laid out in `parts`, each with a width and a height."""
+    """The direct members of a group; `parts` are the widths and heights of the layout's parts."""
 
     id: int
     note: str
@@ -212,9 +215,10 @@ class StoredGraph:
 
 
 def stored(view: GraphView, colours: Mapping[str, str] | None = None) -> StoredGraph:
-    """Return a graph with its digest. Cache the result as long as the graph: 50,000 nodes take 0.1 s.
+    """Return a graph with its digest.
 
-    `colours` maps a kernel id to the kernel's colour (hex).
+    Cache the result as long as the graph, since the digest of 50,000 nodes takes 0.1 s. `colours` maps a kernel
+    id to the kernel's colour (hex).
     """
     return StoredGraph(view.digest(colours), view, colours or {})
 
@@ -233,7 +237,10 @@ def graph_data(
 
 
 def level_data(graph: StoredGraph, group: int = TOP, whole: GraphView | None = None) -> LevelData:
-    """Return a group's level for the browser; in a part of a graph, nodes have their numbers in the `whole` graph."""
+    """Return a group's level for the browser.
+
+    If the graph is a part of the graph `whole`, each node has its number in `whole`.
+    """
     numbers = graph.view.numbers_in(whole) if whole else range(graph.view.size())
     level = graph.view.level(group)
     return LevelData(
@@ -361,5 +368,5 @@ def _frames(view: GraphView) -> Iterator[FrameData]:
 
 
 def _nodes(view: GraphView, ids: Sequence[str]) -> tuple[int, ...]:
-    """Return the indexes of the nodes that are drawn."""
+    """Return the indexes of nodes by id; nodes that are not drawn are left out."""
     return tuple(node for item in ids if (node := view.node_of(item)) is not None)

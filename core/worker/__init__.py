@@ -1,4 +1,4 @@
-"""The process that compiles: a fork server, a supervisor for each run, and the run itself.
+"""The processes that compile: a fork server, a supervisor for each run, and the run itself.
 
-Besides `core.accelerator` and `core.samples`, it is the only package that imports torch.
+Only this package, `core.accelerator` and `core.samples` import torch.
 """

@@ -1,7 +1,8 @@
 """Entry point of the fork server: `python -m core.worker [cuda|hip]`.
 
-The engine talks to it over its standard streams. With a backend, it serves targets: it replaces that backend's device
-before torch is imported, so the device need not be present.
+The engine and the server communicate over the server's standard streams. If a backend is named, the server
+runs jobs for its targets. The server then simulates the backend's device, so the device need not be
+present.
 """
 
 import sys

@@ -1,6 +1,7 @@
 """Bisection of a run that fails or differs, its minified graph, and the first node that makes a NaN.
 
-torch's CompilerBisector compiles the same calls again each time. torch's minifier makes a model's file of the graph.
+Torch's CompilerBisector compiles the same calls again in each trial. Torch's minifier reduces the graph,
+which is written as a model's file.
 """
 
 from __future__ import annotations
@@ -75,7 +76,11 @@ inputs = ({inputs},)
 
 
 class ComparedCompilation:
-    """A trial with fresh model copies: compiles, makes all calls, and returns True if all results equal eager's."""
+    """A trial on fresh model copies; its call returns True if all compiled results equal eager's.
+
+    Strides are not compared. An error of torch counts as a difference. Raises OutOfTimeError after `until_s`,
+    and JobError.
+    """
 
     def __init__(self, job: CompileJob, original: Path, path: Path, until_s: float) -> None:
         self._job = replace(job, numerics="", measure=False)
@@ -106,7 +111,10 @@ class ComparedCompilation:
 
 
 def bisection(job: CompileJob, original: Path, path: Path, until_s: float) -> Bisection:
-    """Return the part of torch.compile without which the model neither fails nor differs; ends before `until_s`."""
+    """Return the part of torch.compile that makes the model fail or differ, and a minified script.
+
+    Torch's bisector and minifier start no trial after `until_s`. Errors are recorded.
+    """
     begin = time.monotonic()
     trial = ComparedCompilation(job, original, path, until_s)
     other = job.compile.backend != INDUCTOR
@@ -116,7 +124,10 @@ def bisection(job: CompileJob, original: Path, path: Path, until_s: float) -> Bi
 
 
 def _of_graphs(job: CompileJob, path: Path, until_s: float) -> dict[str, Any]:
-    """Return the fields that come from Dynamo's graphs, captured again: the minified script, and the first NaN."""
+    """Return the fields from Dynamo's graphs, captured again: the minified script and the first NaN.
+
+    After an error, `not_minified` is the only field.
+    """
     try:
         with quiet_compilation(), silence(), lookups(Conditions()):
             twin = ModelCopy(path, job, "compileboard_minified")
@@ -176,7 +187,10 @@ class OutOfTimeError(Exception):
 
 
 class FreshInputs(list[Any]):
-    """Inputs that are copied whenever they are unpacked: torch's minifier runs the graph, which may write to them."""
+    """Inputs that are copied at each iteration.
+
+    Torch's minifier runs the graph, which may write to its inputs.
+    """
 
     def __iter__(self) -> Iterator[Any]:
         return iter(clone_inputs_retaining_gradness(list(self[:])))
@@ -211,7 +225,7 @@ class GraphTrial:
     def outcome(self, model: Callable[..., Any], inputs: Sequence[Any]) -> str:
         """Return the outcome of a compiled call: an error's type, `differs`, or empty if it equals eager's.
 
-        Graphs that fail in eager, or whose results are random, have no outcome.
+        The outcome is also empty if the graph fails in eager or its results are random.
         """
         torch.compiler.reset()
         options = self.job.compile
@@ -236,7 +250,7 @@ class GraphTrial:
         return "" if is_same else DIFFERS
 
     def _results(self, function: Callable[..., Any], inputs: Sequence[Any]) -> list[torch.Tensor]:
-        """Return the results of a call with copies of the inputs; in training, the gradients of the inputs too."""
+        """Return the results of a call with copied inputs; in training, the gradients of the inputs too."""
         values = clone_inputs_retaining_gradness(inputs)
         results = [value for value in tree_leaves(function(*values)) if isinstance(value, torch.Tensor)]
         differentiable = [value for value in results if value.requires_grad]
@@ -294,7 +308,8 @@ def _smallest(trial: GraphTrial, captured: CapturedGraph, code: str) -> dict[str
 def script_of(graph: GraphModule, inputs: Sequence[Any], title: str, seed: int, inline: int) -> str:
     """Return a graph and its inputs as a model's file.
 
-    Inputs of more than `inline` elements are random, with their shapes and strides.
+    Inputs with more than `inline` elements, and inputs that are not contiguous, are random, with their shapes
+    and strides.
     """
     text = NNModuleToString.convert(graph).replace("from torch.nn import *", "").strip()
     text = BLANK_LINES.sub("\n\n", text)
@@ -328,7 +343,10 @@ def _reproduces(trial: GraphTrial, script: str) -> bool:
 
 
 def _fails_alone(trial: GraphTrial, script: str) -> bool:
-    """Return True if a script has the wanted outcome in a fresh process, without the model file's changes to torch."""
+    """Return True if a script has the wanted outcome in a fresh process.
+
+    That process lacks the changes that the model's file made to torch. False if the time is up.
+    """
     checked = checked_script(trial.job, script, minified=True)
     with TemporaryDirectory() as folder:
         path = Path(folder) / "minified.py"
@@ -375,14 +393,14 @@ def first_nan(graphs: Sequence[CapturedGraph]) -> tuple[str, str]:
 
 
 class NanFinder(Interpreter):
-    """Interpreter that runs a graph and stops looking at the first node that makes a NaN."""
+    """Interpreter that runs a graph and stores the first node that makes a NaN from inputs without NaN."""
 
     def __init__(self, graph: GraphModule) -> None:
         super().__init__(graph)
         self.node: Node | None = None
 
     def run_node(self, n: Node) -> Any:
-        """Run one node."""
+        """Run a node and return its value; store the node if it is the first that makes a NaN."""
         value = super().run_node(n)
         made = self.node is None and n.op in CALLS and any(_nans(value))
         if made and not any(any(_nans(self.env[read])) for read in n.all_input_nodes):

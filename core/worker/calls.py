@@ -1,7 +1,7 @@
 """Calls of a run: made eagerly on one model copy, compiled on another, and compared.
 
-`Cotangents` are gradients that start a backward. `CallOutcome.how` is compiled, reused, mixed, eager or raised if torch
-refused.
+`Cotangents` are gradients that start a backward. `CallOutcome.how` is `compiled`, `reused`, `mixed`, `eager`,
+or `raised` if torch refused to compile.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ Pair = tuple["PreparedCall", "PreparedCall"]
 
 
 class PreparedCall:
-    """A call of a model copy that can be made repeatedly.
+    """A call of a model copy that can be repeated.
 
-    Inside `ready()`, calling the object makes only that call: the forward and, if gradients are `wanted`, the backward
-    to those tensors.
+    `ready()` sets the grad mode and stance. Calling the object runs only the forward, and the backward if
+    `wanted` is a list: the tensors that get gradients.
     """
 
     def __init__(
@@ -82,7 +82,10 @@ class PreparedCall:
 
 
 def _differentiable(output: Any) -> list[torch.Tensor]:
-    """Return the outputs that the backward starts from, also inside objects that aren't pytrees."""
+    """Return the outputs that require gradients; raises JobError if there are none.
+
+    Objects that aren't pytrees are searched, too, if the output has no tensor as a pytree leaf.
+    """
     leaves_ = [output] if isinstance(output, torch.Tensor) else tree_leaves(output)
     if not any(isinstance(leaf, torch.Tensor) for leaf in leaves_):
         leaves_ = list(leaves("output", output).values())
@@ -106,7 +109,7 @@ class Inputs:
         self._without = not (job.training or model_copy.sets_grad_mode() or not model_copy.parameters())
 
     def next(self, index: int) -> tuple[Arguments, Mode] | None:
-        """Return the inputs of the next call, None after the last."""
+        """Return the inputs and the grad mode of the next call; None after the last call."""
         seed(self._job.seed + index)
         with self._mode.on():
             call = next(self._calls, None)
@@ -167,8 +170,8 @@ def make_calls(
 ) -> Pair | None:
     """Make each call eagerly, then compiled, and record the result.
 
-    Return the last pair, which can be repeated. Returns None if torch refused to make the last call compiled. `path` is
-    the file of the eager model copy.
+    Return the last eager and compiled call, which can be repeated. Return None if there is no call, or if torch
+    refused to compile the last call. `path` is the file of the eager model copy.
     """
     last = None
     eager_side, compiled_side = ModelCalls(job, eager, eager.model, True), ModelCalls(job, compiled, function, False)
@@ -229,7 +232,7 @@ class CallComparer:
             self._initial_difference = self._initial_difference or unlike(eager, compiled, first=index == 0)
 
     def done(self, index: int, eager: CallEffects, compiled: CallEffects | None) -> tuple[Difference, ...]:
-        """Return the differences after a call; none if torch refused to make the call compiled."""
+        """Return the differences after a call; empty if torch refused to compile the call."""
         if compiled is None:
             self._refused = True
             return ()
@@ -313,10 +316,10 @@ class Cotangents:
 
 @dataclass(frozen=True, slots=True)
 class CallOutcome:
-    """A call with its effects and seconds, or torch's message in `raised`.
+    """Outcome of a call: effects (`left`) and seconds, or torch's message in `raised`.
 
-    `compilations` counts the frames compiled in the call, `entered` the call sites that had a cache hit, and `newest`
-    is the last used compilation of each frame with compiled code.
+    `compilations` is the number of frames compiled in the call. `entered` is the number of call sites with a
+    cache hit. `newest` has the last used compilation of each frame with compiled code.
     """
 
     left: CallEffects | None

@@ -1,7 +1,8 @@
-"""Captures of a run's model other than torch.compile's: symbolic_trace, export, core ATen; and torch's `explain`.
+"""Captures of a model by symbolic_trace, export and core ATen, and torch's `explain`.
 
-Each has a model copy of its own, the inputs of the first call, and the comparison of its results with eager's. The text
-of a graph is the payload of an artifact `capture`.
+Each capture gets the inputs of the first call, and its results are compared with eager. Core ATen decomposes
+the exported program; the others have separate model copies. The text of a graph is the payload of the
+artifact `capture`.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ class CapturedProgram:
 
 
 def emit_captures(job: CompileJob, path: Path) -> None:
-    """Capture the model in each way, and record the graphs or torch's reasons."""
+    """Capture the model by each method; record each graph or error, and the result of `explain`."""
     first = Inputs(job, ModelCopy(path, job, "compileboard_capture_inputs")).next(0)
     if first is None:
         return
@@ -194,7 +195,7 @@ def _text(module: torch.fx.GraphModule) -> str:
 
 
 def _outside_torch(stack: str) -> str:
-    """Return the frames of a stack outside torch.
+    """Return the frames of a stack outside torch and Compileboard's worker.
 
     If there are none, return torch's frames except those of torch.fx.
     """

@@ -1,11 +1,11 @@
 """Conditions of a job's calls: threads, Dynamo's config, grad mode, stance, caches, input sizes.
 
-A dimension of the inputs is named by a path. `0.1` is dimension 1 of argument 0. `mask.0` is dimension 0 of a keyword
-argument. `0.2.1` is dimension 1 of the third element of argument 0. `batch` is dimension 0 of every tensor with the
-first tensor's size in dimension 0.
+A dimension of the inputs is named by a path. `0.1` is dimension 1 of argument 0. `mask.0` is dimension 0 of a
+keyword argument. `0.2.1` is dimension 1 of the third element of argument 0. `batch` is dimension 0 of every
+tensor whose first size equals that of the first tensor.
 
-Each run has separate disk caches in its directory: empty at its start, or filled by an earlier process. The supervisor
-removes them after the run.
+A run with cold or warm caches has separate disk caches in its directory. Cold caches are empty at the start,
+and warm caches are filled by an earlier process. The supervisor removes both after the run.
 """
 
 from __future__ import annotations
@@ -45,9 +45,10 @@ def set_threads(conditions: Conditions) -> None:
 
 
 def set_dynamo(conditions: Conditions) -> None:
-    """Set names of `torch._dynamo.config`, overriding the file's values.
+    """Set the job's options of `torch._dynamo.config`, overriding the file's values.
 
-    Raises JobError for an unknown name or an invalid value. Setting an alias sets the option that it stands for.
+    Raises JobError for an unknown name or an invalid value. Setting an alias sets the option that the alias
+    stands for.
     """
     for name, value in (conditions.dynamo or {}).items():
         field = f"conditions.dynamo.{name}"
@@ -59,7 +60,10 @@ def set_dynamo(conditions: Conditions) -> None:
 
 
 def _check(field: str, name: str, value: OptionValue) -> None:
-    """Raise JobError for a value of the wrong type: torch would accept it and fail later."""
+    """Raise JobError for an unknown option, or a value of the wrong type.
+
+    Torch would accept a value of the wrong type, and fail later.
+    """
     check_option(field, "dynamo", name)
     current = getattr(torch._dynamo.config, name)
     fits = (
@@ -92,7 +96,10 @@ class Mode:
 
 
 def force_eager() -> AbstractContextManager[Any]:
-    """Return the stance for eager calls: `cond`, `while_loop` and `flex_attention` call torch.compile themselves."""
+    """Return the `force_eager` stance for eager calls.
+
+    Without it, `cond`, `while_loop` and `flex_attention` would call torch.compile themselves.
+    """
     return torch.compiler.set_stance("force_eager")
 
 
@@ -119,10 +126,10 @@ class Dimension:
 
 
 def resized(call: CallInputs, sizes: Mapping[str, int], seed: int) -> CallInputs:
-    """Return the inputs with tensors of other sizes; raises JobError.
+    """Return the inputs with new sizes in the named dimensions; raises JobError if one is unknown.
 
-    A new tensor has the dtype of the original and random numbers: integers within the original's range, floating
-    numbers with its mean and standard deviation.
+    A new tensor has the original's dtype and random values: integers within the original's range, floats with the
+    original's mean and standard deviation.
     """
     shapes: dict[int, list[int]] = {}
     for where, size in sizes.items():
@@ -142,14 +149,14 @@ def resized(call: CallInputs, sizes: Mapping[str, int], seed: int) -> CallInputs
 
 
 def mark_dynamic(call: CallInputs, marks: Sequence[str]) -> None:
-    """Mark dimensions of the inputs, as the user's code would; raises JobError."""
+    """Mark the named dimensions by `torch._dynamo.mark_dynamic`; raises JobError for an unknown dimension."""
     for where in marks:
         for dimension in dimensions(call, where, "marks"):
             torch._dynamo.mark_dynamic(dimension.tensor, dimension.index)
 
 
 def dimensions(call: CallInputs, where: str, field: str) -> list[Dimension]:
-    """Return the dimensions that a text names; raises JobError if there is none."""
+    """Return the dimensions that a path names (`0.1`, `batch`); raises JobError if there are none."""
     if where == BATCH:
         return list(_batch(call, field))
     *path, last = where.split(".")
@@ -184,9 +191,9 @@ def _value_at(call: CallInputs, path: Sequence[str]) -> Any:
 
 
 def _random_like(tensor: torch.Tensor, shape: list[int], generator: torch.Generator) -> torch.Tensor:
-    """Return a random tensor like another but with a new shape.
+    """Return a random tensor like `tensor`, with a new shape.
 
-    Drawn on the CPU, so equal on every device.
+    The values are drawn on the CPU, so they are equal on every device.
     """
     values = tensor.detach().cpu()
     random_values = (
@@ -221,7 +228,7 @@ def _random_floats(values: torch.Tensor, shape: list[int], generator: torch.Gene
 
 
 def use_run_caches(conditions: Conditions, run: Path) -> None:
-    """Have Inductor and Triton use cache directories inside the run's directory."""
+    """Set Inductor's and Triton's cache directories in the run's directory, unless `caches` is `objects`."""
     if conditions.caches == "objects":
         return
     for name, part in (("TORCHINDUCTOR_CACHE_DIR", "inductor"), ("TRITON_CACHE_DIR", "triton")):
@@ -243,7 +250,7 @@ def lookups(conditions: Conditions) -> Iterator[None]:
 
 
 def fill_caches(conditions: Conditions, fill: Callable[[], object]) -> str:
-    """Fill the caches in a separate process before this run starts; return a note, empty if not requested."""
+    """Fill the caches in a separate process; return a note, empty unless the job requests warm caches."""
     if conditions.caches != "warm":
         return ""
     start = time.perf_counter()

@@ -41,9 +41,9 @@ def check_option(field: str, module: ConfigModule, name: str) -> None:
 
 
 def nearest(name: str, names: Iterable[str]) -> list[str]:
-    """Return the names that are spelled most like a name and share most of its words; the nearest first.
+    """Return up to three known names with similar spelling and words; the nearest first.
 
-    Of several options that differ only in the device, one is returned.
+    Options that differ only in their prefix, such as the device, count as one name.
     """
     ranked = sorted(
         ((max(_likeness(name, known), _likeness(name, known.rpartition(".")[2])), known) for known in names),
@@ -63,7 +63,7 @@ def _words(name: str) -> frozenset[str]:
 
 
 def alias_of(module: ConfigModule, name: str) -> str:
-    """Return the full name of the option that a name is an alias of; empty if it is an option itself."""
+    """Return the full name of the option that an alias stands for; empty if the name is no alias."""
     entry = CONFIGS[module]._config.get(name)
     return getattr(entry, "alias", None) or ""
 
@@ -76,7 +76,7 @@ def alias_notes(module: ConfigModule, names: Iterable[str]) -> Iterator[str]:
 
 
 def config_options() -> tuple[ConfigOption, ...]:
-    """Return every option of both modules with its value, its default, and what torch's source says about it."""
+    """Return every option of both modules with its value, its default and torch's comment on it."""
     return tuple(option for module in CONFIGS for option in _options(module))
 
 

@@ -48,7 +48,7 @@ def has_device(device: str) -> bool:
 
 
 def device_name(device: str) -> str:
-    """Return the device as its driver names it."""
+    """Return the driver's name of a device, or the CPU's model; other devices keep the device string."""
     kind = device.partition(":")[0]
     if kind in ("cuda", "xpu"):
         return str(getattr(torch, kind).get_device_name(device))
@@ -80,7 +80,7 @@ def _entry(name: str) -> BackendEntry:
 
 
 def _missing(name: str, function: Any) -> str:
-    """Return what a backend lacks here: a package or a required argument; empty if nothing is known to be missing."""
+    """Return the package or argument that a backend lacks; empty if nothing is known to be missing."""
     package = NEEDS.get(name)
     if package is not None and importlib.util.find_spec(package) is None:
         return f"the package {package}"
@@ -100,9 +100,10 @@ def _tags(name: str) -> tuple[str, ...]:
 
 
 def _place(function: Any) -> str:
-    """Return where a backend's function or class is defined, as `file:line`.
+    """Return `file:line` of the definition of a backend's function or class.
 
-    Empty outside the installed packages. A backend from a package is not imported for this.
+    Empty for torch's wrapper objects, and for files outside the installed packages. Backends of other packages
+    are not imported for this.
     """
     function = inspect.unwrap(function)
     defined = function if inspect.isroutine(function) or inspect.isclass(function) else type(function)

@@ -1,10 +1,12 @@
-"""Fork server: a warm process with torch, Dynamo and Inductor imported, which forks a supervisor for each run.
+"""Fork server: a warm process with torch imported that forks a supervisor for each run.
 
-The process starts no thread and uses no accelerator, so a fork is safe on every device. Requests come on standard
-input; results go to the original standard output: `core.runs.engine.forkserver`.
+Dynamo and Inductor are imported, too. The process starts no thread and uses no accelerator, so a fork is safe
+on every device. Requests come on standard input; results go to the original standard output:
+`core.runs.engine.forkserver`.
 
-A supervisor ends its run at its limits. The fork server ends supervisors: it continues a stopped supervisor, kills a
-late one with all its descendants, and adopts and kills the descendants of a dead one.
+A supervisor ends its run at the run's limits. The fork server watches the supervisors: it continues a stopped
+supervisor, kills an overdue supervisor with all its descendants, and kills the descendants that a dead
+supervisor leaves behind.
 """
 
 from __future__ import annotations
@@ -128,9 +130,9 @@ REAP_S = 0.02
 def main(backend: str = "") -> None:
     """Serve until standard input closes, then end all forked processes.
 
-    With a `backend`, serve runs for its targets: see `core.worker.cross_compilation`. If the parent dies, a stopped
-    process is continued so that it sees its closed input; during the imports it doesn't read input, so it is killed at
-    once.
+    With a `backend`, serve runs for targets of that backend: see `core.worker.cross_compilation`. If the parent
+    dies, this process gets SIGCONT: a stopped process continues, and sees that its input is closed. During the
+    imports no input is read, so SIGCONT then kills the process group.
     """
     parent = int(os.environ.pop(PARENT, os.getppid()))
     signal.signal(signal.SIGCONT, lambda *_: _end_if_orphan(parent))
@@ -224,7 +226,7 @@ class _Server:
         return pid
 
     def _learn_headers(self, pid: int) -> None:
-        """Let later forks inherit the headers that a warm-up process has precompiled; ignore any other process."""
+        """Store the headers that a warm-up process precompiled, for later forks; ignore other processes."""
         from core.worker.warmup import HEADERS
 
         if pid in self._warming:
@@ -232,7 +234,7 @@ class _Server:
                 HEADERS.update(decoded_as(pipe.read() or b"{}", dict[str, str]))
 
     def _started(self, run: Run) -> StartMessage | FailureMessage:
-        """Fork the supervisor of a run; an unreadable job ends the run, not this process."""
+        """Fork the supervisor of a run; return a FailureMessage if the run's job can't be read."""
         from core.worker.supervisor import SUPERVISOR_SIGNALS, supervise, task_of
 
         try:
@@ -246,7 +248,10 @@ class _Server:
         return StartMessage(pid)
 
     def _probed(self) -> Environment:
-        """Return what torch reports about this machine, from a separate process: it may touch a device."""
+        """Return the environment, probed in a separate process, since the probe may initialize a device.
+
+        If that process fails, return an empty Environment.
+        """
         from core.worker.environment import probe
 
         reader, writer = os.pipe()
@@ -266,7 +271,7 @@ def _write_all(writer: int, data: bytes) -> None:
 
 
 def _prepare_target(backend: str) -> None:
-    """Import torch with the target's device in place of a real one."""
+    """Import torch with a simulated device of the target's backend; do nothing without a backend."""
     if not backend:
         return
     from core.worker.cross_compilation.device import load_shim, pretend, set_guard
@@ -304,10 +309,10 @@ def _import_everything() -> None:
 
 
 def _prepare_for_cpu() -> None:
-    """Query the CPU's vector extensions, and trace the patterns of Inductor's passes: tracing would touch a GPU.
+    """Query the CPU's vector extensions, and trace the patterns of Inductor's passes.
 
-    `lazy_init` is called exactly as Inductor calls it: its result is cached by the arguments, and patterns may be
-    registered once only.
+    Call it only without a GPU, since tracing would use the GPU. `lazy_init` is called exactly as Inductor calls
+    it: its result is cached by the arguments, and patterns may be registered only once.
     """
     import torch
     from torch._inductor import cpu_vec_isa
@@ -320,7 +325,10 @@ def _prepare_for_cpu() -> None:
 
 
 def _fork(task: Callable[[], object], at_my_end: signal.Signals = signal.SIGKILL) -> int:
-    """Run a function in a forked process, which receives a signal when this process ends."""
+    """Run a function in a forked process; return the pid.
+
+    The forked process receives the signal `at_my_end` when this process ends.
+    """
     parent = os.getpid()
     pid = os.fork()
     if pid == 0:
@@ -356,9 +364,9 @@ class Children:
             self._unreported.add(pid)
 
     def ended(self) -> list[int]:
-        """Kill overdue processes; return the pids that ended since the last call, except those not to be reported.
+        """Kill overdue processes; return the pids that ended since the last call.
 
-        The descendants of an ended process are dead, too.
+        Processes added with `reported=False` are left out. The descendants of an ended process are killed, too.
         """
         now = time.monotonic()
         for pid in [pid for pid, deadline in self._deadlines.items() if now > deadline]:

@@ -4,10 +4,10 @@
     inputs = (torch.randn(8, 64),)       # positional arguments, or a dict of keyword arguments
     calls = [...]                        # or several such inputs: a list, or a generator function
 
-`calls` as a generator function may change state between the calls. If the job requests another callable `NAME`, then
-`NAME_inputs` and `NAME_calls` take precedence over `inputs` and `calls`.
+`calls` as a generator function may change state between the calls. If the job requests another callable
+`NAME`, then `NAME_inputs` and `NAME_calls` take precedence over `inputs` and `calls`.
 
-Errors of that code are one line of text, with the frames in the user's own files.
+Errors in the file are reported as one line of text, with the traceback's frames in the user's own files.
 """
 
 from __future__ import annotations
@@ -96,7 +96,8 @@ class ModelCopy:
 
     def _moved(self, tensor: torch.Tensor) -> torch.Tensor:
         dtype = getattr(torch, self._job.dtype) if self._job.dtype and tensor.is_floating_point() else tensor.dtype
-        if tensor.dtype == dtype and tensor.device.type == torch.device(self._job.device).type:
+        device = torch.device(self._job.device)
+        if (tensor.dtype, tensor.device.type) == (dtype, device.type) and device.index in (None, tensor.device.index):
             return tensor
         moved = tensor.detach().to(device=self._job.device, dtype=dtype).requires_grad_(tensor.requires_grad)
         vars(moved).update({name: mark for name, mark in vars(tensor).items() if name.startswith("_dynamo_")})
@@ -129,7 +130,7 @@ class ModelCopy:
         return list(listed) if len(shapes) > 1 else []
 
     def _resized(self, spec: OwnCall) -> CallSpec:
-        """Return the file's first call with other sizes; raises JobError."""
+        """Return the file's first call with the sizes in `spec`; raises JobError if the file has no call."""
         first_call = next(self._file_calls(), None)
         if first_call is None:
             raise JobError("calls", "the file's `calls` are empty, so that there is none to give other sizes")
@@ -183,7 +184,10 @@ class _RegistrationTable(dict[str, Any]):
 
 @contextmanager
 def _registering() -> Iterator[None]:
-    """Let each model copy register the backends and custom ops of its file; those of the last loaded copy are used."""
+    """Let each model copy register the backends and custom ops of its file.
+
+    The registrations of the last loaded copy are used.
+    """
     backends = registry._COMPILER_FNS
     table = _RegistrationTable(backends)
     registry._COMPILER_FNS = table
@@ -256,7 +260,7 @@ def described(call: Arguments) -> str:
 
 
 def value_text(value: Any) -> str:
-    """Return a value as text."""
+    """Return a value as short text: a tensor by dtype and shape, an unknown object by its type."""
     if isinstance(value, torch.Tensor):
         short = torch.utils._dtype_abbrs.dtype_abbrs.get(value.dtype, str(value.dtype))
         return f"{short}{list(value.shape)}"
@@ -320,7 +324,7 @@ def first_line(error: Exception) -> str:
 
 
 def node_line(node: Node) -> str:
-    """Return the innermost line of code that made an FX node, as `file:line: code`; empty without a stack trace."""
+    """Return the innermost frame of an FX node's stack trace, as `file:line: code`; empty without a trace."""
     lines = [line.strip() for line in (node.stack_trace or "").splitlines()]
     places = [(match, at) for at, line in enumerate(lines) if (match := PLACE.match(line))]
     if not places:
@@ -330,9 +334,9 @@ def node_line(node: Node) -> str:
 
 
 def suggestion(error: BaseException) -> str:
-    """Return what to do about a missing name: the correct module of torch as a question, like Python's own.
+    """Return a hint about a missing name: the correct torch module; empty if there is none.
 
-    For MLX, the command that installs it. Empty if there is none.
+    The hint is a question, like Python's own. For MLX, the hint is the command that installs it.
     """
     if isinstance(error, ModuleNotFoundError) and str(error.name).partition(".")[0] == "mlx":
         return NO_MLX

@@ -1,7 +1,8 @@
 """Log and profile of the user's own process, outside the worker.
 
-Torch's structured trace goes to every handler of one logger. A log is a handler beside that of TORCH_TRACE, which keeps
-its records. Apart from a hook for labels, torch is unchanged: caches, passes and settings stay as they are.
+Torch's structured trace goes to every handler of one logger. A log is an additional handler: TORCH_TRACE
+still gets all records. Apart from a hook for labels, torch is unchanged: caches, passes and settings stay as
+they are.
 """
 
 from __future__ import annotations
@@ -41,10 +42,10 @@ TOO_LARGE = "the log has reached 4 GiB"
 
 
 class ProcessLog(logging.Handler):
-    """A log in a file, of all compilations of this process, whichever thread makes them.
+    """A log file of all compilations of this process, in every thread.
 
-    A forked process does not write to it. `problem` is why it ended early, empty if it did not: an error ends the log,
-    never the compilation.
+    A forked process does not write to the log. An error ends the log, never the compilation. `problem` is the
+    error, or empty.
     """
 
     def __init__(self, path: Path, most_bytes: int = MOST_BYTES) -> None:
@@ -86,7 +87,7 @@ class ProcessLog(logging.Handler):
         dynamo_utils.register_hook_for_recompile_user_context(label)
 
     def detach(self) -> None:
-        """Stop recording; what was compiled stays compiled."""
+        """Stop recording; compiled code stays in use."""
         torch_logging.trace_log.removeHandler(self)
         hooks = dynamo_utils.get_hook_for_recompile_user_context()
         if hooks and self.label in hooks:
@@ -95,7 +96,7 @@ class ProcessLog(logging.Handler):
             dynamo_utils.reset_recompile_user_contexts()
 
     def end(self, outcome: str) -> None:
-        """Write the source files that torch's stacks name and the last record, and close the file.
+        """Write the source files named in torch's stacks, then the last record, and close the file.
 
         Files of compiled frames come first. Other files of installed packages are not written.
         """
@@ -159,7 +160,7 @@ class ProcessLog(logging.Handler):
 
 
 def compiled_before() -> tuple[Place, ...]:
-    """Return the functions whose compiled code calls may reuse now, each at its first line."""
+    """Return the functions that have compiled code now, each at its first line."""
     codes = filter(None, (reference() for reference in list(convert_frame.input_codes.seen)))
     return tuple(Place(code.co_filename, code.co_firstlineno) for code in codes if cache_entries(code))
 
@@ -177,7 +178,7 @@ def rank() -> int | None:
 
 
 def compiled(model: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a callable as `torch.compile` returns it with its defaults."""
+    """Return the callable compiled by `torch.compile` with default arguments."""
     result: Callable[..., Any] = torch.compile(model)
     return result
 

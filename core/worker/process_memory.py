@@ -1,7 +1,7 @@
-"""Memory of a run's processes, counted once where forked processes share it.
+"""Memory of a run's processes; memory shared by forked processes is counted once.
 
-Inductor forks a compile worker for each CPU. Each has all pages of its parent, so that the sum of their resident sizes
-can be ten times what they take.
+Inductor forks a compile worker for each CPU. Each worker shares all pages of its parent, so the sum of their
+resident sizes can be ten times the memory in use.
 """
 
 from __future__ import annotations
@@ -29,7 +29,11 @@ class ProcessMemory:
         self._counted_s = 0.0
 
     def exceeds(self, processes: Iterable[psutil.Process], limit_bytes: int) -> bool:
-        """Return True if the processes take more memory than the limit."""
+        """Return True if the processes take more memory than the limit.
+
+        An exact count takes milliseconds. It is made only if the upper bound has grown by 10 %, or exceeds the limit
+        and the last count is over a second old. Otherwise, return False.
+        """
         bounds = {process: resident for process in processes if (resident := _resident(process))}
         bound, now = sum(bounds.values()), time.monotonic()
         is_due = bound > limit_bytes and now > self._counted_s + AGAIN_S
@@ -51,7 +55,7 @@ def _resident(process: psutil.Process) -> int:
 
 
 def _share(process: psutil.Process, resident: int) -> int:
-    """Return the process's proportional share of its anonymous memory; `resident` if the system doesn't report it."""
+    """Return the process's share (PSS) of anonymous memory; `resident` if the system doesn't report it."""
     with contextlib.suppress(OSError), open(f"/proc/{process.pid}/smaps_rollup", "rb") as file:
         if match := SHARE.search(file.read()):
             return int(match[1]) * 1024

@@ -1,10 +1,11 @@
 """Output of a worker: Compileboard's records in torch's structured trace, and standard streams.
 
-Every addition is an `artifact` record named `compileboard_<what>` whose payload is JSON with a `schema` number, written
-by `torch._logging.trace_structured`. So tlparse can read our logs, and our reader needs only one format.
+Each record is an `artifact` named `compileboard_<what>`, written by `torch._logging.trace_structured`. The
+payload is JSON with a `schema` number. So tlparse can read our logs, and our reader needs only one format.
 `core/report/records/` declares the records.
 
-`LogWatch` checks that the log is still the file that torch opened, `has_end` that it has its last record.
+`LogWatch` checks that the log is still the file that torch opened. `has_end` checks that a log has its last
+record.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ def step(name: str) -> None:
 
 
 def start_trace(directory: Path) -> None:
-    """Start the log like TORCH_TRACE at import, for a process forked much later."""
+    """Write torch's trace into a directory like TORCH_TRACE; for a process forked after torch's import."""
     handler = torch_logging.LOG_TRACE_HANDLER
     assert handler is not None
     handler.root_dir = str(directory)
@@ -100,9 +101,10 @@ def unrecorded() -> Iterator[None]:
 
 
 class LogWatch(logging.Filter):
-    """Filter that checks before each record whether user code has closed, replaced, truncated or deleted the log.
+    """Filter that checks before each record that the log is still the file that torch opened.
 
-    A closed log gets no more records: its descriptor may now belong to another file.
+    User code may have closed, replaced, truncated or deleted the log. A closed log gets no more records: its
+    descriptor may now belong to another file.
     """
 
     def __init__(self) -> None:
@@ -159,7 +161,7 @@ KEPT_TAIL_BYTES = 64_000
 
 
 class OutputFile:
-    """An output file of bounded size, whose end is always the end of the output.
+    """An output file of bounded size that has the beginning and the end of the output.
 
     `full` is True if the disk had no room; later output is dropped.
     """
@@ -218,7 +220,7 @@ def flush() -> None:
 
 @contextmanager
 def silence() -> Iterator[None]:
-    """Drop the model's output in this context: repeated calls would print it thousands of times."""
+    """Drop standard output in this context: repeated calls would print their text thousands of times."""
     flush()
     try:
         kept = os.dup(1)

@@ -1,7 +1,7 @@
-"""A run inside its own process: load the code twice, call eagerly and compiled, compare, measure.
+"""A run in its own process: load the code twice, call it eager and compiled, compare, measure.
 
-Its records begin with the job and the machine, and end with torch's counters and an error. The recorders are enabled
-together around its compilations.
+The log begins with the job and the machine. It ends with the error, if any, and torch's counters. All
+recorders are enabled together while the calls are made.
 """
 
 from __future__ import annotations
@@ -202,8 +202,11 @@ class Sides:
 
 
 def _run(job: CompileJob, path: Path, original: Path, stage: RunStep, memory: MemoryWatch) -> Sides | None:
-    """Make, compare and measure the calls; return the sides, None if the last call can't be repeated."""
-    _check_device(job)
+    """Make, compare and measure the calls; return the sides.
+
+    None for a script, for a target, and if the last call was not made compiled.
+    """
+    _select_device(job)
     if backend_file(job.compile) is not None:
         stage.enter("loading the backend")
         load_backend(job)
@@ -262,7 +265,8 @@ def _generate(job: CompileJob, eager: ModelCopy, compiled: ModelCopy, stage: Run
 def _has_code(run: Run, path: Path) -> bool:
     """Return True if a file still has the code that the run was submitted with.
 
-    The file may have changed, and on another machine the path may be that of another file.
+    The file may have changed, and on another machine the path may name another file. If the code can't be
+    compared, return True if the file exists.
     """
     try:
         return path.read_text(encoding="utf-8") == run.model_path.read_text(encoding="utf-8")
@@ -270,13 +274,20 @@ def _has_code(run: Run, path: Path) -> bool:
         return path.exists()
 
 
-def _check_device(job: CompileJob) -> None:
+def _select_device(job: CompileJob) -> None:
+    """Make the job's device the current one: events, streams and generators belong to the current device."""
     if not has_device(job.device):
         raise JobError("device", f"`{job.device}` is not here; this machine has {', '.join(devices())}")
+    index = torch.device(job.device).index
+    if index is not None:
+        torch.accelerator.set_device_index(index)
 
 
 def _measure(job: CompileJob, eager: PreparedCall, compiled: PreparedCall) -> float:
-    """Time the eager and the compiled call and record the samples; return the steady seconds of a compiled call."""
+    """Time the eager and the compiled call, and record the samples.
+
+    Return the compiled call's median after the warm-up, in seconds per call.
+    """
     most_s = min(SLOW_LIMIT_S, _left_s(job) / 2)
     samples = time_interleaved(TimedSide(eager, eager.ready), TimedSide(compiled, compiled.ready), job.device, most_s)
     emit(
@@ -321,7 +332,7 @@ def emit_setting(run: Run, job: CompileJob, paths: Collection[Path]) -> None:
 
 
 def emit_counters() -> None:
-    """Record torch's counters, and torch's settings after the user's code."""
+    """Record torch's counters, and torch's settings at the end of the run."""
     metrics = torch._inductor.metrics
     names = ("generated_kernel_count", "generated_cpp_vec_kernel_count", "ir_nodes_pre_fusion", "num_bytes_accessed")
     emit(

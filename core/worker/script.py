@@ -1,7 +1,8 @@
-"""A script as it is: run as `__main__` with its arguments, and each call of what its torch.compile returned recorded.
+"""Execution of a script as `__main__` with its arguments; its calls of compiled code are recorded.
 
-`torch.compile` is replaced while the script runs. Its results stay torch's own objects, with a recorder around their
-calls; calls of torch.compile in torch's own code are left alone.
+`torch.compile` is replaced while the script runs. A compiled module stays torch's own object, with a
+recorder around its forward. A compiled function is returned in a wrapper. Calls of torch.compile in torch's
+own code are not recorded.
 """
 
 from __future__ import annotations
@@ -43,7 +44,10 @@ DEFAULTS: dict[str, Any] = {"fullgraph": False, "disable": False, "isolate_recom
 
 
 def run_script(job: CompileJob, path: Path, emit: Emit) -> None:
-    """Run a script to its end; raises what it raises, SystemExit for an exit code other than 0."""
+    """Run a script to its end, and record its exit code, duration, entry points and calls.
+
+    Raises the script's exceptions; SystemExit only for an exit code other than 0.
+    """
     recorder = ScriptRecorder(emit)
     code: int | str | None = 0
     seed(job.seed)
@@ -76,9 +80,10 @@ def run_script(job: CompileJob, path: Path, emit: Emit) -> None:
 
 @contextmanager
 def ending_as_python_does() -> Iterator[None]:
-    """Wait at the end for the threads started in this context, then call the functions registered with atexit.
+    """Wait for the threads started in this context, then call the functions registered with atexit.
 
-    A worker process ends without waiting for threads and without calling these functions.
+    Both happen at the end of the context. Daemon threads are not waited for. A worker process would end without
+    either step.
     """
     before = set(threading.enumerate())
     registered: list[Callable[[], object]] = []
@@ -105,7 +110,7 @@ def ending_as_python_does() -> Iterator[None]:
 
 
 def _directory(job: CompileJob, path: Path) -> Path:
-    """Return the directory that a script runs in: its own, or a new one in the run's directory for pasted code."""
+    """Return the directory in which a script runs: that of its file, or for pasted code a new one."""
     if job.model.kind == "file":
         return Path(job.model.value).parent
     directory = path.parent / "script"
@@ -114,7 +119,7 @@ def _directory(job: CompileJob, path: Path) -> Path:
 
 
 class ScriptRecorder:
-    """The entry points that a script has made so far, and the number of calls of each."""
+    """Recorder of a script's entry points (results of torch.compile) and of the calls of each."""
 
     def __init__(self, emit: Emit) -> None:
         self._emit = emit

@@ -1,6 +1,6 @@
-"""A process that is forked before torch starts threads, and runs tasks on request, each in a separate process.
+"""A process that is forked before torch starts threads; it runs each task in a separate process.
 
-A library may crash its process, or never return. Then only the task fails, not the run.
+If a library crashes its process or never returns, only the task fails, not the run.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ NO_TIME = "the run had no time left for it"
 
 
 class StandBy(Generic[Task, Result]):
-    """A standby process that does `work` for each task on request, and returns the records.
+    """A standby process that does `work` for each task on request, and sends the records back.
 
-    `failed` returns the record of a task that produced none, with the reason.
+    `failed` makes the record of a task without a result, from the task and the reason.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class StandBy(Generic[Task, Result]):
             yield self._read(next(lines, b"")) or self._failed(task, ENDED)
 
     def _lines(self, request: str) -> Iterator[bytes]:
-        """Yield a line for each task; fewer if the user's code ended the process or closed the pipe."""
+        """Yield a line for each task; empty or missing if user code ended the process or closed the pipe."""
         try:
             os.write(self._ask, request.encode())
             with os.fdopen(self._answers, "rb") as answers:
@@ -77,7 +77,7 @@ class StandBy(Generic[Task, Result]):
             return None
 
     def _serve(self, request: int, answer: int) -> None:
-        """Wait until the run requests the tasks, or ends without a request."""
+        """Wait for the run's request, then send the record of each task; do nothing if the run ends first."""
         os.close(self._ask)
         limits = os.read(request, 200).split()
         if not limits:
@@ -93,7 +93,7 @@ class StandBy(Generic[Task, Result]):
                 left = left[os.write(answer, left) :]
 
     def _attempt(self, task: Task, answer: int, most_s: float) -> tuple[bytes, str]:
-        """Return the line of a task's process, or why there is none."""
+        """Run a task in a separate process; return its line, or an empty line and the reason."""
         if most_s <= 0:
             return b"", NO_TIME
         reading, writing = os.pipe()
@@ -120,7 +120,7 @@ class StandBy(Generic[Task, Result]):
 
 
 def forked(task: Callable[[], None]) -> int:
-    """Run a task in a separate process, which is killed when this one ends."""
+    """Run a task in a child process, and return its id; the child is killed when this process ends."""
     me = os.getpid()
     pid = os.fork()
     if pid:
@@ -139,7 +139,7 @@ def _line(record: Record) -> bytes:
 
 
 def _awaited(reading: int, pid: int, most_s: float) -> tuple[bytes, str]:
-    """Return the line that a process writes, or why it wrote none; the process is ended."""
+    """Return the line that a process writes, or an empty line and the reason; end the process."""
     data, deadline = b"", time.monotonic() + most_s
     reason, status = "", None
     while not data.endswith(b"\n") and time.monotonic() < deadline:
@@ -157,7 +157,7 @@ def _awaited(reading: int, pid: int, most_s: float) -> tuple[bytes, str]:
 
 
 def _exit_status(pid: int, wait: bool) -> int | None:
-    """Return how a process ended, as `os.waitpid` reports it; None if it has not ended."""
+    """Return the exit status of a process from `os.waitpid`; None if it has not ended."""
     ended, status = os.waitpid(pid, 0 if wait else os.WNOHANG)
     return status if ended else None
 

@@ -1,8 +1,9 @@
-"""Supervisor of one run: forks the worker, enforces its limits, stores the end of its output, writes its status.
+"""Supervisor of one run: it forks the worker, enforces its limits, and writes output and status.
 
-The supervisor is a separate process that never runs user code. It is the subreaper of all processes that the worker
-starts, so that no process outlives its run, even a detached one. It ends on SIGTERM (cancelled), and on SIGUSR1 when
-the fork server ends (interrupted). If it is killed itself, the worker dies with it, and the fork server ends the rest.
+The supervisor is a separate process that never runs user code. It is the subreaper of all processes that
+the worker starts, so that no process outlives its run, even a detached one. It ends on SIGTERM (cancelled),
+and on SIGUSR1 when the fork server ends (interrupted). If the supervisor itself is killed, the worker dies
+with it, and the fork server ends the rest.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ DISK_WAS_FULL = "the disk is full; delete runs, or make room, and run the job ag
 
 @dataclass(slots=True)
 class _Stop:
-    """External reason for stopping the run; None if there is none."""
+    """State and reason of a stopped run; `state` is None while nothing stops it. The first reason counts."""
 
     state: State | None = None
     reason: str = ""
@@ -77,7 +78,7 @@ class WorkerTask:
 
 
 def supervise(run: Run, task: WorkerTask) -> None:
-    """Run a run directory's task to its end and write how it ended.
+    """Run the task of a run to its end, and write the final status.
 
     A run that was already cancelled isn't started.
     """
@@ -100,7 +101,7 @@ def supervise(run: Run, task: WorkerTask) -> None:
 
 
 def task_of(run: Run) -> WorkerTask:
-    """Return the task of a run directory: to run a kernel tool or a job.
+    """Return the worker's task for a run directory: a kernel tool or a job.
 
     Raises JobError, OSError, ValueError.
     """

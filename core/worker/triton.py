@@ -10,11 +10,11 @@ from typing import Any
 
 
 class NothingToLaunch(RuntimeError):
-    """Error of a Triton operation that needs the device itself, to load or launch a kernel."""
+    """Error of a Triton operation that needs the device, such as loading or launching a kernel."""
 
 
 class _Utils:
-    """A driver's `utils`: the device's properties, and nothing that needs the device."""
+    """A driver's `utils`: returns the device's properties; its other functions raise NothingToLaunch."""
 
     def __init__(self, properties: Callable[[], dict[str, int]]) -> None:
         self._properties = properties
@@ -97,9 +97,9 @@ class TargetDriver:
 
 
 def _refused(name: str) -> Callable[..., Any]:
-    """Return a replacement for driver attributes that need the device.
+    """Return a function that raises NothingToLaunch, for a driver attribute that needs the device.
 
-    Raises AttributeError for Python's own names.
+    Raises AttributeError for names that begin with two underscores.
     """
     if name.startswith("__"):
         raise AttributeError(name)
@@ -111,14 +111,17 @@ def _refused(name: str) -> Callable[..., Any]:
 
 
 def gpu_target(backend: str, arch: int | str, warp_size: int) -> Any:
-    """Return a target in Triton's format."""
+    """Return a target as Triton's GPUTarget."""
     from triton.backends.compiler import GPUTarget
 
     return GPUTarget(backend, arch, warp_size)
 
 
 def install_driver(driver: TargetDriver) -> None:
-    """Install a driver in Triton for the whole process, since generated kernels query the GPU's driver at import."""
+    """Install a driver in Triton for the whole process.
+
+    Generated kernels would select the GPU's driver at import, so `set_driver_to_gpu` is disabled.
+    """
     from torch._inductor.runtime import triton_helpers
     from triton.runtime.driver import driver as drivers
 
@@ -134,9 +137,10 @@ def install_launch_driver(driver: TargetDriver) -> None:
 
 
 def compile_config(autotuner: Any, config: Any) -> Any:
-    """Compile a config to the last stage, with the signature, constants and options that Inductor passes to Triton.
+    """Compile a kernel with one config through all of Triton's stages, and return the result.
 
-    It does what `CachingAutotuner._precompile_config` does before it needs the device. Raises Triton's errors.
+    Signature, constants and options are those of Inductor, as in `CachingAutotuner._precompile_config` before
+    it needs the device. Raises Triton's errors.
     """
     import triton
     from triton.compiler import ASTSource

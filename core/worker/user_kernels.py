@@ -1,7 +1,7 @@
 """Interpretation of Triton kernels that user code launches without a GPU.
 
-They run on the CPU, and a note in the run says so. Only launches are replaced: compiling a kernel for a target needs no
-launch, and works as before.
+Triton's interpreter runs the kernels on the CPU, and a note in the run says so. Only launches are replaced:
+compiling a kernel for a target needs no launch, and works as before.
 """
 
 from __future__ import annotations
@@ -31,8 +31,9 @@ _told: set[str] = set()
 def interpret_kernels(target: bool) -> None:
     """Interpret all kernel launches in this process from now on.
 
-    Does nothing without Triton, and on a machine with a GPU unless the run has a `target`. The process of a `target`
-    already has the target's simulated driver; other processes get a driver for the interpreter.
+    Does nothing without Triton. On a machine with a GPU, does nothing unless the run has a `target`. The
+    process of a `target` already has the target's simulated driver; other processes get a driver for the
+    interpreter.
     """
     if importlib.util.find_spec("triton") is None or (not target and devices() != ["cpu"]):
         return
@@ -77,7 +78,7 @@ class _Launch:
 
 
 def _interpret(kernel: Any, *args: Any, grid: Any, warmup: bool, **kwargs: Any) -> None:
-    """Replace `JITFunction.run`; the grid may be a single number."""
+    """Replace `JITFunction.run`: run the kernel in Triton's interpreter; do nothing if `warmup` is True."""
     from triton.runtime.interpreter import InterpretedFunction
 
     if warmup:
@@ -93,12 +94,12 @@ def _interpret(kernel: Any, *args: Any, grid: Any, warmup: bool, **kwargs: Any) 
 
 
 def _whole_grid(grid: Any) -> Any:
-    """Return a grid as a tuple, as the interpreter needs it; a launch also accepts a list."""
+    """Return a grid as a tuple, or a function that returns one, since the interpreter accepts no list."""
     return (lambda meta: tuple(grid(meta))) if callable(grid) else tuple(grid)
 
 
 def _call(kernel: Any, original: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    """Call a kernel from another kernel: a plain Python call inside the interpreter."""
+    """Replace `JITFunction.__call__`: interpret a kernel that an interpreted kernel calls."""
     from triton.runtime.interpreter import InterpretedFunction
 
     return InterpretedFunction(kernel.fn)(*args, **kwargs) if _within.get() else original(kernel, *args, **kwargs)

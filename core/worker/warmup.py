@@ -1,8 +1,8 @@
-"""Work done once before all runs: resolving MKL's functions, and building Inductor's precompiled C++ header.
+"""Work done once before all runs: resolve MKL's functions, and precompile Inductor's C++ header.
 
-The header takes 10–18 s the first time on a machine, while the user is still choosing. Two functions of torch are
-wrapped for all runs: one rebuilds a compiled object that is broken, the other checks only once whether a header has
-changed.
+Precompiling the header takes 10–18 s the first time on a machine, and runs while the user is still
+choosing. Two functions of torch are wrapped for all runs: one rebuilds broken object files, the other
+processes each header only once.
 """
 
 from __future__ import annotations
@@ -31,10 +31,11 @@ SECTIONS = ((40, 48), (58, 60), (60, 62))
 
 
 def resolve_vector_math() -> None:
-    """Call each function of MKL's vector math once, on one element, so that forked processes inherit MKL's choice.
+    """Call each function of MKL's vector math once, so that forked processes inherit MKL's choice.
 
-    MKL chooses a function's kernel at its first call. If several threads make that call at once, one of them may use a
-    kernel of low accuracy for its part (pytorch/pytorch issue 188792). One element needs no other thread.
+    MKL chooses a function's kernel at its first call. If several threads make that call at once, one of them
+    may use a kernel of low accuracy for its part (pytorch/pytorch issue 188792). The calls have one element, so
+    they use one thread.
     """
     for dtype in (torch.float32, torch.float64):
         value = torch.full((1,), 0.5, dtype=dtype)
@@ -43,14 +44,14 @@ def resolve_vector_math() -> None:
 
 
 def warm_up() -> dict[str, str]:
-    """Compile the smallest possible C++ kernel; return the headers that this has precompiled."""
+    """Compile the smallest possible C++ kernel; return `HEADERS`, the headers that it precompiled."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     torch.compile(lambda x: x.sin() + 1)(torch.ones(64))
     return HEADERS
 
 
 def remember_headers() -> None:
-    """Have torch preprocess and hash a header once instead of in each run, which takes 0.2 s of CPU time."""
+    """Have torch preprocess and hash each header once, not in each run; this saves 0.2 s of CPU time."""
     precompile = getattr(codecache, "_precompile_header", None)
     if precompile is None:
         return
@@ -65,7 +66,7 @@ def remember_headers() -> None:
 
 
 def rebuild_broken_objects() -> None:
-    """Have torch rebuild an object file whose build was killed: torch loads any file with the right name.
+    """Have torch rebuild broken object files; torch itself loads any file with the right name.
 
     A cancelled or ended run leaves an empty or truncated object file in the shared cache.
     """
@@ -83,7 +84,7 @@ def rebuild_broken_objects() -> None:
 
 
 def is_broken(path: Path) -> bool:
-    """Return True if a built file is empty, or an ELF file that ends before its section headers."""
+    """Return True if a .so or .o file is empty, only zeros, or an ELF file without all section headers."""
     status = regular(path)
     if status is None or path.suffix not in (".so", ".o"):
         return False

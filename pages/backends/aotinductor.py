@@ -1,4 +1,4 @@
-"""AOTInductor page: export the model, compile it ahead of time to a package, run it from Python and from C++."""
+"""AOTInductor page: export the model, compile it to a package, run the package in Python and C++."""
 
 import streamlit as st
 

@@ -1,4 +1,4 @@
-"""Backend page: the backend's input graphs, its compiled code, the executions of that code, and its annotations."""
+"""Backend page: the backend's input graphs, its compiled code, executions, and annotations."""
 
 from functools import partial
 

@@ -1,1 +1,4 @@
-"""Interactive views, one folder each: they take data and return the visitor's choice, independent of any run."""
+"""Interactive views, one folder each.
+
+They take data and return the visitor's choice. They don't depend on a run.
+"""

@@ -1,4 +1,4 @@
-"""Values that a view shares with the browser: the caller gives the first one, and later the browser owns it."""
+"""Values that a view shares with the browser: the caller sets the first, later the browser owns it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ Wish = TypeVar("Wish")
 
 
 def first_wish(key: str, wish: Wish) -> Wish:
-    """Return the first value that a caller passed for this key; Streamlit forgets it when the view disappears."""
+    """Return the first value that a caller passed for this key.
+
+    Streamlit forgets the value when the view disappears.
+    """
     memory = f"{key}-initial"
     if key not in st.session_state or memory not in st.session_state:
         st.session_state[memory] = wish
@@ -22,14 +25,14 @@ def first_wish(key: str, wish: Wish) -> Wish:
 def browser_value(key: str, name: str) -> Any:
     """Return the value that the browser sent last for the view of this key.
 
-    None before the view is drawn, and once Streamlit has forgotten it, as after a change of the page.
+    None before the view is drawn, and after a change of the page, since Streamlit then drops the value.
     """
     state = st.session_state.get(key)
     return state.get(name) if isinstance(state, Mapping) else None
 
 
 def when_picked(key: str, name: str, choices: Container[object], pick: Callable[[str], None]) -> Callable[[], None]:
-    """Return a callback that passes on what the browser picked, if it is one of the choices that were sent."""
+    """Return a callback that calls `pick` with the browser's choice if it is one of `choices`."""
 
     def picked() -> None:
         value = browser_value(key, name)

@@ -1,4 +1,4 @@
-"""Torch's log page: the messages of TORCH_LOGS by compilation and name, searched, with their lines."""
+"""Torch's log page: TORCH_LOGS messages, filtered by compilation, name and text, with user lines."""
 
 import streamlit as st
 

@@ -1,4 +1,4 @@
-"""Recompiles page: the tree of every recompiled frame, the failed guard of each recompile, and its cost."""
+"""Recompiles page: a tree per recompiled frame, with the failed guard and the cost of each recompile."""
 
 import streamlit as st
 

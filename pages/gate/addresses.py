@@ -87,7 +87,10 @@ LARGE = ("PlotlyChart", "StreamlitSyntaxHighlighter")
 
 
 def links() -> str:
-    """Return a `Link` header. Addresses are relative to the page, since a proxy may add a path prefix."""
+    """Return a `Link` header that preloads Streamlit's large scripts.
+
+    Addresses are relative to the page, since a proxy may add a path prefix.
+    """
     found = sorted(path.name for name in LARGE for path in SCRIPTS.glob(f"{name}.*.js"))
     return ", ".join(f"<static/js/{name}>; rel=modulepreload; fetchpriority=low" for name in found)
 
@@ -118,7 +121,7 @@ class Fill(Protocol):
 
 
 def filled_once(fill: Fill) -> Fill:
-    """Return a function that fills a message as `fill` does, but reads each section of the theme only once."""
+    """Return a function like `fill` that reads each section of the theme only once."""
 
     @cache
     def theme(section: str) -> CustomThemeConfig:

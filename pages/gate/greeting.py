@@ -1,8 +1,8 @@
 """Start message, filter of the log for the owner's terminal, and garbage collection.
 
-The message has the server's address, and the secret if the kernel can't identify the owner. The filter passes each
-problem once, without control characters: visitors can make pages fail repeatedly with their own text in the message,
-and must not flood the log or control the terminal. Garbage is collected periodically, not after every page.
+The message has the server's address and the secret. The filter passes each problem once, without control
+characters: visitors can make pages fail repeatedly with their own text in the message, and must not flood
+the log or control the terminal. Garbage is collected periodically, not after every page.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def greeting(
 ) -> Callable[[Any], AbstractAsyncContextManager[None]]:
     """Return a lifespan of the app that prints the addresses when the port is known.
 
-    It then starts `begin` in a thread. While the app runs, it is inside the context `announced` with the address, and
-    collects garbage periodically.
+    The lifespan then calls `begin` in a thread. While the app runs, the context `announced(url)` is open, and
+    garbage is collected periodically.
     """
 
     @asynccontextmanager
@@ -59,7 +59,7 @@ def greeting(
 
 
 def words(rules: Rules, url: str, kernel_knows: bool = sys.platform == "linux") -> str:
-    """Return the message with the addresses, and with the secret if a user may need it."""
+    """Return the start message: the server's addresses, and for whom the address with the secret is."""
     secret = f"{url}/?{TOKEN}={rules.secret}"
     if not (rules.code or rules.private):
         return f"\n  Compileboard: {url}\n  As its owner, who may delete all runs: {secret}\n"
@@ -80,7 +80,7 @@ def _url() -> str:
 async def housekeeping(period_s: float = PERIOD_S) -> AsyncIterator[None]:
     """Collect garbage periodically while the server runs, and rarely in between.
 
-    Objects that exist at its start are frozen, since they are never freed.
+    Objects that exist at the start are frozen, since the server never frees them.
     """
     before = gc.get_threshold()
     gc.collect()
@@ -140,7 +140,7 @@ class Once(logging.Filter):
 
 
 def place_of(record: logging.LogRecord) -> Place:
-    """Return the place of the log call and of the exception's origin, which a visitor cannot choose."""
+    """Return the places of the log call and of the exception's origin; visitors can't choose them."""
     error = record.exc_info[1] if record.exc_info else None
     if error is None:
         return record.pathname, record.lineno, "", "", 0

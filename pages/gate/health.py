@@ -1,4 +1,7 @@
-"""python -m pages.gate.health: exit 0 if the server of this environment answers; for the container's health check."""
+"""Health check of the container: `python -m pages.gate.health` exits with 0 if the server answers.
+
+Port and path of the server come from the environment.
+"""
 
 from __future__ import annotations
 

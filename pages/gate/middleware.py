@@ -106,7 +106,7 @@ class Gate:
             await self.app({**scope, "headers": self._told(asked, scope["headers"])}, heard, answer)
 
     async def _previewed(self, refused: Refusal, request: VisitorRequest, scope: Scope) -> Response | None:
-        """Return the preview for a link with a token and a visitor without a role; None if there is none.
+        """Return the preview of a link with a run's token for a refused visitor; None if there is none.
 
         If signing in may help, the preview links to the sign-in.
         """
@@ -120,13 +120,13 @@ class Gate:
         return shown
 
     def _signed_in(self, request: VisitorRequest, scope: Scope) -> VisitorRequest:
-        """Return the request with the person who has signed in, where people sign in."""
+        """Return the request with the person who has signed in; unchanged on a server without sign-in."""
         return replace(request, person=self.people.person(_cookies(scope))) if self.people else request
 
     async def _sign_in(self, request: VisitorRequest, scope: Scope, send: Send, people: People) -> None:
         """Redirect a browser to the sign-in.
 
-        A browser that comes back from the sign-in without being signed in gets a refusal with this reason instead.
+        A browser that returns from it without being signed in is refused instead, with this reason.
         """
         if _wanted_cookie(scope) in _cookies(scope):
             await _refuse(Refusal(401, NOT_SIGNED_IN), scope, send, [_forgotten(scope)])
@@ -174,7 +174,10 @@ class Gate:
         return [*kept, (mark, self.rules.mark(request).encode())]
 
     def _exchange(self, request: VisitorRequest, scope: Scope) -> Headers:
-        """Return a redirect to the address without the secret; relative, since a proxy may remove a path prefix."""
+        """Return the headers of a redirect to the address without the secret, with the secret's cookie.
+
+        The address is relative, since a proxy may remove a path prefix.
+        """
         rest = urlencode([pair for pair in _query(scope) if pair[0] != TOKEN])
         secure = "; Secure" if request.scheme == "https" else ""
         cookie = (
@@ -189,7 +192,7 @@ class Gate:
 
 
 def read(scope: Scope) -> VisitorRequest:
-    """Return the request's own data (host, origin, cookies), and the user id of its sender as the kernel reports it."""
+    """Return the request's data (host, origin, cookies), and its sender's user id from the kernel."""
     headers = [(name.lower(), value) for name, value in scope["headers"]]
     client, server = scope.get("client"), scope.get("server")
     passed_on = _values(headers, b"x-forwarded-proto")
@@ -247,12 +250,12 @@ def _wanted_cookie(scope: Scope) -> str:
 
 
 def _forgotten(scope: Scope) -> tuple[bytes, bytes]:
-    """Return the header that removes the cookie of the page that was wanted."""
+    """Return the header that removes the cookie with the requested page."""
     return b"set-cookie", f"{_wanted_cookie(scope)}=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax".encode()
 
 
 def _wants_page(scope: Scope) -> bool:
-    """Return True if a browser opens an address, rather than a file or a WebSocket of a page."""
+    """Return True if a browser opens an address, not a file or a WebSocket of a page."""
     return (
         scope["type"] == "http"
         and scope["method"] == "GET"
@@ -261,7 +264,7 @@ def _wants_page(scope: Scope) -> bool:
 
 
 def _cookies(scope: Scope) -> dict[str, str]:
-    """Return the cookies of a request; of equal names in several headers, the first header counts."""
+    """Return the cookies of a request; if several headers have the same name, the first one counts."""
     parsed: dict[str, str] = {}
     for header in _values([(name.lower(), value) for name, value in scope["headers"]], b"cookie"):
         parsed = cookie_parser(header) | parsed
@@ -290,7 +293,10 @@ def _cookie(headers: tuple[str, ...], name: str) -> str:
 
 
 async def _refuse(refused: Refusal, scope: Scope, send: Send, more: Headers = ()) -> None:
-    """Refuse a request; the server answers 403 to a WebSocket handshake that is closed before it is accepted."""
+    """Refuse a request with the status and text of the refusal.
+
+    A WebSocket handshake is closed before it is accepted; the server then answers 403.
+    """
     if scope["type"] == "websocket":
         await send({"type": "websocket.close", "code": POLICY_VIOLATION, "reason": ""})
     else:
@@ -305,7 +311,10 @@ async def _answer(status: int, headers: Headers, body: bytes, send: Send) -> Non
 
 
 def heeded(receive: Receive, most_bytes: int = MOST_BYTES) -> Receive:
-    """Return a WebSocket's receive function that drops messages that no page sends, and messages that are too large."""
+    """Return a WebSocket's receive function that drops messages that no page sends.
+
+    It also drops messages that are too large.
+    """
 
     async def listen() -> Message:
         while True:
@@ -334,13 +343,13 @@ def is_heeded(frame: bytes | None, most_bytes: int = MOST_BYTES) -> bool:
 
 
 def _is_drawn_data(request: BackendOperationRequest) -> bool:
-    """Return True if the names have Streamlit's form for a page's request for a file or for table rows."""
+    """Return True for a page's request for a file or for table rows, with names in Streamlit's form."""
     names = (request.request_id, request.deferred_file.file_id, request.dataframe_chunk.source_id)
     return request.WhichOneof("payload") in OPERATIONS and all(MESSAGE_NAME.fullmatch(name) for name in names)
 
 
 def _is_drawn(state: ClientState) -> bool:
-    """Return True if a page may send this state: bounded widgets with Streamlit's names, and a bounded address."""
+    """Return True if a page may send this state: Streamlit's widget names, within the size limits."""
     widgets = state.widget_states.widgets
     small = len(state.query_string) <= MOST_QUERY_CHARS and len(widgets) <= MOST_WIDGETS
     return small and all(WIDGET.fullmatch(widget.id) for widget in widgets)
@@ -363,7 +372,7 @@ TABLES = ("/proc/net/tcp", "/proc/net/tcp6")
 
 @dataclass(frozen=True, slots=True)
 class Socket:
-    """The other end of a connection: its state, the user id of its process, and its inode (0 after it is closed)."""
+    """The other end of a connection: its state, its process's user id, and its inode (0 if closed)."""
 
     state: int
     uid: int
@@ -371,7 +380,10 @@ class Socket:
 
     @property
     def is_open(self) -> bool:
-        """True if a process has the socket open; the kernel reports root as the owner of a socket without a process."""
+        """True if a process has the socket open.
+
+        The kernel reports root as the owner of a socket without a process.
+        """
         return self.state == ESTABLISHED and self.inode != 0
 
 
@@ -405,7 +417,10 @@ def _plain(host: str) -> Ip:
 
 
 def _by_diagnosis(client: tuple[Ip, int], server: tuple[Ip, int]) -> Socket | None:
-    """Query the socket diagnosis for one connection; None if it is not on this machine, OSError if the query fails."""
+    """Query the socket diagnosis for one connection.
+
+    None if the connection is not on this machine. Raises OSError if the query fails.
+    """
     if not hasattr(socket, "AF_NETLINK"):
         raise OSError("no netlink here")
     family = socket.AF_INET if client[0].version == 4 else socket.AF_INET6
@@ -433,7 +448,7 @@ def _read_diagnosis(answer: bytes) -> Socket | None:
 
 
 def _by_table(client: tuple[Ip, int], server: tuple[Ip, int], tables: tuple[str, ...] = TABLES) -> Socket | None:
-    """Search the tables of all connections for one."""
+    """Return the socket of a connection from the kernel's tables; None if it is not in them."""
     wanted = _spellings(client, server)
     return next((found for *ends, found in _rows(tables) if tuple(ends) in wanted), None)
 

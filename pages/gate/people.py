@@ -84,7 +84,10 @@ class People:
         return self._current().kind(person) if person else Visitor.STRANGER
 
     def rate(self, by: str, rate: Rate) -> Rate:
-        """Return how many runs a visitor may start within an hour, and how long the runs may execute."""
+        """Return the limits of a visitor's runs per hour: number and execution time.
+
+        For a visitor without an address, this is `rate`, the server's limits.
+        """
         return self._current().rate(by, rate) if is_address(by) else rate
 
     def person(self, cookies: Mapping[str, str]) -> str:
@@ -98,7 +101,7 @@ class People:
         return self.address(claims) if claims.get("is_logged_in") is True else ""
 
     def address(self, claims: Mapping[str, Any]) -> str:
-        """Return the address in the claims of an ID token, in lower case; empty if it is invalid or not verified."""
+        """Return the address in an ID token's claims, in lower case; empty if invalid or not verified."""
         address = claims.get("email")
         verified = claims.get("email_verified") is True or not self._current().verified
         return address.lower() if verified and isinstance(address, str) and is_address(address) else ""
@@ -131,7 +134,7 @@ def read_roles(path: Path) -> Roles:
 
 
 def role_of(kind: Visitor) -> str:
-    """Return the name of the role that makes a person this kind of visitor; `none` for a stranger."""
+    """Return the name of the role of this kind of visitor; `none` for a stranger."""
     return next((role for role, its_kind in KINDS.items() if its_kind is kind), "none")
 
 
@@ -146,7 +149,10 @@ def _names(pattern: str, person: str) -> bool:
 
 @cache
 def the_people() -> People | None:
-    """Return the people of this server; None if its owner names no file of roles. Raises CompileboardError."""
+    """Return the people of this server; None if the owner names no file of roles.
+
+    Raises CompileboardError if the file or the sign-in's settings are invalid.
+    """
     named = os.environ.get(VARIABLE, "")
     if not named:
         return None

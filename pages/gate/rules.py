@@ -59,13 +59,18 @@ def code_allowed() -> bool:
 
 
 def known_as(name: str) -> str:
-    """Return a guest's name for the store, which does not reveal the cookie; guests without a cookie share one name."""
+    """Return a guest's name for the store: a digest, which does not reveal the cookie.
+
+    Guests without a cookie share one name.
+    """
     return hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:16] if name else NAMELESS
 
 
 class Visitor(Enum):
-    """A kind of visitor: the owner of the server, a coder who may also run code, a guest who may start runs of samples,
-    an onlooker who may only look, or a stranger who may not even look.
+    """A kind of visitor: owner, coder, guest, onlooker or stranger.
+
+    The owner may do everything. A coder may run code, a guest may start runs of samples, an onlooker may only
+    look, and a stranger may not even look.
     """
 
     OWNER = "owner"
@@ -155,7 +160,7 @@ class Rules:
 
     @property
     def open_to_strangers(self) -> tuple[str, ...]:
-        """The paths of a sign-in; none where nobody signs in."""
+        """Paths of the sign-in; empty on a server without sign-in."""
         return (SIGN_IN, SIGN_OUT, SIGNED_IN) if self.kind_of is not None else ()
 
     def visitor(self, request: VisitorRequest) -> Visitor:
@@ -213,7 +218,7 @@ class Rules:
 
 
 def rules(kind_of: Callable[[str], Visitor] | None = None) -> Rules:
-    """Return the rules of this server, from Streamlit's options and the environment; `kind_of` as in Rules."""
+    """Return this server's rules from Streamlit's options and the environment; `kind_of` as in Rules."""
     hosts = tuple(st.get_option("server.allowedHosts") or ("*",))
     private = is_private(st.get_option("server.address"), hosts)
     base = (st.get_option("server.baseUrlPath") or "").strip("/")
@@ -231,7 +236,10 @@ def name_of(host: str) -> str | None:
 
 
 def is_ours(name: str, allowed: Iterable[str]) -> bool:
-    """Return True if the host is allowed; `*.example.org` allows all subdomains, `*` all hosts. Loopback is allowed."""
+    """Return True if the host is allowed; loopback always is.
+
+    `*.example.org` allows all subdomains, `*` all hosts.
+    """
     for pattern in (item.strip().lower().removesuffix(".") for item in allowed):
         if pattern in ("*", name) or (pattern.startswith("*.") and name.endswith(pattern[1:])):
             return True
@@ -244,5 +252,8 @@ def same_origin(origin: str, scheme: str, host: str) -> bool:
 
 
 def is_private(address: str | None, allowed: Iterable[str]) -> bool:
-    """Return True if the server serves its own machine only, by its listening address and its allowed hosts."""
+    """Return True if the listening address and all allowed hosts are loopback.
+
+    The server then serves only its own machine.
+    """
     return address in LOOPBACK and all(name in LOOPBACK for name in allowed)

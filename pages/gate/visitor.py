@@ -68,9 +68,7 @@ class Who:
             raise AccessError(ANOTHERS)
 
     def owns(self, by: str) -> bool:
-        """Return True if this visitor may change a run made by the visitor `by`; an empty `by` is the
-        server's owner.
-        """
+        """Return True if this visitor may change runs made by `by`; an empty `by` is the server's owner."""
         if self.kind in (Visitor.GUEST, Visitor.CODER):
             return by == self.name != NAMELESS
         return self.kind is Visitor.OWNER
@@ -88,10 +86,11 @@ class Who:
     def sees(self, run: Run | Sweep, by: str) -> bool:
         """Return True if a run or a sweep of `by` is listed for this visitor.
 
-        The owner sees all. Every visitor sees their own runs and, unless a stranger, those whose audience is everybody.
+        The owner sees all, and every visitor their own. All but strangers also see those with the audience
+        everybody.
 
-        If the author chose no audience, everybody sees runs of people and of the owner; onlookers also see the runs of
-        guests.
+        If the author chose no audience, everybody sees runs of people and of the owner; onlookers also see the runs
+        of guests.
         """
         if self.kind is Visitor.OWNER or by == self.name != "":
             return True
@@ -100,7 +99,7 @@ class Who:
         return audience == "all" and self.kind is not Visitor.STRANGER
 
     def may_open(self, run: Run | Sweep, by: str) -> bool:
-        """Return True if this visitor may open a run or a sweep of `by` by its address, whether it is listed or not."""
+        """Return True if this visitor may open a run or sweep of `by` by its address, even if not listed."""
         return self.sees(run, by) or (_audience(run) != "private" and self.kind is not Visitor.STRANGER)
 
 
@@ -130,7 +129,7 @@ def who() -> Who:
 
 
 def require_gate() -> None:
-    """Stop the page if its server has no gate, or if there is no visitor."""
+    """Stop the page if its server has no gate, or if the visitor has no role any more."""
     if _is_served() and not _said():
         st.error(NO_GATE, icon=":material/lock:")
         st.stop()
@@ -171,7 +170,7 @@ def why_no_author() -> str:
 
 
 def maker_of(run: Run | Sweep) -> str:
-    """Return the visitor who made a run or a sweep; an unreadable run belongs to the server's owner."""
+    """Return the name of a run's or sweep's maker; empty for the owner and for an unreadable run."""
     if isinstance(run, Sweep):
         return run.by
     try:

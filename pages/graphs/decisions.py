@@ -1,4 +1,4 @@
-"""Decisions page: how Inductor computes each op, in which layout and memory, among which choices."""
+"""Decisions page: how Inductor computes each op, its layout and memory, and autotuning's choices."""
 
 from typing import Literal
 

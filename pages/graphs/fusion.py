@@ -1,4 +1,4 @@
-"""Fusion page: the scheduler's nodes before fusion and the kernels after it side by side, step by step."""
+"""Fusion page: scheduler nodes before fusion and kernels after it, side by side or as a morph."""
 
 import streamlit as st
 

@@ -1,4 +1,4 @@
-"""FX graph page: one graph of one compilation at one stage; its drawer shows a node and its source code."""
+"""FX graph page: one graph of a compilation at one stage; a drawer shows a node and its source code."""
 
 from functools import partial
 

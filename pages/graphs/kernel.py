@@ -1,4 +1,4 @@
-"""Kernel page: one kernel from its source down to machine code, on this machine or for a cross-compilation target."""
+"""Kernel page: one kernel from source to machine code, on this machine or for a target."""
 
 import streamlit as st
 

@@ -1,4 +1,4 @@
-"""Kernels page: each kernel call with its traffic, arithmetic and time, compared with the device's limits."""
+"""Kernels page: traffic, arithmetic and time of each kernel call, compared with the device's limits."""
 
 import streamlit as st
 

@@ -1,4 +1,4 @@
-"""Forward and backward page: the partition of the joint graph, and the activations that the forward saves."""
+"""Forward and backward page: partition of the joint graph, and activations that the forward saves."""
 
 import pandas as pd
 import streamlit as st

@@ -1,4 +1,4 @@
-"""Passes page: the steps of Inductor's passes over a graph, with each node at the same place in all of them."""
+"""Passes page: Inductor's passes over a graph, step by step; a node keeps its place in all steps."""
 
 import streamlit as st
 

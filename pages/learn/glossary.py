@@ -1,4 +1,4 @@
-"""Glossary page: torch's terms in the order of a compilation, each with links to the run and to torch's manual."""
+"""Glossary page: torch's terms in compilation order, with links to the run and to torch's manual."""
 
 import streamlit as st
 

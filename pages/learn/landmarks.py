@@ -1,4 +1,4 @@
-"""Page "Where in torch": the places of torch and Triton that a compilation goes through, with the run's own times."""
+"""Page "Where in torch": the places in torch and Triton that a compilation runs, with its times."""
 
 import pandas as pd
 import streamlit as st

@@ -24,7 +24,7 @@ ELLIPSIS = "…"
 
 
 def card_png(title: str, sentence: str, graph: wire.GraphData | None) -> bytes:
-    """Return the picture as PNG; texts are plain."""
+    """Return the picture as PNG; title and sentence are plain text, not Markdown."""
     image = Image.new("RGB", (WIDE, HIGH), PAPER[THEME])
     draw = ImageDraw.Draw(image)
     room = (GRAPH_X if graph is not None else WIDE) - 2 * MARGIN
@@ -51,7 +51,7 @@ def _font(path: Path, size: int, weight: int = 400) -> ImageFont.FreeTypeFont:
 def _paragraph(
     draw: ImageDraw.ImageDraw, text: str, y: int, room: int, font: ImageFont.FreeTypeFont, ink: str, most_lines: int
 ) -> int:
-    """Draw a text in lines of at most `room` pixels; return where it ends."""
+    """Draw a text in lines of at most `room` pixels; return the y coordinate below it."""
     lines = _wrapped(text, room, font)
     if len(lines) > most_lines:
         lines = [*lines[: most_lines - 1], _cut(f"{lines[most_lines - 1]}{ELLIPSIS}", room, font)]

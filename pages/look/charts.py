@@ -1,4 +1,4 @@
-"""Style of all Plotly charts: transparent background, thin grid, the page's fonts, one order of colours."""
+"""Style of all Plotly charts: transparent background, thin grid, the page's fonts, colour order."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ PLOTLY_CONFIG: dict[str, Any] = {"displayModeBar": False, "displaylogo": False, 
 
 
 def plotly_layout(theme: Theme) -> dict[str, Any]:
-    """Return a chart's style, for figure.update_layout(**plotly_layout(theme)); the figure's own settings win."""
+    """Return a chart's style, for figure.update_layout(**plotly_layout(theme)).
+
+    The figure's own settings win.
+    """
     return {"template": _template(theme)}
 
 
@@ -44,9 +47,10 @@ def blended(colour: str, paper: str, part: float) -> str:
 
 
 def decades(low: float, high: float, words: Callable[[float], str]) -> dict[str, Any]:
-    """Return labelled ticks of a logarithmic axis between two numbers, for figure.update_xaxes(**decades(…)).
+    """Return labelled ticks of a log axis between two numbers, for figure.update_xaxes(**decades(…)).
 
-    The ticks are the powers of ten around both numbers, or finer ticks if fewer than three powers lie between them.
+    The ticks are the powers of ten around both numbers, or finer ticks if fewer than three powers lie between
+    them.
     """
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     between = sum(low <= 10.0**power <= high for power in powers)
@@ -55,7 +59,7 @@ def decades(low: float, high: float, words: Callable[[float], str]) -> dict[str,
 
 
 def log_ticks(low: float, high: float) -> list[float]:
-    """Return at least three ticks of a logarithmic axis between two numbers, with the coarsest possible steps."""
+    """Return ticks of a log axis between two numbers: the coarsest with at least three ticks."""
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     found: list[float] = []
     for steps in STEPS:
@@ -114,7 +118,7 @@ def median_bars(rows: Sequence[tuple[str, float, tuple[float, float], int]], on:
 
 @cache
 def _template(theme: Theme) -> go.layout.Template:
-    """Return the template, cached, since Plotly's validation in each figure takes thirty times as long."""
+    """Return the template; it is cached, since validation for each figure takes thirty times as long."""
     bars = {"error_x": _error_bar(theme), "error_y": _error_bar(theme), "marker": {"line": {"width": 0}}}
     lines = {"error_x": _error_bar(theme), "error_y": _error_bar(theme), "line": {"width": 1.75}, "marker": {"size": 6}}
     return go.layout.Template(layout=_layout(theme), data={"bar": [bars], "scatter": [lines]})

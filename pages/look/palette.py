@@ -1,4 +1,4 @@
-"""Colours of Compileboard, each with one meaning, heights of scrolling parts, and the pictures of `pages/static`."""
+"""Colours of Compileboard, each with one meaning; sizes and text limits; images of `pages/static`."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ MENU_PX = 208
 
 
 def code_height(text: str, most: int = SHORT) -> int | Literal["content"]:
-    """Return the height of a code block: the height of its text, at most `most` pixels."""
+    """Return a code block's height: `content` if its text fits into `most` pixels, otherwise `most`."""
     lines = text.count("\n") + 1
     return "content" if CODE_FRAME_PX + CODE_LINE_PX * lines <= most else most
 

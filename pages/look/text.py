@@ -35,5 +35,5 @@ def one_line_cells(rows: Iterable[Mapping[str, object]], limit: int = LONGEST_LI
 
 
 def component_key(text: str) -> str:
-    """Return a component key for any id: Streamlit refuses two underscores in a row, which kernel names have."""
+    """Return a component key for any id: Streamlit refuses `__`, which kernel names contain."""
     return re.sub("_(?=_)", "_-", text)

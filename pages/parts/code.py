@@ -1,4 +1,4 @@
-"""Code of the user and of kernels with colours and links, diffs, and a drawing with a drawer on its right."""
+"""Code of users and kernels with colours and links, diffs, and a drawing with a drawer beside it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def places_of(node: FxNode) -> tuple[Place, ...]:
 
 
 def node_links(nodes: Iterable[FxNode], path: str) -> dict[int, tuple[str, ...]]:
-    """Return line of a file → the nodes that it created, directly or through its calls."""
+    """Return line of a file → ids of the nodes that the line created, directly or through its calls."""
     links: dict[int, list[str]] = {}
     for node in nodes:
         for line in {place.line for place in places_of(node) if place.file == path}:
@@ -60,9 +60,9 @@ def user_code(
     breaks: Iterable[GraphBreak] = (),
     error: RunError | None = None,
 ) -> CodePicture | None:
-    """Return a file, by default the user's own, with links to the graph, kernel colours, graph breaks and the error.
+    """Return a file with links to the graph, kernel colours, graph breaks and the error.
 
-    None if the log does not contain the file.
+    By default it is the user's own file. None if the log does not contain the file.
     """
     source = SourceView(view.report, view.text)
     path = path or source.path
@@ -82,9 +82,10 @@ def user_code(
 
 
 def output_code(view: View, kernel: Kernel, user_lines: Mapping[str, int]) -> CodePicture:
-    """Return the whole output code that contains a kernel; the first lines and calls of kernels link to their FX nodes.
+    """Return the whole output code that contains a kernel, coloured by kernel.
 
-    `user_lines` (FX node → user's line) are linked, too.
+    The first line and the calls of each kernel link to its FX nodes and to the user's lines (`user_lines`: FX
+    node → user's line).
     """
     colours = kernel_colours(view.report)
     links: dict[int, tuple[str, ...]] = {}
@@ -120,7 +121,7 @@ def title_row() -> Iterator[DeltaGenerator]:
 
 
 def stage() -> DeltaGenerator:
-    """Return the container of a drawing, with its drawer beside it."""
+    """Return the container for a drawing and the drawer beside it."""
     return st.container(horizontal=True, gap=None, key="stage")
 
 
@@ -134,7 +135,7 @@ def open_button(tab: str, label: str, icon: str) -> None:
 def drawer(beside: DeltaGenerator, tabs: Sequence[str], selected: str | None) -> Iterator[str | None]:
     """Open the drawer of a stage: yield the tab to draw, None if the drawer is closed.
 
-    A selection opens it at its first tab. Escape and its button close it until the next selection.
+    A selection opens the drawer at its first tab. The close button closes it until the next selection.
     """
     tab = _open_tab(tabs, selected)
     if tab is None:

@@ -1,4 +1,4 @@
-"""Compile time page: torch's phases as a flame chart, the time by frame, and the results of the caches."""
+"""Compile time page: phases as a flame chart and a table, cache results, and torch's metrics."""
 
 import pandas as pd
 import streamlit as st

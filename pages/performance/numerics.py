@@ -1,4 +1,4 @@
-"""Numerics page: eager and compiled compared with float64, for all results of the calls and for every node."""
+"""Numerics page: eager and compiled compared with float64, by call results and by nodes."""
 
 import streamlit as st
 

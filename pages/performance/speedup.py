@@ -1,4 +1,4 @@
-"""Speedup page: compiled compared with eager: first call, steady state, break-even, and results."""
+"""Speedup page: first call, steady state, break-even and results of compiled against eager."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""New run page: a sample, custom code, or a trace log."""
+"""New run page: a sample, custom code, a trace log, or a recorded run."""
 
 import streamlit as st
 

@@ -1,4 +1,4 @@
-"""Overview page: the result in one sentence; for a live run, its phases so far."""
+"""Overview page: verdict, findings and evidence of a run; for a live run, its progress."""
 
 import streamlit as st
 

@@ -1,4 +1,4 @@
-"""Ranks page: groups of ranks that compiled the same, where the others first differ, why, and what may follow."""
+"""Ranks page: groups of ranks with equal compilations, their first difference, and a forecast."""
 
 import streamlit as st
 

@@ -1,4 +1,4 @@
-"""Runs page: all stored runs, to search, open, download, tag, pin or delete, and the runs of one model over time."""
+"""Runs page: a searchable table of stored runs with actions, and one model's runs over time."""
 
 from functools import partial
 

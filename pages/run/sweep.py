@@ -1,4 +1,4 @@
-"""Sweep page: many runs, one question, and its answer; a preset or custom axes."""
+"""Sweep page: one sweep with its answer, or the presets and custom axes to start a sweep."""
 
 import streamlit as st
 

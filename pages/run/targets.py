@@ -1,4 +1,4 @@
-"""Targets page: two runs of a model side by side, and the differences in fusion, tiling, configs and registers."""
+"""Targets page: the kernels of two runs side by side, with fusion, tiling, configs and registers."""
 
 import streamlit as st
 

@@ -1,6 +1,7 @@
-"""Actions of the visitor: only they change the store, and each checks the visitor's rights first.
+"""Actions of the visitor, which change the store; each action first checks the visitor's rights.
 
-`attempt` executes an action that may fail, so that pages need not catch exceptions.
+Pages change the store only through these actions. `attempt` executes an action that may fail, so that pages
+need not catch exceptions.
 """
 
 from __future__ import annotations
@@ -152,7 +153,10 @@ def delete_sweep(sweep_id: str, with_runs: bool = False) -> None:
 
 
 def _require_own_sweep(sweep_id: str) -> None:
-    """Raise CompileboardError unless the visitor owns the sweep; only the server's owner may change a damaged sweep."""
+    """Raise CompileboardError unless the visitor owns the sweep.
+
+    Only the server's owner may change a damaged sweep.
+    """
     visitor, store = who(), server.sweeps().store
     visitor.require_change()
     if sweep_id in store.damaged() and visitor.kind is Visitor.OWNER:
@@ -212,9 +216,9 @@ def _change(run: Run, change: Callable[[Store], None]) -> None:
 
 @logged
 def comment(run: Run, what: str, change: Callable[[comments.Author], object]) -> None:
-    """Change the comments and pins of a run that the visitor may open; `what` is the change's name for the audit log.
+    """Change the comments and pins of a run that the visitor may open.
 
-    Raises CompileboardError.
+    `what` names the change in the audit log. Raises CompileboardError.
     """
     server.open_run(run.id)
     change(who().author())
@@ -235,7 +239,10 @@ def set_sweep_audience(sweep_id: str, audience: str) -> None:
 
 
 def set_preview(run: Run, allowed: bool) -> None:
-    """Make a link of a run that previews for everybody, or withdraw it; raises CompileboardError."""
+    """Create the token of a run's preview link, or delete the token; raises CompileboardError.
+
+    Everybody with the link sees the preview, unless the run is private.
+    """
     _change(run, lambda _: sharing.set_preview(run, allowed))
 
 
@@ -275,7 +282,7 @@ def toasted(words: str) -> None:
 
 
 def attempt(action: Callable[[], Made], say: Callable[[str], object] = refused) -> Made | None:
-    """Return the action's result; None if it raises CompileboardError, whose message goes to `say`."""
+    """Return the action's result; on CompileboardError, pass its message to `say` and return None."""
     try:
         return action()
     except CompileboardError as error:

@@ -52,7 +52,10 @@ def report_download(run: Run, key: str | None = None) -> None:
 
 
 def html_download(run: Run) -> None:
-    """Draw the download of a run as one HTML file, and of its bug report, with the choice of what to scrub."""
+    """Draw the downloads of a run as one HTML file, and of its debug files if the log has any.
+
+    The visitor chooses the kinds of text to scrub. Draw nothing without a log.
+    """
     if run.log_path() is None:
         return
     with st.popover("Export", icon=":material/ios_share:", help="The run as one file that opens without a server"):
@@ -84,7 +87,7 @@ def html_download(run: Run) -> None:
 
 
 def comparison_download(left: Run, right: Run) -> None:
-    """Draw the download of two runs' comparison as one HTML file, with the choice of what to scrub."""
+    """Draw the download of two runs' comparison as one HTML file, and the choice of text to scrub."""
     with st.popover("Export", icon=":material/ios_share:", help="Both runs as one file that opens without a server"):
         scrubber = scrub_choice("compare", left, right)
         if scrubber is None:
@@ -102,9 +105,10 @@ def comparison_download(left: Run, right: Run) -> None:
 
 
 def scrub_choice(place: str, run: Run, right: Run | None = None) -> scrub.Scrubber | None:
-    """Let the visitor choose what is scrubbed from a file of one or two runs, and show the replacements.
+    """Let the visitor choose the kinds of text to scrub from a file of one or two runs.
 
-    None if a log is too large to search; the page then shows the reason.
+    Show the replacements, and return the scrubber. None if a log is too large to search; the page then shows the
+    reason.
     """
     ids = tuple(each.id for each in (run, right) if each is not None)
     kinds = st.pills(
@@ -138,7 +142,7 @@ def perfetto_download(run: Run) -> None:
 
 
 def package_download(run: Run) -> None:
-    """Draw the download of a run's package, to load it elsewhere."""
+    """Draw the download of a run's AOTInductor package; nothing without one, or if it is too large."""
     package = next((path for path in package_files(run) if path.suffix == PACKAGE), None)
     size = package.stat().st_size if package else 0
     if package is None or size > MOST_DOWNLOADED_BYTES:
@@ -160,7 +164,10 @@ def downloads() -> DeltaGenerator:
 
 
 def json_twin(name: str, value: Any, *, key: str) -> None:
-    """Draw a button that downloads the page's content as JSON; `value` may be a function, called on the click."""
+    """Draw a button that downloads the page's content as JSON.
+
+    `value` may be a function, which is called on the click.
+    """
     st.download_button(
         "JSON",
         lambda: as_json(value() if callable(value) else value),
@@ -188,7 +195,7 @@ def csv_twin(name: str, make: Callable[[], str], *, key: str) -> None:
 
 
 def frame_twin(name: str, frame: pd.DataFrame, *, key: str) -> None:
-    """Draw a button that downloads a pandas table as CSV; its texts may come from a log."""
+    """Draw a button that downloads a pandas table as CSV; text that looks like a formula is escaped."""
     csv_twin(name, lambda: frame_as_csv(frame), key=key)
 
 
@@ -199,7 +206,10 @@ def frame_as_csv(frame: pd.DataFrame) -> str:
 
 
 def text_twin(name: str, text: str | Callable[[], str], *, key: str) -> None:
-    """Draw a button that downloads the page's content as text; `text` may be a function, called on the click."""
+    """Draw a button that downloads the page's content as text.
+
+    `text` may be a function, which is called on the click.
+    """
     st.download_button(
         "Text", text, f"{name}.txt", "text/plain", icon=":material/download:", on_click="ignore", key=f"text-{key}"
     )

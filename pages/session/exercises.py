@@ -1,6 +1,6 @@
-"""Exercises of the visitor: their attempts, the chosen exercise, and the text in its editor.
+"""Exercises of this visitor: attempts, the chosen exercise, and the text in the editor.
 
-A text is the session's until it is checked; then it is in its run, too.
+The text is in the session state. The text of a checked attempt is also in its run.
 """
 
 from __future__ import annotations
@@ -33,7 +33,11 @@ def exercises() -> dict[str, ExerciseView]:
 
 
 def read_choice(views: dict[str, ExerciseView]) -> None:
-    """Set the chosen exercise: of the URL, of the last choice, of the shown run, or the first unsolved exercise."""
+    """Set the chosen exercise before its widget is drawn.
+
+    The URL's exercise comes first if it is new, then the last choice, the shown run's exercise, and the first
+    unsolved exercise.
+    """
     shown = shown_run()
     of_run = (name for name, view in views.items() if shown is not None and view.is_tried_by(shown.job))
     unsolved = (name for name, view in views.items() if not view.solved)
@@ -41,7 +45,10 @@ def read_choice(views: dict[str, ExerciseView]) -> None:
 
 
 def shown_attempt(view: ExerciseView) -> ShownRun | None:
-    """Return the shown run if it is an attempt at the exercise, otherwise the newest attempt; None if there is none."""
+    """Return the shown run if it is an attempt at the exercise, otherwise the newest attempt.
+
+    None if there is no attempt.
+    """
     shown = shown_run()
     if shown is not None and view.is_tried_by(shown.job):
         return shown
@@ -49,9 +56,10 @@ def shown_attempt(view: ExerciseView) -> ShownRun | None:
 
 
 class Draft:
-    """The text in the editor of an exercise, initially the text of the attempt, and the number of requested hints.
+    """The text in the editor of an exercise, and the number of requested hints.
 
-    The text before *Start again* can be restored.
+    The text starts with the attempt's text, otherwise with the exercise's code. The text before *Start again* can
+    be restored.
     """
 
     def __init__(self, view: ExerciseView, shown: ShownRun | None) -> None:
@@ -62,12 +70,12 @@ class Draft:
 
     @property
     def text(self) -> str:
-        """The text."""
+        """The edited text."""
         return str(state_of(self._key))
 
     @property
     def key(self) -> str:
-        """A key for the editor, new after each replacement: an editor takes a text only when it appears."""
+        """Key of the editor; each replaced text changes the key, since only a new editor takes a text."""
         return f"{self._key}-{state_of(f'{self._key}-times', 0)}"
 
     @property

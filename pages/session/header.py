@@ -43,7 +43,10 @@ class Header:
 
 
 def header(page: str) -> Header:
-    """Draw the pickers of run and compilation, the chips, and the row of panes; `page` is the page below it."""
+    """Draw the header: pickers of run and compilation, chips, account, and row of panes.
+
+    `page` is the name of the page below the header.
+    """
     listed_runs = named_runs()
     named = {listed.id: listed.run for listed in listed_runs}
     runs = {listed.id: listed.label for listed in listed_runs}
@@ -101,7 +104,7 @@ def _turned(page: str, by: int) -> menu.Page | None:
 
 
 def _rank_picker(shown: ShownRun | None) -> None:
-    """Draw the choice of a rank, for a run of several; it changes the run's id, `ID@3`."""
+    """Draw the choice of a rank if the run has several; a choice changes the run's id to `ID@RANK`."""
     ranks = shown.run.ranks() if shown is not None else ()
     if shown is None or len(ranks) < 2:
         return
@@ -141,7 +144,7 @@ def _compilation_picker(view: views.HeaderView) -> None:
 
 
 def _press_key(ids: list[str], key: str) -> None:
-    """Select the previous or next compilation, for the keys `[` and `]`; the page takes other keys."""
+    """Store a pressed key; the keys `[` and `]` also select the previous or next compilation."""
     press(KEYS, key)
     by = {"[": -1, "]": 1}.get(key, 0)
     chosen = st.session_state.get(url.COMPILATION)
@@ -202,7 +205,7 @@ def _entries() -> dict[str, str]:
 
 
 def account() -> None:
-    """Draw who has signed in, and their role, behind a symbol; nothing where nobody signs in."""
+    """Draw a menu with the visitor's name, role and sign-out button; nothing without a sign-in."""
     visitor = who()
     if not visitor.is_person:
         return

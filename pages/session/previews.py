@@ -1,9 +1,9 @@
-"""Links that preview: a page's HTML names the run's title, verdict and picture for chats and code hosts.
+"""Previews of links: the HTML of a run's page has the run's title, verdict and picture.
 
-Chats and code hosts read `<meta property="og:…">` without JavaScript, and Streamlit serves one document for all pages,
-so the tags are added here. A visitor gets them for a run that they may open, or if the link has the run's token. A
-visitor with the token but without a role gets only a small page and the picture. Other runs all have the same tags,
-existing or not.
+Chats and code hosts read `<meta property="og:…">` without JavaScript. Streamlit serves one document for all
+pages, so the tags are added here. A visitor gets the tags of a run if they may open the run, or if the link
+has the run's token. A visitor with the token but without a role gets only a small page and the picture. All
+other runs have the same tags, so that the tags do not show if a run exists.
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ def _made(run_id: str, changed_ns: tuple[int, ...], name: str, _run: Run) -> vie
 def preview_routes(base: str = "") -> list[Route]:
     """Return the route of the pictures below `base`, the server's own path.
 
-    A visitor gets the pictures of the runs that they may open.
+    A visitor gets the picture of a run if they may open the run, or if the link has the run's token.
     """
     start = _start(base)
 
@@ -180,9 +180,9 @@ def preview_routes(base: str = "") -> list[Route]:
 
 
 async def to_stranger(base: str, scope: Scope, sign_in: str) -> Response | None:
-    """Return the preview of a link with its token for a visitor without a role; None if there is none.
+    """Return the preview of a run for a visitor without a role; None unless the link has a valid token.
 
-    `sign_in` is the address of the sign-in, empty where nobody signs in.
+    `sign_in` is the address of the sign-in, empty if this server has no sign-in.
     """
     start = _start(base)
     wanted = PreviewRequest.by(scope, start)

@@ -109,7 +109,10 @@ def still_to_come(shown: ShownRun) -> str:
 
 
 def require_view(what: str) -> View | None:
-    """Return the shown compilation; None if the run compiled nothing."""
+    """Return the shown compilation; None if the run compiled nothing.
+
+    Stop the page if the run has no report.
+    """
     view = require_report(what)
     compilation = shown_compilation(view.report)
     return view.of(compilation) if compilation is not None else None
@@ -134,7 +137,7 @@ def _without_report(shown: ShownRun, what: str) -> None:
 def wait_for_files(run: Run, fetch: progress.Fetch) -> None:
     """Show that the files of a run come back from the archive, or why they can't.
 
-    Meanwhile, show what the store has of the run.
+    Also show the run's stored summary.
     """
     st.title("This run is in the archive.", anchor=False)
     if kept := fetch.stored_words:

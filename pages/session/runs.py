@@ -40,7 +40,7 @@ def _run_lists() -> views.RunLists:
 
 
 def searched_runs(text: str, page: int) -> views.RunListView:
-    """Return a page of the runs that are listed for this visitor and match a search text, with current states."""
+    """Return a page of the listed runs that match a search text, with current states."""
     view = run_lists().search(text, page, _viewer())
     return replace(view, runs=_visible(view.runs))
 
@@ -51,7 +51,7 @@ def models_of(text: str) -> dict[str, int]:
 
 
 def runs_of_model(model: str, most: int, text: str) -> tuple[tuple[views.ListedRun, ...], int]:
-    """Return the newest listed runs of a model that match a search text, and the number of all."""
+    """Return a model's newest ended runs that match a search text, and the number of all such runs."""
     listed, total = run_lists().of_model(model, most, text, _viewer())
     return _visible(listed), total
 
@@ -103,7 +103,10 @@ def named_runs() -> list[views.ListedRun]:
 
 @st.cache_resource(max_entries=20, show_spinner=False)
 def _known(moment: tuple[int, int, int], whose: views.Viewer | None) -> tuple[views.ListedRun, ...]:
-    """Return the newest runs of some visitors, cached for all sessions for some seconds, or until the store changes."""
+    """Return the newest runs for visitors with the same rights, cached for all sessions.
+
+    `moment` changes every `KNOWN_S` seconds, and when the store changes.
+    """
     return _run_lists().newest(MOST_NAMED, whose)
 
 
@@ -113,7 +116,10 @@ def runs_of(titles: Iterable[str]) -> tuple[views.ListedRun, ...]:
 
 
 def last_runs(titles: Iterable[str]) -> dict[str, views.ListedRun]:
-    """Return the newest finished run of each title, sweep cells excluded, with its summary if that is read quickly."""
+    """Return title → newest finished run, sweep cells excluded.
+
+    A run has its summary if the summary is read quickly.
+    """
     newest_done = run_lists().last_done(titles, _viewer())
     newest = {title: listed for title, listed in newest_done.items() if _visible([listed])}
     complete, _ = summarised(tuple(newest.values()))
@@ -126,20 +132,23 @@ def runs_by_id(run_ids: Iterable[str]) -> tuple[views.ListedRun, ...]:
 
 
 def newest_of(fingerprint: str) -> views.ListedRun | None:
-    """Return the newest listed run with a job's fingerprint, with its current state; None if there is none."""
+    """Return the newest listed run with this job fingerprint, and its current state; None without one."""
     listed = run_lists().newest_of(fingerprint, _viewer())
     return listed if listed is not None and _visible([listed]) else None
 
 
 def runs_like(run: Run, title: str, job: CompileJob | None) -> tuple[Comparable, ...]:
-    """Return the ended runs of the same model that are listed for this visitor, newest first."""
+    """Return the ended runs of the same model that are listed for this visitor.
+
+    Runs related to this run by a fix come first; the others follow, newest first.
+    """
     visitor = who()
     candidates = run_lists().comparable(run, title, job, _viewer())
     return tuple(each for each in candidates if visitor.sees(each.run, each.status.by))
 
 
 def summarised(listed: Sequence[views.ListedRun]) -> tuple[tuple[views.ListedRun, ...], bool]:
-    """Return the runs with their summaries, as many as are read in a moment, and True if some are still missing."""
+    """Return the runs with the summaries that are read in a moment, and True if any are still missing."""
     return run_lists().with_summaries(listed, MADE_WITHIN_S)
 
 
@@ -165,7 +174,7 @@ class ShownSweep:
 
     @property
     def standing(self) -> SweepStanding:
-        """Its state and progress."""
+        """State and progress of the sweep."""
         return self.view.standing
 
     @property
@@ -176,7 +185,7 @@ class ShownSweep:
 
     @property
     def waits(self) -> str:
-        """The reason why its first queued cell has not started; empty if none is queued."""
+        """Reason why the first queued cell has not started; empty if no cell is queued."""
         queued = next((row.run for row in self.view.rows if row.state == "queued"), None)
         if queued is None:
             return ""
@@ -188,13 +197,13 @@ class ShownSweep:
 
     @property
     def moment(self) -> str:
-        """A value that changes with the data of its charts."""
+        """A value that changes when the charts have new data."""
         settled = [row.run for row in self.view.rows if row.settled]
         return " ".join([self.view.sweep.id, *settled])
 
     @property
     def own(self) -> bool:
-        """True if this visitor may change it."""
+        """True if this visitor may change the sweep."""
         return who().owns(self.view.sweep.by)
 
 

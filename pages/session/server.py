@@ -72,7 +72,10 @@ def sweeps() -> SweepRunner:
 
 @st.cache_resource(show_spinner=False)
 def the_sweeps() -> SweepRunner:
-    """Return the server's sweep runner, for threads that belong to no visitor; resume the previous server's sweeps."""
+    """Return the server's sweep runner, for threads that belong to no visitor.
+
+    The first call resumes the sweeps of the previous server.
+    """
     found = SweepRunner(the_runner(), trusted=code_allowed)
     found.resume_interrupted()
     return found
@@ -86,7 +89,7 @@ def take_up_sweeps() -> None:
 
 @contextmanager
 def announced(url: str) -> Iterator[None]:
-    """Publish the server's address in its store in this context, so that other processes can link to it.
+    """Publish the server's address in its store until the context ends, for links by other processes.
 
     Meanwhile, apply the store's rules of retention.
     """
@@ -117,7 +120,7 @@ def _environment() -> Future[Environment]:
 def environment() -> Environment | None:
     """Return versions, devices and backends of torch here, or on the nodes that are ready now.
 
-    None while torch is starting; `problem` is set if it cannot start.
+    None while torch is starting. The field `problem` is set if torch cannot start.
     """
     future = _environment()
     if not future.done():

@@ -47,8 +47,9 @@ MOST_GOING = 4
 class ShownRun:
     """The run that the page shows: its directory, its status, and its report.
 
-    The report of a live run has the records so far. `reading` is True while another process reads a large log. `fetch`
-    brings the files back from the archive elsewhere; None if the files are here.
+    The report of a live run has the records so far. `problem` is the reason if the log cannot be read. `reading`
+    is True while another process reads a large log. `fetch` restores the files from a remote archive; None if the
+    files are on this machine.
     """
 
     run: Run
@@ -74,12 +75,15 @@ class ShownRun:
 
     @property
     def is_followed(self) -> bool:
-        """True for the log of another process that is still written, and copied here."""
+        """True for a log that another process is still writing, and that is copied to the store."""
         return self.going and self.status.kind == "log"
 
     @property
     def stands(self) -> bool:
-        """True if the verdict is final: everything is compiled and compared; only measured numbers may be missing."""
+        """True if the verdict is final: the run has ended, or everything is compiled and compared.
+
+        Measured numbers may still be missing.
+        """
         return not self.going or (self.report is not None and is_compiled(self.report.steps))
 
     @property
@@ -89,7 +93,7 @@ class ShownRun:
 
     @property
     def moment(self) -> int:
-        """A value that changes with the visible data of a live run: the number of records, phase events excluded."""
+        """Number of records so far, without phase events; it changes when the page has new data to show."""
         kinds = self.report.kinds if self.report is not None else {}
         return sum(kinds.values()) - kinds.get("chromium_event", 0)
 
@@ -112,7 +116,7 @@ def shown_run() -> ShownRun | None:
 
 
 def header_run() -> ShownRun | None:
-    """Return the run in the URL for the header, which is drawn first."""
+    """Return the run in the URL, None without one; store the id of a live run for `shown_run`."""
     set_state(GOING, None)
     shown = shown_run()
     set_state(GOING, shown.run.id if shown is not None and shown.going else None)
@@ -250,7 +254,7 @@ class RunView:
 
     @property
     def going(self) -> bool:
-        """True while more will be recorded, so that no result derived from it is cached."""
+        """True while the run is live; results that depend on a live run are not cached."""
         return self.shown.going
 
     @property

@@ -36,9 +36,10 @@ def search_field(key: str, placeholder: str, width: int = 380) -> str:
 
 
 def in_words(frame: pd.DataFrame, forms: Mapping[str, Callable[[Any], str]]) -> pd.DataFrame | Styler:
-    """Return a table whose numeric columns sort as numbers and show our number format; unknown values are None.
+    """Return a table that shows numbers by their format in `forms`, and still sorts them as numbers.
 
-    A format in `column_config` overrides it. Streamlit styles only a limited number of cells.
+    Unknown values are empty cells. A format in `column_config` overrides `forms`. A table with more cells than
+    pandas styles is returned unchanged.
     """
     if frame.size > pd.get_option("styler.render.max_elements"):
         return frame
@@ -46,10 +47,10 @@ def in_words(frame: pd.DataFrame, forms: Mapping[str, Callable[[Any], str]]) -> 
 
 
 def send_styled(proto: ArrowData, styler: Styler, default_uuid: str) -> None:
-    """Fill a message with the texts and the colours of a table, as `marshall_styler` does, without making HTML.
+    """Fill a message with a table's texts and colours, as `marshall_styler` does, but without HTML.
 
-    Streamlit has pandas make HTML, and then reads each cell's text from the HTML. The id of the table is always the id
-    of its place: with the random ids of pandas, the browser would get an equal table again.
+    `marshall_styler` has pandas make HTML, and then reads each cell's text from the HTML. The table's id is
+    always `default_uuid`: with the random ids of pandas, the browser would get an equal table again.
     """
     if not has_range_index(styler.data):
         marshall_styler(proto, styler, default_uuid)
@@ -168,7 +169,7 @@ def _look(rows: Sequence[object], look: dict[str, Any]) -> dict[str, Any]:
 
 
 def _new(key: str, chosen: Sequence[int]) -> int | None:
-    """Return the newly selected row; None if the selection did not change."""
+    """Return the index of a newly selected row; None if the selection did not change or is empty."""
     now, before = next(iter(chosen), None), st.session_state.get(f"{key}-row")
     st.session_state[f"{key}-row"] = now
     return now if now != before else None

@@ -113,7 +113,7 @@ async def _stored(request: Request, stream: AsyncGenerator[bytes, None], visitor
 
 
 async def _receive(stream: AsyncGenerator[bytes, None], file: BinaryIO, runner: Runner, visitor: Who) -> None:
-    """Write the incoming chunks in large pieces, since each write takes a thread."""
+    """Write a stream to a file in large pieces, since each write takes a thread; raises TooSlow."""
     size, waiting, began_s = 0, bytearray(), time.monotonic()
     async for chunk in _chunks(stream):
         size += len(chunk)
@@ -129,7 +129,7 @@ async def _receive(stream: AsyncGenerator[bytes, None], file: BinaryIO, runner: 
 
 
 def is_too_slow(size: int, passed_s: float) -> bool:
-    """Return True if `size` bytes in `passed_s` seconds are below the minimum rate."""
+    """Return True if an upload of `size` bytes in `passed_s` seconds is too slow or takes too long."""
     return passed_s > LONGEST_S or (passed_s > LENIENT_S and size < LEAST_BYTES_PER_S * passed_s)
 
 
@@ -144,7 +144,10 @@ async def _chunks(stream: AsyncGenerator[bytes, None]) -> AsyncIterator[bytes]:
 
 
 async def _let_pass(stream: AsyncGenerator[bytes, None], most_bytes: int) -> None:
-    """Read the rest of the upload up to a limit, since a browser reads the response only after it has sent all."""
+    """Read the rest of a refused upload, up to `most_bytes` and for `REFUSED_S` seconds.
+
+    A browser reads the response only after it has sent the whole upload.
+    """
     with suppress(ClientDisconnect, TimeoutError):
         async with asyncio.timeout(REFUSED_S):
             async for chunk in _chunks(stream):

@@ -1,7 +1,7 @@
-"""State of this visitor: query parameters of the URL, session state by name, clicks, and navigation between pages.
+"""State of this visitor: query parameters, session state, clicks, and navigation between pages.
 
-Streamlit reports a click in one run of a page. Another rerun, of a poll or of a second widget, may end that run before
-it comes to the button.
+Streamlit reports a click in one script run only. A rerun by a poll or by another widget may end that script
+run before it comes to the button. `press` therefore stores the click until `taken` returns it.
 """
 
 from __future__ import annotations
@@ -75,10 +75,12 @@ STEP, FILE = "step", "file"
 
 
 def read(name: str, valid: Collection[str], default: str | None) -> None:
-    """Set a widget's value in the session before it is drawn: the URL's value if it is new, otherwise the last value.
+    """Set a widget's value in the session state before the widget is drawn.
 
-    `bind="query-params"` would write the widget's labels to the URL. A widget forgets its value when the page changes,
-    so the last value is stored separately.
+    Values are tried in this order: a new value in the URL, the widget's current value, the last value, `default`.
+
+    `bind="query-params"` would write the widget's labels to the URL. A widget forgets its value when the page
+    changes, so the last value is stored separately.
     """
     asked, remembered = st.query_params.get(name), st.session_state.get(f"url-{name}")
     if asked in valid and asked != remembered:
@@ -88,9 +90,9 @@ def read(name: str, valid: Collection[str], default: str | None) -> None:
 
 
 def write(*names: str) -> None:
-    """Write the widgets' values to the URL after they are drawn, as one entry of the browser's history.
+    """Write the values of widgets to the URL, as one entry of the browser's history.
 
-    This also restores them after the menu has emptied the URL.
+    Call it after the widgets are drawn. It also restores the values after the menu has emptied the URL.
     """
     state_of = {name: st.session_state.get(name) for name in names}
     for name, value in state_of.items():
@@ -111,7 +113,7 @@ def number(name: str) -> int | None:
 
 
 def line_of(kernel: str) -> int | None:
-    """Return the line of generated code in the URL (`40@KERNEL`); None if the URL names no line of this kernel."""
+    """Return the line of generated code in the URL, `40@KERNEL`; None without a line of this kernel."""
     line, _, of_kernel = (asked(LINE) or "").partition("@")
     return int(line) if of_kernel == kernel and line.isdecimal() and len(line) < 8 else None
 
@@ -130,7 +132,7 @@ def put_state(name: str, key: str) -> None:
 
 
 def selected() -> str | None:
-    """Return the id of the selected item in the URL; None if there is none."""
+    """Return the id of the selection in the URL; None if there is none."""
     return asked(SELECT)
 
 
@@ -140,7 +142,7 @@ def select(item_id: str | None) -> None:
 
 
 def link(**more: str) -> dict[str, str]:
-    """Return the query parameters of a link to another page of the shown run, with additional ones."""
+    """Return the query parameters of a link to another page of the shown run, with `more` parameters."""
     kept = {name: str(st.query_params[name]) for name in (RUN, COMPILATION) if name in st.query_params}
     if st.session_state.get(RUN):
         kept[RUN] = str(st.session_state[RUN])
@@ -167,7 +169,7 @@ def menu_pages() -> dict[str, list[st.Page]]:
 
 @st.cache_resource(show_spinner=False)
 def _menu_pages() -> dict[str, list[st.Page]]:
-    """Return the pages of the menu, whose files are looked up once for all sessions."""
+    """Return the pages of the menu by section; the files are looked up once for all sessions."""
     sections: dict[str, list[st.Page]] = {}
     for entry in menu.ENTRIES:
         first, *others = entry.pages
@@ -180,8 +182,8 @@ def _menu_pages() -> dict[str, list[st.Page]]:
 def go_to(page: menu.Page, query: Mapping[str, str]) -> NoReturn:
     """Open a page with these query parameters; the page may be the current page.
 
-    For the current page the path stays the same. A request that the browser sends before it has the new URL is
-    therefore for the old URL of the same page.
+    The path of the current page stays the same, and the browser may still send a request with the old URL.
+    `arrive` then applies the new query parameters.
     """
     if page.name != state_of(PAGE):
         st.switch_page(page.script, query_params=dict(query))
@@ -192,8 +194,8 @@ def go_to(page: menu.Page, query: Mapping[str, str]) -> NoReturn:
 def arrive(page: str) -> None:
     """Apply the pending navigation before the page is drawn.
 
-    The wanted URL applies until the browser requests a URL other than the URL that it left, or goes back in its
-    history.
+    The navigation is pending as long as requests have the old URL. It ends with another URL or page, or if the
+    visitor goes back in the browser's history.
     """
     way: _Way | None = state_of(WAY)
     context = get_script_run_ctx()
@@ -224,7 +226,10 @@ def press(key: str, clicked: Any = True) -> None:
 
 
 def taken(key: str) -> Any:
-    """Return what was clicked in a view, once; None without a click, or if another page or run is shown by then."""
+    """Return the stored click on a button or view, once; None without a click.
+
+    A click does not count if another page or run is shown by then.
+    """
     if state_of(PRESS) is None or state_of(PRESS)[:-1] != (*_place(), key):
         return None
     *_, clicked = state_of(PRESS)
@@ -233,7 +238,7 @@ def taken(key: str) -> Any:
 
 
 def drop_press() -> None:
-    """Forget a click whose button or view is not on the page any more; call it when the page is drawn."""
+    """Delete a click that no button or view has taken; call it after the page is drawn."""
     set_state(PRESS, None)
 
 

@@ -1,4 +1,4 @@
-"""Doctor page: tools, packages, devices and folders of this machine, and the remedy for each missing one."""
+"""Doctor page: tools, packages, devices and folders here, each with a remedy if it is missing."""
 
 import pandas as pd
 import streamlit as st

@@ -1,4 +1,7 @@
-"""Options page: every option of `torch._inductor.config` and `torch._dynamo.config`, and a run with one changed."""
+"""Options page: all options of Inductor and Dynamo, and a run with one option changed.
+
+The options are those of `torch._inductor.config` and `torch._dynamo.config`.
+"""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""Chart data of a sweep: cells with the lines of their hover texts, ratios over a number, totals, heat maps."""
+"""Chart data of a sweep: cells, ratios over a numeric axis, total times, and heat maps."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class CellView:
 
     @property
     def times_lines(self) -> list[str]:
-        """Lines about the times: the label, both times, the ratio, and the reason if the machine was not quiet."""
+        """Hover lines about times: label, both times, ratio, and the reason if the machine was not quiet."""
         row = self.row
         lines = [self.label, self._times, self._claim]
         return [*lines, *([one_line(row.disturbed)] if row.disturbed else [])]
@@ -85,7 +85,7 @@ class CellView:
 
 
 def call_labels(cells: Sequence[CellView]) -> list[str]:
-    """Return the number and the inputs of each call, by the first cell with the most calls."""
+    """Return a label for each call of the first cell with the most calls: its number and inputs."""
     calls = max((cell.row.calls for cell in cells), key=len, default=())
     return [f"call {place}: {call.inputs[:40]}" for place, call in enumerate(calls)]
 
@@ -106,14 +106,20 @@ class RatioPoint:
 
 @dataclass(frozen=True, slots=True)
 class RatioSeries:
-    """Ratios in the order of the numeric axis; `name` is the label on the second axis, empty without that axis."""
+    """Ratios in the order of the numeric axis.
+
+    `name` is the label on the second axis, empty without a second axis.
+    """
 
     name: str
     points: tuple[RatioPoint, ...]
 
 
 def numeric_axis(axes: Sequence[Axis]) -> int | None:
-    """Return the index of the only numeric axis among one or two; None if there is none, or if there are more axes."""
+    """Return the index of the only numeric axis with several values.
+
+    None if there is no such axis, if there are two, or if the sweep has more than two axes.
+    """
     places = [place for place, axis in enumerate(axes) if len(axis.values) > 1 and all(map(_is_number, axis.values))]
     return places[0] if len(places) == 1 and len(axes) <= 2 else None
 
@@ -123,7 +129,10 @@ def _is_number(value: object) -> bool:
 
 
 def ratio_series(axis: Axis, place: int, rows: Sequence[SweepRow]) -> tuple[RatioSeries, ...]:
-    """Return the ratios over a numeric axis, which is at `place`, a series for each label of the second axis."""
+    """Return the ratios over a numeric axis, a series for each label of the second axis.
+
+    `place` is the index of the numeric axis.
+    """
     values = dict(zip(axis.named(), axis.values, strict=True))
     series: dict[str, list[RatioPoint]] = {}
     for row in rows:
@@ -151,7 +160,7 @@ class TotalCurve:
 
     @property
     def last_call(self) -> float:
-        """End of the curve: twice the break-even, or the number of calls that take ten times the cost."""
+        """Last call of the curve: twice the break-even, or else the calls that take ten times the cost."""
         return 2.0 * self.pays[1] if self.pays else 10 * self.cost_s / (self.cell.row.compiled_s or 1.0)
 
     def total_s(self, calls: float) -> float:
@@ -189,14 +198,14 @@ class SweepTotals:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A value of a row, and its text."""
+    """A measure of a row: `value` returns its value (None if unknown), `words` converts a value to text."""
 
     value: Callable[[SweepRow], float | None]
     words: Callable[[float], str]
 
 
 def _log_ratio(row: SweepRow) -> float | None:
-    """Return the ratio's logarithm; 0 if the difference is not significant."""
+    """Return the ratio's logarithm to base 2; 0 if it is not significant, None without a ratio."""
     if row.ratio is None:
         return None
     return math.log2(row.ratio.middle) if row.clear else 0.0

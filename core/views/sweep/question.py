@@ -1,6 +1,6 @@
-"""Questions about a job that sweeps answer: the presets, and custom axes; texts are Markdown.
+"""Sweep questions about a job: presets and custom axes; texts are Markdown.
 
-The menu What if has the same options, and makes a job for each change.
+The menu What if offers changes of the same options, and creates a job for each change.
 """
 
 from __future__ import annotations
@@ -205,7 +205,10 @@ class WhatIfMenu:
     labels = tuple(option.what_if.label for option in OPTIONS if option.what_if)
 
     def choices(self, label: str) -> Alternatives:
-        """Return label of a value → job with that value, for an option; the values of this job are left out."""
+        """Return value label → job with that value, for the option `label`.
+
+        The value that this job has is left out.
+        """
         return {word: job for word, job in ALTERNATIVES[label](self).items() if not _is_same(job, self.job)}
 
     def changed_job(self, text: str) -> CompileJob | None:
@@ -219,17 +222,20 @@ class WhatIfMenu:
 
 
 def _is_same(left: CompileJob, right: CompileJob) -> bool:
-    """Return True if both jobs have the same settings, set by the job or by the file."""
+    """Return True if both jobs have the same settings; `from_file` is not compared."""
     return replace(left, from_file=()) == replace(right, from_file=())
 
 
 def _each(field: str, values: Mapping[str, AxisValue]) -> Callable[[WhatIfMenu], Alternatives]:
-    """Return the function from a menu to label → job, with a job for each value of a field."""
+    """Return a function that maps a menu to label → job, with a job for each value of a field."""
     return lambda menu: {word: applied(menu.job, field, value) for word, value in values.items()}
 
 
 def _modes(menu: WhatIfMenu) -> Alternatives:
-    """Return the job with each mode, on Inductor and without options, since torch takes either a mode or options."""
+    """Return mode → job with that mode, on Inductor and without options.
+
+    The options are removed since torch.compile takes either a mode or options.
+    """
     without_options = menu.job.with_settings(options=None, backend="inductor", backend_code="")
     default = CompileOptions().mode
     return {mode: applied(without_options, "mode", default if mode == MODES[0] else mode) for mode in MODES}
@@ -246,7 +252,7 @@ def _backends(menu: WhatIfMenu) -> Alternatives:
 
 
 def _targets(menu: WhatIfMenu) -> Alternatives:
-    """Return the job for this machine's device and for each target, which needs no device but the CPU."""
+    """Return label → job, for this machine's device and each target; jobs for targets run on the CPU."""
     on_cpu = replace(menu.job, device="cpu")
     return {
         "this machine's device": applied(menu.job, "target", ""),

@@ -55,12 +55,12 @@ class SweepView:
 
     @cached_property
     def answer(self) -> Answer:
-        """Answer of its rows to its question."""
+        """Answer to the sweep's question, from its rows."""
         return answer(Question(self.sweep, self.rows, self.read_environment()))
 
     @property
     def title(self) -> str:
-        """Answer; the failure if no cell is done and some failed; the question before any cell ended."""
+        """The answer; the question while there is no result; the failure if all ended cells failed."""
         if self.has_only_failures:
             return prose(self._failure, LONGEST_TEXT)
         return prose(self.answer.sentence or preset_of(self.sweep).question, LONGEST_TEXT)
@@ -94,9 +94,9 @@ class SweepView:
         return (self.standing.done + self.standing.failed) / self.standing.total
 
     def progress(self, left_s: float | None, waits: str = "") -> str:
-        """Return the number of cells done, the current cells, and the time left by the estimate `left_s`.
+        """Return the number of cells done, the current cells, and the time left.
 
-        `waits` is what a queued cell waits for.
+        `left_s` is an estimate of that time, None without one. `waits` is the reason why a queued cell waits.
         """
         progress = self.standing
         parts = [f"{fmt.number(progress.done)} of {fmt.count(progress.total, 'cell')} done"]
@@ -119,18 +119,18 @@ class SweepView:
 
     @property
     def ending(self) -> str:
-        """Reason why a sweep that nobody executes has ended, and its progress."""
+        """Reason why the sweep ended, and its progress; for a sweep that no process executes."""
         why = WHY_ENDED.get(self.standing.state, "")
         return f"{why}{plain(self.standing.reason, LONGEST_TEXT)} {self.progress(None)}.".strip()
 
     @property
     def can_resume(self) -> bool:
-        """True if it stopped before its end."""
+        """True if the sweep stopped before all cells ended."""
         return not self.standing.live and self.standing.state != "done"
 
     @property
     def can_retry(self) -> bool:
-        """True if it is done, and cells failed."""
+        """True if the sweep is done and some cells failed."""
         return self.standing.state == "done" and self.standing.failed > 0
 
     @property
@@ -271,13 +271,13 @@ class SweepView:
         return measures_of(self._done) if self._picture == "heat" else ()
 
     def heat_map(self, measure: str) -> HeatMap:
-        """Return a measure of all cells."""
+        """Return the heat map of a measure; the sweep must have two axes."""
         down, across = (axis.named() for axis in self.sweep.axes)
         return HeatMap(measure, down, across, self.rows)
 
 
 def _unclear(row: SweepRow) -> str:
-    """Return the text that replaces an unclear ratio; empty if the ratio is clear."""
+    """Return the claim for an unclear ratio; empty if the cell was not measured."""
     return row.claim if row.claim and row.eager_s is not None else ""
 
 
@@ -318,7 +318,7 @@ def cell_rows(axes: Sequence[Axis], rows: Sequence[SweepRow], answer: Answer) ->
 
 
 def sweep_rows(sweeps: Sequence[Sweep], read_name: Callable[[str], str], now_s: float) -> list[dict[str, str]]:
-    """Return a row for each sweep; `read_name` returns its name by id, empty without one."""
+    """Return a row for each sweep; `read_name` returns a sweep's name by id, empty if it has no name."""
     return [
         {
             "sweep": one_line(read_name(sweep.id) or sweep.title, LONGEST_LINE),

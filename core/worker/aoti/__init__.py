@@ -1,1 +1,1 @@
-"""Export by `torch.export`, a package by AOTInductor, and calls of the package from Python and from C++."""
+"""AOTInductor packages: `torch.export`, packaging, and calls of the package from Python and C++."""

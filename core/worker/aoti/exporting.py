@@ -40,7 +40,7 @@ FIELD = "aoti.dims"
 
 @dataclass(frozen=True, slots=True)
 class ExportedModel:
-    """An exported program, its graph as text, the call that it was exported with, and its dynamic dimensions."""
+    """An exported program, its graph as text, its example call, and its dynamic dimensions."""
 
     program: ExportedProgram
     graph: str
@@ -54,9 +54,9 @@ class ExportedModel:
 
 
 def export_model(job: CompileJob, model: Any, call: Arguments, path: Path) -> tuple[ExportedModel | None, Export]:
-    """Export a model with the inputs of a call; torch's errors are recorded.
+    """Export a model with the inputs of a call.
 
-    Raises JobError for dimensions that don't exist.
+    If torch fails, the model is None and the record has the error. Raises JobError for invalid dimensions.
     """
     module = as_module(model)
     start = time.perf_counter()
@@ -132,7 +132,7 @@ def _graph(program: ExportedProgram) -> str:
 
 
 def _values(program: ExportedProgram) -> Iterator[ExportedValue]:
-    """Yield inputs and outputs as the signature names them, with torch's annotations of tensors."""
+    """Yield the inputs and outputs in the program's signature, with dtype and sizes of tensors as text."""
     nodes = {node.name: node for node in program.graph.nodes}
     signature = program.graph_signature
     for spec in (*signature.input_specs, *signature.output_specs):
@@ -170,7 +170,7 @@ def _constants(function: Any, depth: int = 3) -> Iterator[Any]:
 class ExportShapes:
     """The dimensions for the report, and the `dynamic_shapes` argument of torch.export.
 
-    `spec` is None if all dimensions are static.
+    `spec` is the argument, None if all dimensions are static. `text` is the argument as Python source.
     """
 
     dims: tuple[ExportedDim, ...]
@@ -179,7 +179,10 @@ class ExportShapes:
 
 
 def export_shapes(job: CompileJob, model: torch.nn.Module, call: Arguments) -> ExportShapes:
-    """Return the dynamic dimensions of a call; raises JobError if no input has a dimension of that name."""
+    """Return the dynamic dimensions of a call.
+
+    Raises JobError for a dimension that does not exist or has several sizes, and for bounds that torch rejects.
+    """
     exported: list[ExportedDim] = []
     shapes: dict[int, tuple[torch.Tensor, dict[int, Any]]] = {}
     texts: dict[str, str] = {}
@@ -205,7 +208,7 @@ def export_shapes(job: CompileJob, model: torch.nn.Module, call: Arguments) -> E
 
 
 def _requested_dims(job: CompileJob) -> tuple[DynamicDim, ...]:
-    """Return the dimensions with bounds, then the job's marked dimensions without bounds."""
+    """Return the job's dimensions for export, then its other marked dimensions, without bounds."""
     dims = job.aoti.dims if job.aoti is not None else ()
     bounded = {place for dim in dims for place in dim.at.split("+")}
     return (*dims, *(DynamicDim(at) for at in dict.fromkeys(job.marks) if at not in bounded))

@@ -77,7 +77,10 @@ class PythonRun:
 
 
 def run_in_python(package: Path, call: Arguments, expected: Any, device: str) -> tuple[PythonRun | None, PackageRun]:
-    """Load the package and call it once; torch's errors are recorded."""
+    """Load the package and call it once.
+
+    If torch fails, the run is None and the record has the error.
+    """
     stage, start = "load", time.perf_counter()
     try:
         loaded = torch._inductor.aoti_load_package(str(package))
@@ -106,7 +109,10 @@ def write_examples(directory: Path, call: Arguments, expected: Any) -> None:
 def run_in_cpp(
     package: Path, expected: Any, python: PythonRun | None, device: str
 ) -> Iterator[tuple[RunnerBuild | None, PackageProgram | None, PackageRun]]:
-    """Build the program, and have it load and call the package; it runs until this context ends."""
+    """Build the C++ program, and run it in this context; it loads the package and calls it once.
+
+    Yields the build, the process and the record. The build and the process are None if they failed.
+    """
     try:
         build = build_runner()
     except ProgramError as error:
@@ -146,12 +152,15 @@ def _run_record(
 
 
 def tensors_of(value: Any) -> list[torch.Tensor]:
-    """Return the tensors of nested arguments or results in torch's order: the package's inputs and outputs in C++."""
+    """Return the tensors of nested arguments or results, in torch's order.
+
+    These are the package's inputs and outputs in C++.
+    """
     return [leaf for leaf in tree_leaves(value) if isinstance(leaf, torch.Tensor)]
 
 
 def flat_differences(expected: Any, outputs: Sequence[torch.Tensor]) -> tuple[Difference, ...]:
-    """Return the differences between C++ results, which are tensors on the CPU, and eager's results."""
+    """Return the differences between eager's results and the tensors from C++, which are on the CPU."""
     named_leaves = leaves("output", expected)
     named = named_outputs(named_leaves, outputs)
     return (other_number(named_leaves, outputs),) if named is None else tuple(compare(*named))
@@ -225,7 +234,7 @@ class PackageProgram:
         return int(self._answer(ANSWER_S)) / 1e9 / calls
 
     def printed(self) -> str:
-        """Return the end of the program's output, without its measurements."""
+        """Return the end of the program's standard error."""
         return "".join(self._errors)[-MOST_PRINTED_CHARS:]
 
     def _answer(self, most_s: float) -> str:

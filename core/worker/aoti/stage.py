@@ -1,7 +1,7 @@
-"""AOTInductor stage of a run: export, packaging, calls from Python and C++, and trials of sizes at their limits.
+"""AOTInductor stage of a run: export, package, calls from Python and C++, and trials of size limits.
 
-`package_model` calls `aoti_compile_and_package`. The log gets the texts of the `.pt2` unchanged. The C++ program's
-source files lie next to the package for users who build the program.
+`package_model` calls `aoti_compile_and_package`. The log gets the texts of the `.pt2` unchanged. The C++
+program's source files lie next to the package for users who build the program.
 """
 
 from __future__ import annotations
@@ -105,7 +105,8 @@ class PackageStage:
     def run(self, last: Pair | None, most_s: float, enter: Callable[[str], None]) -> None:
         """Do all steps, and record each as soon as it is done.
 
-        `last` are the run's two prepared calls, for timing.
+        `last` is the run's prepared pair of calls, for timing; None without one. Timing takes at most about
+        `most_s` seconds. `enter` is called with the name of each step.
         """
         if self._job.training:
             emit(Export(call="torch.export.export(model, args)", seconds=0.0, problem=TRAINING))
@@ -247,7 +248,7 @@ def _copied(call: Arguments) -> Arguments:
 def package_model(job: CompileJob, exported: ExportedModel, directory: Path) -> tuple[Archive | None, Package]:
     """Compile and package an exported program in a directory.
 
-    Errors of torch or the compiler are recorded.
+    If torch or the compiler fails, the archive is None and the record has the error.
     """
     start = time.perf_counter()
     path = directory / PACKAGE
@@ -275,7 +276,10 @@ def package_model(job: CompileJob, exported: ExportedModel, directory: Path) -> 
 
 
 def inductor_configs(job: CompileJob) -> dict[str, Any]:
-    """Return the job's Inductor options, or those of its mode, without CUDA graphs: a package can't contain them."""
+    """Return the job's Inductor options, or those of its mode, without CUDA graphs.
+
+    A package can't contain CUDA graphs. Empty for another backend.
+    """
     options = job.compile
     if options.backend != "inductor":
         return {}
@@ -377,7 +381,10 @@ class RangeTrials:
     def _separate_trial(
         self, program: RunnerBuild, trial: RangeTrial, call: Arguments, expected: TriedCall
     ) -> RangeTrial:
-        """Run the package in separate processes, since an unexpected size may crash it; return the updated trial."""
+        """Run the package in separate processes, and return the updated trial.
+
+        The processes are separate since an unexpected size may crash them.
+        """
         directory = self.package.parent
         try:
             write_tensors(directory / TRIED, tensors_of(call))

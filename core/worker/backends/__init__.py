@@ -1,1 +1,1 @@
-"""Backends of torch.compile (built-in, from the model's file or a job's code), their inputs and results."""
+"""Backends of torch.compile: their selection, and records of their inputs and results."""

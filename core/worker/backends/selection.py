@@ -145,9 +145,10 @@ FOR_TARGET = (
 
 
 def compiled_by(job: CompileJob, model_copy: ModelCopy) -> Callable[..., Any]:
-    """Return a copy's model, to be compiled at its first call with the job's options.
+    """Return a model copy's callable from torch.compile; the first call compiles it.
 
-    Raises JobError for an unknown Inductor option, and for a parameter that the installed torch.compile does not have.
+    Raises JobError for an unknown Inductor option, and for a parameter that the installed torch.compile does
+    not have.
     """
     options = job.compile
     if options.backend == INDUCTOR:
@@ -174,7 +175,7 @@ def _newer_parameters(options: CompileOptions, model_copy: ModelCopy) -> dict[st
 
 
 def _installed_name(name: str) -> str:
-    """Return a parameter's name in the installed torch.compile; raises JobError if it has no such parameter."""
+    """Return a parameter's name in the installed torch.compile; raises JobError if it has none."""
     names = signature(torch.compile).parameters
     if name in names:
         return name
@@ -218,7 +219,7 @@ def parts_words(parts: Sequence[str]) -> str:
 
 
 def compile_notes(job: CompileJob, model: Any) -> Iterator[str]:
-    """Yield a note if the file itself compiles its model or parts of it, and a note for each alias of an option."""
+    """Yield a note if the file compiles its model or parts of it, and a note for each option alias."""
     if is_compiled(model):
         yield compiled_words(job)
     elif parts := compiled_parts(model):
@@ -229,7 +230,10 @@ def compile_notes(job: CompileJob, model: Any) -> Iterator[str]:
 
 
 def effective_job(job: CompileJob, model_copy: ModelCopy) -> CompileJob:
-    """Return the job; without compile options if the file compiles the model, since its options are unknown."""
+    """Return the job, without compile options if the file itself compiles the model.
+
+    The options that the file passes to torch.compile are unknown.
+    """
     return replace(job, compile=CompileOptions()) if is_compiled(model_copy.model) else job
 
 

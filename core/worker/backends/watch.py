@@ -231,7 +231,10 @@ def named(returned: Callable[..., Any]) -> str:
 
 
 def output_problem(outputs: Sequence[OutputDescription], returned: Any) -> str:
-    """Return the problem of returned values in number, type, dtype or shape; empty if there is none."""
+    """Return the first mismatch between returned values and a graph's outputs; empty if there is none.
+
+    Number, type, dtype and shape are compared.
+    """
     if not outputs:
         return ""
     if not isinstance(returned, (tuple, list)):
@@ -300,7 +303,7 @@ class ExecutionWatch:
         self._counts: dict[str, ExecutionCounts] = {}
 
     def record(self) -> ExecutionsRecord | None:
-        """Return the record of executions; None if no backend was called."""
+        """Return the record of executions; None if no backend returned a callable."""
         counts = self._counts.values()
         if not counts:
             return None
@@ -312,7 +315,8 @@ class ExecutionWatch:
     ) -> Callable[..., Any]:
         """Wrap a function to record its executions.
 
-        Fully recorded results are checked against the graph's `outputs`.
+        Fully recorded results are checked against the graph's `outputs`. Beyond `MOST_COMPILATIONS`, the function
+        is returned unchanged.
         """
         if compilation not in self._counts and len(self._counts) >= MOST_COMPILATIONS:
             return function
@@ -340,7 +344,10 @@ class ExecutionWatch:
 
 
 def _compiled_by_now(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Generate the code of a lazy graph module now, so that it isn't timed as part of the first call."""
+    """Return a function after generating the code of its lazy graph module.
+
+    Otherwise, the first execution would include the time of this step.
+    """
     module = function if isinstance(function, _LazyGraphModule) else getattr(function, "__self__", None)
     if not isinstance(module, _LazyGraphModule):
         return function

@@ -1,8 +1,8 @@
-"""Two configurations of a model compared bit by bit: every value that a kernel writes, in order, by its FX node.
+"""Bitwise comparison of two configurations of a model: each value that a kernel writes, by FX node.
 
-The first call is compiled and made twice, with equal weights and inputs: in the other configuration, whose values are
-stored, then in the run's own. Inductor's graph says which FX node's value a buffer holds; instrumented output code
-hands out each buffer right after its kernel.
+The first call is compiled and made twice with equal weights and inputs: first in the other configuration,
+then in the run's own. The values of the other configuration are stored. Inductor's graph maps each buffer
+to its FX node. Instrumented output code records each buffer right after its kernel.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ Key = tuple[str, str, int]
 
 
 class OtherSide:
-    """Values of the other configuration: stored as long as there is room, with digests of the graphs' inputs."""
+    """Values of the other configuration, at most `MAX_STORED_BYTES`, and digests of its graphs' inputs."""
 
     def __init__(self) -> None:
         self.values: dict[Key, tuple[WrittenValue, torch.Tensor | None]] = {}
@@ -116,7 +116,7 @@ class OwnSide:
     _equal: dict[str, bool] = field(default_factory=dict)
 
     def enter(self, inputs: dict[str, torch.Tensor]) -> None:
-        """Compare the inputs of a graph."""
+        """Compare the inputs of a graph; an input that can't be compared counts as equal."""
         for name, value in inputs.items():
             shape, digest = self.other.inputs.get(name, (None, ""))
             narrow = _narrowed(value, shape) if shape is not None else None
@@ -212,7 +212,7 @@ def _differing(own: torch.Tensor, value: torch.Tensor) -> int:
 
 
 def _largest_difference(own: torch.Tensor, value: torch.Tensor) -> tuple[float | None, float]:
-    """Return the largest finite difference of two values, and the largest magnitude."""
+    """Return the largest finite difference, None if there is none, and the largest finite magnitude."""
     if own.is_complex() or not own.numel():
         return None, 0.0
     wide = own.double(), value.double()
@@ -266,7 +266,7 @@ class SmallerCopy(ModelCopy):
         self._batch = batch
 
     def calls(self) -> Iterator[Arguments]:
-        """Yield the inputs of each call, cut to the smaller batch; raises JobError if the batch is not larger."""
+        """Yield the inputs of each call, cut to the smaller batch; raises JobError without a larger batch."""
         for call in super().calls():
             tensors = [leaf for leaf in tree_leaves(call) if isinstance(leaf, torch.Tensor) and leaf.dim()]
             if not tensors:
@@ -283,7 +283,7 @@ class SmallerCopy(ModelCopy):
 
 
 def bit_comparison(job: CompileJob, path: Path) -> BitComparison:
-    """Return the comparison of the first call with the other configuration of the job."""
+    """Return the job's first call compared with its other configuration; an error is its `problem`."""
     other_job, other = other_configuration(job), OtherSide()
     own = OwnSide(other, BATCH in job.bits)
     try:
@@ -316,7 +316,7 @@ def _try_eagerly(job: CompileJob, path: Path, batch: int) -> None:
 
 
 def _call(job: CompileJob, path: Path, changes: dict[str, Any], recorder: ValueRecorder) -> None:
-    """Compile the model anew and make its first call, recorded."""
+    """Compile a new model copy, and make its first call while `recorder` records it."""
     torch.compiler.reset()
     name, batch = "compileboard_bits", changes.get(BATCH)
     copy = SmallerCopy(path, job, name, batch) if batch else ModelCopy(path, job, name)
@@ -346,9 +346,9 @@ TARGET = re.compile(r"^\s*(?P<name>\w+) = ")
 
 @dataclass(frozen=True, slots=True)
 class BufferNode:
-    """FX node whose value a buffer holds, and the ops that Inductor computes with it.
+    """The FX node whose value is in a buffer, and the FX nodes that Inductor fused with it.
 
-    `parts` are the sizes of the node's reductions: several if Inductor split one.
+    `parts` are the sizes of the node's reductions; several if Inductor split a reduction.
     """
 
     name: str
@@ -370,8 +370,8 @@ class KernelText:
 class WrittenValue:
     """A value that a kernel has written.
 
-    `name` is the name of the written buffer; `reads` are the names of the buffers and graph inputs that the kernel
-    reads.
+    `name` is the name of the written buffer, `node` its FX node, None if unknown. `reads` are the names of the
+    buffers and graph inputs that the kernel reads.
     """
 
     name: str
@@ -382,7 +382,7 @@ class WrittenValue:
 
 
 class InstrumentedCode:
-    """An output code with the nodes of its buffers, the sources of its kernels, and the names of its inputs."""
+    """Output code with its buffers' nodes, its kernels' sources, and the names of its inputs."""
 
     def __init__(self, graph: GraphLowering, path: Path) -> None:
         text = path.read_text("utf-8")
@@ -500,7 +500,7 @@ class ValueRecorder:
     def _reads(self, code: InstrumentedCode, texts: Sequence[str], new: dict[str, Any]) -> list[str]:
         """Return the buffers and graph inputs that a call reads.
 
-        A buffer that the call writes in place has its earlier name.
+        A buffer that the call overwrites in place is listed by its earlier name.
         """
         names = tensor_names(texts)
         aliases = (next((at for at in code.buffers.aliases(name) if at in self._written), "") for name in names)
@@ -509,7 +509,7 @@ class ValueRecorder:
 
 
 def _arguments(line: str) -> tuple[list[str], dict[str, str]]:
-    """Return the positional and keyword arguments of the first call in a line as source; empty without a call."""
+    """Return positional and keyword arguments of the first call in a line, as source; empty if none."""
     try:
         calls = [node for node in ast.walk(module(line.strip())) if isinstance(node, ast.Call)]
     except NOT_READ:

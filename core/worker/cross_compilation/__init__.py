@@ -1,1 +1,1 @@
-"""Cross-compilation for an accelerator that is not present: its simulated properties, and the compilation."""
+"""Cross-compilation for an accelerator that is not present."""

@@ -95,7 +95,7 @@ def _attend(
 def choose(call: Attention, on: Target) -> tuple[str, str]:
     """Return the kernel that torch would choose on a target, and the reason.
 
-    The kernel is `cudnn`, `flash`, `efficient` or `math`.
+    The kernel is `cudnn`, `flash`, `efficient` or `math`. Raises torch's RuntimeError if all are refused.
     """
     refused: list[str] = []
     for backend in _order(on):
@@ -135,7 +135,7 @@ def _last_stride(call: Attention, singleton: bool) -> Iterator[Rule]:
 def _batch_and_heads(call: Attention, grouped: bool, equal_kv: bool = True) -> Iterator[Rule]:
     """Yield the rules for batch size and heads.
 
-    Kernels that support `grouped` heads may need as many k as v heads.
+    `grouped` is True for a kernel that supports GQA. `equal_kv` is True if GQA needs as many k heads as v heads.
     """
     batch, heads = ([tensor.size(dim) for tensor in (call.query, call.key, call.value)] for dim in (0, -3))
     yield _same(batch), "the same batch size for q, k and v"
@@ -256,9 +256,9 @@ BACKENDS = {
 
 
 class Padding:
-    """Replacement of `pad_mm._should_pad`, and of the timing lookup just before the benchmark.
+    """Replacements of `pad_mm._should_pad` and `pad_mm.get_cached_should_pad`.
 
-    Torch caches its decisions on disk without their device, so they are neither read nor written here.
+    Torch's disk cache of decisions does not record the device, so it is neither read nor written here.
     """
 
     def __init__(self) -> None:
@@ -280,7 +280,10 @@ class Padding:
 
 
 def _words(op: Any, mat1: Any, mat2: Any) -> tuple[str, str]:
-    """Return a matmul and its padded sizes as text: `mm [128, 42] by [42, 64]`, `[128, 44] by [44, 64]`."""
+    """Return a matmul and its padded sizes as text.
+
+    Example: `mm float32 [128, 42] by [42, 64]` and `[128, 44] by [44, 64]`.
+    """
     sizes = [[size + _missing(size, tensor) for size in tensor.shape] for tensor in (mat1, mat2)]
     if op.__name__ == "bmm":
         sizes = [[tensor.shape[0], *size[1:]] for tensor, size in zip((mat1, mat2), sizes, strict=True)]

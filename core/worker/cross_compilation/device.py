@@ -1,11 +1,11 @@
 """Simulated device for torch, Inductor and Triton: the target's properties, without execution.
 
-`pretend` replaces torch's device queries, once in a process and before Inductor is imported, since some queries run at
-import. While user code runs there is no accelerator (`torch.cuda.is_available()` is false); within `compiling_for`
-there is one.
+`pretend` replaces torch's device queries, once in a process and before Inductor is imported, since some
+queries run at import. While user code runs there is no accelerator (`torch.cuda.is_available()` is false);
+within `compiling_for` there is one.
 
-torch traces CUDA fake tensors without a device by the shim, which is built and loaded here. Only functions import
-torch, since both come before it.
+The shim lets torch trace CUDA fake tensors without a device. The shim is built and loaded here before torch
+is imported, so this module imports torch only inside functions.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def compiling_for(chosen: Target) -> Iterator[None]:
 
 
 def pretend(backend: str) -> None:
-    """Simulate a device of `cuda` or `hip` from now on, permanently: only in a process that serves targets."""
+    """Simulate a `cuda` or `hip` device permanently; call it only in a process that serves targets."""
     os.environ["CUDA_VISIBLE_DEVICES"] = os.environ["HIP_VISIBLE_DEVICES"] = ""
     import torch
 
@@ -121,7 +121,7 @@ def _answer_for_cudnn(torch: Any) -> None:
 
 
 def _answer_for_memory(torch: Any) -> None:
-    """Allocate torch's real tensors for the device, such as small constants, in the CPU's memory."""
+    """Allocate real tensors of the device, such as small constants, in CPU memory."""
     empty, empty_strided = torch.ops.aten.empty.memory_format, torch.ops.aten.empty_strided.default
 
     def empty_on_cpu(size: Any, *, device: Any = None, **options: Any) -> Any:
@@ -223,7 +223,8 @@ def _triton_target() -> Any:
 def load_shim(cache_dir: Path) -> ctypes.CDLL:
     """Load the shim before torch is imported, and build it if the cache has none.
 
-    Call `set_guard` after the import. Raises WorkerError if there is no C++ compiler or it fails.
+    Call `set_guard` after the import. Raises WorkerError if torch or a C++ compiler is missing, or if the build
+    fails.
     """
     return ctypes.CDLL(str(_built(_torch_dir(), cache_dir)), mode=ctypes.RTLD_GLOBAL)
 

@@ -1,9 +1,9 @@
 """Fake tensor results of operators without a meta function.
 
-Torch runs such an operator on zeros on the device, and reads sizes and strides from its results. Without the device,
-the zeros are on the CPU, and the results are moved to the target. An operator without CPU code is described here: sizes
-and strides as `aten/src/ATen/native/cuda` and `cudnn` allocate them. With unknown sizes, torch raises the same error as
-on the device.
+On the device, torch runs such an operator on zeros, and reads sizes and strides from the results. Without the
+device, the zeros are on the CPU, and the results are moved to the target. `DESCRIBED` has operators without
+CPU code: sizes and strides as `aten/src/ATen/native/cuda` and `cudnn` allocate them. Any other operator
+without CPU code is a graph break. With unknown sizes, torch raises the same error as on the device.
 """
 
 from __future__ import annotations

@@ -56,9 +56,9 @@ INDUCTOR = {BENCHMARKED_FUSION: False, "compile_threads": 1}
 
 
 class TargetBackend(torch._TorchCompileInductorWrapper):
-    """Inductor for the target, forward and backward compiled together.
+    """Backend that compiles forward and backward together by Inductor for the target.
 
-    The graph itself is executed, on the CPU.
+    It returns the captured graph itself, which runs eagerly on the CPU.
     """
 
     def __call__(self, model_: Any, inputs_: Any, **options: Any) -> Callable[..., Any]:
@@ -112,7 +112,7 @@ def _compile_for(target: Target, original: Callable[..., Any]) -> Callable[..., 
 
 
 def _wrapped(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a replacement that remembers the tensors that Dynamo makes of Python numbers and arrays.
+    """Return a replacement that registers the tensors made by Dynamo from Python numbers and arrays.
 
     These tensors are on the CPU for every device.
     """
@@ -126,9 +126,10 @@ def _wrapped(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _renumbered_backward(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Restart kernel numbers for a backward that torch would compile at its first call.
+    """Return a replacement that restarts kernel numbers for a backward without saved SymInts.
 
-    With saved sizes, torch compiles the backward together with the forward and continues counting.
+    On a device, torch compiles such a backward at its first call. With saved SymInts, torch compiles the backward
+    together with the forward and continues the numbers.
     """
 
     def compile_fx_backward(graph: torch.fx.GraphModule, *args: Any, **kwargs: Any) -> Any:
@@ -161,9 +162,9 @@ def _from_tensor(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _loaded(original: Callable[..., Any]) -> classmethod[Any, ..., ModuleType]:
-    """Record a graph's module without executing it, since it would launch kernels.
+    """Return a replacement that records a graph's module but doesn't execute it.
 
-    Other modules (templates) are executed.
+    Execution would launch kernels. Other modules (templates) are executed.
     """
 
     def load_by_key_path(cls: Any, key: str, path: str, linemap: Any = None, attrs: Any = None, **rest: Any) -> Any:
@@ -188,9 +189,9 @@ def _not_run(*args: Any) -> Any:
 def _first_choice(
     self: Any, name: str, nodes: Any, layout: Any, gens: Any, key: Any, choices: Any, *_: Any, **__: Any
 ) -> Any:
-    """Choose without a benchmark: the library's kernel if it is among the choices, otherwise the first choice.
+    """Return timings that select the library's kernel if it is a choice, otherwise the first choice.
 
-    Torch falls back to the library in the same way.
+    Nothing is benchmarked. Torch falls back to the library in the same way.
     """
     chosen = next((choice for choice in choices if isinstance(choice, ExternKernelCaller)), choices[0])
     record_choice(
@@ -258,7 +259,7 @@ def make_calls(
 
 
 def _make_call(side: ModelCalls, index: int, call: PreparedCall) -> tuple[float | None, str]:
-    """Return the seconds of a call, or why it could not be made on the CPU."""
+    """Make a call; return its seconds, or None and the reason if an operator has no CPU code."""
     try:
         return side.make(index, call, side.before())[1], ""
     except NotImplementedError as error:

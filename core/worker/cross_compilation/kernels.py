@@ -43,7 +43,7 @@ TOOL_LIMIT_S = 60
 
 
 def record_binaries(module_code: str) -> None:
-    """Compile every Triton kernel of a module, and record each as `compileboard_binary`, in the module's order."""
+    """Compile every Triton kernel of a module; record each as `compileboard_binary`, in module order."""
     kernels = [kernel for kernel in definitions(ast.parse(module_code)) if kernel.how == "triton"]
     graph_id, direction = current_graph()
     for kernel, outcome in zip(kernels, compiled_kernels(kernels), strict=True):
@@ -103,7 +103,7 @@ class _Child:
         return time.monotonic() > self._deadline
 
     def ended(self) -> Binary:
-        """Kill the compilation, and return as its outcome that it took too long."""
+        """Kill the compilation, and return an outcome with a timeout error."""
         os.kill(self.pid, signal.SIGKILL)
         self._close()
         return _failed(f"Triton was not done after {limit_s(KERNEL_LIMIT_S)}")
@@ -190,7 +190,10 @@ def _words(error: Exception) -> str:
 
 
 def resources(binary: Any) -> Resources:
-    """Return the resources of a `CompiledKernel` for NVIDIA or AMD; raises RuntimeError with the tool's message."""
+    """Return the resources of a `CompiledKernel` for NVIDIA or AMD.
+
+    Raises RuntimeError with the tool's message, or if no register count is reported.
+    """
     if "amdgcn" not in binary.asm:
         return _of_cubin(binary)
     usage = amd_resources(binary.asm["amdgcn"], int(binary.metadata.shared))
@@ -202,7 +205,7 @@ def resources(binary: Any) -> Resources:
 def _of_cubin(binary: Any) -> Resources:
     """Return the resources of a cubin.
 
-    Only a kernel with a stack can have spills, and `ptxas -v` separates them from other stack.
+    Only a kernel with a stack can have spills. `ptxas -v` reports spills separately from the stack.
     """
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "kernel.cubin"
@@ -216,7 +219,7 @@ def _of_cubin(binary: Any) -> Resources:
 
 
 def _spills(ptx: str, kernel: str, folder: Path) -> tuple[int | None, int | None]:
-    """Return the bytes of spill stores and spill loads that the assembler reports."""
+    """Return the bytes of spill stores and spill loads from `ptxas -v`; None for both if not reported."""
     path = folder / "kernel.ptx"
     path.write_text(ptx)
     architecture = re.search(r"^\.target (\w+)", ptx, re.MULTILINE)

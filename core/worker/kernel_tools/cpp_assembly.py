@@ -1,4 +1,4 @@
-"""Assembly of a C++ kernel from Inductor's compiler with Inductor's own flags, and scripts run by a kernel tool."""
+"""Assembly of a C++ kernel, compiled with Inductor's flags, and scripts run by kernel tools."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _command(source: Path, text: str) -> list[str]:
 
 
 def _precompiled_header(flags: dict[str, Any]) -> str | None:
-    """Return the header that Inductor has precompiled, which saves seconds; None if this torch has none."""
+    """Return Inductor's precompiled header, which saves seconds; None if torch lacks or disables it."""
     from torch._inductor import codecache, config, cpp_builder
 
     header_of = getattr(codecache, "_get_cpp_prefix_header", None)
@@ -110,9 +110,9 @@ def _reporting(command: list[str], report: str) -> list[str]:
 
 
 def _start_vectorized_compile(command: list[str], directory: Path) -> subprocess.Popen[bytes] | None:
-    """Start a compilation with loop vectorization for its remarks.
+    """Start a second compilation with loop vectorization, for its remarks; return the process.
 
-    None unless Inductor disables vectorization.
+    None if the command already vectorizes loops.
     """
     if OFF not in command:
         return None
@@ -123,7 +123,10 @@ def _start_vectorized_compile(command: list[str], directory: Path) -> subprocess
 
 
 def _report_text(process: subprocess.Popen[bytes] | None, directory: Path) -> str:
-    """Return the compiler's remarks; empty if they took too long."""
+    """Return the remarks of the vectorized compilation; empty without such a compilation.
+
+    A compilation that takes too long is killed; its remarks so far are returned.
+    """
     if process is None:
         return ""
     try:
@@ -212,7 +215,10 @@ def reproduce(task: Task, directory: Path) -> ReproduceAnswer:
 
 
 def interpret(task: Task, directory: Path) -> Answer:
-    """Run a script that launches a Triton kernel in Triton's interpreter, and return one program's accesses."""
+    """Run a Triton script in Triton's interpreter; return the memory accesses of one program.
+
+    Without a script, run `vector_add.py`. Raises ToolError if the interpreter process leaves no result.
+    """
     script = task.script or ADD_SAMPLE.read_text(encoding="utf-8")
     path = directory / "kernel.py"
     path.write_text(script, encoding="utf-8")

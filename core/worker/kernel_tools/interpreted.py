@@ -42,7 +42,10 @@ class _Tensor:
 
 
 class Watch:
-    """Recorder of the accesses of one program of the first launch, by wrapping the interpreter's loads and stores."""
+    """Recorder of the memory accesses of one program in the first kernel launch.
+
+    It wraps the interpreter's loads, stores and atomics.
+    """
 
     def __init__(self, program: tuple[int, ...]) -> None:
         self.program = program

@@ -1,12 +1,12 @@
-"""Compilation stages of a Triton kernel: Python, TTIR, TTGIR, LLVM IR, PTX and SASS, or AMD's assembly.
+"""Compilation stages of a Triton kernel: Python, TTIR, TTGIR, LLVM IR, PTX and SASS, or AMD assembly.
 
-No device is needed: the kernel is imported from its output code and compiled for a target. The MLIR passes that changed
-its module are read from the dump that MLIR prints before each pass:
+No device is needed: the kernel is imported from its output code and compiled for a target. MLIR prints a dump
+of the module before each pass. The passes that changed the module are read from this dump:
 
     // -----// IR Dump Before TritonGPUCoalesce (tritongpu-coalesce) ('builtin.module' operation) //----- //
     module { … }
 
-The output of a pass is the input of the next one. Locations are left out: they change with every line.
+The output of a pass is the input of the next pass. Locations are left out: they change with every line.
 """
 
 from __future__ import annotations
@@ -120,7 +120,10 @@ def _figures(kernel: Any, config: Any, source: KernelSource) -> ConfigFigures:
 
 @contextmanager
 def stage_times() -> Iterator[dict[str, int]]:
-    """Collect the microseconds of each stage that Triton runs in this context, by the suffix of the stage's file."""
+    """Collect the microseconds of each compilation stage that Triton runs in this context.
+
+    The keys are file suffixes of the stages, such as `ttir`.
+    """
     from triton import knobs
 
     stage_us: dict[str, int] = {}
@@ -222,7 +225,7 @@ def _files(cache: Path) -> Iterator[CachedFile]:
 
 
 def passes(task: Task, directory: Path) -> PassesAnswer:
-    """Compile one config again, with MLIR printing enabled; raises ToolError."""
+    """Compile a config with MLIR dumps; return the passes that changed its module. Raises ToolError."""
     request = task.request
     assert isinstance(request, Passes)
     source = source_of(task, request.target, directory)
@@ -299,7 +302,10 @@ class KernelSource:
 
 
 def source_of(task: Task, target_key: str, directory: Path) -> KernelSource:
-    """Write the kernel's module into the directory, with the target's device properties; raises ToolError."""
+    """Write the kernel's module into the directory, and return its source; raises ToolError.
+
+    The device properties of the target, if there is a target, replace the recorded properties.
+    """
     _require_triton()
     name, text = _strings(task.definition)
     device = DEVICE.search(text)

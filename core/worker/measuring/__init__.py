@@ -1,1 +1,1 @@
-"""Times: eager compared with compiled, each kernel, and the machine's roofline."""
+"""Measurements: eager and compiled times, kernel times, profiles, and the machine's roofline."""

@@ -1,12 +1,14 @@
-"""Instruments of measurement: clocks for a repeated call, and output code that is instrumented while kernels are timed.
+"""Instruments of measurement: clocks for repeated calls, and output code with kernel hooks.
 
-The second clock works like `triton.testing.do_bench`, so that both can be compared: before each call, a buffer larger
-than any L2 cache is zeroed, and events on the stream are recorded right before and after the call. While the device
-flushes, launches run ahead of it; launch time beyond that, and gaps between kernels, are part of the result.
+`EventClock` works like `triton.testing.do_bench`, so that both can be compared. Before each call, it zeroes a
+buffer larger than any L2 cache. It records events on the stream right before and after the call. Launches run
+ahead while the device zeroes the buffer. Launch time beyond that, and gaps between kernels, are part of the
+result.
 
 An instrumented function is compiled again from the file that Inductor wrote, with `kernel(a, b)` replaced by
-`compileboard_kernel(line, name, kernel, a, b)`. Only `__code__` is replaced: existing references to the function (in
-AOTAutograd, Dynamo's cache) call the instrumented code, and afterwards the original is restored.
+`compileboard_kernel(line, name, kernel, a, b)`. Only `__code__` is replaced. So existing references to the
+function (in AOTAutograd, Dynamo's cache) call the instrumented code. Afterwards the original code is
+restored.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ Clock = Callable[[], float]
 
 
 class WallClock:
-    """Clock from an idle device until it has finished all calls."""
+    """Wall clock that starts on an idle device, and stops when the device has finished all calls."""
 
     name = WALL
 
@@ -78,7 +80,7 @@ class EventClock:
 
 
 def event_clock(device: str) -> EventClock | None:
-    """Return the device's event clock; None if the wall clock is the right one."""
+    """Return the device's event clock; None for a device that is timed by the wall clock."""
     return EventClock(device) if device.partition(":")[0] in WITH_EVENTS else None
 
 
@@ -105,7 +107,10 @@ MAX_CODE_BYTES = 8_000_000
 
 
 class Wrapper:
-    """An output code: its file, and its functions that call kernels with their original and instrumented code."""
+    """An output code: its file, and its functions that call kernels.
+
+    Each function has its original and its instrumented code.
+    """
 
     def __init__(self, module: ModuleType) -> None:
         self.path = str(module.__file__)
@@ -116,10 +121,10 @@ class Wrapper:
 
     @contextmanager
     def tapped(self, kernel: Hook | None, call: Hook) -> Iterator[None]:
-        """Route every call through `call(body, *args)`, and every kernel through `kernel(line, name, function, …)`.
+        """Route calls through `call(body, *args)`, and kernels through `kernel(line, name, function, …)`.
 
-        Without `kernel`, the body is the code as Inductor wrote it. The hooks stay in the module, since another thread
-        may be in the instrumented code at the end.
+        Without `kernel`, the body is the code as Inductor wrote it. The hooks stay in the module, since another
+        thread may still run the instrumented code at the end.
         """
         names = vars(self.module)
         codes = self._codes if kernel is None else {f: self._instrumented.get(c, c) for f, c in self._codes.items()}
@@ -135,7 +140,7 @@ class Wrapper:
 
 
 def wrappers(besides: Collection[ModuleType] = ()) -> list[Wrapper]:
-    """Return every output code of this process whose Python can be instrumented, without the modules `besides`."""
+    """Return all output codes of this process whose Python can be instrumented, except `besides`."""
     modules = [module for module in dict.fromkeys(PyCodeCache.modules) if module not in besides]
     return [Wrapper(module) for module in modules if _is_output_code(module)]
 

@@ -180,10 +180,10 @@ def measure_kernels(call: Call, steady_s: float, device: str, most_s: float) -> 
 
 
 def _measured(call: Call, steady_s: float, device: str, most_s: float) -> tuple[list[float], list[Times]]:
-    """Return seconds per call, run back to back, and the kernel times of each output code that was called.
+    """Return the seconds per back-to-back call, and the kernel times of each executed output code.
 
-    The in-place pass comes first: one call gives a time of every kernel. The other passes share the remaining time; a
-    pass is left out if there is no time for another call.
+    The in-place pass comes first: one call gives a time of every kernel. The other passes share the remaining
+    time; a pass is left out if there is no time for another call.
     """
     if CALL_AND_SOME * steady_s > most_s:
         raise TimeoutError(
@@ -280,7 +280,7 @@ def _in_place(every: list[Times], call: Call, repeats: int, device: str) -> None
 
 
 def _alone(used: list[Times], call: Call, budget_s: float) -> None:
-    """Repeat kernel calls alone during one real call, slowest first, as far as the budget allows.
+    """Repeat kernels alone during one real call; the slowest kernels get the budget first.
 
     A kernel outside the budget has only its time in place.
     """

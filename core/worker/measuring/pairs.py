@@ -1,14 +1,13 @@
 """Interleaved timing of calls in random order, until the ratios are known or time is up.
 
-Random order makes the comparison fair despite noise: of two equal calls, each is equally likely to get the slower half
-of a pair; more than two are timed in rounds, each in random order. Only the calls are timed. A sample begins with an
+Random order keeps the comparison fair despite noise: each call of a pair is equally likely to run first. More
+than two calls are timed in rounds, each round in random order. A sample of a short call begins with an
 untimed call, so that the caches contain this side's data and not the other side's.
 
-On a GPU, device events around each call are the clock, and the L2 cache is flushed before each call. Each such sample
-is paired with a wall-clock sample of as many back-to-back calls, which includes launches that the device waits for.
+On a GPU, device events around each call are the clock, and the L2 cache is flushed before each call. Each
+such sample is paired with a wall-clock sample of as many back-to-back calls, launches included.
 
-An alternative torch.compile configuration is timed in the run's own process, since the difference may be smaller than
-the noise between two processes.
+An alternative configuration is timed in the run's own process: two processes may differ by more than it gains.
 """
 
 from __future__ import annotations
@@ -85,8 +84,8 @@ def time_interleaved(
 ) -> Samples:
     """Time both sides until the interval of their ratio is narrow, or the time limit is reached.
 
-    The limit is 10 seconds, or 30 seconds while there are too few samples for an interval. After the first pair, starts
-    no pair that is expected to end after `most_s`.
+    The limit is 10 seconds, or 30 seconds while there are too few samples for an interval. After the first pair,
+    sampling stops if the next pair is expected to end after `most_s`.
     """
     sides = (left, right)
     wall = WallClock(device, clock)
@@ -119,7 +118,7 @@ def time_interleaved(
 def _stopped(left_s: list[float], right_s: list[float], spent_s: float, most_s: float) -> str:
     """Return why sampling can stop; empty if it must continue.
 
-    A clear difference is not a reason: sampling that stops at the first difference would always find one.
+    A clear difference is no reason to stop: sampling until a difference appears would always find one.
     """
     warm_up = unsettled(left_s, right_s)
     found = median_ratio(left_s[warm_up:], right_s[warm_up:])
@@ -130,10 +129,7 @@ def _stopped(left_s: list[float], right_s: list[float], spent_s: float, most_s: 
 
 
 def is_narrow(ratio: Interval) -> bool:
-    """Return True if a ratio is known well enough.
-
-    The interval may be wider if the ratio is further from 1.
-    """
+    """Return True if a ratio's interval is narrow enough; it may be wider the further the ratio is from 1."""
     return ratio.half_width <= max(NARROW, RELATIVELY_NARROW * ratio.distance)
 
 
@@ -184,7 +180,7 @@ def measure_alternative(
 def _instead(job: CompileJob, rival: CompileOptions) -> CompileJob:
     """Return the job with the alternative's options.
 
-    An alternative that names the job's backend, without code, uses the job's code of that backend.
+    An alternative without backend code uses the job's backend code if both name the same backend.
     """
     same = rival.backend == job.compile.backend and not rival.backend_code
     code = job.compile.backend_code if same else rival.backend_code
@@ -246,14 +242,17 @@ class SampledSide:
 
 
 def prepared_side(call: PreparedCall, wall: WallClock) -> SampledSide:
-    """Return the side of a prepared call."""
+    """Return a side that times a prepared call by the wall clock."""
     return SampledSide(lambda calls: wall.seconds(call, calls), call.ready)
 
 
 def time_sides(
     sides: Mapping[str, SampledSide], most_s: float, clocks: str, clock: Clock = time.perf_counter
 ) -> SideTimes:
-    """Time all sides, including `eager`; ends before a round that is expected to exceed `most_s`."""
+    """Time all sides in rounds until their ratios to `eager` are known; `clocks` names the clock.
+
+    Timing ends before a round that is expected to exceed `most_s`.
+    """
     call_s = min(_call_seconds(side) for side in sides.values())
     calls = max(1, round(SAMPLE_S / max(call_s, 1e-7)))
     samples: dict[str, list[float]] = {name: [] for name in sides}

@@ -1,8 +1,8 @@
-"""torch.profiler without the lines that Kineto writes to standard error: marks of kernels, a profile of a run's calls.
+"""Profiles of a run's calls by torch.profiler, with marks of kernels and without Kineto's messages.
 
-The profile is made after everything that is timed. Each call is repeated with its own inputs. On a CPU, each generated
-kernel is marked where the wrapper calls it, since the profiler records ops alone; the compiled code is as it was. What
-torch compiles meanwhile stays out of the log.
+The profile is made after all timings. Each call is repeated with its own inputs. On a CPU, the profiler
+itself records only ops, so each generated kernel is marked where the wrapper calls it. The kernels are
+unchanged. Compilations during the profile are not in the log.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ MOST_FILE_BYTES = 256 * 1024**2
 
 @contextmanager
 def quiet_profile(activities: Collection[ProfilerActivity] | None, **options: Any) -> Iterator[profile]:
-    """Profile the given activities in this context; None stands for all activities that this torch supports."""
+    """Profile the given activities in this context; None means all activities that torch supports."""
     os.environ.setdefault(LOG_LEVEL, NOTHING)
     with profile(activities=activities, **options) as found:
         yield found
@@ -65,7 +65,7 @@ class KernelMarks:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Leave the output codes as they were."""
+        """Restore the output codes without marks."""
         with self._lock:
             self._stack.close()
 
@@ -114,7 +114,7 @@ PROFILED = 4.0
 def record_profile(
     job: CompileJob, compiled: ModelCopy, function: Callable[..., Any], path: Path, most_s: float
 ) -> None:
-    """Write a profile of the calls to a file, within some seconds; if that fails, a note has the reason."""
+    """Write a profile of the calls to a file within `most_s` seconds; record a note if that fails."""
     try:
         with silence(), unrecorded():
             write_profile(_Calls(job, compiled, function).profiled(time.monotonic() + most_s), path)
@@ -133,7 +133,7 @@ class _Calls:
         self._activities = [ProfilerActivity.CPU] if self._on_cpu else None
 
     def profiled(self, end: float) -> profile:
-        """Return the profile of the calls, as many as there is room and time for; raises WorkerError."""
+        """Return the profile of as many calls as the limits allow; raises WorkerError if there is no time."""
         left = self._room(end)
         calls = self._calls()
         with quiet_profile(self._activities) as found, self._marks():
@@ -151,7 +151,10 @@ class _Calls:
         return ModelCalls(self._job, self._compiled, self._function, False)
 
     def _room(self, end: float) -> int:
-        """Return how many calls may be profiled, from the time and the events of the first one."""
+        """Return the number of calls to profile, from the number of events of the first call.
+
+        Raises WorkerError if there is no time to profile one call.
+        """
         call = self._calls().next(0)
         assert call is not None
         start = time.monotonic()

@@ -1,10 +1,10 @@
 """Roofline of this machine: its maximum bandwidth and FLOP/s, for comparison with kernels.
 
-Bandwidth is measured by STREAM's triad, a = b + s * c, over arrays larger than every cache (each four times the last
-level, STREAM's rule), and on a CPU also over arrays that fit each cache (an accelerator's kernels are timed with a
-flushed cache). FLOP/s are measured by a square matmul in each dtype. As in STREAM, the best sample counts: a ceiling is
-a rate that was reached once. So the best rates of all runs are stored. They are measured again in later runs until a
-measurement had no noise from other processes.
+Bandwidth is measured by STREAM's triad, a = b + s * c. Each array is four times the last-level cache
+(STREAM's rule). On a CPU, arrays that fit each cache are measured, too. An accelerator needs no such arrays,
+since its kernels are timed with a flushed cache. FLOP/s are measured by a square matmul in each dtype. As in
+STREAM, the best sample counts: a ceiling is a rate that was reached once. The best rates of all runs are
+stored. Later runs measure again until a measurement has no noise from other processes.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def raised(measured: Roofline, stored: Roofline | None) -> Roofline:
 def probe(device: str) -> Roofline:
     """Measure the ceilings, in about a second.
 
-    The probes are interleaved, so that noise spoils none of them.
+    The probes are interleaved, so that a burst of noise can't affect all samples of a probe.
     """
     caches = _cpu_caches() if device == "cpu" else []
     far_bytes, far_level = far_arrays(max((size for _, size in caches), default=0), _free_bytes())
@@ -162,9 +162,9 @@ def _free_bytes() -> int:
 
 
 def _cpu_caches() -> list[tuple[str, int]]:
-    """Return the total L2 of the cores that torch uses, and the last-level cache, from Linux.
+    """Return the name and total bytes of each cache from L2 up, for the cores that torch uses.
 
-    Empty elsewhere.
+    The sizes come from Linux's sysfs. Empty on other systems.
     """
     found = []
     for index in sorted(CACHES.glob("index*")):
@@ -192,7 +192,10 @@ def _triad(device: str, total_bytes: int) -> TimedWork:
 
 
 def product(device: str, dtype: torch.dtype, slow_s: float = SLOW_S, precision: str = "highest") -> TimedWork:
-    """Return the largest square matmul that is not slow, independent of the precision that user code has set."""
+    """Return the largest square matmul that takes less than `slow_s` seconds.
+
+    The float32 matmul precision is `precision`, whatever user code has set.
+    """
     size = LARGEST_PRODUCT.get(device, 8192)
     while True:
         a, b = (torch.full((size, size), 0.5, device=device, dtype=dtype) for _ in range(2))

@@ -1,1 +1,1 @@
-"""Memory of one eager and one compiled call, each in a fresh process."""
+"""Memory of one eager and one compiled call; on a CPU, each in a separate process."""

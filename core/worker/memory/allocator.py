@@ -1,12 +1,12 @@
-"""Memory of the last eager and the last compiled call of a run, measured on request under torch's profiler.
+"""Memory of a run's last eager and last compiled call, measured on request under torch's profiler.
 
-On a CPU, each side makes all its calls in a separate process, and repeats the last call. The growth of the resident
-memory is measured there too, as Linux counts it.
+On a CPU, each side makes all its calls in a separate process, and repeats the last call. The growth of the
+resident memory is measured there too, as Linux counts it.
 
 With `profile_memory`, the profiler records every allocation and release: on a CPU exact storage sizes, on an
-accelerator blocks of the caching allocator. Memory that a library takes directly from the system, such as scratch
-memory, is missing. On a CPU, the release of memory allocated before the recording has no size, so the recording starts
-one call early. Marks in the record show the user's line, the module and the kernel.
+accelerator blocks of the caching allocator. Memory that a library takes directly from the system, such as
+scratch memory, is missing. On a CPU, the release of memory allocated before the recording has no size, so the
+recording starts one call early. Marks in the record show the user's line, the module and the kernel.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ Trace = Callable[[FrameType, str, Any], Any]
 class ProfilerEvent:
     """An event of the profiler and the names around it.
 
-    `bytes` is negative for a release, 0 for an event that is not memory; `total` is the allocated memory after it, in
-    bytes.
+    `bytes` is negative for a release, and 0 for an event other than memory. `total` is the number of allocated
+    bytes after the event.
     """
 
     at_ns: int
@@ -100,7 +100,7 @@ def watched(
 
 
 def flat(tree: Iterable[Any], device: str) -> Iterator[ProfilerEvent]:
-    """Yield the events of the profiler's tree, with only the device's memory events."""
+    """Yield all events of the profiler's tree, except memory events of other devices."""
     kind = torch.device(device).type
     waiting: list[tuple[Any, Names]] = [(event, ()) for event in tree]
     while waiting:
@@ -117,7 +117,7 @@ def flat(tree: Iterable[Any], device: str) -> Iterator[ProfilerEvent]:
 
 
 def story(events: list[ProfilerEvent]) -> CallMemory:
-    """Return the memory of the marked call; the events are in order."""
+    """Return the memory of the marked call; the events must be sorted by time."""
     call = next(event for event in events if event.names[-1:] == (CALL,))
     inside = [event for event in events if call.at_ns <= event.at_ns <= call.end_ns]
     memory = [event for event in inside if event.bytes]
@@ -154,9 +154,9 @@ class _Places:
         self.found: dict[MemoryPlace, int] = {}
 
     def of_all(self, events: list[ProfilerEvent]) -> list[int]:
-        """Return the index of the place of each memory event, −1 for a release.
+        """Return the index of the place of each memory event; −1 for a release.
 
-        Goes through the events in reverse first, since generated code allocates before the kernel that uses the memory.
+        The events are first read in reverse, since generated code allocates memory before the kernel that uses it.
         """
         next_kernel: MemoryPlace | None = None
         after: list[MemoryPlace | None] = []
@@ -216,7 +216,7 @@ def _place(names: Names, next_kernel: MemoryPlace | None, position: _Position) -
 
 
 def _alive(memory: list[ProfilerEvent], where: list[int]) -> tuple[AliveMemory, ...]:
-    """Return the memory of these events that was not released, by place."""
+    """Return the memory that these events allocate and don't release, by place; the largest first."""
     alive: dict[int, tuple[int, int]] = {}
     for event, place in zip(memory, where, strict=False):
         if event.bytes > 0:
@@ -231,7 +231,10 @@ def _alive(memory: list[ProfilerEvent], where: list[int]) -> tuple[AliveMemory, 
 
 
 def _kept(live: list[int]) -> list[int]:
-    """Return the points that draw the curve: all, or the first, last, minimum and maximum of even parts."""
+    """Return the indexes of the points that draw the curve.
+
+    If there are too many points, only the first, last, minimum and maximum of equal parts are drawn.
+    """
     if len(live) <= MOST_POINTS:
         return list(range(len(live)))
     parts = MOST_POINTS // 4
@@ -356,7 +359,7 @@ def last_call(job: CompileJob, twin: ModelCopy, eager: bool) -> PreparedCall:
 
 
 def measured(side: MemorySide, call: PreparedCall, twin: ModelCopy, device: str, path: Path) -> MemoryRecord:
-    """Return the memory of a call that was made before."""
+    """Repeat a call that was made before, and return the record of its memory."""
 
     def before() -> None:
         for leaf in call.wanted:
@@ -428,10 +431,11 @@ def _counted(call: Callable[[], Any], before: Callable[[], None], device: str) -
 
 
 def give_back_at_once() -> None:
-    """Have the C library put each large block in a separate map, which is unmapped when the block is freed.
+    """Have the C library return each large block to the system as soon as the block is freed.
 
-    Glibc raises its threshold for that when it frees the first large block, up to 32 MiB, and then keeps smaller freed
-    blocks: resident memory would depend on earlier allocations. Setting the threshold turns this growth off.
+    Glibc maps blocks above a threshold separately, and unmaps them when they are freed. It raises the threshold,
+    up to 32 MiB, when it frees the first large block, and then keeps smaller freed blocks: resident memory would
+    depend on earlier allocations. Setting the threshold turns this growth off.
     """
     libc = ctypes.CDLL(None)
     if hasattr(libc, "mallopt"):

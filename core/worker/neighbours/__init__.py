@@ -1,1 +1,1 @@
-"""Alternative compilers and runtimes on a run's model, compared with eager and timed, each in its own process"""
+"""Alternative compilers and runtimes on a run's model, each in a separate process."""

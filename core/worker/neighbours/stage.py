@@ -1,8 +1,8 @@
 """Alternative compilers and runtimes on the model of a run, compared with eager and timed.
 
 Each neighbour runs in a separate process, since native code may crash or hang. The table `NEIGHBOURS` has the
-conversion and requirements of each. MLX runs no torch model: small functions run in torch and MLX, with MLX's lazy
-graph and the effects of `mx.eval` and `mx.compile`.
+conversion and requirements of each neighbour. MLX can't run a torch model, so small functions are written in
+both torch and MLX. Their records show MLX's lazy graph, and the effects of `mx.eval` and `mx.compile`.
 """
 
 from __future__ import annotations
@@ -48,7 +48,10 @@ Program = Callable[..., Any]
 
 
 class NeighbourStage:
-    """Stage of a run that tries all neighbours in standby processes; must be created before torch starts threads."""
+    """Stage of a run that tries all neighbours in standby processes.
+
+    Create the object before torch starts threads.
+    """
 
     def __init__(self, job: CompileJob, original: Path, path: Path) -> None:
         wanted = job.neighbours and not job.target
@@ -100,9 +103,10 @@ def _why_not(runtime: Runtime, job: CompileJob) -> str:
 
 @dataclass(frozen=True, slots=True)
 class LastCalls:
-    """The last call of a job on two copies of its model: made eagerly on one, and prepared on the other.
+    """The last call of a job on two model copies: made eagerly on the first, prepared on the second.
 
-    `difference` is the first difference between the copies before a call, `drew` is True if a call drew random numbers.
+    `difference` is the first difference between the copies before a call. `drew` is True if a call drew random
+    numbers.
     """
 
     eager: PreparedCall
@@ -116,7 +120,10 @@ class LastCalls:
 
 
 def last_calls(job: CompileJob, original: Path, path: Path) -> LastCalls:
-    """Make all calls eagerly on two copies of the model, the last one on the first copy alone."""
+    """Make all calls eagerly on two model copies; the second copy's last call is only prepared.
+
+    Raises LookupError if the model has no call.
+    """
     # Marks and stances are those of torch.compile.
     plain = replace(job, marks=(), conditions=replace(job.conditions, stance="default", force_backend="", primed=False))
     set_threads(job.conditions)
@@ -155,7 +162,7 @@ def _timed(last: LastCalls, function: Callable[[], Any]) -> tuple[Any, float]:
 def _differences(
     job: CompileJob, original: Path, last: LastCalls, outputs: Sequence[torch.Tensor]
 ) -> tuple[Difference, ...]:
-    """Return the differences of a neighbour's outputs from eager's, judged by the rules for compiled results."""
+    """Return the differences between a neighbour's outputs and eager's, judged like compiled results."""
     named = named_outputs(last.effects.outputs, outputs)
     if named is None:
         return (other_number(last.effects.outputs, outputs),)
@@ -437,7 +444,10 @@ def lazy_graph(mx: Any, result: Any) -> tuple[LazyNode, ...]:
 
 
 def graph_of_dot(text: str) -> tuple[LazyNode, ...]:
-    """Return the primitives of an MLX graph in DOT format, in execution order, which is the order of the text."""
+    """Return the primitives of an MLX graph in DOT format, in execution order.
+
+    The order of the text is the execution order.
+    """
     nodes = NODE.findall(text)
     place = {number: index for index, (number, _) in enumerate(nodes)}
     writer = {array: place[number] for number, array in WRITE.findall(text)}

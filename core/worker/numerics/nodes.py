@@ -59,7 +59,7 @@ NOT_STRIDED = "a sparse, quantised or wrapped tensor"
 
 
 def emit_graph_numerics(job: CompileJob, path: Path, until_s: float) -> None:
-    """Record each graph of the model in the file, until the deadline (of `time.monotonic`)."""
+    """Record the numerics of each graph of the model, until `until_s` (of `time.monotonic`)."""
     if job.conditions.stance == "force_eager":
         emit(GraphNumerics(compilation="", reason=NOT_COMPILED))
         return
@@ -196,8 +196,8 @@ class GraphComparison:
     def _tappable(self) -> Iterator[str]:
         """Yield the names of the nodes whose values can be compared.
 
-        Values after random numbers that the three runs can't share, and values that are too large, are recorded as left
-        out.
+        Other values are recorded as left out: values that are too large, and values after random numbers that the
+        three runs can't share.
         """
         lost = False
         for name, met in self._met.items():
@@ -321,7 +321,10 @@ def size_of(values: Sequence[Any]) -> int:
 
 @contextmanager
 def quiet_compilation() -> Iterator[None]:
-    """Keep compilations in this context out of the log and of torch's counters, and reset Dynamo afterwards."""
+    """Keep compilations in this context out of the log and of torch's counters.
+
+    Dynamo is reset before and after the context.
+    """
     handler = torch_logging.LOG_TRACE_HANDLER
     counted = deepcopy(dict(counters))
     metrics = {name: getattr(torch._inductor.metrics, name) for name in METRICS}
@@ -363,7 +366,7 @@ class NodeRecorder(Interpreter):
         self._device = device
 
     def run_node(self, n: Node) -> Any:
-        """Run one node; record its value if it draws random numbers."""
+        """Run one node and record its result, with the value if the node draws random numbers."""
         if n.op not in CALLS:
             return super().run_node(n)
         read = [leaf for one in n.all_input_nodes for leaf in tree_leaves(self.env[one]) if _plain(leaf)]
@@ -403,9 +406,9 @@ def _memory(value: torch.Tensor) -> int | None:
 
 
 def tapped(graph: GraphModule, taps: Collection[str], drawn: Mapping[str, NodeResult]) -> GraphModule:
-    """Return a copy of the graph with the values of `taps` as extra outputs and random values as extra inputs.
+    """Return a copy of the graph with the values of `taps` as outputs and random values as inputs.
 
-    Both follow the graph's own outputs and inputs, in order.
+    The graph's own outputs and inputs come first.
     """
     made, known, given = Graph(), dict[Node, Any](), list[Node]()
     for node in graph.graph.find_nodes(op="placeholder"):

@@ -1,8 +1,8 @@
-"""Private names of torch and Triton that the worker uses: where, why, and since which torch.
+"""Private names of torch and Triton that the worker uses, with the reason and the torch versions.
 
-A private name has an underscore in its path, or belongs to Triton, which does not document what is public. Public names
-of torch that are replaced are listed, too. `tests/live/test_private_names.py` looks up each name in the installed
-torch, and fails if the worker uses a private name that is not listed.
+A private name has an underscore in its path, or belongs to Triton, which does not document its public names.
+Public names of torch that are replaced are listed, too. `tests/live/test_private_names.py` looks up each name
+in the installed torch, and fails if the worker uses a private name that is not listed.
 """
 
 from core.worker.private.names import (

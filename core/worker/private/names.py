@@ -1,4 +1,4 @@
-"""Private names of torch: of its log, Dynamo, AOTAutograd, Inductor, AOTInductor, and Triton."""
+"""Private names of torch's log, Dynamo, AOTAutograd, Inductor and AOTInductor, and of Triton."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,8 +1,8 @@
-"""Recorders of compiled code: a frame's bytecode before and after Dynamo, the code that calls reuse, CUDA graphs.
+"""Recorders of compiled code: bytecode before and after Dynamo, code reuse in calls, CUDA graphs.
 
-Dynamo moves the most recently used entry to the front. Its hook after a cache lookup gets neither the frame nor the
-code, but its caller is the frame's call site: if there are as many call sites as frames with compiled code, each frame
-was entered once.
+Dynamo moves a frame's most recently used cache entry to the front. The hook after a cache lookup gets neither
+the frame nor the code, but the hook's caller is the frame's call site. So if there are as many call sites as
+frames with compiled code, each frame was entered once.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ DECOMPILER = "depyf"
 
 
 class Constant:
-    """Placeholder for a constant that is not listed itself: a text made without calling the user's `__repr__`."""
+    """Placeholder for a constant that isn't listed: its text is made without the user's `__repr__`."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -51,7 +51,7 @@ class Constant:
 
 @contextmanager
 def watching_bytecode(emit: Emit, is_recorded: Callable[[], bool], later: DeferredRecords) -> Iterator[None]:
-    """Record the bytecode of every frame that Dynamo rewrites, and later depyf's source of it."""
+    """Record the bytecode of every frame that Dynamo rewrites, and later the source that depyf decompiles."""
     depyf, modules = _depyf(), _Globals()
 
     def rewritten(original: CodeType, modified: CodeType) -> None:
@@ -80,7 +80,7 @@ def watching_bytecode(emit: Emit, is_recorded: Callable[[], bool], later: Deferr
 
 
 def _depyf() -> ModuleType | None:
-    """Return depyf; None if it isn't installed or can't be imported, whatever the error: no run needs it."""
+    """Return depyf; None if its import fails with any error, since depyf is optional."""
     try:
         return importlib.import_module(DECOMPILER)
     except Exception:
@@ -120,7 +120,7 @@ def _listing(code: CodeType) -> str:
 
 
 def _listable(code: CodeType) -> CodeType:
-    """Return the code with constants whose text is short and the same each time."""
+    """Return the code with constants that print as short text, the same in every run."""
     return code.replace(co_consts=tuple(map(_constant, code.co_consts)))
 
 
@@ -143,7 +143,7 @@ class _Globals:
         self._of: dict[str, list[dict[str, Any]]] = {}
 
     def resumes(self, code: CodeType) -> dict[str, str]:
-        """Return the resume functions that Dynamo has added to the globals of the user's module."""
+        """Return the resume functions that Dynamo added to the user's module, as global name → code name."""
         wanted = [name for name in code.co_names if RESUME.fullmatch(name)]
         modules = self._modules(code.co_filename) if wanted else []
         found = {name: made[name] for made in modules for name in wanted if name in made}
@@ -175,9 +175,10 @@ COMPILED: Counter[str] = Counter()
 
 
 class CodeReuse:
-    """Cache lookups of one call: call sites with a hit in `places`, and call sites without a hit in `missed`.
+    """Cache lookups of one call: call sites with a hit in `places`, without a hit in `missed`.
 
-    `newest` has the last used code of each frame, `compilations` is the number of frames compiled since the creation.
+    `newest` has the last used code of each frame. `compilations` is the number of frames compiled since the
+    object was created.
     """
 
     def __init__(self) -> None:

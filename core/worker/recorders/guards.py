@@ -1,9 +1,9 @@
-"""Recorder of Dynamo's guards: the number of printed lines of each guard, and the time of checking guards.
+"""Recorder of Dynamo's guards: printed lines of each guard, and the time of guard checks.
 
-Checks are timed when guards are created: all, without each family, filtered, and each alone. Torch checks guards as one
-tree, so parts can't be timed from outside. Instead, copies of the tree without the values of a family are timed:
-`RootGuardManager.clone_manager` leaves out selected guards with their subtrees. Filtered checks leave out the guards
-that torch's filters would remove.
+Checks are timed when guards are created: all guards, all without each family, all without those that a torch
+filter removes, and each guard alone. Torch checks guards as one tree, so parts can't be timed from outside.
+Instead, copies of the tree without some values are timed: `RootGuardManager.clone_manager` leaves out
+selected guards with their subtrees.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def _no_collection() -> Iterator[None]:
 def _printed_parts(leaves: tuple[Leaf, ...]) -> tuple[int, ...]:
     """Return how many lines torch prints for each leaf.
 
-    A relation of several values is printed only at the first of them.
+    A relation of several values is printed in full at the first value, and in one line at each other value.
     """
     known: set[Any] = set()
     parts = []
@@ -111,7 +111,7 @@ def _printed_parts(leaves: tuple[Leaf, ...]) -> tuple[int, ...]:
 
 
 def leaf_guards(root: Any) -> Iterator[Leaf]:
-    """Yield the leaf guards below a root with their values' sources, in the order in which torch prints them."""
+    """Yield the leaf guards below a root in torch's print order, each with its value's source."""
     yield from (Leaf("", guard) for guard in root.get_leaf_guards())
     yield from _below(root)
     if hasattr(root, "get_epilogue_lambda_guards"):
@@ -134,7 +134,7 @@ def _of(manager: Any) -> Iterator[Leaf]:
 
 
 class Leaf(NamedTuple):
-    """A leaf guard of the tree: its value's source (empty for all locals), and whether it is checked last."""
+    """A leaf guard of the tree, its value's source (empty for all locals), and if torch checks it last."""
 
     source: str
     guard: Any
@@ -184,7 +184,7 @@ def warm_us(root: Any, scope: dict[str, Any] | None, checks: int = CHECKS) -> fl
 
 
 class GuardClock:
-    """Timer for the guards of one compilation, with a time limit; guards after the limit are not recorded."""
+    """Timer for the guards of one compilation, with a time limit; guards after the limit are not timed."""
 
     def __init__(self, root: Any, leaves: Sequence[Leaf], scope: dict[str, Any], outside: dict[str, Any]) -> None:
         self.copy_us: float | None = None
@@ -263,7 +263,7 @@ class GuardClock:
         return None
 
     def _value(self, source: str) -> Any:
-        """Return the value of a source, as torch finds it for a guard; None if the source needs torch's functions."""
+        """Return the guarded value of a source; None if it can't be resolved without torch's functions."""
         if source not in self._values:
             self._values[source] = None
             with suppress(Exception):

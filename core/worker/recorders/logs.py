@@ -1,4 +1,4 @@
-"""Recorders of torch's log messages as TORCH_LOGS prints them, and of the texts that TORCH_COMPILE_DEBUG writes."""
+"""Recorders of torch's log messages (TORCH_LOGS) and debug files (TORCH_COMPILE_DEBUG)."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def watching_logs(settings: Sequence[str]) -> Iterator[None]:
 
 
 def _levels(settings: Sequence[str]) -> dict[str, Any]:
-    """Return the arguments of `torch._logging.set_logs` for the settings; raises JobError for an unknown name."""
+    """Return the `modules` argument of `torch._logging.set_logs`; raises JobError for an unknown name."""
     registry, levels = torch_logging.log_registry, dict[str, Any]()
     for setting in settings:
         sign, name = (setting[0], setting[1:]) if setting[:1] in ("+", "-") else ("", setting)

@@ -1,4 +1,4 @@
-"""Recorders of AOTAutograd's min-cut partitioner, its saved values, and of autotuning."""
+"""Recorders of AOTAutograd's min-cut partitioner, of saved values, and of autotuning."""
 
 from __future__ import annotations
 
@@ -80,7 +80,10 @@ def _described(
 
 
 def _decision(node: Node, forward: dict[str, str], backward: dict[str, str]) -> Decision | None:
-    """Return the partitioner's decision for a node: an input of the backward is saved, a node in both is recomputed."""
+    """Return the partitioner's decision for a node; None if the node is in neither graph.
+
+    A node in both graphs is saved if it is an input of the backward, otherwise recomputed.
+    """
     if node.name not in forward:
         return "backward" if node.name in backward else None
     if node.name not in backward:
@@ -103,7 +106,7 @@ def _bytes(value: Any) -> int | None:
 
 
 def _policy(node: Node) -> str:
-    """Return the checkpoint policy of a node, set by the user or torch: MUST_SAVE, PREFER_RECOMPUTE …"""
+    """Return a node's checkpoint policy, such as MUST_SAVE or PREFER_RECOMPUTE; empty if it has none."""
     return getattr(node.meta.get("recompute"), "name", "")
 
 

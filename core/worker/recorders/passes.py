@@ -47,9 +47,10 @@ PATTERNS = ("LoweringPatternEntry", "GraphPatternEntry", "ReplacementPatternEntr
 
 @dataclass
 class Change:
-    """Changes of a pass: node names in graph order; `after` has the node before each added node.
+    """Changes of a pass, as node names in graph order.
 
-    `order` has all names, only if remaining nodes were reordered.
+    `after` has the name of the node before each added node; empty for the first node. `order` has all names if
+    remaining nodes were reordered, otherwise it is empty.
     """
 
     added: list[str] = field(default_factory=list)
@@ -105,7 +106,7 @@ def _differs(old: tuple[Any, ...], new: tuple[Any, ...]) -> bool:
 
 
 def _text(state: tuple[Any, ...]) -> tuple[str, list[tuple[str, str]]]:
-    """Return arguments as text, since comparing the arguments themselves could add guards on symbolic sizes."""
+    """Return a node's arguments as text; comparing the arguments could add guards on symbolic sizes."""
     _, _, args, kwargs = state
     return _format_arg(args), [(name, _format_arg(value)) for name, value in kwargs.items()]
 
@@ -207,7 +208,10 @@ class PassRecorder:
             self._emit(stacks)
 
     def _unobserved(self, stage_name: PassStage, original: Callable[..., Any]) -> Callable[..., Any]:
-        """Record a function that rewrites a whole graph like a pass; the passes inside it have nested graphs."""
+        """Return a function's replacement that records the function like a pass.
+
+        The function rewrites a whole graph. The passes inside it have nested graphs.
+        """
 
         @functools.wraps(original)
         def rewrite(module: GraphModule, *args: Any, **kwargs: Any) -> Any:

@@ -1,6 +1,7 @@
-"""Recorder of Inductor's scheduler: nodes before and after fusion, fusion decisions, and each kernel's nodes.
+"""Recorder of Inductor's scheduler: nodes, fusion decisions, and the nodes of each kernel.
 
-FLOPs of library calls and templates come from torch's formulas, or from `attention_flops`.
+Nodes are recorded before and after fusion. FLOPs of library calls and templates come from torch's formulas,
+or from `attention_flops`.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ class ScheduleRecorder(logging.Handler):
         self._rejected: set[tuple[str, str, str]] = set()
 
     def before_fusion(self, nodes: list[Node]) -> list[Node]:
-        """Record the nodes before fusion, as Inductor's `_pre_fusion_custom_pass`, without a change."""
+        """Record the nodes and return them unchanged; set as Inductor's `_pre_fusion_custom_pass`."""
         order = {node: index for index, node in enumerate(V.graph.graph.nodes)}
         self._parts = {snode.get_name(): part_of(snode) for node in nodes for snode in node.get_nodes()}
         flops = FlopCounts()
@@ -74,7 +75,7 @@ class ScheduleRecorder(logging.Handler):
         return nodes
 
     def after_fusion(self, nodes: list[Node]) -> list[Node]:
-        """Write the record, as Inductor's `_post_fusion_custom_pass`, without a change."""
+        """Emit the graph's record; return the nodes unchanged. Set as `_post_fusion_custom_pass`."""
         graph_id, direction = current_graph()
         before = tuple(self._before.values())
         after = tuple(self._before.get(node.get_name()) or self._fused(node) for node in nodes)
@@ -131,7 +132,10 @@ class ScheduleRecorder(logging.Handler):
         )
 
     def _traffic(self, node: Node) -> NodeTraffic:
-        """Return the bytes by buffer from accesses before fusion, so that fused and unfused nodes are counted alike."""
+        """Return the bytes by buffer, from accesses before fusion.
+
+        So fused and unfused nodes are counted by the same rule.
+        """
         parts = [self._parts.get(snode.get_name()) or part_of(snode) for snode in node.get_nodes()]
         return traffic(parts, node.scheduler)
 
@@ -156,9 +160,10 @@ class ScheduleRecorder(logging.Handler):
 
     @contextmanager
     def watching_fusions(self, *, passed_on: bool) -> Iterator[None]:
-        """Handle the fusion log in this context; with `passed_on`, messages that TORCH_LOGS enables are passed on.
+        """Handle the fusion log in this context.
 
-        Enter it after torch's logs are set, because `set_logs` resets every logger.
+        With `passed_on`, messages that TORCH_LOGS enables are also passed on to other handlers. Enter the context
+        after torch's logs are set, because `set_logs` resets every logger.
         """
         logger = logging.getLogger(FUSION_LOGGER)
         logger.propagate = passed_on and logger.propagate and logger.isEnabledFor(logging.DEBUG)
@@ -280,9 +285,9 @@ def _form(argument: Any) -> str:
 
 
 def _counted(fx_node: FxNode) -> int | None:
-    """Apply torch's formula for the op to the graph's tensors.
+    """Return the FLOPs of an op by torch's formula; None if there is no formula, or if it fails.
 
-    Torch itself would call the op on fake tensors.
+    The formula gets the tensors in the graph's metadata. Torch itself would call the op on fake tensors.
     """
     formula = flop_registry.get(getattr(fx_node.target, "overloadpacket", fx_node.target))
     if formula is None or any("val" not in part.meta for part in (fx_node, *fx_node.all_input_nodes)):
@@ -304,10 +309,10 @@ def _of_call(ir_node: Any) -> int | None:
 
 
 def attention_flops(fx_node: Any) -> int | None:
-    """Return the FLOPs of two matmuls of queries, keys and values (five in the backward) per query head.
+    """Return the FLOPs of attention: two matmuls per query head, or five in the backward.
 
-    Ignores masks. The formula is that of torch.utils.flop_counter.sdpa_flop_count and sdpa_backward_flop_count, which
-    don't support the CPU's kernel.
+    Masks are ignored. None unless queries, keys and values have four dimensions. The formula is that of
+    torch.utils.flop_counter.sdpa_flop_count and sdpa_backward_flop_count, which don't support the CPU's kernel.
     """
     backward = "backward" in str(fx_node.target)
     tensors: list[Any] = [getattr(item, "meta", {}).get("val") for item in fx_node.args[backward : 3 + backward]]

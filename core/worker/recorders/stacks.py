@@ -1,6 +1,7 @@
-"""Stack trace, source file and `nn.Module` of each FX node; backward nodes get the module of their forward node.
+"""Stack trace, source file and `nn.Module` of each FX node.
 
-Stacks and files are recorded between the steps of a run, so that recording delays no call.
+A backward node gets the module of its forward node. Stacks and files are recorded between the steps of a run,
+so that recording delays no call.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ def _text(path: Path, left_bytes: int) -> str | None:
 
 
 def stacks_of(graph: Graph, stage: str) -> StacksRecord:
-    """Return the stacks of a graph's nodes, which Dynamo stores from the traced frame on."""
+    """Return the stacks of a graph's nodes; each stack begins at the frame that Dynamo traced."""
     frames: dict[tuple[str, int, str], int] = {}
     stacks: dict[tuple[int, int], int] = {}
     by_text: dict[str, int] = {}
@@ -137,7 +138,10 @@ class Modules:
         return {node.name: module for node, module in modules.items()}
 
     def _root(self, compilation: str) -> Module | None:
-        """Return the module whose `forward` Dynamo traces; a backward, compiled later, uses the forward's."""
+        """Return the module whose `forward` Dynamo traces; None if there is no module.
+
+        A backward is compiled later, and uses the module of its forward.
+        """
         tracer = getattr(tls, "current_tx", None)
         if tracer is not None:
             owner = tracer.f_locals.get("self")
@@ -166,7 +170,10 @@ def _by_origin(node: Node, by_seq: dict[int, Module], root: Module | None) -> Mo
 
 
 def _from_neighbours(calls: list[Node], modules: dict[Node, Module]) -> None:
-    """Add the modules of remaining nodes: from replaced nodes, else from the only reader, else from an input."""
+    """Add the modules of the remaining nodes.
+
+    The source is a replaced node, else the readers if all have the same module, else an input.
+    """
     by_name = {node.name: module for node, module in modules.items()}
     for node in reversed(calls):
         if node not in modules:

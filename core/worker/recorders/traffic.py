@@ -128,7 +128,7 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Reads and writes of one unfused node, and the names of all its buffers, including those without cost."""
+    """Reads and writes of one unfused node, and the names of all its buffers, also those without bytes."""
 
     name: str
     reads: tuple[Access, ...]
@@ -198,7 +198,7 @@ def _unneeded(name: str, names: set[str], scheduler: Any) -> bool:
 
 
 def _by_buffer(accesses: Iterable[Access]) -> dict[str, tuple[int, bool]]:
-    """Return the bytes by buffer, and True if they are exact, False if they are a bound."""
+    """Return buffer → bytes, and True if the bytes are exact, or False if they are an upper bound."""
     found: dict[str, dict[Hashable, Access]] = {}
     for access in accesses:
         found.setdefault(access.buffer, {})[access.key] = access
@@ -243,7 +243,10 @@ def _accesses(node: Node) -> tuple[list[Access], list[Access]]:
 
 
 def _of_read(dep: Any, runs: int, masked: bool, mutated: set[str], writes: list[Access]) -> Iterator[Access]:
-    """Yield the accesses of a read; for a buffer that the node mutates, only an atomic add reads."""
+    """Yield the accesses of a read.
+
+    A read of a whole mutated buffer (StarDep) counts only for an atomic add.
+    """
     if isinstance(dep, MemoryDep):
         yield _of_index(dep, runs, masked)
     elif isinstance(dep, StarDep) and str(dep.name) not in mutated:
@@ -333,7 +336,11 @@ def _of_view(view: Any, gathers: bool) -> Access:
 
 
 def buffer_bytes(name: str) -> int:
-    """Return the bytes of a buffer, of all results of a multi-output call, or of the buffers that a call mutates."""
+    """Return the bytes of a buffer; 0 if it has no size.
+
+    For a multi-output call, return the bytes of all results. For a call that only mutates buffers, return the
+    bytes of those buffers.
+    """
     buffer = V.graph.try_get_buffer(name)
     layout = _layout(buffer)
     if isinstance(layout, ir.MultiOutputLayout):

@@ -1,8 +1,9 @@
-"""Comparison of eager and compiled results, from model copies that were seeded alike, and the verdict on differences.
+"""Comparison of eager and compiled results of two model copies with the same seed, and the verdict.
 
-An error is relative to its element's magnitude, or to the typical magnitude around it if that is larger. The root mean
-square of the whole tensor must be within the tolerance; for each row, column and element within `ELEMENT` times the
-tolerance. Integers, types, shapes and strides are compared exactly.
+Each error is divided by its element's magnitude, or by the typical magnitude around it if that is larger.
+The root mean square of these errors must be within the tolerance for the whole tensor, and within `ELEMENT`
+times the tolerance for each row, column and element. Integers, types, shapes and strides are compared
+exactly.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ ELEMENT = 20
 
 
 def compare(eager: Leaves, compiled: Leaves, layout: bool = False) -> list[Difference]:
-    """Return the differences of all eager results by name.
+    """Compare each eager result with the compiled result of the same name; return all Difference rows.
 
     A missing element is reported once, for its container. `layout` also compares strides and requires_grad.
     """
@@ -41,7 +42,10 @@ def compare(eager: Leaves, compiled: Leaves, layout: bool = False) -> list[Diffe
 
 
 def compare_leaf(what: str, left: Any, right: Any, layout: bool = False) -> list[Difference]:
-    """Return the differences of two leaves: the first one that prevents a comparison, or all."""
+    """Return the Difference rows of two leaves; empty for equal containers and for None on both sides.
+
+    If tensors differ in type, layout, device, dtype or shape, the first such property is the only row.
+    """
     if isinstance(left, torch.Tensor) and isinstance(right, torch.Tensor):
         return _tensors(what, left, right, layout)
     if isinstance(left, (Container, torch.Tensor)) or isinstance(right, (Container, torch.Tensor)):
@@ -94,7 +98,10 @@ def _fact(tensor: torch.Tensor, kind: str) -> str:
 
 
 def _strides(tensor: torch.Tensor) -> str:
-    """Return the strides that determine element positions: the stride of a dimension of size 1 does not."""
+    """Return the strides as text, without dimensions of size 1, since their strides have no effect.
+
+    Empty if the tensor is not strided or has no elements.
+    """
     if tensor.layout != torch.strided or tensor.numel() == 0:
         return ""
     return str([stride for stride, size in zip(tensor.stride(), tensor.shape, strict=True) if size > 1])
@@ -121,7 +128,7 @@ def _values(what: str, left: torch.Tensor, right: torch.Tensor) -> Difference:
 
 
 def relative(error: float, norm: float) -> float:
-    """Return an error relative to a norm."""
+    """Return error / norm; for a norm of 0, infinity, or 0 if the error is 0 too."""
     return error / norm if norm else (math.inf if error else 0.0)
 
 
@@ -132,9 +139,10 @@ def close(left: torch.Tensor, right: torch.Tensor, dtype: torch.dtype, factor: f
 
 @dataclass(frozen=True, slots=True)
 class Excess:
-    """Groups of one kind beyond the tolerance: their number, and the error of the worst one.
+    """Groups of one kind beyond the tolerance: `groups` of `of`, and the error of the worst one.
 
-    `kind` is `elements` if elements differ, or are NaN or infinite on one side, and no error is measured.
+    For the kind `elements`, no error is measured: integers differ, or an element is NaN or infinite on one side
+    only.
     """
 
     kind: str
@@ -146,7 +154,7 @@ class Excess:
 def beyond(
     left: torch.Tensor, right: torch.Tensor, gap: Distance, dtype: torch.dtype, factor: float = 1.0
 ) -> list[Excess]:
-    """Return everything beyond `factor` times the tolerance; empty if both are close."""
+    """Return the kinds of groups beyond `factor` times the tolerance; empty if the tensors are close."""
     if not gap.unequal:
         return []
     if gap.odd or not (dtype.is_floating_point or dtype.is_complex):
@@ -162,7 +170,7 @@ def beyond(
 
 
 def failing(group: Groups, tolerance: float) -> torch.Tensor:
-    """Return a mask of the groups of a kind whose errors are too large."""
+    """Return a mask of the groups with too large errors."""
     if group.kind == "whole":
         return (group.rms > tolerance) | (group.most > ELEMENT * tolerance)
     return group.rms > ELEMENT * tolerance
@@ -171,8 +179,8 @@ def failing(group: Groups, tolerance: float) -> torch.Tensor:
 def floor(dtype: torch.dtype) -> float:
     """Return the allowed absolute error near zero.
 
-    It is the smallest normal number if code may flush subnormal numbers to zero; for float16 and narrower dtypes, two
-    subnormal steps.
+    For bfloat16 and dtypes of 32 bits or more, it is the smallest normal number, since code may flush subnormal
+    numbers to zero. For float16 and narrower dtypes, it is two subnormal steps.
     """
     limits = torch.finfo(dtype)
     wide = limits.bits >= 32 or dtype == torch.bfloat16
@@ -180,7 +188,7 @@ def floor(dtype: torch.dtype) -> float:
 
 
 def in_words(gap: Distance, dtype: torch.dtype, excess: Sequence[Excess]) -> str:
-    """Return what is wrong with a compiled tensor, in short words."""
+    """Describe in a few words how a compiled tensor differs from eager's."""
     if gap.odd:
         return f"{number(gap.odd)} of {number(gap.elements)} elements are NaN or infinite on one side alone"
     if not (dtype.is_floating_point or dtype.is_complex):
@@ -251,10 +259,11 @@ class CallContext:
 
 
 class Judge:
-    """Final judge of a run's differences; repeats a call, in float64 and unchanged, only if necessary.
+    """Judge of a run's differences; repeats a call, in float64 and unchanged, only if necessary.
 
-    `replaying` returns the replay of a model copy: a function that makes the copy's eager calls up to an index, each in
-    a context, and returns the results of the call with this index.
+    `replaying` takes a model copy and a context, and returns a replay function. The replay function takes a
+    call index, makes the copy's eager calls up to this index, each in the context, and returns the results of
+    the last call.
     """
 
     def __init__(self, job: CompileJob, path: Path, replaying: Callable[[ModelCopy, Around], Replay]) -> None:
@@ -335,14 +344,18 @@ class Judge:
 
 
 def has_room(job: CompileJob) -> bool:
-    """Return True if the run has memory for two more model copies; it already has two, plus the compiler's memory."""
+    """Return True if the run has memory for two more model copies.
+
+    The process already has two copies and the compiler's memory, so twice its memory must be below the limit.
+    """
     return psutil.Process().memory_info().rss * 2 < job.memory_limit_bytes
 
 
 def _scale(what: str, eager: Leaves) -> float:
-    """Return the largest magnitude, without fills, of all gradients for a gradient, otherwise of all other values.
+    """Return the largest magnitude, without fills, of all results of the same kind as `what`.
 
-    At least 1 for gradients, since the backward starts with gradients of order one.
+    The kinds are gradients and other values. At least 1 for gradients, since the backward starts with gradients
+    of order one.
     """
     gradients = what.startswith("gradient")
     around = [leaf for name, leaf in eager.items() if name.startswith("gradient") == gradients and _is_real(leaf)]
@@ -355,7 +368,10 @@ def _is_real(leaf: Any) -> bool:
 
 
 def without_reference(difference: Difference, left: torch.Tensor, right: torch.Tensor) -> Difference:
-    """Return the verdict without a float64 reference: a single row beyond the limit may be rounding."""
+    """Return the verdict without a float64 reference; the limit is `UNSURE` times the tolerance.
+
+    If only rows or columns exceed the limit, the verdict is undecided, since this may be rounding.
+    """
     if left.dtype != right.dtype:
         return difference
     kinds = {excess.kind for excess in beyond(left, right, distance(left, right), left.dtype, UNSURE)}

@@ -82,16 +82,19 @@ class CallEffects:
         return {**self.rest, **self.outputs, **self.gradients}
 
     def counts(self) -> dict[str, int]:
-        """Return the number of results to compare of each kind: outputs, gradients, inputs, buffers …"""
+        """Return the number of results by kind: output, gradient, input, buffer …
+
+        Containers and None are not counted.
+        """
         told = [name for name, leaf in self.all().items() if leaf is not None and not isinstance(leaf, Container)]
         kinds = [re.match(r"\w+", name) for name in told]
         return dict(Counter(kind.group() for kind in kinds if kind))
 
 
 def unlike(eager: StateBefore, compiled: StateBefore, first: bool) -> str:
-    """Return the first difference between two model copies before a call; empty if there is none.
+    """Return the name of the first value that differs between two model copies before a call.
 
-    Compares inputs, and before the first call also tensors of the state.
+    Empty if there is none. Inputs are always compared, tensors of the state only before the first call.
     """
     for name, one in eager.leaves.items():
         other = compiled.leaves.get(name)
@@ -106,9 +109,9 @@ def unlike(eager: StateBefore, compiled: StateBefore, first: bool) -> str:
 
 
 def differences(eager: CallEffects, compiled: CallEffects, repaired: bool = False) -> list[Difference]:
-    """Return the differences of outputs and gradients, one row each, and of inputs and state that changed.
+    """Return rows for all outputs and gradients, different aliasing, and changed inputs and state.
 
-    `repaired` code may store a number of its state in a tensor.
+    With `repaired`, compiled runs fixed code, which may store a number of the state in a tensor.
     """
     return [
         *compare(eager.outputs, compiled.outputs, layout=True),
@@ -149,10 +152,10 @@ def _equal(left: torch.Tensor, right: object) -> bool:
 
 
 def _change(name: str, eager: CallEffects, compiled: CallEffects) -> list[Difference]:
-    """Return the differences of one changed value.
+    """Return the rows of one changed value of eager.
 
-    A value that exists only in compiled belongs to Dynamo; a value missing in a container is reported for the
-    container.
+    A value missing in a compiled container is reported by the container's row. Values only in compiled belong
+    to Dynamo.
     """
     one, other = ("changed" if name in left.changed else "unchanged" for left in (eager, compiled))
     if name not in compiled.rest:
@@ -165,12 +168,12 @@ def _change(name: str, eager: CallEffects, compiled: CallEffects) -> list[Differ
 
 
 def _as_buffer(name: str) -> str:
-    """Return the buffer's name if fixed code stores the attribute in a buffer; empty for other names."""
+    """Return the name of the buffer that may replace an attribute in fixed code; empty for other names."""
     return name.replace("attribute ", "buffer ", 1) if name.startswith("attribute ") else ""
 
 
 def _number_in_tensor(name: str, number: float, tensor: torch.Tensor) -> list[Difference]:
-    """Compare a number in eager's code with the tensor that a fix replaced it by."""
+    """Compare a number of eager with the tensor that replaces it in fixed code."""
     same = tensor.numel() == 1 and bool(tensor == number)
     actual = "" if same else str(tensor.tolist())[:120]
     return [Difference(name, same, "value" if same else "Python value", "" if same else str(number), actual)]

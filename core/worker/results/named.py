@@ -40,7 +40,10 @@ class Container:
 
 
 def leaves(name: str, value: Any, objects: bool = True) -> Leaves:
-    """Return all leaves of a value by name; `objects` says whether to traverse objects of any class."""
+    """Return all leaves and containers of a value by name, at most `MAX_LEAVES`.
+
+    If `objects` is True, objects of any class are traversed too.
+    """
     found: Leaves = {}
     for where, leaf in _walk(name, value, objects, MAX_DEPTH):
         found[where] = leaf
@@ -84,7 +87,7 @@ def _held(value: Any, objects: bool) -> list[tuple[str, Any]] | None:
 
 
 def _rank(leaf: Any) -> tuple[Any, ...]:
-    """Return a sort key for set elements: by value for tensors, which only equal themselves."""
+    """Return a sort key for set elements; a tensor's key is its dtype, shape and sum of magnitudes."""
     if not isinstance(leaf, torch.Tensor):
         return ("", type(leaf).__name__, repr(leaf))
     values = leaf.detach().abs().double() if leaf.layout == torch.strided and not leaf.is_quantized else torch.zeros(1)
@@ -112,7 +115,7 @@ def gradients_of(twin: ModelCopy, call: Arguments, wanted: Iterable[torch.Tensor
 
 
 def parameters_of(twin: ModelCopy) -> Leaves:
-    """Return every parameter, each once."""
+    """Return the parameters by name; a shared parameter only under its first name."""
     return _once(
         (f"parameter `{prefix}{name}`", parameter)
         for prefix, module in twin.named_modules()
@@ -121,7 +124,7 @@ def parameters_of(twin: ModelCopy) -> Leaves:
 
 
 def state_of(twin: ModelCopy) -> Leaves:
-    """Return the state between calls: parameters, buffers, attributes of modules, and values of the file."""
+    """Return the state between calls: parameters, buffers, module attributes, and globals of the file."""
     buffers = _once(
         (f"buffer `{prefix}{name}`", buffer)
         for prefix, module in twin.named_modules()
@@ -161,7 +164,7 @@ def _simple(name: str, values: Mapping[str, Any]) -> Leaves:
 
 
 def aliases(outputs: Leaves, owners: Leaves) -> dict[str, str]:
-    """Return output → the name of the value whose memory it shares: an input, a state value, or an earlier output."""
+    """Return output → name of the input, state value or earlier output with the same memory."""
     first: dict[int, str] = {}
     for name, leaf in owners.items():
         first.setdefault(_storage(leaf), name)
@@ -177,7 +180,7 @@ def aliases(outputs: Leaves, owners: Leaves) -> dict[str, str]:
 
 
 def _storage(leaf: Any) -> int:
-    """Return an id of a tensor's memory; 0 if it has none."""
+    """Return the address of a tensor's memory; 0 if it has none or the value is no tensor."""
     if not isinstance(leaf, torch.Tensor) or leaf.layout != torch.strided or is_traceable_wrapper_subclass(leaf):
         return 0
     try:

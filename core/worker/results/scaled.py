@@ -1,8 +1,9 @@
-"""Distance of two tensors, and errors scaled so that neither a fill nor a larger row hides a wrong value.
+"""Distance of two tensors, and errors scaled so that fills and large rows can't hide a wrong value.
 
-Each error is divided by the larger of the element's magnitude and its group's typical magnitude. Groups are the whole
-tensor, its rows and its columns. The typical magnitude is a geometric mean, which a few large values hardly change. The
-mean leaves out zeros and fills. Fills are the largest values that repeat and are equal on both sides (-1e9, finfo.min).
+Each error is divided by the larger of the element's magnitude and its group's typical magnitude. Groups are
+the whole tensor, its rows and its columns. The typical magnitude is a geometric mean, which a few large
+values hardly change. The mean leaves out zeros and fills. Fills are the largest values that repeat and are
+equal on both sides (-1e9, finfo.min).
 
 `distance` works in bounded memory.
 """
@@ -71,9 +72,9 @@ def scaled(
 
 
 def is_close(wanted: torch.Tensor, actual: torch.Tensor, tolerance: float) -> bool:
-    """Return True if all errors are within `tolerance` of the magnitude around them.
+    """Return True if all errors, relative to the magnitude around them, are within `tolerance`.
 
-    Integers must be equal.
+    Integers and complex numbers must be equal.
     """
     gap = distance(wanted, actual)
     if gap.odd or not gap.unequal or not wanted.dtype.is_floating_point:
@@ -83,7 +84,10 @@ def is_close(wanted: torch.Tensor, actual: torch.Tensor, tolerance: float) -> bo
 
 
 def largest_unrepeated(values: torch.Tensor) -> float:
-    """Return the largest finite magnitude without fills; with fills if there is nothing else."""
+    """Return the largest finite magnitude that is no fill; the largest fill if all are fills.
+
+    0 without finite values.
+    """
     sizes = values.detach().abs().reshape(-1)
     sizes = sizes[sizes.isfinite()]
     if not sizes.numel():
@@ -93,7 +97,10 @@ def largest_unrepeated(values: torch.Tensor) -> float:
 
 
 def _shape(tensor: torch.Tensor) -> tuple[int, int]:
-    """Return rows and columns: a row has as many of the last dimensions as needed for `FEWEST` elements."""
+    """Return the numbers of rows and columns of a tensor as a matrix.
+
+    A row spans as many of the last dimensions as needed for `FEWEST` elements.
+    """
     columns = 1
     for size in reversed(tensor.shape):
         columns *= size
@@ -190,7 +197,7 @@ class _Family:
             most[where] = torch.maximum(most[where], self._most(part))
 
     def groups(self) -> Groups:
-        """Return the groups of the added blocks; groups without a typical magnitude have no error."""
+        """Return the groups of the added blocks; groups without a typical magnitude have an error of 0."""
         told = self._counted >= FEWEST if self._kind != "whole" else torch.ones(1, dtype=torch.bool)
         apart, *against = [tuple(part.masked_fill(~told, 0) for part in pair) for pair in self._sums]
         mine, theirs = [_rms(found, self._differing) for found in against] or (None, None)
@@ -218,7 +225,7 @@ def _rms(pair: tuple[torch.Tensor, torch.Tensor], elements: torch.Tensor) -> tup
 
 @dataclass(frozen=True, slots=True)
 class Distance:
-    """Distance of a tensor `b` from `a`: norms, largest absolute values, and the number of unequal elements.
+    """Distance of a tensor `b` from `a`: norms, largest absolute values, and count of unequal elements.
 
     `odd` counts the elements that are NaN or infinite on one side and not the same on the other. `elements` and
     `unequal` include these elements, the other fields ignore them.
@@ -237,7 +244,7 @@ class Distance:
 def distance(a: torch.Tensor, b: torch.Tensor) -> Distance:
     """Return the distance of two tensors of one shape.
 
-    Raises RuntimeError if not convertible.
+    Raises RuntimeError if torch can't convert them.
     """
     found = [_of(x, y) for x, y in _chunks(a, b)]
     return Distance(
@@ -259,7 +266,7 @@ def _chunks(a: torch.Tensor, b: torch.Tensor) -> Iterator[tuple[torch.Tensor, to
 
 
 def _wide(chunk: torch.Tensor) -> torch.Tensor:
-    """Convert to the widest type: integers stay integers, so that the last bit of an int64 counts."""
+    """Return values in their widest dtype; integers stay integers, so that each bit of an int64 counts."""
     if chunk.dtype.is_complex:
         return chunk.cpu().to(torch.complex128)
     if chunk.dtype.is_floating_point:

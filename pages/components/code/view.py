@@ -1,4 +1,4 @@
-"""Code view with coloured margins, notes and a selection that other views share; an editor with the same colours."""
+"""Code view with coloured margins, notes and a selection shared with other views; a code editor."""
 
 from __future__ import annotations
 
@@ -102,7 +102,10 @@ class CodePicture:
 
 
 class LineData(msgspec.Struct, frozen=True, array_like=True):
-    """A line as a list, for small messages with 10,000 lines; the last `cut` characters of its text are not sent."""
+    """A line as a list, which keeps messages with 10,000 lines small.
+
+    The last `cut` characters of its text are not sent.
+    """
 
     number: int
     id: str
@@ -187,7 +190,10 @@ def code_view(
 
 
 def token_runs(text: str, language: str) -> tuple[tuple[Piece, ...], ...]:
-    """Split text into lines of (short class, text) runs, coloured by Pygments; invisible characters become escapes."""
+    """Split text into lines of (short class, text) runs with Pygments classes.
+
+    Invisible characters become escapes.
+    """
     lines: list[list[Piece]] = [[]]
     for css_class, piece in _tokens(text, language):
         first, *others = piece.split("\n")
@@ -238,7 +244,7 @@ def _tokens(text: str, language: str) -> Iterator[Piece]:
 
 
 def _append(line: list[Piece], css_class: str, text: str) -> None:
-    """Append a run, joined with the previous one if both look the same."""
+    """Append a run with escapes for invisible characters; join it with a previous run of the same look."""
     if text.isprintable():
         _join(line, css_class, text)
         return
@@ -294,7 +300,7 @@ _EDITOR = st.components.v2.component(
 
 
 class EditorData(msgspec.Struct, frozen=True):
-    """The message to the browser: the text that the server has, and the least and the largest height in pixels."""
+    """The message to the browser: the server's text, and the editor's smallest and largest height in px."""
 
     key: str
     label: str

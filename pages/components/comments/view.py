@@ -1,4 +1,4 @@
-"""Button that opens the comments on the selected item, and marks on items that have comments."""
+"""Button that opens the comments on the selected item, and marks on items with comments."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _COMPONENT = st.components.v2.component(
 
 
 class CommentsData(msgspec.Struct, frozen=True):
-    """The message to the browser: the ids of items with comments, and of pinned ones, and the number of open threads.
+    """The message to the browser: ids of commented items and of pinned items, number of open threads.
 
     `open` is True if the comments are shown, so that the browser reports each selection.
     """
@@ -33,7 +33,7 @@ class CommentsData(msgspec.Struct, frozen=True):
 
 
 class Selection(msgspec.Struct, frozen=True):
-    """The last selection in a view of a page, by the page's path and the view's name; `id` is None for none."""
+    """The last selection: the page's path, the view's name, and the item's id; None if cleared."""
 
     page: str = ""
     source: str = ""
@@ -41,7 +41,7 @@ class Selection(msgspec.Struct, frozen=True):
 
 
 def comments_button(data: CommentsData, *, key: str, toggle: Callable[[], None]) -> Selection:
-    """Draw the button, and return what is selected in the views of the page; `toggle` is called on a click."""
+    """Draw the button and return the selection in the page's views; a click calls `toggle`."""
     result = _COMPONENT(
         key=key,
         data=msgspec.to_builtins(data),

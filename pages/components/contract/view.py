@@ -21,7 +21,7 @@ _COMPONENT = st.components.v2.component(
 
 
 class StationData(msgspec.Struct, frozen=True):
-    """A step of the picture: its title, the object that it passes on, and a figure from the run."""
+    """A step of the picture: its title, its call or object as text, and a count from the run."""
 
     name: str
     handed: str
@@ -32,8 +32,8 @@ class StationData(msgspec.Struct, frozen=True):
 class GivenData(msgspec.Struct, frozen=True):
     """A line of the picture: one compilation.
 
-    It has an id, a text below each of the first four steps, one letter per call with its text, and its executions as
-    text.
+    `cells` are the texts below the first four steps. `marks` has one letter per call, `said` the letter's
+    tooltip. `ran` is the number of executions as text.
     """
 
     id: str
@@ -45,7 +45,10 @@ class GivenData(msgspec.Struct, frozen=True):
 
 
 class ContractData(msgspec.Struct, frozen=True):
-    """The message to the browser; `once` and `always` are texts on when steps happen, `legend` names each letter."""
+    """The message to the browser: steps, compilations, the chosen one, and texts.
+
+    `once` and `always` describe when the steps happen; `legend` explains each letter.
+    """
 
     stations: tuple[StationData, ...]
     once: str

@@ -29,10 +29,10 @@ _COMPONENT = st.components.v2.component(
 
 
 class FlameSpan(msgspec.Struct, frozen=True, array_like=True):
-    """A span; `name` and `owner` are indexes of the chart's names and owners, times are whole microseconds since its
-    first span.
+    """A span of time; all times are whole microseconds, `begin_us` since the chart's first span.
 
-    `own_us` is the self time; `thread` is 0 for the thread whose spans nest.
+    `name` and `owner` are indexes of the chart's names and owners. `own_us` is the self time. `thread` is 0 for
+    the thread whose spans nest.
     """
 
     id: str
@@ -46,9 +46,9 @@ class FlameSpan(msgspec.Struct, frozen=True, array_like=True):
 
 
 class FlameName(msgspec.Struct, frozen=True):
-    """A name of spans; `kind` is the name of their colours.
+    """A name that spans share; `kind` selects their colour.
 
-    `links` can be opened from these spans, if their owner has them too.
+    A span offers a link of `links` if its owner has the link too.
     """
 
     text: str
@@ -76,8 +76,8 @@ class FlameLegend(msgspec.Struct, frozen=True):
 class FlamePicture(msgspec.Struct, frozen=True):
     """The data of a flame graph.
 
-    `noun` is what a span is: "phase" or "slice". `rows` nest; below them, each of `threads` has a row. `links` names
-    what each link opens.
+    `noun` is the word for a span: "phase" or "slice". `rows` is the number of nested rows, `threads` the number
+    of rows below them. `links` has the label of each link.
     """
 
     noun: str
@@ -93,7 +93,7 @@ class FlamePicture(msgspec.Struct, frozen=True):
 
 
 class FlameData(FlamePicture, frozen=True):
-    """The message to the browser: the chart's data, and the span and the area that are selected when the chart appears.
+    """The message to the browser: the chart's data, and its initial selection of a span and an area.
 
     `areas` is True if areas can be selected.
     """
@@ -120,10 +120,11 @@ def flame(
     area: FlameArea | None = None,
     areas: bool = False,
 ) -> FlameChoice:
-    """Draw a flame chart, and return the visitor's selection; a selected span that isn't in the chart is dropped.
+    """Draw a flame chart, and return the visitor's selection.
 
-    `selected` and `area` are the initial selection. `on_open` gets a clicked link with its owner before the page runs
-    again. If `areas` is True, areas can be selected.
+    `selected` and `area` are the initial selection. A selected span that isn't in the chart is dropped.
+    `on_open` gets a clicked link with its owner before the page runs again. If `areas` is True, areas can be
+    selected.
     """
     key = component_key(key)
 
@@ -147,7 +148,7 @@ def flame(
 
 
 def _area(message: object) -> FlameArea | None:
-    """Return an area; None for anything else."""
+    """Return the browser's message as an area; None if it is invalid."""
     try:
         from_us, to_us, first, last = msgspec.convert(message, FlameArea)
     except msgspec.ValidationError:

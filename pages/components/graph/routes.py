@@ -1,7 +1,7 @@
-"""The graph view's messages and requests: levels, searches, parts of a graph, and downloads, by the digest of a graph.
+"""Routes and messages of the graph view: levels, searches, parts of a graph, and downloads.
 
-The messages of a graph itself are in `core.views.wire`. `make docs` writes the types of js/wire.d.ts from all of
-them.
+A request names a graph by its digest. The messages of a graph itself are in `core.views.wire`. `make docs`
+writes the types of js/wire.d.ts from both modules.
 """
 
 from __future__ import annotations
@@ -127,7 +127,10 @@ def _file(request: Request, content: bytes, kind: str, name: str) -> Response:
 
 
 def _zipped(request: Request, content: bytes, kind: str, headers: dict[str, str], status: int) -> Response:
-    """Compress large responses here, which is faster than Streamlit's compression at its highest level."""
+    """Return the response, compressed if it is large.
+
+    Streamlit would compress it at the highest level, which is slower.
+    """
     if len(content) > LEAST_ZIPPED_BYTES and "gzip" in request.headers.get("accept-encoding", ""):
         content = gzip.compress(content, ZIP_LEVEL)
         headers |= {"content-encoding": "gzip", "vary": "accept-encoding"}
@@ -152,7 +155,7 @@ class PlaceData(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CommandData(msgspec.Struct, frozen=True):
-    """A selection that Python requests in a view, sent after `serial` choices of the user."""
+    """A selection requested by Python; `serial` is the number of the user's choices before it."""
 
     source: str
     id: str | None
@@ -199,14 +202,14 @@ class PartData(msgspec.Struct, frozen=True):
 
 
 class ProblemData(msgspec.Struct, frozen=True, omit_defaults=True):
-    """An error response: the server has `lost` the graph, or a message."""
+    """An error response: a message, or `lost` if the server has dropped the graph."""
 
     lost: bool = False
     error: str = ""
 
 
 class GraphStore:
-    """The most recently used graphs, with at most `most_nodes` nodes in total; safe for threads."""
+    """Thread-safe store of the most recently used graphs, with at most `most_nodes` nodes in total."""
 
     def __init__(self, most_nodes: int = MOST_NODES) -> None:
         self._most_nodes = most_nodes

@@ -35,7 +35,7 @@ Choice = TypeVar("Choice")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GraphDrawing:
-    """A graph in the browser's form, with the graphs that the browser may request; callers should cache it."""
+    """A graph's browser data, and the graphs that the browser may request; callers should cache it."""
 
     data: Mapping[str, Any]
     graphs: tuple[wire.StoredGraph, ...]
@@ -53,7 +53,10 @@ class Chosen:
 def drawn(
     graph: wire.StoredGraph, morph: wire.StoredGraph | None = None, labels: tuple[str, str] = ("Before", "After")
 ) -> GraphDrawing:
-    """Lay out the levels that are shown first; `morph` is a second graph to switch to (for a film, its first frame)."""
+    """Return the drawing of a graph with its initial levels laid out.
+
+    `morph` is a second graph to switch to; for a film, its first frame.
+    """
     data = wire.graph_data(graph, morph=morph, labels=labels)
     return GraphDrawing(msgspec.to_builtins(data), (graph, morph) if morph else (graph,))
 
@@ -109,7 +112,10 @@ def graph_view(
 
 
 def _newest(memory: str, requested: Choice, reported: object, value: Choice) -> Choice:
-    """Return the newer of the caller's value and the browser's report; passing back the last result has no effect."""
+    """Return the newer of the caller's value and the browser's report.
+
+    A caller who passes back the last result makes no new selection.
+    """
     last_request, last_result, last_report = st.session_state.get(memory, (requested, requested, reported))
     if requested not in (last_request, last_result):
         chosen = requested

@@ -14,5 +14,8 @@ _COMPONENT = st.components.v2.component(
 
 
 def one_entry_a_page(*, key: str) -> None:
-    """Add browser history entries only for a new page or run; Streamlit adds one for each changed query parameter."""
+    """Add a browser history entry only for a new page or run.
+
+    Streamlit would add one for each changed query parameter.
+    """
     _COMPONENT(key=key, data={})

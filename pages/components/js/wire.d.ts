@@ -47,7 +47,8 @@ export interface ItemData {
   facts?: [string, string][];
 }
 
-/** An edge between two items of its level; `ends` are pairs of connected nodes, `points` the points of its curve. */
+/** An edge between two items of its level. `ends` are the pairs of connected nodes, `points` are the points of its
+ * curve. */
 export interface EdgeData {
   s: number;
   t: number;
@@ -59,7 +60,7 @@ export interface EdgeData {
   f?: [number, number][];
 }
 
-/** The direct members of a group, laid out in `parts`, each with a width and a height. */
+/** The direct members of a group; `parts` are the widths and heights of the layout's parts. */
 export interface LevelData {
   id: number;
   note: string;
@@ -154,7 +155,7 @@ export interface PlaceData {
   frame: number | null;
 }
 
-/** A selection that Python requests in a view, sent after `serial` choices of the user. */
+/** A selection requested by Python; `serial` is the number of the user's choices before it. */
 export interface CommandData {
   source: string;
   id: string | null;
@@ -195,7 +196,7 @@ export interface PartData {
   title: string;
 }
 
-/** An error response: the server has `lost` the graph, or a message. */
+/** An error response: a message, or `lost` if the server has dropped the graph. */
 export interface ProblemData {
   lost?: boolean;
   error?: string;
@@ -207,7 +208,8 @@ export type Piece = [
   text: string,
 ];
 
-/** A line as a list, for small messages with 10,000 lines; the last `cut` characters of its text are not sent. */
+/** A line as a list, which keeps messages with 10,000 lines small. The last `cut` characters of its text are not sent.
+ */
 export type LineData = [
   number: number,
   id: string,
@@ -231,7 +233,7 @@ export interface CodeData {
   channel: string;
 }
 
-/** The message to the browser: the text that the server has, and the least and the largest height in pixels. */
+/** The message to the browser: the server's text, and the editor's smallest and largest height in px. */
 export interface EditorData {
   key: string;
   label: string;
@@ -240,7 +242,8 @@ export interface EditorData {
   most: number;
 }
 
-/** A phase; `kind` names its colours, `depth` counts the enclosing phases, `is_open` is True until it ends. */
+/** A phase; `kind` selects its colour, and `depth` is the number of enclosing phases. `is_open` is True until the phase
+ * ends. */
 export type SpanData = [
   name: string,
   kind: string,
@@ -261,8 +264,8 @@ export interface ProgressData {
   legend: Record<string, string>;
 }
 
-/** A span; `name` and `owner` are indexes of the chart's names and owners, times are whole microseconds since its first
- * span. `own_us` is the self time; `thread` is 0 for the thread whose spans nest. */
+/** A span of time; all times are whole microseconds, `begin_us` since the chart's first span. `name` and `owner` are
+ * indexes of the chart's names and owners. `own_us` is the self time. `thread` is 0 for the thread whose spans nest. */
 export type FlameSpan = [
   id: string,
   name: number,
@@ -274,8 +277,8 @@ export type FlameSpan = [
   thread: number,
 ];
 
-/** A name of spans; `kind` is the name of their colours. `links` can be opened from these spans, if their owner has
- * them too. */
+/** A name that spans share; `kind` selects their colour. A span offers a link of `links` if its owner has the link too.
+ */
 export interface FlameName {
   text: string;
   kind: string;
@@ -297,8 +300,8 @@ export interface FlameLegend {
   label: string;
 }
 
-/** The message to the browser: the chart's data, and the span and the area that are selected when the chart appears.
- * `areas` is True if areas can be selected. */
+/** The message to the browser: the chart's data, and its initial selection of a span and an area. `areas` is True if
+ * areas can be selected. */
 export interface FlameData {
   noun: string;
   spans: FlameSpan[];
@@ -328,8 +331,8 @@ export interface ChipsData {
   chips: Chip[];
 }
 
-/** The message to the browser: the ids of items with comments, and of pinned ones, and the number of open threads.
- * `open` is True if the comments are shown, so that the browser reports each selection. */
+/** The message to the browser: ids of commented items and of pinned items, number of open threads. `open` is True if
+ * the comments are shown, so that the browser reports each selection. */
 export interface CommentsData {
   commented: string[];
   pinned: string[];
@@ -337,7 +340,7 @@ export interface CommentsData {
   open: boolean;
 }
 
-/** A step of the picture: its title, the object that it passes on, and a figure from the run. */
+/** A step of the picture: its title, its call or object as text, and a count from the run. */
 export interface StationData {
   name: string;
   handed: string;
@@ -345,8 +348,8 @@ export interface StationData {
   bad: boolean;
 }
 
-/** A line of the picture: one compilation. It has an id, a text below each of the first four steps, one letter per call
- * with its text, and its executions as text. */
+/** A line of the picture: one compilation. `cells` are the texts below the first four steps. `marks` has one letter per
+ * call, `said` the letter's tooltip. `ran` is the number of executions as text. */
 export interface GivenData {
   id: string;
   cells: [string, string, string, string];
@@ -356,7 +359,8 @@ export interface GivenData {
   ran: string;
 }
 
-/** The message to the browser; `once` and `always` are texts on when steps happen, `legend` names each letter. */
+/** The message to the browser: steps, compilations, the chosen one, and texts. `once` and `always` describe when the
+ * steps happen; `legend` explains each letter. */
 export interface ContractData {
   stations: StationData[];
   once: string;
@@ -371,8 +375,9 @@ export interface KeysData {
   keys: string[];
 }
 
-/** A line of the tree: a compilation `depth` levels below its frame's first. It has the failed guard, the expected and
- * the new value, the call, the time as text, and one letter per call: compiled, failed, used, unknown, or a space. */
+/** A line of the tree: a compilation `depth` levels below its frame's first. `because` is the failed guard, `old` the
+ * expected and `new` the new value. `took` is the compile time. `calls` has one letter per call: compiled, failed,
+ * used, unknown, or a space. */
 export interface CompilationData {
   id: string;
   depth: number;
@@ -404,7 +409,7 @@ export type PaletteEntry = [
   detail: string,
 ];
 
-/** A link to a page, whose last query parameter `name` gets an entry's id as its value. An empty `page` is the current
+/** A link to a page; its last query parameter, `name`, gets the id of an entry as value. An empty `page` is the current
  * page. */
 export interface PaletteAim {
   page: string;
@@ -424,7 +429,7 @@ export interface PaletteGroup {
 }
 
 /** The message to the browser; `with_run` are the actions that need a second run, each with its link. `run` is the
- * shown run, whose entries may be requested; empty without one. */
+ * shown run, empty without one; the browser may request its entries. */
 export interface PaletteData {
   run: string;
   groups: PaletteGroup[];
@@ -450,14 +455,14 @@ export interface MenuData {
   entries: Record<string, string>;
 }
 
-/** A graph of the row: its id, its number of calls as text, and its tooltip. */
+/** A graph of the row: its id, its op count as text, and its tooltip. */
 export interface Stop {
   id: string;
   count: string;
   tooltip: string;
 }
 
-/** Graphs that belong together, such as the graphs before and after some passes; a new `lane` starts a new row. */
+/** Graphs that belong together, such as the graphs before and after some passes. A new `lane` starts a new row. */
 export interface Stretch {
   label: string;
   stops: Stop[];

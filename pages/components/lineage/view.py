@@ -1,4 +1,4 @@
-"""A frame's compilations as a tree, each line with its cause, and beside it a strip with one cell per call."""
+"""A frame's compilations as a tree, each with its cause and a strip with one cell per call."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _COMPONENT = st.components.v2.component(
 class CompilationData(msgspec.Struct, frozen=True):
     """A line of the tree: a compilation `depth` levels below its frame's first.
 
-    It has the failed guard, the expected and the new value, the call, the time as text, and one letter per call:
-    compiled, failed, used, unknown, or a space.
+    `because` is the failed guard, `old` the expected and `new` the new value. `took` is the compile time.
+    `calls` has one letter per call: compiled, failed, used, unknown, or a space.
     """
 
     id: str

@@ -1,4 +1,4 @@
-"""The counts of Streamlit's menu, its grey entries, and the entry whose pane is open."""
+"""Marks on Streamlit's menu: counts, grey entries, and the entry of the open page."""
 
 from __future__ import annotations
 
@@ -41,5 +41,5 @@ class MenuData(msgspec.Struct, frozen=True):
 
 
 def mark_menu(marks: Mapping[str, Mark], entries: Mapping[str, str], *, key: str) -> None:
-    """Mark the entries of the menu, by the name of the page that each opens."""
+    """Mark the entries of the menu; each key of `marks` is the page that an entry opens."""
     _COMPONENT(key=key, data=msgspec.to_builtins(MenuData(dict(marks), dict(entries))))

@@ -37,7 +37,7 @@ class PaletteEntry(msgspec.Struct, frozen=True, array_like=True):
 
 
 class PaletteAim(msgspec.Struct, frozen=True):
-    """A link to a page, whose last query parameter `name` gets an entry's id as its value.
+    """A link to a page; its last query parameter, `name`, gets the id of an entry as value.
 
     An empty `page` is the current page.
     """
@@ -64,7 +64,7 @@ class PaletteGroup(msgspec.Struct, frozen=True):
 class PaletteData(msgspec.Struct, frozen=True):
     """The message to the browser; `with_run` are the actions that need a second run, each with its link.
 
-    `run` is the shown run, whose entries may be requested; empty without one.
+    `run` is the shown run, empty without one; the browser may request its entries.
     """
 
     run: str
@@ -113,7 +113,7 @@ def _nothing() -> None:
 
 
 def _wanted(chosen: Any) -> PaletteChoice | None:
-    """Return a choice from the browser; None if there is none or it is invalid."""
+    """Return the browser's choice; None if there is none or it is invalid."""
     if not isinstance(chosen, Mapping):
         return None
     query = chosen.get("query")

@@ -23,7 +23,10 @@ _COMPONENT = st.components.v2.component(
 
 
 class SpanData(msgspec.Struct, frozen=True, array_like=True):
-    """A phase; `kind` names its colours, `depth` counts the enclosing phases, `is_open` is True until it ends."""
+    """A phase; `kind` selects its colour, and `depth` is the number of enclosing phases.
+
+    `is_open` is True until the phase ends.
+    """
 
     name: str
     kind: str
@@ -46,7 +49,7 @@ class ProgressData(msgspec.Struct, frozen=True):
 
 
 def progress_view(progress: Progress, *, key: str, live: bool) -> None:
-    """Draw the timeline of a run so far; open phases extend to its end."""
+    """Draw the timeline of a run so far; phases that are still open extend to the timeline's end."""
     data = ProgressData(
         steps=tuple(map(step_words, progress.steps[-MOST_STEPS:])),
         to_come=tuple(map(step_words, progress.to_come[:MOST_STEPS])),

@@ -23,7 +23,7 @@ _COMPONENT = st.components.v2.component(
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """A graph of the row: its id, its number of calls as text, and its tooltip."""
+    """A graph of the row: its id, its op count as text, and its tooltip."""
 
     id: str
     count: str
@@ -32,7 +32,10 @@ class Stop:
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Graphs that belong together, such as the graphs before and after some passes; a new `lane` starts a new row."""
+    """Graphs that belong together, such as the graphs before and after some passes.
+
+    A new `lane` starts a new row.
+    """
 
     label: str
     stops: tuple[Stop, ...]

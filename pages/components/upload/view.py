@@ -34,9 +34,9 @@ class UploadData(msgspec.Struct, frozen=True):
 
 
 def upload(most_bytes: int, *, key: str, on_stored: Callable[[str], None], profile_of: str = "") -> None:
-    """Offer to upload a file of at most `most_bytes`; `on_stored` gets the id of the run that was made from it.
+    """Offer to upload a file of at most `most_bytes`; `on_stored` gets the id of its run.
 
-    With `profile_of`, the file is a profile of that run.
+    With `profile_of`, the file is a profile of that run; otherwise it becomes a new run.
     """
 
     def stored() -> None:

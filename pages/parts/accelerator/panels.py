@@ -70,7 +70,7 @@ FILE_FORMS = {"bytes": fmt.bytes_}
 
 
 def station_of(view: View) -> str:
-    """Return the step in the URL; the step of changes exists only if there is a previous run."""
+    """Draw the choice of a step, and return it; the step of changes needs a run to compare with."""
     offered = [*IN_ORDER, *([CHANGES] if run_before(view) else [])]
     url.read(url.STATION, offered, GRAPH)
     chosen = st.segmented_control("Station", offered, key=url.STATION, label_visibility="collapsed")
@@ -177,9 +177,9 @@ def _refused(segment: SegmentView) -> None:
 
 
 def file_station(view: View, segment: SegmentView, row: DeltaGenerator) -> None:
-    """Draw the bytes of a section; for an imported log, the recorded table of sections.
+    """Draw the bytes of a section; if the file is not available, the recorded table of sections.
 
-    `row` is the container of the stations' row.
+    `row` is the container of the row of steps.
     """
     program = program_or_reason(segment)
     if program is None:
@@ -229,7 +229,7 @@ def _downloads(file: ProgramFileView) -> None:
 
 
 def _recorded(program: ProgramView) -> None:
-    """Draw the log's record of a file that is not available."""
+    """Draw the table of sections that the log recorded."""
     table = pd.DataFrame(one_line_cells(program.sections, LONGEST_NAME))
     st.dataframe(in_words(table, FILE_FORMS), hide_index=True, height="content")
 
@@ -250,7 +250,7 @@ def _section(file: ProgramFileView) -> str:
 
 
 def _stretch(file: ProgramFileView, section: str, key: str) -> int:
-    """Return the stretch of a section to show; for a long section the visitor chooses it."""
+    """Return the index of the section's part to show; draw a choice if the section has several parts."""
     count, words = file.stretches(section)
     if count == 1:
         return 0

@@ -1,7 +1,8 @@
-"""The program of a segment: its instructions with the user's lines, its passes, its memory plan, and other options.
+"""The program of a segment: instructions, the user's lines, passes, memory plan, and other options.
 
-Plotly draws its memory over its instructions, and the seconds of its build stages. Other ops, passes or frozen
-parameters are a run beside the shown one; without a program, the page has the reason and how to get one.
+Plotly draws the memory over the instructions, and the seconds of the build stages. A run with other ops,
+passes or frozen parameters is compared with the shown run. Without a program, the page shows the reason and
+how to get one.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ UNITS = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B"))
 
 
 def program_or_reason(segment: SegmentView) -> ProgramView | None:
-    """Return the segment's program; if it has none, draw the reason."""
+    """Return the segment's program; if it has none, draw the reason and return None."""
     if segment.missing_program:
         st.info(prose(segment.missing_program))
     return segment.program
@@ -95,7 +96,7 @@ def passes_station(view: View, segment: SegmentView) -> None:
 
 
 def _chosen_pass(program: ProgramView) -> int:
-    """Return the pass that the URL names; by default the pass that removed the most instructions."""
+    """Draw the choice of a pass; return its index, by default that of the most instructions removed."""
     labels = {
         fmt.exact(index): f"{one_line(name, LONGEST_NAME)} · {fmt.number(entries)}"
         for index, (name, entries) in enumerate(program.passes)
@@ -211,7 +212,7 @@ def _unit(most: float) -> tuple[float, str]:
 
 
 def stages_chart(stages: Mapping[str, float], on: Theme) -> go.Figure:
-    """Draw the seconds of each stage, one bar each, in their order from the top."""
+    """Draw the seconds of each stage as a bar, the first stage at the top."""
     names: Sequence[str] = [html.escape(one_line(name, LONGEST_NAME)) for name in stages]
     factor, unit = in_unit(max(stages.values(), default=1.0))
     figure = go.Figure()
@@ -265,7 +266,7 @@ ALWAYS = WITHOUT_COMPILER[1:]
 def change_menu(view: View, segment: SegmentView) -> None:
     """Draw fields for the accelerator's options, and a button that runs the job with them.
 
-    Draw nothing for an imported log and for code that may not run here.
+    Draw nothing if the job doesn't use the accelerator or may not run here, as for an imported log.
     """
     job = job_again(view)
     if job is None or not AcceleratorOptions.is_used(job):
@@ -285,7 +286,7 @@ def change_menu(view: View, segment: SegmentView) -> None:
 
 
 def run_beside(job: CompileJob, before: RunView | None) -> None:
-    """Show a finished or new run of the job on this page, compared with the previous run."""
+    """Open a finished or new run of the job on this page, compared with `before` unless it is None."""
     fitted = server.runner().limits.fitted(job)
     run = stored_run(fitted) or attempt(lambda: actions.submit(fitted))
     if run is not None:
@@ -325,7 +326,7 @@ def _options(title: str, view: RunView) -> None:
 
 
 def without_pipeline(view: RunView) -> None:
-    """Draw the reason why there is no accelerator graph, and a button that runs the job on the accelerator."""
+    """Draw why there is no accelerator graph, and a button that runs the job on the accelerator."""
     absence = AcceleratorView.absence(view.report, view.job)
     st.title(absence.title, anchor=False)
     st.write(AcceleratorView.introduction)

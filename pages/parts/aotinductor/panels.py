@@ -1,7 +1,8 @@
-"""The form to package a run's model, the steps to the package as boxes, and the result of the selected step.
+"""Form to package a run's model, the steps to the package, and the result of the selected step.
 
-Export: the program and its signature. Package: its files as a tree, the text of the chosen file, and the metadata.
-Python and C++: the code that runs the package, and its results. Last, the time of a call beside eager and compiled.
+Export: the program and its signature. Package: its files as a tree, the text of the chosen file, and the
+metadata. Python and C++: the code that runs the package, and its results. Last, the time of a call beside
+eager and compiled.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ FORM_PX = 620
 
 
 def choose_step(aoti: aotinductor.AotInductorView) -> str:
-    """Draw the steps; return the open step: the chosen one, by default the first failed step."""
+    """Draw the steps, and return the chosen one; by default the first failed step, else the package."""
     first = aoti.first_step
     url.read(url.STEP, aoti.step_ids, first)
     chosen = aoti.step(state_of(url.STEP, first))
@@ -83,7 +84,7 @@ def _export_panel(view: RunView, aoti: aotinductor.AotInductorView) -> None:
 
 
 def _not_exported(problem: str, line: int | None, picture: CodePicture | None) -> None:
-    """Draw torch's message, beside the line of the user's code that it names."""
+    """Draw torch's error message, and beside it the user's line that the message names."""
     height = code_height(problem)
     if line is None:
         st.code(problem, language=None, height=height, wrap_lines=True)
@@ -120,7 +121,7 @@ def _package_panel(view: RunView, aoti: aotinductor.AotInductorView) -> None:
 
 
 def _choose_file(package: aotinductor.PackageView) -> str | None:
-    """Draw the tree; return the name of the file that is chosen, by a click or by the URL."""
+    """Draw the tree; return the chosen file's name from the click or the URL, None without a choice."""
     clicked = newly_picked(pd.DataFrame(package.rows), package.tree, "package-files", height=SHORT)
     if clicked is not None and clicked.file is not None:
         url.put(url.FILE, clicked.file.name)
@@ -210,7 +211,7 @@ PANELS: dict[str, Callable[[RunView, aotinductor.AotInductorView], None]] = {
 
 
 def times_part(view: RunView, aoti: aotinductor.AotInductorView) -> None:
-    """Draw the times of all sides in one chart with quartiles, and the speedup of each over eager with its interval."""
+    """Draw the time of each side with quartiles, and its speedup over eager with its interval."""
     times = aoti.times
     st.header("Time per call", anchor=False)
     if times is None:
@@ -228,7 +229,7 @@ def times_part(view: RunView, aoti: aotinductor.AotInductorView) -> None:
 
 
 def sizes_part(aoti: aotinductor.AotInductorView) -> None:
-    """Draw the requested dynamic dimensions, torch's own ranges, and the results of calls at their ends."""
+    """Draw the requested dynamic dimensions, torch's ranges, and the results of calls near the bounds."""
     sizes = aoti.sizes
     st.header("Sizes", anchor=False)
     if sizes is None:
@@ -248,7 +249,10 @@ def sizes_part(aoti: aotinductor.AotInductorView) -> None:
 
 
 def ask_for_package(view: RunView, aoti: aotinductor.AotInductorView, label: str) -> None:
-    """Offer to package the run's model, and show the command line; draw nothing if the job may not run here."""
+    """Offer to package the run's model, and show the command line.
+
+    Draw nothing for a target, or if the job may not run here.
+    """
     job = job_again(view)
     if job is None or job.target:
         return
@@ -262,7 +266,7 @@ def ask_for_package(view: RunView, aoti: aotinductor.AotInductorView, label: str
 
 
 def _bounds(sizes: dict[str, int], job: CompileJob) -> dict[str, tuple[int | None, int | None]]:
-    """Return the chosen dimensions, each with its bounds."""
+    """Draw the choice of dynamic dimensions; return the chosen ones, each with its bounds."""
     before = aotinductor.PackageRequest.bounds_of(job)
     names = aotinductor.PackageRequest.names(job, sizes)
     chosen = st.multiselect(

@@ -1,4 +1,4 @@
-"""Other compilers for the model of a run: a built-in or custom backend, edited generated code, and MLX beside torch."""
+"""Other compilers for a run's model: built-in or custom backends, edited generated code, and MLX."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def why_nothing(backend: BackendView) -> None:
 
 
 def offer_backends(view: RunView) -> None:
-    """Offer the run's job with a built-in or a custom backend; draw nothing if the job may not run again."""
+    """Offer the run's job with a built-in or custom backend; if it may not run again, say so."""
     job = job_again(view)
     if job is None:
         st.caption(BackendView.not_again)
@@ -104,7 +104,7 @@ def run_with(job: CompileJob, chosen: BackendChoice) -> None:
 
 
 def edit_and_run(view: RunView, kernel: Kernel) -> None:
-    """Offer to edit the output code of a kernel, or the graph that it comes from, and to run the model with it.
+    """Offer to edit a kernel's output code or the graph behind it, and to run the model with it.
 
     Draw nothing for code that may not run here, for a target, and for backends other than Inductor.
     """
@@ -137,7 +137,7 @@ ROW_PX, FRAME_PX = 44, 30
 
 
 def mlx_part(view: RunView) -> None:
-    """Draw the functions, and the graph of the picked function before `mx.eval`, without and with `mx.compile`."""
+    """Draw the MLX functions, and the picked function's graph without and with `mx.compile`."""
     mlx = MlxView(view.report)
     st.header(mlx.heading, anchor=False)
     st.write(mlx.origin)

@@ -1,8 +1,8 @@
-"""The contract between torch.compile and a backend as a picture with the run's numbers, and the panes below it.
+"""Picture of the contract between torch.compile and a backend, and the panes below the picture.
 
-The left panes are the nodes as `print_tabular` lists them, the graph coloured by the backend's annotations, the chart
-of executions, and the tables that the backend reported. The right panes are `gm.code`, the backend's source with the
-failure at its line, the reported texts, the run's output, and an editor.
+The left panes are the nodes as `print_tabular` lists them, the graph coloured by the backend's annotations,
+the chart of executions, and the tables that the backend reported. The right panes are `gm.code`, the
+backend's source with the failure at its line, the reported texts, the run's output, and an editor.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def left_panes(view: View, backend: BackendCompilationView) -> Panes:
 
 
 def right_panes(view: View, backend: BackendCompilationView) -> Panes:
-    """Return the right panes: both codes, the reported texts, the run's output, and an editor."""
+    """Return the right panes: `gm.code`, backend source, reported texts, output, and an editor."""
     code, source, job = code_picture(backend), source_picture(view, backend), job_again(view)
     shown = {name: picture for name, picture in ((CODE, code), (BACKEND, source)) if picture is not None}
     pictures = {name: partial(_code, view, picture, name) for name, picture in shown.items()}
@@ -177,7 +177,7 @@ def source_picture(view: View, backend: BackendCompilationView) -> CodePicture |
 
 
 def reported_tables(backend: BackendCompilationView) -> None:
-    """Draw one of the tables, which are chosen by title; a click on a row selects its node."""
+    """Draw the table that is chosen by title; a click on a row selects its node."""
     at = _chosen(url.TABLE, [table.label for table in backend.tables])
     table, key = backend.tables[at], f"told-{backend.id}-{at}"
     frame = pd.DataFrame(table.rows, columns=table.columns)
@@ -210,7 +210,7 @@ def _chosen(name: str, titles: Sequence[str]) -> int:
 
 
 def executions_chart(view: BackendCompilationView, on: Theme) -> go.Figure:
-    """Draw the seconds of each execution as bars, coloured by call, and the mean of the others."""
+    """Draw each execution's seconds as a bar coloured by call, and the mean outside of the calls."""
     bars, outside_s = view.execution_bars, view.outside_s
     factor, unit = in_unit(max([bar.seconds for bar in bars] + [outside_s or 0.0]))
     figure = go.Figure()
@@ -260,7 +260,7 @@ def _hover(lines: Iterable[str]) -> str:
 
 
 def contract(backend: BackendView, chosen: str) -> ContractData:
-    """Return the picture's data: stations with the numbers of the run, and a line per compilation."""
+    """Return the picture's data: the steps with the run's numbers, and a line per compilation."""
     return ContractData(
         stations=tuple(
             StationData(station.name, station.code, station.number, station.is_bad) for station in backend.stations

@@ -1,4 +1,4 @@
-"""Comments: the button in the header, the pane beside every page, and their lists on *Overview* and *Compare*."""
+"""Comments: header button, pane beside every page, and lists on *Overview* and *Compare*."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _toggle() -> None:
 def _shown(shown: ShownRun, selected: Selection) -> views.Shown:
     """Return the compilation, graph, schedule and kernel that the page shows.
 
-    The view with the selection determines the graph and the kernel, the URL the schedule.
+    Graph and kernel come from the view with the selection, the schedule from the URL.
     """
     compilation = shown_compilation(shown.report) if shown.report is not None else None
     if compilation is None:
@@ -101,9 +101,9 @@ def _shown(shown: ShownRun, selected: Selection) -> views.Shown:
 
 
 def _graph(compilation: Compilation, source: str) -> str:
-    """Return the graph that a view shows.
+    """Return the id of the graph in a view; if the view shows none, the id of the page's graph.
 
-    If the view shows no graph, this is the graph of the page; empty if the page shows none.
+    Empty if the page shows no graph.
     """
     names = [graph.id for graph in compilation.graphs]
     drawn = [name for name in names if source == component_key(f"fx-{compilation.id}-{name}")]
@@ -114,7 +114,7 @@ def _graph(compilation: Compilation, source: str) -> str:
 
 
 def _kernel(compilation: Compilation, source: str) -> Kernel | None:
-    """Return the kernel whose code a view shows; if the view shows no code, the selected kernel."""
+    """Return the kernel in a code view; in another view, the selected kernel, None if there is none."""
     for kernel in compilation.kernels:
         own = component_key(f"kernel-{kernel.id}")
         if source in (own, f"{own}-whole", component_key(f"generated-{compilation.id}-{kernel.graph}")):
@@ -124,7 +124,7 @@ def _kernel(compilation: Compilation, source: str) -> Kernel | None:
 
 
 def _anchor(shown: ShownRun, view: views.CommentsView, selected: Selection) -> views.Anchor:
-    """Return the anchor of the selection in a view, otherwise of the selection in the URL, otherwise of the run."""
+    """Return the anchor of the view's selection, else of the URL's selection, else of the run."""
     at = _shown(shown, selected)
     if selected.id is not None and (selected.page or menu.NEW_RUN.name) == state_of(PAGE):
         anchor = view.anchor_at(selected.id, at)
@@ -160,7 +160,7 @@ def _pane(shown: ShownRun, view: views.CommentsView, selected: Selection) -> Non
 
 
 def _texts(run: Run, view: views.CommentsView, anchor: views.Anchor, threads: Sequence[views.Thread]) -> None:
-    """Draw the figure of a part or why the part is missing, and its threads: open threads, then resolved ones."""
+    """Draw a part's figure or why the part is missing; then its open and its resolved threads."""
     if missing := view.missing(anchor):
         st.caption(f":material/link_off: {plain(missing)}")
     elif figure := view.figure(anchor):
@@ -318,7 +318,7 @@ def _link(label: str, key: str, action: Callable[..., None], *args: object) -> N
 
 
 def _elsewhere(view: views.CommentsView, anchor: views.Anchor) -> None:
-    """Draw links to the other parts that have comments."""
+    """Draw links to the other parts with open threads."""
     others = dict.fromkeys(thread.first.anchor for thread in view.threads if thread.is_open)
     others.pop(anchor, None)
     if not others:
@@ -349,7 +349,7 @@ MOST_ON_PART = 3
 
 
 def pinned_parts(shown: ShownRun) -> None:
-    """Draw the pinned parts, each with one figure and a link; nothing without any."""
+    """Draw the pinned parts, each with one figure and a link; nothing without pins."""
     view = comments_of(shown)
     if not view.talk.pins:
         return
@@ -360,7 +360,7 @@ def pinned_parts(shown: ShownRun) -> None:
 
 
 def all_threads(shown: ShownRun) -> None:
-    """Draw each thread in one line, with a link to what it is about; nothing without comments."""
+    """Draw each thread in one line, with a link to its part; nothing without comments."""
     view = comments_of(shown)
     if view.problem:
         st.error(plain(view.problem), icon=":material/error:")
@@ -390,7 +390,7 @@ def compared_comments(left: ShownRun, right: ShownRun) -> None:
 
 
 def _part(run: Run, view: views.CommentsView, anchor: views.Anchor) -> None:
-    """Draw the comments on one part of a run, the newest threads only, each with a link to it."""
+    """Draw a link to one part of a run, and its newest threads, a line each."""
     threads = view.threads_on(anchor)
     link(view, anchor, views.part_label(view.label(anchor), threads, view.pin_of(anchor) is not None), run)
     for thread in threads[-MOST_ON_PART:]:

@@ -1,7 +1,7 @@
-"""Aspects of two runs: numbers, settings, source, graph breaks, recompiles, guards, compile time, graphs, kernels.
+"""Aspects of two runs: numbers, settings, source, breaks, guards, compile time, graphs, kernels.
 
-The graphs of two compilations are one stable drawing, with added, removed, changed and moved nodes. Kernels are a table
-of pairs, and the chosen pair with both sources.
+The graphs of two compilations are one stable drawing, with added, removed, changed and moved nodes. Kernels
+are a table of pairs, and the chosen pair with both sources.
 """
 
 from __future__ import annotations
@@ -115,7 +115,10 @@ def _rows(rows: Sequence[dict[str, str]], key: str, none: str = "") -> None:
 
 
 def phases(compare: CompareView, moment: tuple[str | int, ...]) -> None:
-    """Draw the compile time of both runs: a chart by class, a table by phase. `moment` is the figure's cache key."""
+    """Draw the compile time of both runs: a chart by class, and a table by phase.
+
+    `moment` is the figure's cache key.
+    """
     if not compare.phase_rows:
         st.write(compare.no_phases)
         return
@@ -173,7 +176,10 @@ def times(compare: CompareView, left: RunView, right: RunView) -> None:
 
 
 def _time_together(times: CompareTimes, left: RunView, right: RunView) -> None:
-    """Offer to time both compiled calls alternately in one process, if the jobs differ in compile settings only."""
+    """Offer to time both compiled calls alternately in one process.
+
+    Draw nothing unless the jobs differ only in compile settings, and may run here.
+    """
     job = job_again(left)
     both = times.together(job, right.job) if job is not None and right.job is not None else None
     if both is not None and pressed(

@@ -1,6 +1,6 @@
-"""Runs and ranks to compare: the choice of the other run, both comparisons, cached, and the groups of ranks.
+"""Runs and ranks to compare: choice of the right run, cached comparisons, and groups of ranks.
 
-Runs of the same model are offered first. A what-if run has the shown run's job with one changed option.
+Runs of the same model are offered first. A what-if run has the shown run's job with changed options.
 """
 
 from __future__ import annotations
@@ -38,7 +38,10 @@ TYPED = "another field"
 
 
 def other_runs(view: RunView) -> tuple[Comparable, ...]:
-    """Return ended runs of the same model that are listed for this visitor, newest first."""
+    """Return the ended runs of the same model that are listed for this visitor.
+
+    Runs related to this run by a fix come first; the others follow, newest first.
+    """
     return runs_like(view.run, view.shown.status.title, view.job)
 
 
@@ -51,7 +54,10 @@ def labels(candidates: Sequence[Comparable]) -> dict[str, str]:
 
 
 def any_runs(view: RunView) -> dict[str, str]:
-    """Return the run's other ranks, all other runs listed for this visitor (same model first), and the URL's run."""
+    """Return id → label of the runs to choose from, including the URL's run.
+
+    Other ranks come first, then runs of the same model, then other runs listed for this visitor.
+    """
     ranks = {other.id: lists.rank_label(other) for other in view.run.other_ranks()}
     named = {listed.id: _label(listed) for listed in named_runs()}
     asked = url.asked(url.OTHER)
@@ -64,7 +70,10 @@ def any_runs(view: RunView) -> dict[str, str]:
 
 
 def pick_other(names: dict[str, str], first: str | None) -> str | None:
-    """Let the visitor pick the right run, by default the URL's, otherwise the first; the choice is in the URL."""
+    """Let the visitor pick the right run; return its id, None if no run is picked.
+
+    The default is the URL's run, otherwise `first`. The choice is written to the URL.
+    """
     url.read(url.OTHER, names, first)
     chosen = st.selectbox(
         "Right",
@@ -79,7 +88,10 @@ def pick_other(names: dict[str, str], first: str | None) -> str | None:
 
 
 def newest_other(view: RunView, names: dict[str, str]) -> str | None:
-    """Return the default right run: another rank, same model and target, or same model; None if there is none."""
+    """Return the id of the default right run; None if there is none.
+
+    Another rank comes first, then a run of the same model and target, then of the same model.
+    """
     ranks = view.run.other_ranks()
     if ranks:
         return ranks[0].id
@@ -104,7 +116,7 @@ def _compared(ids: tuple[str, ...], _left: RunView, _right: RunView) -> CompareV
 
 
 def kernel_pairs_view(left: RunView, left_id: str, right: RunView, right_id: str = "") -> KernelPairsView | None:
-    """Return the kernels of two compilations compared; None if the right run has none to compare with."""
+    """Return the kernels of two compilations in pairs; None if the right run lacks the compilation."""
     return _kernels((*_ids(left, right), left_id, right_id), left, right)
 
 
@@ -118,7 +130,7 @@ def _ids(left: RunView, right: RunView) -> tuple[str, ...]:
 
 
 def what_if(of: ShownRun | RunView) -> None:
-    """Offer to change one option; draw nothing for an imported log and for code that may not run here."""
+    """Offer to change an option of the job; draw nothing if the job may not run again here."""
     job = job_again(of)
     if job is None:
         return
@@ -217,7 +229,10 @@ def wait_for_ranks(view: RunView, run_ranks: rank_views.RunRanks) -> None:
 
 
 def groups(ranks: rank_views.RanksView) -> rank_views.DifferenceView | None:
-    """Let the visitor pick one of the groups that differ; None if there is none. The choice is in the URL."""
+    """Let the visitor pick a group that differs; return its difference, None if no group differs.
+
+    The choice is in the URL.
+    """
     views = {str(view.group.rank): view for view in ranks.differences}
     if not views:
         return None
@@ -237,7 +252,7 @@ def groups(ranks: rank_views.RanksView) -> rank_views.DifferenceView | None:
 
 
 def first_difference(view: rank_views.DifferenceView) -> None:
-    """Draw where a group first differs from the largest: the line, both texts, the forecast and the advice."""
+    """Draw a group's first difference from the largest group: line, both texts, forecast and advice."""
     st.markdown(view.sentence)
     if view.line:
         st.markdown(view.line)
@@ -296,7 +311,7 @@ def table(ranks: rank_views.RanksView) -> None:
 
 
 def _marked(rows: list[dict[str, object]], nothing: str) -> None:
-    """Draw a table whose rows with a difference are marked."""
+    """Draw a table that marks rows with a difference; without rows, draw the text `nothing`."""
     if not rows:
         st.write(nothing)
         return

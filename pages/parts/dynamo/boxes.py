@@ -42,7 +42,10 @@ ICONS = {
 
 
 def broken_file(breaks: GraphBreaksView) -> str:
-    """Let the visitor pick the file to show, by default the innermost logged file of the first break."""
+    """Return the path of the file that the visitor picks; empty if no logged file has a graph break.
+
+    The default is the innermost logged file of the most expensive break.
+    """
     files = breaks.files
     labels = list(files)
     if len(labels) < 2:
@@ -98,7 +101,10 @@ def eager_frames(breaks: GraphBreaksView) -> None:
 
 
 def recompile_trees(view: RunView, recompiles: RecompilesView, chosen: str) -> None:
-    """Draw the tree of each recompiled function, and the chosen recompile below its tree; a click selects another."""
+    """Draw the tree of each recompiled function, and the chosen recompile in full below its tree.
+
+    A click on a compilation selects it.
+    """
     for number, tree in enumerate(recompiles.trees(chosen)):
         if tree.similar:
             st.caption(tree.similar)
@@ -160,7 +166,7 @@ def fixes_of(view: RunView) -> FixesView:
 
 
 def offer(view: RunView, fixes: Sequence[Fix], key: str) -> None:
-    """Draw the fixes of a graph break or recompile, one at a time, with a button to try it; nothing without fixes."""
+    """Draw the fixes of a graph break or recompile, one at a time, each with a button to try it."""
     if not fixes:
         return
     with st.container(key=f"offer-{key}"):
@@ -171,7 +177,7 @@ def offer(view: RunView, fixes: Sequence[Fix], key: str) -> None:
 
 
 def offer_all(view: RunView, fix: Fix | None, key: str) -> None:
-    """Offer all compatible fixes of a page at once; nothing if there is only one."""
+    """Draw all compatible fixes as one fix, with a button to try it; nothing if `fix` is None."""
     if fix is None:
         return
     with st.container(border=True, key=f"all-{key}"):
@@ -182,14 +188,17 @@ def offer_all(view: RunView, fix: Fix | None, key: str) -> None:
 
 
 def original_run(view: RunView) -> None:
-    """Draw, for a run that tries a fix, the link to the original run and the comparison of both."""
+    """Draw the link to the original run and the comparison of both runs, if this run tries a fix."""
     before = back_link(view)
     if before is not None:
         _before_and_after(before, view)
 
 
 def back_link(view: RunView) -> RunView | None:
-    """Draw the link to the original run of a run that tries a fix; return the original run, None if there is none."""
+    """Draw the link to the original run, if this run tries a fix; return the original run.
+
+    None if there is no original run, or if the original run has no report.
+    """
     before = open_view(view.job.repairs_of) if view.job is not None and view.job.repairs_of else None
     if before is None:
         return None
@@ -200,7 +209,7 @@ def back_link(view: RunView) -> RunView | None:
 
 
 def _before_and_after(before: RunView, after: RunView) -> None:
-    """Draw the result of a fix: its verdict, the remaining breaks with torch's reasons, and numbers of both runs."""
+    """Draw the result of a fix: verdict, remaining breaks and recompiles, and numbers of both runs."""
     trial = TrialView(fixes_of(before), fixes_of(after))
     bar = {"repaired": st.success, "worse": st.error, "differs": st.error}.get(trial.outcome, st.warning)
     bar(trial.verdict, icon=ICONS[trial.outcome])
@@ -213,7 +222,7 @@ def _before_and_after(before: RunView, after: RunView) -> None:
 
 
 def _chosen(fixes: Sequence[Fix], key: str) -> int:
-    """Return the index of the chosen fix; the first one by default."""
+    """Draw the choice of a fix; return the index of the chosen fix, by default 0."""
     if len(fixes) == 1:
         st.markdown(fixes[0].heading)
         return 0
@@ -237,7 +246,7 @@ def _diff(fix: Fix, key: str) -> None:
 
 
 def _trial(view: RunView, fix: Fix, key: str, label: str) -> None:
-    """Draw the button that tries a fix, or the result of the trial."""
+    """Draw the button that tries a fix, or the progress or the result of the trial."""
     if fix.job is None:
         st.caption(needs_device(view) or fix.not_again)
         return

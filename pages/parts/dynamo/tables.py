@@ -1,6 +1,6 @@
-"""Tables of the Dynamo pages: compilations, bytecode, symbols, records of the log, messages of torch's log.
+"""Tables of the Dynamo pages: compilations, bytecode, symbols, log records, and torch's messages.
 
-Each has the choice of its rows, and the chosen one in full.
+Most tables have a choice of rows, and show the selected row in full.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ BYTECODE, PYTHON = "bytecode", "decompiled"
 
 
 def compilation_table(compilations: CompilationsView, key: str) -> None:
-    """Draw a row for each compilation, with its children below it; a click selects it.
+    """Draw a table with a row per compilation, children below their parent; a click selects a compilation.
 
     Only the first of similar frames has rows, unless the visitor searches.
     """
@@ -81,7 +81,7 @@ def _columns(frame: pd.DataFrame, meanings: str) -> dict[str, Any]:
 
 
 def _bar(name: str, most: float) -> Any:
-    """Return a bar relative to the column's maximum, with the number."""
+    """Return a column that draws each number as a bar; the number `most` has the full length."""
     numbers = "%.3g s" if name == "compile time" else "%d"
     width = WIDTHS.get(name, 64)
     return st.column_config.ProgressColumn(
@@ -147,7 +147,10 @@ def _picture(side: str, bytecode: BytecodeView) -> CodePicture:
 
 
 def decompiled_python(bytecode: BytecodeView) -> None:
-    """Draw original and modified code as decompiled Python, and a warning about parts that could not be decompiled."""
+    """Draw the original and the modified code as decompiled Python.
+
+    Also draw a warning about parts that could not be decompiled.
+    """
     st.caption(bytecode.python_note)
     if bytecode.not_decompiled:
         st.warning(bytecode.not_decompiled, icon=":material/info:")
@@ -182,7 +185,7 @@ def bytecode_links(bytecode: BytecodeView) -> None:
 
 
 def choose_form(bytecode: BytecodeView) -> str:
-    """Return the chosen form: bytecode, or Python if it was decompiled."""
+    """Draw the choice of bytecode or decompiled Python; return the choice, bytecode without Python."""
     if bytecode.without_python:
         st.caption(bytecode.without_python)
         return BYTECODE
@@ -193,7 +196,10 @@ def choose_form(bytecode: BytecodeView) -> str:
 
 
 def symbol_details(symbols: SymbolsView, name: str | None) -> None:
-    """Draw one symbol in full: its origin, the needs of tracing, the checks at every call, and its specializations."""
+    """Draw one symbol in full, by default the first symbol.
+
+    The parts are specializations, origin, conditions required by tracing, and guards.
+    """
     details = symbols.details(name)
     st.markdown(details.heading)
     for sentence, stack in details.constants:
@@ -218,7 +224,7 @@ def _stack(symbols: SymbolsView, stack: str) -> None:
 
 
 def export_issues(symbols: SymbolsView) -> None:
-    """Draw what made an export unsound or fail, each with the change to make."""
+    """Draw the causes of an unsound or failed export, each with the change to make."""
     for issue in symbols.issues:
         st.warning(f"{issue.heading}\n\n{issue.advice}", icon=":material/rule:")
         if issue.stack:
@@ -233,7 +239,7 @@ def expressions(symbols: SymbolsView) -> None:
 
 
 def compilations_with_symbols(symbols: SymbolsView) -> None:
-    """Draw links to the run's compilations that have symbols, if the shown one has none."""
+    """Draw links to the run's first compilations that have symbols, and the number of the others."""
     for compile_id, label in symbols.with_symbols.items():
         st.page_link(
             menu.DYNAMIC_SHAPES.script,
@@ -306,7 +312,10 @@ def _choice(label: str, name: str, titles: dict[str, str], width: int) -> str:
 
 
 def record_table(artifacts: views.ArtifactsView) -> int:
-    """Draw the records; return the number of the selected record, otherwise of the URL's, otherwise of the first."""
+    """Draw the records; return the number of the selected record.
+
+    The default is the URL's record, otherwise the first record of the table.
+    """
     height = TALL if len(artifacts.rows) > FEW else "auto"
     numbers = list(artifacts.shown)
     table = in_words(pd.DataFrame(artifacts.rows), {"record": fmt.number, "bytes": fmt.number, "line": fmt.number})
@@ -323,7 +332,7 @@ def record_table(artifacts: views.ArtifactsView) -> int:
 
 
 def record_details(view: RunView, artifacts: views.ArtifactsView, number: int) -> None:
-    """Draw a record: where it is, its payload by its form, its header, and its bytes as a file."""
+    """Draw a record in full: place, header and payload, with downloads of header and payload."""
     record = attempt(lambda: artifacts.details(number))
     if record is None:
         return
@@ -388,7 +397,7 @@ def message_table(logs: LogsView) -> int:
 
 
 def message_details(view: RunView, logs: LogsView, index: int) -> None:
-    """Draw a message in full, with links to its compilation and the user's line that it names."""
+    """Draw a message in full, links to its compilation, and the user's line that the message names."""
     message = logs.details(index)
     st.caption(message.place)
     st.code(message.text, language=None, height=TALL if message.text.count("\n") > FEW else "content")

@@ -1,4 +1,4 @@
-"""Drawers beside the drawings of graphs: an FX graph's node and text, a step of passes, fusion, and captures."""
+"""Drawers beside graph drawings: node and text of an FX graph, steps of passes, fusion, and captures."""
 
 from __future__ import annotations
 
@@ -64,7 +64,10 @@ def _text(view: View, fx: FxGraphView) -> None:
 
 
 def unparsed(view: View, graph: FxGraph) -> None:
-    """Draw the text of a graph that could not be parsed, in the code view, since it cuts extremely long lines."""
+    """Draw the text of a graph that could not be parsed, and a warning.
+
+    The text is drawn in the code view, which cuts extremely long lines.
+    """
     st.warning(FxGraphView.unparsed)
     text = view.text(graph.payload)
     if len(text) > MAX_CHARS:
@@ -78,7 +81,7 @@ FORMATS = {"µs": fmt.number}
 
 
 def steps_table(passes: PassesView, *, key: str) -> None:
-    """Draw the steps as a table; a click writes the step to the URL, and the film shows it after the rerun."""
+    """Draw the steps as a table; a click writes the step to the URL and reruns the page."""
     rows = passes.rows
     step = newly_picked(
         in_words(pd.DataFrame(rows), FORMATS),
@@ -139,9 +142,10 @@ OPENED = "fusion-opened"
 
 
 def draw_both(view: View, index: int) -> str | None:
-    """Draw before and after fusion side by side; a selection in one is marked in the other.
+    """Draw the graphs before and after fusion side by side; return the selected id, None without one.
 
-    The right side is a film of the fusions, which starts with its last frame.
+    A selection in one graph is marked in the other. The right graph is a film of the fusions, and starts with its
+    last frame.
     """
     before, after = fusion_drawn(view, index, morph=False)
     left, right = st.columns(2, gap="small")
@@ -169,7 +173,10 @@ def _activated(item_id: str) -> None:
 
 
 def _newest(left: str | None, right: str | None) -> str | None:
-    """Return the selection of the view that changed since the page's last run, otherwise the URL's selection."""
+    """Return the selection that changed since the last script run, otherwise the URL's selection.
+
+    If both selections changed, the selection in the right view counts.
+    """
     last_left, last_right = state_of("fusion-selections", (None, None))
     set_state("fusion-selections", (left, right))
     if right != last_right:

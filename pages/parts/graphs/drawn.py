@@ -1,8 +1,8 @@
-"""Drawings of the graphs of a compilation, cached for all sessions, and the lines of code that a node comes from.
+"""Drawings of a compilation's graphs, cached for all sessions, and the source lines of nodes.
 
-The overview draws the picked compilation, by default the heaviest; the visitor picks one of its recorded graphs in a
-row. Every view of a page uses the same ids: `n:` an FX node, `s:` a scheduler node, `g:` a group of nodes, `m:` a
-module, `k:` a kernel, `l:` a line of the user's code, `c:` a line of generated code.
+`graph_picture` draws a graph on the overview, `stage_row` the choice of a recorded graph. Every view of a
+page uses the same ids: `n:` an FX node, `s:` a scheduler node, `g:` a group of nodes, `m:` a module, `k:` a
+kernel, `l:` a line of the user's code, `c:` a line of generated code.
 """
 
 from __future__ import annotations
@@ -47,7 +47,10 @@ def show(
     step: str = "",
     on_activate: Callable[[str], None] | None = None,
 ) -> Chosen:
-    """Draw a graph that fills the page; its selection and its overlay are in the URL."""
+    """Draw a graph that fills the page; return the visitor's choice in it.
+
+    The overlay is written to the URL, and also the selection unless `step` links several views.
+    """
     chosen = graph_view(
         picture,
         key=key,
@@ -65,12 +68,12 @@ def show(
 
 
 def fx_view(view: View, graph: FxGraph) -> FxGraphView:
-    """Return one of a compilation's FX graphs."""
+    """Return the view of an FX graph of a compilation."""
     return FxGraphView(view.run, view.report, view.compilation, graph, view.nodes)
 
 
 def fusion_view(view: View, index: int) -> FusionView:
-    """Return the fusion of one of a compilation's scheduled graphs, by its number."""
+    """Return the fusion view of a compilation's scheduled graph, by the graph's index."""
     return FusionView(view.report, view.compilation, view.compilation.schedules[index], view.nodes)
 
 
@@ -90,9 +93,9 @@ def captures_drawn(view: View, captures: CaptureView) -> GraphDrawing:
 
 
 def fusion_drawn(view: View, index: int, morph: bool) -> tuple[GraphDrawing, ...]:
-    """Return two drawings: the scheduler's nodes before fusion, and after it as a film of the fusions.
+    """Return two drawings: the scheduler's nodes before fusion, and a film of the fusions.
 
-    With `morph`, return one drawing that turns from one into the other.
+    With `morph`, return one drawing that animates from the first to the second.
     """
     return _fusion(view.run.id, view.compilation.id, index, morph, view)
 
@@ -147,7 +150,10 @@ def _coloured(view: View, graph: GraphView) -> wire.StoredGraph:
 
 
 def graph_picture(of: RunView) -> None:
-    """Draw the picked compilation's Dynamo graph, with a link to its page; nothing while the run is live."""
+    """Draw the shown compilation's first graph, usually Dynamo's, with a link to the graph's page.
+
+    Draw nothing for a live run, and for a graph without ops or with more than `MOST_OPS` ops.
+    """
     compilation = shown_compilation(of.report)
     if of.going or compilation is None or not compilation.graphs:
         return
@@ -162,7 +168,7 @@ def graph_picture(of: RunView) -> None:
 
 
 def stage_row(graphs: Sequence[FxGraph], chosen: FxGraph) -> None:
-    """Draw the stages as a row of steps; a picked stage is stored for the URL."""
+    """Draw the recorded graphs of a compilation as a row of steps; a clicked graph is stored for the URL."""
     stretches = [
         Stretch(group.label, tuple(map(_stop, group.graphs)), group.starts_lane) for group in GraphStages(graphs).groups
     ]

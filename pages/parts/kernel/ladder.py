@@ -1,7 +1,7 @@
-"""Rungs of one kernel (its texts from source to machine code) with linked lines, its passes, configs and assembly.
+"""Rungs of a kernel (its texts from source to machine code), passes, configs and assembly.
 
-A kernel is compiled again on request. A rung can be compared with another rung, target or config, or with the kernel of
-another run.
+A kernel is compiled again on request. Lines of different rungs are linked by their source line. A rung can be
+compared with another rung, target or config, or with the kernel of another run.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def rung_view(
 
 
 def ladder_view(result: KernelResult, key: str) -> None:
-    """Draw two rungs side by side, the used resources, and Triton's cache files; nothing for other results."""
+    """Draw two rungs side by side, the used resources, and Triton's cached files; nothing without rungs."""
     ladder = result.ladder
     if ladder is None:
         return
@@ -108,7 +108,7 @@ def ladder_view(result: KernelResult, key: str) -> None:
 
 
 def passes_view(result: KernelResult, key: str) -> None:
-    """Draw the passes that changed the module, and the diff of the chosen pass; nothing for other results."""
+    """Draw the passes that changed the module, and the diff of the chosen pass; nothing without passes."""
     passes = result.passes
     if passes is None:
         return
@@ -125,7 +125,7 @@ def passes_view(result: KernelResult, key: str) -> None:
 
 
 def configs_view(result: KernelResult, autotuning: Autotuning | None) -> None:
-    """Draw every config with its figures, and its time if the run measured it; nothing for other results."""
+    """Draw every config with its figures, and its time if the run measured it; nothing without configs."""
     configs = result.configs
     if configs is None:
         return
@@ -138,7 +138,7 @@ def configs_view(result: KernelResult, autotuning: Autotuning | None) -> None:
 
 
 def assembly_view(result: KernelResult, key: str) -> None:
-    """Draw the source with marked loops, next to its assembly; nothing for other results."""
+    """Draw the source with marked loops, next to its assembly; nothing without assembly."""
     assembly = result.assembly
     if assembly is None:
         return
@@ -156,7 +156,10 @@ def assembly_view(result: KernelResult, key: str) -> None:
 
 
 def chosen_kernel(generated: Mapping[str, KernelView]) -> KernelView:
-    """Return the kernel that is picked by name; its id becomes the URL's selection, shared with other pages."""
+    """Let the visitor pick a kernel, and return it; the kernel's id becomes the URL's selection.
+
+    The default is the selected kernel, otherwise the kernel with the most FX nodes.
+    """
     selected = (url.selected() or "").removeprefix("k:")
     fallback = max(generated, key=lambda name: len(generated[name].kernel.origins))
     url.read(url.KERNEL, generated, selected if selected in generated else fallback)
@@ -247,13 +250,16 @@ def compare_view(view: View, shown: KernelView) -> None:
 
 
 def _other_run(view: View) -> Run | None:
-    """Return the newest other run of the model that generates the same language."""
+    """Return the first comparable run that generates kernels in the same language; None without one."""
     runs = runs_like(view.run, view.shown.status.title, view.job)
     return next((item.run for item in runs if KernelView.same_language(item.job, view.job)), None)
 
 
 def _side(view: View, shown: KernelView, run: Run, key: str, later: bool) -> RungSide | None:
-    """Draw the choices of one side, and return them; `run` is the default, `later` selects a later rung by default."""
+    """Draw the choices of one side, and return them; None if that side has nothing to compare.
+
+    The default run is `run`. With `later`, a later rung is the default.
+    """
     runs = {listed.id: listed.status.title for listed in named_runs()[:MOST_RUNS]}
     runs.setdefault(view.run.id, view.shown.status.title)
     runs.setdefault(run.id, view.shown.status.title)

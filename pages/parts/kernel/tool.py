@@ -33,9 +33,9 @@ FEW_CELLS = 64
 
 
 def may_run_tools(shown: ShownRun) -> bool:
-    """Return True if tools may work on this run; they import the log's code, so an imported log needs consent.
+    """Return True if tools may work on this run; otherwise draw the reason or the question for consent.
 
-    Also draw the question for consent, or the reason why tools may not run.
+    Tools execute the log's code, so an imported log needs the visitor's consent.
     """
     if shown.status.kind == "run":
         return True
@@ -191,7 +191,7 @@ def _interpretation(result: KernelResult | None, key: str) -> None:
 
 
 def touched_chart(cells: list[list[int]], titles: tuple[str, str], on: Theme) -> go.Figure:
-    """Draw a heat map of a tensor's elements, each 0 to 3 as in KINDS."""
+    """Draw a heat map of a tensor's elements; the values of `cells` are indexes of `KINDS`."""
     colours = (GRID[on], ACCENT[on], INK[on], MUTED[on])
     scale = [[at, colour] for index, colour in enumerate(colours) for at in (index / 4, (index + 1) / 4)]
     figure = go.Figure(

@@ -77,7 +77,7 @@ def _take_point(key: str) -> None:
 
 
 def filtered(kernels: KernelsView) -> tuple[LedgerRow, ...]:
-    """Return the rows that match the search and the pills."""
+    """Draw the search field and the choice of kinds; return the rows that match both."""
     with st.container(horizontal=True, vertical_alignment="center"):
         text = st.text_input(
             "Search",
@@ -94,7 +94,7 @@ def filtered(kernels: KernelsView) -> tuple[LedgerRow, ...]:
 
 
 def picture(kernels: KernelsView) -> str | None:
-    """Let the visitor choose a chart that the rows have data for."""
+    """Let the visitor choose a chart that the rows have data for; None if the visitor deselects it."""
     names = kernels.pictures
     return st.segmented_control(
         "Picture", names, default=names[0], key=f"view-{kernels.compilation.id}", label_visibility="collapsed"
@@ -151,7 +151,7 @@ def target_choices(kernels: KernelsView) -> None:
 
 
 def compiled_call(kernels: KernelsView) -> None:
-    """Draw one compiled call as a bar of its parts; nothing unless both it and its kernels were measured."""
+    """Draw the parts of a compiled call as a bar; nothing unless call and kernels have reliable times."""
     if kernels.call_parts:
         st.html(call_bar(kernels, theme()))
 
@@ -197,7 +197,7 @@ FRAME = LabelBox(0.0, 0.0, *NARROW)
 
 
 class Scale(NamedTuple):
-    """The decades of both axes."""
+    """Bounds of both logarithmic axes, as powers of ten."""
 
     left: float
     right: float
@@ -250,9 +250,10 @@ def roofline_chart(
 
 
 def point_names(rows: Sequence[LedgerRow], scale: Scale) -> dict[str, tuple[str, float, float]]:
-    """Return the label of each row, with its offset to the right and up from the point, in pixels.
+    """Return row id → label, and the label's offset from the point in pixels, to the right and up.
 
-    Labels that would overlap another label or a point are omitted; rows with the most time come first.
+    A label is omitted if it is too long, or would overlap another label or a point. Rows with the most time get
+    their labels first.
     """
     points = {row.id: scale.place(row.intensity or 1.0, row.flops_s or 1.0) for row in rows}
     boxes = [LabelBox(x - GAP, y - GAP, x + GAP, y + GAP) for x, y in points.values()]
@@ -340,9 +341,10 @@ class Cell(NamedTuple):
 def treemap(
     areas: Sequence[tuple[LedgerRow, float, str]], colours: Mapping[str, str], selected: str, on: Theme
 ) -> go.Figure:
-    """Draw kernel calls as cells with area by size. The cells are bars, since Streamlit reports clicks only on bars.
+    """Draw a treemap of kernel calls, with area by size.
 
-    `areas` are the calls with their size as a number and as text, largest first.
+    The cells are bars, since Streamlit reports clicks only on bars. `areas` are the calls, each with its size as
+    a number and as text, largest first. Only the first `MOST_CELLS` calls are drawn.
     """
     areas = areas[:MOST_CELLS]
     cells = squarified([size for _, size, _ in areas], ASPECT, 1.0)
@@ -380,7 +382,10 @@ def treemap(
 
 
 def cell_text(row: LedgerRow, size: str, cell: Cell) -> str:
-    """Return the text that fits into a cell at the usual width: the innermost modules, the ops, and the size."""
+    """Return the text that fits into a cell: innermost modules, ops and size; empty for a small cell.
+
+    The chart is assumed to have its usual width, `USUAL_WIDTH` pixels.
+    """
     letters, lines = int(cell.width / ASPECT * USUAL_WIDTH / CELL_LETTER) - 1, int(cell.height * HEIGHT / CELL_LINE)
     module, _, ops = one_line(row.label, LONGEST_NAME).rpartition(" · ")
     if letters < FEWEST_LETTERS or not lines:
@@ -402,9 +407,9 @@ def _end_of(module: str, letters: int) -> str:
 
 
 def squarified(sizes: Sequence[float], width: float, height: float) -> list[Cell]:
-    """Divide a rectangle into cells of the given sizes, as square as possible.
+    """Divide a rectangle into cells of these sizes, as square as possible; the largest size comes first.
 
-    Bruls, Huizing and van Wijk, "Squarified treemaps" (2000); the sizes come largest first.
+    Bruls, Huizing and van Wijk, "Squarified treemaps" (2000).
     """
     scale = width * height / (sum(sizes) or 1.0)
     left = [size * scale for size in sizes]

@@ -1,4 +1,4 @@
-"""Parts of the kernels page below its table: a kernel's source, FX nodes and user's lines; torch's estimates."""
+"""Details of a kernel below the kernel table: source, FX nodes, user's lines, and torch's estimates."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def kernel_text(view: View, kernel: Kernel) -> str:
 
 
 def kernel_source(view: View, kernel: Kernel, whole: bool, height: int = TALL) -> None:
-    """Draw highlighted source with line numbers of the output code, in the kernel's colour.
+    """Draw a kernel's source, or the `whole` output code, with line numbers of the output code.
 
-    Its first line and its calls are links.
+    Lines have the colour of their kernel. The first line and the calls of a kernel are links.
     """
     whole_code = output_code(view, kernel, {})
     if whole:
@@ -40,7 +40,7 @@ def kernel_source(view: View, kernel: Kernel, whole: bool, height: int = TALL) -
 
 
 def _linked(kernel: Kernel) -> int:
-    """Return the line of the output code that a link to this kernel names, otherwise the kernel's first."""
+    """Return the output code's line that the URL names for this kernel, otherwise the kernel's first."""
     return url.line_of(kernel.id) or kernel.lines[0]
 
 
@@ -115,7 +115,7 @@ FORMS = {"estimate": fmt.duration_s}
 
 
 def estimates_of_torch(view: View, kernels: KernelsView) -> None:
-    """Draw the estimates and the collectives, folded; nothing if torch logged neither."""
+    """Draw torch's estimates and the collectives, folded; nothing if torch logged neither."""
     estimates = kernels.estimates(view.text)
     if not estimates.title:
         return

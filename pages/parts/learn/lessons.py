@@ -1,4 +1,4 @@
-"""Lessons: the tour of a run with its stops, questions and claims, and the exercises with their checks and hints."""
+"""Lessons: the tour of a run, with questions and claims, and the exercises, with checks and hints."""
 
 from __future__ import annotations
 
@@ -45,9 +45,10 @@ def task(view: ExerciseView) -> None:
 
 
 def solution(view: ExerciseView, names: list[str]) -> None:
-    """Draw the buttons, the checks of the shown attempt, the hints, and the editor; check the text on request.
+    """Draw the buttons, the checks of the shown attempt, the hints, and the editor of a solution.
 
-    `names` are the names of all exercises, for the button that leads to the next exercise.
+    A button checks the edited text. Another button leads to the next exercise of `names`, the names of all
+    exercises.
     """
     shown = shown_attempt(view)
     draft = Draft(view, shown)
@@ -128,7 +129,7 @@ def _attempt(view: ExerciseView, shown: ShownRun, text: str) -> None:
 
 @st.fragment(run_every=POLL_S)
 def _checking(shown: ShownRun) -> None:
-    """Show what the run does until it ends, then rerun the page."""
+    """Show the progress of a live attempt, and rerun the page when the run ends."""
     current = open_shown(shown.run.id)
     if current is None or not current.going:
         st.rerun()
@@ -207,7 +208,7 @@ def boxes(tour: TourView, number: int) -> None:
 
 
 def stop_details(tour: TourView, number: int) -> None:
-    """Draw what happens at a stop, this run's numbers, the link to the evidence, and a presenter's text."""
+    """Draw a stop in full: description, this run's numbers, evidence link, and a presenter's text."""
     stop, page = tour.stops[number], menu.PAGES[tour.stops[number].page]
     st.header(f"{number + 1}. {stop.name}", anchor=False)
     st.write(stop.sentence)
@@ -228,7 +229,7 @@ def questions(tour: TourView) -> None:
 
 
 def claims(tour: TourView) -> None:
-    """Draw common claims, each with what the run has measured."""
+    """Draw common claims about torch.compile, each with this run's measurement."""
     st.header("Common claims", anchor=False)
     for claim, measured in tour.claims:
         st.markdown(f"**“{claim}”** {measured}")

@@ -63,7 +63,7 @@ MOST_NODES = 2_000
 
 
 def command_palette(shown: ShownRun | None, runs: Sequence[lists.ListedRun]) -> None:
-    """Draw the palette of the shown run and the listed ones, and execute a new choice."""
+    """Draw the palette of the shown run and the listed runs, and execute a new choice."""
     palette(_data(shown, runs), key=PALETTE, on_choose=partial(press, PALETTE))
     chosen: PaletteChoice | None = taken(PALETTE)
     # Its place is reserved, so that the page below, and the focus in it, stay when the first run is shown.

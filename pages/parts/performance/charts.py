@@ -1,4 +1,4 @@
-"""Figures of the performance pages: eager compared with compiled, torch's phases and metrics, and a profile.
+"""Figures of the performance pages: eager against compiled, phases, torch's metrics, and a profile.
 
 Phases and the slices of a profile are flame charts. Metrics of a compilation are grouped and have units.
 """
@@ -55,7 +55,10 @@ def steady_chart(medians: Sequence[tuple[str, float, tuple[float, float]]], on: 
 
 
 def break_even_chart(break_even: CallTotals, on: Theme) -> go.Figure:
-    """Draw total time over the number of calls, eager and compiled; break-even is in the band where the lines cross."""
+    """Draw total time over the number of calls, eager and compiled.
+
+    A band marks the break-even: the numbers of calls between which the lines cross.
+    """
     soonest, latest = break_even.soonest, break_even.latest
     calls = break_even.calls
     totals = {
@@ -130,7 +133,7 @@ PHASE_COLUMNS = columns(CompileTimeView.column_help, {"phase": "medium", "total"
 
 
 def flame_chart(view: RunView, phases: CompileTimeView) -> None:
-    """Draw the chart of one compilation or of all.
+    """Draw the flame chart of one compilation's phases, or of all compilations' phases.
 
     The chosen phase is in the URL, and a clicked link opens its page.
     """
@@ -155,7 +158,7 @@ def _picture(run_id: str, log_bytes: int, compile_id: str, _phases: CompileTimeV
 
 
 def flame_picture(phases: CompileTimeView) -> FlamePicture:
-    """Return the ended phases of one compilation or of all; the longest if there are too many."""
+    """Return the flame chart of the ended phases; only the longest phases if there are too many."""
     spans = phases.spans
     names = {span.name: span for span in spans}
     owners = list(dict.fromkeys(span.compilation for span in spans))
@@ -195,7 +198,7 @@ def _owner(phases: CompileTimeView, compile_id: str) -> FlameOwner:
 
 
 def compile_metrics(view: RunView, phases: CompileTimeView) -> None:
-    """Draw torch's run-time metrics, and in full one record of compile metrics that the visitor picks."""
+    """Draw torch's run-time metrics, and one record of compile metrics that the visitor picks."""
     metrics = phases.metrics(view.text)
     st.header("Torch's metrics", anchor=False)
     if not metrics.records:
@@ -229,7 +232,7 @@ SLICE_COLUMNS = columns(views.TimelineView.column_help, {"kernel": 260})
 
 
 def open_timeline(view: RunView) -> views.TimelineView | None:
-    """Return the run's profile joined to its log; None if it has none, or it cannot be read."""
+    """Return the run's profile joined to its log; None if the run has no readable profile."""
     stamp = views.timeline_stamp(view.run)
     return None if stamp is None else attempt(lambda: _view(view.run.id, stamp, view))
 
@@ -251,7 +254,7 @@ def add_profile(view: RunView) -> None:
 
 
 def timeline(view: RunView, profile: views.TimelineView) -> None:
-    """Draw the tracks; a kernel's link opens it."""
+    """Draw the tracks of a profile, and the sums over a selected area; a slice's link opens its kernel."""
     picture = _timeline_picture(view.run.id, views.timeline_stamp(view.run) or 0, profile)
     wanted = url.selected() or ""
     choice = flame(
@@ -310,7 +313,7 @@ def _timeline_picture(run_id: str, stamp: int, _profile: views.TimelineView) -> 
 
 
 def timeline_picture(profile: views.TimelineView) -> FlamePicture:
-    """Return the slices of a profile as a chart of time; the longest if there are too many."""
+    """Return the flame chart of a profile's slices; only the longest slices if there are too many."""
     spans = profile.spans(MOST_SPANS)
     names = {(span.label, span.kind): at for at, span in enumerate({(s.label, s.kind): s for s in spans}.values())}
     owners = {kernel: at for at, kernel in enumerate(dict.fromkeys(span.kernel for span in spans))}
@@ -346,7 +349,7 @@ def _kernel_owner(profile: views.TimelineView, kernel_id: str, spans: list[Any])
 
 
 def kernel_table(profile: views.TimelineView) -> None:
-    """Draw the kernels with slices; a click opens the kernel."""
+    """Draw the kernels that have slices in the profile; a click opens a kernel."""
     rows = profile.kernel_rows
     if not rows:
         st.write(profile.no_kernels)

@@ -34,14 +34,14 @@ UNITS = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B"))
 
 
 def memory_curves(view: RunView, memory: MemoryView) -> None:
-    """Draw both curves on one axis."""
+    """Draw the allocated bytes of eager and compiled on one axis."""
     on = theme()
     figure = cached_figure(lambda: curves_chart(memory.curves, on), "memory", view.run.id, view.report.log_bytes, on)
     st.plotly_chart(figure, theme=None, config=PLOTLY_CONFIG, key="memory-curves")
 
 
 def alive_table(memory: MemoryView) -> None:
-    """Draw the table of allocations alive at a peak; a click on a kernel's row selects it."""
+    """Draw the allocations alive at a peak; a click on a row with a kernel selects the kernel."""
     sides = list(memory.alive)
     if not sides:
         return
@@ -68,7 +68,7 @@ def _plans(run_id: str, log_bytes: int, compile_id: str, _view: View) -> tuple[M
 
 
 def plans_of(view: RunView, compilation: Compilation | None) -> tuple[MemoryPlanView, ...]:
-    """Return Inductor's plans for the generated code of a compilation."""
+    """Return Inductor's memory plans of a compilation; empty without a compilation."""
     if compilation is None:
         return ()
     return _plans(view.run.id, view.report.log_bytes, compilation.id, view.of(compilation))
@@ -212,10 +212,11 @@ def _name_peak(figure: go.Figure, curve: AllocatedCurve, factor: float, above_px
 
 
 def plan_chart(plan: MemoryPlanView, colours: Mapping[str, str], selected: str, on: Theme) -> go.Figure:
-    """Draw the live memory during each kernel.
+    """Draw the live memory during each kernel call.
 
-    A rectangle is a buffer for its lifetime, in the colour of the kernel that fills the buffer; saved buffers are grey.
-    A click selects the kernel that fills the buffer, or the last kernel that uses a saved buffer.
+    A rectangle is a buffer during its lifetime. Its colour is the colour of the kernel that the buffer is
+    allocated for; saved buffers are grey. A click selects that kernel, or the last kernel that uses a saved
+    buffer.
     """
     live_bytes, blocks = plan.live_bytes, plan.blocks
     factor, unit = _unit(max(live_bytes, default=0))
@@ -268,7 +269,10 @@ def _mark_peak(figure: go.Figure, live_bytes: Sequence[int], peak: int, factor: 
 
 
 def _anchor(fraction: float) -> str:
-    """Return the side of a point on which its label has room, by the point's position on the axis (0 to 1)."""
+    """Return Plotly's `xanchor` that leaves room for a point's label.
+
+    `fraction` is the point's position on the axis, from 0 to 1.
+    """
     return "right" if fraction > 0.8 else "left" if fraction < 0.2 else "center"
 
 

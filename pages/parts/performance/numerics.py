@@ -1,7 +1,7 @@
 """Parts of the page Numerics, and their Plotly figures.
 
-The parts compare call results and nodes in execution order with float64, and results bit by bit with another
-configuration.
+Call results, and nodes in execution order, are compared with float64. Values are compared bit by bit with
+another configuration.
 """
 
 from __future__ import annotations
@@ -122,7 +122,10 @@ def graph_link(graph: FxGraph, chosen: str) -> None:
 
 
 def results_chart(points: Sequence[ErrorPoint], on: Theme) -> go.Figure:
-    """Draw both errors of each result, one line per result, on a logarithmic axis; largest first."""
+    """Draw each result's error in eager and in compiled, on a logarithmic axis.
+
+    The chart has at most `MOST_RESULTS` results, in the order of the points.
+    """
     shown = points[:MOST_RESULTS]
     # Separate positions on the axis even for equal names.
     names = [f"result {point.position}" for point in shown]
@@ -155,7 +158,7 @@ def results_chart(points: Sequence[ErrorPoint], on: Theme) -> go.Figure:
 
 
 def nodes_chart(graph: NodeNumericsView, selected: str, on: Theme) -> go.Figure:
-    """Draw both errors of each compared node, in execution order."""
+    """Draw each compared node's error in eager and in compiled, in execution order."""
     points = graph.points
     positions = [point.position for point in points]
     low, axis = _axis(points)
@@ -193,7 +196,10 @@ def nodes_chart(graph: NodeNumericsView, selected: str, on: Theme) -> go.Figure:
 
 
 def _mark(figure: go.Figure, point: ErrorPoint, low: float, first: bool, on: Theme) -> None:
-    """Mark a node with a ring and its name: in red if it is the first that differs, otherwise as the selected one."""
+    """Mark a node with a ring and its name, in red if it is the first node that differs.
+
+    `first` is True for that node, and False for the selected node.
+    """
     error = _placed(point.errors[COMPILED], low)
     if error is None:
         return
@@ -221,7 +227,10 @@ def _mark(figure: go.Figure, point: ErrorPoint, low: float, first: bool, on: The
 
 
 def _placed(error: float | None, low: float) -> float | None:
-    """Return an error's position on a logarithmic axis; zero is at the axis' start. None if there is no error."""
+    """Return an error's position on a logarithmic axis; None if there is no error.
+
+    An error of zero is at `low`.
+    """
     return None if error is None else max(error, low)
 
 

@@ -61,7 +61,10 @@ WIDTHS = {"model": 215, lists.SPEEDUP: 80, "shows": 150}
 
 @st.fragment(run_every=1.0)
 def torch_is_starting(meanwhile: str = "") -> None:
-    """Show that torch is starting, and what can be done meanwhile; rerun the page once its environment is known."""
+    """Show that torch is starting, and rerun the page once torch's environment is known.
+
+    `meanwhile` is a sentence about things that the visitor can do until then.
+    """
     if server.environment() is not None:
         st.rerun()
     st.caption(f"{progress.starting_words(server.runner().engine.nodes('cpu'))} {meanwhile}")
@@ -69,14 +72,14 @@ def torch_is_starting(meanwhile: str = "") -> None:
 
 @dataclass(frozen=True, slots=True)
 class Beginning:
-    """A run whose job fills the forms."""
+    """The initial job of the forms, and the run that it comes from; `run` is empty without a run."""
 
     run: str
     job: CompileJob
 
 
 def asked_again() -> Beginning | None:
-    """Return the URL's run to edit; None if there is none, or it has no job."""
+    """Return the URL's run to edit, with its job; None if there is no such run or job."""
     run_id = url.asked(url.AGAIN)
     if not run_id:
         return None
@@ -86,9 +89,10 @@ def asked_again() -> Beginning | None:
 
 
 def _repaired(job: CompileJob, run: Run) -> CompileJob:
-    """Return the job of a run that tries a fix, with the fixed code as its model, if the visitor may bring code.
+    """Return the job of a run as the initial job of a form: without an exercise, and without fixes.
 
-    The code of an exercise becomes a model of its own.
+    For a run with fixes, the fixed code becomes the model if the visitor may bring code. A script gets the
+    default name `model`, and is detected again from its code.
     """
     job = replace(job, exercise="")
     if job.model.is_script:
@@ -101,7 +105,7 @@ def _repaired(job: CompileJob, run: Run) -> CompileJob:
 
 
 def sample_form(sample: Sample, environment: Environment | None, start: Beginning | None) -> None:
-    """Draw the form of a sample beside the gallery: the button, its options, its code."""
+    """Draw a sample's form in a drawer beside the gallery: button, options and code."""
 
     @st.dialog(sample.title, width=DRAWER_PX, position="right", on_dismiss=_put_away)
     def drawer() -> None:
@@ -120,9 +124,9 @@ def _put_away() -> None:
 
 
 def code_form(environment: Environment | None, start: Beginning | None) -> None:
-    """Draw the form for pasted code or a file of this machine, if the server allows it.
+    """Draw the form for pasted code or a file of this machine, if the visitor may bring code.
 
-    It is filled with the code of the run to edit, otherwise with the text typed here before.
+    Initially it contains the code of the run to edit, otherwise the text that was typed here before.
     """
     if not may_bring_code():
         st.info(
@@ -256,7 +260,7 @@ def _key(form: JobForm, run_id: str) -> str:
 
 
 def card(sample: Sample, last: lists.ListedRun | None) -> None:
-    """Draw a sample with its last run, a button that compiles it, and a button that opens its code and options."""
+    """Draw a sample with its last run, and buttons to compile it and to open its code and options."""
     with st.container(border=True, key=f"card-{sample.name}", gap="small", height="stretch"):
         picture = image(f"samples/{sample.name}.svg")
         if picture is not None:

@@ -1,6 +1,6 @@
-"""Outcome of a run: what it does while it is live, then its findings, its end, its output, and its log's records.
+"""Outcome of a run: progress while it is live, then findings, end, output, and records of the log.
 
-One polling fragment draws all progress until the verdict is final, then one line.
+`live_run` draws the progress until the verdict is final; `measured_yet` then draws it in one line.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ FORMS: dict[str, Callable[[Any], str]] = {
 
 
 def outcome(shown: ShownRun, ending: OutcomeView) -> None:
-    """Draw why a run failed: the user's own lines first, the whole traceback folded."""
+    """Draw how a run ended: bisection, error with folded traceback, reason, and the worker's last output."""
     if ending.is_no_trace:
         st.error(prose(NO_RECORD), icon=":material/error:")
     if ending.origin:
@@ -79,7 +79,7 @@ def outcome(shown: ShownRun, ending: OutcomeView) -> None:
 
 
 def _minified(shown: ShownRun, ending: OutcomeView) -> None:
-    """Draw the minified script, with its download and a run of it."""
+    """Draw the minified script, with its download and a button that runs it."""
     with st.expander("Minified script", icon=":material/description:"):
         st.code(ending.script, language="python", height=SHORT)
         with st.container(horizontal=True):
@@ -108,7 +108,10 @@ def script_calls(view: RunView) -> None:
 
 
 def not_compiled(view: RunView, ending: OutcomeView) -> None:
-    """Draw each failed compilation and each frame that runs eagerly, with torch's reason and its folded traceback."""
+    """Draw the first failed compilations and frames that run eagerly, each with its folded traceback.
+
+    torch's reason is drawn unless a finding shows it.
+    """
     for failure in ending.first_failures:
         if not ending.has_card(failure):
             icon = ":material/error:" if failure.failed else ":material/block:"
@@ -121,7 +124,7 @@ def not_compiled(view: RunView, ending: OutcomeView) -> None:
 
 
 def compilations(overview: OverviewView) -> None:
-    """Draw the heaviest compilations; a click opens the graph, and a page shows all compilations."""
+    """Draw the heaviest compilations, and a link to all of them; a click opens a compilation's graph."""
     st.header("Compilations", anchor=False)
     if overview.nothing_compiled:
         st.write(overview.nothing_compiled)
@@ -157,7 +160,7 @@ def printed(overview: OverviewView) -> None:
 
 
 def what_was_read(overview: OverviewView) -> None:
-    """Draw the parts of the log that the report uses: record kinds that are read, not read, and unreadable."""
+    """Draw the kinds of records in the log, the records that the report uses, and unreadable records."""
     with st.expander(overview.log_title):
         for problem in overview.log_problems:
             st.warning(problem)
@@ -167,7 +170,7 @@ def what_was_read(overview: OverviewView) -> None:
 
 
 def report_issue(shown: ShownRun) -> None:
-    """Offer a bug report as Markdown and as a ZIP with its files; draw nothing for an imported log."""
+    """Offer a bug report as Markdown and as a ZIP; draw nothing if the job may not run again here."""
     if job_again(shown) is None:
         return
     files = RunFiles(shown.run)
@@ -272,9 +275,9 @@ def _evidence_link(shown: FindingView) -> None:
 
 
 def _try(view: RunView, shown: FindingView, number: int) -> None:
-    """Offer the same job with the finding's change, or the recorded run of that job if the device is missing here.
+    """Offer to run the job with the finding's change.
 
-    Nothing if the job may not run again.
+    If the device is missing here, offer the recorded run of that job. Draw nothing if the job may not run again.
     """
     job = job_to_change(view)
     if job is None:
@@ -352,7 +355,10 @@ def measured_yet(run: Run) -> None:
 
 
 def followed_log(shown: ShownRun) -> None:
-    """Show how far a followed log is, and a button that stops following; rerun the page when there is more."""
+    """Show how much of a followed log was read, and a button that stops following.
+
+    Rerun the page when there is more.
+    """
     drawn_s, ranks = time.monotonic(), shown.run.ranks()
 
     @st.fragment(run_every=FOLLOW_S)
@@ -370,7 +376,7 @@ def followed_log(shown: ShownRun) -> None:
 
 
 def cancel_button(shown: ShownRun) -> None:
-    """Draw a button that cancels the run, for visitors who own it."""
+    """Draw the button that cancels the run; it is disabled for visitors who do not own the run."""
     own = who().owns(shown.status.by)
     st.button(
         "Stop following" if shown.is_followed else "Cancel",
@@ -401,7 +407,7 @@ def _printed(run: Run) -> None:
 
 
 def live_headline(shown: ShownRun) -> str:
-    """Describe what a live run does or waits for."""
+    """Return the current step of a live run, or the reason why a queued run waits."""
     if shown.status.state == "queued":
         return plain(progress.waiting_words(server.runner().waits_for(shown.run)))
     return progress.live_words(plain(shown.progress.words))

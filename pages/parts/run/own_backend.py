@@ -1,6 +1,7 @@
-"""Backend field of a form: a named backend, whose code is shown if it is built in, or a custom one.
+"""Backend field and other fields of a job's form.
 
-A custom backend is written in the form, or defined in the model's file. `field` draws an option of a job.
+A backend is named, or custom: written in the form or defined in the model's file. The code of a built-in
+backend is shown. `draw_rows` draws the fields.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ DRAFT = "backend-draft"
 
 
 def chosen_backend(choice: str, job: CompileJob, key: str) -> BackendChoice | None:
-    """Return the chosen backend of the form; None if the file decides.
+    """Return the chosen backend of the form; None if the model's file decides.
 
-    Draw an editor for a custom backend, and the code of a built-in one.
+    Draw an editor for a custom backend, and the code of a built-in backend.
     """
     if choice == AS_FILE:
         return None
@@ -40,9 +41,9 @@ def chosen_backend(choice: str, job: CompileJob, key: str) -> BackendChoice | No
 
 
 def current_backend(choice: str, job: CompileJob, key: str) -> BackendChoice | None:
-    """Return the backend that the form had chosen when last drawn; None if the file decides.
+    """Return the backend chosen when the form was last drawn; None if the model's file decides.
 
-    The code of a custom backend is the text before editing: only use it to check if there is code.
+    The code of a custom backend may be outdated: use it only to check if there is code.
     """
     if choice != OWN:
         return None if choice == AS_FILE else BackendChoice(choice)
@@ -58,7 +59,10 @@ def _way(key: str) -> str:
 
 
 def own_code(job: CompileJob, key: str, most: int = TALL) -> BackendChoice:
-    """Draw an editor for a backend, initially with the job's or a built-in one; typed text is stored."""
+    """Draw an editor for a custom backend, and return the backend; typed text is stored.
+
+    The editor starts with the job's backend or with a built-in backend.
+    """
     starts = BackendChoice.starts(job)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         begin = st.selectbox("Begin with", list(starts), key=f"{key}-own-begin", width=190) or next(iter(starts))
@@ -115,12 +119,12 @@ Rows = tuple[tuple[JobField, ...], ...]
 
 
 def current_values(rows: Rows, key: str) -> dict[str, Any]:
-    """Return the widgets' current values by field, before they are drawn."""
+    """Return the current value of each field by its key, before the widgets are drawn."""
     return {field.key: state_of(f"{key}-{field.key}", field.initial) for row in rows for field in row}
 
 
 def draw_rows(rows: Rows, key: str) -> dict[str, Any]:
-    """Draw the fields row by row, and return their values by field."""
+    """Draw the fields row by row, and return their values by key."""
     values: dict[str, Any] = {}
     for row in rows:
         at = st.grid(min_column_width=ROW_PX // len(row), vertical_alignment="bottom") if len(row) > 1 else st

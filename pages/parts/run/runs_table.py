@@ -1,7 +1,7 @@
-"""Table of all stored runs, actions on the selected ones, a visitor's use of the limits, and a chart over time.
+"""Table of stored runs, actions on selected runs, use of the limits, and a chart over time.
 
-The actions are rename, tag, note, pin, open, download, compare, delete. The chart has one number of one model's runs,
-in series of comparable runs; a click opens a run.
+The actions are rename, tag, note, pin, open, download, compare, delete. The chart has one number of one
+model's runs, in series of comparable runs; a click opens a run.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def _row(listed: lists.ListedRun, now: float) -> dict[str, Any]:
 
 
 def what_goes() -> None:
-    """Draw which runs move or are deleted by the rules of the server's owner, and when; nothing without rules."""
+    """Draw the rules by which old runs are archived or deleted, and the due runs; nothing without rules."""
     if words := _retention():
         st.caption(f":material/archive: {prose(words, LONGEST_TEXT)}")
 
@@ -218,7 +218,7 @@ def compare_button(left: lists.ListedRun, right: lists.ListedRun) -> None:
 
 
 def delete_button(picked: Sequence[lists.ListedRun]) -> None:
-    """Draw a button that deletes the visitor's own runs, except live and pinned ones."""
+    """Draw a button that deletes the visitor's own selected runs, except live and pinned runs."""
     own = [listed for listed in picked if who().owns(listed.status.by)]
     deletable = [listed.run for listed in own if not (listed.status.live or listed.entry.pinned)]
     with st.popover(
@@ -238,7 +238,10 @@ def _delete(*runs: Run) -> None:
 
 
 def history(text: str) -> None:
-    """Draw the choice of a model among the runs that a search matches, and its chart."""
+    """Draw the chart of one model's runs over time, and the choices of model, number and axis.
+
+    Only runs that match the search `text` count.
+    """
     if opened := state_of(OPENED):
         set_state(OPENED, None)
         show_run(opened)
@@ -272,7 +275,7 @@ def _choice(label: str, key: str, names: Mapping[str, str]) -> str:
 
 
 def _open_point() -> None:
-    """Note the picked run, which the next drawing of the page opens."""
+    """Store the clicked run; the page opens it when it is drawn next."""
     for point in picked_points(CHART):
         if point.get("customdata"):
             set_state(OPENED, str(point["customdata"][0]))

@@ -1,7 +1,7 @@
-"""Submission of a job: start a new run or find an existing one, and buttons for the shown run's job.
+"""Submission of a job: start a new run or open an existing run, and buttons for the shown run's job.
 
-The buttons run the job again with a measurement, to replace unreliable times, or for another device. One button fills
-the form with the job.
+Buttons run the job again: to measure it, to record more, to replace unreliable times, or for another device.
+One button fills the form with the job.
 """
 
 from __future__ import annotations
@@ -29,26 +29,32 @@ from pages.session.url import pressed
 def job_to_change(of: ShownRun | RunView) -> CompileJob | None:
     """Return the job of a run as the start of a changed job, possibly for another device.
 
-    None for an imported log, for a script, which is run as it is, and for code that may not run here.
+    None for an imported log, for a script, and for code that may not run here.
     """
     job = job_to_edit(of)
     return None if job is None or job.model.is_script else job
 
 
 def job_to_edit(of: ShownRun | RunView) -> CompileJob | None:
-    """Return the job of a run to fill the form; None for an imported log, and for code that may not run here."""
+    """Return the job of a run to fill the form.
+
+    None for an imported log, and for code that may not run here.
+    """
     job = of.job
     return job if job is not None and (job.model.kind == "sample" or may_bring_code()) else None
 
 
 def job_again(of: ShownRun | RunView) -> CompileJob | None:
-    """Return the job of a run if this visitor may run it again and its device is available here; otherwise None."""
+    """Return the job of a run; None if this visitor may not run it again here.
+
+    None for an imported log, a script, code that may not run here, and a job whose device is missing here.
+    """
     job = job_to_change(of)
     return None if job is None or missing_device(job) else job
 
 
 def missing_device(job: CompileJob) -> str:
-    """Return the kind of device that a job needs and this machine does not have; empty if there is none."""
+    """Return the kind of device that a job needs and this machine lacks; empty if nothing is missing."""
     kind = job.device.partition(":")[0]
     if kind == "cpu":
         return ""
@@ -57,7 +63,7 @@ def missing_device(job: CompileJob) -> str:
 
 
 def needs_device(of: ShownRun | RunView) -> str:
-    """Return a text if a run cannot be repeated because its device is missing here; otherwise empty."""
+    """Return a sentence if a run cannot be repeated because its device is missing here; otherwise empty."""
     job = job_to_change(of)
     kind = missing_device(job) if job is not None else ""
     return JobForm.missing_device(kind) if kind else ""
@@ -90,7 +96,10 @@ def stored_run(job: CompileJob) -> Run | None:
 
 
 def run_of(job: CompileJob) -> Run | None:
-    """Return a finished run of the same job, otherwise a new one; None if it is refused, and the page shows why."""
+    """Return a finished run of the same job, otherwise a new run.
+
+    None if the new run is refused; the page then shows the reason.
+    """
     fitted = server.runner().limits.fitted(job)
     return stored_run(fitted) or attempt(lambda: actions.submit(fitted))
 
@@ -111,7 +120,7 @@ HERE = "this machine's device"
 def measure_now(of: RunView) -> None:
     """Offer to measure a run that was not measured.
 
-    Draw nothing for an imported log, for a device that is missing here, and for code that may not run here.
+    Draw nothing if the job may not run again here, or has a target.
     """
     job = job_again(of)
     if job is None or job.measure or job.target:
@@ -174,7 +183,7 @@ def edit_and_run_again(shown: ShownRun) -> None:
 def measure_memory(of: RunView) -> None:
     """Offer to measure the memory of a run.
 
-    Draw nothing for a run with measured memory, an imported log, a target, and code that may not run here.
+    Draw nothing if the job may not run again here, already measures memory, or has a target.
     """
     job = job_again(of)
     if job is None or job.memory or job.target:
@@ -186,7 +195,7 @@ def measure_memory(of: RunView) -> None:
 def record_profile(of: RunView) -> None:
     """Offer to record a profile of the calls of a run.
 
-    Draw nothing for an imported log, a script, a target, and code that may not run here.
+    Draw nothing if the job may not run again here, or has a target.
     """
     job = job_again(of)
     if job is None or job.target or job.model.is_script:
@@ -198,7 +207,7 @@ def record_profile(of: RunView) -> None:
 def capture_now(of: RunView) -> None:
     """Offer to capture a run's model in other ways.
 
-    Draw nothing for an imported log, a script, and code that may not run here.
+    Draw nothing if the job may not run again here, or already captures.
     """
     job = CaptureView.capturing(job_again(of))
     if job is not None and pressed("Capture in other ways", key="capture-now", icon=menu.CAPTURES.icon):
@@ -208,7 +217,7 @@ def capture_now(of: RunView) -> None:
 def neighbours_now(of: RunView) -> None:
     """Offer to run the model of a run on other compilers and runtimes.
 
-    Draw nothing for an imported log, a script, a target, and code that may not run here.
+    Draw nothing if the job may not run again here, or has a target.
     """
     job = job_again(of)
     if job is None or job.target or job.model.is_script:
@@ -220,7 +229,7 @@ def neighbours_now(of: RunView) -> None:
 def numerics_now(of: RunView, label: str) -> None:
     """Offer to compare all results and nodes of a run with float64.
 
-    Draw nothing for an imported log, for a target, and for code that may not run here.
+    Draw nothing if the job may not run again here, already compares nodes, or has a target.
     """
     job = job_again(of)
     if job is None or job.target or job.numerics == "nodes":
@@ -232,7 +241,7 @@ def numerics_now(of: RunView, label: str) -> None:
 def bits_now(of: RunView, numerics: NumericsView) -> None:
     """Offer to compare a run bit by bit with another configuration.
 
-    Draw nothing for an imported log, for a target, for other backends, and for code that may not run here.
+    Draw nothing if the job may not run again here, has a target, or has a backend other than Inductor.
     """
     job = job_again(of)
     if job is None or not numerics.compares_bits(job):
@@ -248,14 +257,20 @@ def bits_now(of: RunView, numerics: NumericsView) -> None:
 
 
 def debug_files_now(of: RunView) -> None:
-    """Offer to record the debug files of a run; nothing if it has them, or if it may not run here."""
+    """Offer to record the debug files of a run.
+
+    Draw nothing if the job already records them, or may not run again here.
+    """
     job = job_again(of)
     if job is not None and not job.debug_files and pressed("Run with debug files", key="debug-files-now"):
         submit_or_open(replace(job, debug_files=True, measure=False))
 
 
 def retarget(of: ShownRun | RunView) -> None:
-    """Offer the shown run's job for each other target; nothing for an imported log or code that may not run here."""
+    """Offer to run the job for each other target, or on this machine's device.
+
+    Draw nothing for an imported log, a script, and code that may not run here.
+    """
     job = job_to_change(of)
     if job is None:
         return

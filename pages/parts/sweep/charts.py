@@ -1,8 +1,8 @@
 """Plotly figures of a sweep.
 
-Bar charts show each cell: times with quartiles, compile time by phase, and peak memory. Line charts show speedups with
-intervals and call times with quartiles, both against the values of a numeric axis, and total time against the number of
-calls.
+Bar charts show each cell: call times with quartiles, compile time by phase, or peak memory. Line charts over
+a numeric axis show speedups with intervals, or call times with quartiles. Another line chart shows total time
+over the number of calls.
 """
 
 from __future__ import annotations
@@ -42,9 +42,10 @@ def hover_text(lines: Sequence[str]) -> str:
 
 
 def times_chart(view: SweepView, on: Theme) -> go.Figure:
-    """Draw median seconds of an eager and a compiled call in each cell, with quartiles.
+    """Draw the median seconds of an eager and a compiled call in each cell, with quartiles.
 
-    The medians are bars. If they span decades, they are points on a logarithmic axis, where bars have no start.
+    The medians are bars. If they differ by more than a factor of `SPANS`, they are points on a logarithmic axis,
+    where bars have no start.
     """
     cells = view.timed_cells[::-1]
     sides: dict[Side, list[float]] = {side: [cell.seconds(side) for cell in cells] for side in ("compiled", "eager")}
@@ -76,7 +77,7 @@ def times_chart(view: SweepView, on: Theme) -> go.Figure:
 
 
 def _bar_look(seconds: Sequence[float]) -> dict[str, Any]:
-    """Return the look of bars, which show their seconds if there is room."""
+    """Return the style of bars; if there is room, the bars contain their seconds as text."""
     if len(seconds) > WITH_TEXT:
         return {}
     texts = [fmt.duration_s(value) for value in seconds]
@@ -144,7 +145,10 @@ def memory_chart(view: SweepView, on: Theme) -> go.Figure:
 
 
 def ratio_lines(view: SweepView, on: Theme) -> go.Figure:
-    """Draw the speedup against a number, one line per series, with 99 % intervals; above 1 compiled is faster."""
+    """Draw the speedup over the numeric axis, one line per series, with 99 % intervals.
+
+    Above 1, compiled is faster.
+    """
     figure, title = go.Figure(), view.axis_title
     for place, series in enumerate(view.series):
         middles = [point.ratio.middle for point in series.points]
@@ -170,7 +174,7 @@ def ratio_lines(view: SweepView, on: Theme) -> go.Figure:
 
 
 def _ratio_axis(view: SweepView) -> dict[str, object]:
-    """Return a logarithmic axis of ratios, which cuts very wide intervals so that they don't flatten the others."""
+    """Return a logarithmic axis of ratios; very wide intervals are cut, so that others stay readable."""
     ratios = [point.ratio for series in view.series for point in series.points]
     low = min(0.8, *(max(ratio.low, ratio.middle / SHOWN_TIMES) for ratio in ratios)) / 1.1
     high = max(1.25, *(min(ratio.high, ratio.middle * SHOWN_TIMES) for ratio in ratios)) * 1.1
@@ -225,7 +229,10 @@ def _time_line(figure: go.Figure, side: Side, view: SweepView, factor: float) ->
 
 
 def cumulative_chart(view: SweepView, on: Theme) -> go.Figure:
-    """Draw total time over calls: eager, and compiled in each cell, which starts with the cost of its first calls."""
+    """Draw total time over the number of calls, for eager and for compiled in each cell.
+
+    A compiled line starts with the cost of the cell's first calls.
+    """
     totals = view.totals
     assert totals is not None
     calls, eager_s, last = totals.calls, totals.eager_s, totals.last_call
@@ -258,7 +265,7 @@ def cumulative_chart(view: SweepView, on: Theme) -> go.Figure:
 
 
 def _number_axis(figure: go.Figure, x: Sequence[float], title: str) -> None:
-    """Set the axis of the tried numbers, logarithmic if they span more than a decade."""
+    """Set the x axis for a sweep's numbers, logarithmic if they span more than a factor of `WIDE`."""
     wide = min(x) > 0 and max(x) > WIDE * min(x)
     ticks = sorted(set(x))
     texts = [number_words(value) for value in ticks]

@@ -1,7 +1,7 @@
-"""Sweeps: the questions as cards and as a menu, the list of sweeps, and one with its answer, charts and table.
+"""Sweeps: the questions as cards and as a menu, the list of sweeps, and one sweep in full.
 
-A chart has two label axes, with one number or the outcome per cell; a heat map shows one measure. A row of the table
-opens its run.
+A sweep has its answer, charts and a table; a click on a row of the table opens the cell's run. Two axes of
+labels make a heat map with one measure per cell.
 """
 
 from __future__ import annotations
@@ -75,7 +75,10 @@ def sweep(shown: ShownSweep) -> None:
 
 @st.fragment(run_every=POLL_S)
 def _going(shown: ShownSweep) -> None:
-    """Draw the progress of a running sweep, in red if all ended cells failed; rerun the page when there is new data."""
+    """Draw the progress of a running sweep, as an error if all ended cells failed.
+
+    Rerun the page when there is new data.
+    """
     if not is_as_shown(shown):
         st.rerun()
     words = shown.view.progress(shown.left_s, shown.waits)
@@ -272,7 +275,10 @@ CHARTS: dict[str, Callable[[SweepView, Theme], go.Figure]] = {
 
 
 def job_to_vary(job: CompileJob | None) -> CompileJob:
-    """Return the job to vary: the shown run's if it has one, otherwise a sample's."""
+    """Let the visitor pick the job to vary: `job` of the shown run, or a sample's job.
+
+    The default is `job`, otherwise the first sample.
+    """
     names = [item.name for item in samples()]
     offered = [*([SHOWN] if job else []), *names]
     titles = {item.name: item.title for item in samples()}
@@ -292,7 +298,10 @@ def job_to_vary(job: CompileJob | None) -> CompileJob:
 
 
 def sweeps_so_far() -> None:
-    """Draw one row per sweep with a button to open it; a ticked sweep can be renamed, ticked sweeps can be deleted."""
+    """Draw one row per sweep, with a button to open it.
+
+    A single ticked sweep can be renamed; all ticked sweeps can be deleted.
+    """
     sweeps = listed_sweeps()
     st.header("Sweeps so far", anchor=False)
     if not sweeps:
@@ -322,7 +331,7 @@ def _rename(sweep: Sweep) -> None:
 
 
 def _delete(ticked: Sequence[Sweep]) -> None:
-    """Delete sweeps, and on request their runs."""
+    """Draw the menu that deletes sweeps, and on request their runs."""
     with st.popover(SweepQuestions.delete_label(len(ticked)), icon=":material/delete:"):
         with_runs = st.checkbox(SweepQuestions.delete_runs_label(len(ticked)))
         ids = [sweep.id for sweep in ticked]
@@ -338,13 +347,13 @@ LADDER = "ladder"
 
 
 def _questions(base: CompileJob) -> SweepQuestions:
-    """Return the questions about a job here; until torch has started, without facts about its environment."""
+    """Return the questions about a job; until torch has started, with an empty environment."""
     environment = server.environment() or Environment()
     return SweepQuestions(base, environment, server.runner().limits, may_bring_code(), last_took_s(base))
 
 
 def preset_cards(base: CompileJob) -> None:
-    """Draw each preset as a card with its question, its cost, and a button that starts its sweep of the job."""
+    """Draw each preset as a card: its question, its cost, and a button that starts its sweep."""
     with st.grid(min_column_width=250):
         for question in _questions(base).presets:
             with st.container(border=True, key=f"preset-{question.name}", gap="small", height="stretch"):
@@ -370,7 +379,7 @@ def preset_menu(base: CompileJob | None, key: str) -> None:
 
 
 def climb_ladder(base: CompileJob) -> None:
-    """Start the sweep that finds the first rung of torch.compile at fault, and go to it."""
+    """Start the sweep that finds the part of torch.compile at fault, and go to it."""
     ask(next(question for question in _questions(base).presets if question.name == LADDER))
 
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 import torch._dynamo
 
-from core import Run
+from core import CompileJob, JobError, Model, Run
 
 # Torch's own modules warn of each other while they are imported.
 pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore")]
@@ -79,3 +79,17 @@ def test_a_model_file_runs_if_it_still_has_the_submitted_code(tmp_path: Path) ->
         assert _has_code(run, path) is same
     run.model_path.unlink()
     assert _has_code(run, path)
+
+
+@pytest.mark.parametrize(("device", "selected"), [("cuda:1", [1]), ("cuda:0", [0]), ("cuda", []), ("cpu", [])])
+def test_the_jobs_device_is_the_current_one(monkeypatch: pytest.MonkeyPatch, device: str, selected: list[int]) -> None:
+    from core.worker import environment, run
+
+    chosen: list[int] = []
+    for module in (environment, run):
+        monkeypatch.setattr(module, "devices", lambda: ("cpu", "cuda:0", "cuda:1"))
+    monkeypatch.setattr(torch.accelerator, "set_device_index", chosen.append)
+    run._select_device(CompileJob(Model("sample", "mlp"), device=device))
+    assert chosen == selected
+    with pytest.raises(JobError, match="is not here; this machine has"):
+        run._select_device(CompileJob(Model("sample", "mlp"), device="cuda:2"))
