@@ -1,7 +1,7 @@
 """Escape hatches
 
-Six ways to steer torch.compile from the code: a function that is left to eager, one that stays a single node, a
-constant, a region that is compiled once for three calls, code for eager alone, and a reset between two calls.
+Six ways to control torch.compile from code: a function in eager, a function that stays one node, a constant,
+a region that is compiled once for three calls, code for eager only, and a reset between two calls.
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,7 @@
 """Flex attention
 
-Attention with a score rule of your own: a Python function of the score and its position (here causal, with a penalty on
-distance as in ALiBi) is compiled into the attention kernel itself.
+Attention with a custom score function: a Python function of the score and its position (here causal, with a
+penalty on distance as in ALiBi) is compiled into the attention kernel.
 """
 
 import torch

@@ -1,7 +1,7 @@
 """GELU, residual and LayerNorm
 
-What fusion is for: a bias, a GELU, a residual and a LayerNorm would each go through memory in eager PyTorch; Inductor
-makes one kernel of them, reductions included.
+Eager PyTorch reads and writes memory for each op: the bias, the GELU, the residual and the LayerNorm.
+Inductor fuses them into one kernel, reductions included.
 """
 
 import torch

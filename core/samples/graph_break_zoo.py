@@ -1,7 +1,7 @@
 """Graph-break zoo
 
-Five habits that Dynamo cannot trace through, one function each. At every one the graph ends, Python runs the line, and
-a new graph starts behind it.
+Five kinds of code that Dynamo cannot trace, one function each. At each of them the graph ends, Python runs
+the line, and a new graph starts after it.
 """
 
 import zlib

@@ -1,7 +1,7 @@
 """Matmul, ReLU, softmax
 
-Who generates what: the matrix product stays a call into a library, while ReLU and softmax, a pointwise op and two
-reductions, become one kernel after it.
+The matrix product stays a library call. ReLU and softmax, a pointwise op and two reductions, fuse into one
+kernel after it.
 """
 
 import torch

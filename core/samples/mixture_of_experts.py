@@ -1,7 +1,7 @@
 """Mixture of experts
 
-Top-k routing without a graph break: all experts run as batched matrix products, and weights that are zero for all but
-two of them pick what counts for each token, so no shape depends on data.
+Top-k routing without a graph break. All experts process all tokens in batched matmuls, and each token's
+weights are zero except for its top two experts. So no shape depends on data.
 """
 
 import torch

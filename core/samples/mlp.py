@@ -1,7 +1,7 @@
 """Multilayer perceptron
 
-The first real module: parameters become inputs of the graph, each activation becomes a kernel of its own, because a
-library call stands before and after it.
+The parameters become inputs of the graph. Each activation becomes a separate kernel, because the ops before
+and after it are library calls.
 """
 
 import torch

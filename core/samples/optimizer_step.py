@@ -14,8 +14,9 @@ RATE, BETA1, BETA2, EPSILON = 1e-2, 0.9, 0.999, 1e-8
 
 
 class AdamStep(nn.Module):
-    """Parameters, their first and second moments, and one step of Adam, which returns the updates that it subtracted
-    from the parameters.
+    """Parameters, their moments, and one Adam step.
+
+    `forward` returns the updates subtracted from the parameters.
     """
 
     steps: Tensor

@@ -1,7 +1,7 @@
 """Small U-Net
 
-The denoiser's shape: down, up, and a skip between them. Group norm and SiLU fuse around the convolutions; upsampling
-and concatenation become index arithmetic inside a kernel.
+A U-Net as in diffusion denoisers: downsampling, upsampling and a skip connection. Group norm and SiLU fuse
+around the convolutions; upsampling and concatenation become index arithmetic inside a kernel.
 """
 
 import torch

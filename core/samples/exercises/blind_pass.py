@@ -1,7 +1,7 @@
 """A pass that finds nothing
 
-The pass should remove every double negation before Inductor lowers the graph, and it removes none. Repair the pass, and
-leave the model as it is.
+The pass should remove every double negation before Inductor lowers the graph, and it removes none. Fix the
+pass, and leave the model as it is.
 """
 
 import torch

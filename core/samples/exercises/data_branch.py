@@ -1,6 +1,6 @@
 """A branch on data
 
-Which branch runs depends on values, and the graph has none while it is captured. Compile both calls as one graph.
+The branch depends on values, which are unknown while the graph is captured. Compile both calls as one graph.
 """
 
 import torch

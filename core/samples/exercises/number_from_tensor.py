@@ -1,6 +1,6 @@
 """A tensor becomes a number
 
-The scale is a Python number, so Dynamo has to stop and compute it. Compile the model as one graph, with equal results.
+The scale is a Python number, so Dynamo breaks the graph. Compile the model as one graph, with equal results.
 """
 
 import math

@@ -1,7 +1,7 @@
 """An op that nothing fuses with
 
-To Inductor, a custom op is opaque: what comes before and after it becomes kernels of their own. Compute the same in one
-kernel.
+A custom op is opaque to Inductor: the ops before and after it become separate kernels. Compute the same in
+one kernel.
 """
 
 import torch

@@ -1,6 +1,6 @@
 """A library call for a maximum
 
-Inductor has no loop for `torch.topk`: it calls the library, between two kernels of its own. One kernel is enough.
+Inductor has no loop for `torch.topk`: it calls the library between two kernels. One kernel is enough.
 """
 
 import torch
