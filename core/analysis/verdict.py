@@ -13,7 +13,7 @@ from core.analysis.kernels.ledger import ledger
 from core.analysis.results import Results, failed_words, results, results_words
 from core.analysis.speed import Speed, break_even_calls, speed
 from core.analysis.work import Work, uncompiled_calls_words, work, work_words
-from core.base.words import agree, bytes_, count, number, ordinal, percent
+from core.base.words import agree, bytes_, calls_after, count, number, percent
 from core.code import occupancy
 from core.job.targets import TARGETS, Target
 from core.report import Compilation, Kernel, Report, stored
@@ -155,13 +155,8 @@ def _strides_words(result: Results | None) -> str:
 
 
 def pays_words(break_even: tuple[int, int]) -> str:
-    """Return the break-even interval in words: "pays off between the 510th and the 530th call"."""
-    soonest, latest = map(ordinal, break_even)
-    return (
-        f"pays off from about the {soonest} call"
-        if soonest == latest
-        else f"pays off between the {soonest} and the {latest} call"
-    )
+    """Return the break-even interval in words: "pays off after 510–530 calls"."""
+    return f"pays off {calls_after(*break_even)}"
 
 
 @dataclass(frozen=True, slots=True)

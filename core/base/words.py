@@ -114,10 +114,15 @@ def share(part: float, total: float) -> str:
 
 
 def ordinal(n: int) -> str:
-    """Write an estimated ordinal with two significant digits: "14th", "21st", "1,000th"."""
-    rounded = int(float(f"{n:.1e}"))
-    suffix = "th" if rounded % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(rounded % 10, "th")
-    return f"{rounded:,}{suffix}"
+    """Write an ordinal: "14th", "21st", "1,013th"."""
+    suffix = "th" if n % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(n % 10, "th")
+    return f"{n:,}{suffix}"
+
+
+def calls_after(soonest: int, latest: int) -> str:
+    """Write an estimated number of calls in two digits: "after about 690 calls", "after 590–790 calls"."""
+    low, high = (int(float(f"{calls:.1e}")) for calls in (soonest, latest))
+    return f"after about {count(low, 'call')}" if low == high else f"after {low:,}–{high:,} calls"
 
 
 def count(n: int | None, noun: str, plural: str | None = None) -> str:

@@ -72,7 +72,7 @@ class CallTotals:
     @property
     def band(self) -> str:
         """The calls after which compiling pays off."""
-        return f"{fmt.ordinal(self.soonest)} to {fmt.ordinal(self.latest)} call"
+        return fmt.calls_after(self.soonest, self.latest)
 
     @property
     def calls(self) -> list[int]:

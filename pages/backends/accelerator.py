@@ -9,6 +9,7 @@ from pages.parts.accelerator.panels import draw_station, station_of
 from pages.parts.accelerator.program import change_menu, chosen_segment, without_pipeline
 from pages.parts.code import title_row
 from pages.session.downloads import downloads, json_twin
+from pages.session.header import page_title
 from pages.session.require import require_report
 from pages.session.shown import shown_compilation
 
@@ -29,9 +30,9 @@ with menus:
     change_menu(view, segment)
     with downloads():
         json_twin("pipeline", compilation.pipelines, key="pipeline")
-title.title(
+page_title(
     accelerator.scope + prose(accelerator.title),
-    anchor=False,
     help=f"{GLOSSARY['pipeline']} {segment.division}",
+    place=title,
 )
 draw_station(view, segment, station, row)

@@ -6,15 +6,16 @@ from core.views import aotinductor
 from core.views.glossary import GLOSSARY
 from pages.parts.aotinductor.panels import ask_for_package, choose_step, panel, sizes_part, times_part
 from pages.session.downloads import json_twin
+from pages.session.header import page_title
 from pages.session.require import require_report
 
 view = require_report("The model as a package, compiled ahead of time, will stand here.")
 aoti = aotinductor.AotInductorView(view.report)
 if aoti.compiled_for:
-    st.title(aoti.title, anchor=False)
+    page_title(aoti.title)
     st.write(aoti.compiled_for)
     st.stop()
-st.title(aoti.title, anchor=False, help=GLOSSARY["package"])
+page_title(aoti.title, help=GLOSSARY["package"])
 if aoti.story is None:
     st.write(aoti.introduction)
     ask_for_package(view, aoti, "Package this model")

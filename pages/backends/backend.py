@@ -12,6 +12,7 @@ from pages.parts.backends.alternatives import offer_backends, problem_boxes, why
 from pages.parts.backends.panes import BACKEND, CODE, contract, left_panes, pane, right_panes
 from pages.session import url
 from pages.session.downloads import downloads, json_twin
+from pages.session.header import page_title
 from pages.session.require import require_report
 from pages.session.shown import shown_compilation
 from pages.session.url import go_to, press, taken
@@ -19,14 +20,14 @@ from pages.session.url import go_to, press, taken
 view = require_report("What torch.compile gave a backend, and what came back, will stand here.")
 backend = BackendView(view.report, view.going)
 if not backend.rows:
-    st.title(backend.title, anchor=False, help=GLOSSARY["backend"])
+    page_title(backend.title, help=GLOSSARY["backend"])
     why_nothing(backend)
     offer_backends(view)
     st.stop()
 
 with st.container(horizontal=True, vertical_alignment="center", key="title-row"):
     with st.container(gap=None, key="title"):
-        st.title(backend.title, anchor=False, help=GLOSSARY["backend"])
+        page_title(backend.title, help=GLOSSARY["backend"])
     with downloads():
         json_twin("backend", backend.rows, key="backend")
 problem_boxes(backend)

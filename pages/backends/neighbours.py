@@ -8,6 +8,7 @@ from core.views.neighbours import NeighboursView
 from pages.parts.backends.alternatives import mlx_part
 from pages.parts.run.submit import neighbours_now
 from pages.session.downloads import json_twin
+from pages.session.header import page_title
 from pages.session.require import require_report
 from pages.session.tables import shown
 
@@ -23,7 +24,7 @@ WIDE = {
 
 view = require_report("This model on other compilers and runtimes will stand here.")
 neighbours = NeighboursView(view.report)
-st.title(neighbours.title, anchor=False, help=GLOSSARY["neighbour"])
+page_title(neighbours.title, help=GLOSSARY["neighbour"])
 if neighbours.state != "recorded":
     st.write(neighbours.paragraph)
     if neighbours.state == "not recorded":

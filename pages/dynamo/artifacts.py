@@ -4,17 +4,18 @@ import streamlit as st
 
 from core.views.glossary import GLOSSARY
 from pages.parts.dynamo.tables import choose_records, open_artifacts, record_details, record_table
+from pages.session.header import page_title
 from pages.session.require import require_report
 
 view = require_report("Every record of a run's log will stand here.")
 artifacts = open_artifacts(view)
 if artifacts is None:
-    st.title("The records are listed once the run has ended.", anchor=False)
+    page_title("The records are listed once the run has ended")
     st.stop()
 
 title = st.empty()
 artifacts = choose_records(artifacts)
-title.title(artifacts.title, anchor=False, help=GLOSSARY["artifact"])
+page_title(artifacts.title, help=GLOSSARY["artifact"], place=title)
 if not artifacts.matches:
     st.info("No record matches. Clear the search, or choose another kind.")
     st.stop()

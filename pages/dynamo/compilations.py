@@ -6,12 +6,13 @@ from core.views.compilations import CompilationsView
 from core.views.glossary import GLOSSARY
 from pages.parts.dynamo.tables import compilation_details, compilation_table
 from pages.session.downloads import json_twin
+from pages.session.header import page_title
 from pages.session.require import require_report
 from pages.session.shown import shown_compilation
 
 view = require_report("The compilations of a run will stand here.")
 compilations = CompilationsView(view.report)
-st.title(compilations.title, anchor=False, help=GLOSSARY["compilation"])
+page_title(compilations.title, help=GLOSSARY["compilation"])
 shown = shown_compilation(view.report)
 if shown is None:
     st.write("torch.compile captured no frame, or the log holds none.")

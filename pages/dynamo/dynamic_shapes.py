@@ -9,16 +9,17 @@ from pages.parts.dynamo.tables import compilations_with_symbols, export_issues, 
 from pages.parts.run.submit import job_again, submit_or_open
 from pages.session import url
 from pages.session.downloads import json_twin
+from pages.session.header import page_title
 from pages.session.require import require_view
 from pages.session.tables import picked_by_url
 from pages.session.url import pressed
 
 view = require_view("The symbols that stand for sizes will stand here.")
 if view is None:
-    st.title("No frame was compiled, so no size is dynamic.", anchor=False)
+    page_title("No frame was compiled, so no size is dynamic")
     st.stop()
 symbols = SymbolsView(view.report, view.compilation, view.job)
-st.title(symbols.title, anchor=False, help=GLOSSARY["symbol"])
+page_title(symbols.title, help=GLOSSARY["symbol"])
 export_issues(symbols)
 if not symbols.symbols:
     compilations_with_symbols(symbols)

@@ -12,6 +12,7 @@ from pages.parts.dynamo.boxes import break_box, broken_file, eager_frames, fixes
 from pages.parts.run.submit import submit
 from pages.session import url
 from pages.session.downloads import json_twin
+from pages.session.header import page_title
 from pages.session.require import require_report
 from pages.session.url import pressed
 
@@ -19,7 +20,7 @@ view = require_report("Where Dynamo stops tracing will stand here, on your own l
 breaks = GraphBreaksView(view.report)
 fixes = fixes_of(view)
 logged = view.report.graph_breaks
-st.title(breaks.title, anchor=False, help=GLOSSARY["graph break"] if logged else None)
+page_title(breaks.title, help=GLOSSARY["graph break"] if logged else None)
 original_run(view)
 
 job = view.job

@@ -9,6 +9,7 @@ from pages.look.palette import TALL
 from pages.look.text import plain
 from pages.session import url
 from pages.session.downloads import json_twin
+from pages.session.header import page_title
 from pages.session.require import require_view
 from pages.session.tables import in_words, picked, search_field
 
@@ -29,13 +30,13 @@ WIDE = {
 FEW = 14
 view = require_view("The guards of a compilation will stand here.")
 if view is None or not view.compilation.guards:
-    st.title("No guard was recorded for this compilation.", anchor=False)
+    page_title("No guard was recorded for this compilation")
     if view is not None and view.compilation.error:
         st.write(plain(view.compilation.error))
     st.stop()
 
 guards = GuardsView(view.report, view.compilation)
-st.title(guards.title, anchor=False, help=GLOSSARY["guard"])
+page_title(guards.title, help=GLOSSARY["guard"])
 st.caption(guards.check_time)
 
 left, right = st.columns(2, gap="medium")

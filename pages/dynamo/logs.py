@@ -6,12 +6,13 @@ from core.views.glossary import GLOSSARY
 from core.views.texts import LogsView
 from pages.parts.dynamo.tables import choose_messages, message_details, message_table, record_logs
 from pages.session.downloads import text_twin
+from pages.session.header import page_title
 from pages.session.require import require_report
 
 view = require_report("What torch logs while it compiles will stand here.")
 logs = LogsView(view.report, view.text)
 if not logs.is_recorded:
-    st.title(logs.title, anchor=False)
+    page_title(logs.title)
     st.write(logs.advice)
     record_logs(view)
     st.stop()
@@ -20,7 +21,7 @@ title = st.empty()
 with st.container(horizontal=True, vertical_alignment="bottom"):
     logs = choose_messages(logs)
     text_twin("torch-logs", lambda: logs.text, key="torch-logs")
-title.title(logs.title, anchor=False, help=GLOSSARY["torch's log"])
+page_title(logs.title, help=GLOSSARY["torch's log"], place=title)
 if not logs.matches:
     st.info("No message has this text.")
     st.stop()

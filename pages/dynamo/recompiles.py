@@ -8,13 +8,14 @@ from pages import menu
 from pages.parts.dynamo.boxes import fixes_of, offer_all, original_run, recompile_trees
 from pages.session import url
 from pages.session.downloads import json_twin
+from pages.session.header import page_title
 from pages.session.require import require_report
 from pages.session.shown import shown_compilation
 
 view = require_report("What made torch compile a frame again will stand here.")
 report = view.report
 recompiles = RecompilesView(report)
-st.title(recompiles.title, anchor=False, help=GLOSSARY["recompile"] if recompiles.count else None)
+page_title(recompiles.title, help=GLOSSARY["recompile"] if recompiles.count else None)
 original_run(view)
 if not report.compilations:
     st.stop()

@@ -8,11 +8,12 @@ from pages.parts.graphs.drawn import captures_drawn, show
 from pages.parts.run.submit import capture_now
 from pages.session import url
 from pages.session.downloads import downloads, json_twin
+from pages.session.header import page_title
 from pages.session.require import require_view
 
 view = require_view("The captures of a model will stand here.")
 if view is None:
-    st.title("This run compiled nothing.", anchor=False)
+    page_title("This run compiled nothing")
     st.stop()
 captures = captures_of(view)
 with title_row() as title:
@@ -22,7 +23,7 @@ with title_row() as title:
     open_button(SUMMARY, "explain()", ":material/help:")
     with downloads():
         json_twin("captures", view.report.captures, key="captures")
-title.title(captures.title, anchor=False)
+page_title(captures.title, place=title)
 if not captures.is_recorded:
     st.write(captures.how_to_capture)
     capture_now(view)

@@ -10,6 +10,7 @@ from core.views.decisions import DecisionsView
 from core.views.fusion import FusionView
 from pages.look.palette import TALL
 from pages.session.downloads import json_twin
+from pages.session.header import page_title
 from pages.session.require import require_view
 from pages.session.tables import in_words
 
@@ -18,13 +19,13 @@ WIDE = {"options": st.column_config.TextColumn(help="Of torch._inductor.config; 
 
 view = require_view("How Inductor computes each op will stand here.")
 if view is None or not view.compilation.schedules:
-    st.title("The decisions of Inductor were not recorded for this compilation.", anchor=False)
+    page_title("The decisions of Inductor were not recorded for this compilation")
     st.write(FusionView.why_none(view.compilation if view is not None else None))
     st.stop()
 
 nodes = {node.name: node for graph in view.compilation.lowered_graphs for node in view.nodes(graph)}
 decisions = DecisionsView(view.report, view.compilation, nodes, view.text)
-st.title(decisions.title, anchor=False)
+page_title(decisions.title)
 st.caption(decisions.caption)
 if decisions.cudagraphs:
     st.write(decisions.cudagraphs)

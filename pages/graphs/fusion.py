@@ -19,13 +19,14 @@ from pages.parts.graphs.drawn import fusion_view
 from pages.parts.run.submit import debug_files_now
 from pages.session import url
 from pages.session.downloads import downloads, json_twin
+from pages.session.header import page_title
 from pages.session.require import require_view
 
 VIEWS = ["side by side", "morph"]
 
 view = require_view("How Inductor fuses ops into kernels will stand here.")
 if view is None or not view.compilation.schedules:
-    st.title("The scheduler's nodes were not recorded for this compilation.", anchor=False)
+    page_title("The scheduler's nodes were not recorded for this compilation")
     st.write(FusionView.why_none(view.compilation if view is not None else None))
     st.stop()
 
@@ -44,7 +45,7 @@ with title_row() as title:
     with downloads():
         json_twin("schedule", fusion.schedule, key="schedule")
 url.write(url.FUSION)
-title.title(fusion.title, anchor=False, help=fusion.help)
+page_title(fusion.title, help=fusion.help, place=title)
 place = stage()
 with place.container(key="drawing"):
     selected = draw_both(view, index) if shape == VIEWS[0] else draw_morph(view, index)

@@ -11,12 +11,13 @@ from pages.parts.graphs.drawn import fx_drawn, fx_view, show, stage_row
 from pages.parts.run.launch import script_button
 from pages.session import url
 from pages.session.downloads import downloads, json_twin, text_twin
+from pages.session.header import page_title
 from pages.session.require import require_view
 from pages.session.url import state_of
 
 view = require_view("The FX graphs of a compilation will stand here.")
 if view is None or not view.compilation.graphs:
-    st.title("This compilation has no graph.", anchor=False)
+    page_title("This compilation has no graph")
     st.write("Choose another compilation above. *Overview* says how each compilation ended.")
     st.stop()
 
@@ -36,7 +37,7 @@ with title_row() as title:
         text_twin(graph.id, view.text(graph.payload), key="fx")
         json_twin(graph.id, lambda: view.nodes(graph), key="fx")
 
-title.title(fx.title, anchor=False, help=fx.help)
+page_title(fx.title, help=fx.help, place=title)
 if not graph.ops:
     unparsed(view, graph)
     st.stop()

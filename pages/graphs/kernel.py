@@ -8,12 +8,13 @@ from pages.look.text import prose
 from pages.parts.kernel.ladder import chosen_kernel, compare_view, compiled_views
 from pages.parts.kernel.tool import interpreter_view, may_run_tools, reproduce_view
 from pages.session import url
+from pages.session.header import page_title
 from pages.session.require import require_view
 
 view = require_view("One kernel, from its source down to machine code, will stand here.")
 generated = KernelView.generated(view.report, view.compilation) if view is not None else {}
 if view is None or not generated:
-    st.title("This compilation generated no C++ and no Triton kernel.", anchor=False)
+    page_title("This compilation generated no C++ and no Triton kernel")
     st.write("Extern kernels are library functions, whose code is not available.")
     st.stop()
 
@@ -24,7 +25,7 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
     url.read(url.VIEW, views, views[0])
     shape = st.segmented_control("View", views, key=url.VIEW, label_visibility="collapsed") or views[0]
 url.write(url.VIEW)
-title.title(prose(kernel.title(shape)), anchor=False, help=GLOSSARY["kernel"])
+page_title(prose(kernel.title(shape)), help=GLOSSARY["kernel"], place=title)
 if kernel.tuning:
     st.caption(kernel.tuning)
 if shape == "reproduce":

@@ -19,19 +19,20 @@ from pages.parts.kernels.source import estimates_of_torch, kernel_source, kernel
 from pages.parts.run.submit import measure_again, measure_now, retarget
 from pages.session import url
 from pages.session.downloads import json_twin, text_twin
+from pages.session.header import page_title
 from pages.session.require import require_view
 
 TIME_THEM = "Time the kernels"
 
 view = require_view("The kernels that Inductor generated will stand here.")
 if view is None or not view.compilation.kernels:
-    st.title("This compilation has no kernel.", anchor=False)
+    page_title("This compilation has no kernel")
     st.write("Only the backend `inductor` generates kernels; a compilation without a graph has none either.")
     st.stop()
 
 kernels = kernels_of(view)
 kernel = kernels.kernel((url.selected() or "").removeprefix("k:"))
-st.title(kernels.scope + prose(kernels.title), anchor=False, help=GLOSSARY["kernel"])
+page_title(kernels.scope + prose(kernels.title), help=GLOSSARY["kernel"])
 limits = prose(kernels.ceilings_help) if kernels.ceilings_help and (kernels.measured or not view.going) else None
 st.caption(prose(kernels.caption_of(view.going)), help=limits)
 compiled_call(kernels)

@@ -10,6 +10,7 @@ from pages.parts.code import drawer, open_button, stage, title_row
 from pages.parts.graphs.drawn import fx_drawn, node_lines, node_of, partitions_of, show
 from pages.session import url
 from pages.session.downloads import downloads, json_twin
+from pages.session.header import page_title
 from pages.session.require import require_view
 from pages.session.tables import in_words, newly_picked
 
@@ -18,7 +19,7 @@ VALUE, SAVED = "value", "saved values"
 view = require_view("How training is divided into forward and backward will stand here.")
 partitions = {partition.graph: partition for partition in partitions_of(view)} if view is not None else {}
 if view is None or not partitions:
-    st.title("This compilation has no joint graph.", anchor=False)
+    page_title("This compilation has no joint graph")
     st.write("Only training has one: AOTAutograd traces forward and backward together if a gradient is needed.")
     st.stop()
 
@@ -34,7 +35,7 @@ with title_row() as title:
 graph = view.compilation.graph(joint)
 nodes = view.nodes(graph) if graph else ()
 partition = PartitionView(partitions[joint], {node.name: node for node in nodes})
-title.title(partition.title, anchor=False, help=partition.help)
+page_title(partition.title, help=partition.help, place=title)
 st.caption(partition.caption)
 name = f"{view.compilation.id}-{joint}"
 place = stage()

@@ -16,12 +16,13 @@ from pages.parts.graphs.drawers import (
 from pages.parts.graphs.drawn import film_drawn, passes_of, show
 from pages.session import url
 from pages.session.downloads import downloads, json_twin
+from pages.session.header import page_title
 from pages.session.require import require_view
 
 view = require_view("What each pass did to the graphs will stand here.")
 chapters = {passes.id: passes for passes in passes_of(view)} if view is not None else {}
 if view is None or not chapters:
-    st.title("This compilation has no graph that passes could change.", anchor=False)
+    page_title("This compilation has no graph that passes could change")
     st.write("Choose another compilation above. *Overview* says how each compilation ended.")
     st.stop()
 
@@ -41,7 +42,7 @@ with title_row() as title:
     with downloads():
         json_twin(name, passes.segment.frames, key="film")
 url.write(url.CHAPTER)
-title.title(passes.title, anchor=False, help=passes.help)
+page_title(passes.title, help=passes.help, place=title)
 place = stage()
 with place.container(key="drawing"):
     chosen = show(film_drawn(view, passes), f"film-{name}", frame=url_step(passes))

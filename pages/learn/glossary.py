@@ -5,11 +5,12 @@ import streamlit as st
 from core.views.glossary import GlossaryView
 from pages import menu
 from pages.session import url
+from pages.session.header import page_title
 from pages.session.tables import search_field
 
 title = st.empty()
 glossary = GlossaryView(search_field(url.TERM, "guard, fusion, warm-up …"))
-title.title(glossary.title, anchor=False)
+page_title(glossary.title, place=title)
 if not glossary.terms:
     st.info("No term has this text.")
 for name, term in glossary.terms.items():

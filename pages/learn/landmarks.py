@@ -7,6 +7,7 @@ from core.views.glossary import LandmarksView
 from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.look.palette import FILL, TALL
 from pages.session import url
+from pages.session.header import page_title
 from pages.session.shown import shown_run
 from pages.session.tables import picked_by_url
 
@@ -19,7 +20,7 @@ WIDE = {
 }
 here = shown_run()
 landmarks = LandmarksView(here.report if here is not None else None)
-st.title(landmarks.title, anchor=False)
+page_title(landmarks.title)
 st.caption(landmarks.note)
 chosen = landmarks.of(url.selected())
 left, right = st.columns([3, 2], gap="medium") if chosen is not None else (st.container(), st.container())

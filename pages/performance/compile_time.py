@@ -9,6 +9,7 @@ from pages.look.palette import SHORT
 from pages.parts.performance.charts import PHASE_COLUMNS, PHASE_FORMS, compile_metrics, flame_chart
 from pages.session import url
 from pages.session.downloads import json_twin, perfetto_download
+from pages.session.header import page_title
 from pages.session.require import require_report
 from pages.session.tables import in_words
 
@@ -16,7 +17,7 @@ ALL = "all compilations"
 view = require_report("Where compile time goes will stand here.")
 report = view.report
 run_phases = CompileTimeView(report)
-st.title(run_phases.title, anchor=False, help=None if run_phases.why_none else GLOSSARY["compile time"])
+page_title(run_phases.title, help=None if run_phases.why_none else GLOSSARY["compile time"])
 if run_phases.why_none:
     st.write(run_phases.why_none)
     if report.metrics:

@@ -10,6 +10,7 @@ from pages.parts.performance.memory import alive_table, memory_curves, plan_sect
 from pages.parts.run.submit import measure_memory
 from pages.session import url
 from pages.session.downloads import json_twin
+from pages.session.header import page_title
 from pages.session.require import require_report
 from pages.session.shown import shown_compilation
 
@@ -19,7 +20,7 @@ compilation = shown_compilation(report)
 plans = plans_of(view, compilation)
 memory = MemoryView(report, lambda path: source_text(view, path))
 skipped = "" if report.memory else memory.compiled_for
-st.title(memory.title, anchor=False, help=None if skipped else GLOSSARY["peak memory"])
+page_title(memory.title, help=None if skipped else GLOSSARY["peak memory"])
 for failure in memory.failures:
     st.error(failure)
 if skipped:

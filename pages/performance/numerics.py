@@ -9,6 +9,7 @@ from pages.parts.performance.numerics import bits_part, graph_link, node_table, 
 from pages.parts.run.submit import bits_now, numerics_now
 from pages.session import url
 from pages.session.downloads import json_twin
+from pages.session.header import page_title
 from pages.session.require import require_report
 from pages.session.shown import shown_compilation
 
@@ -16,7 +17,7 @@ view = require_report("Whether the results are right by float64 will stand here.
 report = view.report
 numerics = NumericsView(report)
 if numerics.state != "recorded":
-    st.title(numerics.title, anchor=False)
+    page_title(numerics.title)
     st.write(numerics.paragraph)
     if numerics.state == "not recorded":
         with st.container(horizontal=True):
@@ -26,7 +27,7 @@ if numerics.state != "recorded":
     st.stop()
 
 if numerics.title:
-    st.title(numerics.title, anchor=False, help=GLOSSARY["numerics"])
+    page_title(numerics.title, help=GLOSSARY["numerics"])
     st.caption(numerics.paragraph)
     results_part(view, numerics)
 bits_part(numerics)

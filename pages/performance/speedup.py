@@ -15,6 +15,7 @@ from pages.parts.run.outcome import result_note
 from pages.parts.run.submit import measure_again, measure_now
 from pages.session import url
 from pages.session.downloads import json_twin
+from pages.session.header import page_title
 from pages.session.require import require_report
 from pages.session.server import cached_figure, theme
 
@@ -23,7 +24,7 @@ view = require_report("Eager against compiled will stand here.")
 report = view.report
 speedup = SpeedupView(report)
 measured = speedup.speed
-st.title(speedup.title, anchor=False, help=GLOSSARY["steady state"] if measured else None)
+page_title(speedup.title, help=GLOSSARY["steady state"] if measured else None)
 if speedup.not_measured:
     st.write(speedup.not_measured)
 if speedup.compiled_for:

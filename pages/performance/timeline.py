@@ -6,12 +6,13 @@ from core.views import timeline as views
 from core.views.glossary import GLOSSARY
 from pages.parts.performance.charts import add_profile, idle_table, kernel_table, open_timeline, timeline
 from pages.parts.run.submit import record_profile
+from pages.session.header import page_title
 from pages.session.require import require_report
 
 view = require_report("A profile of the run will stand here.")
 profile = open_timeline(view)
 if profile is None:
-    st.title(views.NO_PROFILE, anchor=False, help=GLOSSARY["profile"])
+    page_title(views.NO_PROFILE, help=GLOSSARY["profile"])
     if reason := views.failed_profile_text(view.report):
         st.warning(reason)
     st.write(views.HOW)
@@ -19,7 +20,7 @@ if profile is None:
     add_profile(view)
     st.stop()
 
-st.title(profile.title, anchor=False, help=GLOSSARY["profile"])
+page_title(profile.title, help=GLOSSARY["profile"])
 if profile.problems:
     st.warning(profile.problems)
 timeline(view, profile)

@@ -21,13 +21,14 @@ from pages.parts.run.outcome import live_run, measured_yet
 from pages.parts.run.submit import measure_again
 from pages.session import url
 from pages.session.downloads import comparison_download, downloads, json_twin
+from pages.session.header import page_title
 from pages.session.require import require_report
 from pages.session.shown import RunView, open_shown, shown_compilation
 
 view = require_report("Two runs beside each other will stand here.")
 names = any_runs(view)
 if not names:
-    st.title("There is no other run yet.", anchor=False)
+    page_title("There is no other run yet")
     st.write("Change one option of this run, and compare both.")
     what_if(view)
     st.stop()
@@ -44,14 +45,14 @@ with choice:
     what_if(view)
 shown = open_shown(other_id) if other_id else None
 if shown is None:
-    title.title(CompareView.no_choice, anchor=False)
+    page_title(CompareView.no_choice, place=title)
     st.write("No other run of this model has ended. Choose a run of another model, or change one option of this run.")
     st.stop()
 if shown.going and not shown.stands:
     live_run(shown)
     st.stop()
 if shown.report is None:
-    title.title("The run on the right has recorded nothing to compare.", anchor=False)
+    page_title("The run on the right has recorded nothing to compare", place=title)
     st.write(plain(shown.problem or shown.status.reason, LONGEST_TEXT) or "Choose another one.")
     st.stop()
 if shown.going:
@@ -59,7 +60,7 @@ if shown.going:
 
 right = RunView(shown, shown.report)
 compare = compare_view(view, right)
-title.title(compare.title, anchor=False)
+page_title(compare.title, place=title)
 if compare.nodes_warning:
     st.warning(compare.nodes_warning, icon=":material/lan:")
 compilation = shown_compilation(view.report)

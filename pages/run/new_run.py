@@ -21,10 +21,11 @@ from pages.parts.run.launch import (
     torch_is_starting,
 )
 from pages.session import server, url
+from pages.session.header import page_title
 from pages.session.runs import last_runs
 from pages.session.url import opened_once
 
-st.title("What does torch.compile do to your model?", anchor=False)
+page_title("What does torch.compile do to your model?")
 if missing := url.asked(MISSING):
     st.warning(header.missing_page(missing), icon=":material/explore_off:")
 found = server.environment()

@@ -28,6 +28,7 @@ from pages.parts.run.outcome import (
 from pages.parts.run.submit import edit_and_run_again, find_cause, job_again, measure_again, needs_device, retarget
 from pages.parts.sweep.sweeps import preset_menu
 from pages.session import url
+from pages.session.header import page_title
 from pages.session.require import empty, wait_for_files, wait_for_reading
 from pages.session.shown import RunView, shown_run
 
@@ -46,7 +47,7 @@ if shown.reading:
     st.stop()
 
 ending = OutcomeView(shown.status, shown.report, shown.run)
-st.title(ending.title, anchor=False)
+page_title(ending.title)
 if shown.is_followed:
     followed_log(shown)
 elif shown.going:

@@ -5,13 +5,14 @@ import streamlit as st
 from core.views import ranks as rank_views
 from pages import menu
 from pages.parts.compare.runs import both_texts, first_difference, groups, ranks_view, table, wait_for_ranks
+from pages.session.header import page_title
 from pages.session.require import require_report
 
 view = require_report("The ranks of a distributed job will stand here.")
 run_ranks = rank_views.RunRanks(view.run)
 if len(run_ranks.ranks) < 2:
     what, command, how = run_ranks.no_ranks
-    st.title("This run has one rank.", anchor=False)
+    page_title("This run has one rank")
     st.write(what)
     st.code(command, language=None)
     st.write(how)
@@ -22,7 +23,7 @@ if ranks is None:
     wait_for_ranks(view, run_ranks)
     st.stop()
 
-st.title(ranks.title, anchor=False)
+page_title(ranks.title)
 for sentence in ranks.unread:
     st.warning(sentence, icon=":material/error:")
 chosen = groups(ranks)

@@ -19,6 +19,7 @@ from pages.parts.run.runs_table import (
     what_is_used,
 )
 from pages.session import url
+from pages.session.header import page_title
 from pages.session.runs import searched_runs, show_run
 from pages.session.url import state_of
 
@@ -28,7 +29,7 @@ SEARCH_HELP = (
     "`since:2026-11-01` `since:7d` `speedup:>1.2` `breaks:>0` `compile:>60` `-is:cell` `sort:speedup`"
 )
 
-st.title("Runs", anchor=False)
+page_title("Runs")
 what_is_used()
 what_goes()
 text = (

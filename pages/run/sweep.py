@@ -4,6 +4,7 @@ import streamlit as st
 
 from pages.parts.run.submit import job_again
 from pages.parts.sweep.sweeps import job_to_vary, own_axes, preset_cards, sweep, sweeps_so_far
+from pages.session.header import page_title
 from pages.session.runs import open_sweep, shown_sweep
 from pages.session.shown import shown_run
 
@@ -15,7 +16,7 @@ if here is not None:
     sweep(here)
     st.stop()
 
-st.title("Run a job with several options, and compare.", anchor=False)
+page_title("Run a job with several options, and compare")
 shown = shown_run()
 base = job_to_vary(job_again(shown) if shown is not None else None)
 preset_cards(base)

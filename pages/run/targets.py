@@ -9,17 +9,18 @@ from pages.parts.compare.aspects import kernel_pairs
 from pages.parts.compare.runs import kernel_pairs_view, labels, other_runs
 from pages.parts.run.submit import retarget
 from pages.session import url
+from pages.session.header import page_title
 from pages.session.require import require_view
 from pages.session.shown import open_view
 
 view = require_view("What differs between two targets will stand here.")
 if view is None or not view.compilation.kernels:
-    st.title("This compilation has no kernel to compare.", anchor=False)
+    page_title("This compilation has no kernel to compare")
     st.write("Only the backend `inductor` generates kernels; a compilation without a graph has none either.")
     st.stop()
 others = other_runs(view)
 if not others:
-    st.title("There is no other run of this model yet.", anchor=False)
+    page_title("There is no other run of this model yet")
     st.write("Run it with other options, or generate code for another device, then compare both.")
     retarget(view)
     st.stop()
@@ -35,13 +36,13 @@ url.write(url.OTHER)
 right = open_view(other_id) if other_id else None
 kernels = kernel_pairs_view(view, view.compilation.id, right) if right is not None else None
 if right is None or kernels is None:
-    title.title("The run on the right has no kernel to compare with.", anchor=False)
+    page_title("The run on the right has no kernel to compare with", place=title)
     st.write("It failed before code generation, or its backend is not `inductor`. Choose another run.")
     st.stop()
 
 left_column.markdown(kernels.left)
 right_column.markdown(kernels.right)
-title.title(kernels.title, anchor=False, help=GLOSSARY["kernel"])
+page_title(kernels.title, help=GLOSSARY["kernel"], place=title)
 everything = url.link(other=right.run.id)
 st.page_link(menu.COMPARE.script, label="All that differs", icon=menu.COMPARE.icon, query_params=everything)
 kernel_pairs(kernels, f"targets-{view.compilation.id}-{right.run.id}")

@@ -4,11 +4,12 @@ import streamlit as st
 
 from core.views.tour import TourView
 from pages.parts.learn.lessons import boxes, claims, picked_stop, questions, stop_details
+from pages.session.header import page_title
 from pages.session.require import require_report
 
 view = require_report("A tour of torch.compile on a run will stand here.")
 tour = TourView.of(view.report, view.side.nodes)
-st.title(tour.title, anchor=False)
+page_title(tour.title)
 number = picked_stop(tour)
 boxes(tour, number)
 left, right = st.columns([3, 2], gap="large")

@@ -6,6 +6,7 @@ are empty.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -213,3 +214,9 @@ def account() -> None:
         st.write(plain(visitor.name, LONGEST_NAME))
         st.caption(f"Role: {role_of(visitor.kind)}")
         st.button("Sign out", icon=":material/logout:", on_click=st.logout)
+
+
+def page_title(text: str, help: str | None = None, place: DeltaGenerator | None = None) -> None:
+    """Draw a page's title at a place, by default here; a title of one sentence has no full stop."""
+    is_one = re.search(r"\.\s", text) is None
+    (place or st).title(re.sub(r"\\?\.$", "", text) if is_one else text, anchor=False, help=help)

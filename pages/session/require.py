@@ -16,6 +16,7 @@ from pages.gate.rules import Visitor
 from pages.gate.visitor import who
 from pages.look.text import LONGEST_TEXT, plain, prose
 from pages.session import server, url
+from pages.session.header import page_title
 from pages.session.shown import RunView, ShownRun, View, open_shown, shown_compilation, shown_run
 from pages.session.url import PAGE, state_of
 
@@ -139,7 +140,7 @@ def wait_for_files(run: Run, fetch: progress.Fetch) -> None:
 
     Also show the run's stored summary.
     """
-    st.title("This run is in the archive.", anchor=False)
+    page_title("This run is in the archive")
     if kept := fetch.stored_words:
         st.write(plain(kept, LONGEST_TEXT))
     _wait_for_files(run, fetch)
@@ -168,10 +169,10 @@ def wait_for_reading(run: Run) -> None:
     size = fmt.bytes_(log.stat().st_size if log else None)
     outline = progress.outline_view(run)
     if outline is None:
-        st.title("Reading the log…", anchor=False)
+        page_title("Reading the log…")
         st.write(f"{size}, read once, in a separate process.")
         return
-    st.title(outline.title, anchor=False)
+    page_title(outline.title)
     if outline.failure:
         st.error(outline.failure)
     st.caption(f"Reading the log of {size}. {outline.note}")

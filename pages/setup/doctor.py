@@ -9,6 +9,7 @@ from pages.parts.run.launch import torch_is_starting
 from pages.parts.run.submit import submit_or_open
 from pages.session import server
 from pages.session.downloads import json_twin
+from pages.session.header import page_title
 from pages.session.tables import shown
 from pages.session.url import pressed
 
@@ -22,7 +23,7 @@ WIDE = {
 
 environment = server.environment()
 doctor = DoctorView(server.runner().store.home, environment)
-st.title(doctor.title, anchor=False)
+page_title(doctor.title)
 if environment is None:
     torch_is_starting("What it finds is added when it has started.")
 shown(pd.DataFrame(doctor.rows), doctor.checks, height="content", column_config=WIDE)

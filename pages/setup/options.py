@@ -16,6 +16,7 @@ from pages.parts.run.submit import job_again, submit_or_open
 from pages.session import server, url
 from pages.session.actions import attempt
 from pages.session.downloads import json_twin
+from pages.session.header import page_title
 from pages.session.shown import shown_run
 from pages.session.tables import picked, search_field
 from pages.session.url import pressed
@@ -30,11 +31,11 @@ WIDE = {
 
 environment = server.environment()
 if environment is None:
-    st.title("Every option of torch.compile will stand here.", anchor=False)
+    page_title("Every option of torch.compile will stand here")
     torch_is_starting()
     st.stop()
 if environment.problem:
-    st.title("torch cannot be started, so its options are unknown.", anchor=False)
+    page_title("torch cannot be started, so its options are unknown")
     st.error(plain(environment.problem), icon=":material/error:")
     st.stop()
 
@@ -46,7 +47,7 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
         "Set here", key="options-changed", help="By an environment variable of the server, or by a program"
     )
 config = ConfigView(environment, text, ConfigView.modules.get(module or ALL), changed)
-title.title(config.title, anchor=False)
+page_title(config.title, place=title)
 st.caption(config.note)
 if not config.options:
     st.info("No option has all these words in its name, its environment variables or its comment.")

@@ -29,7 +29,7 @@ from tests.support.reports.packaged import (
 TOO_MUCH = "not tried\\: its inputs would take more"
 JOB = job_of("transformer_block")
 PAGE = menu.AOTINDUCTOR.script
-TITLE = "A package of 45.2 kB, 4 files: equal to eager from Python and from C++."
+TITLE = "A package of 45.2 kB, 4 files: equal to eager from Python and from C++"
 
 
 def run_of(home: Path, log: bytes) -> str:
@@ -155,7 +155,9 @@ def test_how_the_program_in_c_was_built_and_what_it_printed_stands_beside_it(emp
 
 FAILURES = {
     "export": (
-        packaged_log(replace(NO_EXPORT, frames=(Frame("model.py", 7, "forward", ""),)), None, (), None, ()),
+        packaged_log(
+            replace(NO_EXPORT, frames=(Frame("/compileboard/run/model.py", 7, "forward", ""),)), None, (), None, ()
+        ),
         "torch.export did not export the model: UserError: Dynamic control flow is not *here*",
         ["failed", "not reached", "not reached", "not reached"],
         NO_EXPORT.problem,
@@ -170,7 +172,7 @@ FAILURES = {
     ),
     "c++": (
         packaged_log(runs=(PYTHON, replace(CPP, differences=(), problem="cmake is not here", stage="build"))),
-        "A package of 45.2 kB, 4 files: equal to eager from Python, C++ did not run it (build).",
+        "A package of 45.2 kB, 4 files: equal to eager from Python, C++ did not run it (build)",
         ["done", "done", "done", "failed"],
         "cmake is not here",
     ),
@@ -229,7 +231,7 @@ def test_a_model_is_packaged_with_dynamic_dimensions_and_their_bounds(
     run = add_run(empty_home, "plain", measured_log(), job=JOB)
     app = opened(PAGE, run.id)
     assert_sound(app)
-    assert titles(app) == ["The model was not packaged."]
+    assert titles(app) == ["The model was not packaged"]
     assert app.multiselect(key="package-dims").options == [
         *("batch (now 8)", "0.0 (now 8)", "0.1 (now 64)", "0.2 (now 256)"),
     ]

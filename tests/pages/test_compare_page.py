@@ -39,7 +39,7 @@ def test_the_title_says_what_differs_and_how_much_faster_it_is(two: tuple[str, s
     app = opened(PAGE, two[0], other=two[1])
     assert_sound(app)
     same = "Options, source, breaks, graphs, guards and kernels are the same"
-    assert title_of(app) == f"{same}; 1.50× faster (1.42–1.58)."
+    assert title_of(app) == f"{same}; 1.50× faster (1.42–1.58)"
     table = app.dataframe[0].value.set_index("")
     assert table.loc["compiled call", ["left", "right"]].tolist() == ["1.00 ms", "667 µs"]
     assert "≠" not in table["≠"].tolist()
@@ -50,7 +50,7 @@ def test_equal_runs_differ_in_no_aspect(empty_home: Path, aspect: str) -> None:
     one, other = (add_scenario(empty_home, "transformer_block") for _ in range(2))
     app = opened(PAGE, one, other=other, aspect=aspect)
     assert_sound(app)
-    assert title_of(app) == f"{SAME}."
+    assert title_of(app) == SAME
     assert app.query_params["aspect"] == aspect
     compare = CompareView(*(recorded_side(TRACES / "transformer_block" / "trace.log") for _ in range(2)))
     assert list(compare.aspects(compare.pair("0/0")).values()) == list(ASPECTS)
@@ -109,7 +109,7 @@ def test_the_newest_run_of_the_same_model_is_the_one_to_begin_with(two: tuple[st
 def test_without_another_run_one_option_can_be_changed(empty_home: Path) -> None:
     app = opened(PAGE, add_scenario(empty_home, "transformer_block"))
     assert_sound(app)
-    assert titles(app) == ["There is no other run yet."]
+    assert titles(app) == ["There is no other run yet"]
     assert "what-if-run" in [button.key for button in app.button]
 
 
@@ -129,7 +129,7 @@ def test_a_run_that_recorded_nothing_is_said_to_have(two: tuple[str, str], empty
     )
     app = opened(PAGE, two[0], other=failed.id)
     assert_sound(app)
-    assert titles(app) == ["The run on the right has recorded nothing to compare."]
+    assert titles(app) == ["The run on the right has recorded nothing to compare"]
     assert "it was \\*killed\\*" in words(app)
 
 

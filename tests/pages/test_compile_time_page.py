@@ -98,7 +98,7 @@ def test_all_pages_and_the_command_line_tell_one_compile_time(
 
     assert_sound(page)
     assert titles(page)[0].startswith(f"{whole} of compile time; ")
-    assert f"adds up to {whole}, the compile time of the run." in words(page)
+    assert f"add up to {whole}, the compile time of the run." in words(page)
     assert f"{whole} of compile time" in "\n".join(link.proto.label for link in overview.get("page_link"))
     table = next(item.value for item in overview.dataframe if "compile time" in item.value)
     assert list(table["compile time"]) == [seconds[item.id] for item in REPORT.compilations]

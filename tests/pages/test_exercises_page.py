@@ -50,7 +50,7 @@ def test_the_list_has_every_exercise_with_its_state(empty_home: Path) -> None:
     attempt(empty_home, PRINT.job(SOLVED), "eager_backend")
     attempt(empty_home, COUNTER.job(COUNTER.code), "graph_break_zoo")
     app = page()
-    assert titles(app) == ["1 of 12 exercises solved."]
+    assert titles(app) == ["1 of 12 exercises solved"]
     (radio,) = app.radio
     assert radio.options[:2] == ["A forgotten print", "A tensor becomes a number"]
     assert list(radio.proto.captions[:4]) == [
@@ -166,7 +166,7 @@ def test_a_check_that_runs_says_what_it_does(empty_home: Path) -> None:
     app = page(run.id)
     assert ":material/hourglass_top: " in words(app)
     assert "cancel" in [button.key for button in app.button]
-    assert titles(app) == ["0 of 12 exercises solved."]
+    assert titles(app) == ["0 of 12 exercises solved"]
 
 
 def test_another_run_chooses_no_exercise(empty_home: Path) -> None:

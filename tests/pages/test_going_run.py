@@ -76,7 +76,7 @@ def test_what_is_recorded_is_shown_and_grows(empty_home: Path) -> None:
     app = opened(menu.FX_GRAPH.script, run.id)
     assert "dynamo_output_graph" in stages(app)
     assert "inductor_post_grad_graph.inference" not in stages(app)
-    assert titles(app) == ["17 ops: captured by Dynamo."]
+    assert titles(app) == ["17 ops: captured by Dynamo"]
     assert SO_FAR in words(app)
 
     with (run.trace_dir / "trace.log").open("ab") as log:
@@ -98,7 +98,7 @@ def test_the_verdict_stands_while_its_numbers_are_measured(empty_home: Path) -> 
 
 def test_pages_say_what_there_is_not_once_all_is_compiled(empty_home: Path) -> None:
     app = page_of(empty_home, menu.RECOMPILES.script, COMPARED)
-    assert titles(app) == ["No recompile: the first compilation of every frame served all calls."]
+    assert titles(app) == ["No recompile: the first compilation of every frame served all calls"]
 
 
 def test_nothing_of_a_run_that_goes_on_is_stored(empty_home: Path) -> None:

@@ -219,14 +219,14 @@ def test_what_inductor_keeps_is_told_beside_the_partitioners_plan(empty_home: Pa
     )
 
     assert_sound(app)
-    assert titles(app) == ["The forward saves 2 activations (1.50 kB) for the backward."]
+    assert titles(app) == ["The forward saves 2 activations (1.50 kB) for the backward"]
     assert "Inductor also saves 1 copy of an input." in words(app)
     table = app.dataframe[0].value
     assert dict(zip(table["value"], table["kept as"], strict=True))[given] == "buf0, a copy"
 
 
 def test_inference_has_no_partition(runs: dict[str, str]) -> None:
-    assert titles(opened(menu.PARTITION.script, runs["transformer_block"])) == ["This compilation has no joint graph."]
+    assert titles(opened(menu.PARTITION.script, runs["transformer_block"])) == ["This compilation has no joint graph"]
 
 
 def test_torchs_script_of_a_graph_opens_in_the_editor(runs: dict[str, str]) -> None:

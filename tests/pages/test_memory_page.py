@@ -26,7 +26,7 @@ def test_memory_is_told_with_its_peaks_and_the_plan(empty_home: Path) -> None:
     app = opened(menu.MEMORY.script, run.id)
 
     assert_sound(app)
-    assert titles(app) == ["Compiled takes 3.00× less memory: 4.00 kB at its peak, eager 12.0 kB."]
+    assert titles(app) == ["Compiled takes 3.00× less memory: 4.00 kB at its peak, eager 12.0 kB"]
     assert "The resident memory of the process grew by: eager 12.3 kB, compiled 4.10 kB." in words(app)
     assert "Eager's peak is at `head · aten::add`, line 5, with 3 tensors alive." in words(app)
     assert PLAN in words(app)
@@ -63,7 +63,7 @@ def test_what_could_not_be_measured_is_said_in_the_headline(empty_home: Path) ->
     app = opened(menu.MEMORY.script, add_run(empty_home, "failed", log, job=job_of("transformer_block")).id)
 
     assert_sound(app)
-    assert titles(app) == ["The memory of compiled was not measured."]
+    assert titles(app) == ["The memory of compiled was not measured"]
     assert "compiled\\: ValueError\\: \\<b\\>no\\</b\\>" in app.error[0].value
 
 
@@ -72,7 +72,7 @@ def test_a_run_without_it_can_be_measured_and_has_its_plan(submitted: list[Compi
     app = opened(menu.MEMORY.script, run.id)
 
     assert_sound(app)
-    assert titles(app) == ["Memory was not measured."]
+    assert titles(app) == ["Memory was not measured"]
     assert PLAN in words(app)
     app.button(key="measure-memory").click().run()
     assert [job.memory for job in submitted] == [True]

@@ -9,7 +9,7 @@ from tests.support.apps import opened, read_titles, sound
 from tests.support.homes import add_scenario
 from tests.support.pipelines import add_pipeline
 
-ACCELERATOR = ["5 of 6 ops in 1 segment on the accelerator: 5 program entries, 2.64 kB."]
+ACCELERATOR = ["5 of 6 ops in 1 segment on the accelerator: 5 program entries, 2.64 kB"]
 
 
 def test_a_browser_that_asks_for_the_url_that_was_left_is_shown_what_was_wanted(empty_home: Path) -> None:
@@ -35,4 +35,4 @@ def test_a_browser_that_asks_for_the_url_that_was_left_is_shown_what_was_wanted(
     app.run()
     app.query_params["run"] = before
     app.run()
-    assert read_titles(app) == ["The accelerator received no graph."]
+    assert read_titles(app) == ["The accelerator received no graph"]

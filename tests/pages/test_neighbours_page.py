@@ -27,7 +27,7 @@ def run_of(home: Path, *neighbours: Neighbour) -> str:
 
 def test_the_table_has_a_row_for_each_neighbour_and_mlx_its_own(empty_home: Path) -> None:
     app = sound(opened(PAGE, run_of(empty_home, ONNX, TVM, MLX)))
-    assert read_titles(app)[0] == "ONNX Runtime is 2.00× (2.00–2.00) as fast as compiled."
+    assert read_titles(app)[0] == "ONNX Runtime is 2.00× (2.00–2.00) as fast as compiled"
     neighbours, functions = (table.value for table in app.dataframe)
     assert list(neighbours["runs this model"]) == ["runs", "not installed", "not tried"]
     assert list(functions["function"]) == ["sin + cos"]
@@ -47,6 +47,6 @@ def test_without_mlx_the_recording_is_shown_as_one(empty_home: Path) -> None:
 @pytest.mark.usefixtures("empty_home")
 def test_a_run_without_neighbours_offers_them(empty_home: Path, submitted: list[CompileJob]) -> None:
     app = sound(opened(PAGE, add_scenario(empty_home, "transformer_block")))
-    assert read_titles(app) == ["This model was not run by other compilers and runtimes."]
+    assert read_titles(app) == ["This model was not run by other compilers and runtimes"]
     app.button(key="neighbours-now").click().run()
     assert [job.neighbours for job in submitted] == [True]

@@ -31,7 +31,7 @@ def test_the_first_node_that_differs_is_in_the_sentence_the_code_and_the_graph(e
 
     assert_sound(app)
     assert unescaped(app).startswith(
-        "Compiled is wrong in output: off by 0.500 of the norm in float64, eager by 1.00e-7."
+        "Compiled is wrong in output: off by 0.500 of the norm in float64, eager by 1.00e-7"
     )
     said = unescaped(app)
     assert "2 of 4 nodes differ, first `gelu`, `torch._C._nn.gelu`: off by 0.500 of the norm" in said
@@ -66,7 +66,7 @@ def test_a_node_that_is_selected_is_shown(empty_home: Path) -> None:
     app = opened(menu.NUMERICS.script, run, select="n:linear")
 
     assert_sound(app)
-    assert "Compiled gives the same bits as eager: both are off by at most 0 of the norm in float64." in unescaped(app)
+    assert "Compiled gives the same bits as eager: both are off by at most 0 of the norm in float64" in unescaped(app)
     assert "as right as eager in the 2 nodes that were compared; 1 has the same bits." in unescaped(app)
     assert "`linear`" in unescaped(app)
     assert app.query_params["select"] == "n:linear"
@@ -93,7 +93,7 @@ def test_results_that_cannot_be_told_say_why(empty_home: Path) -> None:
     app = opened(menu.NUMERICS.script, run_of(empty_home, numerics_log(("output", Accuracy("int64")), reason=reason)))
 
     assert_sound(app)
-    assert unescaped(app).startswith(f"The accuracy of the results is unknown: {reason}.")
+    assert unescaped(app).startswith(f"The accuracy of the results is unknown: {reason}")
 
 
 def test_names_that_would_be_markup_are_text(empty_home: Path) -> None:
@@ -107,7 +107,7 @@ def test_names_that_would_be_markup_are_text(empty_home: Path) -> None:
 
 def test_a_run_without_them_can_be_held_against_float64(empty_home: Path, submitted: list[CompileJob]) -> None:
     app = opened(menu.NUMERICS.script, add_scenario(empty_home, "transformer_block"))
-    assert titles(app) == ["Results were not compared with float64."]
+    assert titles(app) == ["Results were not compared with float64"]
     app.button(key="numerics-now").click().run()
 
     assert_sound(app)

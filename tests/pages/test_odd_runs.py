@@ -27,8 +27,8 @@ OVERVIEWS = {
     "crashed": "the worker was ended by SIGSEGV",
     "timed out": "not done after 600 s",
     "out of memory": "the run used more than its 8.59 GB",
-    "cancelled": "The run was cancelled.",
-    "interrupted": "The run was interrupted.",
+    "cancelled": "The run was cancelled",
+    "interrupted": "The run was interrupted",
 }
 
 

@@ -29,7 +29,7 @@ def jobs(monkeypatch: pytest.MonkeyPatch) -> list[CompileJob]:
 
 def test_a_search_in_the_url_shows_the_options_that_match(empty_home: Path, jobs: list[CompileJob]) -> None:
     app = opened(PAGE, option="fuse")
-    assert titles(app) == ["1 of torch.compile's 2 options match."]
+    assert titles(app) == ["1 of torch.compile's 2 options match"]
     assert list(app.dataframe[0].value["option"]) == ["epilogue_fusion"]
 
 
@@ -44,7 +44,7 @@ def test_no_match_is_said(empty_home: Path, jobs: list[CompileJob]) -> None:
 def test_a_torch_that_cannot_start_is_said(empty_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "environment", lambda: Environment(problem="no module named torch"))
     app = opened(PAGE)
-    assert titles(app) == ["torch cannot be started, so its options are unknown."]
+    assert titles(app) == ["torch cannot be started, so its options are unknown"]
 
 
 def test_the_shown_model_runs_with_a_changed_option(empty_home: Path, jobs: list[CompileJob]) -> None:

@@ -121,7 +121,7 @@ def test_a_followed_log_without_a_record_waits(home: Path) -> None:
     run = add_run(home, "waits", None, kind="log", state="running", origin="Followed: /tmp/trace.", **keeper())
     app = opened(menu.OVERVIEW.script, run.id)
     assert_sound(app)
-    assert titles(app) == ["No record was written yet."]
+    assert titles(app) == ["No record was written yet"]
     assert "set to the followed directory" in plain(words(app))
 
 

@@ -69,7 +69,7 @@ def test_the_title_says_what_differs_and_each_side_what_it_is(stored: StoredGrap
     app = opened(PAGE, stored.a100, other=stored.h100)
 
     assert_sound(app)
-    assert titles(app) == ["Fusion is the same; 2 of 4 kernels differ in registers; the generated source is identical."]
+    assert titles(app) == ["Fusion is the same; 2 of 4 kernels differ in registers; the generated source is identical"]
     said = words(app).replace("\\", "")
     assert "**Left**, the shown run: generated for NVIDIA A100, which is not present; not run." in said
     assert "**Right**: generated for NVIDIA H100, which is not present; not run." in said
@@ -138,7 +138,7 @@ def test_without_another_run_of_the_model_one_is_offered(empty_home: Path) -> No
     app = opened(PAGE, add_scenario(empty_home, "transformer_block"))
 
     assert_sound(app)
-    assert titles(app) == ["There is no other run of this model yet."]
+    assert titles(app) == ["There is no other run of this model yet"]
     assert "retarget-h100" in [button.key for button in app.button]
 
 
@@ -146,7 +146,7 @@ def test_a_run_without_kernels_has_nothing_to_compare(empty_home: Path) -> None:
     app = opened(PAGE, add_scenario(empty_home, "eager_backend"))
 
     assert_sound(app)
-    assert titles(app) == ["This compilation has no kernel to compare."]
+    assert titles(app) == ["This compilation has no kernel to compare"]
 
 
 def test_a_right_side_that_failed_is_said_to_have_no_kernel(stored: StoredGraph, empty_home: Path) -> None:
@@ -155,7 +155,7 @@ def test_a_right_side_that_failed_is_said_to_have_no_kernel(stored: StoredGraph,
     app = opened(PAGE, stored.a100, other=failed)
 
     assert_sound(app)
-    assert titles(app) == ["The run on the right has no kernel to compare with."]
+    assert titles(app) == ["The run on the right has no kernel to compare with"]
 
 
 def test_names_that_mean_harm_are_shown_as_text(empty_home: Path) -> None:

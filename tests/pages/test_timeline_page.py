@@ -25,7 +25,7 @@ def profiled(home: Path) -> str:
 
 def test_without_a_profile_the_page_says_how_to_add_one(runs: dict[str, str]) -> None:
     app = sound(opened(menu.TIMELINE.script, runs["transformer_block"]))
-    assert titles(app) == ["This run has no profile."]
+    assert titles(app) == ["This run has no profile"]
     assert "export_chrome_trace" in words(app)
     assert component(app, "profile")["profile_of"] == runs["transformer_block"]
 

@@ -2,6 +2,7 @@
 
 import functools
 import json
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -182,10 +183,11 @@ def downloads(app: AppTest) -> list[str]:
 
 
 def assert_sound(app: AppTest) -> None:
-    """No exception, and no table that shows pandas' row numbers."""
+    """No exception, no table that shows pandas' row numbers, and no full stop after a title of one sentence."""
     assert [item.value for item in app.exception] == []
     numbered = [item for item in app.dataframe if item.value.index.dtype == "int64" and not _hides_index(item)]
     assert [list(item.value) for item in numbered] == []
+    assert [item.value for item in app.title if re.fullmatch(r"(?:(?!\.\s).)*\.", item.value, re.DOTALL)] == []
 
 
 def _hides_index(table: Any) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from core.analysis import calls_to_pay
 from core.base.machine import Environment
-from core.base.words import bytes_, count, duration_s, ordinal, percent, ratio
+from core.base.words import bytes_, calls_after, count, duration_s, percent, ratio
 from core.job import CompileJob
 from core.sweep.model import Axis
 from core.sweep.presets.preset import (
@@ -244,7 +244,7 @@ def calls_answer(question: Question) -> Answer:
             "cost of the first calls": tuple(
                 seconds(facts[row.at].cost_s) if row.at in facts else "" for row in question.rows
             ),
-            "pays from": tuple(pays_words(facts.get(row.at)) for row in question.rows),
+            "pays off": tuple(pays_words(facts.get(row.at)) for row in question.rows),
         },
         facts=tuple(facts.values()),
     )
@@ -266,11 +266,10 @@ def cost(row: SweepRow) -> float | None:
 
 
 def pays_words(pays: BreakEven | None) -> str:
-    """Return the call from which compiling pays off, in words; empty if it does not measurably pay off."""
+    """Return the calls after which compiling pays off, in words; empty if it does not measurably pay off."""
     if pays is None or pays.calls is None:
         return ""
-    soonest, latest = map(ordinal, pays.calls)
-    return f"about the {soonest} call" if soonest == latest else f"between the {soonest} and the {latest} call"
+    return calls_after(*pays.calls)
 
 
 def _calls_sentence(facts: tuple[BreakEven, ...], done: tuple[SweepRow, ...]) -> str:

@@ -23,12 +23,22 @@ from pages import menu
 from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.look.charts import PLOTLY_CONFIG, in_brackets, in_unit, plotly_layout, text_on
 from pages.look.palette import FILL, INK, MUTED, PAPER, SHORT, TALL, Theme, kernel_colour
-from pages.look.text import LONGEST_MESSAGE, LONGEST_NAME, LONGEST_TEXT, code, one_line, one_line_cells, plain, prose
+from pages.look.text import (
+    LONGEST_MESSAGE,
+    LONGEST_NAME,
+    LONGEST_TEXT,
+    code,
+    one_line,
+    one_line_cells,
+    plain,
+    prose,
+)
 from pages.parts.code import diff_view
 from pages.parts.graphs.drawn import node_lines, node_of
 from pages.parts.run.submit import job_again, stored_run, submit_or_open
 from pages.session import actions, server, url
 from pages.session.actions import attempt
+from pages.session.header import page_title
 from pages.session.server import cached_figure, theme
 from pages.session.shown import RunView, View, open_view
 from pages.session.tables import columns, in_words, newly_picked
@@ -328,7 +338,7 @@ def _options(title: str, view: RunView) -> None:
 def without_pipeline(view: RunView) -> None:
     """Draw why there is no accelerator graph, and a button that runs the job on the accelerator."""
     absence = AcceleratorView.absence(view.report, view.job)
-    st.title(absence.title, anchor=False)
+    page_title(absence.title)
     st.write(AcceleratorView.introduction)
     if absence.error:
         st.error(plain(absence.error, LONGEST_MESSAGE), icon=":material/error:")

@@ -28,6 +28,7 @@ from pages.parts.run.submit import job_again, run_of
 from pages.session import server, url
 from pages.session.actions import attempt
 from pages.session.downloads import downloads, json_twin
+from pages.session.header import page_title
 from pages.session.runs import named_runs, runs_by_id, runs_like
 from pages.session.server import cached
 from pages.session.shown import RunView, ShownRun, open_view
@@ -223,7 +224,7 @@ def wait_for_ranks(view: RunView, run_ranks: rank_views.RunRanks) -> None:
     """Show how many logs another process has read, and rerun the page when it is done."""
     if ranks_view(view, run_ranks) is not None:
         st.rerun()
-    st.title(run_ranks.reading, anchor=False)
+    page_title(run_ranks.reading)
     read, words = run_ranks.progress
     st.progress(read, text=words)
 

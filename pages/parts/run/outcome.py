@@ -30,6 +30,7 @@ from pages.parts.run.submit import job_again, job_to_change, missing_device, ope
 from pages.session import actions, server, url
 from pages.session.actions import attempt, toasted
 from pages.session.downloads import scrub_choice
+from pages.session.header import page_title
 from pages.session.server import cached
 from pages.session.shown import RunView, ShownRun, open_shown
 from pages.session.tables import in_words, newly_picked
@@ -334,7 +335,7 @@ def live_run(shown: ShownRun) -> None:
     here = open_shown(shown.run.id)
     if here is None or here.stands or bool(here.progress.steps) != bool(shown.progress.steps):
         st.rerun()
-    st.title(live_headline(here), anchor=False)
+    page_title(live_headline(here))
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(_counts(here))
         cancel_button(here)

@@ -37,6 +37,7 @@ from pages.parts.sweep.charts import (
 from pages.session import actions, server, url
 from pages.session.actions import attempt, passed_over, toasted
 from pages.session.downloads import csv_twin, json_twin
+from pages.session.header import page_title
 from pages.session.runs import ShownSweep, is_as_shown, last_took_s, listed_sweeps, show_run, show_sweep
 from pages.session.server import cached_figure, theme
 from pages.session.tables import in_words, newly_picked, opened_or_ticked
@@ -54,7 +55,7 @@ SHOWN = "the shown run"
 def sweep(shown: ShownSweep) -> None:
     """Draw the answer so far as the title, then the progress, the charts, and the table."""
     view = shown.view
-    st.title(view.title, anchor=False)
+    page_title(view.title)
     with st.container(horizontal=True, vertical_alignment="center", key="sweep-bar"):
         _progress(shown)
         _steer(shown)

@@ -130,7 +130,7 @@ def of(eager_s: tuple[float, ...], compiled_s: tuple[float, ...], load: Load | N
 def test_break_even_is_as_wide_as_the_interval() -> None:
     assert break_even_calls(MEASURED) == (955, 1056)
     assert sentence(verdict(MEASURED)) == (
-        "2.00× faster (1.90–2.10), pays off between the 960th and the 1,100th call; 0 graphs, 0 graph breaks."
+        "2.00× faster (1.90–2.10), pays off after 960–1,100 calls; 0 graphs, 0 graph breaks."
     )
 
 
@@ -295,7 +295,7 @@ def test_warm_up_takes_a_quarter_of_the_samples_at_most() -> None:
 
 
 def test_calls_that_round_to_one_are_named_once() -> None:
-    assert pays_words((1_990, 2_030)) == "pays off from about the 2,000th call"
+    assert pays_words((1_990, 2_030)) == "pays off after about 2,000 calls"
 
 
 def test_a_ratio_needs_as_many_times_on_both_sides_and_none_of_zero() -> None:

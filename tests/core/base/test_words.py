@@ -143,10 +143,16 @@ def test_an_unknown_time_is_not_recorded() -> None:
     assert words.ago(None, 0.0) == "not recorded"
 
 
-def test_what_was_estimated_is_counted_in_two_digits() -> None:
-    assert [words.ordinal(number) for number in (1, 12, 22, 23, 113, 1_990, 7_654)] == [
-        "1st", "12th", "22nd", "23rd", "110th", "2,000th", "7,700th",
+def test_an_ordinal_is_exact() -> None:
+    assert [words.ordinal(number) for number in (1, 12, 22, 23, 113, 1_991)] == [
+        "1st", "12th", "22nd", "23rd", "113th", "1,991st",
     ]  # fmt: skip
+
+
+def test_calls_after_which_something_pays_off_are_estimated_in_two_digits() -> None:
+    assert words.calls_after(1_990, 2_030) == "after about 2,000 calls"
+    assert words.calls_after(591, 7_654) == "after 590–7,700 calls"
+    assert words.calls_after(1, 1) == "after about 1 call"
 
 
 def test_a_limit_is_written_as_it_was_set() -> None:

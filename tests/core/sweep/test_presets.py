@@ -255,7 +255,7 @@ def test_compiling_pays_after_as_many_calls_as_make_up_for_the_first_ones() -> N
 
     found = asked("calls", cell("cold", 2.0), cell("warm", 0.1))
     assert found.sentence == (
-        "Break-even: about the 2,000th call with cold caches, about the 100th call with warm caches."
+        "Break-even: after about 2,000 calls with cold caches, after about 100 calls with warm caches."
     )
     assert [fact.label for fact in found.facts if isinstance(fact, BreakEven)] == ["cold", "warm"]
     none = asked("calls", timed("cold", ratio=SAME, calls=(SweepCall("f32[1]", 0.002, 1.0),)))

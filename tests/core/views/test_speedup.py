@@ -18,7 +18,7 @@ def test_a_measured_run_has_a_method_and_medians_of_both_sides(tmp_path: Path) -
     log = tmp_path / "trace.log"
     log.write_bytes(measured_log())
     speedup = SpeedupView(build_report(log, strict=True))
-    assert speedup.title.startswith("2.00× (1.90–2.10) faster in the steady state, pays off between the ")
+    assert speedup.title.startswith("2.00× (1.90–2.10) faster in the steady state, pays off after ")
     assert speedup.not_measured == ""
     assert "8 pairs of samples, 10 calls each, after 4 pairs of warm-up" in speedup.method
     assert [name for name, _, _ in speedup.medians] == ["eager", "compiled"]

@@ -14,7 +14,7 @@ from tests.support.apps import assert_sound, chips, code_of, component, keys, op
 from tests.support.homes import IMAGE, add_run, chain_log
 from tests.support.reports.backends import BACKEND, JOB, SIZES, backend_log, backend_text
 
-SENTENCE = r"`mine` received 2 graphs; executed 3 times in 3 calls; 1 call compiled nothing\."
+SENTENCE = r"`mine` received 2 graphs; executed 3 times in 3 calls; 1 call compiled nothing"
 
 
 def stored(home: Path, log: bytes | None = None, job: CompileJob = JOB) -> str:
@@ -139,7 +139,7 @@ def test_a_backend_that_raised_is_the_headline_with_its_line(empty_home: Path) -
     log = backend_log("raised ValueError: I know no relu", place=["/gone/backend.py", 2])
     app = opened(menu.BACKEND.script, stored(empty_home, log), compilation="0/1")
     assert_sound(app)
-    assert titles(app) == [r"`mine` received 2 graphs, and raised ValueError\: I know no relu\."]
+    assert titles(app) == [r"`mine` received 2 graphs, and raised ValueError\: I know no relu"]
     assert [item.value for item in app.error] == [
         r"\[0/1\]: `mine` raised ValueError\: I know no relu at `backend.py:2`"
     ]

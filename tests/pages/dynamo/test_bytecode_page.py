@@ -52,7 +52,7 @@ def test_what_was_not_recorded_is_said(runs: dict[str, str]) -> None:
     app = opened(menu.BYTECODE.script, runs["foreign"], compilation="0/0")
 
     assert_sound(app)
-    assert titles(app) == ["No bytecode of this compilation."]
+    assert titles(app) == ["No bytecode of this compilation"]
     assert "The bytecode was not recorded." in words(app)
     app = opened(menu.BYTECODE.script, runs["refused"])
     assert "Dynamo did not rewrite this function: it runs unchanged." in words(app)
@@ -63,7 +63,7 @@ def test_the_record_has_both_sides_and_names_what_goes_on(empty_home: Path) -> N
 
     assert_sound(app)
     assert titles(app) == [
-        "\\[0/0\\] Net\\.f: 2 instructions became 2, with calls of 1 compiled graph and 1 resume function."
+        "\\[0/0\\] Net\\.f: 2 instructions became 2, with calls of 1 compiled graph and 1 resume function"
     ]
     rows = code_of(app, "bytecode-modified")["lines"]
     assert [row[6] for row in rows] == [

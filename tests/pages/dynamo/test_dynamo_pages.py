@@ -127,7 +127,7 @@ def test_without_a_symbol_the_same_job_with_dynamic_sizes_can_be_tried(
 
 def test_a_compilation_without_a_symbol_leads_to_those_that_have_some(runs: dict[str, str]) -> None:
     app = opened(menu.DYNAMIC_SHAPES.script, runs["recompile_zoo"], compilation="0/0")
-    assert titles(app) == ["No size of [0/0] is dynamic."]
+    assert titles(app) == ["No size of [0/0] is dynamic"]
     labels = [link.proto.label.replace("\\", "") for link in app.get("page_link")]
     (found,) = [label for label in labels if label.startswith("[0/1]")]
     assert found.endswith("1 symbol")

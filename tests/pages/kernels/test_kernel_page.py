@@ -154,7 +154,7 @@ def test_a_tool_that_failed_says_why_and_can_be_tried_again(empty_home: Path, mo
     assert app.error[0].value.replace("\\", "") == "g++ could not compile the kernel"
     assert app.code[0].value == "kernel.cpp:1:1: error: no"
     assert [button.label for button in app.button] == ["Try again"]
-    assert read_titles(app)[0].endswith("FX nodes.")
+    assert read_titles(app)[0].endswith("FX nodes")
     started: list[KernelTool] = []
     monkeypatch.setattr(actions, "start_tool", started.append)
     app.button[0].click().run()
@@ -227,7 +227,7 @@ def test_every_recorded_scenario_opens(empty_home: Path, scenario: str) -> None:
     app = sound(opened(PAGE, run.id))
 
     if scenario == "eager_backend":
-        assert read_titles(app) == ["This compilation generated no C++ and no Triton kernel."]
+        assert read_titles(app) == ["This compilation generated no C++ and no Triton kernel"]
 
 
 @pytest.mark.parametrize("name", NOT_LOGS)

@@ -55,7 +55,7 @@ def test_code_of_ones_own_is_interpreted_at_the_program_that_is_asked_for(empty_
         run, Interpret("", "result = 1", (2, 0, 1)), structs.replace(INTERPRETED, same=False, words="result: differs")
     )
     app = sound(opened(PAGE, run.id, view="interpreter"))
-    assert read_titles(app) == ["Triton's interpreter on an example kernel: the selected kernel is not Triton."]
+    assert read_titles(app) == ["Triton's interpreter on an example kernel: the selected kernel is not Triton"]
     assert app.segmented_control(key="interpret").options == ["vector add", "your code"]
     assert len(app.success) == 1
     app.segmented_control(key="interpret").set_value("your code").run()

@@ -83,7 +83,7 @@ def test_the_title_says_what_the_kernels_take_and_waste(timed_run: str) -> None:
     app = opened(PAGE, timed_run)
 
     assert_sound(app)
-    assert read_titles(app) == ["9 kernel launches take 900 µs, 877 µs more than the roofline allows."]
+    assert read_titles(app) == ["9 kernel launches take 900 µs, 877 µs more than the roofline allows"]
     assert "Kernels take 75.0 % of a compiled call (1.20 ms). Largest excess: " in read_words(app)
     assert any("kernels 900 µs, wrapper 200 µs, outside 100 µs" in item.proto.body for item in app.get("html"))
     told = next(item.help for item in app.caption if item.value.startswith("Kernels take"))
@@ -108,7 +108,7 @@ def test_beside_a_busy_machine_no_waste_is_told(empty_home: Path) -> None:
     app = opened(PAGE, add_run(empty_home, "timed", log, job=job_of("transformer_block")).id)
 
     assert_sound(app)
-    assert read_titles(app) == ["9 kernel launches; the machine was busy while the kernels were timed."]
+    assert read_titles(app) == ["9 kernel launches; the machine was busy while the kernels were timed"]
     assert "The times below are not reliable; no finding uses them." in read_words(app)
     assert "share" not in app.dataframe[0].value.columns
     assert not any("kernels 9" in item.proto.body for item in app.get("html"))

@@ -37,13 +37,13 @@ def title_of(home: Path, logs: Mapping[int, bytes]) -> str:
 def test_a_run_with_one_log_says_how_to_record_ranks(empty_home: Path) -> None:
     app = opened(PAGE, add_scenario(empty_home, "foreign"))
     assert_sound(app)
-    assert titles(app) == ["This run has one rank."]
+    assert titles(app) == ["This run has one rank"]
     assert [code.value for code in app.code] == ["TORCH_TRACE=/shared/trace torchrun --nproc-per-node 8 train.py"]
 
 
 def test_equal_ranks_are_said_to_be_alike(empty_home: Path) -> None:
     logs = {rank: recorded("tensor_parallel", rank) for rank in range(4)}
-    assert title_of(empty_home, logs) == "4 ranks, all alike."
+    assert title_of(empty_home, logs) == "4 ranks, all alike"
 
 
 def test_a_rank_that_recompiles_alone_is_named_with_its_line_and_what_to_do(empty_home: Path) -> None:
@@ -76,7 +76,7 @@ def test_a_visitor_chooses_among_several_groups(empty_home: Path) -> None:
     logs[4] = as_rank(with_size(log, "0/0", b"[8, 4]", b"[9, 4]"), 4, rng)
     app = opened(PAGE, add_ranks(empty_home, logs), group="4")
     assert_sound(app)
-    assert titles(app) == ["4 of 6 ranks alike; the others differ in 2 ways."]
+    assert titles(app) == ["4 of 6 ranks alike; the others differ in 2 ways"]
     assert "Rank 4 has another size of `x` in dimension 0" in words(app)
 
 

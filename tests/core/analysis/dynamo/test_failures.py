@@ -197,7 +197,7 @@ def test_a_frame_that_was_given_up_says_so_beside_its_break(home: Path) -> None:
     app = opened(menu.GRAPH_BREAKS.script, add_run(home, "log", OVER + GIVEN_UP, kind="log").id)
 
     assert_sound(app)
-    assert titles(app) == ["1 graph break, hit 1 time; 1 frame is over the recompile limit, 1 frame runs eagerly."]
+    assert titles(app) == ["1 graph break, hit 1 time; 1 frame is over the recompile limit, 1 frame runs eagerly"]
     assert "[2/0] `loop`: Dynamo skipped this frame, it runs eagerly." in words(app).replace("\\", "")
     assert "from then on, calls that fit no compiled code of this frame run eagerly" in words(app)
 
