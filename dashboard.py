@@ -45,7 +45,10 @@ HEADERS = {
 
 
 class SecurityHeaders:
-    """Middleware that adds the security headers that Streamlit leaves out. Plain ASGI, since it must not buffer."""
+    """Middleware that adds the security headers that Streamlit leaves out.
+
+    It is plain ASGI, since it must not buffer responses.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app

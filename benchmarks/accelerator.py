@@ -1,8 +1,8 @@
-"""The accelerator's runtime compared with torch and Inductor: whole calls by the thread's CPU time, on one thread.
+"""The accelerator's runtime compared with torch and Inductor: CPU time of whole calls, on one thread.
 
-A whole call includes Python, the ABI, the allocation of results, and the runtime. Both sides are timed alternately, in
-random order, until the interval of their ratio is narrow. CPU time excludes other processes. The arena of a transformer
-block's program is reported as a fraction of the sum of its temporaries.
+A whole call includes Python, the ABI, the allocation of results, and the runtime. Both sides are timed
+interleaved, in random order, until the interval of their ratio is narrow. CPU time excludes other processes.
+The memory arena of a transformer block's program is reported as a fraction of the sum of its temporaries.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MOST_S = 1.5
 
 
 def measure() -> list[Result]:
-    """Run in a process with the fork server's environment, so that this process does not import torch."""
+    """Measure in a process with the fork server's environment, so that this process does not import torch."""
     environment = {**compile_environment(), "COMPILEBOARD_CACHE": str(CACHE), "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-m", "benchmarks.accelerator"]
     done = subprocess.run(command, cwd=PROJECT, env=environment, stdout=subprocess.PIPE, check=True)
@@ -67,7 +67,10 @@ def main() -> None:
 
 
 def _sides(function: Callable[..., Any], inputs: Sequence[Any]) -> dict[str, Any]:
-    """Return the intervals of torch's and of Inductor's time over the segment's, and the segment's µs per call."""
+    """Return the time ratios of torch and Inductor to the segment, and the segment's µs per call.
+
+    The ratios are (low, middle, high). `call_us` is the whole call, `inside_us` its part in the runtime.
+    """
     import torch
 
     segment = segment_of(function, *inputs)
@@ -88,7 +91,7 @@ def _sides(function: Callable[..., Any], inputs: Sequence[Any]) -> dict[str, Any
 
 
 def _ratio(left: Callable[[], Any], right: Callable[[], Any]) -> tuple[float, float, float]:
-    """Return low, middle and high of the left side's CPU time over the right side's."""
+    """Return left over right CPU time as (low, middle, high); raises RuntimeError after too few pairs."""
     from core.analysis.interval import median_ratio
     from core.worker.measuring.pairs import TimedSide, time_interleaved
 
@@ -100,9 +103,10 @@ def _ratio(left: Callable[[], Any], right: Callable[[], Any]) -> tuple[float, fl
 
 
 def segment_of(function: Callable[..., Any], *inputs: Any, passes: int | None = None) -> Any:
-    """Return a function as one segment of the accelerator, with all passes unless some are named.
+    """Return the accelerator's segment for a function.
 
-    Its attribute `order` maps its inputs to the function's inputs.
+    `passes` is a bit mask of the passes, None for all. The segment's argument i is the function's input
+    `order[i]`.
     """
     from torch._decomp import core_aten_decompositions
     from torch.fx.experimental.proxy_tensor import make_fx
@@ -150,7 +154,7 @@ def _block() -> tuple[list[float], list[float], list[float]]:
 
 
 def _run_s(segment: Any, inputs: Sequence[Any]) -> float:
-    """Return the median of the runtime's own seconds, started from Python."""
+    """Return the median seconds per run in the runtime, with the program started from Python."""
     seconds: list[float] = []
     for _ in range(RUNS):
         before = segment.crossings.runtime_s
@@ -160,7 +164,7 @@ def _run_s(segment: Any, inputs: Sequence[Any]) -> float:
 
 
 def _cb_run(directory: Path, compiled: Any, inputs: Sequence[Any]) -> Callable[[], float]:
-    """Return a function that runs the same program in C++ and returns the median of the runtime's own seconds."""
+    """Return a function that runs the program in C++ and returns the median seconds in the runtime."""
     from core.accelerator import library
 
     (directory / "block.cbp").write_bytes(compiled.file)

@@ -1,4 +1,4 @@
-"""Large logs of any size, as torch alone writes them: copies of the recorded ones, without our own records."""
+"""Large logs as torch alone writes them: copies of recorded logs, without Compileboard's records."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FILES, ROUND_US = 1_000, 60_000_000
 
 
 def write_log(path: Path, compilations: int = 0, least_bytes: int = 0) -> int:
-    """Write a log with at least that many frames and bytes; return the number of frames."""
+    """Write a log of at least `compilations` frames and `least_bytes` bytes; return the number of frames."""
     sources = {name: _read(TRACES / name / "trace.log") for name in set(ROUND)}
     frames = strings = 0
     with path.open("wb") as file:
@@ -36,7 +36,7 @@ def write_log(path: Path, compilations: int = 0, least_bytes: int = 0) -> int:
 
 
 def _read(path: Path) -> list[tuple[bytes, dict[str, Any], str]]:
-    """Return the records of a log: the start of the line, the header, and the payload."""
+    """Return the records of a log except Compileboard's, each as (start of the line, header, payload)."""
     data = path.read_bytes()
     with TraceReader(path) as reader:
         return list(_records(data, reader))
@@ -72,7 +72,7 @@ def _shifted(line: bytes, header: dict[str, Any], payload: str, frames: int, str
 
 
 def _with_numbers(value: Any, strings: int) -> Any:
-    """Return a value in which the numbers of file names are shifted."""
+    """Return a header value with `strings` added to the number of each interned file name."""
     if isinstance(value, list):
         return [_with_numbers(part, strings) for part in value]
     if isinstance(value, dict):

@@ -2,9 +2,10 @@
 
     python -m benchmarks.budgets [--times 20] [--only counts | time] [--repeat 1]
 
-Each of the models, chosen by a seed, is run as it is, once more as it is, and with a planted graph break, recompile or
-kernel, and is judged with the first run as the baseline; these runs are not measured. With `time` the runs are
-measured interleaved with the baseline, as `check` does, and the planted change is one more of twenty equal parts: 5 %.
+Each model runs twice unchanged and once with each planted change. The first run is the baseline of the
+others. With `counts`, a seed selects the model, the change is a graph break, a recompile or a kernel, and
+nothing is timed. With `time`, each run is timed interleaved with the baseline, as `check` does, and the
+change is 5 % more work: 21 equal parts, not 20.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ EQUAL_PARTS = 20
 
 
 def measure() -> list[Result]:
-    """Return the results of the counts, for ten models; the times take a quarter of an hour."""
+    """Return the results of `counts` for ten models; `time` takes 15 minutes and is left out."""
     return results(("counts",), 10, 1)
 
 
@@ -82,7 +83,7 @@ def main() -> None:
 
 
 def results(parts: Sequence[str], times: int, repeat: int) -> list[Result]:
-    """Return how often each planted change was found, and how often no change was blamed."""
+    """Return how often each planted change, and an unchanged model, was over the budget."""
     with temporary_home() as home, closing(LocalEngine(home)) as engine:
         runner = Runner(Store(home), engine)
         return [result for part in parts for result in _part(runner, part, times, repeat)]

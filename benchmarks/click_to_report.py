@@ -1,11 +1,11 @@
-"""Time from the click in the dashboard to the verdict, over a fresh `TORCH_TRACE=… python script.py` plus `tlparse`.
+"""Time from the click to the verdict, over `TORCH_TRACE=… python script.py` plus `tlparse`.
 
-Both run the same model with the same calls: one eager, one compiled, then eager and compiled alternately for 1.5 s, the
-time for which a run measures. The verdict is final when the results are compared. The measured numbers follow later;
-their time is reported, too, and so is the script's time without measuring. Only one of the two runs at a time. Both
-have compiled C++ objects in the cache. The FX graph and AOTAutograd caches are off in both, since otherwise a second
-log would contain no compilation. The server is warm: its fork server has imported torch, as for every run except the
-first.
+The run and the script call the same model: once eager, once compiled, then eager and compiled alternately for
+1.5 s. The verdict is final when the results are compared. The measured numbers follow later. The time until
+the numbers is reported, too, and so is the script's time without measuring. The run and the script never
+overlap. Both find compiled C++ objects in the cache. The FX graph and AOTAutograd caches are off in both,
+since otherwise a second log would contain no compilation. The server is warm: its fork server has imported
+torch, as for every run except the first.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ with torch.no_grad():
 
 
 def measure() -> list[Result]:
-    """Alternate the click and the script, after one run of each to fill the cache."""
+    """Measure the click and the script alternately, after one run of each to fill the cache."""
     with temporary_home() as home, dashboard(home) as server, browser_page() as page:
         page.goto(server.url)
         with tempfile.TemporaryDirectory() as folder:
@@ -66,7 +66,7 @@ def measure() -> list[Result]:
 
 
 def results(pairs: list[tuple[tuple[float, float], tuple[float, float]]]) -> list[Result]:
-    """Return the results of the pairs: seconds to the verdict and to the numbers, of the script, and of tlparse."""
+    """Return the results of pairs of ((verdict s, numbers s) by click, (script s, tlparse s))."""
     both = [script + parse for _, (script, parse) in pairs]
     verdicts, numbers = [verdict for (verdict, _), _ in pairs], [number for (_, number), _ in pairs]
     unmeasured = [seconds - MEASURING_S for seconds in both]
@@ -86,7 +86,7 @@ def _over(numerators: list[float], denominators: list[float]) -> list[float]:
 
 
 def by_click(page: Page) -> tuple[float, float]:
-    """Return the seconds from the click on the sample's button to the verdict, and to the end of the measuring."""
+    """Click the sample's button; return the seconds until the verdict, and until the run is done."""
     page.get_by_role("link", name="New run").first.click()
     button = page.locator(f".st-key-compile-{NAME} button")
     button.wait_for()

@@ -1,10 +1,11 @@
-"""The queue of a cluster, simulated: how long runs wait on many nodes, and what each start costs the server.
+"""Simulated queue of a cluster: waiting times on many nodes, and CPU time of the server per start.
 
     python -m benchmarks.cluster_queue [--nodes 4 100 1000]
 
-The queue is the server's own; nodes, people and clock are simulated. Every run is measured, and takes 20 s to 220 s on
-a GPU that it has to itself. Half of the work is single runs, which people submit at random moments; the other half is
-sweeps of 200 cells, each of which keeps as many cells in the queue as there are nodes.
+The queue is the server's own; nodes, people and clock are simulated. Every run is measured, so it has its GPU
+to itself, and takes 20 s to 220 s. Half of the work is single runs, which people submit at random moments.
+The other half is sweeps of 200 cells. Each sweep has as many queued and running cells as there are nodes, at
+most 200.
 """
 
 from __future__ import annotations
@@ -38,9 +39,9 @@ DEVICE = "cuda:0"
 
 @dataclass(slots=True)
 class Cluster:
-    """A cluster in a simulated hour: its queue, the runs to come, and how long each kind of run has waited.
+    """A simulated cluster: its queue, the events to come, and the waiting times of each kind of run.
 
-    If `fair` is False, all runs are one person's, so that the queue starts them in the order in which they came.
+    If `fair` is False, all runs belong to one person, so the queue starts them in order of arrival.
     """
 
     nodes: int
@@ -57,7 +58,7 @@ class Cluster:
         self.lane = Lane(1, lambda device, alike: self._free_first())
 
     def simulate(self, starts: int) -> float:
-        """Let so many runs start; return the CPU seconds that the queue took for each."""
+        """Simulate until `nodes + starts` runs have started; return the CPU seconds per start."""
         self._in(self._gap_s(1.0), "single", "")
         self._in(0.0, "sweep", "")
         began_s, begun = time.process_time(), self.nodes + starts
@@ -104,7 +105,7 @@ class Cluster:
         heapq.heappush(self.events, (at_s, next(self.numbers), what, name))
 
     def _gap_s(self, runs: float) -> float:
-        """Return a random time until the next of arrivals that bring so many runs each, and half of the load."""
+        """Return a random time between arrivals of `runs` runs each, which make up half of the load."""
         return self.rng.expovariate(LOAD / 2 * self.nodes / MEAN_S / runs)
 
     def _free_first(self) -> tuple[str, ...]:
@@ -113,7 +114,7 @@ class Cluster:
 
 
 def measure(sizes: tuple[int, ...] = NODES, starts: int = STARTS) -> list[Result]:
-    """Simulate clusters of these sizes, and the middle one without turns between people."""
+    """Simulate a cluster of each size, and the middle size again with all runs by one person."""
     results = []
     for nodes in sizes:
         results += _results(Cluster(nodes), starts)
@@ -133,7 +134,7 @@ def _spread(waited_s: list[float]) -> str:
 
 
 def main() -> None:
-    """Simulate clusters of the sizes of the options."""
+    """Simulate clusters of the sizes in `--nodes`, and print the table."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--nodes", type=int, nargs="+", default=NODES)
     parser.add_argument("--starts", type=int, default=STARTS)

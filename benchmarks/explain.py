@@ -1,9 +1,10 @@
-"""python -m benchmarks.explain [SAMPLE | FILE …]: the pages' counts compared with `torch._dynamo.explain`.
+"""python -m benchmarks.explain [SAMPLE|FILE …]: compare our counts with `torch._dynamo.explain`.
 
-`explain` runs in a process without Compileboard, on the first call of each model; by default on all samples. Its break
-count is always the graph count minus one. The pages count the places where Dynamo stopped, so its list of reasons is
-compared by place. It names only breaks that ended a graph with ops. It also names lines where Dynamo steps over one
-bytecode (`step_unsupported`); these are omitted, since torch's log has that break at another place.
+By default all samples are compared. `explain` runs on the first call of each model, in a process without
+Compileboard. The break count of `explain` is always its graph count minus one, but the pages count the places
+where Dynamo stopped. So the break reasons of `explain` are compared by place. `explain` names only breaks
+that ended a graph with ops. Its reasons `step_unsupported`, where Dynamo steps over one bytecode, are
+omitted: torch's log has these breaks at another place.
 """
 
 from __future__ import annotations
@@ -81,7 +82,10 @@ def rows(runner: Runner, path: Path, folder: Path) -> Iterator[Row]:
 
 
 def stacks(report: Report) -> list[set[str]]:
-    """Return the lines of each break: the place where Dynamo stopped, and its callers; `explain` names one of them."""
+    """Return the lines of each break, as `file:line`: the place where Dynamo stopped, and its callers.
+
+    `explain` names one line of each break.
+    """
     return [
         {f"{place.file}:{place.line}" for place in (graph_break.place, *graph_break.stack)}
         for graph_break in report.graph_breaks
@@ -101,7 +105,7 @@ def ops(graph: Any) -> int:
 
 
 def explained(path: Path) -> dict[str, Any]:
-    """Return the result of a process with torch alone."""
+    """Return graphs, ops and break places by `explain`, from a process with torch alone; exits on failure."""
     done = subprocess.run(
         [sys.executable, "-c", ASK, str(path)],
         cwd=PROJECT.parent,

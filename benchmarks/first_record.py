@@ -1,8 +1,8 @@
-"""Time from submitting a run to its first record on a warm node, over a run of this machine.
+"""Time from submitting a run to its first record on a warm node, over the local engine's time.
 
-The nodes are a process of `core work` and, where Ray is installed, a node of a Ray cluster, both on this machine. They
-and the local engine take turns, one run at a time, each after a first run that starts torch. The measured time ends
-when the log in the server's own store has its first bytes.
+The nodes are a process of `core work` and, where Ray is installed, a node of a Ray cluster. Both are on this
+machine. Each engine starts torch with a first run, which is not counted. Then the engines take turns, one run
+at a time. The measured time ends when the log in the server's own store has its first bytes.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ OBJECT_STORE_BYTES = 80 * 1024**2
 
 
 def measure() -> list[Result]:
-    """Let the engines take turns, and compare the times of each round."""
+    """Run the engines interleaved, and compare their times round by round."""
     with temporary_home() as home, ExitStack() as opened:
         runners = {LOCAL: opened.enter_context(runner(home, "local")), WORK: opened.enter_context(by_work(home))}
         if find_spec("ray") is not None:
@@ -50,7 +50,7 @@ def measure() -> list[Result]:
 
 
 def results(times_s: dict[str, list[float]]) -> list[Result]:
-    """Return the times of each engine, and their ratio to the local one's by round."""
+    """Return the times of each engine, and the ratio of the other engines to the local one by round."""
     times = [Result(name, spread(seconds, 3, " s")) for name, seconds in times_s.items()]
     local_s = times_s.pop(LOCAL)
     return times + [
@@ -60,7 +60,7 @@ def results(times_s: dict[str, list[float]]) -> list[Result]:
 
 
 def first_record_s(runner: Runner) -> float:
-    """Return the seconds until the log of a new run has bytes; the run has ended then, too."""
+    """Submit a run and wait for its end; return the seconds until its log had bytes."""
     start = time.perf_counter()
     run = runner.submit(JOB)
     while not ((log := run.log_path()) and log.stat().st_size):
@@ -72,7 +72,7 @@ def first_record_s(runner: Runner) -> float:
 
 @contextmanager
 def runner(home: Path, name: str, address: str = "") -> Iterator[Runner]:
-    """Yield a server over a store of its own."""
+    """Yield a runner with its own store, `home / name`, and the engine for `address`."""
     store = Store(home / name)
     with closing(open_engine(store, address=address)) as engine:
         yield Runner(store, engine)
@@ -89,7 +89,7 @@ def await_node(server: Runner) -> None:
 
 @contextmanager
 def by_work(home: Path) -> Iterator[Runner]:
-    """Yield a server with one worker."""
+    """Yield a runner with one worker, a process of `core work`."""
     address = f"127.0.0.1:{free_port()}"
     with runner(home, "workers", f"workers://{address}") as server:
         token = server.store.home / "workers-token"
@@ -109,7 +109,7 @@ def by_work(home: Path) -> Iterator[Runner]:
 
 @contextmanager
 def by_ray(home: Path) -> Iterator[Runner]:
-    """Yield a server over a Ray cluster of a head and one node."""
+    """Yield a runner over a Ray cluster of a head and one node."""
     cluster_of = import_module("ray.cluster_utils").Cluster
     port = free_port()
     variables = {"RAY_USAGE_STATS_ENABLED": "0", "COMPILEBOARD_HOME": str(home), "PYTHONPATH": python_path()}

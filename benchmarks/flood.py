@@ -1,6 +1,8 @@
-"""Health of the server while each text field of each page gets 8 MB: as the owner, and as a guest.
+"""Health of the server while each text field of each page gets a message of the maximum size.
 
-The health is requested every 50 ms. The slowest answer per page is compared with the slowest one without a flood.
+A message has 8 MB from the owner of a server that runs visitors' code, 256 kB from a guest of a server that
+does not. The health is requested every 50 ms. The slowest response per page has an aim, and is shown beside
+the slowest one without a flood.
 """
 
 from __future__ import annotations
@@ -29,7 +31,11 @@ CODES = ("x = 1\n", "f(1, 2)\n", "# a comment\n", *BAITS)
 
 @dataclass(frozen=True, slots=True)
 class FloodResult:
-    """A page: its text fields, and the slowest health answer in seconds without a flood and with one."""
+    """A page with the slowest health responses in seconds, without a flood and with one.
+
+    `fields` counts its text fields. `worst` names the field and the text of the slowest response, empty if the
+    page has no fields.
+    """
 
     path: str
     fields: int
@@ -48,7 +54,7 @@ def measure() -> list[Result]:
 
 
 def flood(home: Path, most_bytes: int, headers: dict[str, str], code: str) -> list[FloodResult]:
-    """Start a server, and send `most_bytes` of text into each field of each page."""
+    """Start a server, and fill each field of each page, in messages of at most `most_bytes`."""
     run = add_scenario(home, "transformer_block")
     code_run = add_run(home, "own", None, job=pasted_job()).id
     with serving(home, COMPILEBOARD_ALLOW_CODE=code) as server, talking(server, **headers) as visitor:
@@ -65,7 +71,7 @@ def pasted_job() -> dict[str, object]:
 
 
 def flood_page(server: Server, visitor: Visitor, path: str, query: str, script: str, most_bytes: int) -> FloodResult:
-    """Return the slowest health answer of one page; each text is cleared before the next."""
+    """Return the slowest health response of one page; only one field has a text at a time."""
     visitor.page(query, page_script_hash=script)
     with Health(server) as quiet:
         drawn = visitor.page(query, page_script_hash=script)
@@ -84,7 +90,7 @@ def flood_page(server: Server, visitor: Visitor, path: str, query: str, script: 
 
 
 def floods(drawn: list[Element], most_bytes: int) -> Iterator[tuple[WidgetState, str]]:
-    """Yield each field with each text, and a name for the combination."""
+    """Yield each text in each field as a widget state, and a name for the combination."""
     for field in ids(drawn, FIELDS):
         for bait in BAITS:
             yield typed(field, "f32[1]" + bait * (most_bytes // len(bait.encode()))), f"{field[40:70]} {bait!r}"

@@ -1,8 +1,9 @@
-"""Fuzzer of the accelerator's programs, with mutations that respect the file format: ten minutes by default.
+"""Fuzzer of the accelerator's programs, with mutations that respect the file format.
 
-`python -m benchmarks.fuzz [SECONDS [SEED]]` builds `cb_fuzz` with cmake, with the sanitizers for memory and undefined
-behaviour, with clang and libFuzzer if available, and starts it with programs of each kernel. It reports the number of
-executions, or the crash with its file. The seed (7 by default) selects the programs.
+`python -m benchmarks.fuzz [SECONDS [SEED]]` builds `cb_fuzz` with cmake and the sanitizers for memory and
+undefined behaviour. It uses clang and libFuzzer if clang is installed, otherwise our own loop. It starts with
+programs of each kernel, runs for ten minutes by default, and reports the number of executions, or the crash
+with its file. The seed (7 by default) selects the mutations.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ MOST_MEMORY_MB = 2_048
 
 
 def main() -> int:
-    """Build, make a corpus, and run; the exit code is the fuzzer's."""
+    """Build the fuzzer, write a corpus, and fuzz; return the fuzzer's exit code."""
     seconds = int(sys.argv[1]) if len(sys.argv) > 1 else SECONDS
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else SEED
     with tempfile.TemporaryDirectory(prefix="compileboard-fuzz-") as name:
@@ -78,7 +79,7 @@ def _build_fuzzer(build: Path) -> tuple[Path, bool]:
 
 
 def _corpus(directory: Path) -> int:
-    """Write small programs of every kernel, before and after their passes; return their number."""
+    """Write small programs of every kernel, without and with passes, and malformed ones; return the count."""
     import torch
 
     os.environ.setdefault("COMPILEBOARD_CACHE", str(CACHE))
@@ -96,7 +97,11 @@ def _corpus(directory: Path) -> int:
 
 
 def _hostile() -> dict[str, bytes]:
-    """Return malformed programs that our writer can't make: overflowing sizes of an empty tensor, shared attributes."""
+    """Return malformed programs that lowering can't make, by name.
+
+    `empty` has an empty tensor with overflowing sizes. `shared` has instructions that share one list of inputs,
+    outputs and attributes.
+    """
     sizes, strides = (0, 2**40), (2**40, 2**40)
     sine = ProgramStep(StepOp.SIN, 0, "sin", (StepOperand(OperandKind.FROM_INPUT, 0),))
     empty = Program(
@@ -113,7 +118,7 @@ def _hostile() -> dict[str, bytes]:
 
 
 def _functions() -> dict[str, tuple[Callable[..., Any], list[Any]]]:
-    """Return functions with the sizes of their inputs, or with the inputs."""
+    """Return name → (function, inputs); an input is a tensor, or the shape of one."""
     import torch
     from torch.nn import functional
 

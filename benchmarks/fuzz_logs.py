@@ -1,8 +1,9 @@
-"""Fuzzer of what is opened: damaged logs, indexes that do not fit their log, damaged archives; ten minutes by default.
+"""Fuzzer of opened files: damaged logs, indexes that do not fit their log, damaged archives.
 
-`python -m benchmarks.fuzz_logs [SECONDS [SEED]]` damages the recorded logs, reads each as the pages do, and opens a
-page of one in `PAGE_EVERY`. It reports the number of executions of each kind, the slowest, and the peak of the memory.
-A file that raised anything but an error of ours is stored, and the exit code is 1.
+`python -m benchmarks.fuzz_logs [SECONDS [SEED]]` damages recorded logs for ten minutes by default. It reads
+them as the pages do, with an index, or from an archive. For one log in `PAGE_EVERY`, it also opens a page. It
+reports the number of executions of each kind, the slowest, and the peak memory. A file that raises anything
+but an error of ours is stored, and the exit code is 1.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ STRANGE: tuple[object, ...] = (None, True, -1, 10**30, 1e999, "", "\ud800", "\x0
 
 
 class Fuzzer:
-    """Damaged inputs, and what is done with each; `random` decides all of it."""
+    """Random damaged inputs, and the attempts to open them; `random` makes all choices."""
 
     def __init__(self, home: Path, seed: int) -> None:
         self.random = random.Random(seed)
@@ -55,7 +56,7 @@ class Fuzzer:
         self.tried: list[Callable[[bytes], None]] = [self.log, self.index, self.archive]
 
     def damaged_log(self) -> bytes:
-        """Return a recorded log with some lines lost, moved, repeated, changed, or of another log."""
+        """Return a recorded log with lines removed, swapped, repeated, changed, or copied from another log."""
         lines = self.random.choice(self.logs).split(b"\n")
         for _ in range(self.random.randrange(1, 9)):
             at, there = (self.random.randrange(len(lines)) for _ in range(2))
@@ -77,7 +78,7 @@ class Fuzzer:
         return b"\n".join(lines)
 
     def changed_header(self, line: bytes) -> bytes:
-        """Return a record's header with one value replaced, or a line of JSON; any other line as it is."""
+        """Return a line with one value of its JSON replaced; a line without JSON is unchanged."""
         start = line.find(b"{")
         try:
             value = json.loads(line[start:])
@@ -93,7 +94,7 @@ class Fuzzer:
         return line[:start] + json.dumps(value).encode()
 
     def damaged(self, data: bytes) -> bytes:
-        """Return bytes with some changed, cut or repeated."""
+        """Return bytes of which some are changed, cut off or repeated."""
         changed = bytearray(data)
         for _ in range(self.random.randrange(1, 6)):
             if changed:
@@ -122,14 +123,14 @@ class Fuzzer:
             self.page(data)
 
     def page(self, data: bytes) -> None:
-        """Open one of the pages that show evidence."""
+        """Add a log as a run, open a random page of EVIDENCE on the run, and delete the run."""
         run = self.store.add_log("damaged", io.BytesIO(data))
         with homed(self.store.runs_dir.parent), torch_still_starting():
             assert_sound(opened(self.random.choice(EVIDENCE), run.id))
         self.store.delete(run)
 
     def index(self, data: bytes) -> None:
-        """Read a log by an index that is damaged, or of another log, or of an earlier state of the log."""
+        """Read a log with a stored index that may be damaged, out of date, or of another log."""
         path, stored = self.home / "trace.log", self.home / "index"
         path.write_bytes(self.random.choice((data, self.random.choice(self.logs))))
         index_of(path, stored)
@@ -143,7 +144,7 @@ class Fuzzer:
         outline(index)
 
     def archive(self, data: bytes) -> None:
-        """Store an archive as an upload."""
+        """Store a compressed log as an upload; most of the archives are damaged."""
         name = self.random.choice(("a.log", "../a.log", "/a.log", "a/b.log", "a\x00.log", "rank_1.log", "."))
         packed = self.random.choice((gzip.compress, zstd.compress, lambda log: _zipped(name, log), _tarred))(data)
         run = self.store.add_log("archive", io.BytesIO(self.damaged(packed) if self.random.random() < 0.8 else packed))
@@ -153,7 +154,7 @@ class Fuzzer:
 
 
 def main() -> int:
-    """Fuzz until the time is over; the exit code is 1 if an input raised what it must not."""
+    """Fuzz for the requested time; return 1 if an input raised anything but an error of ours."""
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else SECONDS
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else SEED
     warnings.simplefilter("ignore")

@@ -1,9 +1,10 @@
-"""Graph view in the browser: first readable picture, unfolding a layer, frames per second; and dot on the same graphs.
+"""Graph view in the browser: first readable picture, unfolding, frames per second; and dot's time.
 
-The graphs are the post-grad backward of a compiled 24-layer transformer in training; an encoder of six layers from
-Hugging Face if `transformers` is installed; and synthetic graphs of 1,000, 10,000 and 50,000 nodes, opened as logs.
-Times are from the click to the picture on screen with its boxes drawn, in an open dashboard. Reports are already
-parsed, as for a visitor who comes from the overview.
+The graphs are the post-grad backward of a compiled 24-layer transformer in training; an encoder of six layers
+from Hugging Face if `transformers` is installed; and synthetic graphs of 1,000, 10,000 and 50,000 nodes,
+opened as logs. Times are from the click to the picture on screen with its boxes drawn, in an open dashboard.
+Reports are already parsed, as for a visitor who comes from the overview. Dot lays out all these graphs except
+the encoder's.
 """
 
 from __future__ import annotations
@@ -124,7 +125,7 @@ def measure() -> list[Result]:
 
 
 def _of_transformer(page: Page, url: str, run: Run) -> list[Result]:
-    """Switch the FX graph page from Dynamo's graph to the post-grad backward."""
+    """Time the switch from Dynamo's graph to the post-grad backward, and the unfolding of layers."""
     name = f"{LAYERS} layers, backward"
     page.goto(f"{url}/fx_graph?{urlencode({'run': run.id})}")
     page.wait_for_function("() => window.graphView()?.stats.drawn > 0")
@@ -136,7 +137,10 @@ def _of_transformer(page: Page, url: str, run: Run) -> list[Result]:
 
 
 def _of_real(page: Page, url: str, run: Run) -> list[Result]:
-    """Open the page from the overview by the menu, several times, until the first readable picture."""
+    """Time the first picture of the page, opened several times from the overview by the menu.
+
+    Raises RuntimeError if the picture is too small to read.
+    """
     times = []
     for _ in range(ROUNDS):
         _overview(page, url, run)
@@ -154,7 +158,7 @@ def _overview(page: Page, url: str, run: Run) -> None:
 
 
 def _of_synthetic(page: Page, url: str, run: Run, count: int) -> list[Result]:
-    """Open the page from the overview by the menu."""
+    """Time the first picture, opened from the overview, and unfolding; for PANNED nodes, panning, too."""
     name = f"{count:,} nodes"
     _overview(page, url, run)
     page.get_by_role("link", name="Graph", exact=True).click()
@@ -164,7 +168,7 @@ def _of_synthetic(page: Page, url: str, run: Run, count: int) -> list[Result]:
 
 
 def _unfold(page: Page, name: str) -> list[Result]:
-    """Unfold three layers, one after another; their levels are fetched on request."""
+    """Time the unfolding of three layers, one after another; the time includes fetching their levels."""
     page.wait_for_selector(SETTLED)
     page.evaluate(UNFOLD_STACK)
     times = [page.evaluate(UNFOLD) for _ in range(3)]
@@ -172,7 +176,7 @@ def _unfold(page: Page, name: str) -> list[Result]:
 
 
 def _pan(page: Page, name: str) -> list[Result]:
-    """Pan with everything unfolded: zoomed in to read, and zoomed out."""
+    """Return the frames per second of panning with everything unfolded, zoomed in to read and zoomed out."""
     total = page.evaluate(UNFOLD_ALL)
     results = []
     for words, scale in (("readable", 0.9), ("from afar", 0.05)):
@@ -195,7 +199,7 @@ def _backward(run: Run) -> GraphModel:
 
 
 def _dot(name: str, model: GraphModel) -> Result:
-    """Lay out the same unfolded graph with dot, with a limit on its network simplex."""
+    """Time dot's layout of an unfolded graph, with a limit on its network simplex."""
     boxes = [Box(node.id, 120, 40) for node in model.nodes]
     edges = list(dict.fromkeys(Edge(model.nodes[e.source].id, model.nodes[e.target].id) for e in model.edges))
     start = time.perf_counter()
@@ -214,7 +218,7 @@ def synthetic_run(home: Path, count: int) -> Run:
 
 
 def synthetic_log(count: int) -> bytes:
-    """Return the log: the graph's text in torch's format, and the modules in the worker's format."""
+    """Return a log of one graph: its text in torch's format, its modules in the worker's format."""
     nodes = synthetic_nodes(count)
     inputs = [node for node in nodes if node.op == "placeholder"]
     arguments = ", ".join(f'{node.name}: "f32[{", ".join(node.meta.shape)}]"' for node in inputs if node.meta)

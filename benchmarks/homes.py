@@ -1,4 +1,4 @@
-"""Directories of benchmarks: temporary ones for runs, and a permanent one for compiled objects, to save g++ time."""
+"""Directories of benchmarks: temporary homes for runs, and a permanent cache that saves g++ time."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Interval coverage: how often our interval and the bootstrap's miss the true ratio, on synthetic noise.
+"""Interval coverage: how often our interval and a bootstrap interval miss the true ratio.
 
     python -m benchmarks.interval_coverage [--times 400]
 
-Pairs of samples with a true ratio of 1 are drawn under several kinds of noise, in random order within the pair.
-Sampling continues as in the worker, until the interval is narrow or there are 1,000 pairs. Our interval is from the
-sign test over twelve blocks; the bootstrap's bounds are percentiles of the median over resampled pairs. Both have a
-nominal confidence of 99 %. Torch is not needed.
+Pairs of samples have a true ratio of 1 and synthetic noise of several kinds, in random order within the pair.
+Sampling continues as in the worker, until the interval is narrow or there are 1,000 pairs. Our interval is
+from the sign test over twelve blocks. The bootstrap's bounds are percentiles of the median over resampled
+pairs. Both have a nominal confidence of 99 %. Torch is not needed.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ NOISES: dict[str, Noise] = {
 
 
 def bootstrap(above: list[float], below: list[float]) -> Interval | None:
-    """Return percentiles of the median over resampled pairs."""
+    """Return the bootstrap interval: percentiles of the median ratio over resampled pairs."""
     logs = np.log(np.asarray(above) / np.asarray(below))
     rng = np.random.default_rng(len(above))
     medians = np.median(logs[rng.integers(0, len(logs), (DRAWS, len(logs)))], axis=1)
@@ -119,7 +119,7 @@ def sampled(noise: Noise, estimate: Estimate, seed: int) -> tuple[Interval, int]
 
 
 def coverage_result(noise: str, estimate: str, samples: list[tuple[Interval, int]]) -> Result:
-    """Return how often the interval missed the true ratio, how often a difference was claimed, and the pairs."""
+    """Return the shares of missed true ratios and claimed differences, median half width and pairs."""
     missed = sum(not interval.low <= 1 <= interval.high for interval, _ in samples) / len(samples)
     claimed = sum(interval.apart for interval, _ in samples) / len(samples)
     width = statistics.median(interval.half_width for interval, _ in samples)

@@ -1,10 +1,11 @@
-"""Kernels: cost of code generation for an H100 over compiling for the CPU, and load time of a kernel's page.
+"""Kernels: cost of code generation for an H100 over a CPU, and load time of a kernel's page.
 
-The cost is measured by whole runs of the transformer block without measuring, from the start of the worker to its end,
-alternately, with both fork servers warm. Every pair has another input length, so that its kernels are not yet compiled;
-a second run of the pair finds them in the cache. The page is opened in the browser from the page Kernels. It is open
-when its title is shown, and settled when the last rung is shown, no tool runs, and nothing changes for half a second.
-Triton kernels are compiled down to machine code there, C++ kernels to assembly.
+The cost is measured by whole runs of the transformer block without measuring, from the start of the worker to
+its end. Runs for the two devices alternate, with both fork servers warm. Every pair has another input length,
+so that its kernels are not yet compiled; a second run of the pair finds them in the cache. The kernel's page
+is opened in the browser from the page Kernels. It is open when its title is shown. It is settled when no tool
+runs and nothing changes for half a second. Its tools compile Triton kernels to machine code, C++ kernels to
+assembly.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ async (link) => {
 
 @dataclass(frozen=True, slots=True)
 class Visits:
-    """Openings of one kernel: milliseconds until the title and until settled, the first time and later."""
+    """Load times of one kernel's page, as (ms to the title, ms until settled): the first and later ones."""
 
     first: tuple[float, float]
     again: list[tuple[float, float]]
@@ -89,14 +90,17 @@ def cost(runner: Runner) -> list[Result]:
 
 
 def pair(runner: Runner, length: int, target_first: bool) -> tuple[float, float]:
-    """Return the seconds for the CPU and for the target."""
+    """Return the seconds of a run for the CPU and of a run for the target."""
     order = (TARGET, "") if target_first else ("", TARGET)
     seconds = {target: run_s(finished_run(runner, target, length)) for target in order}
     return seconds[""], seconds[TARGET]
 
 
 def finished_run(runner: Runner, target: str, length: int) -> Run:
-    """Return a finished run of the transformer block with an input length."""
+    """Return a finished run of the transformer block with inputs of [8, length, 256].
+
+    Raises RuntimeError if the run failed.
+    """
     model = Model("sample", "transformer_block")
     run = runner.wait(runner.submit(CompileJob(model, calls=(f"f32[8, {length}, 256]",), target=target, measure=False)))
     status = run.status()
@@ -112,7 +116,7 @@ def run_s(run: Run) -> float:
 
 
 def pages(home: Path, runs: dict[str, Run]) -> list[Result]:
-    """Open every generated kernel of both runs, the first time and then again."""
+    """Return the results of opening each generated kernel of both runs, `1 + VISITS` times each."""
     results = []
     with dashboard(home) as server, browser_page() as page:
         page.add_init_script(WATCH)
@@ -146,7 +150,7 @@ def opened(page: Page, url: str, run: Run, kernel: str) -> tuple[float, float]:
 
 
 def page_results(language: str, visited: list[Visits]) -> list[Result]:
-    """Return the results; the first kernel's is separate, since the dashboard's fork server starts torch for it."""
+    """Return the results, the first kernel's apart: its visit starts torch in the fork server."""
     last = LAST_RUNGS[language]
     return [
         Result(f"{language}: {last} of the very first kernel, torch starting", f"{visited[0].first[1]:.0f} ms"),

@@ -1,9 +1,9 @@
-"""A large log of torch alone: seconds to its outline, over tlparse's for the same log, and the server's memory.
+"""A large log of torch alone: time to its outline, over tlparse's time, and the server's memory.
 
-The log has at least 868 compilations and 233 MB. Its outline is there when the first page can show the counts, the
-failures and the slowest compilations; the rest is read afterwards, in the same separate process. `tlparse` writes its
-whole output. Both read the log from the disk's cache, in turn. The memory is that of a process that imports what the
-server imports, opens the stored report, and makes the verdict and the findings.
+The log has at least 868 compilations and 233 MB. The outline has all that the first page shows: the counts,
+the failures and the slowest compilations. The same separate process then reads the rest. `tlparse` writes its
+whole output. Both read the log from the page cache, alternately. The memory is that of a process with the
+server's imports that opens the stored report and makes the verdict and the findings.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ print(opened_s, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000)
 
 
 def measure() -> list[Result]:
-    """Measure tlparse and the outline in turn, then what the finished report costs."""
+    """Measure tlparse, the outline, and the opening of the stored report, round by round."""
     with temporary_home() as home, tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "large.log"
         count = write_log(log, COMPILATIONS, LEAST_BYTES)
@@ -77,7 +77,10 @@ def _tlparse_s(log: Path, out: Path) -> float:
 
 
 def _reading_s(home: Path, log: Path) -> tuple[float, float, str]:
-    """Return the seconds to the outline and to the whole report of a new run, and the run's id."""
+    """Return the seconds to the outline and to the whole report of a new run, and the run's id.
+
+    Without an outline, both are the seconds to the whole report.
+    """
     with log.open("rb") as file:
         run = Store(home).add_log(log.name, file)
     start = time.perf_counter()

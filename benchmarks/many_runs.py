@@ -2,7 +2,8 @@
 
     python -m benchmarks.many_runs [--runs 100000] [--keep DIRECTORY]
 
-CPU seconds and memory are those of one process. With `--keep` the runs are made in a directory, or used if it has them.
+CPU seconds and memory are those of one process. With `--keep` the runs stay in a directory, and the next call
+uses them.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ SEARCHES = {
 
 
 def measure(runs: int = RUNS, directory: Path | None = None) -> list[Result]:
-    """Return the results for so many runs."""
+    """Return the results for a store of `runs` runs; a temporary store if `directory` is None."""
     with temporary_home() if directory is None else nullcontext(directory) as home:
         store = Store(home)
         make_runs(store, runs)
@@ -60,7 +61,7 @@ def measure(runs: int = RUNS, directory: Path | None = None) -> list[Result]:
 
 
 def main() -> None:
-    """Measure as many runs as the options say."""
+    """Measure as many runs as `--runs` says, and print the table."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--runs", type=int, default=RUNS)
     parser.add_argument("--keep", type=Path)
@@ -69,7 +70,7 @@ def main() -> None:
 
 
 def make_runs(store: Store, runs: int) -> None:
-    """Write synthetic runs, unless there are so many already; each has its job, status, code, log and summary."""
+    """Write synthetic runs until the store has `runs` of them."""
     rng = random.Random(0)
     first = len(os.listdir(store.runs_dir))
     for number in range(first, runs):
@@ -79,7 +80,7 @@ def make_runs(store: Store, runs: int) -> None:
 
 
 def write_run(store: Store, rng: random.Random, number: int, created_s: float) -> None:
-    """Write one run directory as a run that has ended leaves it."""
+    """Write the directory of an ended run: job, status, code, log and summary."""
     model, device = rng.choice(MODELS), rng.choice(list(DEVICES))
     mode = rng.choice(("default", "max-autotune", "reduce-overhead"))
     job = CompileJob(Model("sample", model), compile=CompileOptions(mode=mode), device=device)
@@ -110,7 +111,7 @@ def _summary(rng: random.Random, device: str) -> Summary:
 
 
 def _made(store: Store, runs: int) -> list[Result]:
-    """Return what the first index costs, in steps as short as a page's."""
+    """Return CPU time, longest step, memory and size of the first index, made in steps as a page does."""
     index, process = RunIndex(store), psutil.Process()
     for path in store.index_dir.glob("*"):
         path.unlink()
@@ -134,7 +135,7 @@ def _made(store: Store, runs: int) -> list[Result]:
 
 
 def _searched(store: Store) -> list[Result]:
-    """Return the CPU seconds of a listing by a process that has the index, and by a new one."""
+    """Return the CPU time of the first listing, of searches, of a listing with a new run, and of usage."""
     index = RunIndex(store)
     results = [_timed("first listing of a new process", lambda: _listing(index, ""))]
     for what, text in SEARCHES.items():
@@ -147,7 +148,7 @@ def _searched(store: Store) -> list[Result]:
 
 
 def _visited(home: Path) -> Result:
-    """Return the server's CPU seconds for a visit of the page Runs by a new session, after the first visit."""
+    """Return the server's CPU time per visit of the page Runs by a new session, without the first visit."""
     taken_s = []
     with dashboard(home) as server, browser_page() as page:
         process = psutil.Process(server.pid)

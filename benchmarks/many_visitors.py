@@ -1,7 +1,7 @@
-"""200 simultaneous visitors of four server processes over one store: time per page, failures, CPU time, and memory.
+"""200 simultaneous visitors of four server processes: time per page, failures, CPU time and memory.
 
-The visitors are shared out as a proxy with sticky sessions does. First they never pause, so that each always waits for
-a page; then each reads a page for some seconds, as people do.
+All processes use one store. The visitors are distributed as by a proxy with sticky sessions. First they never
+pause, so that each always waits for a page. Then each reads a page for some seconds, as people do.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ READS_S = 5.0
 
 
 def measure() -> list[Result]:
-    """Open every page once in each process, then run rounds of both kinds of visitors in all of them at once."""
+    """Open every page once in each process, then run both kinds of visitors in all processes at once."""
     with ExitStack() as stack:
         home = stack.enter_context(temporary_home())
         runs = scenarios(home)
@@ -40,7 +40,7 @@ def measure() -> list[Result]:
 
 
 def _visits(servers: Sequence[Server], runs: Sequence[str], who: str, reads_s: float) -> list[Result]:
-    """Run rounds of visitors; return their page times, and the CPU time of a page, here and in the servers."""
+    """Run rounds of visitors; return page times, and CPU time per page of the servers and the visitors."""
 
     async def crowds(seed: int) -> list[list[Visit | str]]:
         return await asyncio.gather(

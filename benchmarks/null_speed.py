@@ -1,11 +1,12 @@
-"""Null speed: a call compared with itself must show no difference, on a quiet machine and with two busy loops.
+"""Null speed: a call compared with itself must show no difference, also beside two busy loops.
 
     python -m benchmarks.null_speed [--calls 50us 5ms 500ms slower runs] [--beside 0 2] [--times 20]
 
-Matmuls of 50 µs, 5 ms and 500 ms are timed alternately with themselves, as the worker times eager and compiled: 19 of
-20 comparisons must claim no difference. `slower` compares 5 ms with five percent more work, which must be detected in
-18 of 20 comparisons on a quiet machine. `runs` are whole runs of a 5 ms model with the backend `eager`, which runs the
-model's own ops. The last result is the harness's overhead for a call of an empty function.
+Matmuls of 50 µs, 5 ms and 500 ms are timed alternately with themselves, as the worker times eager and
+compiled. 19 of 20 comparisons must claim no difference. `slower` compares 5 ms with five percent more work;
+on a quiet machine, 18 of 20 comparisons must detect the difference. `runs` are whole runs of a 5 ms model
+with the backend `eager`, which runs the model's own ops. The last result is the harness's overhead for a call
+of an empty function.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ def results(parts: tuple[str, ...], beside: tuple[int, ...], times: int) -> list
 
 
 def harness(costs_us: list[tuple[float, float]]) -> list[Result]:
-    """Return the time of an empty call, eager and compiled."""
+    """Return the time of an empty call, eager and compiled; an empty list without measurements."""
     if not costs_us:
         return []
     eager_us, compiled_us = (min(side) for side in zip(*costs_us, strict=True))
@@ -105,7 +106,7 @@ def claims_result(part: str, loops: int, speeds: list[Speed]) -> Result:
 
 
 def run_timing() -> Timing | None:
-    """Return the timing of a run with the backend `eager`."""
+    """Return the timing of a run with the backend `eager`; None if the run was not timed."""
     with temporary_home() as home:
         store = Store(home)
         engine = LocalEngine(store.cache_dir)
@@ -118,7 +119,7 @@ def run_timing() -> Timing | None:
 
 
 def in_child(part: str, times: int) -> list[Any]:
-    """Return timings from a process with torch, so that this process does not import it."""
+    """Return timings and the harness's overhead from a process with torch; this process never imports it."""
     command = [sys.executable, "-m", "benchmarks.null_speed", "--child", part, "--times", str(times)]
     done = subprocess.run(command, cwd=PROJECT, env=compile_environment(), stdout=subprocess.PIPE, check=True)
     *timings, cost_us = json.loads(done.stdout)
@@ -126,7 +127,7 @@ def in_child(part: str, times: int) -> list[Any]:
 
 
 def timed(part: str, times: int) -> Iterator[dict[str, Any]]:
-    """Time a call repeatedly, alternately with itself or with five percent more work."""
+    """Yield the fields of `Timing` for a call, timed alternately with itself or with 5 % more work."""
     from core.worker.measuring.pairs import TimedSide, time_interleaved
 
     call, compared = products(SIZES[part], SECONDS[part], 1.05 if part == "slower" else 1.0)

@@ -1,13 +1,13 @@
 """Page switch in the browser: time from the click in the menu to a settled page, with a stored report.
 
-The report is of a transformer with 12 layers. A page is settled at the last change of its document after which nothing
-changes for half a second and no script runs. Shadow roots count. The contents of a canvas and the nodes of a prefetched
-library outside the page do not count. A page that waits for the compiler is settled while it shows its waiting time;
-the time until the result is reported separately. The rounds begin when the server is idle; torch starts with the first
-visit to *New run*.
+The report is of a transformer with 12 layers. A page is settled at its last change before half a second
+without changes and without a running script. Changes in shadow roots count. Changes in a canvas, and of a
+prefetched library's nodes outside the page, do not count. A page that waits for the compiler is settled while
+it shows its waiting time; the time until the result is reported separately. The rounds begin when the server
+is idle; torch starts with the first visit to *New run*.
 
-Seconds depend on the machine and its load. So the time of each page is also given as a multiple of the time of an empty
-Streamlit page with only a title, which is opened in the same browser, alternately with the rounds.
+Seconds depend on the machine and its load. So each page's time is also given as a multiple of the time of a
+Streamlit page with only a title. That page is opened in the same browser, alternately with the rounds.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ async (index) => {
 
 
 def measure() -> list[Result]:
-    """Compile once, then visit all pages in rounds; the first round, which fills caches, is reported separately."""
+    """Compile once, then visit all pages in rounds; the first round fills caches and is kept apart."""
     with temporary_home() as home:
         run = stored_run(home)
         tell("the transformer of 12 layers is compiled")
@@ -139,7 +139,7 @@ def _first_visits(multiples: dict[str, float]) -> Result:
 
 
 def stored_run(home: Path, code: str = MODEL, training: bool | None = None) -> Run:
-    """Return a finished run of a model in a home."""
+    """Compile a model's code in a home, and return the finished run; raises RuntimeError if it failed."""
     store = Store(home)
     engine = LocalEngine(store.cache_dir)
     try:
@@ -154,7 +154,7 @@ def stored_run(home: Path, code: str = MODEL, training: bool | None = None) -> R
 
 
 def visit_pages(page: Page) -> Round:
-    """Visit each page of the menu once."""
+    """Visit each page of the menu once; return the times by page."""
     times = {}
     for index in range(page.locator(LINKS).count()):
         times[page.locator(LINKS).nth(index).inner_text().splitlines()[-1]] = tuple(page.evaluate(SWITCH, index))

@@ -1,8 +1,8 @@
-"""Ranks: time until the logs of 1,024 ranks, 5 MB each, are in groups, from logs and from what is stored.
+"""Ranks: time to group the logs of 1,024 ranks, 5 MB each, from the logs and from stored fingerprints.
 
-Each log is a file of its own: the recorded one of a job on GPUs, 14 times over with other frames, with the rank's
-device and object ids. One rank has another batch size, one another cache outcome. They are written just before, so that
-the system's page cache has most of them.
+Each log is a separate file: 14 copies of the recorded log of a GPU job, each with other frame ids, with the
+device and object ids of the rank. One rank has another batch size, and one rank has another cache outcome.
+The logs are written just before, so that most of them are in the system's page cache.
 """
 
 from __future__ import annotations

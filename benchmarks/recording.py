@@ -1,7 +1,8 @@
-"""Cost of recording: the first compiled call over bare `torch.compile`, with all recorders on, and in `record()`.
+"""Cost of recording: the first compiled call in a run and in `record()`, over bare `torch.compile`.
 
-Each runs alternately with a bare call, in new children of one process with the fork server's imports. In all, compiled
-C++ objects are in the cache, and the FX graph and AOTAutograd caches are off. `record()` is in a user's own process.
+Each kind alternates with a bare call. Every call runs in a new fork of one process that has the fork server's
+imports. Compiled C++ objects are in the cache, and the FX graph and AOTAutograd caches are off. A run has all
+recorders; `record()` is for a user's own process.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ KINDS = {"all recording on": 1.10, "record() in a user's process": 1.05}
 
 
 def measure() -> list[Result]:
-    """Run the pairs in a process with the fork server's environment, so that this process does not import torch."""
+    """Run the pairs in a process with the fork server's environment; this process never imports torch."""
     command = [sys.executable, "-m", "benchmarks.recording"]
     done = subprocess.run(command, cwd=PROJECT, env=compile_environment(), stdout=subprocess.PIPE, check=True)
     results = []
@@ -68,7 +69,7 @@ def pair(name: str, kind: str, index: int) -> tuple[float, float]:
 
 
 def in_child(task: Callable[[], float]) -> float:
-    """Return the number that a task returns in a fork of this process."""
+    """Return the number that a task returns in a fork of this process; raises RuntimeError if it fails."""
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -86,7 +87,7 @@ def in_child(task: Callable[[], float]) -> float:
 
 
 def first_call_s(name: str, kind: str) -> float:
-    """Return the seconds of a sample's first compiled call; as in a run, after loading and one eager call."""
+    """Return the seconds of a sample's first compiled call, after loading and one eager call as in a run."""
     import torch
 
     from core import CompileJob, Model, sample
@@ -105,7 +106,10 @@ def first_call_s(name: str, kind: str) -> float:
 
 @contextmanager
 def recording_or_not(kind: str, traces: Path) -> Iterator[None]:
-    """Record as in a run, or switch off the same caches as a run, and record as in a user's process or not at all."""
+    """Record as in a run, as in a user's process, or not at all, by `kind` (empty for not at all).
+
+    The FX graph and AOTAutograd caches are off in all three cases.
+    """
     import torch._functorch.config
     import torch._inductor.config
 

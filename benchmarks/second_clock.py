@@ -1,10 +1,11 @@
-"""Second clock: the speedup by the worker's measurement, compared with torch's or Triton's own benchmark.
+"""Second clock: the speedup by the worker's measurement, compared with torch's or Triton's benchmark.
 
     python -m benchmarks.second_clock [--device cuda] [--batch N] [--markdown] [SAMPLE…]
 
-On a CPU the second clock is `torch.utils.benchmark.Timer` with torch's number of threads, on a GPU
-`triton.testing.do_bench`. Both time the same calls, in one process per sample. They agree if our interval overlaps the
-quartiles of the second clock.
+The second clock is `torch.utils.benchmark.Timer` with torch's number of threads on a CPU, and
+`triton.testing.do_bench` on a GPU. The worker's measurement and the second clock time the same calls, in one
+process per sample. They agree if our interval overlaps the interval of ratios from the second clock's
+quartiles.
 """
 
 from __future__ import annotations
@@ -31,8 +32,9 @@ SECOND_S = 2.0
 class ClockComparison:
     """A sample timed by both clocks.
 
-    `ratio` is our ratio with its interval, `second_ratio` the second clock's ratio with bounds from its quartiles; the
-    other fields are seconds.
+    `ratio` is our ratio, `second_ratio` the second clock's, each as (low, middle, high). The second clock's
+    bounds are from its quartiles. `eager_s` and `compiled_s` are its medians. `disturbed` is why our times are
+    unreliable, empty if they are reliable.
     """
 
     name: str
@@ -49,7 +51,7 @@ class ClockComparison:
 
 
 def measure() -> list[Result]:
-    """Measure all samples on the CPU."""
+    """Measure the default samples on the CPU."""
     return [clock_result(row) for row in compared(SAMPLES, "cpu", 0)]
 
 
@@ -64,7 +66,7 @@ def _ratio(bounds: tuple[float, float, float]) -> str:
 
 
 def compared(names: tuple[str, ...], device: str, batch: int) -> list[ClockComparison]:
-    """Compare each sample in its own process."""
+    """Return the comparison of each sample, timed in its own process; `batch` 0 is the sample's own size."""
     comparisons = []
     for name in names:
         command = [sys.executable, "-m", "benchmarks.second_clock", "--child", name, "--device", device]
@@ -81,7 +83,7 @@ def compared(names: tuple[str, ...], device: str, batch: int) -> list[ClockCompa
 
 
 def both(name: str, device: str, batch: int) -> dict[str, Any]:
-    """Time one sample by both clocks."""
+    """Time one sample by both clocks; return the fields of its `ClockComparison`."""
     from core.analysis import speed
     from core.report import Timing
     from core.worker.backends.selection import compiled_by

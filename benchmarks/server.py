@@ -38,7 +38,10 @@ class Server:
 
 @contextmanager
 def dashboard(home: Path, script: str = "dashboard.py", **variables: str) -> Iterator[Server]:
-    """Start `streamlit run` on a free port with environment variables; at the end, stop it and all its children."""
+    """Start `streamlit run` on a free port, yield the server, and stop it at the end.
+
+    `variables` are added to its environment. Raises OSError if the server is not healthy after 60 s.
+    """
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -60,7 +63,7 @@ def dashboard(home: Path, script: str = "dashboard.py", **variables: str) -> Ite
 
 @contextmanager
 def browser_page(width: int = 1600, height: int = 1000) -> Iterator[Page]:
-    """Return a page of a fresh Chromium."""
+    """Yield a page of a headless Chromium with an empty profile."""
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as profile:
         context = playwright.chromium.launch_persistent_context(
             profile,
@@ -74,7 +77,7 @@ def browser_page(width: int = 1600, height: int = 1000) -> Iterator[Page]:
 
 
 def wait_until_idle(server: Server) -> None:
-    """Wait until no process of the server uses CPU time any more."""
+    """Wait until the server and its children use at most 10 % of a CPU; raises TimeoutError after 60 s."""
     deadline = time.monotonic() + START_LIMIT_S
     used = -math.inf
     while (now := _cpu_s(server)) - used > IDLE_S * IDLE_SHARE:

@@ -1,4 +1,4 @@
-"""Resident memory of the server without a run and without torch: after the first page, and after every page.
+"""Resident memory of the server without a run or torch: after the first page, after all pages.
 
 The memory of the fork server, which has imported torch, is reported without an aim.
 """

@@ -1,4 +1,4 @@
-"""Functions for `benchmarks.accelerator` with one or a few kernels each, in sizes from each kind of model."""
+"""Functions of one or a few kernels for `benchmarks.accelerator`, with sizes from each kind of model."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""python -m benchmarks.soak [--minutes 60]: simulated visitors who compile, open, cancel, reload and leave at random.
+"""python -m benchmarks.soak [--minutes 60]: simulated visitors use a public server at random.
 
-Each is a guest of a public server, over Streamlit's WebSocket. From time to time the server's owner deletes old runs.
-The exit code is 1 if a page or a run failed, or if memory, descriptors or threads grew after the warm-up.
+Each visitor is a guest who opens pages, compiles, cancels, reloads and leaves, over Streamlit's WebSocket.
+From time to time the server's owner deletes old runs. The exit code is 1 if a page or a run failed, or if
+memory, descriptors or threads grew after the warm-up.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ GOOD = ("done", "cancelled")
 
 @dataclass(slots=True)
 class Diary:
-    """The events of all visitors since the start."""
+    """The events of all visitors since the start, and the samples of the server."""
 
     start_s: float = field(default_factory=time.monotonic)
     pages_s: list[float] = field(default_factory=list)
@@ -54,7 +55,7 @@ class Diary:
 
 
 class Visitor:
-    """A guest with a cookie and a list of the runs that they opened."""
+    """A guest with a cookie and a list of runs to open: recorded runs, and the guest's own."""
 
     def __init__(self, server: Server, diary: Diary, runs: list[str], seed: int) -> None:
         self._server, self._diary = server, diary
@@ -119,7 +120,10 @@ async def watch(server: Server, home: Path, diary: Diary, until_s: float) -> Non
 
 
 def delete_old(store: Store, diary: Diary) -> None:
-    """Delete the visitors' runs except the newest, as the server's owner; a failed run is recorded as an error."""
+    """Delete the visitors' ended runs, except the newest `KEPT_RUNS`, as the server's owner.
+
+    A deleted run that failed is recorded as an error.
+    """
     ended = [(run, status) for run, status in store.list() if status.by and not status.live]
     for run, status in ended[KEPT_RUNS:]:
         with suppress(StoreError):
@@ -128,14 +132,14 @@ def delete_old(store: Store, diary: Diary) -> None:
 
 
 def judge(state: str, words: str, diary: Diary) -> None:
-    """Record an error unless a run ended as done or cancelled."""
+    """Count the state of an ended run, and record an error unless the state is done or cancelled."""
     diary.count(state)
     if state not in GOOD:
         diary.errors.append(f"run {state}: {words}")
 
 
 async def soak(server: Server, home: Path, visitors: int, seconds: float) -> Diary:
-    """Run all visitors and the sampling together."""
+    """Run all visitors and the sampling, wait for the last runs, and return the diary."""
     runs, diary = scenarios(home), Diary()
     until_s = diary.start_s + seconds
     guests = [Visitor(server, diary, runs, seed).stay(until_s) for seed in range(visitors)]
@@ -170,13 +174,13 @@ def results(diary: Diary, warm_up_s: float) -> list[Result]:
 
 @contextmanager
 def public_server() -> Iterator[tuple[Server, Path]]:
-    """Start a dashboard that anybody may visit."""
+    """Start a dashboard for guests, without visitors' code; yield the server and its home."""
     with temporary_home() as home, dashboard(home, **PUBLIC) as server:
         yield server, home
 
 
 def main() -> int:
-    """Run for the requested time, print a table and write a chart."""
+    """Run for the requested time, print a table and write a chart; return 1 if an aim is missed."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--minutes", type=float, default=60.0)
     parser.add_argument("--visitors", type=int, default=20)

@@ -1,4 +1,4 @@
-"""Samples of a server every few seconds during the soak, a check that they stay flat, and a chart of them."""
+"""Samples of the server during the soak, a check that the figures stay flat, and a chart of them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Look:
 
 
 def look(pid: int, start_s: float, page_s: Sequence[float], errors: int) -> Look:
-    """Sample the server, its fork servers, and all their children; raises RuntimeError if it has ended."""
+    """Sample the server and its children; raises RuntimeError if the server has ended."""
     server = psutil.Process(pid)
     if server.status() == psutil.STATUS_ZOMBIE:
         raise RuntimeError(f"the server has ended after {time.monotonic() - start_s:.0f} s")
@@ -59,7 +59,10 @@ def _resident_mb(process: psutil.Process) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A sampled figure, and its maximum growth after the warm-up as a fraction of its mean; None for no limit."""
+    """A sampled figure, and its maximum growth after the warm-up.
+
+    `may_grow` is a fraction of the figure's mean, None for no limit.
+    """
 
     title: str
     value: Callable[[Look], float | None]
@@ -78,7 +81,7 @@ CURVES = (
 
 
 def growth(points: Sequence[tuple[float, float]]) -> float:
-    """Return the rise of a regression line from the first to the last point, as a fraction of the points' mean."""
+    """Return the rise of a regression line from first to last point, as a fraction of the mean value."""
     times, values = [at for at, _ in points], [value for _, value in points]
     slope = statistics.linear_regression(times, values).slope
     return slope * (times[-1] - times[0]) / (statistics.fmean(values) or 1.0)

@@ -1,9 +1,9 @@
-"""Sweep of 200 cells that survives a killed server, a killed worker and a cancellation; and the speed of its page.
+"""Sweep of 200 cells through a killed command, a killed worker and a cancellation; speed of its page.
 
-The cells compile a function of two ops with the backend `eager`, without measuring, so that each takes less than a
-second. The command that starts the sweep is killed after a quarter of the cells. Then a dashboard starts and resumes
-the sweep, one of its workers is killed, its page of the sweep is opened repeatedly, and it cancels the sweep. A command
-resumes the sweep until it is done.
+The cells compile a function of two ops with the backend `eager`, without measuring, so that each takes less
+than a second. The command that starts the sweep is killed after a quarter of the cells. Then a dashboard
+starts and resumes the sweep, one of its workers is killed, its page of the sweep is opened repeatedly, and
+the sweep is cancelled. Finally, a command resumes the sweep until it is done.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ async () => {
 
 
 def measure() -> list[Result]:
-    """Run the sweep with all these failures, and count how often each cell was measured."""
+    """Run the sweep with all these failures; return how often each cell was done, and the page's times."""
     with temporary_home() as home:
         model = home / "two_ops.py"
         model.write_text(CODE)
@@ -71,7 +71,7 @@ def measure() -> list[Result]:
 
 
 def results(home: Path, sweep_id: str, visits_ms: list[float]) -> list[Result]:
-    """Return the number of cells done exactly once, the number of interrupted runs, and the page's load time."""
+    """Return the number of cells done exactly once, the interrupted runs, and the page's load time."""
     store = Store(home)
     jobs = [run.job() for run, status in store.list() if status.state == "done"]
     times = Counter(job.seed for job in jobs if job is not None and job.sweep == sweep_id)
@@ -85,7 +85,7 @@ def results(home: Path, sweep_id: str, visits_ms: list[float]) -> list[Result]:
 
 
 def command(home: Path, *words: str) -> subprocess.Popen[bytes]:
-    """Start a command of Compileboard with a home."""
+    """Start `python -m core` with these arguments and a home."""
     return subprocess.Popen(
         [sys.executable, "-m", "core", *words],
         cwd=PROJECT,
@@ -127,7 +127,7 @@ def visits(page: Page, url: str, sweep_id: str) -> list[float]:
 
 
 def wait_for(condition: Callable[[], bool]) -> None:
-    """Wait until a condition is true."""
+    """Wait until a condition is true; raises TimeoutError after `PATIENCE_S` seconds."""
     deadline = time.monotonic() + PATIENCE_S
     while not condition():
         if time.monotonic() > deadline:

@@ -1,4 +1,4 @@
-"""Large graphs: time from FX nodes, similar to a transformer's, to graph model, digest and levels.
+"""Large graphs: time from FX nodes like a transformer's to the graph model, its digest and its levels.
 
 Similar layers are laid out once, so that all levels of 50,000 nodes cost little more than those of 1,000.
 """

@@ -10,7 +10,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A result: description, figure as text, aim, and True if the figure meets the aim (None without an aim)."""
+    """A result: description, figure as text, and aim.
+
+    `passed` is True if the figure meets the aim, None without an aim.
+    """
 
     what: str
     figure: str
@@ -19,7 +22,7 @@ class Result:
 
 
 def spread(values: Sequence[float], digits: int = 2, unit: str = "") -> str:
-    """Return a median with the range of the measurements."""
+    """Return the median, the range and the number of values, as text."""
     middle, low, high = statistics.median(values), min(values), max(values)
     return f"{middle:.{digits}f}{unit} ({low:.{digits}f} to {high:.{digits}f}, {len(values)} times)"
 

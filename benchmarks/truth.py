@@ -1,7 +1,8 @@
-"""python -m benchmarks.truth [--measure] [SAMPLE | FILE …]: compare a run's numbers with counts from torch alone.
+"""python -m benchmarks.truth [--measure] [SAMPLE|FILE …]: compare our numbers with torch's alone.
 
-Each model is compiled twice: by Compileboard, whose report has the numbers on the pages, and by `benchmarks.witness`,
-which does not use Compileboard. Both numbers must be equal, or ours must be a bound of the witness's exact count.
+Each model is compiled twice: by Compileboard, whose report has the numbers on the pages, and by
+`benchmarks.witness`, which does not use Compileboard. Both numbers must be equal, or ours must be a bound of
+the witness's exact count.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class Row:
 
     @property
     def verdict(self) -> str:
-        """The verdict as text: `same`, a bound with its slack, or `different`."""
+        """The verdict as text: `same`, `bound` with its slack, `DIFFERENT` with `why`, or `not recorded`."""
         if self.shown is None or self.counted is None:
             return "not recorded"
         if self.shown == self.counted:
@@ -77,7 +78,7 @@ def main() -> int:
 
 
 def rows(runner: Runner, name: str, training: bool, measure: bool) -> Iterator[Row]:
-    """Return all numbers of one model."""
+    """Yield a row for each number of one model."""
     path = Path(name).resolve() if name.endswith(".py") else sample(name).path
     model = Model("file", str(path)) if name.endswith(".py") else Model("sample", name)
     run = runner.wait(runner.submit(CompileJob(model, measure=measure, training=training or None)))
@@ -95,7 +96,7 @@ def rows(runner: Runner, name: str, training: bool, measure: bool) -> Iterator[R
 
 
 def witness(path: Path, training: bool, measure: bool) -> Found:
-    """Return the model's figures from torch alone."""
+    """Return the model's figures from torch alone; exits if the witness fails."""
     options = [*(["--training"] if training else []), *(["--speed"] if measure else [])]
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.witness", str(path), *options],
@@ -119,7 +120,7 @@ def counts(report: Report, figures: Found) -> Iterator[Row]:
 
 
 def work_rows(report: Report, figures: Found) -> Iterator[Row]:
-    """Return ops and kernels of the newest compilation of each frame."""
+    """Yield rows of ops, views, kernel calls and generated kernels, for each frame's newest compilation."""
     shown = verdict(report).work
     newest = set({frame(graph["compile_id"]): graph["compile_id"] for graph in figures["lowered"]}.values())
     lowered = [graph for graph in figures["lowered"] if graph["compile_id"] in newest]
@@ -148,7 +149,7 @@ def generated(report: Report, newest: set[str]) -> int:
 
 
 def guard_rows(report: Report, figures: Found) -> Iterator[Row]:
-    """Yield the guards of all final compilations; a restarted compilation builds its guards again."""
+    """Yield rows of guards; if a compilation restarted, only its last guards count."""
     last = dict(figures["guards"])
     shown = {compilation.id: len(compilation.guards) for compilation in report.compilations if compilation.guards}
     yield Row("guards", sum(shown.values()), sum(last.values()))
@@ -156,7 +157,7 @@ def guard_rows(report: Report, figures: Found) -> Iterator[Row]:
 
 
 def traffic_rows(report: Report, figures: Found) -> Iterator[Row]:
-    """Return the bytes of each graph before and after fusion, node by node."""
+    """Yield rows of the bytes before and after fusion, summed over the nodes of all graphs."""
     schedules = [schedule for compilation in report.compilations for schedule in compilation.schedules]
     by_id = sorted(
         figures["schedules"], key=lambda schedule: [int(part) for part in re.findall(r"\d+", schedule["compile_id"])]
@@ -192,7 +193,10 @@ def union_s(run: Run) -> float:
 
 
 def speed_row(report: Report, figures: Found) -> Row:
-    """Return the ratio of medians by `torch.utils.benchmark`; it counts as the same if it is within our interval."""
+    """Return the row of the speedup, compared with the median ratio by `torch.utils.benchmark`.
+
+    A ratio within our interval counts as the same.
+    """
     shown = verdict(report).speed
     pairs = zip(figures["speed"]["eager"], figures["speed"]["compiled"], strict=True)
     ratio = statistics.median(eager / compiled for eager, compiled in pairs)

@@ -68,9 +68,9 @@ async def crowd(server: Server, runs: Sequence[str], seed: int, reads_s: float =
 
 
 async def visitor(server: Server, runs: Sequence[str], seed: int, reads_s: float = 0.0) -> list[Visit | str]:
-    """Visit a few pages as one visitor, who reads each for some seconds, `reads_s` on average, and so comes late.
+    """Visit random pages as one visitor; return the visits, and the error that ended them.
 
-    Return the visits and the errors.
+    The visitor reads each page for `reads_s` seconds on average, and starts after a random delay.
     """
     rng, pauses = random.Random(seed), random.Random(seed)
     visits: list[Visit | str] = []
@@ -88,7 +88,7 @@ async def visitor(server: Server, runs: Sequence[str], seed: int, reads_s: float
 def pages(
     rounds: Sequence[Sequence[Visit | str]], aim_s: float = AIM_S, processes: int = 1, who: str = "visitors"
 ) -> list[Result]:
-    """Return the page times of the visitors of so many server processes, and the number of failed pages."""
+    """Return page times, mean page size and failed pages, for `processes` servers with VISITORS each."""
     took = [sorted(visit.seconds for visit in visits if isinstance(visit, Visit)) for visits in rounds]
     errors = [visit for visits in rounds for visit in visits if isinstance(visit, str)]
     middle = [statistics.median(visits) for visits in took]
@@ -104,7 +104,7 @@ def pages(
 
 
 def memory(before_mb: float, during_mb: float, after_mb: float) -> list[Result]:
-    """Return the server's memory before the visits, at the end of the last round, and after all sessions expired."""
+    """Return the server's memory before the visits, after the last round, and after sessions expired."""
     figure = f"{before_mb:.0f} → {during_mb:.0f} → {after_mb:.0f} MB"
     return [Result("server before, with, after", figure, f"≤ +{MORE_MB:.0f} MB", after_mb - before_mb <= MORE_MB)]
 

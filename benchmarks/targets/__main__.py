@@ -1,8 +1,9 @@
-"""python -m benchmarks.targets [TARGET|FILE.py…]: generate code for every sample, or for named files, and every target,
-and print the outcome of every kernel.
+"""python -m benchmarks.targets [TARGET|FILE.py…]: print the outcome of every cross-compiled kernel.
 
-The table has one row for each sample and target: kernels, configs that Triton compiled to machine code, failed configs
-with Triton's message, and seconds. The exit code is 1 if a run failed or a kernel has no compiled config.
+All samples, or the named files, are compiled for the named targets; the default is A100, H100 and MI300X. The
+table has one row for each sample and target: kernels, configs that Triton compiled to machine code, messages
+of the failed configs, and seconds. The exit code is 1 if a run failed or a kernel has no compiled config, 2
+if a target is unknown.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ DEFAULT = ("a100", "h100", "mi300x")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A sample generated for a target."""
+    """The result of cross-compiling a sample or a file for a target."""
 
     sample: str
     target: str
@@ -71,7 +72,7 @@ def generate(runner: Runner, name: str, target: str) -> tuple[Report, Row]:
 
 
 def main() -> int:
-    """Print the table."""
+    """Compile all models for all targets, and print the table."""
     models = [name for name in sys.argv[1:] if name.endswith(".py")] or [sample.name for sample in samples()]
     names = [name for name in sys.argv[1:] if not name.endswith(".py")] or DEFAULT
     unknown = [name for name in names if name not in TARGETS]

@@ -107,8 +107,9 @@ class Call:
 
 
 def attention_calls() -> tuple[Call, ...]:
-    """Return calls with masks of every kind, aligned, unaligned and symbolic lengths, and several heads, dropouts, head
-    dims and layouts.
+    """Return calls with masks of every kind; with aligned, unaligned, cross and symbolic lengths.
+
+    Some calls have grouped heads, a causal mask, dropout, a scale, other head dims, or a transposed layout.
     """
     masks = (NO_MASK, *GIVEN, *MADE)
     grouped = Call(heads=8, key_heads=2)

@@ -1,7 +1,7 @@
-"""python -m benchmarks.targets.attention_rules: on a GPU, compare our rules for attention with torch's choices.
+"""python -m benchmarks.targets.attention_rules: compare our rules for attention with torch's choices.
 
-Torch's chooser and `core.worker.cross_compilation.attention` run on every combination below; it prints combinations
-with different choices.
+On a GPU, torch's chooser and `core.worker.cross_compilation.attention` run on every combination of the
+constants below. The combinations with different choices are printed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ EXTRAS = ((0.0, False), (0.0, True), (0.1, False), (0.125, True))
 
 
 def calls() -> Any:
-    """Yield every combination: calls of attention, on the GPU."""
+    """Yield an attention call, with tensors on the GPU, for every combination."""
     for dtype, heads, head_dim, lengths, mask, (dropout, training) in itertools.product(
         DTYPES, HEADS, HEAD_DIMS, LENGTHS, MASKS, EXTRAS
     ):
@@ -60,7 +60,7 @@ def torch_choice(call: Attention) -> str:
 
 
 def our_choice(call: Attention, target: Target) -> str:
-    """Return the choice of our rules."""
+    """Return the choice of our rules; `error` if they raise RuntimeError."""
     try:
         return choose(call, target)[0]
     except RuntimeError:
@@ -68,7 +68,7 @@ def our_choice(call: Attention, target: Target) -> str:
 
 
 def main() -> int:
-    """Print the number of calls, and the differences."""
+    """Print the number of equal choices, and the differences; return 1 if there are differences."""
     name = torch.cuda.get_device_name()
     target = next(target for target in TARGETS.values() if target.title.split()[-1] in name)
     differ: list[str] = []

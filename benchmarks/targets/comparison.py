@@ -1,16 +1,16 @@
-"""python -m benchmarks.targets.comparison [SAMPLE|FILE.py…]: compare cross-compiled code with the GPU's own code.
+"""python -m benchmarks.targets.comparison [SAMPLE|FILE.py…]: compare cross-compiled and GPU code.
 
-On a machine with a GPU that is one of the targets, each model is compiled twice with the same torch: for the target
-with the GPU hidden, and on the GPU. The output codes are compared kernel by kernel and wrapper by wrapper; only AOT
-IDs, numbers of debug handles, paths and hashes of paths are normalised. If they differ and the device times paddings,
-both are compiled again without padding: if that code is the same, timed padding is the only cause. `--attention` adds
-the calls of `benchmarks.targets.attention_calls`; by default all samples are compared. `--dynamo allow_rnn=true` sets
-names of `torch._dynamo.config` on both sides.
+On a machine with a GPU that is one of the targets, each model is compiled twice with the same torch: for the
+target with the GPU hidden, and on the GPU. The output codes are compared kernel by kernel and wrapper by
+wrapper. Only AOT IDs, numbers of debug handles, paths and hashes of paths are normalised. If the codes differ
+and the device times paddings, both are compiled again without padding. If the codes are the same then, timed
+padding is the only cause. `--attention` adds the calls of `benchmarks.targets.attention_calls`; by default
+all samples are compared. `--dynamo allow_rnn=true` sets names of `torch._dynamo.config` on both sides.
 
-Every result is appended to `--results FILE` at once, and stored results are skipped. So with `--limit-s` the same
-command can be repeated until it reports that nothing is left. `--only` selects models by a part of their name.
-`--table FILE…` prints results as Markdown, on any machine. `--driver` also compares registers, local and shared memory
-with the driver's figures for the same kernels.
+Every result is appended to `--results FILE` at once, and stored results are skipped. So with `--limit-s` the
+same command can be repeated until it reports that nothing is left. `--only` selects models by a part of their
+name. `--table FILE…` prints results as Markdown, on any machine. `--driver` also compares registers, local
+and shared memory with the driver's figures for the same kernels.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ NO_PADDING = CompileOptions(options={"shape_padding": False})
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A model in one variant, to be compiled both for the target and on the device."""
+    """A model in one variant, compiled both for the target and on the device."""
 
     name: str
     variant: str
@@ -49,7 +49,7 @@ class Pair:
     dynamo: str = ""
 
     def job(self, **where: Any) -> CompileJob:
-        """Return the job, for a target or on a device."""
+        """Return the pair's job; `where` has the target or the device, and other fields of `CompileJob`."""
         fields = {**JOBS[self.variant], **where}
         conditions = Conditions(dynamo=options_from_text(self.dynamo))
         limit = MEMORY_LIMIT_BYTES
@@ -83,7 +83,10 @@ class Bench:
         return bool(used) and not compare(hidden, used).differences
 
     def _compile(self, job: CompileJob) -> tuple[list[Code], str, tuple[str, ...]]:
-        """Return the code of a run, its failure or an empty string, and the choices that need timing on the device."""
+        """Return a run's code, its failure, and its choices that need timing on the device.
+
+        The failure is an empty string if the run succeeded.
+        """
         run = self.runner.wait(self.runner.submit(job))
         if run.log_path() is None:
             return [], run.status().reason, ()
@@ -112,7 +115,7 @@ def pairs(names: list[str], attention: bool, variants: list[str], dynamo: str = 
 
 
 def matching_target(name: str) -> str:
-    """Return the target that matches a device's name."""
+    """Return the key of the target that matches a device's name; exits if none matches."""
     named = [key for key, target in TARGETS.items() if target.title.split()[-1] in name]
     if not named:
         sys.exit(f"{name or 'no GPU'}: this command needs a GPU that is one of {', '.join(TARGETS)}")
@@ -120,7 +123,7 @@ def matching_target(name: str) -> str:
 
 
 def driver_rows(kernels: dict[str, str]) -> list[dict[str, object]]:
-    """Return the driver's figures of loaded kernels, and our tools' figures without the driver."""
+    """Return the figures of every kernel config, by the driver and by our tools without the driver."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "kernels.json"
         path.write_text(json.dumps(kernels))
@@ -135,9 +138,9 @@ def driver_rows(kernels: dict[str, str]) -> list[dict[str, object]]:
 
 
 def compare_all(left: list[Pair], results: Path, at_once: int, limit_s: float) -> tuple[int, dict[str, str]]:
-    """Compare pairs, several at once, and append each row.
+    """Compare pairs, `at_once` at a time, until `limit_s` has passed, and append each row to the results.
 
-    Return the number of remaining pairs, and the kernels of the GPU.
+    Return the number of remaining pairs, and the GPU's kernels as name → source.
     """
     deadline = time.monotonic() + limit_s
     kernels: dict[str, str] = {}

@@ -1,7 +1,8 @@
-"""python -m benchmarks.targets.driver_figures KERNELS.json: load kernels on the GPU, and print the driver's figures.
+"""python -m benchmarks.targets.driver_figures KERNELS.json: print the driver's figures of GPU kernels.
 
-The file maps names to sources of Triton kernels in Inductor's form. The output is JSON: registers, local memory and
-shared bytes of each config that loads, by the driver and by the tools of cross-compilation.
+The file maps names to sources of Triton kernels in Inductor's form. Each config is loaded on the GPU. The
+output is JSON: registers, local memory and shared bytes of each config, by the driver and by the tools of
+cross-compilation. Both have the shared bytes from Triton's metadata.
 """
 
 from __future__ import annotations

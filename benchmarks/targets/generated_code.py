@@ -1,4 +1,4 @@
-"""Comparison of two runs' generated code: split into kernels and wrappers, normalised, compared as text."""
+"""Comparison of two runs' generated code, as normalised text of kernels and wrappers."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def compare(hidden: list[Code], used: list[Code]) -> CodeComparison:
 
 
 def paired(hidden: list[Code], used: list[Code]) -> list[tuple[str, Code, Code]]:
-    """Pair the codes of the same graph.
+    """Return (graph, code with the GPU hidden, code on the GPU) for each graph; missing code is empty.
 
     For a target, a backward is compiled with its forward; on the GPU, at its first call. So their orders differ.
     """

@@ -1,4 +1,4 @@
-"""Results of comparing cross-compiled code with the device's: stored line by line, printed as Markdown."""
+"""Comparisons of cross-compiled code with the device's: stored as JSON lines, printed as Markdown."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Row:
 
 
 def read_rows(path: Path) -> list[Row]:
-    """Return the results of a file, none if it is missing; an incomplete line counts as not done."""
+    """Return the results of a file, without incomplete lines; empty if the file is missing."""
     rows = []
     for line in path.read_text().splitlines() if path.exists() else []:
         try:
@@ -93,7 +93,7 @@ def verdict(rows: Iterable[Row]) -> str:
 
 
 def differences(rows: Iterable[Row]) -> str:
-    """Describe the differing pairs, each with the choices that need timing and the failure of a side."""
+    """Return Markdown of the pairs that differ or failed: failure, cause, timed choices, and diffs."""
     parts = []
     for row in rows:
         if row.same and not row.note:

@@ -1,8 +1,8 @@
-"""python -m benchmarks.witness FILE [--training] [--speed]: compile a file's model with torch alone and print its
-numbers as JSON.
+"""python -m benchmarks.witness FILE [--training] [--speed]: print a model's numbers by torch alone.
 
-The file follows Compileboard's convention (`model`, `inputs` or `calls`, `training`). Separate hooks around torch count
-everything; neither Compileboard's code nor its log is used.
+The model is compiled with torch, and the output is JSON. The file follows Compileboard's convention (`model`,
+`inputs` or `calls`, `training`). Separate hooks around torch count everything; neither Compileboard's code
+nor its log is used.
 """
 
 from __future__ import annotations
@@ -76,9 +76,10 @@ def calls(module: Any) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
 
 
 def called(function: Callable[..., Any], module: Any, call: tuple[Any, Any], training: bool) -> None:
-    """Call the function once.
+    """Call the function once, with its backward if `training`.
 
-    Run its backward if training; otherwise gradients are off if the module has parameters.
+    Without training, gradients are off if the module has parameters. In training without parameters,
+    floating-point inputs require gradients.
     """
     parameters = [
         p for value in vars(module).values() if isinstance(value, torch.nn.Module) for p in value.parameters()
@@ -120,7 +121,7 @@ def counted(module: Any, training: bool) -> Found:
 
 @contextmanager
 def quiet_caches(figures: Found) -> Iterator[None]:
-    """Switch off graph caches, so that everything is compiled, and record the scheduler before and after fusion."""
+    """Switch off graph caches, so that everything is compiled, and record schedules around fusion."""
     settings = {
         "fx_graph_cache": False,
         "_pre_fusion_custom_pass": lambda nodes: note_schedule(figures, "before", nodes),
@@ -151,7 +152,7 @@ RESETS: list[None] = []
 
 
 def compile_id() -> str:
-    """Return torch's id of the running compilation; after a reset ids begin again, so the round is added."""
+    """Return torch's compile id, with the round as prefix after a reset, since ids then begin again."""
     torch_id = str(torch._guards.CompileContext.current_compile_id())
     return f"{len(RESETS) + 1}:{torch_id}" if RESETS else torch_id
 
@@ -171,7 +172,7 @@ def watching_resets() -> Iterator[None]:
 
 @contextmanager
 def watching(figures: Found) -> Iterator[None]:
-    """Count guards, lowered graphs and output code by hooks in torch; breaks and recompiles from torch's log."""
+    """Count guards, lowered graphs and output code by hooks; breaks and recompiles by torch's log."""
     with watching_log(figures), watching_guards(figures), watching_lowering(figures), watching_resets():
         yield
 
@@ -256,7 +257,10 @@ def note_code(figures: Found, code: str) -> None:
 
 
 def speed(eager: Any, compiled: Any, training: bool) -> Found:
-    """Return the medians of the last call by `torch.utils.benchmark`, in alternating blocks of eager and compiled."""
+    """Return five medians of the last call by `torch.utils.benchmark`, for eager and for compiled.
+
+    Blocks of eager and compiled calls alternate.
+    """
     from torch.utils.benchmark import Timer
 
     function = torch.compile(compiled.model, **getattr(compiled, "torch_compile", {}))

@@ -1,4 +1,4 @@
-"""Counts of FX nodes and output code: views by torch's schemas, kernels by `ast`, FLOPs by torch's formulas."""
+"""Counts of FX nodes and output code: views by schema, kernels by `ast`, FLOPs by torch's formulas."""
 
 from __future__ import annotations
 
@@ -73,20 +73,20 @@ def flops(node: Any) -> int:
 
 
 def without_symbols(tensor: torch.Tensor) -> torch.Tensor:
-    """Return a tensor with this call's sizes, since a formula that compares symbolic sizes would specialize them."""
+    """Return a meta tensor with this call's sizes; comparing symbolic sizes would specialize them."""
     return torch.empty(
         [size.node.hint if isinstance(size, torch.SymInt) else size for size in tensor.shape], device="meta"
     )
 
 
 def attention_flops(query: Any, key: Any, value: Any, *_: Any, **__: Any) -> int:
-    """Return the FLOPs of two matrix products per query head: torch has no formula for attention on a CPU."""
+    """Return the FLOPs of two matmuls per query head; torch has no formula for attention on a CPU."""
     batch, heads, length, width = query.shape
     return int(2 * batch * heads * length * key.shape[-2] * (width + value.shape[-1]))
 
 
 def attention_backward_flops(_grad: Any, query: Any, key: Any, value: Any, *_: Any, **__: Any) -> int:
-    """Return the FLOPs of five matmuls: the scores again, and the gradients of weights, values, queries and keys."""
+    """Return the FLOPs of five matmuls: the scores, and the gradients of weights, values, queries, keys."""
     batch, heads, length, width = query.shape
     return int(2 * batch * heads * length * key.shape[-2] * (3 * width + 2 * value.shape[-1]))
 

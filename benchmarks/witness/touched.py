@@ -1,7 +1,7 @@
-"""Elements of buffers that a scheduler node accesses, by evaluating its index expressions over their ranges.
+"""Buffer elements that a scheduler node accesses, from its index expressions and their ranges.
 
-The count is exact if every index is arithmetic on loop variables. A read at a data-dependent index (embedding, gather)
-may access one element per iteration, at most the whole buffer: then the count is a bound.
+The count is exact if every index is arithmetic on loop variables. A read at a data-dependent index
+(embedding, gather) may access one element per iteration, at most the whole buffer: then the count is a bound.
 """
 
 from __future__ import annotations
@@ -32,7 +32,10 @@ FUNCTIONS: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class NodeBytes:
-    """Bytes of one node by buffer, reads and writes separately; `bounded` names the buffers whose bytes are a bound."""
+    """Bytes that one node reads and writes, by buffer.
+
+    `bounded` names the buffers with a bound instead of an exact count.
+    """
 
     reads: dict[str, int]
     writes: dict[str, int]
@@ -60,7 +63,10 @@ def touched(node: Any) -> NodeBytes:
 
 
 def _moves_nothing(part: Any) -> bool:
-    """Return True for nodes that only unpack results, and for calls of graphs, which have their own schedules."""
+    """Return True for nodes that move no data: no-ops, nodes that unpack results, and graph calls.
+
+    The called graphs have their own schedules.
+    """
     kinds = {type(part).__name__, type(part.node).__name__}
     return bool(
         kinds & {"NopKernelSchedulerNode", "MultiOutput", "Conditional", "Switch", "WhileLoop", "InvokeSubgraph"}
@@ -68,7 +74,11 @@ def _moves_nothing(part: Any) -> bool:
 
 
 def _overwritten(part: Any, dep: Any) -> set[str]:
-    """Return the buffers that a part changes in place without reading; its dependencies on them only keep the order."""
+    """Return the buffers that a part overwrites in place without reading them.
+
+    A dependency on such a buffer only keeps the order. Empty for extern kernels, index dependencies and atomic
+    adds.
+    """
     if part.is_extern() or not isinstance(dep, StarDep) or dep.mode == "atomic_add":
         return set()
     changed = {name for buffer in part.get_outputs() for name in map(str, buffer.get_mutations())}
@@ -76,14 +86,14 @@ def _overwritten(part: Any, dep: Any) -> set[str]:
 
 
 def _leaves(name: str, node: Any) -> bool:
-    """Return True if a node outside of this one reads the buffer."""
+    """Return True if a node outside of this one uses the buffer, or if the scheduler doesn't know it."""
     inside = {part.get_name() for part in node.get_nodes()}
     buffer = node.scheduler.name_to_buf.get(name)
     return buffer is None or any(user.node.get_name() not in inside for user in buffer.users if not user.is_weak)
 
 
 def _bytes(deps: list[Any], parts: list[Any], bounded: set[str]) -> dict[str, int]:
-    """Return the bytes by memory; the names of a buffer after in-place changes refer to the same memory."""
+    """Return bytes by buffer; the names that a buffer gets by in-place changes count as one buffer."""
     by_buffer: dict[str, list[Any]] = {}
     for dep in deps:
         names = parts[0].scheduler.mutation_real_name
@@ -116,7 +126,7 @@ def _of_buffer(name: str, deps: list[Any], parts: list[Any], bounded: set[str]) 
 
 
 def _adds(dep: Any) -> bool:
-    """Return True if a node adds into a buffer at data-dependent positions."""
+    """Return True if a dependency is an atomic add, at data-dependent positions."""
     return isinstance(dep, StarDep) and dep.mode == "atomic_add"
 
 
@@ -132,7 +142,7 @@ def _layout(name: str) -> Any:
 
 
 def _elements(sizes: Any) -> int:
-    """Return the number of elements of a shape; symbols have the call's values."""
+    """Return the number of elements of a shape; symbolic sizes have their hints, 0 without a hint."""
     return math.prod(int(V.graph.sizevars.optimization_hint(size, fallback=0)) for size in sizes)
 
 
@@ -147,7 +157,10 @@ def _results_bytes(name: str) -> int:
 
 
 def _view_elements(names: set[str], parts: list[Any], elements: int) -> int:
-    """Return the number of elements in a buffer's views that extern kernels read, at most the whole buffer."""
+    """Return the number of elements in the views of a buffer that extern kernels read.
+
+    At most the whole buffer; the whole buffer without such views.
+    """
     views = [
         _elements(value.get_size())
         for part in parts

@@ -78,7 +78,7 @@ def _outcome(report: Report) -> str:
 
 
 def _reasons(report: Report) -> str:
-    """Return the refusal reasons, sorted by the bytes that stay with torch, then by the number of ops."""
+    """Return `MOST_REASONS` refusal reasons, sorted by the bytes that stay with torch, then by ops."""
     size: Counter[str] = Counter()
     ops: Counter[str] = Counter()
     for _, pipeline in pipelines(report):

@@ -1,4 +1,7 @@
-"""python -m docs.make.architecture: write the inventory of docs/architecture.md from the packages' docstrings."""
+"""python -m docs.make.architecture: write the table of packages in docs/architecture.md.
+
+The purpose of a package is the first sentence of its docstring.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ def inventory() -> str:
 
 
 def packages() -> list[str]:
-    """Return the packages of core and pages, by path."""
+    """Return the paths of the packages in core and pages, up to three levels deep."""
     files = (path for top in TOPS for path in (ROOT / top).rglob("__init__.py"))
     names = (path.parent.relative_to(ROOT).as_posix() for path in files)
     return sorted(name for name in names if len(name.split("/")) <= LEVELS)

@@ -1,4 +1,4 @@
-"""Bounds of backends, of the accelerator's programs and of packages: file → constant → the bounded thing."""
+"""Bounds of backends, accelerator programs and packages: file → constant → the bounded thing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bounds of findings, printed text and remarks on the model's file, a part of the table in `docs.make.bounds`."""
+"""Bounds of findings, printed text and remarks on a model's file, for `docs.make.bounds`."""
 
 FINDINGS: dict[str, dict[str, str]] = {
     "core/analysis/findings/answers.py": {

@@ -1,7 +1,7 @@
-"""python -m docs.make.graph_break_registry: write core's copy of the installed torch's registry of graph breaks.
+"""python -m docs.make.graph_break_registry: copy the registry of graph breaks from torch to core.
 
-The server does not import torch, and a log may come from another version, so the registry is stored as a file, with
-its licence.
+The server does not import torch, and a log may come from another version. So the registry of the installed
+torch is stored as a file, with torch's licence.
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ LAST_WORDS = "POSSIBILITY OF SUCH DAMAGE."
 
 
 def text() -> str:
-    """Return the file's text: a header that names the source, then one entry per line, each with one wording."""
+    """Return the file's text: a header that names the source, then one entry per line.
+
+    Each entry has one wording.
+    """
     torch = distribution("torch")
     entries_by_name: dict[str, Any] = decoded(Path(str(torch.locate_file(THEIRS))).read_text(encoding="utf-8"))
     head = {"version": torch.version, "file": THEIRS, "licence": _licence(torch.read_text("licenses/LICENSE") or "")}
@@ -31,7 +34,10 @@ def text() -> str:
 
 
 def _newest_wording(wordings: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the newest wording that is plain text; some wordings are source code that builds the text."""
+    """Return the newest wording with plain text and hints; without such a wording, the newest one.
+
+    Other wordings are source code that builds the text.
+    """
     words = [
         wording
         for wording in wordings

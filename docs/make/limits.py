@@ -17,7 +17,10 @@ BOUND = re.compile(r"(MAX|MOST|LONGEST|LARGEST)(_|$)")
 
 
 def constants(path: Path) -> dict[str, int | float]:
-    """Return the numeric constants at the top of a file, without importing it."""
+    """Return the constants at the top of a file with a bound's name (MAX, MOST, LONGEST, LARGEST).
+
+    The file is not imported.
+    """
     assigned = [node for node in ast.parse(path.read_text(encoding="utf-8")).body if isinstance(node, ast.Assign)]
     named = [(node.targets[0].id, node.value) for node in assigned if isinstance(node.targets[0], ast.Name)]
     return {

@@ -1,4 +1,4 @@
-"""Texts below the fields of a class, which explain the fields."""
+"""Meanings of a class's fields: the string literals below the fields."""
 
 from __future__ import annotations
 

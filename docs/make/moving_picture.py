@@ -1,4 +1,4 @@
-"""The moving picture of the README: the ops of a transformer block are fused into kernels, and one kernel is opened.
+"""Animation of the README: ops of a transformer block fuse into kernels, and one kernel is opened.
 
 `python -m docs.make.moving_picture` records it again.
 """
@@ -25,7 +25,7 @@ Picture = tuple[Image.Image, int]
 
 
 def main() -> None:
-    """Compile the transformer block, let its ops move into kernels, open a kernel, and save this as one picture."""
+    """Compile the transformer block, record the fusion and an opened kernel, and save the animation."""
     with temporary_home() as home:
         run = _compile(Store(home))
         with dashboard(home) as server, browser_page(*SIZE) as page:
@@ -64,7 +64,7 @@ def _fusion(page: Page) -> Iterator[Picture]:
 
 
 def _kernel(page: Page) -> Picture:
-    """Return a kernel's drawer with its code, beside the graph."""
+    """Open a kernel's drawer with its code, and return the picture and its milliseconds."""
     page.locator("g.node, g.group").filter(has_text="layer_norm").first.click()
     page.wait_for_selector(SETTLED)
     page.wait_for_timeout(2 * DRAWN_MS)

@@ -1,4 +1,4 @@
-"""python -m docs.make.report_schema: rewrite the tables of docs/report-schema.md from the types of core.report."""
+"""python -m docs.make.report_schema: write docs/report-schema.md from the types of core.report."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ NOT_STORED = ("FxNode", "TensorMeta")
 
 
 def types() -> list[type[Any]]:
-    """Return the dataclasses and named tuples of core.report: `Report` first, then by name."""
+    """Return the dataclasses and named tuples of core.report, by name.
+
+    `Report` is the first, and the types that are not stored are the last.
+    """
     named: list[type[Any]] = [getattr(report, name) for name in report.__all__]
     kinds = [kind for kind in named if hasattr(kind, "__dataclass_fields__") or hasattr(kind, "_fields")]
     return sorted(kinds, key=lambda kind: (kind.__name__ != FIRST, kind.__name__ in NOT_STORED, kind.__name__))

@@ -20,7 +20,7 @@ MOST_NODES = 60
 
 
 def thumbnail(nodes: tuple[FxNode, ...]) -> str:
-    """Return an SVG of the ops of a graph, flowing to the right, coloured by class.
+    """Return an SVG of the first `MOST_NODES` ops of a graph, left to right, coloured by class.
 
     The colours are legible on light and dark backgrounds.
     """

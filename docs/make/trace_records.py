@@ -1,4 +1,4 @@
-"""python -m docs.make.trace_records: rewrite the tables of docs/trace-records.md from core.report.records."""
+"""python -m docs.make.trace_records: write docs/trace-records.md from core.report.records."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ PAGE = Path(__file__).parents[1] / "trace-records.md"
 
 
 def tables() -> str:
-    """Return all records as Markdown: docstring and a row per field, then the same for the types of their fields."""
+    """Return all records as Markdown: the docstring of each, and a row per field.
+
+    The types of a record's fields follow in the same form.
+    """
     return "\n".join(_record(f"compileboard_{what}", kind) for what, kind in RECORDS.items())
 
 
@@ -43,7 +46,7 @@ def _body(kind: type) -> str:
 
 
 def _default(field: dataclasses.Field[Any]) -> str:
-    """Return as code the default for a field that is missing in a log; empty if the field is required."""
+    """Return the default of a field that a log lacks, as code; empty if the field is required."""
     factory = field.default_factory
     value = field.default if factory is dataclasses.MISSING else factory()
     return "" if value is dataclasses.MISSING else f"`{value!r}`"

@@ -1,4 +1,7 @@
-"""python -m docs.make.wire_types: write TypeScript types of all messages to the browser, from the Python structs."""
+"""python -m docs.make.wire_types: write TypeScript types of all messages to the browser.
+
+The types are made from the Python structs.
+"""
 
 from __future__ import annotations
 
@@ -78,7 +81,7 @@ def _with_parts(kind: type) -> Iterator[type]:
 
 
 def _parts(hint: Any) -> list[type]:
-    """Yield the types with fields in a hint: `Row` of `tuple[Row, ...]`."""
+    """Return the types with fields in a hint: `Row` of `tuple[Row, ...]`."""
     return [hint] if _has_fields(hint) else [inner for part in get_args(hint) for inner in _parts(part)]
 
 
@@ -125,7 +128,7 @@ def _sent_type(hint: Any, omitted: bool) -> Any:
 
 
 def _word(hint: Any) -> str:
-    """Return a type in TypeScript."""
+    """Return a type in TypeScript; raises TypeError for a type that no message may have."""
     origin, parts = get_origin(hint), get_args(hint)
     if hint in WORDS:
         return WORDS[hint]

@@ -1,4 +1,4 @@
-"""Docstrings begin with an imperative or a noun phrase, never with a relative clause."""
+"""Docstrings begin with an imperative or a noun phrase, never with a relative clause, in a short first line."""
 
 import ast
 
@@ -34,26 +34,29 @@ OPENERS = frozenset(
         "Also",
     }
 )
+MOST_LETTERS = 100
 DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
 @pytest.mark.parametrize("top", TOPS)
 def test_no_docstring_begins_with_a_riddle(top: str) -> None:
+    assert [place for place, first in _first_lines(top) if first.split()[0].rstrip(",;:") in OPENERS] == []
+
+
+@pytest.mark.parametrize("top", TOPS)
+def test_a_docstring_begins_with_a_short_line(top: str) -> None:
+    assert [place for place, first in _first_lines(top) if len(first) > MOST_LETTERS] == []
+
+
+def _first_lines(top: str) -> list[tuple[str, str]]:
+    """Return the place and the first line of each docstring below a file or directory."""
     path = ROOT / top
-    files = [path] if path.is_file() else sorted(path.rglob("*.py"))
-    assert files
-    assert [found for file in files for found in _riddles(file.relative_to(ROOT).as_posix())] == []
-
-
-def _riddles(name: str) -> list[str]:
-    """Return the place and the first line of each docstring of a file that begins with an opener."""
-    texts = (
-        (getattr(node, "lineno", 1), ast.get_docstring(node) or "")
+    names = [file.relative_to(ROOT).as_posix() for file in ([path] if path.is_file() else sorted(path.rglob("*.py")))]
+    lines = [
+        (f"{name}:{getattr(node, 'lineno', 1)}", text.splitlines()[0])
+        for name in names
         for node in ast.walk(tree_of(name))
-        if isinstance(node, DOCUMENTED)
-    )
-    return [
-        f"{name}:{line}: {text.splitlines()[0]}"
-        for line, text in texts
-        if text and text.split()[0].rstrip(",;:") in OPENERS
+        if isinstance(node, DOCUMENTED) and (text := ast.get_docstring(node))
     ]
+    assert lines
+    return lines

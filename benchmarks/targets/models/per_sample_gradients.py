@@ -5,7 +5,7 @@ from torch.func import functional_call, grad, vmap
 
 
 class PerSample(torch.nn.Module):
-    """The norm of each sample's gradient, and the scores, of a small network."""
+    """A small network that returns the loss of each sample times the norm of the sample's gradient."""
 
     def __init__(self, size: int = 48, classes: int = 10) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""An actor-critic update in the style of research code: advantages in a loop, `.item()`, a printed loss.
+"""An actor-critic update as in research code: a loop over rewards, `float` of a tensor, `print`.
 
 The graph breaks are intended: each part of the update is a separate graph.
 """
@@ -7,7 +7,7 @@ import torch
 
 
 class Update(torch.nn.Module):
-    """The clipped loss of a policy over one trajectory."""
+    """An actor-critic network that returns its clipped loss over one trajectory."""
 
     def __init__(self, size: int = 32, actions: int = 6) -> None:
         super().__init__()
@@ -18,7 +18,7 @@ class Update(torch.nn.Module):
     def forward(
         self, states: torch.Tensor, actions: torch.Tensor, rewards: torch.Tensor, old: torch.Tensor
     ) -> torch.Tensor:
-        """Return the loss for [steps, size], [steps], [steps], [steps]: a number."""
+        """Return the loss, a scalar, for `states` of [steps, size] and the other inputs of [steps]."""
         features = self.body(states).tanh()
         scores, values = self.policy(features), self.value(features).squeeze(-1)
         returns = discounted(rewards, 0.99)

@@ -1,4 +1,4 @@
-"""A sequence tagger with `nn.LSTM`, `nn.GRUCell` and `nn.LSTMCell`, whose kernels depend on the device.
+"""A sequence tagger with `nn.LSTM`, `nn.GRUCell` and `nn.LSTMCell`; kernels depend on the device.
 
 Dynamo traces `nn.LSTM` with `--dynamo allow_rnn=true`.
 """

@@ -100,7 +100,7 @@ def _ladder_sentence(rows: tuple[SweepRow, ...], facts: tuple[RungFact, ...]) ->
 
 LADDER = Preset(
     "ladder",
-    "Ladder",
+    "Ablation",
     "Which part of torch.compile makes this model fail or differ: Dynamo, AOTAutograd, decompositions, or Inductor?",
     ladder_plan,
     ladder_answer,
@@ -205,7 +205,7 @@ def _cost(rows: tuple[SweepRow, ...], name: str) -> str:
 
 MITIGATIONS_PRESET = Preset(
     "mitigations",
-    "Mitigations",
+    "Workarounds",
     "With which part of torch.compile changed or off does this model neither fail nor differ, and what does that cost?",
     mitigation_plan,
     mitigation_answer,
