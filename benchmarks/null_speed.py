@@ -90,7 +90,7 @@ def claims_result(part: str, loops: int, speeds: list[Speed]) -> Result:
     """Return how often a difference was claimed, and how wide the intervals were."""
     claims = sum(measured.clear for measured in speeds)
     widths = sorted(measured.interval.half_width for measured in speeds if measured.interval)
-    samples = sorted(measured.samples for measured in speeds)
+    samples = sorted(measured.samples for measured in speeds) or [0]
     wide = f"half width {widths[len(widths) // 2]:.1%}, at most {widths[-1]:.1%}; " if widths else ""
     right = sum(measured.slower for measured in speeds)
     counted = f"found {right}" if part == "slower" else f"no difference {len(speeds) - claims}"

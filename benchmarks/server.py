@@ -58,7 +58,10 @@ def dashboard(home: Path, script: str = "dashboard.py", **variables: str) -> Ite
         yield server
     finally:
         process.send_signal(signal.SIGTERM)
-        process.wait(20)
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            process.kill()
 
 
 @contextmanager

@@ -9,8 +9,8 @@ all samples are compared. `--dynamo allow_rnn=true` sets names of `torch._dynamo
 
 Every result is appended to `--results FILE` at once, and stored results are skipped. So with `--limit-s` the
 same command can be repeated until it reports that nothing is left. `--only` selects models by a part of their
-name. `--table FILE…` prints results as Markdown, on any machine. `--driver` also compares registers, local
-and shared memory with the driver's figures for the same kernels.
+name. `--table FILE…` prints results as Markdown, on any machine. `--driver` also compares registers and
+local memory with the driver's figures for the same kernels.
 """
 
 from __future__ import annotations
@@ -210,7 +210,7 @@ def main() -> int:
 
 def _print_driver(figures: list[dict[str, object]]) -> None:
     agree = sum(figure["driver"] == figure["tools"] for figure in figures)
-    print(f"\nregisters, local memory, shared memory as the driver says: {agree} of {len(figures)} configs")
+    print(f"\nregisters and local memory as the driver says: {agree} of {len(figures)} configs")
     print("\n".join(str(figure) for figure in figures if figure["driver"] != figure["tools"]))
 
 

@@ -1,8 +1,7 @@
 """python -m benchmarks.targets.driver_figures KERNELS.json: print the driver's figures of GPU kernels.
 
 The file maps names to sources of Triton kernels in Inductor's form. Each config is loaded on the GPU. The
-output is JSON: registers, local memory and shared bytes of each config, by the driver and by the tools of
-cross-compilation. Both have the shared bytes from Triton's metadata.
+output is JSON: registers and local bytes of each config, by the driver and by the tools of cross-compilation.
 """
 
 from __future__ import annotations
@@ -43,15 +42,8 @@ def figures(name: str, text: str) -> list[dict[str, Any]]:
         binary = compile_config(autotuner, config)
         binary._init_handles()
         used = resources(binary)
-        driver = [binary.n_regs, 4 * binary.n_spills, binary.metadata.shared]
-        rows.append(
-            {
-                "name": name,
-                "config": str(config),
-                "driver": driver,
-                "tools": [used.registers, used.local_bytes, binary.metadata.shared],
-            }
-        )
+        driver, tools = [binary.n_regs, 4 * binary.n_spills], [used.registers, used.local_bytes]
+        rows.append({"name": name, "config": str(config), "driver": driver, "tools": tools})
     return rows
 
 

@@ -70,10 +70,10 @@ def main() -> None:
         run = runner.wait(runner.submit(job))
         report, log = open_report(run), run.log_path()
         graphs = [(compilation, graph) for compilation in report.compilations for graph in compilation.graphs]
-        if log is None or not graphs:
-            continue
-        compilation, graph = max(graphs, key=lambda pair: pair[1].calls)
-        (PICTURES / f"{entry.name}.svg").write_text(thumbnail(load_graph(log, compilation, graph)), encoding="utf-8")
+        if log is not None and graphs:
+            compilation, graph = max(graphs, key=lambda pair: pair[1].calls)
+            picture = thumbnail(load_graph(log, compilation, graph))
+            (PICTURES / f"{entry.name}.svg").write_text(picture, encoding="utf-8")
         store.delete(run)
     engine.close()
 
