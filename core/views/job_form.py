@@ -170,6 +170,9 @@ class JobForm:
         "dedicated_log_torch_trace….log here: as it is, as .gz or .zst, or in a .zip or .tar.gz with the logs of all "
         "ranks. tlparse's output and the directories of `TORCH_COMPILE_DEBUG=1` and vLLM's graph dumps open, too."
     )
+    without_fixes: ClassVar[str] = (
+        "The fixes of this run are left out: its fixed code is gone, or this server takes no code."
+    )
     follow_help: ClassVar[str] = (
         "For a log, or the directory in `TORCH_TRACE`, that a script is writing: pages update while it compiles. It "
         "ends when you stop it, or half an hour after the last record."

@@ -238,6 +238,7 @@ def set_sweep_audience(sweep_id: str, audience: str) -> None:
     server.sweeps().store.set_audience(sweep_id, audience)
 
 
+@logged
 def set_preview(run: Run, allowed: bool) -> None:
     """Create the token of a run's preview link, or delete the token; raises CompileboardError.
 

@@ -220,6 +220,7 @@ def test_tables_tell_what_was_picked_in_one_way() -> None:
 CHANGES = {
     "annotate",
     "set_audience",
+    "set_preview",
     "set_sweep_audience",
     "tag",
     "pin",

@@ -1,5 +1,6 @@
 """The page Sweep: presets in one click, the answer as its title, progress, pictures and a table, within 300 ms."""
 
+import math
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -258,3 +259,9 @@ def test_a_visitor_without_code_names_no_file_as_a_backend(
     app.text_area("axes").set_value("backend=eager,nosuch").run()
     assert "`nosuch` is no backend here" in app.error[0].value
     assert started == []
+
+
+def test_a_zero_in_a_heat_map_leaves_the_other_shades_apart() -> None:
+    (shades,) = sweeps._logarithms([[0.0, 1.0, 100.0, None]])
+    assert shades == [pytest.approx(math.log10(0.5)), 0.0, pytest.approx(2.0), None]
+    assert sweeps._logarithms([[None]]) == [[None]]

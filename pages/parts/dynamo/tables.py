@@ -252,7 +252,7 @@ def compilations_with_symbols(symbols: SymbolsView) -> None:
         st.caption(symbols.more_with_symbols)
 
 
-ALL_TITLE, OUTSIDE_TITLE = "all", "outside of a compilation"
+ALL, OUTSIDE = "all", "outside of a compilation"
 FEW = 12
 LANGUAGES = {"python": "python", "cpp": "cpp", "json": "json", "text": "text", "bytes": "text"}
 RECORD_COLUMNS = {
@@ -261,8 +261,6 @@ RECORD_COLUMNS = {
     "compilation": st.column_config.TextColumn(width=80),
     "bytes": st.column_config.NumberColumn(width=70),
 }
-ALL = "all"
-OUTSIDE = "outside of a compilation"
 FIRST = ("graph_breaks", "recompiles", "guards")
 MESSAGE_COLUMNS = {"message": st.column_config.TextColumn(width=330), "name": st.column_config.TextColumn(width=120)}
 
@@ -284,14 +282,14 @@ def choose_records(artifacts: views.ArtifactsView) -> views.ArtifactsView:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         search = search_field(url.RECORD_SEARCH, "text in a record …", 260)
         compilations = {
-            views.ALL: ALL_TITLE,
+            views.ALL: ALL,
             **{each: f"[{each}]" for each in artifacts.compilations},
-            views.OUTSIDE: OUTSIDE_TITLE,
+            views.OUTSIDE: OUTSIDE,
         }
         compilation = _choice("Compilation", url.RECORDS_OF, compilations, 200)
         of_compilation = replace(artifacts, compilation=compilation)
         kinds = {
-            views.ALL: ALL_TITLE,
+            views.ALL: ALL,
             **{name: f"{name} · {fmt.number(n)}" for name, n in of_compilation.kinds.items()},
         }
         kind = _choice("Kind", url.KIND, kinds, 320)

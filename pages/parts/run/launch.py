@@ -89,19 +89,19 @@ def asked_again() -> Beginning | None:
 
 
 def _repaired(job: CompileJob, run: Run) -> CompileJob:
-    """Return the job of a run as the initial job of a form: without an exercise, and without fixes.
+    """Return the job of a run as the initial job of a form, without an exercise.
 
-    For a run with fixes, the fixed code becomes the model if the visitor may bring code. A script gets the
+    For a run with fixes, the fixed code becomes the model, and the job has no fixes. It keeps them if the visitor
+    may not bring code, or if the code is gone; the form then says that it leaves them out. A script gets the
     default name `model`, and is detected again from its code.
     """
     job = replace(job, exercise="")
     if job.model.is_script:
         return replace(job, model=replace(job.model, name="model"))
-    if not job.repairs:
+    code = attempt(run.code, passed_over) if job.repairs and may_bring_code() else None
+    if code is None:
         return job
-    code = attempt(run.code, passed_over) if may_bring_code() else None
-    model = Model("code", code, job.model.name) if code is not None else job.model
-    return replace(job, model=model, repairs=(), repairs_of="")
+    return replace(job, model=Model("code", code, job.model.name), repairs=(), repairs_of="")
 
 
 def sample_form(sample: Sample, environment: Environment | None, start: Beginning | None) -> None:
@@ -183,6 +183,8 @@ def _form(environment: Environment | None, start: Beginning) -> None:
     job = attempt(lambda: job_options(_job_form(environment, start.job), start.run))
     if job is None:
         return
+    if start.job.repairs:
+        st.caption(JobForm.without_fixes)
     with button:
         go = pressed(
             "Compile", type="primary", icon=":material/play_arrow:", key=f"compile-{model.kind}", shortcut="Ctrl+Enter"

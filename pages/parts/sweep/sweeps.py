@@ -186,7 +186,7 @@ def heat_map(view: SweepView, measure: str, on: Theme) -> go.Figure:
     figure.add_heatmap(
         x=list(heat.across),
         y=list(heat.down),
-        z=heat.values if heat.is_two_sided else [[_log(value) for value in line] for line in heat.values],
+        z=heat.values if heat.is_two_sided else _logarithms(heat.values),
         text=heat.texts,
         texttemplate="%{text}",
         textfont={"color": INK[on]},
@@ -215,8 +215,10 @@ def _two_sided(known: Sequence[float], on: Theme) -> dict[str, object]:
     return {"zmin": -most, "zmax": most, "colorscale": [[0, eager], [0.5, PAPER[on]], [1, compiled]]}
 
 
-def _log(value: float | None) -> float | None:
-    return None if value is None or value < 0 else math.log10(max(value, 1e-9)) if value < 1 else math.log10(1 + value)
+def _logarithms(lines: list[list[float | None]]) -> list[list[float | None]]:
+    """Return the logarithm of each value, of zero that of half the least positive value; None without a value."""
+    least = min((value for line in lines for value in line if value is not None and value > 0), default=1.0)
+    return [[None if value is None else math.log10(max(value, least / 2)) for value in line] for line in lines]
 
 
 def calls_chart(view: SweepView, on: Theme) -> go.Figure:

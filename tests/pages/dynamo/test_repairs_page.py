@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 from core import CompileJob, CompileOptions, Model, Runner, Store
 from core.job import Conditions
 from pages import menu
+from pages.parts.run import launch
 from tests.support.apps import assert_sound, component, keys, opened, words
 from tests.support.homes import TRACES, add_run, add_scenario
 
@@ -197,3 +198,15 @@ def test_a_repaired_run_is_edited_as_the_code_that_it_ran(empty_home: Path, subm
     assert_sound(app)
     app.button(key="compile-code").click().run()
     assert submitted == [replace(ZOO, model=Model("code", "model = abs\ninputs = (1,)\n"))]
+
+
+def test_a_visitor_who_may_bring_no_code_is_told_that_the_repairs_are_left_out(
+    empty_home: Path, submitted: list[CompileJob], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(launch, "may_bring_code", lambda: False)
+    run = Store(empty_home).create(replace(ZOO, repairs=(("where:25",),)), code="model = abs\ninputs = (1,)\n").id
+    app = opened(menu.NEW_RUN.script, again=run)
+    assert_sound(app)
+    assert "The fixes of this run are left out: its fixed code is gone, or this server takes no code." in words(app)
+    app.button(key="compile-sample").click().run()
+    assert submitted == [ZOO]
