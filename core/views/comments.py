@@ -14,7 +14,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from core.analysis.comparison import RunSide
-from core.analysis.kernels import kernel_names, measured_seconds
+from core.analysis.kernels import kernel_names, kernel_seconds
 from core.base import words as fmt
 from core.base.errors import StoreError
 from core.report import Compilation, FxGraph, FxNode, GraphBreak, Kernel, Payload, Report, Schedule, tensor_text
@@ -308,8 +308,8 @@ class CommentsView:
         """Return one fact about a part, as Markdown; empty if there is none."""
         compilation = self.report.compilation(anchor.compilation) if self.report else None
         match anchor.part:
-            case "kernel" if compilation and (kernel := self._kernel(compilation.id, anchor.name)):
-                return _kernel_figure(kernel, compilation)
+            case "kernel" if self.report and compilation and (kernel := self._kernel(compilation.id, anchor.name)):
+                return _kernel_figure(self.report, kernel, compilation)
             case "node" if compilation and (graph := compilation.graph(anchor.graph)):
                 nodes = self.nodes(compilation, graph) if graph.calls <= LARGEST_GRAPH else ()
                 node = next((node for node in nodes if node.name == anchor.name), None)
@@ -426,8 +426,8 @@ def _launches(kernel_id: str, schedule: Schedule | None) -> Iterator[str]:
             yield f"g:{min(node.nodes, key=lambda name: order.get(name, len(order)))}"
 
 
-def _kernel_figure(kernel: Kernel, compilation: Compilation) -> str:
-    name, seconds = kernel_names(compilation)[kernel.id], measured_seconds(compilation).get(kernel.id)
+def _kernel_figure(report: Report, kernel: Kernel, compilation: Compilation) -> str:
+    name, seconds = kernel_names(compilation)[kernel.id], kernel_seconds(report, compilation).get(kernel.id)
     moved = (
         None if kernel.bytes_read is None or kernel.bytes_written is None else kernel.bytes_read + kernel.bytes_written
     )

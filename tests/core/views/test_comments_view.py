@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from core import Run, Store, open_report
+from core.report import Load
 from core.runs.comments import Anchor, Author, add_comment, delete_comment, digest_of, pin_part, resolve_comment
 from core.runs.stored import side_of_run
 from core.views.comments import CommentsView, Shown, author_words, body
@@ -151,3 +152,14 @@ def test_text_is_shown_as_it_is_and_issues_of_pytorch_are_links() -> None:
         "visitor 012345",
     ]
     assert digest_of("") != digest_of("x")
+
+
+def test_a_kernels_figure_is_its_time_if_the_time_is_reliable(store: Store) -> None:
+    view = view_of(store.open(add_scenario(store.home, "measured")))
+    assert view.report is not None
+    compilation = view.report.compilations[0]
+    kernel = next(kernel for kernel in compilation.kernels if any(call.time for call in kernel.calls))
+    anchor = Anchor("kernel", compilation.id, name=kernel.id)
+    busy = replace(view, report=replace(view.report, kernel_load=Load(others=0.9)))
+    assert view.figure(anchor).endswith("s")
+    assert busy.figure(anchor) == "norm1 · layer\\_norm · 1.05 MB read and written"
