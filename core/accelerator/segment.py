@@ -47,9 +47,10 @@ BY_CTYPES = "The accelerator's programs are called through ctypes, which takes l
 
 @dataclass(frozen=True, slots=True)
 class ResultPlan:
-    """A result of a program: output `place` itself if `whole`, otherwise a view of an output or input.
+    """A tensor that a program returns: an output itself if `whole`, otherwise a view.
 
-    `bytes` is the size of the underlying memory.
+    `place` is the index of the output, or of the input if `of_input`. `sizes`, `strides` and `offset` (in
+    elements) describe the view. `bytes` is the size of the underlying memory.
     """
 
     of_input: bool

@@ -391,9 +391,9 @@ def _call(limit: Limit, side: _Side) -> Judgement:
 
 
 def _slower(limit: Limit, right: _Side, comparison: RunComparison) -> Judgement:
-    """Judge the seconds of a call relative to the baseline by the interval of their ratio.
+    """Judge the ratio of the call time to the baseline's call time, by the ratio's interval.
 
-    If runs timed both calls interleaved in one process, the median of the ratios from these runs counts.
+    If runs timed both interleaved in one process, the median of these runs' ratios is judged instead.
     """
     if right.beside_baseline:
         beside = sorted(

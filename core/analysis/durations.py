@@ -28,7 +28,7 @@ CLASSES = (
 AHEAD_OF_TIME = "compile_fx_aot"
 # Definition of compile time, shown on every page.
 COMPILE_TIME = (
-    "Compile time is the time in which at least one phase of torch was open, for forward and backward. Parallel "
+    "Compile time is the time in which at least one phase of torch ran, for forward and backward. Parallel "
     "threads count once."
 )
 

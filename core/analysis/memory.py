@@ -214,12 +214,12 @@ def plan_sentence(graph_plan: GraphPlan) -> str:
     """Return a plan in words: allocations, and buffers that reuse memory."""
     plan = graph_plan.plan
     allocated = plan.made("allocated", "library")
-    parts = [f"{bytes_(sum(memory.bytes or 0 for memory in allocated))} in {count(len(allocated), 'piece')}"]
+    parts = [f"{bytes_(sum(memory.bytes or 0 for memory in allocated))} in {count(len(allocated), 'allocation')}"]
     if plan.reused:
         verb = agree(plan.reused, "reuses", "reuse")
         parts.append(f"{count(plan.reused, 'buffer')} {verb} {bytes_(plan.reused_bytes)} of allocated memory")
     if plan.peak is not None:
-        parts.append(f"at most {bytes_(plan.steps[plan.peak].live_bytes)} at once")
+        parts.append(f"peak {bytes_(plan.steps[plan.peak].live_bytes)}")
     if saved := plan.made("saved"):
         parts.append(f"it starts with {bytes_(sum(memory.bytes or 0 for memory in saved))} saved by the forward")
     unknown = sum(memory.bytes is None for memory in plan.memories)

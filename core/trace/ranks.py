@@ -159,9 +159,9 @@ class _Scan:
             self._mark(record, "cache", cache[1], digest_of(cache[2].encode()), cache[2])
 
     def finish(self, rank: int, last: TraceRecord | None) -> Fingerprint:
-        """Return the fingerprint; `last` is the log's last record, None without records.
+        """Return the log's fingerprint; `last` is its last record, None without records.
 
-        The digest covers all marks, but not their places in the log.
+        The fingerprint's digest covers all marks (`RankMark`), but not their positions in the log.
         """
         compared = [
             (mark.kind, mark.compile_id, mark.name, mark.digest, _plain(mark.collectives)) for mark in self.marks

@@ -41,7 +41,7 @@ DYNAMO, AOT = "dynamo_output_graph", ("aot_inference_graph", "aot_forward_graph"
 MOST_DRAWN = 3_000
 MOST_LINES = 2_000
 HOW_TO_CAPTURE = (
-    "This run has Dynamo's capture alone. Run it again with *other captures* to compare it with "
+    "Only torch.compile's own captures were recorded. Run it again with *other captures* to compare it with "
     "`torch.fx.symbolic_trace`, `torch.export` and core ATen, and with `torch._dynamo.explain`."
 )
 EXPLAINED = {
@@ -135,9 +135,11 @@ class CaptureView:
     @property
     def title(self) -> str:
         """Node counts of the graphs, failed captures, and the comparison of results with eager."""
-        counts = [f"{fmt.number(graph.count)} by {graph.name}" for graph in self.graphs if graph.graph is not None]
+        graphs = [graph for graph in self.graphs if graph.graph is not None]
+        counts = [f"{fmt.count(graph.count, 'node')} by {graph.name}" for graph in graphs[:1]]
+        counts += [f"{fmt.number(graph.count)} by {graph.name}" for graph in graphs[1:]]
         failed = [graph.name for graph in self.graphs if graph.graph is None]
-        parts = [f"Nodes: {', '.join(counts)}."] if counts else []
+        parts = [f"{', '.join(counts)}."] if counts else [] if failed else ["Dynamo captured no graph."]
         parts += [f"No graph by {' and '.join(failed)}."] if failed else []
         equal = {graph.name: self._equal(graph) for graph in self.graphs}
         differing = [name for name, is_equal in equal.items() if is_equal is False]

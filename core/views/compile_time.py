@@ -101,7 +101,7 @@ class CompileTimeView:
     """The phases of a run, or of one compilation of it; an empty id means the whole run."""
 
     column_help: ClassVar[Mapping[str, str]] = {
-        "total": "Time in which at least one span was open",
+        "total": "Time in which at least one span of the phase ran",
         "self": "Time without the phases inside it",
         "in threads": "Sum over all threads, more than wall time",
     }
@@ -156,7 +156,7 @@ class CompileTimeView:
         return [
             {
                 "phase": one_line(total.name, LONGEST_LINE),
-                "times": total.count,
+                "count": total.count,
                 "total": total.total_s,
                 "self": total.self_s,
                 "in threads": _threads(total),

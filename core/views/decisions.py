@@ -29,8 +29,8 @@ from core.views.markdown import LONGEST_LINE, LONGEST_NAME, code, one_line, pros
 __all__ = ["DecisionsView", "EstimatesView"]
 
 KINDS: dict[How, str] = {
-    "fused": "computed in fused kernels",
-    "generated": "in generated kernels, not fused",
+    "fused": "in fused kernels",
+    "generated": "in generated kernels without scheduler fusion",
     "library": "by library calls",
     "template": "by templates",
     "fallback": "by fallbacks to ATen",
@@ -74,7 +74,7 @@ class DecisionsView:
         """Number of ops for each kind of computation: fused, library call, template …"""
         counts = Counter(decision.how for decision in self.decisions)
         parts = [f"{fmt.number(counts[kind])} {words}" for kind, words in KINDS.items() if counts[kind]]
-        return f"{fmt.count(len(self.decisions), 'op')}: {', '.join(parts)}"
+        return f"{fmt.count(len(self.decisions), 'op')}: {'; '.join(parts)}"
 
     @property
     def caption(self) -> str:
@@ -126,8 +126,7 @@ class DecisionsView:
         layout = decision.layout
         return {
             "node": one_line(decision.node, LONGEST_NAME),
-            "op": one_line(decision.op.removeprefix("torch.ops."), LONGEST_NAME)
-            + (", a part" if decision.is_part else ""),
+            "op": "part of " * decision.is_part + one_line(decision.op.removeprefix("torch.ops."), LONGEST_NAME),
             "computed": _how_words(decision),
             "result": tensor_text(layout.dtype, layout.shape, layout.stride) if layout else "",
             "stride in the graph": f"[{', '.join(decision.graph_stride)}]" if decision.graph_stride else "",

@@ -180,7 +180,7 @@ class SymbolsView:
                 for constant in row.specializations
             ),
             origin=_stack(row.symbol.stack),
-            needs_label=f"Conditions that tracing required{asserted}",
+            needs_label=f"Guards added while tracing{asserted}",
             needs=tuple(
                 f"{code(guard.expression)}{f', taken to be {code(guard.assumed)}' if guard.assumed else ''}"
                 f"{_for_line(guard.stack)}{_where(guard.sources)}"

@@ -50,7 +50,9 @@ class Fix:
     A fix that changes only the job has an empty diff. `job` is None if the job may not run here.
     """
 
-    not_again: ClassVar[str] = "A fix cannot be tried here: this log, or this server, does not allow running the code."
+    not_again: ClassVar[str] = (
+        "A fix cannot be tried here: the log has no job to run, or this server does not run its code."
+    )
     trial_help: ClassVar[str] = (
         "Run the fixed code with the same options, and compare its results with the original code."
     )

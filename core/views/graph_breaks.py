@@ -103,7 +103,7 @@ class GraphBreaksView:
             return "No graph break: no frame was compiled."
         if not any(compilation.has_frame for compilation in self.report.compilations):
             return "No graph break: Dynamo compiled no frame in this log."
-        return "No graph break: Dynamo captured every frame whole."
+        return "No graph break: Dynamo captured each frame as one graph."
 
     @property
     def without_code(self) -> str:

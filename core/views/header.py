@@ -346,7 +346,7 @@ class HeaderView:
 
 
 def _compilation_label(compilation: Compilation, name: str, with_ops: bool) -> str:
-    ops = f"{fmt.count(captured_ops(compilation), 'op')} · " if with_ops else ""
+    ops = f"{fmt.count(captured_ops(compilation), 'captured op')} · " if with_ops else ""
     return f"[{compilation.id}] {ops}{one_line(name, LONGEST_NAME)}"
 
 
@@ -430,7 +430,7 @@ def _speed_fact(speed: Speed) -> HeaderFact:
 def _result_fact(result: Results, ended: bool) -> HeaderFact:
     compared = compared_words(result.compared)
     text = results_words(result) or (f"Compared with eager: {compared}" if compared else "")
-    label = "in results" if result.outcome == "other strides" else "result"
+    label = "in results" if result.outcome == "other strides" else "result" if ended else "result so far"
     tone = RESULT_TONES[result.outcome]
     return HeaderFact(
         result.outcome, label, tone if ended or tone != "ok" else "", "speedup", one_line(text, LONGEST_TEXT)
@@ -441,7 +441,8 @@ def _work_facts(work: Work) -> list[HeaderFact]:
     """Return the numbers of ops and kernels, and the change of memory traffic by fusion."""
     facts = []
     if work.ops is not None and work.kernels is not None:
-        kernels = f"post-grad {fmt.agree(work.ops, 'op', 'ops')} → {fmt.count(work.kernels, 'kernel')}"
+        newest = " (newest compilations)" if work.earlier else ""
+        kernels = f"post-grad {fmt.agree(work.ops, 'op', 'ops')} → {fmt.count(work.kernels, 'kernel')}{newest}"
         facts.append(HeaderFact(fmt.number(work.ops), kernels, page="kernels", help=work_words(work)[0]))
     if work.traffic is not None and work.traffic.changed:
         sign = "−" if work.traffic.saved > 0 else "+"

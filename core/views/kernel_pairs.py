@@ -191,7 +191,7 @@ class KernelPairsView:
     @property
     def left(self) -> str:
         """The left run in words, as Markdown."""
-        return f"**Left**, the shown run: {plain(self.comparison.left, LONGEST_LINE)}."
+        return f"**Left** (this run): {plain(self.comparison.left, LONGEST_LINE)}."
 
     @property
     def right(self) -> str:
@@ -217,7 +217,7 @@ class KernelPairsView:
         """A caption with the sum of each side's times, and whether the times are measured or estimated."""
         left = [pair.left for pair in self.comparison.pairs if pair.left is not None]
         right = [pair.right for pair in self.comparison.pairs if pair.right is not None]
-        return f"{_times_words('Left', left)}; {_times_words('Right', right)}. Cells with ≠ differ; – is not known."
+        return f"{_times_words('Left', left)}; {_times_words('Right', right)}. Cells with ≠ differ; – means unknown."
 
 
 def _source(side: Side, kernel: KernelSide | None) -> str:
@@ -227,7 +227,7 @@ def _source(side: Side, kernel: KernelSide | None) -> str:
 def _times_words(name: str, kernels: Sequence[KernelSide]) -> str:
     timed = [kernel for kernel in kernels if kernel.time_s is not None]
     if not timed:
-        return f"{name}: no kernel has a time"
+        return f"{name}: kernels not timed"
     estimated = any(kernel.timed == "estimated" for kernel in timed)
     total = fmt.duration_s(sum(kernel.time_s or 0.0 for kernel in timed))
     missing = f", {fmt.number(len(kernels) - len(timed))} without a time" if len(timed) < len(kernels) else ""

@@ -102,8 +102,8 @@ class MemoryPlanView:
         plan = self.graph_plan.plan
         saved = "; grey is saved by the forward for the backward" if plan.made("saved") else ""
         return (
-            f"{plan_sentence(self.graph_plan)}. A rectangle is an allocation, from its first to its last kernel, in "
-            f"the colour of the first kernel{saved}."
+            f"{plan_sentence(self.graph_plan)}. Each rectangle is an allocation: it spans its first to its last "
+            f"kernel, and has the first kernel's colour{saved}."
             + (" Branches and loop bodies count once, in code order." if plan.branches else "")
             + (" Symbols have the sizes of the compilation." if self.compilation.symbols else "")
         )

@@ -136,7 +136,10 @@ class RecompilesView:
             return f"No recompile: {calls or 'the first compilation of every frame served all calls'}."
         recompile_s = sum(frame.recompile_s for frame in self._frames)
         took = f", {fmt.duration_s(recompile_s)} of compile time" if recompile_s else ""
-        return f"{fmt.count(self.count, 'recompile')} because a guard failed{took}."
+        recompiled = {recompile.compilation for recompile in self.report.recompiles}
+        failed = sum(each.status == "failed" for each in self.report.compilations if each.id in recompiled)
+        which = f", {fmt.number(failed)} of them failed" if failed else ""
+        return f"{fmt.count(self.count, 'recompile')} because a guard failed{which}{took}."
 
     @property
     def refused_calls(self) -> tuple[tuple[str, str], ...]:
@@ -152,8 +155,7 @@ class RecompilesView:
         if all(call.entered is None for call in calls):
             return "This log records which call compiled, but not which compilation a call reused."
         return (
-            "*took* is the compile time. Which call reused which code follows from the order in which Dynamo tries a "
-            "frame's compilations."
+            "*took* is the compile time. Reuse is inferred from the order in which Dynamo tries a frame's compilations."
         )
 
     @property

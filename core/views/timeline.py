@@ -18,8 +18,10 @@ from core.base.errors import DecodeError
 from core.base.files import regular
 from core.report import Kernel, Report
 from core.report.run import NOT_RECORDED, ProfileSlice, SliceKind
+from core.runs.limits import Limits
 from core.runs.store import Run
 from core.runs.stored import open_profile, profile_path
+from core.trace.profile import MOST_PROFILE_BYTES
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, one_line, prose
 
 OTHER = "other"
@@ -27,8 +29,8 @@ LIVE = "A profile can be added once the run has ended."
 NO_PROFILE = "This run has no profile."
 NO_ORIGINS = "FX nodes and your lines were not recorded: set `INDUCTOR_PROVENANCE=1` beside `TORCH_TRACE`."
 HOW = (
-    "Record one with `--profile`. To add your own, run the model under `torch.profiler.profile()` in the process that "
-    'wrote this log, save it with `export_chrome_trace("profile.json.gz")`, and upload it here, or run '
+    "Record one with `--profile`. For a log of your own: profile the compiled calls with `torch.profiler.profile()` in "
+    'the process that writes the log. Save with `export_chrome_trace("profile.json.gz")`. Upload the file here, or run '
     "`python -m core profile RUN profile.json.gz`."
 )
 MOST_ROWS = 500
@@ -259,6 +261,11 @@ class TimelineView:
             tops[track] = top
             top += height
         return tops
+
+
+def most_bytes(limits: Limits) -> int:
+    """Return the largest size of a profile that may be uploaded."""
+    return min(limits.upload_bytes, MOST_PROFILE_BYTES)
 
 
 def failed_profile(report: Report) -> str:

@@ -116,9 +116,9 @@ class ModelCopy:
                 yield CallSpec(_built(spec.args, generator), _built(spec.kwargs, generator))
 
     def _distinct_calls(self) -> list[Any]:
-        """Return the file's calls if it lists several with different sizes.
+        """Return the calls that the file lists, if their sizes differ; otherwise an empty list.
 
-        Empty for a function, which may change state.
+        If `calls` is a function, the list is empty: the function is not called, since it may change state.
         """
         name = self._calls_name()
         listed = getattr(self._module, name) if name else None

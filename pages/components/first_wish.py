@@ -1,4 +1,4 @@
-"""Values that a view shares with the browser: the caller sets the first, later the browser owns it."""
+"""Values shared with the browser: the caller sets the initial value, the browser all later values."""
 
 from __future__ import annotations
 

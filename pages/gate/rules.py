@@ -208,7 +208,7 @@ class Rules:
         return self.is_secret(request.token) or secrets.compare_digest(shown, wanted)
 
     def _is_owners_process(self, request: VisitorRequest) -> bool:
-        """Return True if the kernel reports the owner's process.
+        """Return True if the request comes from a process of the server's owner, by the user id of its socket.
 
         A proxy may be the owner's process too, so forwarded requests and requests for other host names do not count.
         """

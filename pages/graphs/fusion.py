@@ -40,7 +40,7 @@ with title_row() as title:
     fusion = fusion_view(view, index)
     url.read(url.FUSION, VIEWS, VIEWS[0])
     shape = st.segmented_control("View", VIEWS, key=url.FUSION, label_visibility="collapsed") or VIEWS[0]
-    open_button(WHY, "Why not?", ":material/question_mark:")
+    open_button(WHY, "Why not fused?", ":material/question_mark:")
     open_button(IR, "IR", ":material/code:")
     with downloads():
         json_twin("schedule", fusion.schedule, key="schedule")

@@ -1,4 +1,4 @@
-"""Page "Where in torch": the places in torch and Triton that a compilation runs, with its times."""
+"""Page "Where in torch": places in torch's and Triton's source, with their times in the shown run."""
 
 import pandas as pd
 import streamlit as st

@@ -1,4 +1,4 @@
-"""Text of users and of logs as Markdown, and as keys of components."""
+"""Text of users and of logs, escaped for Markdown and for the keys of Streamlit components."""
 
 from __future__ import annotations
 

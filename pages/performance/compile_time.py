@@ -52,7 +52,7 @@ with right:
         st.write("No cache event was recorded.")
     if view.shown.status.kind == "run":
         st.caption(
-            "Compileboard runs switch off the FX graph and AOTAutograd caches, so that torch compiles everything. "
-            "Compiled C++ objects are reused."
+            "In Compileboard's runs, the FX graph and AOTAutograd caches are off, so that torch compiles each graph. "
+            "C++ objects still come from a cache."
         )
 compile_metrics(view, phases)

@@ -50,7 +50,7 @@ def send_styled(proto: ArrowData, styler: Styler, default_uuid: str) -> None:
     """Fill a message with a table's texts and colours, as `marshall_styler` does, but without HTML.
 
     `marshall_styler` has pandas make HTML, and then reads each cell's text from the HTML. The table's id is
-    always `default_uuid`: with the random ids of pandas, the browser would get an equal table again.
+    always `default_uuid`: with the random ids of pandas, an unchanged table would be sent to the browser again.
     """
     if not has_range_index(styler.data):
         marshall_styler(proto, styler, default_uuid)

@@ -71,7 +71,7 @@ def test_pages_open_on_the_compilation_with_the_most_ops(runs: dict[str, str]) -
     picker = opened(menu.KERNELS.script, runs["foreign"]).selectbox(key="compilation")
     assert picker.value == max(ops, key=ops.__getitem__)
     assert [option.split(" · ")[0] for option in picker.options] == [
-        f"[{number}] {count(found, 'op')}" for number, found in ops.items()
+        f"[{number}] {count(found, 'captured op')}" for number, found in ops.items()
     ]
 
 

@@ -13,7 +13,7 @@ from tests.support.reports.remembered import COMPILED, EAGER, said
 from tests.support.screen import arranged
 
 LOG = (TRACES / "transformer_block" / "trace.log").read_bytes()
-PLAN = "5.25 MB in 7 pieces; 8 buffers reuse 3.68 MB of allocated memory; at most 3.15 MB at once."
+PLAN = "5.25 MB in 7 allocations; 8 buffers reuse 3.68 MB of allocated memory; peak 3.15 MB."
 
 
 def log_of(*records: dict[str, object]) -> bytes:

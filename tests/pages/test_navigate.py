@@ -35,4 +35,4 @@ def test_a_browser_that_asks_for_the_url_that_was_left_is_shown_what_was_wanted(
     app.run()
     app.query_params["run"] = before
     app.run()
-    assert read_titles(app) == ["The accelerator received no graph"]
+    assert read_titles(app) == ["This run did not use the accelerator"]

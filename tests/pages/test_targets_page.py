@@ -71,7 +71,7 @@ def test_the_title_says_what_differs_and_each_side_what_it_is(stored: StoredGrap
     assert_sound(app)
     assert titles(app) == ["Fusion is the same; 2 of 4 kernels differ in registers; the generated source is identical"]
     said = words(app).replace("\\", "")
-    assert "**Left**, the shown run: generated for NVIDIA A100, which is not present; not run." in said
+    assert "**Left** (this run): generated for NVIDIA A100, which is not present; not run." in said
     assert "**Right**: generated for NVIDIA H100, which is not present; not run." in said
     assert "in all kernels, estimated by its roofline" in said
 

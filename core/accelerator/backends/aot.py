@@ -63,7 +63,10 @@ def compiler(direction: str, chosen: str) -> Callable[[GraphModule, Sequence[Any
 
 
 def tell_levels(gm: GraphModule, example_inputs: Sequence[Any], direction: str, chosen: str) -> None:
-    """Report the graph and its number of calls; if `chosen` is `none`, for each set of decompositions."""
+    """Report the graph as text, and the number of its calls as a table.
+
+    If `chosen` is `none`, both are reported for each set of decompositions, for comparison.
+    """
     sets = DECOMPOSITIONS if chosen == "none" else {chosen: dict}
     levels = {name: gm if name == chosen else taken_apart(gm, sets[name](), example_inputs) for name in sets}
     for name, level in levels.items():

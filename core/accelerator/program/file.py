@@ -68,7 +68,7 @@ TABLE = tuple(_entry(byte) for byte in range(256))
 def crc32c(data: bytes) -> int:
     """Return the CRC32C of bytes.
 
-    This Python code is slow, so the runtime checks files with large constants.
+    This Python code is slow. For large constants, use `checksum` in `core/accelerator/library.py`.
     """
     crc = 0xFFFFFFFF
     for byte in data:

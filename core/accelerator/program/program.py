@@ -102,7 +102,11 @@ class StorageKind(IntEnum):
 
 
 class OperandKind(IntEnum):
-    """Kind of a step's operand: nothing, a tensor, an earlier step, a number, the product."""
+    """Kind of a step's operand.
+
+    Nothing, an input tensor, an earlier step's result, a number, or the matmul's result in a `PRODUCT`
+    instruction.
+    """
 
     NONE = 0
     FROM_INPUT = 1

@@ -396,7 +396,7 @@ def _differing_inputs(comparison: RunComparison) -> list[str]:
 
 
 def _equal_aspects(comparison: RunComparison) -> str:
-    """Return the aspects that are equal, for two runs without internal differences."""
+    """Describe the equal aspects of two runs that differ at most in options, source and times."""
     same = "breaks, graphs, guards and kernels are the same"
     inputs = _differing_inputs(comparison)
     if inputs:

@@ -43,8 +43,9 @@ class KernelSide:
 
     `label` is the display name. `ops` are the ops of the kernel's FX nodes, without views. `tiling` is Triton's
     size hints, or the vector lanes of C++ loops. `config` is the chosen config, or the first of `configs` if the
-    choice needs timing. `flops` are torch's, or estimated as in the ledger; `timed` is the origin of `time_s`, as
-    in the ledger. Unknown values are None or empty.
+    choice needs timing. `flops` are torch's, or with `flops_estimated` one per op and iteration. `timed` is the
+    origin of `time_s`: the kernel alone, the kernel in the call, or an estimate by the roofline. Unknown values
+    are None or empty.
     """
 
     kernel: str

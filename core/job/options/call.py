@@ -127,11 +127,14 @@ class WhatIf:
 class Option:
     """An option of a job: all its data except its effect in the worker.
 
-    `path` is its field in `CompileJob`, and `help` its text for the command line and the docs. `read` converts text to
-    a value. `axis` is True if a sweep may change the option. `check` returns an error message for an invalid value.
-    `visitors` states the values for visitors who may not run code: False for none, a rule, or True for any value, which
-    `core/runs/permission.py` may restrict. `compared` is True if a comparison of two runs includes the option; `eager`
-    is True if the option changes a run's eager side, too.
+    `path` is its field in `CompileJob`, and `help` its text for the command line and the docs. `read` converts
+    text to a value. `axis` is True if a sweep may change the option. `check` returns an error message for an
+    invalid value. `compared` is True if a comparison of two runs includes the option; `eager` is True if the
+    option changes a run's eager side, too.
+
+    `visitors` restricts the values for visitors who may not run code. False permits only the default, True any
+    value, and a rule only the values that `holds` accepts. `core/runs/permission.py` restricts some options
+    further.
     """
 
     path: str

@@ -230,7 +230,8 @@ class ForkServer:
     def _watch(self, process: subprocess.Popen[bytes], mark: str) -> None:
         """Resume the process if stopped, kill it if it hangs, and end its remaining descendants.
 
-        The server's silence while this process itself was stopped does not count.
+        The process hangs if it sends nothing for `silent_polls` polls. Polls are counted instead of seconds, since no
+        poll happens while Compileboard itself is stopped.
         """
         silent = 0
         while process.poll() is None:

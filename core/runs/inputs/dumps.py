@@ -271,7 +271,10 @@ def _of_tlparse(directory: Path, files: list[Path], writer: _Writer) -> RankLogs
 
 
 def _lost(missing: Counter[str]) -> Iterator[_Entry]:
-    """Yield a note on the missing payloads; `missing` is read after all other records."""
+    """Yield a note on the log's origin and its missing payloads.
+
+    The counts in `missing` are complete only after all other records, so this generator must run last.
+    """
     lost = sum(missing.values())
     text = "Made from tlparse's raw.jsonl, since raw.log is not there"
     if lost:

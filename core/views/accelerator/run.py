@@ -142,7 +142,8 @@ class AcceleratorView:
         """Return why the accelerator compiled no graph in this run."""
         on_accelerator = job is not None and job.compile.backend == ACCELERATOR
         error = _error(report) if on_accelerator else ""
-        title = f"The accelerator {'could not be used' if error else 'received no graph'}."
+        received = "The accelerator received no graph." if on_accelerator else "This run did not use the accelerator."
+        title = "The accelerator could not be used." if error else received
         others = [compilation.id for compilation in report.compilations if compilation.pipelines]
         if others:
             names = ", ".join(f"[{name}]" for name in others[:MOST_COMPILATIONS])

@@ -67,7 +67,7 @@ class AotInductorView:
 
     introduction = (
         "`torch.export` captures the whole model as one graph of aten ops, with ranges for dynamic sizes. AOTInductor "
-        "compiles the graph ahead of time to a package: one file with the code and the constants. The package runs "
+        "compiles the graph ahead of time into a package: one file with the code and the constants. The package runs "
         "from Python and from C++, without Dynamo and without the model's source."
     )
     call_note = "No model file and no Dynamo: the package holds the code and the constants."
@@ -217,7 +217,7 @@ class PackageRequest:
     )
     bound_help: ClassVar[str] = "Empty: torch's default bound. Torch reports a bound that the model narrows."
     command_title: ClassVar[str] = (
-        "From a terminal; `--out` names a folder for the package, a C++ program and its build files:"
+        "In a terminal (`--out` is the folder for the package, a C++ program and its build files):"
     )
 
     before: CompileJob
@@ -299,7 +299,7 @@ class PackageTimesView:
 
     @property
     def method(self) -> str:
-        """Sampling, and the cost of a call from Python compared with C++."""
+        """Sentences on the sampling, and on the cost of a call from Python compared with one from C++."""
         return " ".join(filter(None, (_sampling_words(self.times), _cost_words(call_cost(self.times)))))
 
 

@@ -174,7 +174,10 @@ class BackendCompilationView:
 
     @property
     def outside_name(self) -> str:
-        """Label of `outside_s` in the chart, with the number of these executions; empty without any."""
+        """Label of `outside_s` in the chart, with the number of executions outside of the calls.
+
+        Empty if there are none.
+        """
         ran = self.row.ran
         return f"mean of {fmt.number(ran.measured)} outside of the calls" if ran and ran.measured else ""
 

@@ -244,8 +244,8 @@ class HtmlChip:
 class HtmlPage:
     """The content of an HTML file: title, verdict, chips, sections and graphs.
 
-    `drawings` has the graph view's message for each placeholder id. `levels` has the further levels of each
-    graph, by the graph's digest.
+    `drawings` maps each placeholder id to the initial data of its graph view. `levels` maps each graph's digest
+    to the levels of the groups that are folded at first.
     """
 
     title: str
@@ -374,7 +374,10 @@ class Graphs:
 
 
 def _further_levels(graph: StoredGraph) -> dict[str, Any]:
-    """Return the data of all levels that the first message lacks, by group."""
+    """Return the levels of the groups that are folded at first, by group.
+
+    The other levels are in `graph_data`, the initial data of the graph view.
+    """
     opened = {level.group for level in graph.view.opened()}
     groups = (level.group for level in graph.view.levels_below(TOP) if level.group not in {*opened, TOP})
     return {str(group): msgspec.to_builtins(level_data(graph, group)) for group in groups}
@@ -434,7 +437,7 @@ class Source(Allowance):
 
     @classmethod
     def of(cls, run: Run) -> Source:
-        """Return the source of a run with a log; raises StoreError, TraceError."""
+        """Create a `Source` for a run that has a log; raises StoreError, TraceError."""
         return cls(run, side_of_run(run))
 
     @property

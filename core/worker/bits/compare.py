@@ -266,7 +266,7 @@ class SmallerCopy(ModelCopy):
         self._batch = batch
 
     def calls(self) -> Iterator[Arguments]:
-        """Yield the inputs of each call, cut to the smaller batch; raises JobError without a larger batch."""
+        """Yield the inputs of each call, cut to the batch's first rows; raises JobError without more rows."""
         for call in super().calls():
             tensors = [leaf for leaf in tree_leaves(call) if isinstance(leaf, torch.Tensor) and leaf.dim()]
             if not tensors:

@@ -280,9 +280,9 @@ def _in_place(every: list[Times], call: Call, repeats: int, device: str) -> None
 
 
 def _alone(used: list[Times], call: Call, budget_s: float) -> None:
-    """Repeat kernels alone during one real call; the slowest kernels get the budget first.
+    """Time each kernel alone during one real call; the slowest kernels get the budget first.
 
-    A kernel outside the budget has only its time in place.
+    A kernel for which the budget is too small keeps only its in-place time.
     """
     least = _least(used, budget_s)
     end = time.perf_counter() + budget_s

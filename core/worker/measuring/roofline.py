@@ -221,9 +221,10 @@ def _mm(a: torch.Tensor, b: torch.Tensor, precision: str) -> TimedWork:
 
 
 def _products(device: str) -> list[tuple[str, torch.dtype, str]]:
-    """Return names of peaks, their dtypes, and the float32 precision for each measurement.
+    """Return the measured matmuls of a device: name of the peak, dtype, and float32 matmul precision.
 
-    An accelerator also has the dtypes of its matrix units, a CPU also bfloat16 if oneDNN supports it.
+    A CPU has float32, and bfloat16 if oneDNN supports it. An accelerator has float32, bfloat16 and float16;
+    CUDA also has tfloat32 if the GPU supports it.
     """
     float32, bfloat16 = ("float32", torch.float32, "highest"), ("bfloat16", torch.bfloat16, "highest")
     if device == "cpu":

@@ -302,7 +302,10 @@ def _mark(what: str) -> None:
 
 @contextmanager
 def mark_kernels(codes: list[Wrapper]) -> Iterator[None]:
-    """Mark each kernel that generated code calls, with the code's index in the list and the line."""
+    """Add profiler marks to each output code and to each of its kernel calls.
+
+    A mark contains the code's index in `codes`; a kernel's mark also contains the line and the kernel's name.
+    """
     with ExitStack() as stack:
         for index, code in enumerate(codes):
             stack.enter_context(code.tapped(_kernel_mark(index), _code(index)))
@@ -346,7 +349,7 @@ def side_alone(side: MemorySide, job: CompileJob, path: Path) -> MemoryRecord:
 
 
 def last_call(job: CompileJob, twin: ModelCopy, eager: bool) -> PreparedCall:
-    """Make all calls and return the last; raises LookupError if the last one was not made."""
+    """Make all calls of a side, and return the last; raises LookupError if the stance refused the last."""
     function = twin.model if eager else compiled_side(job, twin)
     calls = ModelCalls(job, twin, function, eager)
     last, index = None, 0

@@ -40,7 +40,10 @@ DECOMPILER = "depyf"
 
 
 class Constant:
-    """Placeholder for a constant that isn't listed: its text is made without the user's `__repr__`."""
+    """Placeholder for a constant that is not a plain Python value, with a short text as its `repr`.
+
+    The constant's own `repr` is not used: it may run the user's code, or differ between runs.
+    """
 
     def __init__(self, text: str) -> None:
         self._text = text

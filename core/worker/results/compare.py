@@ -259,7 +259,9 @@ class CallContext:
 
 
 class Judge:
-    """Judge of a run's differences; repeats a call, in float64 and unchanged, only if necessary.
+    """Judge of a run's differences; it replays a call in eager only if the verdict needs it.
+
+    An unchanged replay shows if eager gives the same result again; a float64 replay is the reference.
 
     `replaying` takes a model copy and a context, and returns a replay function. The replay function takes a
     call index, makes the copy's eager calls up to this index, each in the context, and returns the results of
@@ -389,7 +391,8 @@ def judged(
 ) -> Difference:
     """Return the verdict: compiled is correct if its error is at most a small factor times eager's error.
 
-    Elements that are equal on both sides are ignored: `finfo.min`, for example, differs in float64.
+    Elements that are equal in eager and compiled are ignored. For example, a mask filled with `finfo.min` has
+    another value in float64, and would count as an error of both.
     """
     dtype = eager.dtype
     if not (dtype.is_floating_point or dtype.is_complex):

@@ -46,9 +46,9 @@ class FlameSpan(msgspec.Struct, frozen=True, array_like=True):
 
 
 class FlameName(msgspec.Struct, frozen=True):
-    """A name that spans share; `kind` selects their colour.
+    """The name of one or more spans; `kind` selects the colour of these spans.
 
-    A span offers a link of `links` if its owner has the link too.
+    A span shows the links that are both in its name's `links` and in its owner's `links`.
     """
 
     text: str

@@ -141,9 +141,9 @@ MOST_NODES = 400_000
 
 
 class PlaceData(msgspec.Struct, frozen=True, kw_only=True):
-    """The place of a graph view: its name within its channel, its height, and its initial state.
+    """Settings of a graph view: its key, height, channel and step, and its initial overlay and frame.
 
-    A film starts with its last frame by default.
+    Without `frame`, a film starts with its last frame.
     """
 
     source: str

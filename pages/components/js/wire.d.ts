@@ -144,8 +144,8 @@ export interface GraphData {
   morph: MorphData | null;
 }
 
-/** The place of a graph view: its name within its channel, its height, and its initial state. A film starts with its
- * last frame by default. */
+/** Settings of a graph view: its key, height, channel and step, and its initial overlay and frame. Without `frame`, a
+ * film starts with its last frame. */
 export interface PlaceData {
   source: string;
   height: number;
@@ -277,8 +277,8 @@ export type FlameSpan = [
   thread: number,
 ];
 
-/** A name that spans share; `kind` selects their colour. A span offers a link of `links` if its owner has the link too.
- */
+/** The name of one or more spans; `kind` selects the colour of these spans. A span shows the links that are both in its
+ * name's `links` and in its owner's `links`. */
 export interface FlameName {
   text: string;
   kind: string;

@@ -312,7 +312,7 @@ def run_before(view: View) -> RunView | None:
 
 
 def changes_station(before: RunView, after: View) -> None:
-    """Draw both runs in numbers, and the ops that moved."""
+    """Draw both runs' figures and options, and each op that torch runs more or less often than before."""
     changes = AcceleratorView(after.report, after.compilation).changes(before.report)
     st.caption(changes.words)
     left, right = st.columns([3, 2], gap="medium")

@@ -276,14 +276,17 @@ def _bounds(sizes: dict[str, int], job: CompileJob) -> dict[str, tuple[int | Non
         lambda name: f"{name} (now {fmt.number(sizes[name])})" if name in sizes else name,
         key="package-dims",
         help=aotinductor.PackageRequest.dims_help,
-        placeholder="every size is fixed",
+        placeholder="all sizes static",
         width=FORM_PX,
     )
     return {name: _typed_bounds(name, *before.get(name, (None, None))) for name in chosen}
 
 
 def _typed_bounds(name: str, least: int | None, most: int | None) -> tuple[int | None, int | None]:
-    """Return the typed bounds of a dimension; an empty field means torch's own bound."""
+    """Draw two fields for the bounds of a dimension; return the bounds that the visitor entered.
+
+    An empty field gives None: torch chooses the bound.
+    """
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"{code(name)} from", width=130)
         typed = _bound("at least", name, least)

@@ -35,7 +35,7 @@ from pages.session.shown import RunView, ShownRun, open_view
 from pages.session.tables import in_words, shown
 from pages.session.url import pressed
 
-TYPED = "another field"
+TYPED = "another option"
 
 
 def other_runs(view: RunView) -> tuple[Comparable, ...]:
@@ -144,7 +144,7 @@ def what_if(of: ShownRun | RunView) -> None:
 
 def _chosen(job: CompileJob, label: str) -> CompileJob | None:
     choices = MENU[label](job)
-    word = st.selectbox("Instead", list(choices), key=f"what-if-{label}")
+    word = st.selectbox("New value", list(choices), key=f"what-if-{label}")
     return choices.get(word or "")
 
 

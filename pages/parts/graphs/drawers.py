@@ -108,7 +108,7 @@ def shown_step(passes: PassesView, frame: int | None) -> int:
 
 
 def node_after(view: View, passes: PassesView, step: int, selected: str | None) -> None:
-    """Draw a node's details after a step, and its source lines."""
+    """Draw the details of the selected node in the graph after `step`, and its source lines."""
     nodes = passes.nodes(step)
     node = node_of(nodes, selected)
     if node is None:

@@ -168,7 +168,7 @@ def graph_picture(of: RunView) -> None:
 
 
 def stage_row(graphs: Sequence[FxGraph], chosen: FxGraph) -> None:
-    """Draw the recorded graphs of a compilation as a row of steps; a clicked graph is stored for the URL."""
+    """Draw the recorded graphs of a compilation as a row of steps; a click selects a graph in the URL."""
     stretches = [
         Stretch(group.label, tuple(map(_stop, group.graphs)), group.starts_lane) for group in GraphStages(graphs).groups
     ]

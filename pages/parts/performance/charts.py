@@ -128,7 +128,7 @@ def first_calls_chart(calls: Sequence[Call], on: Theme) -> go.Figure:
 
 GRAPH, KERNELS = "graph", "kernels"
 LINKS = {GRAPH: menu.FX_GRAPH.title, KERNELS: menu.KERNELS.title}
-PHASE_FORMS = {"times": fmt.number, "total": fmt.duration_s, "self": fmt.duration_s}
+PHASE_FORMS = {"count": fmt.number, "total": fmt.duration_s, "self": fmt.duration_s}
 PHASE_COLUMNS = columns(CompileTimeView.column_help, {"phase": "medium", "total": "small", "self": "small"})
 
 
@@ -247,7 +247,7 @@ def add_profile(view: RunView) -> None:
     if view.going:
         st.caption(views.LIVE)
         return
-    most_bytes = server.runner().limits.upload_bytes
+    most_bytes = views.most_bytes(server.runner().limits)
     upload(most_bytes, key="profile", on_stored=partial(press, "profile"), profile_of=view.run.id)
     if taken("profile") is not None:
         go_to(menu.TIMELINE, url.link())

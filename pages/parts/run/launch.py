@@ -304,7 +304,7 @@ def recorded_form() -> None:
 
 
 def _open_sweep(recorded: RecordedSweep) -> None:
-    """Open a recorded sweep: the stored one if it was opened before, otherwise store it."""
+    """Show a recorded sweep; store it first if it is not stored yet."""
     opened = next((sweep for sweep in listed_sweeps() if sweep.title == recorded.title), None)
     sweep = opened or attempt(lambda: actions.open_recorded_sweep(recorded))
     if sweep is not None:

@@ -210,7 +210,7 @@ def capture_now(of: RunView) -> None:
     Draw nothing if the job may not run again here, or already captures.
     """
     job = CaptureView.capturing(job_again(of))
-    if job is not None and pressed("Capture in other ways", key="capture-now", icon=menu.CAPTURES.icon):
+    if job is not None and pressed("Run other captures", key="capture-now", icon=menu.CAPTURES.icon):
         submit_or_open(job, menu.CAPTURES)
 
 

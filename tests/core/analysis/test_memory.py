@@ -80,7 +80,7 @@ def test_the_plan_of_a_training_step_begins_its_backward_with_what_the_forward_k
 
     assert [plan.title for plan in (forward, backward)] == ["forward", "backward"]
     assert plan_sentence(forward) == (
-        "167 kB in 11 pieces; 4 buffers reuse 772 B of allocated memory; at most 167 kB at once"
+        "167 kB in 11 allocations; 4 buffers reuse 772 B of allocated memory; peak 167 kB"
     )
     kept = {memory.names[0]: memory.bytes for memory in backward.plan.made("saved")}
     left = sum(memory.bytes or 0 for memory in forward.plan.memories if memory.returned)

@@ -92,7 +92,7 @@ def test_equal_runs_moved_no_op() -> None:
 def test_a_run_of_another_backend_says_which() -> None:
     absence = AcceleratorView.absence(replace(REPORT, compilations=()), CompileJob(Model("sample", "mlp")))
     assert (absence.title, absence.words) == (
-        "The accelerator received no graph.",
+        "This run did not use the accelerator.",
         "This run used `inductor`.",
     )
 

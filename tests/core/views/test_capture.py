@@ -23,7 +23,7 @@ def captures(report: Report = REPORT) -> CaptureView:
 
 def test_the_title_counts_the_nodes_of_each_graph() -> None:
     assert captures().title == (
-        "Nodes: 10 by symbolic_trace, 10 by Dynamo, 10 by torch.export, 11 by core ATen, 15 by AOTAutograd. Their "
+        "10 nodes by symbolic_trace, 10 by Dynamo, 10 by torch.export, 11 by core ATen, 15 by AOTAutograd. Their "
         "results equal eager's."
     )
     differing = replace(REPORT, captures=tuple(replace(item, equal=item.way != "export") for item in REPORT.captures))

@@ -29,7 +29,7 @@ def test_a_compilation_that_was_not_recorded_leads_to_no_graph_and_no_kernels() 
 
 def test_rows_and_their_sum_are_of_the_chosen_compilation() -> None:
     phases = CompileTimeView(REPORT, "1/0")
-    assert phases.rows == [{"phase": "dynamo", "times": 1, "total": 1.0, "self": 1.0, "in threads": ""}]
+    assert phases.rows == [{"phase": "dynamo", "count": 1, "total": 1.0, "self": 1.0, "in threads": ""}]
     assert phases.rows_note == "The self times add up to 1.00 s, the compile time of [1/0]."
 
 

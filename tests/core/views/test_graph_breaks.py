@@ -19,7 +19,7 @@ def test_titles_count_the_breaks_and_how_often_they_were_hit() -> None:
     titles = [breaks_of(name).title for name in ("graph_break_zoo", "transformer_block")]
     assert titles == [
         "5 graph breaks, hit 10 times.",
-        "No graph break: Dynamo captured every frame whole.",
+        "No graph break: Dynamo captured each frame as one graph.",
     ]
     assert GraphBreaksView(Report(Setting())).title == "No graph break: no frame was compiled."
 
