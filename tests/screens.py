@@ -79,6 +79,11 @@ ASKED = (
     Screen("graph_break_zoo", menu.COMPILE_TIME.script, {"frame": "0/0"}),
     Screen("target_h100", menu.KERNELS.script, {"select": "k:0/0.forward.triton_poi_fused_gelu_1"}),
     Screen("transformer_block", menu.RUNS.script, {"filter": "h100"}),
+    *(
+        Screen("measured", menu.COMPARE.script, {"aspect": aspect})
+        for aspect in ("source", "graphs", "kernels", "guards", "breaks and recompiles", "compile time", "speed")
+    ),
+    Screen("graph_break_zoo", menu.ARTIFACTS.script, {"record_text": "x > 0", "record": "957"}),
 )
 FIRST = tuple(Screen(scenario, page) for scenario in SCENARIOS for page in (*EVIDENCE, menu.RUNS.script))
 SCREENS = (*FIRST, *ASKED)

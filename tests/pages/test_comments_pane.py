@@ -51,6 +51,10 @@ def test_a_changed_comment_is_called_edited(empty_home: Path) -> None:
         add_comment(run, Author(), Anchor(), text)
     edit_comment(run, Author(), talk_of(run).comments[0].id, "first, changed")
     app = opened("run/overview.py", run.id, comments="open")
+    first, second = (comment.id for comment in talk_of(run).comments)
+    labels = {button.key: button.label for button in app.button}
+    assert [labels[f"{what}-{first}"] for what in ("reply", "resolve")] == ["Reply", "Resolve"]
+    assert {f"reply-{second}", f"resolve-{second}"} <= set(labels)
     assert [caption.value for caption in app.caption if "just now" in caption.value] == [
         "**owner** · just now · edited",
         "**owner** · just now",

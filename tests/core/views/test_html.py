@@ -24,6 +24,7 @@ from core.views.html.page import (
     Listing,
     Section,
     Source,
+    Table,
     Text,
     TextSpan,
     spans,
@@ -221,6 +222,18 @@ def test_no_text_of_two_logs_is_markup(empty_home: Path) -> None:
 )  # fmt: skip
 def test_markdown_of_the_views_becomes_spans(markdown: str, expected: tuple[TextSpan, ...]) -> None:
     assert spans(markdown) == expected
+
+
+def test_a_tree_of_recompiles_names_the_first_compilation_and_each_failed_guard(empty_home: Path) -> None:
+    page = page_of(run_of(empty_home, "recompile_zoo"))
+    (recompiles,) = (section for section in page.sections if section.id == "recompiles")
+    (tree,) = (block for block in recompiles.blocks if isinstance(block, Fold) and block.is_open)
+    (table,) = (block for block in tree.blocks if isinstance(block, Table))
+    assert [row[:2] for row in table.rows[:3]] == [
+        ("[0/0]", "first compilation"),
+        ("↳ [0/1]", "tensor 'x' size mismatch at index 0"),
+        ("↳ ↳ [0/2]", "power == 2"),
+    ]
 
 
 def test_several_compilations_are_folded_and_only_generated_kernels_have_code(empty_home: Path) -> None:

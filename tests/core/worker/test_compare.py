@@ -10,7 +10,7 @@ import torch
 
 from core.report import Difference
 from core.worker.results.compare import LOST_IN_ROUNDING, NOISE, RIGHT, ROUNDING, compare, compare_leaf, judged
-from core.worker.results.named import Container, aliases, leaves
+from core.worker.results.named import Container, _simple, aliases, leaves
 from core.worker.results.scaled import Distance, distance
 
 
@@ -201,3 +201,8 @@ def test_compiled_is_right_if_it_is_no_further_from_float64_than_eager(
     exact = torch.tensor(reference, dtype=torch.float64)
     found = judged(LOOKS_DIFFERENT, of(eager), of(compiled), exact, scale=1.0)
     assert (found.same, found.reason) == said
+
+
+def test_only_plain_public_values_of_a_namespace_are_compared() -> None:
+    values = {"count": 2, "_hidden": 3, "model": object(), "scale": torch.ones(1)}
+    assert list(_simple("global `{}`", values)) == ["global `count`", "global `scale`"]

@@ -8,7 +8,7 @@ import torch
 
 from core.report import Difference
 from core.worker.results.compare import UNRESOLVED, compare_leaf, judged, without_reference
-from core.worker.results.scaled import CHUNK, largest_unrepeated, scaled
+from core.worker.results.scaled import CHUNK, _shown, largest_unrepeated, scaled
 
 SIZE = 64
 HALF = torch.arange(SIZE * SIZE).reshape(SIZE, SIZE) % 2 == 0
@@ -147,3 +147,9 @@ def test_subclasses_of_two_copies_of_a_file_are_compared_by_their_values() -> No
         Difference("input 0", True, dtype="float32", error=0.0, tolerance=2e-5)
     ]
     assert [item.same for item in compare_leaf("input 0", one, (torch.ones(4) * 2).as_subclass(other))] == [False]
+
+
+def test_hidden_elements_count_as_zeros() -> None:
+    shown = _shown(torch.tensor([1.0, 2.0]), torch.tensor([True, False]))
+    assert shown.tolist() == [0.0, 2.0]
+    assert shown.dtype == torch.float64

@@ -52,6 +52,14 @@ def test_no_name_stands_on_another_or_on_a_point(count: int) -> None:
     assert not [(name, point) for name in named for point in boxes if name.overlaps(point)]
 
 
+def test_names_of_points_at_one_place_stand_apart() -> None:
+    rows = [row(at, 1.0, 1e10) for at in range(3)]
+    names = point_names(rows, SCALE)
+    places = [place for _, *place in names.values()]
+    assert len(places) > 1
+    assert len({tuple(place) for place in places}) == len(places)
+
+
 def test_ceilings_are_in_the_legend_and_names_are_no_markup() -> None:
     rows = [replace(one, label="<b>x</b> · mm") for one in ROWS]
     figure = roofline_chart(KernelsView(REPORT, ITEM, ROWS), rows, {}, "", "light")

@@ -204,7 +204,8 @@ def test_attention_with_a_mask_is_a_librarys_choice_and_no_fallback() -> None:
 def test_a_librarys_own_products_are_no_fallbacks_and_a_kernel_that_computes_is_no_copy() -> None:
     attention = timed("torch.ops.aten._flash_attention.default", 2e-3, ("_flash_attention",), extern=True)
     convolution = timed("torch.ops.mkldnn._convolution_pointwise", 2e-3, ("_convolution_pointwise",), extern=True)
-    report = with_kernels(GELU, MM, attention, convolution)
+    library = timed("extern_kernels.convolution", 2e-3, ("convolution",), extern=True)
+    report = with_kernels(GELU, MM, attention, convolution, library)
     assert of(report, "fallbacks") == of(report, "copies") == []
 
 

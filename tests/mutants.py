@@ -1,0 +1,231 @@
+"""Mutants: how many small changes of the code the fast tests find.
+
+    pip install coverage pytest-cov
+    python -m tests.mutants cover FILE
+    python -m tests.mutants core FILE [--seed 7] [--times 100] [--only NUMBER…]
+
+`cover` runs the tests of house, core and pages once and writes to FILE which test reaches which line. The second
+command changes one place at a time in a copy of the repository, and runs the tests that reach it, then those that
+reach its file, the most specific first, until one fails. A mutant whose tests never end counts as found. Constants,
+defaults and flags of dataclasses are places, too: not every mutant changes something that can be seen.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import copy
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from queue import Queue
+from typing import Any
+
+from tests.support.places import ROOT
+
+SUITES = ("tests/house", "tests/core", "tests/pages")
+AT_ONCE = 2
+MOST_TESTS = 150
+LIMIT_S = 150
+LONGEST_ID = 300
+OPPOSITES: dict[type[ast.AST], type[ast.AST]] = {
+    ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt,
+    ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In, ast.And: ast.Or, ast.Or: ast.And,
+    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """One change of a file: the place of the changed node, and its new code; its statement begins at `first`."""
+
+    file: str
+    first: int
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    new: str
+
+    def applied(self, text: str) -> str:
+        """Return the file with the change."""
+        lines = text.splitlines(keepends=True)
+        first, last = lines[self.line - 1].encode(), lines[self.end_line - 1].encode()
+        middle = first[: self.column] + self.new.encode() + last[self.end_column :]
+        return "".join([*lines[: self.line - 1], middle.decode(), *lines[self.end_line :]])
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line} → {' '.join(self.new.split())[:100]}"
+
+
+def mutants(file: str, text: str) -> Iterator[Mutant]:
+    """Yield all changes of a file, in the order of its nodes."""
+    tree = ast.parse(text)
+    notes = [getattr(node, name, None) for node in ast.walk(tree) for name in ("annotation", "returns")]
+    skipped = {id(child) for note in notes if isinstance(note, ast.AST) for child in ast.walk(note)}
+    first = {id(tree): 1}
+    for node in ast.walk(tree):
+        for child in ast.iter_child_nodes(node):
+            first[id(child)] = child.lineno if isinstance(child, ast.stmt) else first[id(node)]
+        for new in _changes(node) if id(node) not in skipped else ():
+            at: Any = node
+            yield Mutant(file, first[id(node)], at.lineno, at.col_offset, at.end_lineno, at.end_col_offset, new)
+
+
+def _changes(node: ast.AST) -> Iterator[str]:
+    """Yield the code that takes a node's place."""
+    match node:
+        case ast.Compare(ops=[operator]) if type(operator) in OPPOSITES:
+            yield _code(node, ops=[OPPOSITES[type(operator)]()])
+        case ast.BoolOp(op=operator):
+            yield _code(node, op=OPPOSITES[type(operator)]())
+        case ast.BinOp(left=left, op=operator):
+            if type(operator) in OPPOSITES and not isinstance(left, ast.Constant | ast.JoinedStr):
+                yield _code(node, op=OPPOSITES[type(operator)]())
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            yield _code(operand)
+        case ast.Constant(value=bool() as value):
+            yield str(not value)
+        case ast.Constant(value=int() as value):
+            yield str(value + 1)
+        case ast.IfExp(test=test):
+            yield _code(node, test=ast.UnaryOp(ast.Not(), test))
+        case ast.Return(value=ast.expr() as value) if not (isinstance(value, ast.Constant) and value.value is None):
+            yield "return None"
+        case ast.Expr(value=ast.Call()):
+            yield "pass"
+
+
+def _code(node: ast.AST, **fields: object) -> str:
+    """Return the code of a node with other fields."""
+    changed = copy.copy(node)
+    for name, value in fields.items():
+        setattr(changed, name, value)
+    return f"({ast.unparse(ast.fix_missing_locations(changed))})"
+
+
+def reached(data: Path) -> dict[str, dict[int, set[str]]]:
+    """Return file → line → the tests that reach it, by the coverage data; the import of a module is no test."""
+    from coverage import CoverageData
+
+    coverage = CoverageData(str(data))
+    coverage.read()
+    lines: dict[str, dict[int, set[str]]] = {}
+    for path in coverage.measured_files():
+        contexts = coverage.contexts_by_lineno(path)
+        name = Path(path).relative_to(ROOT).as_posix()
+        lines[name] = {line: {_test(text) for text in texts if text} for line, texts in contexts.items()}
+    return lines
+
+
+def _test(context: str) -> str:
+    """Return the id of a test, without its parameters if they are long."""
+    test = re.sub(r"@[^@]*$", "", context.rpartition("|")[0])
+    return test if len(test) < LONGEST_ID else test.partition("[")[0]
+
+
+def verdict(mutant: Mutant, tests: list[str], where: Path) -> str:
+    """Return `found`, `hangs`, `survives` or `not reached`, by the tests in a copy of the repository."""
+    if not tests:
+        return "not reached"
+    path = where / mutant.file
+    text = path.read_text(encoding="utf-8")
+    path.write_text(mutant.applied(text), encoding="utf-8")
+    try:
+        options = ("-x", "-q", "-p", "no:cacheprovider", "--no-header", "-W", "ignore")
+        command = [sys.executable, "-m", "pytest", *options, *tests]
+        ended = subprocess.run(command, cwd=where, capture_output=True, timeout=LIMIT_S, check=False)
+    except subprocess.TimeoutExpired:
+        return "hangs"
+    finally:
+        path.write_text(text, encoding="utf-8")
+    return "survives" if ended.returncode == 0 else "found" if ended.returncode == 1 else f"exit {ended.returncode}"
+
+
+def copied(folder: Path) -> Path:
+    """Return a copy of what is under version control."""
+    names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout.decode()
+    for name in filter(None, names.split("\0")):
+        target = folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(ROOT / name, target)
+    return folder
+
+
+def judge(top: str, data: Path, seed: int, times: int, only: list[int]) -> None:
+    """Draw mutants of a top directory, run their tests, and print the verdicts."""
+    files = [path.relative_to(ROOT).as_posix() for path in sorted((ROOT / top).rglob("*.py"))]
+    every = [mutant for file in files for mutant in mutants(file, (ROOT / file).read_text(encoding="utf-8"))]
+    drawn = list(enumerate(random.Random(seed).sample(every, times)))
+    lines = reached(data)
+    breadth = Counter(test for of_file in lines.values() for tests in of_file.values() for test in tests)
+
+    @cache
+    def of_file(file: str) -> set[str]:
+        return set().union(*lines.get(file, {}).values())
+
+    def tests_of(mutant: Mutant) -> list[str]:
+        at = lines.get(mutant.file, {})
+        tests = set().union(*(at.get(line, set()) for line in range(mutant.first, mutant.end_line + 1)))
+        # What a module computes when it is imported belongs to no test: the file's other tests may still see it.
+        rest = of_file(mutant.file) - tests
+        return [test for group in (tests, rest) for test in sorted(group, key=lambda test: (breadth[test], test))][
+            :MOST_TESTS
+        ]
+
+    with tempfile.TemporaryDirectory() as temporary, ThreadPoolExecutor(AT_ONCE) as pool:
+        places: Queue[Path] = Queue()
+        for number in range(AT_ONCE):
+            places.put(copied(Path(temporary) / str(number)))
+
+        def judged(mutant: Mutant) -> str:
+            where = places.get()
+            try:
+                return verdict(mutant, tests_of(mutant), where)
+            finally:
+                places.put(where)
+
+        chosen = [(number, mutant) for number, mutant in drawn if not only or number in only]
+        verdicts = pool.map(judged, [mutant for _, mutant in chosen])
+        counts: Counter[str] = Counter()
+        for (number, mutant), said in zip(chosen, verdicts, strict=True):
+            counts[said] += 1
+            print(f"{number:3} {said:11} {mutant}", flush=True)
+    print(", ".join(f"{said} {count}" for said, count in counts.most_common()), f"of {len(every):,} places")
+
+
+def cover(data: Path) -> None:
+    """Run the fast tests, and write which test reaches which line."""
+    options = ["-q", "-n", str(AT_ONCE), "--dist", "loadgroup", "-p", "no:cacheprovider", "--no-loadscope-reorder"]
+    sources = ["--cov=core", "--cov=pages", "--cov-context=test", "--cov-report="]
+    command = [sys.executable, "-m", "pytest", *options, *sources, *SUITES]
+    subprocess.run(command, cwd=ROOT, env={**os.environ, "COVERAGE_FILE": str(data.absolute())}, check=True)
+
+
+def main() -> None:
+    """Read the command, and run it."""
+    parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
+    parser.add_argument("what", choices=["cover", "core", "pages"])
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--times", type=int, default=100)
+    parser.add_argument("--only", type=int, nargs="*", default=[])
+    chosen = parser.parse_args()
+    if chosen.what == "cover":
+        cover(chosen.data)
+    else:
+        judge(chosen.what, chosen.data, chosen.seed, chosen.times, chosen.only)
+
+
+if __name__ == "__main__":
+    main()
