@@ -139,9 +139,9 @@ def paying_speed(timing: Timing | None) -> Speed | None:
 
 
 def break_even_calls(report: Report) -> tuple[int, int] | None:
-    """Return the interval of calls after which compiling has paid off.
+    """Return the number of calls after which compiling pays off, as an interval.
 
-    It is the cost of the calls beyond their steady state, divided by the savings per call. None if compiling
+    Each bound is the extra seconds of the first calls, divided by the seconds saved per call. None if compiling
     never pays off, if it was not measured, if the measurement was disturbed, or if the bounds are a factor of 10
     or more apart.
     """

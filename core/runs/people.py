@@ -136,7 +136,10 @@ def check_executions(rate: Rate, executions: Sequence[RateEntry], now_s: float) 
 
 
 def _wait_s(fits: Callable[[float], bool], now_s: float) -> int:
-    """Return the seconds until `fits` is True for the start of the last hour; 0 if it already is."""
+    """Return the seconds until `fits` is True; 0 if it already is.
+
+    `fits` gets the begin of the last hour, and is asked for later and later hours.
+    """
     return bisect_left(range(HOUR_S), True, key=lambda wait_s: fits(now_s - HOUR_S + wait_s))
 
 

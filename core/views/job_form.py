@@ -289,7 +289,10 @@ def _values(rows: Rows, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _backend_values(backend: BackendChoice | None) -> dict[str, Any]:
-    """Return the values of a backend and its code; without the name if the model's file decides."""
+    """Return the form's values for a backend and its code.
+
+    None means that the model's file selects the backend: no name, and empty code.
+    """
     if backend is None:
         return {"compile.backend_code": ""}
     return {"compile.backend": backend.name, "compile.backend_code": backend.code}

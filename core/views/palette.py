@@ -118,7 +118,10 @@ def _node(node: FxNode) -> RunEntry:
 
 
 def _bounded(groups: Iterable[RunEntryGroup], most: int, total: int) -> tuple[RunEntryGroup, ...]:
-    """Return the first groups with at most `most` entries; the last group counts all missing entries."""
+    """Return the first groups with at most `most` entries in total.
+
+    The last returned group counts the entries that were left out.
+    """
     first: list[RunEntryGroup] = []
     room = most
     for group in groups:

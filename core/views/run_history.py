@@ -260,7 +260,7 @@ class RetentionView:
 
     @property
     def what_happens(self) -> str:
-        """The end of the sentence: due runs move to the archive, are deleted, or stay, with the reason."""
+        """The sentence's end: due runs move to the archive, are deleted, or stay (with the reason)."""
         if self.archive is not None:
             return "move to the archive, and come back when they are opened"
         return "are deleted" if self.rules.deletes else f"stay: there is no archive, and {DELETES} is not 1"

@@ -110,7 +110,7 @@ class SpeedupView:
 
     @property
     def title(self) -> str:
-        """Claim that the measurement allows, or the reason why there is none."""
+        """The speedup or slowdown that the measurement supports, or the reason why there is none."""
         if self.compiled_for:
             return "Nothing was run, so nothing was measured."
         if not self.report.calls:

@@ -226,7 +226,7 @@ class CallComparer:
     def begin(self, index: int, eager: StateBefore, compiled: StateBefore) -> None:
         """Compare the model copies before a call.
 
-        Copies with fixed code are not compared, since a difference that a fix causes must not excuse different results.
+        Copies with fixed code are not compared: a difference that the fix causes would excuse different results.
         """
         if not self._repaired:
             self._initial_difference = self._initial_difference or unlike(eager, compiled, first=index == 0)

@@ -167,7 +167,10 @@ def printable(text: str) -> str:
 
 
 def print_once() -> None:
-    """Filter the log of the server's libraries; call it once the server runs, when their loggers exist."""
+    """Filter the messages of the server's libraries.
+
+    Call it once, when the server runs: their loggers exist only then.
+    """
     only_once = Once()
     # Libraries create their loggers when they first log something.
     for name in {*SERVERS, *logging.root.manager.loggerDict}:

@@ -69,9 +69,10 @@ class Roles(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class People:
-    """The roles in a file, read again when it changes; while the file is invalid, nobody has a role.
+    """The roles of people, from a file that is read again when it changes.
 
-    `origin` is the scheme and host at which the provider sends people back.
+    While the file is invalid, nobody has a role. `origin` is the scheme and host of the address to which the
+    provider returns people after they sign in.
     """
 
     def __init__(self, path: Path, origin: str) -> None:

@@ -164,10 +164,10 @@ class Rules:
         return (SIGN_IN, SIGN_OUT, SIGNED_IN) if self.kind_of is not None else ()
 
     def visitor(self, request: VisitorRequest) -> Visitor:
-        """Return the kind of visitor: the owner by user id or secret.
+        """Return the kind of visitor.
 
-        Where people sign in, everybody else has the role of the person. Otherwise everybody else is an onlooker of a
-        private server, or a guest of a public server.
+        The owner is recognised by user id or secret. If people sign in, all others have their role. Without sign-in,
+        all others are onlookers of a private server, or guests of a public server.
         """
         if self._is_owner(request):
             return Visitor.OWNER

@@ -314,11 +314,11 @@ def _with_resources(row: LedgerRow, binary: Binary | None, target: str) -> Ledge
 
 
 def _with_roofline(row: LedgerRow, limits: Roofline | None, counters: Counters | None, untimed: str) -> LedgerRow:
-    """Return the row with its roofline limit; without a measured time, with an estimate or a reason.
+    """Return the row with its roofline limit.
 
-    A library matmul or attention without FLOPs from torch has no roofline, since bytes alone would make the call
-    look slow. A TF32 matmul has no roofline on a device with unknown TF32 peak, since the matmul would look too
-    fast.
+    A row without a measured time gets an estimate, or the reason why there is none. A library matmul or attention
+    has no roofline if torch counts no FLOPs for it: by bytes alone the call would look slow. A TF32 matmul has none
+    on a device with unknown TF32 peak: by the float32 peak it would look too fast.
     """
     flops = None if row.flops_estimated else row.flops
     arithmetic = row.language == "extern" and any(op_class(op) in ("matmul", "attention") for op in row.ops)

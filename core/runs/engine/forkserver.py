@@ -272,8 +272,8 @@ class ForkServer:
     def _end(self, pid: int) -> None:
         """Call the callback of an ended process in a new thread.
 
-        The callback may send a request, and only the calling thread reads results. The end of a process without a
-        callback is remembered for `start`.
+        The callback may send a request, which needs the calling thread to read its result. If the process has no
+        callback yet, its end is remembered for `start`.
         """
         with self._answered:
             ended = self._ended.pop(pid, None)

@@ -111,7 +111,7 @@ def _policy(node: Node) -> str:
 
 
 def _reasons(network: Any) -> dict[str, tuple[str, ...]]:
-    """Return torch's reasons by node, from the edges of the network."""
+    """Return node → torch's reason for saving or recomputing it, from the edges of the min-cut network."""
     found: dict[str, tuple[str, ...]] = {}
     for source, target, data in network.edges(data=True) if network is not None else ():
         reason = data.get("reason")

@@ -122,7 +122,7 @@ def _chosen_pass(program: ProgramView) -> int:
         help=program.passes_help,
     )
     url.write(url.FRAME)
-    return int(chosen or next(iter(labels)))
+    return int(chosen or default)
 
 
 def _pass_diff(program: ProgramView, index: int, key: str) -> None:

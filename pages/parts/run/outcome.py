@@ -346,7 +346,7 @@ def live_run(shown: ShownRun) -> None:
 
 @st.fragment(run_every=2 * POLL_S)
 def measured_yet(run: Run) -> None:
-    """Show the progress of measuring after the final verdict; rerun the page when the run ends."""
+    """Show how far the measurements after the final verdict are; rerun the page when the run ends."""
     here = open_shown(run.id)
     if here is None or not here.going:
         st.rerun()

@@ -216,7 +216,10 @@ def _two_sided(known: Sequence[float], on: Theme) -> dict[str, object]:
 
 
 def _logarithms(lines: list[list[float | None]]) -> list[list[float | None]]:
-    """Return the logarithm of each value, None without one; zero counts as half the least positive value."""
+    """Return the base-10 logarithm of each value; None stays None.
+
+    Zero has no logarithm, so it counts as half the least positive value.
+    """
     least = min((value for line in lines for value in line if value is not None and value > 0), default=1.0)
     return [[None if value is None else math.log10(max(value, least / 2)) for value in line] for line in lines]
 

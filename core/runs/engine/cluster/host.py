@@ -211,9 +211,9 @@ class Host:
                 self._engine.warm_up()
 
     def _lack(self, target: str) -> str:
-        """Start the torch of a target in the background; return what must still start, empty if nothing.
+        """Start torch for the run's target in the background, unless it has started.
 
-        Raises WorkerError if an earlier start failed.
+        Return what is still starting, empty if nothing is. Raises WorkerError if an earlier start failed.
         """
         assignment = Assignment(Run("", self._runs_dir / "none"), target)
         lack = self._engine.lacks(assignment)
@@ -469,9 +469,9 @@ def device_of(name: str) -> str:
 
 
 def physical(device: str) -> str:
-    """Return the name of a device in the locks that the hosts of one machine share.
+    """Return a device's name in the lock files that all hosts of a machine share.
 
-    Hosts may see different cards, so the name has the physical index or a digest of the card.
+    Hosts may number the cards differently, so the name has the physical index or a digest of the card's id.
     """
     kind, _, index = device.partition(":")
     visible = os.environ.get("CUDA_VISIBLE_DEVICES", "") if kind == "cuda" else ""
