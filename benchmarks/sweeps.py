@@ -119,7 +119,7 @@ def visits(page: Page, url: str, sweep_id: str) -> list[float]:
     page.wait_for_selector(SETTLED)
     for _ in range(VISITS + 1):
         page.get_by_role("link", name="Runs", exact=True).click()
-        page.get_by_role("heading", level=1).filter(has_text="runs").or_(page.get_by_text("Runs").last).first.wait_for()
+        page.wait_for_url("**/runs*")
         page.wait_for_selector(SETTLED)
         shown_ms.append(float(page.evaluate(BACK)))
         page.wait_for_selector(SETTLED)

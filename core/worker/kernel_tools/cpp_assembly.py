@@ -208,10 +208,19 @@ ADD_SAMPLE = Path(__file__).with_name("vector_add.py")
 
 
 def reproduce(task: Task, directory: Path) -> ReproduceAnswer:
-    """Run the reproduction script as a user would: `python repro.py`."""
+    """Run the reproduction script as a user would: `python repro.py`, on the task's device."""
     (directory / "repro.py").write_text(task.script, encoding="utf-8")
-    code, output = _run([sys.executable, "repro.py"], directory, {})
+    code, output = _run([sys.executable, "repro.py"], directory, visible_card(task.device))
     return ReproduceAnswer(output, code)
+
+
+def visible_card(device: str) -> dict[str, str]:
+    """Return the environment in which `cuda` is this card; empty for a device without an index."""
+    kind, _, index = device.partition(":")
+    if kind != "cuda" or not index:
+        return {}
+    cards = [card.strip() for card in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if card.strip()]
+    return {"CUDA_VISIBLE_DEVICES": cards[int(index)] if int(index) < len(cards) else index}
 
 
 def interpret(task: Task, directory: Path) -> Answer:

@@ -93,3 +93,16 @@ def test_the_jobs_device_is_the_current_one(monkeypatch: pytest.MonkeyPatch, dev
     assert chosen == selected
     with pytest.raises(JobError, match="is not here; this machine has"):
         run._select_device(CompileJob(Model("sample", "mlp"), device="cuda:2"))
+
+
+@pytest.mark.parametrize(
+    ("device", "visible", "card"),
+    [("cpu", "", None), ("cuda", "", None), ("cuda:1", "", "1"), ("cuda:1", "4, GPU-5", "GPU-5"), ("cuda:2", "4", "2")],
+)
+def test_a_reproduction_runs_on_the_tasks_card(
+    monkeypatch: pytest.MonkeyPatch, device: str, visible: str, card: str | None
+) -> None:
+    from core.worker.kernel_tools.cpp_assembly import visible_card
+
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    assert visible_card(device) == ({} if card is None else {"CUDA_VISIBLE_DEVICES": card})
