@@ -119,8 +119,10 @@ $(PYTHON):
 
 # torch comes first and by itself: what depends on it must find the build that this machine's index offers.
 $(RUNTIME): requirements.txt constraints.txt | $(PYTHON)
-	$(INSTALL) "$$(grep '^torch==' requirements.txt)"
-	$(INSTALL) -r requirements.txt
+	@# The first page compiles no module while it is waited for.
+	@$(PYTHON) -m compileall -q core pages & \
+		$(INSTALL) "$$(grep '^torch==' requirements.txt)" && $(INSTALL) -r requirements.txt; \
+		status=$$?; wait; exit $$status
 	@touch $@
 
 $(DEVELOPMENT): requirements-dev.txt constraints-dev.txt $(RUNTIME)

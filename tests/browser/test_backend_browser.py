@@ -46,6 +46,6 @@ def test_a_backend_is_written_run_mended_and_its_executions_drawn(server: Server
     page.get_by_role("radio", name="write").click()
     settle(page)
     write(page, "def backend(gm, example_inputs):\nreturn gm.forward\n")
-    expect(headline(page)).to_have_text("backend received 1 graph; executed 1 time in 1 call.")
+    expect(headline(page)).to_have_text("backend received 1 graph; executed 1 time in 1 call")
     page.get_by_role("radio", name="executions").click()
     expect(page.locator(".js-plotly-plot .bars .point")).to_have_count(1)

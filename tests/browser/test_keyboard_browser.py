@@ -81,7 +81,7 @@ def test_an_exercise_is_solved_without_a_mouse(server: Server, page: Page) -> No
     page.keyboard.press("Delete")
     page.keyboard.press("Control+Enter")
     expect(outcome).to_have_text(re.compile("Solved"))
-    expect(headline(page)).to_have_text("1 of 12 exercises solved.")
+    expect(headline(page)).to_have_text("1 of 12 exercises solved")
     expect(page.get_by_role("radio", checked=True)).to_have_count(1)
     page.keyboard.press("Escape")
     page.keyboard.press("n")

@@ -48,7 +48,7 @@ def told(box: Locator) -> Locator:
 
 def test_each_break_of_the_zoo_is_mended_by_a_click(server: Server, page: Page) -> None:
     go(page, server.link("graph_breaks", run=without_inductor(server, "graph_break_zoo")))
-    expect(headline(page)).to_have_text("5 graph breaks, hit 10 times.")
+    expect(headline(page)).to_have_text("5 graph breaks, hit 10 times")
     boxes = [page.locator("[class*='st-key-break-']", has_text=reason) for reason in BREAKS]
     for box in boxes:
         press(box, "Try it")
@@ -71,7 +71,7 @@ def test_all_repairs_of_a_page_leave_one_graph_which_leads_back(server: Server, 
     page.wait_for_url("**/overview?run=*repaired*")
     expect(headline(page)).to_have_text(re.compile("^1 graph, 0 graph breaks"))
     link_to(page, "Graph breaks").click()
-    expect(headline(page)).to_have_text("No graph break: Dynamo captured every frame whole.")
+    expect(headline(page)).to_have_text("No graph break: Dynamo captured each frame as one graph")
     settle(page)
     page.get_by_role("link", name="Back to the run that this fix is for").click()
     page.wait_for_url("**/graph_breaks?run=*-graph_break_zoo-0000*")

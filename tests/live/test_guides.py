@@ -135,8 +135,8 @@ def test_a_page_opens_once_it_is_in_the_menu(copy: Copy) -> None:
     copy.put("pages/menu.py", said("adding-a-page", "SYMBOLS = ") + "\n", before="COMPILE_TIME = ")
     copy.put("pages/menu.py", "SYMBOLS, ", before="DYNAMIC_SHAPES)),")
     assert copy.run(PAGE + SYMBOLS).splitlines() == [
-        "['1 dynamic size.'] [['symbol', 'range']]",
-        "['No dynamic size was recorded for this compilation.'] []",
+        "['1 dynamic size'] [['symbol', 'range']]",
+        "['No dynamic size was recorded for this compilation'] []",
     ]
     command = said("adding-a-page", "make screens")
     assert command == 'make screens ARGS="dynamo/symbols.py"'

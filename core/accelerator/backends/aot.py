@@ -63,10 +63,7 @@ def compiler(direction: str, chosen: str) -> Callable[[GraphModule, Sequence[Any
 
 
 def tell_levels(gm: GraphModule, example_inputs: Sequence[Any], direction: str, chosen: str) -> None:
-    """Report the graph as text, and the number of its calls as a table.
-
-    If `chosen` is `none`, both are reported for each set of decompositions, for comparison.
-    """
+    """Report the graph; if `chosen` is `none`, also the graph under each set of decompositions."""
     sets = DECOMPOSITIONS if chosen == "none" else {chosen: dict}
     levels = {name: gm if name == chosen else taken_apart(gm, sets[name](), example_inputs) for name in sets}
     for name, level in levels.items():
@@ -76,10 +73,7 @@ def tell_levels(gm: GraphModule, example_inputs: Sequence[Any], direction: str, 
 
 
 class Retracer(Interpreter):
-    """Interpreter that replaces `view` with `reshape`.
-
-    A decomposition may change strides so that `view` would fail.
-    """
+    """Interpreter that replaces `view` with `reshape`: `view` fails on strides that decompositions change."""
 
     def call_function(self, target: Any, args: Any, kwargs: Any) -> Any:
         target = torch.ops.aten.reshape.default if target is torch.ops.aten.view.default else target
@@ -126,10 +120,7 @@ def copied(gm: GraphModule) -> GraphModule:
 
 
 def saved(forward: GraphModule, num_fwd_outputs: int) -> tuple[int, int | str]:
-    """Return the number and bytes of storages saved for the backward, without the forward's inputs.
-
-    The bytes are a text if a size is symbolic.
-    """
+    """Return number and bytes (text if symbolic) of storages saved for the backward, without inputs."""
 
     def memories(nodes: Iterable[Node]) -> dict[int, Any]:
         values = [node.meta["val"] for node in nodes]

@@ -3,8 +3,7 @@
     model = torch.compile(model, backend=backend, options={"pattern": "off"})
 
 The backend reports the pattern's matches and near misses, the matches and best attempts of torch's attention
-patterns, and which ops Inductor lowers, decomposes, or leaves to torch's own kernels. All other options are
-passed to Inductor.
+patterns, and which ops Inductor lowers, decomposes, or leaves to torch's kernels. Other options go to Inductor.
 """
 
 from __future__ import annotations
@@ -78,10 +77,7 @@ class Attempt(MatchContext):
         self.why = "" if self.matches else "the check refuses it" if found else str(found)
 
     def match(self, pattern: Any, node: Any) -> Any:
-        """Match one part of the pattern, and count it.
-
-        The matcher calls this method for each part until a part fails.
-        """
+        """Match one part of the pattern, and count it; the matcher stops at the first part that fails."""
         self.agree += 1
         return super().match(pattern, node)
 
@@ -107,10 +103,7 @@ def own_pass(graph: Graph) -> None:
 
 
 def attention(graph: Graph) -> None:
-    """Report the best attempt of each of torch's attention patterns.
-
-    The best attempt is a match, otherwise the attempt with the most matching parts.
-    """
+    """Report the best attempt of each attention pattern: a match, otherwise the most matching parts."""
     post_grad.remove_noop_ops(graph)  # as torch does before it matches them
     files = [file.name for file in iter_modules(serialized_patterns.__path__) if "sfdp" in file.name]
     modules = {name: import_module(f"{serialized_patterns.__name__}.{name}") for name in files}

@@ -2,9 +2,8 @@
 
     model = torch.compile(model, backend=backend, options={"without": "relu,mm"})
 
-AOTAutograd first lowers the forward and backward graphs to ATen ops. So `x @ w`, `torch.matmul(x, w)` and
-`x.matmul(w)` are one op. torch runs ops without a kernel, ops on other dtypes than float32, and ops that
-`without` names. The program contains the reason.
+AOTAutograd first lowers the forward and backward graphs to ATen ops: `x @ w` and `torch.matmul(x, w)` are one op.
+torch runs ops without a kernel, ops on other dtypes than float32, and ops that `without` names; the program says why.
 """
 
 from __future__ import annotations
