@@ -119,10 +119,8 @@ $(PYTHON):
 
 # torch comes first and by itself: what depends on it must find the build that this machine's index offers.
 $(RUNTIME): requirements.txt constraints.txt | $(PYTHON)
-	@# The first page compiles no module while it is waited for.
-	@$(PYTHON) -m compileall -q core pages & \
-		$(INSTALL) "$$(grep '^torch==' requirements.txt)" && $(INSTALL) -r requirements.txt; \
-		status=$$?; wait; exit $$status
+	$(INSTALL) "$$(grep '^torch==' requirements.txt)"
+	$(INSTALL) -r requirements.txt
 	@touch $@
 
 $(DEVELOPMENT): requirements-dev.txt constraints-dev.txt $(RUNTIME)
