@@ -209,7 +209,8 @@ class _Server:
 
     def _answer(self, message: Request) -> Answer:
         if isinstance(message, Probe):
-            return ProbeResult(self._probed())
+            environment = self._probed()
+            return ProbeResult(environment) if environment is not None else FailureMessage(NO_PROBE)
         if isinstance(message, WarmUp):
             return StartMessage(self._warmed_up())
         return self._started(Run(message.id, Path(message.run)))
@@ -247,10 +248,10 @@ class _Server:
         self._children.add(pid, task.limits.time_limit_s)
         return StartMessage(pid)
 
-    def _probed(self) -> Environment:
-        """Return the environment, probed in a separate process, since the probe may initialize a device.
+    def _probed(self) -> Environment | None:
+        """Return the environment; None if the process that probes it leaves no result.
 
-        If that process fails, return an empty Environment.
+        The probe has a separate process, since it may initialize a device.
         """
         from core.worker.environment import probe
 
@@ -261,7 +262,7 @@ class _Server:
         self._wait_for(reader)
         with os.fdopen(reader, "rb") as pipe:
             data = pipe.read()
-        return decoded_as(data, Environment) if data else Environment(problem=NO_PROBE)
+        return decoded_as(data, Environment) if data else None
 
 
 def _write_all(writer: int, data: bytes) -> None:

@@ -108,7 +108,7 @@ class LocalEngine(LocalLiveness):
     def environment(self) -> Environment:
         """Return versions, devices and backends; requested once and cached."""
         with self._requesting:
-            if self._environment is None or self._environment.problem:
+            if self._environment is None:
                 self._environment = self._server("").request(Probe(), ProbeResult).environment
             return self._environment
 

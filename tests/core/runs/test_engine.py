@@ -94,6 +94,15 @@ def test_one_fork_server_is_asked_while_another_starts(servers: Servers) -> None
     assert servers.engine.lacks(run) == ""
 
 
+def test_an_environment_is_probed_again_after_a_probe_without_a_result(make: Callable[[str], Servers]) -> None:
+    failed = """print(json.dumps({"type": "FailureMessage", "why": "no result"}), flush=True)"""
+    servers = make(SERVER.replace("for line in sys.stdin:", f"sys.stdin.readline()\n{failed}\nfor line in sys.stdin:"))
+    servers.let("")
+    with pytest.raises(WorkerError, match="no result"):
+        servers.engine.environment()
+    assert servers.engine.environment().torch == "2.x"
+
+
 def test_closing_the_engine_ends_the_wait_for_a_server(servers: Servers) -> None:
     starting, words = told(lambda: servers.engine.prepare(servers.run("mi300x")))
     while not servers.has_begun("hip"):
