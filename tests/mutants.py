@@ -47,7 +47,7 @@ OPPOSITES: dict[type[ast.AST], type[ast.AST]] = {
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """One change of a file: the place of the changed node, and its new code; its statement begins at `first`."""
+    """A change of a file: the place of a node, its new code, and the first line of its statement."""
 
     file: str
     first: int

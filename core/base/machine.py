@@ -81,6 +81,11 @@ class ConfigOption:
         return self.changed or bool(self.environment)
 
 
+def visible_cards() -> list[str]:
+    """Return the cards in CUDA_VISIBLE_DEVICES, by index or id; empty if the variable names none."""
+    return [card for card in map(str.strip, os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")) if card]
+
+
 @dataclass(frozen=True, slots=True)
 class Environment:
     """Capabilities of torch on this machine: versions, devices, backends, modes, options, C++ compiler.

@@ -136,10 +136,10 @@ class CaptureView:
     def title(self) -> str:
         """Node counts of the graphs, failed captures, and the comparison of results with eager."""
         graphs = [graph for graph in self.graphs if graph.graph is not None]
-        counts = [f"{fmt.count(graph.count, 'node')} by {graph.name}" for graph in graphs[:1]]
-        counts += [f"{fmt.number(graph.count)} by {graph.name}" for graph in graphs[1:]]
+        words = (fmt.count(graph.count, "node") if graph is graphs[0] else fmt.number(graph.count) for graph in graphs)
+        counts = [f"{number} by {graph.name}" for number, graph in zip(words, graphs, strict=True)]
         failed = [graph.name for graph in self.graphs if graph.graph is None]
-        parts = [f"{', '.join(counts)}."] if counts else [] if failed else ["Dynamo captured no graph."]
+        parts = [f"{', '.join(counts)}."] if counts else []
         parts += [f"No graph by {' and '.join(failed)}."] if failed else []
         equal = {graph.name: self._equal(graph) for graph in self.graphs}
         differing = [name for name, is_equal in equal.items() if is_equal is False]
@@ -147,7 +147,7 @@ class CaptureView:
             parts.append(f"{' and '.join(differing)}: results differ from eager.")
         elif True in equal.values():
             parts.append("Their results equal eager's.")
-        return " ".join(parts)
+        return " ".join(parts) or "Dynamo captured no graph."
 
     @property
     def way_rows(self) -> list[dict[str, object]]:

@@ -87,7 +87,7 @@ def _graph_breaks(report: Report, most: int) -> ExerciseCheck:
     if len(breaks) <= most:
         accepted = ": `fullgraph=True` would accept the model" if report.compilations else ""
         return ExerciseCheck(True, f"No graph break{accepted}.", "graph_breaks")
-    line = line_in(breaks[0], source_path(report))
+    line = line_in(breaks[0].stack, source_path(report))
     at = f" at line {fmt.number(line)}" if line is not None else ""
     reason = prose(breaks[0].reason, LONGEST_TEXT)
     return ExerciseCheck(False, f"{fmt.count(len(breaks), 'graph break')}. The first{at}: {reason}.", "graph_breaks")

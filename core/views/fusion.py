@@ -100,8 +100,7 @@ class FusionView:
         before, after = fmt.count(len(schedule.before), "scheduler node"), fmt.number(len(schedule.after))
         where = f"{scope_words(self.report, self.compilation)}{ops}{before}"
         if not steps(schedule) and len(schedule.before) == len(schedule.after):
-            only = len(schedule.before) < 2
-            return f"{where}{': nothing to fuse' if only else ', none fused'}."
+            return f"{where}: nothing to fuse." if len(schedule.before) < 2 else f"{where}, none fused."
         return f"{where} fused into {after}{f': {traffic_words(traffic)}' if traffic else ''}."
 
     @property

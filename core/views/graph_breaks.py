@@ -180,7 +180,7 @@ def _where(graph_break: GraphBreak, path: str) -> str:
 
     The place is the innermost line, and the user's line if that is in another file.
     """
-    user_line = line_in(graph_break, path)
+    user_line = line_in(graph_break.stack, path)
     place = ""
     if graph_break.place.file:
         place = f"{plain(place_in_folder(graph_break.place))}{_within(graph_break)}"

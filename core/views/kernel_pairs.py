@@ -209,8 +209,8 @@ class KernelPairsView:
 
     def chosen(self, pair_id: str | None) -> PairOfKernels:
         """Return a pair by its id; by default the first that differs, with both kernels if there is one."""
-        pairs = sorted(self.pairs.values(), key=lambda pair: (not pair.differs, not pair.pair.both))
-        return self.pairs.get(pair_id or "", pairs[0])
+        default = min(self.pairs.values(), key=lambda pair: (not pair.differs, not pair.pair.both))
+        return self.pairs.get(pair_id or "", default)
 
     @property
     def times(self) -> str:

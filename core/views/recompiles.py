@@ -117,10 +117,14 @@ class RecompilesView:
     def _frames(self) -> tuple[FrameLineage, ...]:
         return lineages(self.report)
 
+    @cached_property
+    def _recompiled(self) -> frozenset[str]:
+        return frozenset(recompile.compilation for recompile in self.report.recompiles)
+
     @property
     def count(self) -> int:
         """Number of recompiles."""
-        return len({recompile.compilation for recompile in self.report.recompiles})
+        return len(self._recompiled)
 
     @property
     def title(self) -> str:
@@ -136,8 +140,7 @@ class RecompilesView:
             return f"No recompile: {calls or 'the first compilation of every frame served all calls'}."
         recompile_s = sum(frame.recompile_s for frame in self._frames)
         took = f", {fmt.duration_s(recompile_s)} of compile time" if recompile_s else ""
-        recompiled = {recompile.compilation for recompile in self.report.recompiles}
-        failed = sum(each.status == "failed" for each in self.report.compilations if each.id in recompiled)
+        failed = sum(each.status == "failed" for each in self.report.compilations if each.id in self._recompiled)
         which = f", {fmt.number(failed)} of them failed" if failed else ""
         return f"{fmt.count(self.count, 'recompile')} because a guard failed{which}{took}."
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar, NamedTuple
@@ -12,7 +12,7 @@ from typing import ClassVar, NamedTuple
 from core.base import words as fmt
 from core.base.decoder import decoded_object
 from core.graph import source_path
-from core.report import GraphBreak, Payload, Place, Report, RunError
+from core.report import Frame, GraphBreak, Payload, Place, Report, RunError
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, code, one_line
 
 __all__ = ["LogsView", "SourceView"]
@@ -251,10 +251,9 @@ class SourceView:
         file; it replaces the reasons of that line.
         """
         notes = {line: "\n".join(_counted(reasons)) for line, reasons in _break_reasons(breaks, path).items()}
-        frames = [frame for frame in error.frames if frame.file == path] if error is not None else []
-        if error is not None and frames:
+        line = line_in(error.frames, path) if error is not None else None
+        if error is not None and line is not None:
             message = f"{error.type}: {error.message}"[:NOTE_CHARS]
-            line = frames[-1].line
             notes[line] = f"{notes[line]}\n{message}" if line in notes else message
         return notes
 
@@ -267,7 +266,7 @@ class SourceView:
 def _break_reasons(breaks: Iterable[GraphBreak], path: str) -> dict[int, Counter[str]]:
     reasons: dict[int, Counter[str]] = {}
     for graph_break in breaks:
-        line = line_in(graph_break, path)
+        line = line_in(graph_break.stack, path)
         if line is not None:
             explanation = f": {graph_break.explanation}" if graph_break.explanation else ""
             reasons.setdefault(line, Counter())[f"{graph_break.reason}{explanation}"] += 1
@@ -278,9 +277,9 @@ def _counted(reasons: Counter[str]) -> list[str]:
     return [f"{reason} × {fmt.number(times)}" if times > 1 else reason for reason, times in reasons.items()]
 
 
-def line_in(graph_break: GraphBreak, path: str) -> int | None:
-    """Return the innermost line of a graph break's stack that is in a file; None if there is none."""
-    return next((frame.line for frame in reversed(graph_break.stack) if frame.file == path), None)
+def line_in(stack: Sequence[Frame], path: str) -> int | None:
+    """Return the innermost line of a stack that is in a file; None if there is none."""
+    return next((frame.line for frame in reversed(stack) if frame.file == path), None)
 
 
 def place_in_folder(place: Place) -> str:

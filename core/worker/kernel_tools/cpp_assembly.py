@@ -15,7 +15,7 @@ import msgspec
 from core.base.decoder import decoded_as
 from core.base.errors import ToolError
 from core.base.files import read
-from core.base.machine import cpp_compiler, own_process, python_path
+from core.base.machine import cpp_compiler, own_process, python_path, visible_cards
 from core.code.cpp import OFF, loops, regions, remarks
 from core.code.output_code import definition_in
 from core.code.stages import loc_lines
@@ -219,7 +219,7 @@ def visible_card(device: str) -> dict[str, str]:
     kind, _, index = device.partition(":")
     if kind != "cuda" or not index:
         return {}
-    cards = [card.strip() for card in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if card.strip()]
+    cards = visible_cards()
     return {"CUDA_VISIBLE_DEVICES": cards[int(index)] if int(index) < len(cards) else index}
 
 

@@ -23,16 +23,7 @@ from pages import menu
 from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.look.charts import PLOTLY_CONFIG, in_brackets, in_unit, plotly_layout, text_on
 from pages.look.palette import FILL, INK, MUTED, PAPER, SHORT, TALL, Theme, kernel_colour
-from pages.look.text import (
-    LONGEST_MESSAGE,
-    LONGEST_NAME,
-    LONGEST_TEXT,
-    code,
-    one_line,
-    one_line_cells,
-    plain,
-    prose,
-)
+from pages.look.text import LONGEST_MESSAGE, LONGEST_NAME, LONGEST_TEXT, code, one_line, one_line_cells, plain, prose
 from pages.parts.code import diff_view
 from pages.parts.graphs.drawn import node_lines, node_of
 from pages.parts.run.submit import job_again, stored_run, submit_or_open

@@ -200,7 +200,7 @@ def test_a_repaired_run_is_edited_as_the_code_that_it_ran(empty_home: Path, subm
     assert submitted == [replace(ZOO, model=Model("code", "model = abs\ninputs = (1,)\n"))]
 
 
-def test_a_visitor_who_may_bring_no_code_is_told_that_the_repairs_are_left_out(
+def test_the_form_of_a_repaired_run_says_that_it_leaves_the_repairs_out(
     empty_home: Path, submitted: list[CompileJob], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(launch, "may_bring_code", lambda: False)

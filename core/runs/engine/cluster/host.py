@@ -29,7 +29,7 @@ import psutil
 from core.analysis.repairs import repaired
 from core.base.errors import CompileboardError, StoreError, WorkerError
 from core.base.files import OWNER_ALONE, in_words, make_private, one_line, read_line, remove
-from core.base.machine import Environment, default_home, package_version
+from core.base.machine import Environment, default_home, package_version, visible_cards
 from core.job.gallery import exercise
 from core.job.prepared import prepared
 from core.runs.engine.cluster.messages import (
@@ -474,8 +474,7 @@ def physical(device: str) -> str:
     Hosts may number the cards differently, so the name has the physical index or a digest of the card's id.
     """
     kind, _, index = device.partition(":")
-    visible = os.environ.get("CUDA_VISIBLE_DEVICES", "") if kind == "cuda" else ""
-    cards = [card.strip() for card in visible.split(",") if card.strip()]
+    cards = visible_cards() if kind == "cuda" else []
     if not index or int(index) >= len(cards):
         return device
     card = cards[int(index)]

@@ -75,7 +75,7 @@ def test_what_threads_do_beside_a_phase_does_not_end_it(tmp_path: Path) -> None:
     )
 
 
-def test_outcomes_of_caches_are_kept_once_and_at_most_so_many(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_outcomes_of_caches_are_unique_and_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     def looked_up(number: int) -> bytes:
         header = {"artifact": {"name": "fx_graph_cache_hit", "encoding": "json"}}
         return record({**header, "frame_id": number, "frame_compile_id": 0, "attempt": 0}, "{}")
