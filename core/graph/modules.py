@@ -120,9 +120,9 @@ def _line_of(origin: Origin) -> tuple[str, str, int]:
 
 
 def _line(place: Place, code: str, source: str, seen: dict[str, int], numbers: list[int]) -> Branch:
-    """Return the branch for consecutive nodes of one line.
+    """Return the group of consecutive nodes that come from one line of the source.
 
-    A loop may create several branches of a line; the first branch has the line's own id.
+    A line in a loop may have several groups; the first group has the line's own id.
     """
     base = f"l:{place.line}" if place.file == source else f"l:{place.file}:{place.line}"
     seen[base] = seen.get(base, 0) + 1

@@ -14,7 +14,10 @@ D_MODEL, HEADS, KV_HEADS, HEAD_DIM, HIDDEN, BATCH, LENGTH = 256, 8, 2, 32, 688, 
 
 
 def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    """Apply rotary position embedding: rotate pairs of a head's halves by angles that grow with position."""
+    """Apply rotary position embedding: pair the elements of a head's halves, and rotate each pair.
+
+    The angles grow with the position.
+    """
     first, second = x.chunk(2, dim=-1)
     return torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)
 

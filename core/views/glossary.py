@@ -267,7 +267,7 @@ class GlossaryView:
 
     @property
     def terms(self) -> dict[str, Term]:
-        """Matching terms by name."""
+        """Name → term, for the terms that contain the searched text."""
         text = self.text.lower()
         return {name: term for name, term in TERMS.items() if text in f"{name} {term.meaning}".lower()}
 

@@ -40,9 +40,10 @@ NOT_RECORDED = "Not recorded as a pass: the difference between two graphs that t
 DECISIONS: dict[Decision, str] = {
     "forward": "Computed in the forward, and not needed after it.",
     "backward": "Computed in the backward.",
-    "saved": "Computed in the forward and saved for the backward.",
+    "saved": "Computed in the forward, or an input of it, and saved for the backward.",
     "recomputed": "Computed in the forward and recomputed in the backward.",
 }
+NO_ACTIVATIONS = {"input": "input", "symbol": "symbolic size"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +254,7 @@ class PartitionView:
         """Activations that the forward saves: from the compiled code if recorded, otherwise from the graphs."""
         compiled = self.partition.kept
         if compiled is None:
-            return f"Before Inductor, the forward saves {_activations(self.partition.saved)} for the backward."
+            return f"AOTAutograd's partition saves {_activations(self.partition.saved)} for the backward."
         return f"The forward saves {_activations(compiled)} for the backward."
 
     @property
@@ -294,11 +295,14 @@ class PartitionView:
     @property
     def _decision_counts(self) -> str:
         counts = Counter(self.partition.decisions.values())
-        parts = [f"{fmt.number(counts[decision])} {decision}" for decision in DECISIONS if counts[decision]]
+        kinds = Counter(value.kind for value in self.partition.saved)
+        others = [fmt.count(kinds[kind], noun) for kind, noun in NO_ACTIVATIONS.items() if kinds[kind]]
+        notes = {"saved": f" ({', '.join(others)})"} if others else {}
+        parts = [f"{fmt.number(counts[each])} {each}{notes.get(each, '')}" for each in DECISIONS if counts[each]]
         if self.partition.dropped:
             parts.append(f"{fmt.number(len(self.partition.dropped))} dropped")
         derived = "derived from the three graphs; reasons not recorded"
-        return f"{', '.join(parts)} ({'as the partitioner decided' if self.partition.recorded else derived})"
+        return f"Nodes: {', '.join(parts)} ({'as the partitioner decided' if self.partition.recorded else derived})"
 
     @property
     def _plan(self) -> str:

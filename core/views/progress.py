@@ -290,8 +290,8 @@ def _dynamo(report: Report) -> Iterator[Evidence]:
         yield Evidence("recompiles", f"\\[{recompile.compilation}\\] is a recompile: {reason}")
     guards = sum(len(compilation.guards) for compilation in report.compilations)
     if guards:
-        together = " in all compilations" if len(report.compilations) > 1 else ""
-        yield Evidence("guards", f"{fmt.count(guards, 'guard')} to check before compiled code is reused{together}")
+        where = " in all compilations together" if len(report.compilations) > 1 else ""
+        yield Evidence("guards", f"{fmt.count(guards, 'guard')}{where}, checked before compiled code is reused")
 
 
 def _graphs(report: Report) -> Iterator[Evidence]:

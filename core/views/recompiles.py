@@ -141,8 +141,8 @@ class RecompilesView:
         recompile_s = sum(frame.recompile_s for frame in self._frames)
         took = f", {fmt.duration_s(recompile_s)} of compile time" if recompile_s else ""
         failed = sum(each.status == "failed" for each in self.report.compilations if each.id in self._recompiled)
-        which = f", {fmt.number(failed)} of them failed" if failed else ""
-        return f"{fmt.count(self.count, 'recompile')} because a guard failed{which}{took}."
+        ended = f" ({fmt.count(failed, 'recompile')} ended with an error)" if failed else ""
+        return f"{fmt.count(self.count, 'recompile')} because a guard failed{ended}{took}."
 
     @property
     def refused_calls(self) -> tuple[tuple[str, str], ...]:
@@ -236,7 +236,7 @@ class RecompilesView:
             values=" · ".join(_values(edge, self.report.calls)),
             hint=f"torch's hint: {prose(edge.reason.hint, LONGEST_TEXT)}" if edge.reason.hint else "",
             error=plain(node.compilation.error or "this compilation failed") if failed else "",
-            older_label=f"{fmt.count(len(edge.older), 'older compilation')} also failed a guard",
+            older_label=f"A guard of {fmt.count(len(edge.older), 'older compilation')} failed, too",
             older=tuple(_older(edge)),
         )
 

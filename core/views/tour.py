@@ -313,12 +313,13 @@ class _RunFacts:
             )
         most = max(self.lines, key=lambda line: self.lines[line])
         ones = sum(count == 1 for count in self.lines.values())
-        total = sum(self.lines.values())
-        return (
-            f"No. Here {fmt.count(len(self.lines), 'line')} became {fmt.count(total, 'node')}: {fmt.number(ones)} of "
-            f"them one node each, and line {most} became {fmt.number(self.lines[most])}. Lines that compute no tensor "
-            "became none."
-        )
+        total, lines = sum(self.lines.values()), fmt.count(len(self.lines), "line")
+        if ones == len(self.lines):
+            return f"Not in general. Here, {lines} became {fmt.count(total, 'node')}."
+        longest = f"line {most} became {fmt.count(self.lines[most], 'node')}."
+        singles = f"{fmt.count(ones, 'line')} became exactly one node{' each' if ones > 1 else ''}"
+        each = f"{singles}, and {longest}" if ones else longest.capitalize()
+        return f"No. Here {lines} became {fmt.count(total, 'node')}. {each} Lines that compute no tensor became none."
 
     @property
     def _breaks(self) -> str:
@@ -326,7 +327,7 @@ class _RunFacts:
         if not costs:
             return (
                 "A break ends a graph: nothing fuses across it, and the rest of the function is compiled as another "
-                "one. This run has none."
+                "graph. This run has no break."
             )
         graphs, launches = sum(cost.graphs for cost in costs), sum(cost.launches for cost in costs)
         return (
@@ -371,7 +372,7 @@ class _RunFacts:
             return f"True here: {text}."
         if interval.high < 2:
             return (
-                f"Not here: {text}. The gain depends on the share of time outside of large products, and on the device."
+                f"Not here: {text}. The gain depends on the share of time outside of large matmuls, and on the device."
             )
         return f"Possible here: {text}."
 
@@ -384,10 +385,14 @@ class _RunFacts:
                 products += has_product
                 fused += has_product and not kernel.extern and len(kernel.origins) >= WORTH_OPS
         if not products:
-            return "This run has no product."
+            return "This run has no matmul."
         if fused:
-            return f"True for {fmt.number(fused)} of {fmt.count(products, 'product')} here."
-        calls = fmt.agree(products, "the product is a call", f"all {fmt.number(products)} products are calls")
+            return f"True for {fmt.number(fused)} of {fmt.count(products, 'matmul')} here."
+        calls = fmt.agree(
+            products,
+            "the matmul is a call",
+            f"{'both' if products == 2 else f'all {fmt.number(products)}'} matmuls are calls",
+        )
         return (
             f"Not here: {calls} of a library, with the bias inside. The ops after it are a kernel of their own. "
             "Templates, such as those of `max-autotune`, can fuse them."

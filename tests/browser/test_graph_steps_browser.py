@@ -188,4 +188,4 @@ def test_a_kept_value_is_found_in_the_graph(server: Server, training: str, page:
     page.get_by_role("radio", name="value").or_(page.get_by_role("button", name="value", exact=True)).first.click()
     table = page.locator("[data-testid='stTable']")
     expect(table).to_contain_text(f"{found.group(1)} = ")
-    expect(table).to_contain_text("Computed in the forward and saved for the backward.")
+    expect(table).to_contain_text("Computed in the forward, or an input of it, and saved for the backward.")

@@ -38,8 +38,8 @@ LEAST_SAMPLES = 8
 class Figure:
     """A number of both runs; None if it was not recorded.
 
-    `exact` is True if equal runs must have equal values; other numbers are measured, and their uncertainty is reported
-    with the times. `left_told` and `right_told` replace the numbers where bounds or a reason for a missing value are
+    `exact` is True if equal runs must have equal values. Other numbers are measured; the comparison of times has their
+    uncertainty. `left_told` and `right_told` replace the numbers where bounds or a reason for a missing value are
     needed.
     """
 

@@ -273,7 +273,7 @@ def times_words(times: TimeComparison | None) -> list[str]:
 
 
 def speed_words(times: TimeComparison) -> str:
-    """Return the speedup in words, without doubts; "not measurable" if unknown.
+    """Return the speedup in words, without reasons to doubt it; "not measurable" if unknown.
 
     "No difference" if the interval contains 1 or is too close to 1.
     """

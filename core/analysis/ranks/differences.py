@@ -142,8 +142,8 @@ def _cache_difference(left: Fingerprint, right: Fingerprint) -> RankDifference |
 def _unlike_caches(left: Fingerprint, right: Fingerprint) -> dict[str, tuple[Outcomes, Outcomes]]:
     """Return compile id → cache marks of both ranks, for compilations with different cache outcomes.
 
-    The compilations are in causal order. The order of the two caches' records does not count, since code from a
-    cache logs them in reverse order.
+    The compilations are in causal order. Each rank logs a record of the FX graph cache and one of the AOTAutograd
+    cache. Their order does not matter: it is reversed if the code came from a cache.
     """
     ours, theirs = _outcomes(left.marks), _outcomes(right.marks)
     return {

@@ -182,7 +182,7 @@ def with_cause(difference: RankDifference, left: RankSide, right: RankSide) -> R
 def _frame(difference: RankDifference, left: RankSide, right: RankSide) -> Place | None:
     """Return the place of the compilation's function; None if unknown.
 
-    It is used if the logs have no more precise place.
+    It is used if the logs have no place that is more precise.
     """
     for side in (left, right):
         compilation = side.fingerprint.compilation(difference.compile_id)

@@ -175,7 +175,7 @@ class Option:
         return attrgetter(self.path)(job)
 
     def alternatives(self) -> Mapping[str, Any]:
-        """Return the values of the option in the "What if" menu, by their words."""
+        """Return label → value of the option's entries in the "What if" menu."""
         if self.what_if and self.what_if.values:
             return self.what_if.values
         return self.form.values if isinstance(self.form, ChoiceField) else {"True": True, "False": False}
@@ -188,7 +188,7 @@ def one_of(*values: str | None) -> Check:
 
 
 def within(least: float, most: float, words: str = "") -> Check:
-    """Return a check that a number is within bounds; None passes."""
+    """Return a check that a number is within bounds; the value None is allowed."""
     message = words or f"from {number(least)} to {number(most)}"
     return lambda value: "" if value is None or least <= value <= most else message
 

@@ -210,7 +210,7 @@ class RunIndex:
             self._close()
 
     def run(self, run_id: str) -> Run:
-        """Return a run by its id, all ranks together, whether it exists or not."""
+        """Return the run with an id, all ranks together; its directory may be missing."""
         return Run(run_id, self.store.runs_dir / run_id, self.store.liveness)
 
     @property

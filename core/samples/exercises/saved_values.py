@@ -1,6 +1,7 @@
 """Too much is saved for the backward
 
-Each block saves its values until the backward. Keep blocks and results, and save at most 50 kB of activations.
+Each block saves its values until the backward. Change neither blocks nor results, and save at most 50 kB of
+activations.
 """
 
 import torch

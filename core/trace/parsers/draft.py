@@ -253,13 +253,13 @@ class ReportDraft:
         return draft
 
     def begin_root(self) -> None:
-        """End the compilation without an id if it was lowered; the next record then begins a new compilation."""
+        """End the compilation that has no id, if it was lowered; the next record then begins a new one."""
         last = self.compilations.get("")
         if last is not None and any(graph.lowered for graph in last.graphs):
             self.close_root(last.id)
 
     def close_root(self, name: str) -> None:
-        """End the compilation without an id, and name it; the next record without an id begins a new one."""
+        """Name the compilation that has no id, and end it; the next record without an id begins a new one."""
         ended = self.compilations.pop("")
         ended.id = self._free_root(name)
         self.compilations[ended.id] = ended

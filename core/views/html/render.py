@@ -341,7 +341,7 @@ class TwoRuns:
     def _rows(
         self, what: str, rows: Sequence[dict[str, str]], noun: str, numeric: Iterable[str] = ()
     ) -> Iterator[Block]:
-        """Yield a table; a long one is folded below the number of its rows."""
+        """Yield a table; a long table is folded, and its number of rows is the title."""
         blocks = (*table(self.allowance.first(what, rows), numeric),)
         if len(rows) > MOST_OPEN_ROWS:
             yield from folded(fmt.count(len(rows), noun), blocks)

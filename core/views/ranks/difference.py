@@ -82,7 +82,7 @@ class DifferenceView:
 
     @property
     def label(self) -> str:
-        """The group with the kind and the compilation of its first difference, for a choice of groups."""
+        """A label of the group for a menu: its name, and the kind and compilation of its first difference."""
         return f"{self.who}: {self.difference.kind} in [{self.difference.compile_id}]"
 
     @property

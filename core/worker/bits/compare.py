@@ -283,7 +283,7 @@ class SmallerCopy(ModelCopy):
 
 
 def bit_comparison(job: CompileJob, path: Path) -> BitComparison:
-    """Return the job's first call compared with its other configuration; an error is its `problem`."""
+    """Compare the job's first call in both configurations; an error becomes the result's `problem`."""
     other_job, other = other_configuration(job), OtherSide()
     own = OwnSide(other, BATCH in job.bits)
     try:

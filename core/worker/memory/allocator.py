@@ -233,7 +233,7 @@ def _alive(memory: list[ProfilerEvent], where: list[int]) -> tuple[AliveMemory, 
 def _kept(live: list[int]) -> list[int]:
     """Return the indexes of the points that draw the curve.
 
-    If there are too many points, only the first, last, minimum and maximum of equal parts are drawn.
+    Too many points are split into equal parts; only the first, last, minimum and maximum of each part are drawn.
     """
     if len(live) <= MOST_POINTS:
         return list(range(len(live)))

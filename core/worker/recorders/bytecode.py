@@ -178,7 +178,7 @@ COMPILED: Counter[str] = Counter()
 
 
 class CodeReuse:
-    """Cache lookups of one call: call sites with a hit in `places`, without a hit in `missed`.
+    """Cache lookups of one call: `places` has the call sites with a hit, and `missed` those without.
 
     `newest` has the last used code of each frame. `compilations` is the number of frames compiled since the
     object was created.

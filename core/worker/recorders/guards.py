@@ -272,7 +272,7 @@ class GuardClock:
 
 
 def _resolved(node: ast.expr, names: Mapping[str, Any]) -> Any:
-    """Return the value of a name with its attributes, constant indexes, and methods without arguments."""
+    """Evaluate a name with attributes, constant indexes, and calls of methods without arguments."""
     match node:
         case ast.Name():
             return names[node.id]

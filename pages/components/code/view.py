@@ -244,7 +244,10 @@ def _tokens(text: str, language: str) -> Iterator[Piece]:
 
 
 def _append(line: list[Piece], css_class: str, text: str) -> None:
-    """Append a run with escapes for invisible characters; join it with a previous run of the same look."""
+    """Append a piece of text, with invisible characters escaped.
+
+    It is joined with the previous piece if both look the same.
+    """
     if text.isprintable():
         _join(line, css_class, text)
         return

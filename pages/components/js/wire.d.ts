@@ -448,8 +448,8 @@ export interface Mark {
   reason: string;
 }
 
-/** The message to the browser, with page names as in URLs. `entries` maps each page that is not the first of its menu
- * entry to the first page of that entry. */
+/** The message to the browser, with page names as in URLs. `entries` has the pages that are not the first of their menu
+ * entry; the value is the entry's first page. */
 export interface MenuData {
   marks: Record<string, Mark>;
   entries: Record<string, string>;
@@ -484,7 +484,7 @@ export interface UploadData {
   profile_of: string;
 }
 
-/** A step in the picture: the function called there, a figure, and one line about the result. */
+/** A step in the picture: the function called there, a number in words, and one line about the result. */
 export interface WayStage {
   id: string;
   title: string;

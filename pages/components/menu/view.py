@@ -33,7 +33,7 @@ class Mark:
 class MenuData(msgspec.Struct, frozen=True):
     """The message to the browser, with page names as in URLs.
 
-    `entries` maps each page that is not the first of its menu entry to the first page of that entry.
+    `entries` has the pages that are not the first of their menu entry; the value is the entry's first page.
     """
 
     marks: dict[str, Mark]

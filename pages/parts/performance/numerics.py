@@ -245,7 +245,7 @@ def _ends(points: Sequence[ErrorPoint]) -> tuple[int, int, bool]:
 
 
 def _axis(points: Sequence[ErrorPoint]) -> tuple[float, dict[str, Any]]:
-    """Return the position of an error of zero, and the logarithmic axis of errors."""
+    """Return where an error of zero is drawn, and the logarithmic axis of errors."""
     first, last, exact = _ends(points)
     powers = range(first, last + 1, 1 + (last - first) // TICKS)
     values, texts = [10.0**power for power in powers], [fmt.power_of_ten(power) for power in powers]

@@ -25,7 +25,7 @@ def joint() -> PartitionView:
 def test_the_title_names_what_the_forward_keeps(joint: PartitionView) -> None:
     assert joint.title == "The forward saves 9 activations (167 kB) for the backward."
     assert joint.caption == (
-        "21 forward, 41 backward, 13 saved, 11 recomputed, 10 dropped (as the partitioner decided). "
+        "Nodes: 21 forward, 41 backward, 13 saved (4 inputs), 11 recomputed, 10 dropped (as the partitioner decided). "
         "Before Inductor that was 9 activations (167 kB)."
     )
 
@@ -33,7 +33,7 @@ def test_the_title_names_what_the_forward_keeps(joint: PartitionView) -> None:
 def test_without_the_compiled_code_the_plan_stands_alone(joint: PartitionView) -> None:
     planned = replace(joint, partition=replace(joint.partition, kept=None, recorded=False))
 
-    assert planned.title == "Before Inductor, the forward saves 9 activations (167 kB) for the backward."
+    assert planned.title == "AOTAutograd's partition saves 9 activations (167 kB) for the backward."
     assert planned.caption.endswith(
         "10 dropped (derived from the three graphs; reasons not recorded). The values that Inductor saves were not "
         "recorded."
@@ -64,7 +64,7 @@ def test_the_saved_values_are_rows_the_largest_first(joint: PartitionView) -> No
 def test_a_node_has_its_decision_and_torchs_reasons(joint: PartitionView) -> None:
     assert joint.node_rows(joint.nodes["primals_3"]) == {
         "node": "`primals_3 = primals_3()`",
-        "decision": "**saved**: Computed in the forward and saved for the backward.",
+        "decision": "**saved**: Computed in the forward, or an input of it, and saved for the backward.",
         "size": "32.8 kB",
         "torch's reasons": r"cannot recompute\: primal input",
     }

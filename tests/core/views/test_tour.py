@@ -60,7 +60,7 @@ def test_the_stops_count_what_the_run_recorded() -> None:
 def test_the_questions_are_answered_with_the_runs_numbers() -> None:
     answers = {answer.question: answer.answer for answer in tour("measured").answers}
     assert "Here 6 lines became 17 nodes" in answers["Does each line of Python become one node?"]
-    assert "This run has none." in answers["Why do graph breaks matter?"]
+    assert "This run has no break." in answers["Why do graph breaks matter?"]
     broken = {answer.question: answer.answer for answer in tour("graph_break_zoo").answers}
     assert "The 5 breaks of this run added" in broken["Why do graph breaks matter?"]
     assert "eager time over compiled time is" in answers["At which batch size does compiling pay?"]
@@ -69,7 +69,7 @@ def test_the_questions_are_answered_with_the_runs_numbers() -> None:
 def test_claims_are_compared_with_what_was_measured() -> None:
     claims = dict(tour("measured").claims)
     assert claims["A matmul, a bias and a ReLU become one kernel."].startswith(
-        "Not here: all 4 products are calls of a library"
+        "Not here: all 4 matmuls are calls of a library"
     )
     timing = recorded_report(TRACES / "measured" / "trace.log").timing
     assert timing is not None
@@ -83,6 +83,6 @@ def test_claims_are_compared_with_what_was_measured() -> None:
 def test_lines_are_counted_with_those_of_one_node() -> None:
     answers = [answer.answer for answer in tour("transformer_block").answers if "line of Python" in answer.question]
     assert answers == [
-        "No. Here 6 lines became 17 nodes: 1 of them one node each, and line 47 became 5. "
+        "No. Here 6 lines became 17 nodes. 1 line became exactly one node, and line 47 became 5 nodes. "
         "Lines that compute no tensor became none."
     ]

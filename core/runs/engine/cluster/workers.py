@@ -79,7 +79,7 @@ class WorkerCall(msgspec.Struct, frozen=True):
 class WorkerHosts(msgspec.Struct, frozen=True):
     """The hosts of a server's workers, each with True if it can be called.
 
-    `server` is new at each server start.
+    `server` is an id of the server's process, which is new at each start.
     """
 
     server: Words

@@ -52,7 +52,7 @@ class SharedWorkersTransport:
     def peers(self) -> dict[str, bool]:
         """Return worker → True if the worker has recently requested calls from the server.
 
-        Raises NodeError while no server can listen on the port.
+        Raises NodeError if the server's port cannot be opened.
         """
         with self._lock:
             hosts = self._hosts()
