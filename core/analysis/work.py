@@ -175,8 +175,8 @@ def work_words(totals: Work) -> list[str]:
         return [kernel_words(totals)]
     views = f" (and {count(totals.views, 'view')})" if totals.views else ""
     both = " of forward and backward" if {"forward", "backward"} <= set(totals.directions) else ""
-    newest = "newest compilation of each frame: " if totals.earlier else ""
-    summary = f"{newest}{count(totals.ops, 'op')}{views}{both} fused into {kernel_words(totals)}"
+    newest = " in the newest compilation of each frame" if totals.earlier else ""
+    summary = f"{count(totals.ops, 'op')}{views}{both} fused into {kernel_words(totals)}{newest}"
     return [summary, *filter(None, [saved_words(totals.traffic)])]
 
 

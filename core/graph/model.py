@@ -310,7 +310,7 @@ _indices: WeakKeyDictionary[GraphModel, Index] = WeakKeyDictionary()
 
 
 def index_of(model: GraphModel) -> Index:
-    """Return the lookups of a graph."""
+    """Return the lookup tables of a graph."""
     index = _indices.get(model)
     if index is None:
         index = _indices[model] = Index(model)

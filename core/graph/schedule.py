@@ -1,8 +1,8 @@
 """Display graphs of Inductor's scheduler: nodes before fusion, and kernels after fusion.
 
-A kernel has its ops as rows. A box is in the common module of all its ops, unless that would split a layer.
-For example, Inductor may compute an op from outside the layers inside a layer, or fuse the end of one layer
-with the start of the next.
+A kernel has its ops as rows. A box is in the innermost module that contains all its ops. Between boxes of one
+layer, it is in that layer: Inductor may fuse an op of no layer into a kernel of a layer, or the end of a layer with
+the start of the next.
 """
 
 from __future__ import annotations

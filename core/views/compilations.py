@@ -111,7 +111,7 @@ class BytecodeView:
 
     @property
     def python(self) -> dict[str, str]:
-        """Decompiled Python by side, `original` and `modified`, if recorded."""
+        """Side (`original`, `modified`) → decompiled Python, if recorded."""
         record = self._record
         sides = {"original": record.original_python, "modified": record.modified_python} if record else {}
         return {side: text for side, text in sides.items() if text}

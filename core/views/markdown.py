@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 SPECIAL = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:&])")
 # Text that Streamlit's Markdown turns into a link, an icon or an emoji even if all markup is escaped.
@@ -73,6 +74,12 @@ def quoted(text: str, limit: int = LONGEST_NAME) -> str:
     """Return a name as code; empty for an empty name."""
     line = " ".join(text.replace("`", "'").split())[:limit]
     return f"`{line}`" if line else ""
+
+
+def table(names: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """Return rows of text as a Markdown table with a row of column names."""
+    head, *body = (f"| {' | '.join(cells)} |" for cells in ([*names], *(map(plain, row) for row in rows)))
+    return "\n".join([head, f"|{'---|' * (head.count(' | ') + 1)}", *body])
 
 
 def sentence(text: str) -> str:

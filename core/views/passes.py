@@ -43,7 +43,7 @@ DECISIONS: dict[Decision, str] = {
     "saved": "Computed in the forward, or an input of it, and saved for the backward.",
     "recomputed": "Computed in the forward and recomputed in the backward.",
 }
-NO_ACTIVATIONS = {"input": "input", "symbol": "symbolic size"}
+NOUNS = {"activation": "activation", "input": "input", "symbol": "symbolic size"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,8 +296,8 @@ class PartitionView:
     def _decision_counts(self) -> str:
         counts = Counter(self.partition.decisions.values())
         kinds = Counter(value.kind for value in self.partition.saved)
-        others = [fmt.count(kinds[kind], noun) for kind, noun in NO_ACTIVATIONS.items() if kinds[kind]]
-        notes = {"saved": f" ({', '.join(others)})"} if others else {}
+        nouns = [fmt.count(kinds[kind], noun) for kind, noun in NOUNS.items() if kinds[kind] or kind == "activation"]
+        notes = {"saved": f" ({', '.join(nouns)})"}
         parts = [f"{fmt.number(counts[each])} {each}{notes.get(each, '')}" for each in DECISIONS if counts[each]]
         if self.partition.dropped:
             parts.append(f"{fmt.number(len(self.partition.dropped))} dropped")
@@ -308,7 +308,7 @@ class PartitionView:
     def _plan(self) -> str:
         """The partitioner's plan compared with the compiled code, since Inductor may save a copy of an input."""
         if self.partition.kept is None:
-            return "The values that Inductor saves were not recorded."
+            return "The values that the compiled code saves are not recorded."
         inputs = {value.name for value in self.partition.saved if value.kind == "input"}
         copies = sum(value.kind == "activation" and value.name in inputs for value in self.partition.kept)
         plan = f"Before Inductor that was {_activations(self.partition.saved)}"

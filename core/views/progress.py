@@ -300,7 +300,10 @@ def _graphs(report: Report) -> Iterator[Evidence]:
     if stages:
         yield Evidence("fx_graph", f"{fmt.count(len(stages), 'graph stage')}, from Dynamo to Inductor")
     if work.nodes_before:
-        nodes = f"{fmt.count(work.nodes_before, 'scheduler node')} fused into {fmt.number(work.nodes_after)}"
+        nodes = fmt.count(work.nodes_before, "scheduler node")
+        nodes += (
+            f" fused into {fmt.number(work.nodes_after)}" if work.nodes_after != work.nodes_before else ", none fused"
+        )
         saved = saved_words(work.traffic)
         yield Evidence("fusion", nodes + (f", {saved}" if saved else ""))
     kernels = [(kernel, compilation) for compilation in report.compilations for kernel in compilation.kernels]

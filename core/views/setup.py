@@ -16,7 +16,7 @@ from core.code.torch_source import ConfigUse, config_uses
 from core.job import CompileJob
 from core.job.text import options_from_text
 from core.runs.doctor import Check, CheckState, checks, compiler_check, summary
-from core.views.markdown import LONGEST_LINE, LONGEST_TEXT, code, one_line
+from core.views.markdown import LONGEST_LINE, LONGEST_TEXT, code, one_line, table
 
 __all__ = ["ConfigView"]
 
@@ -228,18 +228,10 @@ class DoctorView:
         return summary(self.checks)
 
     @property
-    def rows(self) -> list[dict[str, str]]:
-        """A row for each check."""
-        return [
-            {
-                "check": check.name,
-                "state": WORDS[check.state],
-                "found": one_line(check.found, LONGEST_TEXT),
-                "without it": check.consequence,
-                "remedy": check.remedy,
-            }
-            for check in self.checks
-        ]
+    def table(self) -> str:
+        """A row for each check, as a Markdown table."""
+        rows = ((check.name, WORDS[check.state], check.found, check.consequence, check.remedy) for check in self.checks)
+        return table(("check", "state", "result", "without it", "remedy"), rows)
 
     @property
     def compiler_problem(self) -> str:

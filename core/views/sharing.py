@@ -34,7 +34,7 @@ from core.views import wire
 from core.views.colours import kernel_colours
 from core.views.fx_graph import FxGraphView, GraphStages
 from core.views.header import first_compilation
-from core.views.markdown import CONTROL, LONGEST_LINE, LONGEST_NAME, code, one_line, plain
+from core.views.markdown import CONTROL, LONGEST_LINE, LONGEST_NAME, code, one_line, plain, table
 from core.views.scrub import KINDS, NOTHING, Scrubber, read_log
 
 __all__ = ["BudgetView", "CardView", "issue_of", "may_preview", "preview_token", "set_preview"]
@@ -305,8 +305,7 @@ class BudgetView:
     @property
     def markdown(self) -> str:
         """The title, a table, the reasons, the lines of code that count, and the comparison, as Markdown."""
-        head = [f"**{plain(self.title)}.**", "", f"| {' | '.join(HEADINGS)} |", "|---|---|---|---|"]
-        rows = [f"| {' | '.join(map(plain, _cells(judgement)))} |" for judgement in self.judgements]
+        head = [f"**{plain(self.title)}.**", "", table(HEADINGS, map(_cells, self.judgements))]
         details = [
             f"- {plain(judgement.name)}: {_as_code(culprit.place)}{plain(culprit.reason, LONGEST_REASON)}"
             for judgement in self.judgements
@@ -314,7 +313,7 @@ class BudgetView:
         ]
         reasons = [f"- {plain(judgement.name)}: {plain(judgement.reason)}" for judgement in _with_reason(self)]
         notes = [*reasons, *details, *(f"- {plain(sentence)}" for sentence in [self.comparison] if sentence)]
-        return "\n".join([*head, *rows, *([""] if notes else []), *notes]) + "\n"
+        return "\n".join([*head, *([""] if notes else []), *notes]) + "\n"
 
     @property
     def junit(self) -> bytes:

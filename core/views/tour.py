@@ -172,9 +172,10 @@ class _RunFacts:
         backward = [graph for item in self._ok for graph in item.graphs if graph.stage == "aot_backward_graph"]
         saved = [value for item in self._ok for partition in item.partitions for value in partition.saved]
         kept = sum(value.bytes or 0 for value in saved)
+        newest = " in the newest compilation of each frame" if self.verdict.work.earlier else ""
+        ops = f"{fmt.count(lowered, 'ATen op')}{newest}" if lowered is not None else "no ATen op recorded"
         facts = [
-            f"{fmt.count(sum(map(captured_ops, self._ok)), 'captured op')}; "
-            f"{fmt.count(lowered, 'ATen op') if lowered is not None else 'no ATen op recorded'} after all graph passes",
+            f"{fmt.count(sum(map(captured_ops, self._ok)), 'captured op')}; {ops} after all graph passes",
             f"{fmt.count(len(backward), 'backward graph')}" if backward else "inference: no backward graph",
         ]
         if saved:
@@ -351,7 +352,7 @@ class _RunFacts:
             interval = speed.interval
             ratio = fmt.ratio(interval.middle, (interval.low, interval.high))
             here = f"At the sizes of this run, eager time over compiled time is {ratio}."
-        return f"{here} A sweep over batch sizes gives the size from which compiled is faster, as an interval."
+        return f"{here} A sweep over batch sizes gives an interval for the smallest batch at which compiled is faster."
 
     @cached_property
     def claims(self) -> tuple[tuple[str, str], ...]:

@@ -1,6 +1,5 @@
 """Neighbours page: the run's model on other compilers and runtimes, compared with eager and compiled."""
 
-import pandas as pd
 import streamlit as st
 
 from core.views.glossary import GLOSSARY
@@ -10,7 +9,7 @@ from pages.parts.run.submit import neighbours_now
 from pages.session.downloads import json_twin
 from pages.session.header import page_title
 from pages.session.require import require_report
-from pages.session.tables import shown
+from pages.session.tables import data_frame, shown
 
 WIDE = {
     "installed": st.column_config.TextColumn(width=100),
@@ -32,7 +31,7 @@ if neighbours.state != "recorded":
     st.stop()
 
 st.caption(neighbours.paragraph)
-shown(pd.DataFrame(neighbours.rows), neighbours.rows, height="content", column_config=WIDE)
+shown(data_frame(neighbours.rows), neighbours.rows, height="content", column_config=WIDE)
 with st.container(horizontal=True, vertical_alignment="center"):
     json_twin("neighbours", view.report.neighbours, key="neighbours")
 mlx_part(view)

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
+from typing import Any
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
@@ -21,12 +23,20 @@ CACHED = {"cache-control": "private, max-age=31536000, immutable"}
 
 
 def component_script(file: Path) -> str:
-    """Return a script that re-exports the draw function (default export) of a component's module."""
+    """Return a script that calls the draw function (default export) of a component's module."""
     name = file.relative_to(HERE).as_posix()
     return (
         f'const {{ default: draw }} = await import(new URL("components/{VERSION}/{name}", document.baseURI));\n'
-        "export default draw;\n"
+        "export default (component) => draw({ ...component, data: component.data[0] });\n"
     )
+
+
+def message(data: Any) -> list[Any]:
+    """Return a component's data for Streamlit, in a list, which `component_script` unwraps.
+
+    Streamlit imports pandas to look for data frames in a dictionary's values, but not in a list.
+    """
+    return [msgspec.to_builtins(data)]
 
 
 def module_routes(base: str = "") -> list[Route]:

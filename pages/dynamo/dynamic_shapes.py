@@ -1,6 +1,5 @@
 """Dynamic shapes page: every symbol of a compilation, its origin, and torch's constraints on it."""
 
-import pandas as pd
 import streamlit as st
 
 from core.views.dynamic_shapes import SymbolsView
@@ -11,7 +10,7 @@ from pages.session import url
 from pages.session.downloads import json_twin
 from pages.session.header import page_title
 from pages.session.require import require_view
-from pages.session.tables import picked_by_url
+from pages.session.tables import data_frame, picked_by_url
 from pages.session.url import pressed
 
 view = require_view("The symbols that stand for sizes will stand here.")
@@ -33,7 +32,7 @@ if not symbols.symbols:
         submit_or_open(job.with_settings(dynamic=True))
     st.stop()
 
-picked_by_url(pd.DataFrame(symbols.rows), symbols.names, "symbols")
+picked_by_url(data_frame(symbols.rows), symbols.names, "symbols")
 with st.container(horizontal=True):
     json_twin("symbols", symbols.symbols, key="symbols")
 symbol_details(symbols, url.selected())

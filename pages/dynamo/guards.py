@@ -1,6 +1,5 @@
 """Guards page: the guards of a compilation by family, and the cost of checking them."""
 
-import pandas as pd
 import streamlit as st
 
 from core.views.glossary import GLOSSARY
@@ -11,7 +10,7 @@ from pages.session import url
 from pages.session.downloads import json_twin
 from pages.session.header import page_title
 from pages.session.require import require_view
-from pages.session.tables import in_words, picked, search_field
+from pages.session.tables import data_frame, in_words, picked, search_field
 
 SHARE = st.column_config.ProgressColumn(
     # The bar's own format has two decimals; all our numbers have three significant digits.
@@ -41,12 +40,12 @@ st.caption(guards.check_time)
 
 left, right = st.columns(2, gap="medium")
 with left:
-    table = pd.DataFrame(guards.family_rows)
+    table = data_frame(guards.family_rows)
     family = picked(table, guards.families, "families", column_config={"share": SHARE})
     st.caption(guards.family_meanings)
 with right:
     if guards.filter_rows:
-        st.dataframe(pd.DataFrame(guards.filter_rows), hide_index=True)
+        st.dataframe(data_frame(guards.filter_rows), hide_index=True)
     if guards.filter_code:
         st.code(guards.filter_code, language="python", wrap_lines=True)
     st.caption(guards.filter_note)
@@ -56,7 +55,7 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
     json_twin("guards", view.compilation.guards, key="guards")
 shown = guards.matches(family, text)
 chosen = picked(
-    in_words(pd.DataFrame(guards.table(shown)), {"check": guards.check_words}),
+    in_words(data_frame(guards.table(shown)), {"check": guards.check_words}),
     shown,
     "guard-table",
     height=TALL if len(shown) > FEW else "auto",

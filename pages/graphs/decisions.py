@@ -2,7 +2,6 @@
 
 from typing import Literal
 
-import pandas as pd
 import streamlit as st
 
 from core.base import words as fmt
@@ -12,7 +11,7 @@ from pages.look.palette import TALL
 from pages.session.downloads import json_twin
 from pages.session.header import page_title
 from pages.session.require import require_view
-from pages.session.tables import in_words
+from pages.session.tables import data_frame, in_words
 
 FEW = 16
 WIDE = {"options": st.column_config.TextColumn(help="Of torch._inductor.config; *Options* has torch's comment on each")}
@@ -29,7 +28,7 @@ page_title(decisions.title)
 st.caption(decisions.caption)
 if decisions.cudagraphs:
     st.write(decisions.cudagraphs)
-table = in_words(pd.DataFrame(decisions.rows), {"bytes": fmt.bytes_})
+table = in_words(data_frame(decisions.rows), {"bytes": fmt.bytes_})
 height: int | Literal["content"] = TALL if len(decisions.rows) > FEW else "content"
 st.dataframe(table, hide_index=True, height=height, column_config=WIDE)
 json_twin("decisions", decisions.decisions, key="decisions")

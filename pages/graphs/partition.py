@@ -1,6 +1,5 @@
 """Forward and backward page: partition of the joint graph, and activations that the forward saves."""
 
-import pandas as pd
 import streamlit as st
 
 from core.base import words as fmt
@@ -12,7 +11,7 @@ from pages.session import url
 from pages.session.downloads import downloads, json_twin
 from pages.session.header import page_title
 from pages.session.require import require_view
-from pages.session.tables import in_words, newly_picked
+from pages.session.tables import data_frame, in_words, newly_picked
 
 VALUE, SAVED = "value", "saved values"
 
@@ -56,7 +55,7 @@ with drawer(place, [VALUE, SAVED], selected) as tab:
     elif tab == SAVED:
         rows = partition.rows
         value = newly_picked(
-            in_words(pd.DataFrame(rows), {"bytes": fmt.bytes_}),
+            in_words(data_frame(rows), {"bytes": fmt.bytes_}),
             partition.values,
             f"saved-{name}",
             height="auto" if len(rows) <= 10 else SHORT,

@@ -1,6 +1,5 @@
 """Page "Where in torch": places in torch's and Triton's source, with their times in the shown run."""
 
-import pandas as pd
 import streamlit as st
 
 from core.views.glossary import LandmarksView
@@ -9,7 +8,7 @@ from pages.look.palette import FILL, TALL
 from pages.session import url
 from pages.session.header import page_title
 from pages.session.shown import shown_run
-from pages.session.tables import picked_by_url
+from pages.session.tables import data_frame, picked_by_url
 
 WIDE = {
     "landmark": st.column_config.TextColumn(width=260),
@@ -25,7 +24,7 @@ st.caption(landmarks.note)
 chosen = landmarks.of(url.selected())
 left, right = st.columns([3, 2], gap="medium") if chosen is not None else (st.container(), st.container())
 with left:
-    picked_by_url(pd.DataFrame(landmarks.rows), landmarks.ids, "landmarks", height=TALL, column_config=WIDE)
+    picked_by_url(data_frame(landmarks.rows), landmarks.ids, "landmarks", height=TALL, column_config=WIDE)
 if chosen is None:
     st.caption("Select a place for its source.")
     st.stop()

@@ -1,4 +1,4 @@
-"""Choice of who may see a run or a sweep, where people sign in."""
+"""Choice of who may see a run or a sweep; only on servers where people sign in."""
 
 from __future__ import annotations
 

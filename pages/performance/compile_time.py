@@ -1,6 +1,5 @@
 """Compile time page: phases as a flame chart and a table, cache results, and torch's metrics."""
 
-import pandas as pd
 import streamlit as st
 
 from core.views.compile_time import CompileTimeView
@@ -11,7 +10,7 @@ from pages.session import url
 from pages.session.downloads import json_twin, perfetto_download
 from pages.session.header import page_title
 from pages.session.require import require_report
-from pages.session.tables import in_words
+from pages.session.tables import data_frame, in_words
 
 ALL = "all compilations"
 view = require_report("Where compile time goes will stand here.")
@@ -38,7 +37,7 @@ left, right = st.columns([3, 2], gap="medium")
 with left:
     st.header("Phases", anchor=False)
     st.dataframe(
-        in_words(pd.DataFrame(phases.rows), PHASE_FORMS),
+        in_words(data_frame(phases.rows), PHASE_FORMS),
         hide_index=True,
         height=SHORT,
         column_config=PHASE_COLUMNS,
@@ -47,7 +46,7 @@ with left:
 with right:
     st.header("Caches", anchor=False)
     if report.caches:
-        st.dataframe(pd.DataFrame(phases.cache_rows), hide_index=True)
+        st.dataframe(data_frame(phases.cache_rows), hide_index=True)
     else:
         st.write("No cache event was recorded.")
     if view.shown.status.kind == "run":

@@ -2,7 +2,6 @@
 
 from functools import partial
 
-import pandas as pd
 import streamlit as st
 
 from core.views.glossary import GLOSSARY
@@ -18,6 +17,7 @@ from pages.session.downloads import json_twin
 from pages.session.header import page_title
 from pages.session.require import require_report
 from pages.session.server import cached_figure, theme
+from pages.session.tables import data_frame
 
 CONFIGURATIONS = ("this run's call", "the other call")
 view = require_report("Eager against compiled will stand here.")
@@ -89,6 +89,6 @@ with left:
     first = cached_figure(lambda: first_calls_chart(report.calls, on), "first", view.run.id, report.log_bytes, on)
     st.plotly_chart(first, theme=None, config=PLOTLY_CONFIG, key="first")
 with right:
-    st.dataframe(pd.DataFrame(speedup.call_rows), hide_index=True, height=SHORT)
+    st.dataframe(data_frame(speedup.call_rows), hide_index=True, height=SHORT)
     if speedup.comparison_method:
         st.caption(speedup.comparison_method)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
@@ -16,6 +15,9 @@ from core.views.run_files import RunFiles
 from pages.look.text import code
 from pages.session.actions import attempt
 from pages.session.server import cached
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 PACKAGE = ".pt2"
 # Streamlit keeps downloads in memory; larger ones are available on the command line.

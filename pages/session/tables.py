@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-import pandas as pd
-import pyarrow as pa
 import streamlit as st
-from pandas.io.formats.style import Styler
 from streamlit.dataframe_util import convert_arrow_table_to_arrow_bytes, has_range_index
 from streamlit.elements import arrow
 from streamlit.elements.lib.pandas_styler_utils import marshall_styler
@@ -21,8 +19,15 @@ from pages.look.palette import MAX_LINE_CHARS
 from pages.session import url
 from pages.session.url import press, taken
 
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+    from pandas.io.formats.style import Styler
+
 Row = TypeVar("Row")
 Width = int | Literal["small", "medium"]
+# Tables are small, and pyarrow's default pool reserves 10 MB.
+os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
 # Height of a table's row in Streamlit, and of its header and frame.
 LINE_PX, HEAD_PX = 31, 34
 
@@ -35,12 +40,29 @@ def search_field(key: str, placeholder: str, width: int = 380) -> str:
     return text or ""
 
 
+def data_frame(rows: Any, **settings: Any) -> pd.DataFrame:
+    """Return a pandas table of rows; `settings` are those of `pandas.DataFrame`."""
+    # A server whose pages show no table has no pandas: its import takes most of a second and 60 MB.
+    import pandas as pd
+
+    return pd.DataFrame(rows, **settings)
+
+
+def arrow_table(rows: list[dict[str, Any]]) -> pa.Table:
+    """Return rows as a table without pandas; the values of a column have one type."""
+    import pyarrow as pa
+
+    return pa.Table.from_pylist(rows)
+
+
 def in_words(frame: pd.DataFrame, forms: Mapping[str, Callable[[Any], str]]) -> pd.DataFrame | Styler:
     """Return a table that shows numbers by their format in `forms`, and still sorts them as numbers.
 
     Unknown values are empty cells. A format in `column_config` overrides `forms`. A table with more cells than
     pandas styles is returned unchanged.
     """
+    import pandas as pd
+
     if frame.size > pd.get_option("styler.render.max_elements"):
         return frame
     return frame.style.format({name: form for name, form in forms.items() if name in frame}, na_rep="")
@@ -70,6 +92,8 @@ def _texts(styler: Styler) -> pa.Table:
 
     Like the schema of the data, its schema names the index, which is not a column.
     """
+    import pyarrow as pa
+
     frame, forms = styler.data, styler._display_funcs
     columns = []
     for place, name in enumerate(frame):
@@ -83,7 +107,6 @@ def _texts(styler: Styler) -> pa.Table:
     return pa.table(columns, [*map(str, frame)], metadata={"pandas": json.dumps(schema)})
 
 
-# Whoever draws a table imports this module. The server's start does not, since pandas takes most of a second.
 arrow.marshall_styler = send_styled  # type: ignore[attr-defined]
 
 

@@ -1,6 +1,5 @@
 """Doctor page: tools, packages, devices and folders here, each with a remedy if it is missing."""
 
-import pandas as pd
 import streamlit as st
 
 from core import CompileJob, Model
@@ -10,23 +9,14 @@ from pages.parts.run.submit import submit_or_open
 from pages.session import server
 from pages.session.downloads import json_twin
 from pages.session.header import page_title
-from pages.session.tables import shown
 from pages.session.url import pressed
-
-WIDE = {
-    "check": st.column_config.TextColumn(width=140),
-    "state": st.column_config.TextColumn(width=80),
-    "found": st.column_config.TextColumn(width=420),
-    "without it": st.column_config.TextColumn(width=420),
-    "remedy": st.column_config.TextColumn(width=420),
-}
 
 environment = server.environment()
 doctor = DoctorView(server.runner().store.home, environment)
 page_title(doctor.title)
 if environment is None:
     torch_is_starting("What it finds is added when it has started.")
-shown(pd.DataFrame(doctor.rows), doctor.checks, height="content", column_config=WIDE)
+st.markdown(doctor.table)
 with st.container(horizontal=True, vertical_alignment="center"):
     if pressed("Compile one function", key="compile-one", icon=":material/play_arrow:", type="primary"):
         submit_or_open(CompileJob(Model("sample", "sin_cos")))

@@ -5,7 +5,6 @@ The options are those of `torch._inductor.config` and `torch._dynamo.config`.
 
 from functools import partial
 
-import pandas as pd
 import streamlit as st
 
 from core.views.setup import ConfigView
@@ -18,7 +17,7 @@ from pages.session.actions import attempt
 from pages.session.downloads import json_twin
 from pages.session.header import page_title
 from pages.session.shown import shown_run
-from pages.session.tables import picked, search_field
+from pages.session.tables import data_frame, picked, search_field
 from pages.session.url import pressed
 
 ALL = "both"
@@ -53,7 +52,7 @@ if not config.options:
     st.info("No option has all these words in its name, its environment variables or its comment.")
     st.stop()
 
-table = pd.DataFrame(config.rows)
+table = data_frame(config.rows)
 chosen = picked(table, config.options, "options", height=PICTURE, column_config=WIDE)
 json_twin("options", config.options, key="options")
 if chosen is None:

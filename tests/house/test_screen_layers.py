@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from pathlib import Path
 
 import core
 from pages.menu import PAGES
@@ -137,6 +138,17 @@ def screen_imports(name: str) -> set[str]:
 def test_the_server_starts_without_what_only_pages_need() -> None:
     code = "import sys, dashboard; sys.exit(bool({'torch', 'pandas', 'pyarrow', 'pygments'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
+
+
+def test_a_page_without_a_table_imports_no_pandas(empty_home: Path) -> None:
+    code = (
+        "import sys; from streamlit.testing.v1 import AppTest\n"
+        "app = AppTest.from_file('pages/app.py', default_timeout=60).run()\n"
+        "print({button.label for button in app.button} & {'Compile'}, len(app.exception))\n"
+        "print(sys.modules.keys() & {'pandas', 'pyarrow'})"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert ended.stdout.splitlines() == ["{'Compile'} 0", "set()"]
 
 
 def test_a_part_of_the_screen_imports_only_those_below_it() -> None:

@@ -145,8 +145,8 @@ def read_titles(app: AppTest) -> list[str]:
 def component(app: AppTest, key: str) -> dict[str, Any]:
     """What a component of the page is sent."""
     found = {item.key: item for item in app.get("bidi_component")}
-    data: dict[str, Any] = json.loads(found[key].proto.json)
-    return data
+    data: list[dict[str, Any]] = json.loads(found[key].proto.json)
+    return data[0]
 
 
 def picked_in(app: AppTest, key: str, event: str, value: object) -> AppTest:

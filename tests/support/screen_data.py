@@ -155,7 +155,7 @@ def _span(values: list[Any]) -> str:
 def component(fields: Data) -> str:
     """Return what one of our components is sent; nothing if it is sent nothing."""
     name = fields["componentName"].removeprefix("compileboard_")
-    data = json.loads(fields["json"])
+    (data,) = json.loads(fields["json"])
     return COMPONENTS.get(name, _any)(name, data) if data else ""
 
 

@@ -215,7 +215,7 @@ class SmallReads(io.RawIOBase):
         self._headers = 0
 
     def read(self, size: int = -1) -> bytes:
-        """Read at most `PIECE` bytes; raises TraceError for a larger size, and after too many headers."""
+        """Read `size` bytes; raises TraceError for more than `PIECE` bytes, and after too many headers."""
         self._headers += size <= tarfile.BLOCKSIZE
         if not 0 <= size <= PIECE or self._headers > MOST_HEADERS:
             raise TraceError("the archive has a header that is too large, or headers without end")

@@ -103,7 +103,10 @@ def page_of(run: Run) -> HtmlPage:
 
 
 def page_of_comparison(left: Run, right: Run) -> HtmlPage:
-    """Return the content of the file about two runs; raises StoreError without a log, and TraceError."""
+    """Return the content of the file about two runs.
+
+    Raises StoreError if a run has no log, and TraceError for a log that cannot be read.
+    """
     comparison = TwoRuns.of(Source.of(left), Source.of(right))
     title = " → ".join(title_of(source) for source in (comparison.left, comparison.right))
     parts = tuple(comparison.sections())

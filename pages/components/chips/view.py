@@ -11,7 +11,7 @@ import msgspec
 import streamlit as st
 
 from pages.components.first_wish import when_picked
-from pages.components.modules import component_script
+from pages.components.modules import component_script, message
 
 HERE = Path(__file__).parent
 Tone = Literal["", "ok", "warn", "bad", "live", "quiet"]
@@ -43,4 +43,4 @@ class ChipsData(msgspec.Struct, frozen=True):
 def chips(items: list[Chip], *, key: str, on_open: Callable[[str], None]) -> None:
     """Show chips; `on_open` gets the page of a clicked chip before the page runs again."""
     opened = when_picked(key, "open", {chip.page for chip in items if chip.page}, on_open)
-    _COMPONENT(key=key, data=msgspec.to_builtins(ChipsData(tuple(items))), on_open_change=opened)
+    _COMPONENT(key=key, data=message(ChipsData(tuple(items))), on_open_change=opened)

@@ -19,7 +19,7 @@ from pygments.token import Comment, Generic, Keyword, Name, Number, Operator, Pu
 from pygments.util import ClassNotFound
 
 from pages.components.first_wish import browser_value, first_wish
-from pages.components.modules import component_script
+from pages.components.modules import component_script, message
 from pages.look.text import component_key
 
 Mark = Literal["", "break", "info", "ok"]
@@ -180,7 +180,7 @@ def code_view(
     notify = on_select or _ignore
     result = _COMPONENT(
         key=key,
-        data=msgspec.to_builtins(data),
+        data=message(data),
         default={"selected": selected},
         on_selected_change=notify,
         on_reselected_change=notify,
@@ -328,6 +328,6 @@ def code_editor(text: str, *, label: str, key: str, least: int, most: int, keep:
             keep(edited)
 
     # Always the newest text: Streamlit keeps a state, but no view, if the page between did not run to its end.
-    data = msgspec.to_builtins(EditorData(key, label, current, least, most))
-    result = _EDITOR(key=key, data=data, default={"text": None}, on_text_change=keep_edited)
+    data = EditorData(key, label, current, least, most)
+    result = _EDITOR(key=key, data=message(data), default={"text": None}, on_text_change=keep_edited)
     return result.text if isinstance(result.text, str) else current

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import streamlit as st
 
-from pages.components.modules import component_script
+from pages.components.modules import component_script, message
 
 HERE = Path(__file__).parent
 MOST_ID_CHARS = 1_000
@@ -44,7 +44,7 @@ def comments_button(data: CommentsData, *, key: str, toggle: Callable[[], None])
     """Draw the button and return the selection in the page's views; a click calls `toggle`."""
     result = _COMPONENT(
         key=key,
-        data=msgspec.to_builtins(data),
+        data=message(data),
         default={"selected": None},
         on_selected_change=_nothing,
         on_toggled_change=toggle,
@@ -57,4 +57,4 @@ def comments_button(data: CommentsData, *, key: str, toggle: Callable[[], None])
 
 
 def _nothing() -> None:
-    """Do nothing: a component's state needs a callback to exist."""
+    """Do nothing: Streamlit keeps a component's state only with a callback."""

@@ -9,7 +9,7 @@ import msgspec
 import streamlit as st
 
 from pages.components.first_wish import when_picked
-from pages.components.modules import component_script
+from pages.components.modules import component_script, message
 
 HERE = Path(__file__).parent
 
@@ -61,4 +61,4 @@ class ContractData(msgspec.Struct, frozen=True):
 def contract_view(data: ContractData, *, key: str, on_pick: Callable[[str], None]) -> None:
     """Show the picture; `on_pick` gets a clicked compilation before the page runs again."""
     chosen = when_picked(key, "chosen", {row.id for row in data.rows}, on_pick)
-    _COMPONENT(key=key, data=msgspec.to_builtins(data), on_chosen_change=chosen)
+    _COMPONENT(key=key, data=message(data), on_chosen_change=chosen)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from pages.components.modules import component_script
+from pages.components.modules import component_script, message
 
 HERE = Path(__file__).parent
 
@@ -19,4 +19,4 @@ _COMPONENT = st.components.v2.component(
 
 def drawer_edge() -> None:
     """Draw the edge; a page has one drawer."""
-    _COMPONENT(key="drawer-edge", data={})
+    _COMPONENT(key="drawer-edge", data=message({}))

@@ -13,7 +13,7 @@ import msgspec
 import streamlit as st
 
 from pages.components.first_wish import browser_value, first_wish
-from pages.components.modules import component_script
+from pages.components.modules import component_script, message
 from pages.look.text import component_key
 
 HERE = Path(__file__).parent
@@ -137,7 +137,7 @@ def flame(
     data = FlameData(**msgspec.structs.asdict(picture), initial=chosen, area=marked, areas=areas)
     result = _COMPONENT(
         key=key,
-        data=msgspec.to_builtins(data),
+        data=message(data),
         default={"selected": selected, "area": area},
         on_selected_change=_ignore,
         on_area_change=_ignore,

@@ -18,7 +18,7 @@ import streamlit as st
 from core.views import wire
 from pages.components.first_wish import browser_value
 from pages.components.graph.routes import GRAPHS, CommandData, PlaceData
-from pages.components.modules import component_script
+from pages.components.modules import component_script, message
 from pages.look.text import component_key
 
 __all__ = ["Chosen", "GraphDrawing", "drawn", "graph_view"]
@@ -55,7 +55,7 @@ def drawn(
 ) -> GraphDrawing:
     """Return the drawing of a graph with its initial levels laid out.
 
-    `morph` is a second graph to switch to; for a film, its first frame.
+    `morph` is a second graph to switch to. For a film, `morph` is the film's first frame.
     """
     data = wire.graph_data(graph, morph=morph, labels=labels)
     return GraphDrawing(msgspec.to_builtins(data), (graph, morph) if morph else (graph,))
@@ -94,7 +94,7 @@ def graph_view(
     with st.container(gap=None):
         state = _view(
             key=key,
-            data={**graph.data, **msgspec.to_builtins(place)},
+            data=[{**graph.data, **msgspec.to_builtins(place)}],
             default={"selected": selected, "serial": 0, "frame": frame, "overlay": overlay or None},
             on_selected_change=_nothing,
             on_serial_change=_nothing,
@@ -107,7 +107,7 @@ def graph_view(
         reported = frame if state.frame is None else state.frame
         shown = _newest(f"{key}-last-frame", frame, reported, reported)
         command = CommandData(key, chosen, state.serial, shown)
-        _command(key=f"{key}-command", data=msgspec.to_builtins(command))
+        _command(key=f"{key}-command", data=message(command))
     return Chosen(chosen, shown, state.overlay)
 
 

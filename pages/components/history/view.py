@@ -6,7 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from pages.components.modules import component_script
+from pages.components.modules import component_script, message
 
 _COMPONENT = st.components.v2.component(
     "compileboard_history", js=component_script(Path(__file__).with_name("view.js"))
@@ -18,4 +18,4 @@ def one_entry_a_page(*, key: str) -> None:
 
     Streamlit would add one for each changed query parameter.
     """
-    _COMPONENT(key=key, data={})
+    _COMPONENT(key=key, data=message({}))

@@ -409,8 +409,8 @@ export type PaletteEntry = [
   detail: string,
 ];
 
-/** A link to a page; its last query parameter, `name`, gets the id of an entry as value. An empty `page` is the current
- * page. */
+/** A link to a page; `name` is the name of its last query parameter, whose value is the id of an entry. An empty `page`
+ * is the current page. */
 export interface PaletteAim {
   page: string;
   name: string;
@@ -448,8 +448,8 @@ export interface Mark {
   reason: string;
 }
 
-/** The message to the browser, with page names as in URLs. `entries` has the pages that are not the first of their menu
- * entry; the value is the entry's first page. */
+/** The message to the browser, with page names as in URLs. `entries` maps a page to the first page of its menu entry;
+ * the first pages themselves are left out. */
 export interface MenuData {
   marks: Record<string, Mark>;
   entries: Record<string, string>;

@@ -9,7 +9,7 @@ import msgspec
 import streamlit as st
 
 from pages.components.first_wish import browser_value
-from pages.components.modules import component_script
+from pages.components.modules import component_script, message
 
 _COMPONENT = st.components.v2.component("compileboard_keys", js=component_script(Path(__file__).with_name("view.js")))
 ON_A_PAGE = {
@@ -71,7 +71,7 @@ def page_keys(on_press: Callable[[str], None], *, key: str) -> None:
     def changed() -> None:
         on_press(str(browser_value(key, "pressed") or ""))
 
-    _COMPONENT(key=key, data=msgspec.to_builtins(KeysData()), on_pressed_change=changed)
+    _COMPONENT(key=key, data=message(KeysData()), on_pressed_change=changed)
 
 
 @st.dialog("Keys", width="large")

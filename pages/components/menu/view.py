@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import streamlit as st
 
-from pages.components.modules import component_script
+from pages.components.modules import component_script, message
 
 HERE = Path(__file__).parent
 
@@ -33,7 +33,7 @@ class Mark:
 class MenuData(msgspec.Struct, frozen=True):
     """The message to the browser, with page names as in URLs.
 
-    `entries` has the pages that are not the first of their menu entry; the value is the entry's first page.
+    `entries` maps a page to the first page of its menu entry; the first pages themselves are left out.
     """
 
     marks: dict[str, Mark]
@@ -42,4 +42,4 @@ class MenuData(msgspec.Struct, frozen=True):
 
 def mark_menu(marks: Mapping[str, Mark], entries: Mapping[str, str], *, key: str) -> None:
     """Mark the entries of the menu; each key of `marks` is the page that an entry opens."""
-    _COMPONENT(key=key, data=msgspec.to_builtins(MenuData(dict(marks), dict(entries))))
+    _COMPONENT(key=key, data=message(MenuData(dict(marks), dict(entries))))

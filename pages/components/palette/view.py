@@ -16,7 +16,7 @@ import msgspec
 import streamlit as st
 
 from pages.components.first_wish import browser_value
-from pages.components.modules import component_script
+from pages.components.modules import component_script, message
 
 HERE = Path(__file__).parent
 
@@ -37,7 +37,7 @@ class PaletteEntry(msgspec.Struct, frozen=True, array_like=True):
 
 
 class PaletteAim(msgspec.Struct, frozen=True):
-    """A link to a page; its last query parameter, `name`, gets the id of an entry as value.
+    """A link to a page; `name` is the name of its last query parameter, whose value is the id of an entry.
 
     An empty `page` is the current page.
     """
@@ -96,7 +96,7 @@ def palette(data: PaletteData, *, key: str, on_choose: Callable[[PaletteChoice],
         if choice is not None:
             on_choose(choice)
 
-    _PALETTE(key=key, data=msgspec.to_builtins(data), on_chosen_change=chosen)
+    _PALETTE(key=key, data=message(data), on_chosen_change=chosen)
 
 
 def run_entries(run: str, make: Callable[[], Mapping[str, Any]], *, key: str) -> None:
@@ -105,7 +105,7 @@ def run_entries(run: str, make: Callable[[], Mapping[str, Any]], *, key: str) ->
     `make` returns RunEntriesData as built-in Python types.
     """
     data = make() if browser_value(key, "wanted") == run else msgspec.to_builtins(RunEntriesData(""))
-    _ENTRIES(key=key, data=data, default={"wanted": None}, on_wanted_change=_nothing)
+    _ENTRIES(key=key, data=[data], default={"wanted": None}, on_wanted_change=_nothing)
 
 
 def _nothing() -> None:

@@ -8,7 +8,7 @@ import msgspec
 import streamlit as st
 
 from core import Progress, step_words
-from pages.components.modules import component_script
+from pages.components.modules import component_script, message
 from pages.look.palette import PHASES
 
 HERE = Path(__file__).parent
@@ -59,7 +59,7 @@ def progress_view(progress: Progress, *, key: str, live: bool) -> None:
         colours={kind: (colour.light, colour.dark) for kind, colour in PHASES.items()},
         legend={kind: colour.label for kind, colour in PHASES.items()},
     )
-    _COMPONENT(key=key, data=msgspec.to_builtins(data))
+    _COMPONENT(key=key, data=message(data))
 
 
 def _spans(progress: Progress) -> tuple[SpanData, ...]:

@@ -10,7 +10,7 @@ import msgspec
 import streamlit as st
 
 from pages.components.first_wish import when_picked
-from pages.components.modules import component_script
+from pages.components.modules import component_script, message
 
 HERE = Path(__file__).parent
 
@@ -53,4 +53,4 @@ def stages(stretches: tuple[Stretch, ...], chosen: str, *, key: str, on_pick: Ca
     """Show the stages; `on_pick` gets the id of a picked stage before the page runs again."""
     ids = {stop.id for stretch in stretches for stop in stretch.stops}
     picked = when_picked(key, "picked", ids, on_pick)
-    _COMPONENT(key=key, data=msgspec.to_builtins(StagesData(stretches, chosen)), on_picked_change=picked)
+    _COMPONENT(key=key, data=message(StagesData(stretches, chosen)), on_picked_change=picked)

@@ -10,7 +10,7 @@ import streamlit as st
 
 from core.base import words as fmt
 from pages.components.first_wish import browser_value
-from pages.components.modules import component_script
+from pages.components.modules import component_script, message
 
 HERE = Path(__file__).parent
 
@@ -46,4 +46,4 @@ def upload(most_bytes: int, *, key: str, on_stored: Callable[[str], None], profi
 
     asks = "a profile" if profile_of else "a log or an archive"
     data = UploadData(most_bytes, fmt.bytes_(most_bytes), asks, profile_of)
-    _COMPONENT(key=key, data=msgspec.to_builtins(data), on_stored_change=stored)
+    _COMPONENT(key=key, data=message(data), on_stored_change=stored)

@@ -11,7 +11,7 @@ import msgspec
 import streamlit as st
 
 from pages.components.first_wish import browser_value
-from pages.components.modules import component_script
+from pages.components.modules import component_script, message
 
 HERE = Path(__file__).parent
 
@@ -50,4 +50,4 @@ def way(columns: tuple[tuple[WayStage, ...], ...], chosen: str, *, key: str, on_
         if told in ids:
             on_pick(told)
 
-    _COMPONENT(key=key, data=msgspec.to_builtins(WayData(columns, chosen)), on_picked_change=picked)
+    _COMPONENT(key=key, data=message(WayData(columns, chosen)), on_picked_change=picked)

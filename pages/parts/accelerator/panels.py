@@ -11,7 +11,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Literal
 
-import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
@@ -38,7 +37,7 @@ from pages.session import url
 from pages.session.actions import attempt
 from pages.session.server import cached_figure, theme
 from pages.session.shown import View
-from pages.session.tables import columns, in_words, newly_picked
+from pages.session.tables import columns, data_frame, in_words, newly_picked
 from pages.session.url import set_state
 
 GRAPH, CHANGES = "graph", "changes"
@@ -111,7 +110,7 @@ def _table(accelerator: AcceleratorView) -> None:
     rows = accelerator.call_rows
     if not rows:
         return
-    shown = in_words(pd.DataFrame(one_line_cells(rows, LONGEST_NAME)), CALL_FORMS)
+    shown = in_words(data_frame(one_line_cells(rows, LONGEST_NAME)), CALL_FORMS)
     height: int | Literal["content"] = "content" if len(rows) <= FEW_ROWS else TALL
     st.dataframe(shown, hide_index=True, height=height, column_config=CALL_COLUMNS, placeholder="")
 
@@ -161,7 +160,7 @@ def _order(view: View, segment: SegmentView) -> None:
     """Draw the segments and ops in their order of execution; a click on a row selects its first node."""
     st.caption(segment.division)
     rows, key = segment.order, f"order-{view.compilation.id}-{segment.direction}"
-    table = in_words(pd.DataFrame(one_line_cells(rows)), SEGMENT_FORMS)
+    table = in_words(data_frame(one_line_cells(rows)), SEGMENT_FORMS)
     picked = newly_picked(table, range(len(rows)), key, height=SHORT * 2, column_config=SEGMENT_COLUMNS)
     if picked is not None:
         url.select(f"n:{segment.first_node(picked)}")
@@ -230,7 +229,7 @@ def _downloads(file: ProgramFileView) -> None:
 
 def _recorded(program: ProgramView) -> None:
     """Draw the table of sections that the log recorded."""
-    table = pd.DataFrame(one_line_cells(program.sections, LONGEST_NAME))
+    table = data_frame(one_line_cells(program.sections, LONGEST_NAME))
     st.dataframe(in_words(table, FILE_FORMS), hide_index=True, height="content")
 
 

@@ -11,7 +11,6 @@ import html
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
@@ -32,7 +31,7 @@ from pages.session.actions import attempt
 from pages.session.header import page_title
 from pages.session.server import cached_figure, theme
 from pages.session.shown import RunView, View, open_view
-from pages.session.tables import columns, in_words, newly_picked
+from pages.session.tables import columns, data_frame, in_words, newly_picked
 from pages.session.url import go_to, pressed
 
 FORMS = {"bytes": fmt.bytes_}
@@ -67,7 +66,7 @@ def program_station(view: View, segment: SegmentView) -> None:
 
 def _instructions(program: ProgramView, nodes: Mapping[str, FxNode], key: str) -> None:
     rows = program.instructions(nodes)
-    table = pd.DataFrame(one_line_cells(rows))
+    table = data_frame(one_line_cells(rows))
     picked = newly_picked(table, program.entries[: len(rows)], key, height=TALL, column_config=COLUMNS)
     if picked is not None and picked.nodes:
         url.select(f"n:{next((name for name in picked.nodes if name in nodes), picked.nodes[0])}")
@@ -141,7 +140,7 @@ def memory_station(view: View, segment: SegmentView) -> None:
         if program.left_out_temporaries:
             st.caption(program.left_out_temporaries)
     rows = program.buffers
-    table = in_words(pd.DataFrame(one_line_cells(rows, LONGEST_NAME)), FORMS)
+    table = in_words(data_frame(one_line_cells(rows, LONGEST_NAME)), FORMS)
     st.dataframe(table, hide_index=True, height="content" if len(rows) <= FEW_BUFFERS else SHORT, placeholder="")
     if program.left_out_buffers:
         st.caption(program.left_out_buffers)
@@ -308,7 +307,7 @@ def changes_station(before: RunView, after: View) -> None:
     st.caption(changes.words)
     left, right = st.columns([3, 2], gap="medium")
     with left:
-        st.dataframe(pd.DataFrame(changes.figures), hide_index=True, height="content", key="pipeline-changes")
+        st.dataframe(data_frame(changes.figures), hide_index=True, height="content", key="pipeline-changes")
         st.caption(changes.times_note)
         link = url.link(**{url.OTHER: before.run.id})
         st.page_link(menu.COMPARE.script, label="Compare the two runs", icon=menu.COMPARE.icon, query_params=link)
@@ -316,7 +315,7 @@ def changes_station(before: RunView, after: View) -> None:
         _options("Before", before)
         _options("Now", after)
         if changes.moved:
-            moved = pd.DataFrame(one_line_cells(changes.moved, LONGEST_NAME))
+            moved = data_frame(one_line_cells(changes.moved, LONGEST_NAME))
             st.dataframe(moved, hide_index=True, height="content", key="pipeline-moved")
 
 

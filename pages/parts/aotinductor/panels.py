@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-import pandas as pd
 import streamlit as st
 
 from core import CompileJob
@@ -28,7 +27,7 @@ from pages.session import url
 from pages.session.downloads import package_download
 from pages.session.server import cached_figure, theme
 from pages.session.shown import RunView
-from pages.session.tables import newly_picked, shown
+from pages.session.tables import data_frame, newly_picked, shown
 from pages.session.url import pressed, set_state, state_of
 
 COLOURS = {"eager": 3, "compiled": 0, "python": 2, "c++": 1}
@@ -75,7 +74,7 @@ def _export_panel(view: RunView, aoti: aotinductor.AotInductorView) -> None:
     with right:
         st.subheader("What goes in and out", anchor=False)
         rows = export.signature
-        shown(pd.DataFrame(rows), rows, height=SHORT)
+        shown(data_frame(rows), rows, height=SHORT)
         if export.more_values:
             st.caption(export.more_values)
         if export.guards:
@@ -114,7 +113,7 @@ def _package_panel(view: RunView, aoti: aotinductor.AotInductorView) -> None:
         name = _choose_file(package)
         metadata = package.metadata
         if metadata:
-            shown(pd.DataFrame(metadata), metadata, height=SHORT)
+            shown(data_frame(metadata), metadata, height=SHORT)
         st.caption(package.constants)
     with right:
         _file_text(view, package, name)
@@ -122,7 +121,7 @@ def _package_panel(view: RunView, aoti: aotinductor.AotInductorView) -> None:
 
 def _choose_file(package: aotinductor.PackageView) -> str | None:
     """Draw the tree; return the chosen file's name from the click or the URL, None without a choice."""
-    clicked = newly_picked(pd.DataFrame(package.rows), package.tree, "package-files", height=SHORT)
+    clicked = newly_picked(data_frame(package.rows), package.tree, "package-files", height=SHORT)
     if clicked is not None and clicked.file is not None:
         url.put(url.FILE, clicked.file.name)
     if package.more_files:
@@ -188,7 +187,7 @@ def _results(aoti: aotinductor.AotInductorView, run: aotinductor.PackageRunView 
     st.caption(run.duration)
     rows = run.rows
     if rows:
-        shown(pd.DataFrame(rows), rows, height=SHORT)
+        shown(data_frame(rows), rows, height=SHORT)
 
 
 def _build(run: aotinductor.PackageRunView) -> None:
@@ -224,7 +223,7 @@ def times_part(view: RunView, aoti: aotinductor.AotInductorView) -> None:
         lambda: median_bars(rows, on, height), "package-times", view.run.id, view.report.log_bytes, on
     )
     st.plotly_chart(figure, theme=None, config=PLOTLY_CONFIG, key="package-times")
-    st.dataframe(pd.DataFrame(times.rows), hide_index=True, placeholder="")
+    st.dataframe(data_frame(times.rows), hide_index=True, placeholder="")
     st.caption(times.method)
 
 
@@ -242,7 +241,7 @@ def sizes_part(aoti: aotinductor.AotInductorView) -> None:
     rows = sizes.rows
     if rows:
         st.caption("Calls with other sizes", help=aoti.trials_help)
-        st.table(pd.DataFrame(rows).set_index("size"))
+        st.table(data_frame(rows).set_index("size"))
         for advice in sizes.advice:
             st.info(advice, icon=":material/lightbulb:")
         st.caption(sizes.checks)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
@@ -26,7 +25,7 @@ from pages.session import url
 from pages.session.runs import show_run
 from pages.session.server import theme
 from pages.session.shown import RunView
-from pages.session.tables import picked
+from pages.session.tables import data_frame, picked
 from pages.session.url import pressed
 
 FILES = {"output code": "output_code.py", "Inductor's input graph": "fx_graph_runnable.py"}
@@ -143,7 +142,7 @@ def mlx_part(view: RunView) -> None:
     st.write(mlx.origin)
     st.caption(mlx.introduction)
     rows, functions = mlx.rows, mlx.functions
-    function = picked(pd.DataFrame(rows), functions, "mlx-functions", height="content") or functions[0]
+    function = picked(data_frame(rows), functions, "mlx-functions", height="content") or functions[0]
     left, right = st.columns(2, gap="medium")
     for column, title, compiled in ((left, "Pending before mx.eval", False), (right, "With mx.compile", True)):
         with column:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
-import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
@@ -31,7 +30,7 @@ from pages.session import url
 from pages.session.downloads import frame_twin, json_twin, text_twin
 from pages.session.server import cached_figure, theme
 from pages.session.shown import View
-from pages.session.tables import picked_by_url
+from pages.session.tables import data_frame, picked_by_url
 from pages.session.url import state_of
 
 NODES, GRAPH, EXECUTIONS = "nodes", "graph", "executions"
@@ -77,7 +76,7 @@ def right_panes(view: View, backend: BackendCompilationView) -> Panes:
 
 
 def _nodes(view: View, backend: BackendCompilationView) -> None:
-    frame = pd.DataFrame(backend.node_rows, columns=list(backend.node_columns))
+    frame = data_frame(backend.node_rows, columns=list(backend.node_columns))
     key = f"nodes-{backend.id}"
     picked_by_url(frame, backend.node_ids, key, height=TABLE_PX)
     if backend.nodes_left_out:
@@ -96,7 +95,7 @@ def _executions(view: View, backend: BackendCompilationView) -> None:
     st.caption(backend.execution_words)
     if backend.executions:
         _chart(view, backend)
-    calls = pd.DataFrame(backend.call_rows)
+    calls = data_frame(backend.call_rows)
     if len(calls):
         st.dataframe(calls, hide_index=True, key=f"calls-{backend.id}")
     if backend.executions:
@@ -111,7 +110,7 @@ def _chart(view: View, backend: BackendCompilationView) -> None:
 
 
 def _execution_table(backend: BackendCompilationView) -> None:
-    table = pd.DataFrame(backend.execution_rows)
+    table = data_frame(backend.execution_rows)
     st.dataframe(
         table,
         hide_index=True,
@@ -180,7 +179,7 @@ def reported_tables(backend: BackendCompilationView) -> None:
     """Draw the table that is chosen by title; a click on a row selects its node."""
     at = _chosen(url.TABLE, [table.label for table in backend.tables])
     table, key = backend.tables[at], f"told-{backend.id}-{at}"
-    frame = pd.DataFrame(table.rows, columns=table.columns)
+    frame = data_frame(table.rows, columns=table.columns)
     if table.node_ids is not None:
         picked_by_url(frame, table.node_ids, key, height=TALL)
     else:

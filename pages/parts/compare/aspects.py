@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
-import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
-from pandas.io.formats.style import Styler
 
 from core.base import words as fmt
 from core.views import wire
@@ -32,8 +30,11 @@ from pages.session import url
 from pages.session.downloads import json_twin
 from pages.session.server import cached, cached_figure, theme
 from pages.session.shown import RunView
-from pages.session.tables import columns, in_words, newly_picked, picked_by_url
+from pages.session.tables import columns, data_frame, in_words, newly_picked, picked_by_url
 from pages.session.url import pressed
+
+if TYPE_CHECKING:
+    from pandas.io.formats.style import Styler
 
 MARK = "background-color: rgba(204, 140, 20, 0.2)"
 FIGURE_PX = {"": 130, "left": 150, CompareView.unlike: 30, "right": 150, "difference": 210}
@@ -55,7 +56,7 @@ def summary(compare: CompareView) -> None:
     """Draw the numbers of both runs, next to their settings and results."""
     left, right = st.columns([3, 2], gap="medium")
     with left:
-        table = pd.DataFrame(compare.figure_rows).style.map(
+        table = data_frame(compare.figure_rows).style.map(
             lambda value: MARK if value == CompareView.unlike else "", subset=[CompareView.unlike]
         )
         st.dataframe(
@@ -65,7 +66,7 @@ def summary(compare: CompareView) -> None:
     with right:
         st.header("Options", anchor=False)
         if compare.option_rows:
-            options = pd.DataFrame(compare.option_rows)
+            options = data_frame(compare.option_rows)
             st.dataframe(options, hide_index=True, height="content", key="compare-options")
         else:
             st.write(compare.same_options)
@@ -109,7 +110,7 @@ def _rows(rows: Sequence[dict[str, str]], key: str, none: str = "") -> None:
     """Draw a table, or the sentence `none` if it has no rows."""
     if rows:
         height: int | Literal["content"] = "content" if len(rows) < 12 else TALL
-        st.dataframe(pd.DataFrame(rows), hide_index=True, height=height, key=key)
+        st.dataframe(data_frame(rows), hide_index=True, height=height, key=key)
     elif none:
         st.write(none)
 
@@ -125,7 +126,7 @@ def phases(compare: CompareView, moment: tuple[str | int, ...]) -> None:
     on = theme()
     figure = cached_figure(lambda: phase_chart(compare, on), "compare-phases", *moment, on)
     st.plotly_chart(figure, theme=None, config=PLOTLY_CONFIG, key="compare-phase-chart")
-    table = in_words(pd.DataFrame(compare.phase_rows), PHASE_FORMS)
+    table = in_words(data_frame(compare.phase_rows), PHASE_FORMS)
     st.dataframe(table, hide_index=True, height=TALL, key="compare-phases", placeholder=CompareView.unknown)
     st.caption(compare.phases_note)
 
@@ -301,7 +302,7 @@ def _changes(union: GraphUnionView, key: str) -> None:
     if not union.changed:
         st.caption(union.no_changes)
         return
-    picked = newly_picked(pd.DataFrame(union.change_rows), union.changed, f"changes-{key}", height=TALL)
+    picked = newly_picked(data_frame(union.change_rows), union.changed, f"changes-{key}", height=TALL)
     if picked is not None:
         url.select(picked)
         st.rerun()
@@ -321,7 +322,7 @@ def kernel_pairs(kernels: KernelPairsView, key: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(pair.title)
         json_twin("comparison", kernels.comparison, key="targets")
-    details = pd.DataFrame(pair.rows).style.map(
+    details = data_frame(pair.rows).style.map(
         lambda value: MARK if value == KernelPairsView.unlike else "", subset=[KernelPairsView.unlike]
     )
     st.dataframe(details, hide_index=True, height="content", key=f"{key}-pair-{ids.index(pair.id)}")
@@ -333,14 +334,10 @@ def table(kernels: KernelPairsView) -> Styler:
 
     Cells that differ contain ≠ and are tinted. Empty columns are left out.
     """
-    frame = pd.DataFrame([pair.row for pair in kernels.pairs.values()])
-    frame = frame.drop(columns=[name for name in frame if not frame[name].map(_has_text).any()])
+    frame = data_frame([pair.row for pair in kernels.pairs.values()])
+    frame = frame.loc[:, (frame.notna() & (frame != "")).any()]
     tinted = frame.style.map(lambda value: MARK if isinstance(value, str) and KernelPairsView.unlike in value else "")
     return tinted.format({name: fmt.duration_s for name in ("left time", "right time") if name in frame}, na_rep="")
-
-
-def _has_text(value: Any) -> bool:
-    return bool(pd.notna(value)) and value != ""
 
 
 def sources(pair: PairOfKernels, key: str) -> None:

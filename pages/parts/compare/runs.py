@@ -9,7 +9,6 @@ import subprocess
 from collections.abc import Sequence
 from functools import partial
 
-import pandas as pd
 import streamlit as st
 
 from core import Comparable, CompileJob, Environment
@@ -32,7 +31,7 @@ from pages.session.header import page_title
 from pages.session.runs import named_runs, runs_by_id, runs_like
 from pages.session.server import cached
 from pages.session.shown import RunView, ShownRun, open_view
-from pages.session.tables import in_words, shown
+from pages.session.tables import data_frame, in_words, shown
 from pages.session.url import pressed
 
 TYPED = "another option"
@@ -284,7 +283,7 @@ def table(ranks: rank_views.RanksView) -> None:
     """Draw the groups, and a table of the visitor's choice with a column for each group."""
     if len(ranks.group_rows) > 1:
         st.header("Groups", anchor=False)
-        rows = in_words(pd.DataFrame(ranks.group_rows), {"number": fmt.number, "group": fmt.number})
+        rows = in_words(data_frame(ranks.group_rows), {"number": fmt.number, "group": fmt.number})
         shown(rows, ranks.group_rows, height=TALL, key="ranks-groups")
     url.read(url.RANK_TABLE, TABLES, "compilations")
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -316,7 +315,7 @@ def _marked(rows: list[dict[str, object]], nothing: str) -> None:
     if not rows:
         st.write(nothing)
         return
-    frame = pd.DataFrame(rows)
+    frame = data_frame(rows)
     marked = frame.style.map(lambda value: MARK if value == "≠" else "", subset=["≠"])
     shown(marked, rows, height=TALL, key="ranks-table")
 
@@ -327,6 +326,6 @@ def _seconds(ranks: rank_views.RanksView) -> None:
         st.write(ranks.no_phases)
         return
     st.dataframe(
-        in_words(pd.DataFrame(ranks.phase_rows), PHASE_FORMS), hide_index=True, height="content", key="ranks-seconds"
+        in_words(data_frame(ranks.phase_rows), PHASE_FORMS), hide_index=True, height="content", key="ranks-seconds"
     )
     st.caption(ranks.phases_note)

@@ -10,7 +10,6 @@ from contextlib import nullcontext
 from functools import partial
 
 import msgspec
-import pandas as pd
 import streamlit as st
 
 from core import CompileJob, Run, Status
@@ -27,6 +26,7 @@ from pages.session import actions, server, url
 from pages.session.actions import attempt, passed_over, toasted
 from pages.session.runs import newest_of
 from pages.session.shown import RunView, open_shown, open_view
+from pages.session.tables import data_frame
 from pages.session.url import go_to, press, taken
 
 POLL_S = 0.5
@@ -217,7 +217,7 @@ def _before_and_after(before: RunView, after: RunView) -> None:
         st.markdown(trial.remainders)
     if trial.more_remainders:
         st.caption(trial.more_remainders)
-    st.table(pd.DataFrame.from_dict(trial.rows, orient="index", columns=["before", "after"]))
+    st.table(data_frame(list(trial.rows.values()), index=[*trial.rows], columns=["before", "after"]))
     st.caption(trial.method)
 
 

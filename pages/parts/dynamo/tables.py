@@ -7,11 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pandas as pd
 import streamlit as st
-from pandas.io.formats.style import Styler
 
 from core.base import words as fmt
 from core.report import Compilation
@@ -28,8 +26,12 @@ from pages.session import url
 from pages.session.actions import attempt
 from pages.session.server import cached, theme
 from pages.session.shown import RunView, View
-from pages.session.tables import compilation_by_row, in_words, picked, search_field
+from pages.session.tables import compilation_by_row, data_frame, in_words, picked, search_field
 from pages.session.url import pressed
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from pandas.io.formats.style import Styler
 
 ROW_PX, HEAD_PX = 31, 36
 # Marks of a status, as in the header: shape and colour.
@@ -52,7 +54,7 @@ def compilation_table(compilations: CompilationsView, key: str) -> None:
     if compilations.hides_similar:
         text = st.text_input("Search for a function or an id", key=f"{key}-search", max_chars=MAX_LINE_CHARS)
     matches = compilations.matches(text)
-    frame = pd.DataFrame(compilations.rows(matches))
+    frame = data_frame(compilations.rows(matches))
     meanings = compilations.meanings(list(frame["status"]))
     frame["status"] = [MARKS.get(TONES.get(status, ""), "") + status for status in frame["status"]]
     frame = frame.dropna(axis="columns", how="all")
@@ -64,7 +66,7 @@ def compilation_table(compilations: CompilationsView, key: str) -> None:
 
 def _styled(frame: pd.DataFrame) -> pd.DataFrame | Styler:
     table = in_words(frame, FORMS)
-    if not isinstance(table, Styler):
+    if table is frame:
         return table
     colours = {MARKS[tone]: STATUS[tone].dark if theme() == "dark" else STATUS[tone].light for tone in MARKS}
     return table.map(lambda status: f"color: {colours[status[:2]]}" if status[:2] in colours else "", subset=["status"])
@@ -316,7 +318,7 @@ def record_table(artifacts: views.ArtifactsView) -> int:
     """
     height = TALL if len(artifacts.rows) > FEW else "auto"
     numbers = list(artifacts.shown)
-    table = in_words(pd.DataFrame(artifacts.rows), {"record": fmt.number, "bytes": fmt.number, "line": fmt.number})
+    table = in_words(data_frame(artifacts.rows), {"record": fmt.number, "bytes": fmt.number, "line": fmt.number})
     chosen = picked(table, numbers, "record-table", height=height, column_config=RECORD_COLUMNS)
     if artifacts.note:
         st.caption(artifacts.note)
@@ -388,7 +390,7 @@ def message_table(logs: LogsView) -> int:
     """Draw the messages; return the index of the selected message, by default the first."""
     height = TALL if len(logs.shown) > FEW else "auto"
     indices = range(len(logs.shown))
-    chosen = picked(pd.DataFrame(logs.rows), indices, "log-table", height=height, column_config=MESSAGE_COLUMNS)
+    chosen = picked(data_frame(logs.rows), indices, "log-table", height=height, column_config=MESSAGE_COLUMNS)
     if logs.left_out:
         st.caption(logs.left_out)
     return chosen or 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pandas as pd
 import streamlit as st
 
 from core.base import words as fmt
@@ -21,7 +20,7 @@ from pages.parts.graphs.drawn import fusion_drawn, node_lines, node_of, show
 from pages.parts.kernels.source import kernel_source, user_lines
 from pages.session import url
 from pages.session.shown import View
-from pages.session.tables import in_words, newly_picked, shown
+from pages.session.tables import data_frame, in_words, newly_picked, shown
 from pages.session.url import go_to, set_state, state_of
 
 NODE, GENERATED, INPUTS, TEXT = "node", "generated code", "inputs and results", "graph text"
@@ -84,7 +83,7 @@ def steps_table(passes: PassesView, *, key: str) -> None:
     """Draw the steps as a table; a click writes the step to the URL and reruns the page."""
     rows = passes.rows
     step = newly_picked(
-        in_words(pd.DataFrame(rows), FORMATS),
+        in_words(data_frame(rows), FORMATS),
         range(len(rows)),
         key,
         height="auto" if len(rows) <= 7 else SHORT,
@@ -134,7 +133,7 @@ def unchanged_passes(passes: PassesView) -> None:
     """Draw the passes that ran without changing anything, with their times."""
     if passes.unchanged:
         with st.expander(passes.unchanged):
-            st.dataframe(in_words(pd.DataFrame(passes.unchanged_rows), FORMATS), hide_index=True)
+            st.dataframe(in_words(data_frame(passes.unchanged_rows), FORMATS), hide_index=True)
 
 
 KERNEL, WHY, IR = "kernel", "why not fused", "IR"
@@ -264,15 +263,15 @@ def captures_of(view: View) -> CaptureView:
 def fill_captures_drawer(view: View, captures: CaptureView, tab: str, selected: str | None) -> None:
     """Draw one tab of the drawer."""
     if tab == WAYS:
-        shown(in_words(pd.DataFrame(captures.way_rows), COUNTS), captures.graphs, height=TALL)
+        shown(in_words(data_frame(captures.way_rows), COUNTS), captures.graphs, height=TALL)
         for reason in captures.reasons:
             st.caption(reason)
     elif tab == LINES:
         st.markdown(captures.lines_title)
-        shown(pd.DataFrame(captures.line_rows), captures.line_rows, height=TALL, column_config=CODE)
+        shown(data_frame(captures.line_rows), captures.line_rows, height=TALL, column_config=CODE)
         st.caption(captures.lines_note)
     elif tab == NODES:
-        shown(pd.DataFrame(captures.node_rows), captures.node_rows, height=TALL)
+        shown(data_frame(captures.node_rows), captures.node_rows, height=TALL)
     elif tab == SUMMARY:
         st.markdown(captures.explain_note)
         if captures.explained_rows:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import pandas as pd
 import streamlit as st
 
 from core import TARGETS, Run
@@ -26,7 +25,7 @@ from pages.parts.kernels.source import kernel_source
 from pages.session import url
 from pages.session.runs import named_runs, runs_like
 from pages.session.shown import View, open_view
-from pages.session.tables import in_words, picked
+from pages.session.tables import data_frame, in_words, picked
 from pages.session.url import set_state, state_of
 
 CHANNEL = "ladder"
@@ -93,10 +92,10 @@ def ladder_view(result: KernelResult, key: str) -> None:
             rung_view(result, name or default, f"{key}-{side}-{name or default}")
     if ladder.stages_title:
         with st.expander(ladder.stages_title):
-            st.dataframe(pd.DataFrame(ladder.stages), hide_index=True)
+            st.dataframe(data_frame(ladder.stages), hide_index=True)
     with st.expander(ladder.files_title):
         st.dataframe(
-            in_words(pd.DataFrame(one_line_cells(ladder.files)), {"size": fmt.bytes_}),
+            in_words(data_frame(one_line_cells(ladder.files)), {"size": fmt.bytes_}),
             hide_index=True,
         )
         texts = ladder.texts
@@ -117,7 +116,7 @@ def passes_view(result: KernelResult, key: str) -> None:
         return
     left, right = st.columns([3, 7], gap="medium")
     with left:
-        table = pd.DataFrame(one_line_cells(passes.rows, LONGEST_NAME))
+        table = data_frame(one_line_cells(passes.rows, LONGEST_NAME))
         index = picked(table, range(len(passes.rows)), f"{key}-list", height=TALL) or 0
     with right:
         title, diff, left_out = passes.diff(index)
@@ -131,7 +130,7 @@ def configs_view(result: KernelResult, autotuning: Autotuning | None) -> None:
         return
     st.caption(prose(configs.caption(autotuning)))
     st.dataframe(
-        in_words(pd.DataFrame(one_line_cells(configs.rows(autotuning))), CONFIG_FORMS),
+        in_words(data_frame(one_line_cells(configs.rows(autotuning))), CONFIG_FORMS),
         hide_index=True,
         column_config={"occupancy": st.column_config.NumberColumn(help="Theoretical")},
     )

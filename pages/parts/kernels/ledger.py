@@ -6,12 +6,10 @@ import html
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
-from pandas.io.formats.style import Styler
 
 from core.base import words as fmt
 from core.views.colours import kernel_colours
@@ -22,7 +20,11 @@ from pages.look.text import LONGEST_NAME, LONGEST_TEXT, one_line, one_line_cells
 from pages.session import url
 from pages.session.server import cached, cached_figure, theme
 from pages.session.shown import View
-from pages.session.tables import columns, in_words, picked_by_url, picked_points
+from pages.session.tables import columns, data_frame, in_words, picked_by_url, picked_points
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from pandas.io.formats.style import Styler
 
 ROOFLINE = "roofline"
 UNKNOWN = "–"
@@ -138,7 +140,7 @@ def ledger_table(kernels: KernelsView, rows: Sequence[LedgerRow]) -> None:
 
 
 def _table(kernels: KernelsView, rows: Sequence[LedgerRow]) -> pd.DataFrame | Styler:
-    frame = pd.DataFrame(one_line_cells(kernels.table(rows)))
+    frame = data_frame(one_line_cells(kernels.table(rows)))
     # Counts with gaps would be floats.
     return in_words(frame.astype({name: "Int64" for name in COUNTS if name in frame}), FORMS)
 

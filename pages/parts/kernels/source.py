@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pandas as pd
 import streamlit as st
 
 from core.base import words as fmt
@@ -16,7 +15,7 @@ from pages.look.palette import SHORT, TALL
 from pages.parts.code import line_prefix, output_code, recorded_files, user_code
 from pages.session import url
 from pages.session.shown import View
-from pages.session.tables import in_words
+from pages.session.tables import data_frame, in_words
 
 
 def kernel_text(view: View, kernel: Kernel) -> str:
@@ -122,6 +121,6 @@ def estimates_of_torch(view: View, kernels: KernelsView) -> None:
     with st.expander(estimates.title):
         st.caption(estimates.help)
         if estimates.rows:
-            st.dataframe(in_words(pd.DataFrame(estimates.rows), FORMS), hide_index=True)
+            st.dataframe(in_words(data_frame(estimates.rows), FORMS), hide_index=True)
         if estimates.collectives:
             st.code("\n".join(estimates.collectives), language=None)

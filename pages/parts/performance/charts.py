@@ -11,9 +11,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-import pandas as pd
 import plotly.graph_objects as go
-import pyarrow as pa
 import streamlit as st
 
 from core.base import words as fmt
@@ -39,7 +37,7 @@ from pages.session import server, url
 from pages.session.actions import attempt
 from pages.session.server import cached
 from pages.session.shown import RunView
-from pages.session.tables import columns, in_words, newly_picked
+from pages.session.tables import arrow_table, columns, data_frame, in_words, newly_picked
 from pages.session.url import go_to, press, taken
 
 EAGER, COMPILED = "eager", "compiled"
@@ -206,13 +204,15 @@ def compile_metrics(view: RunView, phases: CompileTimeView) -> None:
         return
     if metrics.run_time:
         st.write(metrics.run_time)
-        st.dataframe(in_words(pd.DataFrame(metrics.run_time_rows), RUN_TIME_FORMS), hide_index=True)
+        st.dataframe(in_words(data_frame(metrics.run_time_rows), RUN_TIME_FORMS), hide_index=True)
     label = st.selectbox("Record", metrics.labels, key="metrics-record", label_visibility="collapsed", width=360)
     rows = metrics.rows(label)
     if rows:
-        table = pa.Table.from_pylist(rows)
         st.dataframe(
-            table, hide_index=True, height=TALL if len(rows) > FEW_ROWS else "auto", column_config=METRIC_COLUMNS
+            arrow_table(rows),
+            hide_index=True,
+            height=TALL if len(rows) > FEW_ROWS else "auto",
+            column_config=METRIC_COLUMNS,
         )
     st.caption(metrics.without_value(label))
     configs = metrics.configs(label)
@@ -288,7 +288,7 @@ def _area(view: RunView, profile: views.TimelineView, place: FlameArea) -> None:
         if not area.rows:
             st.write(area.no_slice)
             return
-        table = in_words(pd.DataFrame(area.rows), AREA_FORMS)
+        table = in_words(data_frame(area.rows), AREA_FORMS)
         height = TALL if len(area.rows) > FEW_ROWS else "auto"
         key = f"timeline-area-{view.run.id}"
         chosen = newly_picked(table, area.kernel_ids, key, height=height, column_config=AREA_COLUMNS)
@@ -304,7 +304,7 @@ def idle_table(rows: list[dict[str, object]]) -> None:
     """Draw idle time by its cause."""
     if not rows:
         return
-    st.dataframe(in_words(pd.DataFrame(rows), IDLE_FORMS), hide_index=True, column_config=IDLE_COLUMNS)
+    st.dataframe(in_words(data_frame(rows), IDLE_FORMS), hide_index=True, column_config=IDLE_COLUMNS)
 
 
 @cached()
@@ -354,7 +354,7 @@ def kernel_table(profile: views.TimelineView) -> None:
     if not rows:
         st.write(profile.no_kernels)
         return
-    table = in_words(pd.DataFrame(rows), FORMS)
+    table = in_words(data_frame(rows), FORMS)
     height = TALL if len(rows) > FEW_ROWS else "auto"
     chosen = newly_picked(table, profile.kernel_ids, "timeline-kernels", height=height, column_config=SLICE_COLUMNS)
     if profile.kernel_note:

@@ -9,7 +9,6 @@ import html
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
@@ -23,7 +22,7 @@ from pages.look.palette import INK, MUTED, PAPER, SHORT, Theme, kernel_colour
 from pages.session import url
 from pages.session.server import cached, cached_figure, theme
 from pages.session.shown import RunView, View
-from pages.session.tables import columns, in_words, newly_picked, picked_points
+from pages.session.tables import columns, data_frame, in_words, newly_picked, picked_points
 
 HEAD_PX = 74
 FORMS = {"bytes": fmt.bytes_, "live": fmt.bytes_, "allocated": fmt.bytes_, "freed": fmt.bytes_, "tensors": fmt.number}
@@ -47,7 +46,7 @@ def alive_table(memory: MemoryView) -> None:
         return
     side = st.segmented_control("Allocations at the peak of", sides, default=sides[0], key="alive-side")
     chosen = newly_picked(
-        in_words(pd.DataFrame(memory.alive_table(side or sides[0])), FORMS),
+        in_words(data_frame(memory.alive_table(side or sides[0])), FORMS),
         memory.alive[side or sides[0]],
         f"alive-{side}",
         height=CURVES_HEIGHT - HEAD_PX,
@@ -136,7 +135,7 @@ def _plan_chart(view: View, plan: MemoryPlanView) -> None:
 
 def _plan_table(view: View, plan: MemoryPlanView) -> None:
     picked = newly_picked(
-        in_words(pd.DataFrame(plan.rows), FORMS),
+        in_words(data_frame(plan.rows), FORMS),
         plan.kernels,
         f"plan-table-{view.compilation.id}-{plan.title}",
         height=SHORT,

@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Literal
 
-import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
@@ -28,7 +27,7 @@ from pages.parts.performance.charts import COLOURS, COMPILED, EAGER
 from pages.session import url
 from pages.session.server import cached_figure, theme
 from pages.session.shown import RunView, View
-from pages.session.tables import columns, in_words, picked_by_url, picked_points
+from pages.session.tables import columns, data_frame, in_words, picked_by_url, picked_points
 
 COLOUR = "numerics"
 FEW = 4
@@ -61,7 +60,7 @@ def bits_part(numerics: NumericsView) -> None:
     st.write(numerics.bits)
     if numerics.bit_rows:
         height: int | Literal["content"] = SHORT if len(numerics.bit_rows) > MOST_RESULTS else "content"
-        table = in_words(pd.DataFrame(numerics.bit_rows), {"largest difference": fmt.number})
+        table = in_words(data_frame(numerics.bit_rows), {"largest difference": fmt.number})
         st.dataframe(table, hide_index=True, height=height)
 
 
@@ -80,7 +79,7 @@ def results_part(view: RunView, numerics: NumericsView) -> None:
     with right:
         as_drawn = AROUND_PX + ROW_PX * min(MOST_RESULTS, len(rows))
         height: int | Literal["content"] = as_drawn if len(rows) > FEW else "content"
-        table = in_words(pd.DataFrame(rows), FORMS)
+        table = in_words(data_frame(rows), FORMS)
         st.dataframe(table, hide_index=True, height=height, column_config=COLUMNS, placeholder="")
 
 
@@ -109,7 +108,7 @@ def node_table(view: View, graph: NodeNumericsView) -> None:
     """Draw a table with one row per node; a click selects it."""
     ids = [f"n:{name}" for name in graph.names]
     key = f"numerics-table-{view.compilation.id}"
-    table = in_words(pd.DataFrame(graph.rows), FORMS)
+    table = in_words(data_frame(graph.rows), FORMS)
     picked_by_url(table, ids, key, height=SHORT, column_config=COLUMNS, placeholder="")
 
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-import pandas as pd
 import streamlit as st
 
 from core import (
@@ -42,7 +41,7 @@ from pages.parts.sweep.sweeps import preset_menu
 from pages.session import actions, server, url
 from pages.session.actions import attempt, passed_over
 from pages.session.runs import listed_sweeps, show_run, show_sweep
-from pages.session.tables import columns, in_words, newly_picked
+from pages.session.tables import columns, data_frame, in_words, newly_picked
 from pages.session.url import go_to, press, pressed, set_state, state_of, taken
 
 TEMPLATE = """import torch
@@ -294,7 +293,7 @@ def recorded_form() -> None:
     st.caption(view.note)
     if view.origin:
         st.caption(view.origin)
-    table = in_words(pd.DataFrame(one_line_cells(view.rows, LONGEST_TEXT)), {lists.SPEEDUP: fmt.ratio})
+    table = in_words(data_frame(one_line_cells(view.rows, LONGEST_TEXT)), {lists.SPEEDUP: fmt.ratio})
     settings = columns(view.column_help, WIDTHS)
     chosen = newly_picked(table, view.recorded, "recorded", height=TALL, column_config=settings)
     if isinstance(chosen, Recording):

@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal
 from urllib.parse import urlencode
 
-import pandas as pd
 import streamlit as st
 
 from core import NO_RECORD, Run
@@ -33,7 +32,7 @@ from pages.session.downloads import scrub_choice
 from pages.session.header import page_title
 from pages.session.server import cached
 from pages.session.shown import RunView, ShownRun, open_shown
-from pages.session.tables import in_words, newly_picked
+from pages.session.tables import data_frame, in_words, newly_picked
 from pages.session.url import go_to, pressed
 
 # Number of lines that are shown without scrolling.
@@ -100,10 +99,10 @@ def script_calls(view: RunView) -> None:
     st.subheader("Script", anchor=False)
     st.markdown(f"{script.title} {script.note}")
     if script.entry_rows:
-        st.dataframe(pd.DataFrame(script.entry_rows), hide_index=True, key="script-entries")
+        st.dataframe(data_frame(script.entry_rows), hide_index=True, key="script-entries")
     if script.call_rows:
         height: int | Literal["content"] = SHORT if len(script.call_rows) > SHOWN_WHOLE else "content"
-        st.dataframe(pd.DataFrame(script.call_rows), hide_index=True, height=height, key="script-calls")
+        st.dataframe(data_frame(script.call_rows), hide_index=True, height=height, key="script-calls")
     if script.left_out:
         st.caption(script.left_out)
 
@@ -130,7 +129,7 @@ def compilations(overview: OverviewView) -> None:
     if overview.nothing_compiled:
         st.write(overview.nothing_compiled)
         return
-    table = in_words(pd.DataFrame(list(overview.heaviest.values())), FORMS)
+    table = in_words(data_frame(list(overview.heaviest.values())), FORMS)
     compile_id = newly_picked(table, list(overview.heaviest), "compilations", width="stretch")
     if compile_id is not None:
         go_to(menu.FX_GRAPH, url.link(**{url.COMPILATION: compile_id}))
@@ -165,7 +164,7 @@ def what_was_read(overview: OverviewView) -> None:
     with st.expander(overview.log_title):
         for problem in overview.log_problems:
             st.warning(problem)
-        rows = pd.DataFrame(overview.log_rows, columns=["kind", "records", "shown"])
+        rows = data_frame(overview.log_rows, columns=["kind", "records", "shown"])
         st.dataframe(rows, hide_index=True, height=SHORT)
         st.caption(overview.log_note)
 

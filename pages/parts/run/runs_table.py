@@ -10,7 +10,6 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
@@ -32,7 +31,7 @@ from pages.session.downloads import html_download, log_download, report_download
 from pages.session.runs import models_of, runs_of_model, show_run, summarised
 from pages.session.server import cached, theme
 from pages.session.shown import open_shown
-from pages.session.tables import columns, in_words, opened_or_ticked, picked_points
+from pages.session.tables import columns, data_frame, in_words, opened_or_ticked, picked_points
 from pages.session.url import go_to, pressed, set_state, state_of
 
 NAME, SPEEDUP = "run", lists.SPEEDUP
@@ -73,7 +72,7 @@ def runs_table(listed: Sequence[lists.ListedRun]) -> tuple[lists.ListedRun | Non
     rows = [_row(each, now) for each in complete]
     speeds = {row[SPEEDUP]: each.speedup for row, each in zip(rows, complete, strict=True) if row[SPEEDUP]}
     forms = dict.fromkeys(COUNTS, fmt.number)
-    frame = pd.DataFrame(rows)
+    frame = data_frame(rows)
     told = in_words(
         frame.astype({name: "Int64" for name in COUNTS if rows}),
         {**forms, SPEEDUP: lambda middle: speeds.get(middle, "")},

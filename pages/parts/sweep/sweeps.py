@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
@@ -40,7 +39,7 @@ from pages.session.downloads import csv_twin, json_twin
 from pages.session.header import page_title
 from pages.session.runs import ShownSweep, is_as_shown, last_took_s, listed_sweeps, show_run, show_sweep
 from pages.session.server import cached_figure, theme
-from pages.session.tables import in_words, newly_picked, opened_or_ticked
+from pages.session.tables import data_frame, in_words, newly_picked, opened_or_ticked
 from pages.session.url import pressed, state_of
 
 POLL_S = 1.0
@@ -67,7 +66,7 @@ def sweep(shown: ShownSweep) -> None:
     pictures(shown)
     if view.notes:
         st.caption("  \n".join(view.notes))
-    frame = in_words(pd.DataFrame(view.table), FORMS)
+    frame = in_words(data_frame(view.table), FORMS)
     opened = newly_picked(frame, view.rows, "sweep-table", height=TALL, column_config=COLUMN_WIDTHS, placeholder="")
     if opened is not None and opened.run:
         show_run(opened.run)
@@ -313,7 +312,7 @@ def sweeps_so_far() -> None:
     if not sweeps:
         st.caption(SweepQuestions.no_sweeps)
         return
-    frame = pd.DataFrame(sweep_rows(sweeps, server.sweeps().store.name, time.time()))
+    frame = data_frame(sweep_rows(sweeps, server.sweeps().store.name, time.time()))
     opened, ticked = opened_or_ticked(frame, sweeps, "sweeps-table", "sweep", height=SHORT)
     if opened is not None:
         show_sweep(opened.id)

@@ -113,8 +113,8 @@ def test_kernels_are_distinct_functions_whatever_calls_them() -> None:
 def test_only_the_newest_compilation_of_a_frame_counts_and_the_sentence_says_so() -> None:
     first, again = compilation("0/0", schedule(500, 500)), compilation("0/1", schedule(1000, 900))
     assert said(first, again, compilation("1/0", schedule(1000, 700))) == (
-        "0 graphs, 0 graph breaks, newest compilation of each frame: 14 ops (and 8 views) fused into 3 kernels "
-        "(10 launches), 20.0 % less memory traffic."
+        "0 graphs, 0 graph breaks, 14 ops (and 8 views) fused into 3 kernels (10 launches) in the newest compilation "
+        "of each frame, 20.0 % less memory traffic."
     )
 
 

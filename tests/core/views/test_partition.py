@@ -25,8 +25,8 @@ def joint() -> PartitionView:
 def test_the_title_names_what_the_forward_keeps(joint: PartitionView) -> None:
     assert joint.title == "The forward saves 9 activations (167 kB) for the backward."
     assert joint.caption == (
-        "Nodes: 21 forward, 41 backward, 13 saved (4 inputs), 11 recomputed, 10 dropped (as the partitioner decided). "
-        "Before Inductor that was 9 activations (167 kB)."
+        "Nodes: 21 forward, 41 backward, 13 saved (9 activations, 4 inputs), 11 recomputed, 10 dropped "
+        "(as the partitioner decided). Before Inductor that was 9 activations (167 kB)."
     )
 
 
@@ -35,8 +35,8 @@ def test_without_the_compiled_code_the_plan_stands_alone(joint: PartitionView) -
 
     assert planned.title == "AOTAutograd's partition saves 9 activations (167 kB) for the backward."
     assert planned.caption.endswith(
-        "10 dropped (derived from the three graphs; reasons not recorded). The values that Inductor saves were not "
-        "recorded."
+        "10 dropped (derived from the three graphs; reasons not recorded). The values that the compiled code saves are "
+        "not recorded."
     )
 
 

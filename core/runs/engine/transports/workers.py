@@ -50,7 +50,7 @@ class SharedWorkersTransport:
             raise
 
     def peers(self) -> dict[str, bool]:
-        """Return worker → True if the worker has recently requested calls from the server.
+        """Return worker → True if the worker has recently asked the server for calls to execute.
 
         Raises NodeError if the server's port cannot be opened.
         """
