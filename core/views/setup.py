@@ -230,8 +230,9 @@ class DoctorView:
     @property
     def table(self) -> str:
         """A row for each check, as a Markdown table."""
-        rows = ((check.name, WORDS[check.state], check.found, check.consequence, check.remedy) for check in self.checks)
-        return table(("check", "state", "result", "without it", "remedy"), rows)
+        return table(
+            ("check", "state", "result"), ((check.name, WORDS[check.state], _result(check)) for check in self.checks)
+        )
 
     @property
     def compiler_problem(self) -> str:
@@ -243,3 +244,9 @@ class DoctorView:
             f"There is no C++ compiler here ({check.found}). {check.consequence} To fix it: {check.remedy}; then "
             "start the dashboard again."
         )
+
+
+def _result(check: Check) -> str:
+    """Return a check's result in sentences, with the consequence and the remedy if something is missing."""
+    parts = [check.found, check.consequence.removesuffix("."), check.remedy and f"To fix it: {check.remedy}"]
+    return ". ".join(filter(None, parts))
