@@ -88,8 +88,9 @@ record: $(DEVELOPMENT)  ## Record the tests' traces and the gallery's pictures a
 	$(PYTHON) -m tests.record
 	$(PYTHON) -m docs.make.thumbnails
 
-screens: $(DEVELOPMENT)  ## Write the text of every page of each recorded scenario again (ARGS="run/runs.py" for one page)
+screens: $(DEVELOPMENT)  ## Write the text of pages and commands on the recorded scenarios again (ARGS="run/runs.py" for one page)
 	$(PYTHON) -m tests.screens $(ARGS)
+	$(PYTHON) -m tests.record_outputs
 	$(PYTHON) -m tests.charts
 
 docs: $(DEVELOPMENT)  ## Write the tables of docs/ and the browser's types again from the types and tables of Python

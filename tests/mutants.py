@@ -162,9 +162,9 @@ def reached(data: Path) -> dict[str, dict[int, set[str]]]:
 
 
 def _test(context: str) -> str:
-    """Return the id of a test, without its parameters if they are long."""
+    """Return the id of a test, without its parameters if they are long or bytes."""
     test = re.sub(r"@[^@]*$", "", context.rpartition("|")[0])
-    return test if len(test) < LONGEST_ID else test.partition("[")[0]
+    return test if len(test) < LONGEST_ID and "\\" not in test else test.partition("[")[0]
 
 
 def verdict(mutant: Mutant, tests: list[str], where: Path) -> str:

@@ -171,7 +171,7 @@ class Accelerator:
         return f"{stem}.cbp"
 
     def close(self) -> None:
-        """Write the recorded calls across the C ABI to the log, and stop recording."""
+        """Write the calls that crossed the C ABI to the log, and stop recording."""
         load = self._load.load() if self._made else None
         for made in self._made:
             found = made.segment.crossings

@@ -313,7 +313,7 @@ def _cause(bisection: Bisection) -> str:
 
 
 def opaque_words(bisection: Bisection) -> str:
-    """Return how to avoid a faulty Inductor lowering, in a sentence; empty if another part is faulty."""
+    """Return a sentence on how to avoid a faulty Inductor lowering; empty if the fault is elsewhere."""
     if bisection.subsystem != LOWERINGS or not bisection.what:
         return ""
     node = _named(bisection.what)

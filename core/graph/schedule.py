@@ -1,8 +1,7 @@
 """Display graphs of Inductor's scheduler: nodes before fusion, and kernels after fusion.
 
-A kernel has its ops as rows. A box is in the innermost module that contains all its ops. Between boxes of one
-layer, it is in that layer: Inductor may fuse an op of no layer into a kernel of a layer, or the end of a layer with
-the start of the next.
+A kernel has its ops as rows. A box is in the innermost module that contains all its ops. If the boxes before and
+after it are in one layer, it is in that layer, too: a kernel may also contain ops of no layer, or of the next layer.
 """
 
 from __future__ import annotations

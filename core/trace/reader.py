@@ -115,7 +115,7 @@ class TraceReader:
         self.close()
 
     def records(self, start: int = 0) -> Iterator[TraceRecord]:
-        """Yield every readable record from a byte offset on; `str` records only fill the string table."""
+        """Yield the readable records from a byte offset on, but no `str` records: these fill the string table."""
         for match, end in self.headers(start):
             yield from self.record_at(match, end)
 

@@ -90,7 +90,7 @@ def send_styled(proto: ArrowData, styler: Styler, default_uuid: str) -> None:
 def _texts(styler: Styler) -> pa.Table:
     """Return the text of each cell as a table.
 
-    Like the schema of the data, its schema names the index, which is not a column.
+    The table's schema names the index, as the schema of the data does, although the index is not a column.
     """
     import pyarrow as pa
 

@@ -273,9 +273,9 @@ def times_words(times: TimeComparison | None) -> list[str]:
 
 
 def speed_words(times: TimeComparison) -> str:
-    """Return the speedup in words, without reasons to doubt it; "not measurable" if unknown.
+    """Return the speedup in words; "not measurable" if unknown.
 
-    "No difference" if the interval contains 1 or is too close to 1.
+    "No difference" if the interval contains 1 or is too close to 1. Reasons to doubt the speedup are left out.
     """
     if times.interval is None or not times.comparable:
         return NOT_MEASURABLE

@@ -22,8 +22,8 @@ from core.report import Compilation, Frame, GraphBreak, Place, Report, stored
 class BreakCost:
     """A graph break with the compilations it caused.
 
-    These are resume functions, and callees that could no longer be inlined. `graphs` counts the graphs of the
-    compilations, `launches` their kernel calls, `compile_s` their compile seconds. Each compilation counts for
+    The compilations are those of resume functions, and of callees that could no longer be inlined. `graphs` counts
+    their graphs, `launches` their kernel calls, `compile_s` their compile seconds. Each compilation counts for
     one break.
     """
 

@@ -80,7 +80,7 @@ class Viewer:
 
     @property
     def condition(self) -> Condition:
-        """Condition in SQL that every run listed for this visitor meets."""
+        """SQL condition that is true for the runs listed for this visitor."""
         own = Condition("(author = ? AND author != '')", (self.name,))
         if self.own_only:
             return own

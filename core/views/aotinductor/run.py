@@ -249,7 +249,7 @@ class PackageRequest:
 
     @property
     def caption(self) -> str:
-        """Differences between this job and the run's job."""
+        """Differences between the job that packages the model and the run's job."""
         if self.before.training:
             return "The same job in inference: a package holds what `forward` computes, and no backward."
         return "Runs the same job and packages its model. Compiling the C++ code takes a minute or two."

@@ -121,7 +121,7 @@ def _answer_for_cudnn(torch: Any) -> None:
 
 
 def _answer_for_memory(torch: Any) -> None:
-    """Allocate tensors of the target in CPU memory if they are not fake, such as small constants."""
+    """Allocate the target's real tensors, such as small constants, in CPU memory."""
     empty, empty_strided = torch.ops.aten.empty.memory_format, torch.ops.aten.empty_strided.default
 
     def empty_on_cpu(size: Any, *, device: Any = None, **options: Any) -> Any:

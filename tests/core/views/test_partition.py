@@ -35,8 +35,8 @@ def test_without_the_compiled_code_the_plan_stands_alone(joint: PartitionView) -
 
     assert planned.title == "AOTAutograd's partition saves 9 activations (167 kB) for the backward."
     assert planned.caption.endswith(
-        "10 dropped (derived from the three graphs; reasons not recorded). The values that the compiled code saves are "
-        "not recorded."
+        "10 dropped (derived from the three graphs; reasons not recorded). These numbers are of the graphs; what the "
+        "compiled code saves is not recorded."
     )
 
 

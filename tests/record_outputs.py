@@ -1,0 +1,165 @@
+"""python -m tests.record_outputs [NAME …]: write what commands print and export to tests/outputs/*.txt.
+
+The commands read the recorded scenarios as stored runs. The tests compare their output with these files. Review a
+change of them line by line, as a change of code.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import os
+import re
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import replace
+from pathlib import Path
+from unittest.mock import patch
+
+from core import Axis, CompileJob, Model, from_json, new_sweep
+from core.commands.main import main as command
+from core.sweep import table
+from tests.record import SCENARIOS
+from tests.support.homes import add_run, add_scenario
+from tests.support.places import ROOT, TRACES
+from tests.support.profiles import LOG, PROFILE
+from tests.support.sweeps import add_sweep
+
+OUTPUTS = ROOT / "tests" / "outputs"
+RANKS = ROOT / "tests" / "ranks"
+PAIRS = (
+    ("measured", "transformer_block"),
+    ("training_step", "transformer_block"),
+    ("recompile_zoo", "symbols"),
+    ("graph_break_zoo", "error"),
+    ("eager_backend", "measured"),
+)
+FILES = ("measured", "training_step", "recompile_zoo", "graph_break_zoo", "error", "foreign", "captured")
+CHANGING = ((re.compile(r"\b\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d)?\b"), "DATE"), (re.compile(r"[\w.]+ ago\b"), "AGE ago"))
+# Pictures depend on the version of Graphviz; styles and scripts have tests of their own.
+DROPPED = re.compile(r"<(style|script|svg)\b.*?</\1>|sha256-[^']*|[\d.]+ [kM]B, to open", re.DOTALL)
+BUDGET = """
+[at-most]
+graph-breaks = 0
+recompiles = 3
+compile-time = "60 s"
+[more-than-baseline]
+kernels = 0
+"""
+LISTING = re.compile(r"<pre.*?</pre>", re.DOTALL)
+
+
+@contextmanager
+def recorded_home() -> Iterator[Path]:
+    """A store with one run for each recorded scenario."""
+    with tempfile.TemporaryDirectory() as folder, patch.dict(os.environ, COMPILEBOARD_HOME=folder, COLUMNS="120"):
+        for name in SCENARIOS:
+            add_scenario(Path(folder), name)
+        yield Path(folder)
+
+
+def run_id(home: Path, name: str) -> str:
+    """The run of a scenario."""
+    (path,) = (home / "runs").glob(f"*-{name}-0000")
+    return path.name
+
+
+def printed(home: Path, *arguments: str) -> str:
+    """The exit code of a command, and what it prints, without what changes from day to day."""
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        code = command(list(arguments))
+    text = _fixed(f"exit code {code}\n{err.getvalue()}{out.getvalue()}", home)
+    return "\n".join(line.rstrip() for line in text.splitlines()) + "\n"
+
+
+def html(home: Path, *runs: str) -> str:
+    """The text and the tags of an HTML file about one or two runs."""
+    path = home / "page.html"
+    head = printed(home, "export", *(run_id(home, name) for name in runs), "--html", str(path))
+    body = LISTING.sub(_listing, DROPPED.sub("…", head + path.read_text(encoding="utf-8")))
+    lines = re.sub(r"(<(?!/)[^>]*>)", r"\n\1", _fixed(body, home)).splitlines()
+    return "\n".join(line.rstrip() for line in lines if line.strip()) + "\n"
+
+
+def _listing(match: re.Match[str]) -> str:
+    """Return the number of lines of a listing, and a digest of its text."""
+    text = re.sub(r"<[^>]*>", "", match[0])
+    return f"<pre>{text.count(chr(10)) + 1} lines, {hashlib.sha256(text.encode()).hexdigest()[:12]}</pre>"
+
+
+def _fixed(text: str, home: Path) -> str:
+    """Return a text without what changes from day to day, and without the store's path."""
+    for pattern, name in CHANGING:
+        text = pattern.sub(name, text)
+    return text.replace(str(home), "HOME")
+
+
+def sweep(home: Path) -> str:
+    """The id of a sweep whose cells are the recorded scenarios."""
+    cells = Axis("seed", tuple(range(len(SCENARIOS))), tuple(SCENARIOS))
+    made = replace(new_sweep(CompileJob(Model("sample", "mlp")), (cells,)), id="20260101-000000-recorded-0000")
+    made = replace(made, created_s=0.0, torch="2.13.0+cpu", runs=tuple(SCENARIOS))
+    reports = {name: from_json((TRACES / name / "report.json").read_bytes()) for name in SCENARIOS}
+    if not (home / "sweeps" / made.id).exists():
+        add_sweep(home, made, table(made, reports))
+    return made.id
+
+
+def profiled(home: Path) -> str:
+    """The id of a run whose log belongs to the recorded profile."""
+    return add_run(home, "h100", gzip.decompress(LOG.read_bytes()), kind="log").id
+
+
+def check(home: Path) -> str:
+    """The output of a check that compares a run with a baseline."""
+    budget = home / "budget.toml"
+    budget.write_text(BUDGET)
+    runs = [run_id(home, name) for name in ("graph_break_zoo", "measured")]
+    return printed(home, "check", runs[0], "--baseline", runs[1], "--budget", str(budget), "--json")
+
+
+def outputs() -> dict[str, Callable[[Path], str]]:
+    """Return file name → its text, made of a store with the recorded scenarios."""
+    made: dict[str, Callable[[Path], str]] = {"runs": lambda home: printed(home, "runs", "--most", "100")}
+    for name in SCENARIOS:
+        made[f"report-{name}"] = lambda home, name=name: printed(home, "report", run_id(home, name))
+        made[f"artifacts-{name}"] = lambda home, name=name: printed(home, "artifacts", run_id(home, name))
+    for left, right in PAIRS:
+        both = f"{left}-{right}"
+        for form in ("", "--json"):
+            made[f"compare{form[1:]}-{both}"] = lambda home, pair=(left, right), form=form: printed(
+                home, "compare", *(run_id(home, name) for name in pair), *filter(None, [form])
+            )
+        made[f"html-{both}"] = lambda home, pair=(left, right): html(home, *pair)
+    for name in FILES:
+        made[f"html-{name}"] = lambda home, name=name: html(home, name)
+    for folder in sorted(path.name for path in RANKS.iterdir()):
+        made[f"ranks-{folder}"] = lambda home, folder=folder: printed(home, "ranks", str(RANKS / folder))
+        made[f"ranks-json-{folder}"] = lambda home, folder=folder: printed(home, "ranks", str(RANKS / folder), "--json")
+    for form in ("", "--csv", "--json"):
+        made[f"sweep{form[1:]}"] = lambda home, form=form: printed(home, "sweeps", sweep(home), *filter(None, [form]))
+    made["profile"] = lambda home: printed(home, "profile", profiled(home), str(PROFILE))
+    made["check"] = check
+    return made
+
+
+def main() -> None:
+    """Write the outputs whose names begin as one of the arguments, or all."""
+    OUTPUTS.mkdir(exist_ok=True)
+    starts = tuple(sys.argv[1:]) or ("",)
+    with recorded_home() as home:
+        for name, make in outputs().items():
+            if name.startswith(starts):
+                begun = time.perf_counter()
+                text = make(home)
+                (OUTPUTS / f"{name}.txt").write_text(text, encoding="utf-8")
+                print(f"{name}: {len(text):,} characters, {time.perf_counter() - begun:.2f} s")
+
+
+if __name__ == "__main__":
+    main()
