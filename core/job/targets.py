@@ -119,8 +119,8 @@ class Target:
     """An accelerator: the properties that its driver would report, and the peaks of its datasheet.
 
     `peak_flops` has the peak of each dtype in the datasheet. float32 uses the ordinary units; tfloat32 and the
-    half precisions use the matrix units; float64 uses the faster of both. `device_name` is the driver's name if it
-    differs from the title; Inductor looks up this name in a table.
+    half precisions use the matrix units; float64 uses the faster of both. `device_name` is the name that the driver
+    reports if it differs from the title; Inductor looks up this name in a table.
     """
 
     key: str

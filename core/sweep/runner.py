@@ -141,7 +141,7 @@ class SweepExecutor:
         """Raise JobError if the model rejects the preset's input sizes even in eager mode.
 
         A single failed cell shows this if all cells have the same sizes. If the sizes differ, two failed cells are
-        needed, since the first size may be too small. A cell without this failure ends the check.
+        needed, since the first size may be too small. After a cell without this failure, nothing more is checked.
         """
         job = self._cells[index].job
         if not self._sweep.preset or not (job.sizes or any(OWN_SIZES.match(call) for call in job.calls)):

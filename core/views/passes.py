@@ -301,8 +301,8 @@ class PartitionView:
         parts = [f"{fmt.number(counts[each])} {each}{notes.get(each, '')}" for each in DECISIONS if counts[each]]
         if self.partition.dropped:
             parts.append(f"{fmt.number(len(self.partition.dropped))} dropped")
-        derived = "derived from the three graphs; reasons not recorded"
-        return f"Nodes: {', '.join(parts)} ({'as the partitioner decided' if self.partition.recorded else derived})"
+        derived = "derived from the three graphs, reasons not recorded"
+        return f"Nodes, {'as the partitioner decided' if self.partition.recorded else derived}: {', '.join(parts)}"
 
     @property
     def _plan(self) -> str:

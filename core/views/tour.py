@@ -173,9 +173,9 @@ class _RunFacts:
         saved = [value for item in self._ok for partition in item.partitions for value in partition.saved]
         kept = sum(value.bytes or 0 for value in saved)
         newest = " in the newest compilation of each frame" if self.verdict.work.earlier else ""
-        ops = f"{fmt.count(lowered, 'ATen op')}{newest}" if lowered is not None else "no ATen op recorded"
+        ops = fmt.count(lowered, "ATen op") if lowered is not None else "no ATen op recorded"
         facts = [
-            f"{fmt.count(sum(map(captured_ops, self._ok)), 'captured op')}; {ops} after all graph passes",
+            f"{fmt.count(sum(map(captured_ops, self._ok)), 'captured op')}; after all graph passes, {ops}{newest}",
             f"{fmt.count(len(backward), 'backward graph')}" if backward else "inference: no backward graph",
         ]
         if saved:

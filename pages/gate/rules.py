@@ -190,8 +190,8 @@ class Rules:
     def cookie_for(self, uid: int | None) -> str:
         """Return the cookie that a browser sends instead of the secret.
 
-        A browser sends cookies to every port of a host, also to other users' servers, so a cookie made for a user of
-        this machine is valid for that user only.
+        A browser sends cookies to every port of a host, also to other users' servers, which could copy them.
+        So a cookie made for a user of this machine is valid only if that user sends it.
         """
         return hmac.new(self.secret.encode(), f"uid {uid}".encode(), hashlib.sha256).hexdigest()
 

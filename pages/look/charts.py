@@ -49,8 +49,8 @@ def blended(colour: str, paper: str, part: float) -> str:
 def decades(low: float, high: float, words: Callable[[float], str]) -> dict[str, Any]:
     """Return labelled ticks of a log axis between two numbers, for figure.update_xaxes(**decades(…)).
 
-    The ticks are the powers of ten around both numbers, or finer ticks if fewer than three powers lie between
-    them.
+    The ticks are the powers of ten from below the smaller number to above the larger one, or finer ticks if there are
+    fewer than three powers between the numbers.
     """
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     between = sum(low <= 10.0**power <= high for power in powers)

@@ -60,7 +60,7 @@ def user_code(
     breaks: Iterable[GraphBreak] = (),
     error: RunError | None = None,
 ) -> CodePicture | None:
-    """Return a file with links to the graph, kernel colours, graph breaks and the error.
+    """Return a file with kernel colours, graph breaks, the error, and links to the graph.
 
     By default it is the user's own file. None if the log does not contain the file.
     """
@@ -133,7 +133,7 @@ def open_button(tab: str, label: str, icon: str) -> None:
 
 @contextmanager
 def drawer(beside: DeltaGenerator, tabs: Sequence[str], selected: str | None) -> Iterator[str | None]:
-    """Open the drawer of a stage: yield the tab to draw, None if the drawer is closed.
+    """Draw a stage's drawer: yield the tab to draw, None if the drawer is closed.
 
     A selection opens the drawer at its first tab. The close button closes it until the next selection.
     """

@@ -38,8 +38,8 @@ LEAST_SAMPLES = 8
 class Figure:
     """A number of both runs; None if it was not recorded.
 
-    `exact` is True if equal runs must have equal values. Other numbers are measured; the uncertainty of times is in the
-    comparison of times. `left_told` and `right_told` replace the numbers where bounds or a reason for a missing value
+    `exact` is True if equal runs must have equal values. Other numbers are measured; `TimeComparison` has
+    the uncertainty. `left_told` and `right_told` replace the numbers where bounds or a reason for a missing value
     are needed.
     """
 

@@ -143,7 +143,7 @@ def _unlike_caches(left: Fingerprint, right: Fingerprint) -> dict[str, tuple[Out
     """Return compile id → cache marks of both ranks, for compilations with different cache outcomes.
 
     The compilations are in causal order. Each rank logs a record of the FX graph cache and one of the AOTAutograd
-    cache. The order of these two does not matter: it is reversed if the code came from a cache.
+    cache. Their order is ignored, since it is reversed if the code came from a cache.
     """
     ours, theirs = _outcomes(left.marks), _outcomes(right.marks)
     return {

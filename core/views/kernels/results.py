@@ -107,7 +107,7 @@ class KernelResult:
         return {rung.name: rung for rung in self.answer.rungs} if isinstance(self.answer, LadderAnswer) else {}
 
     def rung_text(self, name: str) -> str | None:
-        """Return a rung's text to compare, MLIR without debug locations; None if the rung is missing."""
+        """Return a rung's text for a diff; MLIR loses its debug locations. None if the rung is missing."""
         rung = self.rungs.get(name)
         if rung is None:
             return None

@@ -34,7 +34,7 @@ class _Tensor:
     stored: list[int] = field(default_factory=list)
 
     def offsets(self, addresses: Any) -> list[int]:
-        """Return the offsets of the addresses in this tensor's storage, in elements from the tensor's start."""
+        """Return the addresses inside this tensor's storage, as offsets in elements from its start."""
         storage = self.tensor.untyped_storage()
         first, size = storage.data_ptr(), self.tensor.element_size()
         inside = addresses[(addresses >= first) & (addresses < first + storage.nbytes())]

@@ -356,8 +356,8 @@ def has_room(job: CompileJob) -> bool:
 def _scale(what: str, eager: Leaves) -> float:
     """Return the largest magnitude of all results of the same kind as `what`, without fill values.
 
-    The kinds are gradients and other results. A fill value occurs many times, such as the value that a mask writes. At
-    least 1 for gradients, since the backward starts with gradients of order one.
+    The kinds are gradients and other results. For gradients it is at least 1, since the backward starts with gradients
+    of order one. A fill value occurs many times, such as the value that a mask writes.
     """
     gradients = what.startswith("gradient")
     around = [leaf for name, leaf in eager.items() if name.startswith("gradient") == gradients and _is_real(leaf)]

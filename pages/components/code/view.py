@@ -171,8 +171,9 @@ def code_view(
 ) -> str | None:
     """Show code and return the id of the line that was last selected in it.
 
-    `selected` is used only when the view appears (a deep link): later the browser owns the selection, so that the sent
-    data stays the same over reruns. `on_select` is called when a line of this view is selected or cleared.
+    `selected` is the first selection, such as that of a deep link. Later values are ignored: the browser owns the
+    selection, so that the sent data stays the same over reruns. `on_select` is called when a line of this view is
+    selected or cleared.
     """
     key = component_key(key)
     lines, stamp = _payload(code)

@@ -448,5 +448,5 @@ def label_of(row: LedgerRow) -> str:
 
 
 def hover_name(row: LedgerRow) -> str:
-    """Return the row's label, and torch's name of the kernel below it."""
+    """Return two lines: the row's label, and torch's name of the kernel."""
     return f"<b>{label_of(row)}</b><br>{html.escape(one_line(row.name, LONGEST_NAME))}"

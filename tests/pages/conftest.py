@@ -1,0 +1,65 @@
+"""The pages that tests open, as text: tests/outputs/pages has what each of them shows at the end of its test.
+
+`RECORD_PAGES=1 pytest tests/pages` writes the files again. The recorded scenarios are in tests/traces/*/screens.md.
+"""
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.record_outputs import OUTPUTS
+from tests.support.places import ROOT
+from tests.support.screen import written
+
+PAGES = OUTPUTS / "pages"
+RECORDED = re.compile(
+    r"pages/(kernels|backends|dynamo)/|"
+    r"test_(aotinductor|graph|compare|compile_time|memory|neighbours|numerics|speedup|timeline|results|targets)_pages?\.py"
+)
+# What differs from run to run beside what all screens leave out: temporary paths and random ids.
+VARYING = (
+    (re.compile(r"/[^\s`\"']*/pytest-[\w-]*/[^\s`\"'/]*/?[^\s`\"'/]*"), "HOME"),
+    (re.compile(r"(?<=_repaired)-[0-9a-f]{4}\b"), ""),
+)
+# Pages that show how long something has taken so far.
+WAITING = "waited_for"
+MOST_PAGES = 4
+
+
+@pytest.fixture(autouse=True)
+def page_texts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Compare what the pages of a test show with the recorded text."""
+    module: Any = request.module
+    is_recorded = RECORDED.search(Path(module.__file__).as_posix()) and WAITING not in request.node.name
+    if not is_recorded or not hasattr(module, "opened"):
+        yield
+        return
+    apps: list[AppTest] = []
+    really = module.opened
+
+    def opened(*args: Any, **query: Any) -> AppTest:
+        apps.append(really(*args, **query))
+        return apps[-1]
+
+    monkeypatch.setattr(module, "opened", opened)
+    yield
+    if apps:
+        text = "\n\n".join(map(written, apps[:MOST_PAGES])) + "\n"
+        for varying, instead in VARYING:
+            text = varying.sub(instead, text)
+        name = re.sub(r"[^\w-]+", "-", request.node.name.partition("@")[0]).strip("-")[:150]
+        compare_or_record(PAGES / Path(module.__file__).stem.removeprefix("test_") / f"{name}.md", text)
+
+
+def compare_or_record(path: Path, text: str) -> None:
+    """Write the text if `RECORD_PAGES` is set, else compare it with the recorded text."""
+    if os.environ.get("RECORD_PAGES"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    recorded = path.read_text(encoding="utf-8") if path.exists() else ""
+    assert text.splitlines() == recorded.splitlines(), f"{path.relative_to(ROOT)} differs: see `make screens`"
