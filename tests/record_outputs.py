@@ -20,13 +20,21 @@ from dataclasses import replace
 from pathlib import Path
 from unittest.mock import patch
 
+import msgspec
+
 from core import Axis, CompileJob, Model, from_json, new_sweep
+from core.analysis.findings import findings
 from core.commands.main import main as command
+from core.commands.output import summarise
 from core.sweep import table
 from tests.record import SCENARIOS
-from tests.support.homes import add_run, add_scenario
+from tests.support.homes import add_run, add_scenario, layers_log, measured_log
 from tests.support.places import ROOT, TRACES
 from tests.support.profiles import LOG, PROFILE
+from tests.support.reports.backends import backend_log
+from tests.support.reports.findings import FIRES
+from tests.support.reports.findings import OUTPUTS as PRINTED
+from tests.support.reports.packaged import packaged_log
 from tests.support.sweeps import add_sweep
 
 OUTPUTS = ROOT / "tests" / "outputs"
@@ -50,6 +58,12 @@ compile-time = "60 s"
 [more-than-baseline]
 kernels = 0
 """
+LOGS: dict[str, Callable[[], bytes]] = {
+    "backend": backend_log,
+    "packaged": packaged_log,
+    "timed": measured_log,
+    "layers": lambda: layers_log(20),
+}
 LISTING = re.compile(r"<pre.*?</pre>", re.DOTALL)
 
 
@@ -80,7 +94,7 @@ def printed(home: Path, *arguments: str) -> str:
 def html(home: Path, *runs: str) -> str:
     """The text and the tags of an HTML file about one or two runs."""
     path = home / "page.html"
-    head = printed(home, "export", *(run_id(home, name) for name in runs), "--html", str(path))
+    head = printed(home, "export", *runs, "--html", str(path))
     body = LISTING.sub(_listing, DROPPED.sub("…", head + path.read_text(encoding="utf-8")))
     lines = re.sub(r"(<(?!/)[^>]*>)", r"\n\1", _fixed(body, home)).splitlines()
     return "\n".join(line.rstrip() for line in lines if line.strip()) + "\n"
@@ -110,6 +124,12 @@ def sweep(home: Path) -> str:
     return made.id
 
 
+def stored(home: Path, name: str, log: Callable[[], bytes]) -> str:
+    """The id of a run with a log of the tests, which is stored once."""
+    found = [path.name for path in (home / "runs").glob(f"*-{name}-0000")]
+    return found[0] if found else add_run(home, name, log(), kind="log").id
+
+
 def profiled(home: Path) -> str:
     """The id of a run whose log belongs to the recorded profile."""
     return add_run(home, "h100", gzip.decompress(LOG.read_bytes()), kind="log").id
@@ -121,6 +141,18 @@ def check(home: Path) -> str:
     budget.write_text(BUDGET)
     runs = [run_id(home, name) for name in ("graph_break_zoo", "measured")]
     return printed(home, "check", runs[0], "--baseline", runs[1], "--budget", str(budget), "--json")
+
+
+def summaries() -> str:
+    """The report of each report that makes a rule fire, and all its findings."""
+    text = io.StringIO()
+    for rule, report in FIRES.items():
+        with redirect_stdout(text):
+            print(f"# {rule}")
+            summarise(report, "")
+            for finding in findings(report, PRINTED.get(rule, "")):
+                print(msgspec.json.format(msgspec.json.encode(finding)).decode())
+    return text.getvalue()
 
 
 def outputs() -> dict[str, Callable[[Path], str]]:
@@ -135,9 +167,9 @@ def outputs() -> dict[str, Callable[[Path], str]]:
             made[f"compare{form[1:]}-{both}"] = lambda home, pair=(left, right), form=form: printed(
                 home, "compare", *(run_id(home, name) for name in pair), *filter(None, [form])
             )
-        made[f"html-{both}"] = lambda home, pair=(left, right): html(home, *pair)
+        made[f"html-{both}"] = lambda home, pair=(left, right): html(home, *(run_id(home, name) for name in pair))
     for name in FILES:
-        made[f"html-{name}"] = lambda home, name=name: html(home, name)
+        made[f"html-{name}"] = lambda home, name=name: html(home, run_id(home, name))
     for folder in sorted(path.name for path in RANKS.iterdir()):
         made[f"ranks-{folder}"] = lambda home, folder=folder: printed(home, "ranks", str(RANKS / folder))
         made[f"ranks-json-{folder}"] = lambda home, folder=folder: printed(home, "ranks", str(RANKS / folder), "--json")
@@ -145,6 +177,10 @@ def outputs() -> dict[str, Callable[[Path], str]]:
         made[f"sweep{form[1:]}"] = lambda home, form=form: printed(home, "sweeps", sweep(home), *filter(None, [form]))
     made["profile"] = lambda home: printed(home, "profile", profiled(home), str(PROFILE))
     made["check"] = check
+    made["findings"] = lambda home: summaries()
+    for name, log in LOGS.items():
+        made[f"report-{name}"] = lambda home, name=name, log=log: printed(home, "report", stored(home, name, log))
+        made[f"html-{name}"] = lambda home, name=name, log=log: html(home, stored(home, name, log))
     return made
 
 

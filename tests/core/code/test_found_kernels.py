@@ -56,3 +56,8 @@ def call(args):
 def test_kernels_are_found_in_output_code(text: str, way: str, expected: list[FoundKernel]) -> None:
     assert direction(text) == way
     assert find_kernels(text) == expected
+
+
+def test_a_call_has_the_handles_of_its_own_name() -> None:
+    text = CPP.replace("extern_kernels.addmm:1", "aten.addmm:1, other.mm:7, cpp_fused_relu_0:9")
+    assert [kernel.handles for kernel in find_kernels(text)] == [[2], [1], []]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from core.commands.main import main
+from core.commands.main import main, make_parser
 from core.commands.output import FAILED, OK
 
 
@@ -61,3 +61,8 @@ def test_options_are_searched(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["options", "epilogue_fusion", "--module", "inductor"]) == OK
     printed = capsys.readouterr().out
     assert "torch._inductor.config.epilogue_fusion = True\n    fuse pointwise into templates epilogues" in printed
+
+
+def test_a_log_is_opened_at_a_port_without_a_browser() -> None:
+    parsed = make_parser().parse_args(["open", "trace.log", "--follow", "--port", "8600", "--no-browser"])
+    assert (parsed.path, parsed.follow, parsed.port, parsed.no_browser) == (Path("trace.log"), True, 8600, True)

@@ -87,3 +87,12 @@ def test_the_recorded_batch_sizes_are_a_sweep_that_says_from_which_on_compiling_
     assert (runner.standing(sweep).state, sweep.by) == ("done", "guest")
     said = "Compiled becomes faster at a batch between 16 and 64; slower at 1, 4 and 16."
     assert answer(Question(sweep, rows)).sentence == said
+
+
+def test_a_recording_is_written_into_a_new_folder_and_written_again(tmp_path: Path) -> None:
+    job = CompileJob(Model("sample", "mlp"), device="cuda")
+    recording = Recording("mlp", "inference", "1 graph.", job, "", "NVIDIA H200", "2.11.0", 0.0, 2.5)
+    folder = tmp_path / "new" / "h200"
+    for log in (b"first", b"second"):
+        path = write_recording(folder, recording, [log])
+    assert lzma.decompress(path.read_bytes()).endswith(b"\nsecond")

@@ -12,8 +12,10 @@ from filelock import FileLock
 from core import Run, Store, StoreError
 from core.base.errors import SettingError
 from core.commands.main import main
+from core.runs import retention
 from core.runs.comments import set_pinned
 from core.runs.index import RunIndex
+from core.runs.index.entry import read_entry
 from core.runs.people import audit_events
 from core.runs.remote import is_away, remote_archive
 from core.runs.retention import DAY_S, RetentionRules, due, retain, rules_of, start_retention, trim
@@ -145,3 +147,15 @@ def test_runs_of_a_search_are_moved_by_the_command(
     assert main(["prune", "before:35d", "model:older", "--move"]) == 0
     assert "1 run moved, 1.00 kB freed" in capsys.readouterr().err
     assert main(["prune", "--due", "is:failed"]) == 2
+
+
+def test_a_run_that_was_pinned_or_discussed_meanwhile_stays(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    index = RunIndex(store)
+    usual = due(index, RetentionRules(days=20), moves=True)
+    every = tuple(entry for run, _ in store.list() if (entry := read_entry(run)) is not None)
+    monkeypatch.setattr(retention, "due", lambda *_, **__: replace(usual, runs=every))
+    archive = remote_archive(store, {"COMPILEBOARD_ARCHIVE": "memory://meanwhile"})
+    retain(index, RetentionRules(days=20), archive)
+    away = {run.id.split("-")[2] for run, _ in store.list() if is_away(run)}
+    assert away.isdisjoint({"pinned", "live", "commented"})
+    assert {"old", "older", "new"} <= away

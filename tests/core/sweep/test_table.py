@@ -5,17 +5,21 @@ import io
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from core import Axis, CompileJob, Model, Report, Status, Store, Sweep, SweepStore, from_json, new_sweep
 from core.analysis import Interval, speed
 from core.commands.sweep import as_text, progress_words, row_words
-from core.report import Timing
+from core.report import Compilation, Timing, WrapperTime
 from core.sweep import SweepRow, as_csv, as_json, table
+from core.sweep.presets.modes import stop
 from core.sweep.store import SETTLED
+from core.sweep.table import directions_s, row, standing_of
 from core.sweep.table import rows as rows_of
-from core.sweep.table import standing_of
+from tests.support.homes import add_run
 from tests.support.places import TRACES
+from tests.support.reports.timed import ITEM
 from tests.support.sweeps import add_sweep, called, timed
 
 AT = ("measured", "recompile_zoo", "eager_backend", "error", "waiting")
@@ -153,3 +157,39 @@ def test_results_are_those_of_the_calls_that_were_compared() -> None:
     refused = called("fail_on_recompile", 1, 0, 0, how=("compiled", "raised", "raised"))
     assert [replace(refused, results=results).outcome for results in ("same", "")] == ["same in 1 of 3 calls", ""]
     assert replace(called("default", 1, 0), results="same").outcome == "same"
+
+
+def test_the_wrappers_seconds_are_those_of_the_newest_compilation_of_each_frame() -> None:
+    def compiled(compile_id: str, *times: WrapperTime) -> Compilation:
+        return replace(ITEM, id=compile_id, wrapper_times=times)
+
+    compilations = (
+        compiled("0/0", WrapperTime("forward", (9.0,), 1)),
+        compiled("0/1", WrapperTime("forward", (1.0, 3.0, 2.0), 1), WrapperTime("backward", (4.0,), 1)),
+        compiled("1/0", WrapperTime("forward", (0.5,), 1), WrapperTime("", (7.0,), 1), WrapperTime("backward", (), 1)),
+    )
+    assert directions_s(compilations) == {"forward": 2.5, "backward": 4.0}
+
+
+def test_the_row_of_an_ended_run_is_stored(tmp_path: Path) -> None:
+    run = add_run(tmp_path, "mlp", b"", state="failed", reason="no")
+    folder = tmp_path / "rows"
+    folder.mkdir()
+    made = row(SweepStore(Store(tmp_path)), folder, ("1",), run.id)
+    (stored,) = folder.iterdir()
+    assert msgspec.json.decode(stored.read_bytes(), type=SweepRow) == made
+    assert made.state == "failed"
+
+
+@pytest.mark.parametrize(
+    ("row", "last"),
+    [
+        (SweepRow(("a",), stages=("inductor_post_grad_graph",)), "code generation"),
+        (SweepRow(("a",), kernels=2), "code generation"),
+        (SweepRow(("a",), stages=("aot_joint_graph", "dynamo_output_graph")), "AOTAutograd"),
+        (SweepRow(("a",), stages=("dynamo_output_graph",)), "Dynamo"),
+        (SweepRow(("a",)), ""),
+    ],
+)
+def test_the_last_stage_in_the_log_is_where_a_row_stops(row: SweepRow, last: str) -> None:
+    assert stop(row) == last

@@ -70,3 +70,15 @@ def test_a_claim_needs_intervals_that_can_be_compared() -> None:
         "so it cannot correct for this."
     )
     assert (CompareTimes(comparison).unknown, CompareTimes(replace(comparison, interval=None)).unknown[-1]) == ("", ".")
+
+
+def test_a_pair_is_found_by_its_left_compilation() -> None:
+    compare = compared("recompile_zoo", "recompile_zoo")
+    assert [pair_of(compare, f"0/{number}").left for number in range(3)] == ["0/0", "0/1", "0/2"]
+
+
+def test_each_common_graph_is_united_with_its_counterpart() -> None:
+    pair = pair_of(compared("training_step", "training_step"), "0/0")
+    unions = [pair.union(graph_id) for graph_id in pair.stages]
+    assert len(unions) > 3
+    assert [union.change_rows for union in unions] == [[]] * len(unions)

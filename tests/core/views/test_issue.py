@@ -39,6 +39,7 @@ def test_a_failed_run_is_reported_with_its_error(empty_home: Path) -> None:
     places = [view.markdown.index(heading) for heading in HEADINGS]
     assert places == sorted(places)
     assert error.traceback.strip().splitlines()[-1] in view.markdown
+    assert "Traceback (most recent call last)" in view.markdown
     assert "/core/worker/" in error.traceback
     assert "/core/worker/" not in view.markdown
 

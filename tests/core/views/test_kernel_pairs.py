@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from core.analysis.kernels import KernelPair, KernelSide
+from core.analysis.kernels.comparison import Comparison
 from core.code import TextDiff
 from core.views.kernel_pairs import KernelPairsView, PairOfKernels
 from tests.support.logs import recorded_side
@@ -87,3 +88,18 @@ def test_the_first_pair_to_look_at_differs(pairs: tuple[KernelPair, ...], chosen
 def test_a_run_without_kernels_has_no_pairs() -> None:
     left, right = (recorded_side(TRACES / name / "trace.log") for name in ("transformer_block", "eager_backend"))
     assert KernelPairsView.of(left, "0/0", right) is None
+
+
+@pytest.mark.parametrize(
+    ("extern", "sentence"),
+    [
+        ((False,), "Fusion is the same."),
+        ((True,), "Library calls are of the same functions."),
+        ((True, False), "Fusion is the same."),
+        ((), "Neither side has a kernel."),
+    ],
+)
+def test_library_calls_are_the_same_where_there_is_nothing_else(extern: tuple[bool, ...], sentence: str) -> None:
+    kinds = [replace(LEFT, language="extern" if each else "triton") for each in extern]
+    pairs = tuple(KernelPair(each, each) for each in kinds)
+    assert Comparison("", "", pairs).sentence == sentence

@@ -158,3 +158,8 @@ def test_each_recorded_run_has_the_findings_that_were_read_and_found_true(scenar
     report = recorded_report(TRACES / scenario / "trace.log")
     rules = [found.rule for found in findings(report)]
     assert [rule for rule in rules if rule not in TIMED] == GALLERY[scenario]
+
+
+def test_tf32_halves_the_time_of_the_matmuls() -> None:
+    (found,) = of(with_tf32(), "TF32 off")
+    assert found.each_s == pytest.approx(2.5e-3 / 2)

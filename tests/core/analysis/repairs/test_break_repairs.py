@@ -1,5 +1,6 @@
 """Repairs of graph breaks: edits at the line that is named, and nothing but them."""
 
+import ast
 from dataclasses import replace
 
 import pytest
@@ -15,7 +16,7 @@ from core.analysis.repairs import (
     repairs_of_break,
     together,
 )
-from core.analysis.repairs.source import read_code
+from core.analysis.repairs.source import read_code, shares
 from core.graph import source_path
 from core.job.gallery import sample
 from core.report import Frame, GraphBreak, Place
@@ -321,3 +322,22 @@ def test_only_a_helper_that_is_called_runs_eagerly_as_a_whole() -> None:
     )
     assert repair_of(helper.format("x"), "disable:5") is None
     assert repair_of(helper.format("helper(x)"), "disable:99") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "shared"),
+    [("f(x)\n", False), ("f(x); g(x)\n", True), ("f(x) ;\n", True), ("f(x)  # one; two\n", False)],
+)
+def test_a_statement_shares_its_line_with_another(text: str, shared: bool) -> None:
+    code = read_code(text)
+    assert code is not None
+    assert shares(code, code.tree.body[0]) is shared
+
+
+def test_a_statement_behind_another_shares_its_line() -> None:
+    code = read_code("if a: f(x)\ng(x); h(x)\n")
+    assert code is not None
+    branch = code.tree.body[0]
+    assert isinstance(branch, ast.If)
+    assert shares(code, branch.body[0])
+    assert shares(code, code.tree.body[2])
