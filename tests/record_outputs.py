@@ -47,7 +47,11 @@ PAIRS = (
     ("eager_backend", "measured"),
 )
 FILES = ("measured", "training_step", "recompile_zoo", "graph_break_zoo", "error", "foreign", "captured")
-CHANGING = ((re.compile(r"\b\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d)?\b"), "DATE"), (re.compile(r"[\w.]+ ago\b"), "AGE ago"))
+CHANGING = (
+    (re.compile(r"\b\d{8}-\d{6}-"), ""),
+    (re.compile(r"\b\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d)?\b"), "DATE"),
+    (re.compile(r"[\w.]+ ago\b"), "AGE ago"),
+)
 # Pictures depend on the version of Graphviz; styles and scripts have tests of their own.
 DROPPED = re.compile(r"<(style|script|svg)\b.*?</\1>|sha256-[^']*|[\d.]+ [kM]B, to open", re.DOTALL)
 BUDGET = """
