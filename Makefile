@@ -90,9 +90,8 @@ record: $(DEVELOPMENT)  ## Record the tests' traces and the gallery's pictures a
 
 screens: $(DEVELOPMENT)  ## Write the text of pages and commands on the recorded scenarios again (ARGS="run/runs.py" for one page)
 	$(PYTHON) -m tests.screens $(ARGS)
-	$(PYTHON) -m tests.record_outputs
-	rm -r tests/outputs/pages
-	RECORD_PAGES=1 $(PYTHON) -m pytest --quiet $(PARALLEL) tests/pages
+	$(if $(ARGS),,$(PYTHON) -m tests.record_outputs)
+	$(if $(ARGS),,rm -r tests/outputs/pages && RECORD_PAGES=1 $(PYTHON) -m pytest --quiet $(PARALLEL) tests/pages)
 	$(PYTHON) -m tests.charts
 
 docs: $(DEVELOPMENT)  ## Write the tables of docs/ and the browser's types again from the types and tables of Python
