@@ -25,6 +25,7 @@ RECORDED = re.compile(
 VARYING = (
     (re.compile(r"/[^\s`\"']*/pytest-[\w-]*/[^\s`\"'/]*/?[^\s`\"'/]*"), "HOME"),
     (re.compile(r"(?<=_repaired)-[0-9a-f]{4}\b"), ""),
+    (re.compile(r"(?<=Starting torch…) [\d.]+ \w+"), ""),
     # A busy machine has not read the run of a sample's card in time.
     (re.compile(r"link \*\*(\d+ → \d+ kernels?[^*]*|last run)\*\*"), "link **last run**"),
 )
