@@ -25,7 +25,7 @@ RECORDED = re.compile(
 VARYING = (
     (re.compile(r"/[^\s`\"']*/pytest-[\w-]*/[^\s`\"'/]*/?[^\s`\"'/]*"), "HOME"),
     (re.compile(r"(?<=_repaired)-[0-9a-f]{4}\b"), ""),
-    (re.compile(r"(?<=Starting torch…) [\d.]+ \w+"), ""),
+    (re.compile(r"(?<=Starting torch…) [\d.]+ [a-z]+"), ""),
     # A busy machine has not read the run of a sample's card in time.
     (re.compile(r"link \*\*(\d+ → \d+ kernels?[^*]*|last run)\*\*"), "link **last run**"),
 )
