@@ -43,7 +43,7 @@ DECISIONS: dict[Decision, str] = {
     "saved": "Computed in the forward, or an input of it, and saved for the backward.",
     "recomputed": "Computed in the forward and recomputed in the backward.",
 }
-NOUNS = {"activation": "activation", "input": "input", "symbol": "symbolic size"}
+NOUNS = {"activation": "activation", "input": "input", "symbol": "symbolic size", "other": "other value"}
 
 
 @dataclass(frozen=True, slots=True)
