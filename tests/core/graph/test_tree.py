@@ -4,6 +4,7 @@ import pytest
 
 from benchmarks.synthetic import synthetic_nodes
 from core.graph import Fact, fx_model, levels_below
+from core.graph.layout import ladder
 from core.graph.modules import module_at
 from core.graph.schedule import common_path
 from core.report import Module, module_path
@@ -22,7 +23,10 @@ def test_a_level_holds_400_ops_before_it_is_cut(count: int, labels: list[str]) -
     assert [group.label for group in fx_model(nodes).groups] == labels
 
 
-def test_levels_share_their_time_and_where_none_is_left_the_simpler_layout_does() -> None:
+def test_levels_share_their_time_and_where_none_is_left_the_simpler_layout_does(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(ladder, "_memory", type(ladder._memory)())
     model = fx_model(synthetic_nodes(300))
     assert {bool(shown.note) for shown in levels_below(model, budget_s=0.0) if shown.edges} == {True}
 
