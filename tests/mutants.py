@@ -168,7 +168,10 @@ def _test(context: str) -> str:
 
 
 def verdict(mutant: Mutant, tests: list[str], where: Path) -> str:
-    """Return `found`, `hangs`, `survives` or pytest's exit code, by the tests in a copy of the repository."""
+    """Return `found`, `hangs` or `survives`, by the tests in a copy of the repository.
+
+    A mutant that cannot be imported makes pytest end with a usage error, and is found.
+    """
     path = where / mutant.file
     text = path.read_text(encoding="utf-8")
     path.write_text(mutant.applied(text), encoding="utf-8")
@@ -180,7 +183,7 @@ def verdict(mutant: Mutant, tests: list[str], where: Path) -> str:
         return "hangs"
     finally:
         path.write_text(text, encoding="utf-8")
-    return "survives" if ended.returncode == 0 else "found" if ended.returncode == 1 else f"exit {ended.returncode}"
+    return "found" if ended.returncode else "survives"
 
 
 def copied(folder: Path) -> Path:

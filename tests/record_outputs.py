@@ -22,11 +22,14 @@ from unittest.mock import patch
 
 import msgspec
 
-from core import Axis, CompileJob, Model, from_json, new_sweep
+from core import Axis, CompileJob, Environment, Model, from_json, new_sweep
 from core.analysis.findings import findings
 from core.commands.main import main as command
 from core.commands.output import summarise
+from core.runs.ranks import read_ranks
 from core.sweep import table
+from core.sweep.presets import PRESETS
+from core.trace.ranks import fingerprint
 from tests.record import SCENARIOS
 from tests.support.homes import add_run, add_scenario, layers_log, measured_log
 from tests.support.places import ROOT, TRACES
@@ -155,8 +158,40 @@ def summaries() -> str:
             print(f"# {rule}")
             summarise(report, "")
             for finding in findings(report, PRINTED.get(rule, "")):
-                print(msgspec.json.format(msgspec.json.encode(finding)).decode())
+                print(_json(finding))
     return text.getvalue()
+
+
+def plans() -> str:
+    """The axes and the cells' jobs of every predefined sweep, for a model on a machine with a GPU."""
+    base = CompileJob(Model("sample", "mlp"), calls=("(f32[4, 8],)", "(f32[6, 8],)"))
+    here = Environment(
+        torch="2.13.0",
+        devices={"cpu": "Xeon", "cuda": "H100"},
+        backends=("inductor", "aot_eager", "eager", "cudagraphs"),
+        modes={"default": {}, "max-autotune": {"max_autotune": True}},
+        cpus=6,
+    )
+    lines = []
+    for name, preset in PRESETS.items():
+        plan = preset.plan(base, here)
+        lines += [f"# {name}: {preset.question}", _json(plan)]
+    return "\n".join(lines) + "\n"
+
+
+def ranks_read(home: Path, folder: str) -> str:
+    """The rows and the fingerprints of recorded ranks."""
+    logs = {}
+    for packed in sorted((RANKS / folder).glob("rank_*.log.gz")):
+        logs[len(logs)] = home / packed.stem
+        logs[len(logs) - 1].write_bytes(gzip.decompress(packed.read_bytes()))
+    ranks = read_ranks(logs)
+    firsts = [fingerprint(logs[group.ranks[0]], group.ranks[0]) for group in ranks.groups]
+    return _json((ranks.rows, firsts)) + "\n"
+
+
+def _json(value: object) -> str:
+    return msgspec.json.format(msgspec.json.encode(value)).decode()
 
 
 def outputs() -> dict[str, Callable[[Path], str]]:
@@ -176,12 +211,13 @@ def outputs() -> dict[str, Callable[[Path], str]]:
         made[f"html-{name}"] = lambda home, name=name: html(home, run_id(home, name))
     for folder in sorted(path.name for path in RANKS.iterdir()):
         made[f"ranks-{folder}"] = lambda home, folder=folder: printed(home, "ranks", str(RANKS / folder))
+        made[f"ranks-read-{folder}"] = lambda home, folder=folder: ranks_read(home, folder)
         made[f"ranks-json-{folder}"] = lambda home, folder=folder: printed(home, "ranks", str(RANKS / folder), "--json")
     for form in ("", "--csv", "--json"):
         made[f"sweep{form[1:]}"] = lambda home, form=form: printed(home, "sweeps", sweep(home), *filter(None, [form]))
     made["profile"] = lambda home: printed(home, "profile", profiled(home), str(PROFILE))
     made["check"] = check
-    made["findings"] = lambda home: summaries()
+    made |= {"findings": lambda home: summaries(), "plans": lambda home: plans()}
     for name, log in LOGS.items():
         made[f"report-{name}"] = lambda home, name=name, log=log: printed(home, "report", stored(home, name, log))
         made[f"html-{name}"] = lambda home, name=name, log=log: html(home, stored(home, name, log))

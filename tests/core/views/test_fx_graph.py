@@ -141,3 +141,10 @@ def test_the_map_of_nodes_is_that_of_the_graphs_direction() -> None:
     assert forward.offset < backward.offset
     assert fx_graph("dynamo_output_graph").node_map == forward
     assert fx_graph("aot_joint_graph").node_map is None
+
+
+def test_only_the_forward_graph_has_aotautograds_metadata() -> None:
+    compilation = fx_graph("dynamo_output_graph").compilation
+    logged = {graph.id: fx_graph(graph.id).metadata for graph in compilation.graphs}
+    assert {graph_id for graph_id, text in logged.items() if text is not None} == {"aot_forward_graph"}
+    assert logged["aot_forward_graph"] == compilation.aot_metadata[0].text
