@@ -1,7 +1,7 @@
 """Display graphs of Inductor's scheduler: nodes before fusion, and kernels after fusion.
 
-A kernel has its ops as rows. A box is in the innermost module that contains all its ops, or in a layer if the boxes
-before and after it are in that layer. The kernel may then also contain ops of no layer, or of the next layer.
+A kernel has its ops as rows. A box is in the innermost module that contains all its ops. If the boxes before and
+after a box are in the same layer, the box is in it, too, even if some of its ops are in no layer or in the next one.
 """
 
 from __future__ import annotations

@@ -107,8 +107,8 @@ CALLS = frozenset(("call_function", "call_method", "call_module"))
 class Cost(NamedTuple):
     """The cost of an op: bytes read and written, and FLOPs.
 
-    Each number is None if it depends on a shape that is symbolic or was not recorded. For an op without a
-    formula, FLOPs are 0, but None for the backward of a matmul or of attention.
+    Each number is None if it depends on a shape that is symbolic or was not recorded. An op without a
+    formula has 0 FLOPs; only the backward of a matmul or of attention has None.
     """
 
     bytes: int | None

@@ -149,7 +149,8 @@ class FixesView:
             return None
         left = len(set(repairs)) - len(stacked)
         more = (
-            f" Not among them: {fmt.count(left, 'fix', 'fixes')} that may change results or edit the same lines."
+            f" Not among them: {fmt.count(left, 'fix', 'fixes')} that may change results, or that edit "
+            "the same lines as these."
             if left
             else ""
         )

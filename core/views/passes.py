@@ -301,14 +301,16 @@ class PartitionView:
         parts = [f"{fmt.number(counts[each])} {each}{notes.get(each, '')}" for each in DECISIONS if counts[each]]
         if self.partition.dropped:
             parts.append(f"{fmt.number(len(self.partition.dropped))} dropped")
-        derived = "derived from the three graphs, reasons not recorded"
-        return f"Nodes, {'as the partitioner decided' if self.partition.recorded else derived}: {', '.join(parts)}"
+        if self.partition.recorded:
+            return f"Nodes by the partitioner's decision: {', '.join(parts)}"
+        listed = ", ".join(parts)
+        return f"Nodes by decision, derived from the three graphs: {listed}. Reasons for the decisions are not recorded"
 
     @property
     def _plan(self) -> str:
         """The partitioner's plan compared with the compiled code, since Inductor may save a copy of an input."""
         if self.partition.kept is None:
-            return "These numbers are of the graphs; what the compiled code saves is not recorded."
+            return "What the compiled code saves is not recorded."
         inputs = {value.name for value in self.partition.saved if value.kind == "input"}
         copies = sum(value.kind == "activation" and value.name in inputs for value in self.partition.kept)
         plan = f"Before Inductor that was {_activations(self.partition.saved)}"

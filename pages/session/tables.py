@@ -88,7 +88,7 @@ def send_styled(proto: ArrowData, styler: Styler, default_uuid: str) -> None:
 
 
 def _texts(styler: Styler) -> pa.Table:
-    """Return the text of each cell as a table, with the metadata of pandas for a range index."""
+    """Return a table with the text of each cell, and with the metadata that pandas writes for a range index."""
     import pyarrow as pa
 
     frame, forms = styler.data, styler._display_funcs

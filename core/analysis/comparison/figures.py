@@ -195,7 +195,7 @@ class TimeComparison:
 
     @property
     def why_not(self) -> str:
-        """Reason why no faster side is reported; empty if the runs are comparable."""
+        """Reason why neither side is reported as faster; empty if the runs are comparable."""
         if self.interval is None:
             return FEW
         return "" if self.comparable else f"{NOT_MEASURABLE}: {self.disturbed or SCATTERED}"

@@ -150,7 +150,7 @@ def _failure_advice(facts: RunFacts, kind: FailureKind, first: Failure) -> tuple
 
 
 def _limit_advice(facts: RunFacts, compile_id: str) -> tuple[str, Proposal | None]:
-    """Return the advice that avoids the largest number of a frame's recompiles, in words and as a job.
+    """Return the best advice against a frame's recompiles, in words and as a job.
 
     The words also say what a higher limit does.
     """

@@ -132,8 +132,7 @@ def _connected_parts(count: int, pairs: Sequence[Pair]) -> list[tuple[list[int],
 def _shelves(parts: Sequence[ConnectedPart]) -> Iterator[tuple[float, float]]:
     """Yield the top-left corner of each part; the parts are packed in rows.
 
-    A row is at most about twice as wide as the packed picture is high. If the widest part is wider, its width is the
-    limit.
+    The rows are filled so that the picture becomes about twice as wide as high, or as wide as its widest part.
     """
     area = sum((part.width + PART_GAP) * (part.height + PART_GAP) for part in parts)
     limit = max([sqrt(area) * 1.4, *(part.width for part in parts)])

@@ -1,4 +1,4 @@
-"""Index entries: data of a run for lists, its bytes on disk, and the usage of a store by visitors."""
+"""Index entries: what lists show of a run, its bytes on disk, and each visitor's usage of a store."""
 
 from __future__ import annotations
 

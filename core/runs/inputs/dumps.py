@@ -238,7 +238,7 @@ def _of_stages(paths: list[Path], rank: int | None) -> Iterator[_Entry]:
 
 
 def _stage_name(metadata: str | None) -> str:
-    """Return a stage's name from its metadata, since the file's name has no dots and spaces.
+    """Return a stage's name from its metadata, since the file's name has lost the dots and spaces.
 
     Empty if there is no metadata or no name in it.
     """

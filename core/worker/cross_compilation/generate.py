@@ -142,7 +142,7 @@ def _renumbered_backward(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _from_tensor(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a replacement that places the user's tensors on the target.
+    """Return a replacement of `original` that places the user's tensors on the target.
 
     Tensors that Dynamo made while tracing stay in place.
     """

@@ -28,7 +28,7 @@ class PrivateName:
 
 
 def rows(module: str, why: str, *attributes: str) -> Iterator[PrivateName]:
-    """Return the names of a module that are used for the same reason."""
+    """Return a row for each name of a module; all have the same reason."""
     return (PrivateName(module, attribute, why) for attribute in attributes)
 
 

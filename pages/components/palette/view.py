@@ -1,4 +1,4 @@
-"""Command palette: a dialog on any page that opens pages, runs, kernels and nodes, and starts actions.
+"""Command palette: a dialog that opens pages, runs, kernels and nodes, and starts actions.
 
 It has two components. The palette with pages, runs and actions is sent with every page. The entries of the shown run
 are a separate message in a fragment: they are made when the palette is first opened for the run, and stay

@@ -38,7 +38,7 @@ def picked_exercise(views: dict[str, ExerciseView]) -> ExerciseView:
 
 
 def task(view: ExerciseView) -> None:
-    """Draw the title, the task, and the call of torch.compile that checks a solution."""
+    """Draw the title, the task, and how torch.compile is called to check a solution."""
     st.header(view.exercise.title, anchor=False)
     st.write(view.exercise.task)
     st.caption(view.checked_with)

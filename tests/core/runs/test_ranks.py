@@ -13,6 +13,7 @@ from core.code.diff import normalised_guards
 from core.report.run import Fingerprint, RankCompilation, RankMark
 from core.runs import ranks as ranks_of_runs
 from core.runs.ranks import read_ranks, stored_ranks
+from core.trace.ranks import text_of
 from tests.support.ranks import (
     as_rank,
     cut,
@@ -240,3 +241,15 @@ def test_a_rank_alone_lets_the_others_wait_as_long_as_it_compiles() -> None:
     assert forecast(replace(difference, alone=("2/0",)), alone, waiting) == Forecast("wait", None)
     assert forecast(replace(difference, only="", kind="end"), alone, waiting) == Forecast("stopped")
     assert forecast(difference, waiting, waiting) is None
+
+
+def test_a_collective_has_its_tensor_its_constants_and_its_group() -> None:
+    text = b"""
+        all_reduce: "f32[4, 8][8, 1]cuda:0" = torch.ops._c10d_functional.all_reduce.default(mm, 'sum', '0');  mm = None
+        wait: "f32[4, 8][8, 1]cuda:0" = torch.ops._c10d_functional.wait_tensor.default(all_reduce)
+        gathered = torch.ops._c10d_functional.all_gather_into_tensor.default(x, 2, '5')
+    """
+    assert text_of(text).collectives == (
+        ("all_reduce", "f32[4, 8]", "'sum'", "0"),
+        ("all_gather_into_tensor", "", "2", "5"),
+    )

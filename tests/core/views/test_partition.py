@@ -25,7 +25,7 @@ def joint() -> PartitionView:
 def test_the_title_names_what_the_forward_keeps(joint: PartitionView) -> None:
     assert joint.title == "The forward saves 9 activations (167 kB) for the backward."
     assert joint.caption == (
-        "Nodes, as the partitioner decided: 21 forward, 41 backward, 13 saved (9 activations, 4 inputs), "
+        "Nodes by the partitioner's decision: 21 forward, 41 backward, 13 saved (9 activations, 4 inputs), "
         "11 recomputed, 10 dropped. Before Inductor that was 9 activations (167 kB)."
     )
 
@@ -34,9 +34,9 @@ def test_without_the_compiled_code_the_plan_stands_alone(joint: PartitionView) -
     planned = replace(joint, partition=replace(joint.partition, kept=None, recorded=False))
 
     assert planned.title == "AOTAutograd's partition saves 9 activations (167 kB) for the backward."
-    assert planned.caption.startswith("Nodes, derived from the three graphs, reasons not recorded: 21 forward, ")
+    assert planned.caption.startswith("Nodes by decision, derived from the three graphs: 21 forward, ")
     assert planned.caption.endswith(
-        "10 dropped. These numbers are of the graphs; what the compiled code saves is not recorded."
+        "10 dropped. Reasons for the decisions are not recorded. What the compiled code saves is not recorded."
     )
 
 

@@ -8,6 +8,7 @@ from core.job.gallery import sample
 from core.report import Call, Difference, GraphBreak, Place, Recompile, Report
 from tests.support.logs import recorded_report
 from tests.support.places import TRACES
+from tests.support.reports.findings import failing
 
 ZOO = sample("graph_break_zoo").path.read_text(encoding="utf-8")
 BROKEN = recorded_report(TRACES / "graph_break_zoo" / "trace.log")
@@ -111,3 +112,10 @@ def test_more_recompiles_are_not_worse_where_a_break_is_gone() -> None:
     recompiled = replace(WHOLE, recompiles=STORM.recompiles)
     result = trial(BEFORE, after("keep_tensor:31", breaks=other_lines(31), report=recompiled), ("keep_tensor:31",))
     assert result.outcome == "repaired"
+
+
+def test_a_frame_that_ran_eagerly_because_of_its_break_is_not_counted_beside_it() -> None:
+    failed = failing("Unsupported", "what Dynamo cannot trace").compilations
+    before = TrialSide(replace(BROKEN, compilations=(*BROKEN.compilations, *failed)), ZOO, PATH)
+    found = trial(before, after("keep_tensor:31", breaks=other_lines(31)), ("keep_tensor:31",))
+    assert found.words.startswith("1 graph break fewer, equal results.")
