@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 from collections import defaultdict
@@ -9,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
+import msgspec
 import streamlit as st
 from streamlit.dataframe_util import convert_arrow_table_to_arrow_bytes, has_range_index
 from streamlit.elements import arrow
@@ -48,11 +50,20 @@ def data_frame(rows: Any, **settings: Any) -> pd.DataFrame:
     return pd.DataFrame(rows, **settings)
 
 
-def arrow_table(rows: list[dict[str, Any]]) -> pa.Table:
-    """Return rows as a table without pandas; the values of a column have one type."""
+def arrow_table(rows: Sequence[Mapping[str, object]]) -> pa.Table:
+    """Return rows as a table without pandas; the values of a column have one type, and there is at least one row."""
+    # Other functions of pyarrow that take Python's values import pandas to look for its arrays.
     import pyarrow as pa
+    from pyarrow import json as arrow_json
 
-    return pa.Table.from_pylist(rows)
+    # Without a type, texts that look like dates would be dates.
+    texts = dict.fromkeys(name for row in rows for name, value in row.items() if isinstance(value, str))
+    lines = b"\n".join(map(msgspec.json.encode, rows))
+    return arrow_json.read_json(
+        io.BytesIO(lines),
+        read_options=arrow_json.ReadOptions(block_size=len(lines) + 1),
+        parse_options=arrow_json.ParseOptions(explicit_schema=pa.schema([(name, pa.string()) for name in texts])),
+    )
 
 
 def in_words(frame: pd.DataFrame, forms: Mapping[str, Callable[[Any], str]]) -> pd.DataFrame | Styler:

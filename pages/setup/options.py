@@ -17,7 +17,7 @@ from pages.session.actions import attempt
 from pages.session.downloads import json_twin
 from pages.session.header import page_title
 from pages.session.shown import shown_run
-from pages.session.tables import data_frame, picked, search_field
+from pages.session.tables import arrow_table, picked, search_field
 from pages.session.url import pressed
 
 ALL = "both"
@@ -52,7 +52,7 @@ if not config.options:
     st.info("No option has all these words in its name, its environment variables or its comment.")
     st.stop()
 
-table = data_frame(config.rows)
+table = arrow_table(config.rows)
 chosen = picked(table, config.options, "options", height=PICTURE, column_config=WIDE)
 json_twin("options", config.options, key="options")
 if chosen is None:

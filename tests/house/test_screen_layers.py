@@ -140,15 +140,17 @@ def test_the_server_starts_without_what_only_pages_need() -> None:
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
 
 
-def test_a_page_without_a_table_imports_no_pandas(empty_home: Path) -> None:
+def test_a_page_without_a_table_and_a_plain_table_import_no_pandas(empty_home: Path) -> None:
     code = (
         "import sys; from streamlit.testing.v1 import AppTest\n"
         "app = AppTest.from_file('pages/app.py', default_timeout=60).run()\n"
         "print({button.label for button in app.button} & {'Compile'}, len(app.exception))\n"
-        "print(sys.modules.keys() & {'pandas', 'pyarrow'})"
+        "print(sys.modules.keys() & {'pandas', 'pyarrow'})\n"
+        "from pages.session.tables import arrow_table\n"
+        "print(len(arrow_table([{'name': 'mm', 'calls': 3}])), 'pandas' in sys.modules)"
     )
     ended = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert ended.stdout.splitlines() == ["{'Compile'} 0", "set()"]
+    assert ended.stdout.splitlines() == ["{'Compile'} 0", "set()", "1 False"]
 
 
 def test_a_part_of_the_screen_imports_only_those_below_it() -> None:

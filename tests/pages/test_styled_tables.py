@@ -7,7 +7,7 @@ from streamlit.dataframe_util import convert_arrow_bytes_to_pandas_df
 from streamlit.elements.lib.pandas_styler_utils import marshall_styler
 from streamlit.proto.ArrowData_pb2 import ArrowData
 
-from pages.session.tables import columns, send_styled
+from pages.session.tables import arrow_table, columns, send_styled
 
 ROWS = [
     {"time": 1.5, "calls": 3, "name": "mm", "found": True, "shape": [2, 3], "reason": None, "note": None},
@@ -52,4 +52,18 @@ def test_a_column_has_its_help_and_its_width() -> None:
     assert {name: (each["help"], each["width"]) for name, each in settings.items()} == {
         "time": ("Median of all calls", "small"),
         "name": (None, "large"),
+    }
+
+
+def test_a_plain_table_keeps_its_texts_numbers_and_gaps() -> None:
+    rows = [
+        {"name": None, "value": 1, "at": "2026-01-01", "long": "x" * 100_000},
+        {"name": "a\n√", "value": 2.5, "at": "", "long": ""},
+    ]
+    table = arrow_table(rows)
+    assert table.to_pydict() == {
+        "name": [None, "a\n√"],
+        "value": [1.0, 2.5],
+        "at": ["2026-01-01", ""],
+        "long": ["x" * 100_000, ""],
     }
