@@ -73,11 +73,11 @@ window.mount = async (name, more = {}) => {
   style.textContent = await (await fetch("/view.css")).text();
   parentElement.append(style);
   const tell = (name, value) => window.told.push([data.source, name, value]);
-  const args = { data: Object.assign(data, more), parentElement, setStateValue: tell, setTriggerValue: tell };
+  const args = { data: [Object.assign(data, more)], parentElement, setStateValue: tell, setTriggerValue: tell };
   const off = draw(args);
   const view = parentElement.querySelector(".view").compileboardView;
   (window.views ??= {})[data.source] = view;
-  window.again = (changed) => draw(Object.assign(args, { data: Object.assign({}, args.data, changed) }));
+  window.again = (changed) => draw(Object.assign(args, { data: [Object.assign({}, args.data[0], changed)] }));
   return off && true;
 };
 window.ready = true;
