@@ -51,7 +51,7 @@ def data_frame(rows: Any, **settings: Any) -> pd.DataFrame:
 
 
 def arrow_table(rows: Sequence[Mapping[str, object]]) -> pa.Table:
-    """Return rows as a table without pandas; the values of a column have one type, and there is at least one row."""
+    """Return at least one row as a table, without pandas; the values of a column have one type."""
     # Other functions of pyarrow that take Python's values import pandas to look for its arrays.
     import pyarrow as pa
     from pyarrow import json as arrow_json
@@ -99,7 +99,7 @@ def send_styled(proto: ArrowData, styler: Styler, default_uuid: str) -> None:
 
 
 def _texts(styler: Styler) -> pa.Table:
-    """Return a table with the text of each cell, and with the metadata that pandas writes for a range index."""
+    """Return a table with the text of each cell, and with the metadata of a range index of pandas."""
     import pyarrow as pa
 
     frame, forms = styler.data, styler._display_funcs

@@ -41,6 +41,6 @@ class ChipsData(msgspec.Struct, frozen=True):
 
 
 def chips(items: list[Chip], *, key: str, on_open: Callable[[str], None]) -> None:
-    """Show chips; `on_open` gets the page that a clicked chip links to, before the current page runs again."""
+    """Show chips; `on_open` gets the page that a clicked chip links to, before this page runs again."""
     opened = when_picked(key, "open", {chip.page for chip in items if chip.page}, on_open)
     _COMPONENT(key=key, data=message(ChipsData(tuple(items))), on_open_change=opened)
