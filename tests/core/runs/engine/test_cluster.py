@@ -375,7 +375,7 @@ def test_two_hundred_cells_over_four_nodes_lose_nothing_and_make_nothing_twice(n
     nodes.transport.broken = False
     sweeps.wait(sweep.id)
     found = sweeps.standing(sweeps.store.open(sweep.id))
-    assert (found.state, found.done, found.total) == ("done", 200, 200)
+    assert (found.state, found.done, found.total, found.reason) == ("done", 200, 200, "")
     runs = [(run, status) for run, status in sweeps.runner.store.list()]
     assert Counter(status.state for _, status in runs) == {"done": 200, "interrupted": 1}
     assert set(starts(nodes).values()) == {1}
