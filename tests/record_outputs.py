@@ -32,16 +32,17 @@ from core.sweep.presets import PRESETS
 from core.trace.ranks import fingerprint
 from tests.record import SCENARIOS
 from tests.support.homes import add_run, add_scenario, layers_log, measured_log
-from tests.support.places import ROOT, TRACES
+from tests.support.places import RANKS, ROOT, TRACES
 from tests.support.profiles import LOG, PROFILE
+from tests.support.ranks import recorded_logs
 from tests.support.reports.backends import backend_log
 from tests.support.reports.findings import FIRES
 from tests.support.reports.findings import OUTPUTS as PRINTED
 from tests.support.reports.packaged import packaged_log
+from tests.support.screen import fixed
 from tests.support.sweeps import add_sweep
 
 OUTPUTS = ROOT / "tests" / "outputs"
-RANKS = ROOT / "tests" / "ranks"
 PAIRS = (
     ("measured", "transformer_block"),
     ("training_step", "transformer_block"),
@@ -115,9 +116,7 @@ def _listing(match: re.Match[str]) -> str:
 
 def _fixed(text: str, home: Path) -> str:
     """Return a text without what changes from day to day, and without the store's path."""
-    for pattern, name in CHANGING:
-        text = pattern.sub(name, text)
-    return text.replace(str(home), "HOME")
+    return fixed(text, CHANGING).replace(str(home), "HOME")
 
 
 def sweep(home: Path) -> str:
@@ -125,8 +124,8 @@ def sweep(home: Path) -> str:
     cells = Axis("seed", tuple(range(len(SCENARIOS))), tuple(SCENARIOS))
     made = replace(new_sweep(CompileJob(Model("sample", "mlp")), (cells,)), id="20260101-000000-recorded-0000")
     made = replace(made, created_s=0.0, torch="2.13.0+cpu", runs=tuple(SCENARIOS))
-    reports = {name: from_json((TRACES / name / "report.json").read_bytes()) for name in SCENARIOS}
     if not (home / "sweeps" / made.id).exists():
+        reports = {name: from_json((TRACES / name / "report.json").read_bytes()) for name in SCENARIOS}
         add_sweep(home, made, table(made, reports))
     return made.id
 
@@ -181,10 +180,7 @@ def plans() -> str:
 
 def ranks_read(home: Path, folder: str) -> str:
     """The rows and the fingerprints of recorded ranks."""
-    logs = {}
-    for packed in sorted((RANKS / folder).glob("rank_*.log.gz")):
-        logs[len(logs)] = home / packed.stem
-        logs[len(logs) - 1].write_bytes(gzip.decompress(packed.read_bytes()))
+    logs = recorded_logs(folder, home / folder)
     ranks = read_ranks(logs)
     firsts = [fingerprint(logs[group.ranks[0]], group.ranks[0]) for group in ranks.groups]
     return _json((ranks.rows, firsts)) + "\n"

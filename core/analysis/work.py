@@ -190,6 +190,14 @@ def kernel_words(totals: Work) -> str:
     return f"{count(totals.kernels, 'kernel')} ({count(totals.calls, 'launch', 'launches')})"
 
 
+def fusion_words(before: int, after: int, is_fused: bool) -> str:
+    """Return the numbers of scheduler nodes before and after fusion, in words."""
+    nodes = count(before, "scheduler node")
+    if is_fused:
+        return f"{nodes} fused into {number(after)}"
+    return f"{nodes}: nothing to fuse" if before < 2 else f"{nodes}, none fused"
+
+
 def saved_words(traffic: Traffic | None) -> str:
     """Return the traffic saved by fusion in words; empty if unchanged or unknown."""
     change = change_words(traffic)

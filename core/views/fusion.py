@@ -12,6 +12,7 @@ from core.analysis import (
     UNEVEN,
     computing_ops,
     counted_words,
+    fusion_words,
     refusal_reasons,
     refused_pair,
     rejections,
@@ -97,11 +98,10 @@ class FusionView:
         schedule, traffic = self.schedule, traffic_within(self.schedule)
         lowered = None if schedule.subgraph else self.compilation.lowered(schedule.direction)
         ops = f"{fmt.count(computing_ops(lowered), 'op')} in " if lowered else ""
-        before, after = fmt.count(len(schedule.before), "scheduler node"), fmt.number(len(schedule.after))
-        where = f"{scope_words(self.report, self.compilation)}{ops}{before}"
-        if not steps(schedule) and len(schedule.before) == len(schedule.after):
-            return f"{where}: nothing to fuse." if len(schedule.before) < 2 else f"{where}, none fused."
-        return f"{where} fused into {after}{f': {traffic_words(traffic)}' if traffic else ''}."
+        before, after = len(schedule.before), len(schedule.after)
+        is_fused = bool(steps(schedule)) or before != after
+        saved = f": {traffic_words(traffic)}" if traffic and is_fused else ""
+        return f"{scope_words(self.report, self.compilation)}{ops}{fusion_words(before, after, is_fused)}{saved}."
 
     @property
     def help(self) -> str:

@@ -78,8 +78,9 @@ def quoted(text: str, limit: int = LONGEST_NAME) -> str:
 
 def table(names: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     """Return rows of text as a Markdown table with a row of column names."""
-    head, *body = (f"| {' | '.join(cells)} |" for cells in ([*names], *(map(plain, row) for row in rows)))
-    return "\n".join([head, f"|{'---|' * (head.count(' | ') + 1)}", *body])
+    columns = [*names]
+    head, *body = (f"| {' | '.join(cells)} |" for cells in (columns, *(map(plain, row) for row in rows)))
+    return "\n".join([head, f"|{'---|' * len(columns)}", *body])
 
 
 def sentence(text: str) -> str:

@@ -19,6 +19,7 @@ from core.analysis import (
     failure_sentence,
     failures,
     frame_names,
+    fusion_words,
     kernel_words,
     phase_totals,
     saved_words,
@@ -300,9 +301,7 @@ def _graphs(report: Report) -> Iterator[Evidence]:
     if stages:
         yield Evidence("fx_graph", f"{fmt.count(len(stages), 'graph stage')}, from Dynamo to Inductor")
     if work.nodes_before:
-        nodes = fmt.count(work.nodes_before, "scheduler node")
-        unfused = ": nothing to fuse" if work.nodes_before < 2 else ", none fused"
-        nodes += unfused if work.nodes_after == work.nodes_before else f" fused into {fmt.number(work.nodes_after)}"
+        nodes = fusion_words(work.nodes_before, work.nodes_after, work.nodes_before != work.nodes_after)
         saved = saved_words(work.traffic)
         yield Evidence("fusion", nodes + (f", {saved}" if saved else ""))
     kernels = [(kernel, compilation) for compilation in report.compilations for kernel in compilation.kernels]

@@ -59,11 +59,13 @@ def arrow_table(rows: Sequence[Mapping[str, object]]) -> pa.Table:
     # Without a type, texts that look like dates would be dates.
     texts = dict.fromkeys(name for row in rows for name, value in row.items() if isinstance(value, str))
     lines = b"\n".join(map(msgspec.json.encode, rows))
-    return arrow_json.read_json(
+    table = arrow_json.read_json(
         io.BytesIO(lines),
         read_options=arrow_json.ReadOptions(block_size=len(lines) + 1),
         parse_options=arrow_json.ParseOptions(explicit_schema=pa.schema([(name, pa.string()) for name in texts])),
     )
+    # Columns with a given type come first.
+    return table.select([*rows[0]])
 
 
 def in_words(frame: pd.DataFrame, forms: Mapping[str, Callable[[Any], str]]) -> pd.DataFrame | Styler:

@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.record_outputs import OUTPUTS
 from tests.support.places import ROOT
-from tests.support.screen import written
+from tests.support.screen import fixed, written
 
 PAGES = OUTPUTS / "pages"
 RECORDED = re.compile(
@@ -52,9 +52,7 @@ def page_texts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(module, "opened", opened)
     yield
     if apps:
-        text = "\n\n".join(map(written, apps[:MOST_PAGES])) + "\n"
-        for varying, instead in VARYING:
-            text = varying.sub(instead, text)
+        text = fixed("\n\n".join(map(written, apps[:MOST_PAGES])) + "\n", VARYING)
         name = re.sub(r"[^\w-]+", "-", request.node.name.partition("@")[0]).strip("-")[:150]
         compare_or_record(PAGES / Path(module.__file__).stem.removeprefix("test_") / f"{name}.md", text)
 

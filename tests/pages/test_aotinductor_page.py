@@ -123,7 +123,7 @@ def test_the_files_of_a_package_are_a_tree_whose_texts_are_read(empty_home: Path
     other = opened(PAGE, run, step="package", file=f"{FOLDER}.kernel.cpp")
     assert "cpp_fused_relu_0" in code_text(other, "package-model")
     library = opened(PAGE, run, file=f"{FOLDER}.wrapper.so")
-    assert "31.0 kB of which no text was recorded." in unescaped(library)
+    assert "31.0 kB, without a recorded text." in unescaped(library)
 
 
 @pytest.mark.parametrize(

@@ -61,6 +61,7 @@ def test_a_plain_table_keeps_its_texts_numbers_and_gaps() -> None:
         {"name": "a\n√", "value": 2.5, "at": "", "long": ""},
     ]
     table = arrow_table(rows)
+    assert table.column_names == ["name", "value", "at", "long"]
     assert table.to_pydict() == {
         "name": [None, "a\n√"],
         "value": [1.0, 2.5],

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from html.parser import HTMLParser
 from typing import Any
 
@@ -36,9 +36,13 @@ Fields = Mapping[str, Any]
 def written(app: AppTest) -> str:
     """Return the page as Markdown: a list of widgets, paragraphs, tables and code."""
     kinds = arranged(app)
-    text = _joined([*_blocks(app.main), *([f"_Arranged in: {', '.join(kinds)}_"] if kinds else [])])
-    for varying, instead in VARYING:
-        text = varying.sub(instead, text)
+    return fixed(_joined([*_blocks(app.main), *([f"_Arranged in: {', '.join(kinds)}_"] if kinds else [])]), VARYING)
+
+
+def fixed(text: str, varying: Iterable[tuple[re.Pattern[str], str]]) -> str:
+    """Return a text with each varying part replaced."""
+    for part, instead in varying:
+        text = part.sub(instead, text)
     return text
 
 

@@ -73,7 +73,7 @@ class PackageFileView:
     @property
     def no_text(self) -> str:
         """Size of a file whose text was not recorded."""
-        return f"{fmt.bytes_(self.file.bytes)} of which no text was recorded."
+        return f"{fmt.bytes_(self.file.bytes)}, without a recorded text."
 
 
 def _file_title(file: PackagedFile) -> str:

@@ -1,4 +1,4 @@
-"""What commands print and export of the recorded scenarios is as tests/outputs says."""
+"""Output and exported files of commands on the recorded scenarios, compared with tests/outputs."""
 
 from collections.abc import Iterator
 from pathlib import Path

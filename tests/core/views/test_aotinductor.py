@@ -141,7 +141,7 @@ def test_the_wrapper_is_the_first_file_to_read() -> None:
     assert first.code == (WRAPPER.name, "cabc2222…wrapper.cpp", "cpp", WRAPPER.text)
     assert package.file("no such file") == first
     assert (library.code, library.title) == (None, "cabc2222…wrapper\\.so")
-    assert library.no_text == "31.0 kB of which no text was recorded."
+    assert library.no_text == "31.0 kB, without a recorded text."
 
 
 def test_without_a_recorded_text_the_first_file_is_shown() -> None:

@@ -72,7 +72,7 @@ def test_a_claim_needs_intervals_that_can_be_compared() -> None:
     assert (CompareTimes(comparison).unknown, CompareTimes(replace(comparison, interval=None)).unknown[-1]) == ("", ".")
 
 
-def test_a_pair_is_found_by_its_left_compilation() -> None:
+def test_a_pair_has_the_left_compilation_that_was_requested() -> None:
     compare = compared("recompile_zoo", "recompile_zoo")
     assert [pair_of(compare, f"0/{number}").left for number in range(3)] == ["0/0", "0/1", "0/2"]
 
