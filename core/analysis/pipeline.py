@@ -174,7 +174,7 @@ def _difference(before: float | None, after: float | None, words: Words) -> str:
 
 
 def moved_ops(before: Report, after: Report) -> dict[str, tuple[int, int]]:
-    """Return op → numbers of calls that torch runs before and after, for ops whose numbers differ."""
+    """Return op → how often torch runs it in each of two reports, for ops whose numbers differ."""
     left_counts, right_counts = _torch_ops(before), _torch_ops(after)
     names = dict.fromkeys([*left_counts, *right_counts])
     return {name: (left_counts[name], right_counts[name]) for name in names if left_counts[name] != right_counts[name]}

@@ -343,7 +343,7 @@ def _callers(ptx: str, file: str) -> dict[tuple[str, int], int]:
 def loc_lines(rows: Iterable[str], file: str) -> Lines:
     """Return row → source line for assembly of g++ or clang.
 
-    An instruction inlined from a header belongs to the last line of the file before it.
+    An instruction that is inlined from a header belongs to the nearest line of the file above it.
     """
     files: dict[str, str] = {}
     lines: Lines = {}

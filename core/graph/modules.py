@@ -67,7 +67,7 @@ class _Tree:
         self._by_module: dict[tuple[str, str], Branch] = {}
 
     def branch(self, direction: str, module: str, module_class: str) -> Branch:
-        """Return the branch of a module in a direction."""
+        """Return the tree's branch for a module, in the forward or backward direction."""
         branch = self._by_module.get((direction, module))
         if branch is None:
             branch = self._branch_at(direction, module_path(module)[self._skip :] if module else ())

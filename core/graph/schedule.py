@@ -1,7 +1,7 @@
 """Display graphs of Inductor's scheduler: nodes before fusion, and kernels after fusion.
 
-A kernel has its ops as rows. A box is in the innermost module that contains all its ops. If the boxes before and
-after a box are in the same layer, the box is in it, too, even if some of its ops are in no layer or in the next one.
+A kernel has its ops as rows. A box is in the innermost module that contains all its ops. The exception is a box between
+two boxes of the same layer: it is in that layer, even if some of its ops are in no layer or in the next layer.
 """
 
 from __future__ import annotations
@@ -381,7 +381,7 @@ def _reached(
     near: Sequence[Sequence[int]],
     choose: Callable[[list[int]], int],
 ) -> dict[int, int]:
-    """Return the child that each box reaches, directly or through other boxes of the module.
+    """Return box → the module's child that the box reaches, directly or through other boxes of the module.
 
     `choose` selects one of several children.
     """

@@ -120,7 +120,7 @@ class Target:
 
     `peak_flops` has the peak of each dtype in the datasheet. float32 uses the ordinary units; tfloat32 and the
     half precisions use the matrix units; float64 uses the faster of both. `device_name` is the name that the driver
-    reports if it differs from the title; Inductor looks up this name in a table.
+    reports, which Inductor looks up in a table; it is only set if this name differs from the title.
     """
 
     key: str

@@ -108,7 +108,7 @@ class Cost(NamedTuple):
     """The cost of an op: bytes read and written, and FLOPs.
 
     Each number is None if it depends on a shape that is symbolic or was not recorded. An op without a
-    formula has 0 FLOPs; only the backward of a matmul or of attention has None.
+    formula has 0 FLOPs, except the backward of a matmul or of attention, whose FLOPs are None.
     """
 
     bytes: int | None

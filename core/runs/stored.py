@@ -411,9 +411,9 @@ class Comparable:
 def comparable_runs(
     listed: Sequence[tuple[Run, Status]], run: Run, title: str, job: CompileJob | None
 ) -> tuple[Comparable, ...]:
-    """Return the first ended runs of the same model in `listed`, which has the order of `Store.list`.
+    """Return the first few ended runs of the same model in `listed`, which `Store.list` has ordered.
 
-    The runs that test a fix of this run, and the run whose fix it tests, come first; the other runs keep their order.
+    Runs that are related to `run` by a fix come first: one of them tests a fix of the other. The rest keep their order.
     An imported log has no job, and is matched by title.
     """
     ended = [

@@ -164,7 +164,7 @@ class GuardsView:
 
     @property
     def filter_code(self) -> str:
-        """Call of torch.compile with the filter that keeps most guards and still saves enough time.
+        """Call of torch.compile with a filter: of those that save enough time, the one that keeps most guards.
 
         Empty if no filter saves enough.
         """

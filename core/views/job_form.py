@@ -32,10 +32,10 @@ AGAIN_HELP = {
     "output",
     "profile": "Run the same job, then repeat its compiled calls under `torch.profiler`",
     "neighbours": "Run the same job, then convert and run its model with each installed neighbour: up to a minute each",
-    "where": "Compile the model again with one part of torch.compile less each time, and compare: Dynamo, AOTAutograd, "
-    "decompositions, and each pass and lowering of Inductor",
-    "bits": "Compare every value that a kernel writes in the first call with that in another configuration: `batch=1`, "
-    "`eval=True`, `training=True`, `threads=1`, `mode=max-autotune`, or `options.NAME=VALUE`",
+    "where": "Compile the model several times, each time without a part of torch.compile (Dynamo, AOTAutograd, "
+    "decompositions, a pass or lowering of Inductor), and compare the results",
+    "bits": "Compare the first call in two configurations, by every value that a kernel writes. The other one is "
+    "`batch=1`, `eval=True`, `training=True`, `threads=1`, `mode=max-autotune`, or `options.NAME=VALUE`",
     "target": "Generate code for another device and compile it to machine code. The device need not be present: "
     "nothing runs or is timed on it. The model runs eagerly on this CPU.",
 }

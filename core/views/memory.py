@@ -105,7 +105,7 @@ class MemoryPlanView:
             f"{plan_sentence(self.graph_plan)}. Each rectangle is an allocation: it spans its first to its last "
             f"kernel, and has the first kernel's colour{saved}."
             + (" Branches and loop bodies count once, in code order." if plan.branches else "")
-            + (" Symbolic sizes have the values of the compilation." if self.compilation.symbols else "")
+            + (" Symbolic sizes have the values of the compiled call." if self.compilation.symbols else "")
         )
 
     @property

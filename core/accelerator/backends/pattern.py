@@ -48,7 +48,7 @@ def replace(x: Tensor, w1: Tensor, w2: Tensor) -> Sequence[Tensor]:
 
 
 def both_are_inputs(match: Match) -> bool:
-    """Return True if the weights are inputs or transposed inputs: neither depends on the other matmul."""
+    """Return True if both weights are inputs or transposed inputs, so that no weight depends on a matmul."""
     weights = [match.kwargs["w1"], match.kwargs["w2"]]
     return all((weight.args[0] if weight.target in TRANSPOSED else weight).op == "placeholder" for weight in weights)
 

@@ -3,7 +3,7 @@
     model = torch.compile(model, backend=backend, options={"without": "relu,mm"})
 
 AOTAutograd first lowers the forward and backward graphs to ATen ops: `x @ w` and `torch.matmul(x, w)` are one op.
-torch runs ops without a kernel, ops on other dtypes than float32, and ops that `without` names; the program says why.
+torch runs an op that has no kernel, has another dtype than float32, or is named in `without`; the program says why.
 """
 
 from __future__ import annotations

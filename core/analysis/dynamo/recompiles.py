@@ -221,7 +221,7 @@ def _old_value(reason: Recompile) -> str:
 def _new_value(reason: Recompile, recompiled: Compilation) -> tuple[str, ValueOrigin]:
     """Return the actual value and its origin.
 
-    Torch's reason has the value of tensors only; a guard or symbol of the new code has other values.
+    Torch's reason states the value for tensors only; for anything else, a guard or symbol of the new code states it.
     """
     if reason.actual:
         return reason.actual, "reason"

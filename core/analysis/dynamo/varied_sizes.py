@@ -259,7 +259,7 @@ class _Frame:
         return None if not judged or any(None in outcomes and False not in outcomes for outcomes in judged) else False
 
     def _is_avoided(self, text: str) -> bool:
-        """Return True if a reason concerns no size, or a dimension that the marks make dynamic."""
+        """Return True if the marks make the size in a reason dynamic, or if the reason names no size."""
         match = MISMATCH.match(text)
         if match is None:
             return not any(mark in text for mark in OF_SHAPES)

@@ -223,7 +223,7 @@ def common_path(origins: Iterable[str], modules: Mapping[str, Module]) -> Module
 def stack_of(paths: Iterable[ModulePath]) -> ModulePath:
     """Return the path above the list of the model's layers: `self, model` for `self.model.layers.0`.
 
-    Empty without such a list, and with several, as in an encoder and a decoder.
+    Empty if there is no such list, or more than one, as in a model with an encoder and a decoder.
     """
     heads = {path[: at - 1] for path in paths if (at := _first_index(path)) > 1}
     return next(iter(heads)) if len(heads) == 1 else ()

@@ -156,7 +156,7 @@ def _unlike_caches(left: Fingerprint, right: Fingerprint) -> dict[str, tuple[Out
 def _same_outcomes(ours: Outcomes, theirs: Outcomes) -> bool:
     """Return True if each cache had the same outcomes on both sides.
 
-    An outcome of only one side does not count: the other side has not compiled that backward.
+    If one side has more outcomes, these do not count: they belong to a backward that the other has not compiled yet.
     """
     pairs = (zip(ours.get(name, []), theirs.get(name, []), strict=False) for name in CACHES)
     return all(mark.text == other.text for pair in pairs for mark, other in pair)
@@ -176,7 +176,7 @@ def _ended(marks: Iterable[RankMark]) -> set[str]:
 
 
 def _sections(marks: Iterable[RankMark], unlike: set[str]) -> list[Section]:
-    """Return the marks in sections of one compilation, without cache marks.
+    """Return the marks, one section for each compilation, without cache marks.
 
     Cache outcomes differ for the compilations in `unlike`, so marks of their later stages are left out, too.
     """

@@ -121,7 +121,7 @@ def _choice_fix(code: UserCode, line: int, how: str) -> CodeFix | None:
 
 
 def _branchings(code: UserCode, line: int) -> Iterator[tuple[ast.If | ast.IfExp, list[Edit]]]:
-    """Yield the branches whose condition is on a line, or uses the value that the line reads.
+    """Yield the branches whose condition is on the given line, or uses the value that this line reads.
 
     Each comes with the edits that keep that value a tensor.
     """
@@ -135,7 +135,7 @@ def _branchings(code: UserCode, line: int) -> Iterator[tuple[ast.If | ast.IfExp,
 
 
 def _later_branchings(code: UserCode, line: int) -> Iterator[tuple[ast.If | ast.IfExp, list[Edit]]]:
-    """Yield the branch that is the only use of a name to which a line assigns a read value.
+    """Yield the branch that uses a value if the line assigns the value to a name without other uses.
 
     The edits keep that value a tensor.
     """

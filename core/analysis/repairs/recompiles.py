@@ -405,7 +405,7 @@ def flag_attribute(code: UserCode, name: str) -> CodeFix | None:
         for test, choice in zip(tests, choices, strict=True)
     ]
     return CodeFix(
-        f"Store the comparison with `{name}` as a bool tensor, and select with `torch.where`.",
+        f"Store the result of comparing `{name}` in a bool tensor, and select with `torch.where`.",
         DATA,
         (*edits, *more),
         "may change",

@@ -282,8 +282,8 @@ RUN: tuple[Option, ...] = (
         form=SwitchField(
             at=("conditions", 1, 3),
             label="find the cause",
-            help="If the compiled model fails or differs from eager, torch's CompilerBisector compiles it again with "
-            "one part of torch.compile less each time.",
+            help="If the compiled model fails or differs from eager, torch's CompilerBisector compiles it "
+            "several times, each time without a part of torch.compile.",
         ),
         visitors=True,
         compared=False,
@@ -333,8 +333,8 @@ RUN: tuple[Option, ...] = (
             parse=bits_from_text,
             label="bit by bit against",
             example="batch=1",
-            help="Compare every value that a kernel writes with that in another configuration, bit by bit: `batch`, "
-            "`eval`, `training`, `threads`, `mode`, `dynamic`, or `options.NAME` for Inductor's own.",
+            help="Compare every value that a kernel writes, bit by bit, in two configurations. The other one is "
+            "`batch`, `eval`, `training`, `threads`, `mode`, `dynamic`, or `options.NAME` for Inductor's own.",
         ),
         visitors=True,
         compared=False,

@@ -253,7 +253,7 @@ class ReportDraft:
         return draft
 
     def begin_root(self) -> None:
-        """End the compilation that has no id, if it was lowered; the next record then begins a new one."""
+        """End the compilation without an id if it was lowered; the next record then begins another one."""
         last = self.compilations.get("")
         if last is not None and any(graph.lowered for graph in last.graphs):
             self.close_root(last.id)

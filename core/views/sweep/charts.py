@@ -152,7 +152,7 @@ class TotalCurve:
 
     @property
     def pays(self) -> tuple[int, int] | None:
-        """Numbers of calls between which compiling pays off; None if it does not measurably pay off."""
+        """Interval of the break-even, in calls; None if compiling does not measurably pay off."""
         row = self.cell.row
         if row.claim != "faster" or row.ratio is None or row.disturbed:
             return None
@@ -160,7 +160,7 @@ class TotalCurve:
 
     @property
     def last_call(self) -> float:
-        """Last call of the curve: twice the break-even, or else the calls that take ten times the cost."""
+        """Last call of the curve: twice the break-even, or where all calls together take ten times the cost."""
         return 2.0 * self.pays[1] if self.pays else 10 * self.cost_s / (self.cell.row.compiled_s or 1.0)
 
     def total_s(self, calls: float) -> float:

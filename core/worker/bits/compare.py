@@ -88,7 +88,7 @@ class OtherSide:
 
 
 class NodeKeys:
-    """Keys of FX nodes that two configurations share: op, line of the code, and count, in execution order."""
+    """Keys that match FX nodes of two configurations: op, code line, and count of this pair so far."""
 
     def __init__(self) -> None:
         self._counts: Counter[tuple[str, str]] = Counter()

@@ -189,7 +189,7 @@ def _functions(output: str, file: str) -> tuple[list[str], dict[int, int], list[
 def _spans(rows: list[str]) -> list[tuple[str, int, int]]:
     """Return name, first and last line of each function.
 
-    In g++'s output, a function's cold part is between its body and its size.
+    In g++'s output, a function's cold part is between its body and its `.size` directive.
     """
     spans: list[tuple[str, int, int]] = []
     name, first = "", 0

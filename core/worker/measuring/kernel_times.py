@@ -415,7 +415,7 @@ class Copies:
         return empty.set_(storage, tensor.storage_offset(), tensor.size(), tensor.stride())
 
     def note_changes(self) -> None:
-        """Record which copies the kernel has changed: those that differ from the originals."""
+        """Record the copies that the kernel has changed: those that differ from the originals."""
         pairs = ((pointer, self._originals[pointer], copy) for pointer, copy in self._copies.items())
         self._changed = [pointer for pointer, one, other in pairs if not torch.equal(_bytes(one), _bytes(other))]
 

@@ -49,7 +49,7 @@ class Groups:
 def scaled(
     left: torch.Tensor, right: torch.Tensor, floor: float = 0.0, reference: torch.Tensor | None = None
 ) -> list[Groups]:
-    """Return the groups of two floating tensors of one shape, the whole tensor first.
+    """Return groups of elements of two floating tensors of equal shape: all, then rows, then columns.
 
     Errors up to `floor` count as 0; larger errors are reduced by `floor`.
     """

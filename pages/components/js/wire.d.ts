@@ -409,8 +409,8 @@ export type PaletteEntry = [
   detail: string,
 ];
 
-/** A link to a page; `name` is the name of its last query parameter, whose value is the id of an entry. An empty `page`
- * is the current page. */
+/** A link to a page, without the value of its last query parameter: each entry's id is such a value. `name` is the name
+ * of that parameter. An empty `page` is the current page. */
 export interface PaletteAim {
   page: string;
   name: string;

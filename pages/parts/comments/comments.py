@@ -114,7 +114,7 @@ def _graph(compilation: Compilation, source: str) -> str:
 
 
 def _kernel(compilation: Compilation, source: str) -> Kernel | None:
-    """Return the kernel in a code view; in another view, the selected kernel, None if there is none."""
+    """Return the kernel whose code the view shows; for any other view, the selected kernel, or None."""
     for kernel in compilation.kernels:
         own = component_key(f"kernel-{kernel.id}")
         if source in (own, f"{own}-whole", component_key(f"generated-{compilation.id}-{kernel.graph}")):

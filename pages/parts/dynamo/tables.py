@@ -187,7 +187,7 @@ def bytecode_links(bytecode: BytecodeView) -> None:
 
 
 def choose_form(bytecode: BytecodeView) -> str:
-    """Draw the choice of bytecode or decompiled Python; return the choice, bytecode without Python."""
+    """Draw the choice of bytecode or decompiled Python, and return it; without Python, return bytecode."""
     if bytecode.without_python:
         st.caption(bytecode.without_python)
         return BYTECODE

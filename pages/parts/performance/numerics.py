@@ -195,10 +195,7 @@ def nodes_chart(graph: NodeNumericsView, selected: str, on: Theme) -> go.Figure:
 
 
 def _mark(figure: go.Figure, point: ErrorPoint, low: float, first: bool, on: Theme) -> None:
-    """Mark a node with a ring and its name, in red if it is the first node that differs.
-
-    `first` is True for that node, and False for the selected node.
-    """
+    """Mark a node with a ring and its name: the first node that differs in red, the selected one in ink."""
     error = _placed(point.errors[COMPILED], low)
     if error is None:
         return
