@@ -343,7 +343,7 @@ def _callers(ptx: str, file: str) -> dict[tuple[str, int], int]:
 def loc_lines(rows: Iterable[str], file: str) -> Lines:
     """Return row → source line for assembly of g++ or clang.
 
-    An instruction that is inlined from a header belongs to the nearest line of the file above it.
+    An instruction that is inlined from a header gets the line of the instruction before it.
     """
     files: dict[str, str] = {}
     lines: Lines = {}

@@ -205,7 +205,7 @@ def _interleaved(job: CompileJob, baseline: CompileJob) -> CompileJob:
 
 
 def _open(side: Opened | CompileJob, arguments: argparse.Namespace) -> RunSide:
-    """Return the opened side; a job is run to its end first.
+    """Open one side of the report; if it is a job, run it to its end first.
 
     Raises CompileboardError if the run was cancelled or has no log.
     """

@@ -413,8 +413,8 @@ def comparable_runs(
 ) -> tuple[Comparable, ...]:
     """Return the first few ended runs of the same model in `listed`, which `Store.list` has ordered.
 
-    Runs that are related to `run` by a fix come first: one of them tests a fix of the other. The rest keep their order.
-    An imported log has no job, and is matched by title.
+    Runs that test a fix for `run` come first. If `run` itself tests a fix, the run that the fix is for comes first,
+    too. The rest keep their order. An imported log has no job, and is matched by title.
     """
     ended = [
         (candidate, status)

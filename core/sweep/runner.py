@@ -105,7 +105,7 @@ class SweepExecutor:
         time.sleep(self._poll_s)
 
     def _submit(self) -> None:
-        """Submit waiting cells until each device has one live cell per node, or until a limit is reached."""
+        """Submit waiting cells until one is live per device on each node, or until a limit is reached."""
         busy = Counter(map(self._device, self._live))
         for index in list(self._waiting):
             device = self._device(index)
@@ -140,7 +140,7 @@ class SweepExecutor:
     def _check_sizes(self, index: int, result: SweepRow) -> None:
         """Raise JobError if the model rejects the preset's input sizes even in eager mode.
 
-        A single failed cell shows this if all cells have the same sizes. If the sizes differ, two failed cells are
+        If all cells have the same sizes, a single failed cell is enough. If the sizes differ, two failed cells are
         needed, since the first size may be too small. After a cell without this failure, nothing more is checked.
         """
         job = self._cells[index].job

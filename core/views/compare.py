@@ -127,7 +127,7 @@ class PairView:
         ]
 
     def unlike_graphs(self) -> int:
-        """Return the number of stages in both compilations that have different graphs."""
+        """Count the stages whose graphs differ, among the stages that both compilations have."""
         return sum(not graph.same for graph in _common(self.comparison))
 
     def unlike_kernels(self) -> int:

@@ -30,7 +30,7 @@ __all__ = ["DecisionsView", "EstimatesView"]
 
 KINDS: dict[How, str] = {
     "fused": "in fused kernels",
-    "generated": "in generated kernels without scheduler fusion",
+    "generated": "in kernels that are each a single scheduler node",
     "library": "by library calls",
     "template": "by templates",
     "fallback": "by fallbacks to ATen",
@@ -145,7 +145,7 @@ class DecisionsView:
 
 
 def _how_words(decision: OpDecision) -> str:
-    fused = f"fused with {fmt.number(decision.fused_with)}" if decision.fused_with else decision.how
+    fused = f"fused with {fmt.number(decision.fused_with)} more" if decision.fused_with else decision.how
     how = f"template, {fused}" if decision.how == "template" and decision.fused_with else fused
     return f"{how}, {fmt.number(decision.inlined)} inlined" if decision.inlined else how
 

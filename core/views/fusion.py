@@ -133,7 +133,7 @@ class FusionView:
 
     @property
     def pair(self) -> tuple[str, str]:
-        """The two nodes after fusion that are selected first: a refused pair, otherwise the first two nodes."""
+        """The two nodes after fusion that are selected by default: a refused pair, or the first two nodes."""
         first, second, *_ = self.node_titles
         return refused_pair(self.schedule) or (first, second)
 

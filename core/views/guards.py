@@ -164,9 +164,9 @@ class GuardsView:
 
     @property
     def filter_code(self) -> str:
-        """Call of torch.compile with a filter: of those that save enough time, the one that keeps most guards.
+        """Call of torch.compile with a guard filter.
 
-        Empty if no filter saves enough.
+        Among the filters that save enough time, it is the one that keeps most guards. Empty if no filter saves enough.
         """
         costs = self.compilation.guard_costs
         if costs is None:

@@ -310,7 +310,7 @@ class PartitionView:
     def _plan(self) -> str:
         """The partitioner's plan compared with the compiled code, since Inductor may save a copy of an input."""
         if self.partition.kept is None:
-            return "What the compiled code saves is not recorded."
+            return "Whether the compiled code saves the same values is not recorded."
         inputs = {value.name for value in self.partition.saved if value.kind == "input"}
         copies = sum(value.kind == "activation" and value.name in inputs for value in self.partition.kept)
         plan = f"Before Inductor that was {_activations(self.partition.saved)}"

@@ -258,7 +258,7 @@ def reached_words(reached: ReachedLimit) -> str:
 
 
 def at_words(reached: ReachedLimit) -> str:
-    """Return when there is room again, by the server's clock; empty if the time is unknown."""
+    """Return the time at which there is room again, by the server's clock; empty if it is unknown."""
     return "" if reached.until_s is None else time.strftime("at %H:%M", time.localtime(reached.until_s + 59))
 
 

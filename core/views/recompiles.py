@@ -236,7 +236,7 @@ class RecompilesView:
             values=" · ".join(_values(edge, self.report.calls)),
             hint=f"torch's hint: {prose(edge.reason.hint, LONGEST_TEXT)}" if edge.reason.hint else "",
             error=plain(node.compilation.error or "this compilation failed") if failed else "",
-            older_label=f"A guard failed in {fmt.count(len(edge.older), 'older compilation')}, too",
+            older_label=f"{fmt.count(len(edge.older), 'older compilation')} had a failed guard, too",
             older=tuple(_older(edge)),
         )
 

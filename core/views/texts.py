@@ -20,8 +20,8 @@ __all__ = ["LogsView", "SourceView"]
 MOST_SHOWN = 1_000
 MAX_MESSAGE_CHARS = 40_000
 NOT_RECORDED = (
-    "A run records torch's log messages if its job names them, as in `TORCH_LOGS`: `--logs graph_breaks,guards`, or "
-    "`+dynamo` for everything that Dynamo logs."
+    "A run records torch's log messages if its job names them, in the syntax of `TORCH_LOGS`: "
+    "`--logs graph_breaks,guards`, or `--logs +dynamo` for everything that Dynamo logs."
 )
 
 

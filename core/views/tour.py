@@ -320,7 +320,7 @@ class _RunFacts:
         longest = f"line {most} became {fmt.count(self.lines[most], 'node')}."
         singles = f"{fmt.count(ones, 'line')} became exactly one node{' each' if ones > 1 else ''}"
         each = f"{singles}, and {longest}" if ones else longest.capitalize()
-        return f"No. Here {lines} became {fmt.count(total, 'node')}. {each} Lines that compute no tensor became none."
+        return f"No. Here {lines} became {fmt.count(total, 'node')}. {each} Lines that compute no tensor have no node."
 
     @property
     def _breaks(self) -> str:

@@ -162,7 +162,7 @@ class FrameData(msgspec.Struct, frozen=True):
 
 
 class ShownData(msgspec.Struct, frozen=True, kw_only=True):
-    """A graph, with the levels that are shown first, by group."""
+    """A graph: its root level, and group → level for the groups that are open at first."""
 
     digest: str
     root: LevelData

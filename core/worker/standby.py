@@ -60,7 +60,7 @@ class StandBy(Generic[Task, Result]):
             yield self._read(next(lines, b"")) or self._failed(task, ENDED)
 
     def _lines(self, request: str) -> Iterator[bytes]:
-        """Yield the line of each task; a line is empty if user code ended the process or closed the pipe."""
+        """Yield the answer to each task; it is empty if user code ended the process or closed the pipe."""
         try:
             os.write(self._ask, request.encode())
             with os.fdopen(self._answers, "rb") as answers:

@@ -1,4 +1,4 @@
-"""Accelerator page: segments, program, passes, memory, file, and calls across the ABI of one graph."""
+"""Accelerator page of one graph: segments, program, passes, memory, file, and calls across the ABI."""
 
 import streamlit as st
 

@@ -59,7 +59,7 @@ def greeting(
 
 
 def words(rules: Rules, url: str, kernel_knows: bool = sys.platform == "linux") -> str:
-    """Return the start message: the server's addresses, and who may use the one that contains the secret."""
+    """Return the start message: addresses, and who may use the address that contains the secret."""
     secret = f"{url}/?{TOKEN}={rules.secret}"
     if not (rules.code or rules.private):
         return f"\n  Compileboard: {url}\n  As its owner, who may delete all runs: {secret}\n"

@@ -5,12 +5,25 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any
-
-import plotly.graph_objects as go
+from typing import TYPE_CHECKING, Any
 
 from core.base import words as fmt
 from pages.look.palette import GRID, INK, KERNEL_COLOURS, MUTED, PAPER, Theme, kernel_colour
+
+__all__ = [
+    "CODE_FONT",
+    "PLOTLY_CONFIG",
+    "TEXT_FONT",
+    "blended",
+    "decades",
+    "go",
+    "in_brackets",
+    "in_unit",
+    "log_ticks",
+    "median_bars",
+    "plotly_layout",
+    "text_on",
+]
 
 TEXT_FONT = "Inter, sans-serif"
 CODE_FONT = "JetBrains Mono, monospace"
@@ -22,6 +35,26 @@ UNITS = ((1.0, "s"), (1e3, "ms"), (1e6, "µs"), (1e9, "ns"))
 STEPS = ((1, 2, 5), (1, 1.5, 2, 3, 5, 7), (1, 1.1, 1.25, 1.5, 1.75, 2, 2.5, 3, 4, 5, 6, 7, 8, 9))
 FEWEST_TICKS, MARGIN = 3, 1.1
 PLOTLY_CONFIG: dict[str, Any] = {"displayModeBar": False, "displaylogo": False, "scrollZoom": False, "responsive": True}
+
+
+class _GraphObjects:
+    """The module `plotly.graph_objects`, imported with the first figure, and after pandas.
+
+    Plotly looks for pandas and NumPy in `sys.modules`. While another thread imports them, it would find modules without
+    their classes there. Once this thread has imported pandas, both are complete.
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        import pandas  # noqa: F401
+        from plotly import graph_objects
+
+        return getattr(graph_objects, name)
+
+
+if TYPE_CHECKING:
+    from plotly import graph_objects as go
+else:
+    go = _GraphObjects()
 
 
 def plotly_layout(theme: Theme) -> dict[str, Any]:

@@ -75,7 +75,7 @@ class Draft:
 
     @property
     def key(self) -> str:
-        """Key of the editor; it changes when the page replaces the text, which only a new editor can show."""
+        """Key of the editor; it changes when the page replaces the text, since an editor keeps its own text."""
         return f"{self._key}-{state_of(f'{self._key}-times', 0)}"
 
     @property

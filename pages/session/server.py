@@ -14,7 +14,6 @@ from functools import wraps
 from inspect import signature
 from typing import ParamSpec, TypeVar
 
-import plotly.graph_objects as go
 import streamlit as st
 
 from core import CompileboardError, Environment, Run, Runner, Store, SweepRunner, limits_of, open_engine
@@ -22,6 +21,7 @@ from core.views import runs, sharing
 from pages.gate.people import the_people
 from pages.gate.rules import code_allowed
 from pages.gate.visitor import Who, maker_of, may_bring_code, require_gate, who
+from pages.look.charts import go
 from pages.look.palette import Theme
 
 

@@ -153,6 +153,36 @@ def test_a_page_without_a_table_and_a_plain_table_import_no_pandas(empty_home: P
     assert ended.stdout.splitlines() == ["{'Compile'} 0", "set()", "1 False"]
 
 
+# Imports pandas slowly in one thread, and makes a figure in another.
+CHART_DURING_IMPORT = """
+import sys, threading, time
+from pages.look.charts import go
+class Slow:
+    def find_spec(self, name, *_):
+        if name == "pandas.core.api":
+            began.set()
+            time.sleep(1.0)
+began = threading.Event()
+sys.meta_path.insert(0, Slow())
+threading.Thread(target=lambda: __import__("pandas"), daemon=True).start()
+print(began.wait(60), hasattr(sys.modules["pandas"], "Series"))
+print(go.Figure().add_bar(x=["mm"], y=[1.0]).data[0].y)
+"""
+
+
+def test_a_chart_is_drawn_while_another_thread_imports_pandas() -> None:
+    command = [sys.executable, "-c", CHART_DURING_IMPORT]
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (ended.stdout, ended.stderr) == ("True False\n(1.0,)\n", "")
+
+
+def test_only_one_module_imports_plotly() -> None:
+    """Plotly fails beside a thread that imports pandas, unless it is imported behind pandas."""
+    assert {name for name in SCREEN for module, _ in imports(name) if module.startswith("plotly")} == {
+        "pages/look/charts.py"
+    }
+
+
 def test_a_part_of_the_screen_imports_only_those_below_it() -> None:
     assert offending(SCREEN, lambda name: screen_imports(name) - SCREEN_LAYERS[place(name)]) == {}
 

@@ -56,7 +56,10 @@ def dump(file: ProgramFile, part: str, first: int, most: int = MOST_ROWS) -> tup
 
 
 def _words(file: ProgramFile, part: str, data: bytes, start: int) -> Mapping[int, str]:
-    """Return row offset in the part → text of the records that begin in the row; empty if invalid."""
+    """Return the text of the records that begin in each row, by the row's offset in the part.
+
+    Empty if the data is invalid.
+    """
     try:
         if part == HEAD:
             return dict(_header(data, start))

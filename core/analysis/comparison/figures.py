@@ -39,8 +39,8 @@ class Figure:
     """A number of both runs; None if it was not recorded.
 
     `exact` is True if equal runs must have equal values. Other numbers are measured; `TimeComparison` has
-    the uncertainty. `left_told` and `right_told` replace the numbers where bounds or a reason for a missing value
-    are needed.
+    the uncertainty. `left_told` and `right_told` are texts to show instead of the numbers: bounds, or why a value
+    is missing.
     """
 
     name: str

@@ -349,7 +349,10 @@ def _function_name(function: Function, owner: str, qualified: str, forward: bool
 
 
 def _class_of_self(compilation: Compilation) -> str:
-    """Return the class of `self`, or of the object that it wraps; a guard or an op's module states it."""
+    """Return the class of `self`, or of the object that `self` wraps.
+
+    The class is read from a guard, or from an op's module.
+    """
     owner = WRAPPED if is_wrapper(compilation) else SELF
     for guard in compilation.guards:
         match = TYPE.search(guard.expression) if guard.source == owner else None

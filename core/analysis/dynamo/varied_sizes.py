@@ -259,7 +259,10 @@ class _Frame:
         return None if not judged or any(None in outcomes and False not in outcomes for outcomes in judged) else False
 
     def _is_avoided(self, text: str) -> bool:
-        """Return True if the marks make the size in a reason dynamic, or if the reason names no size."""
+        """Return True if the marks avoid the recompile with this reason, or the reason is not about shapes.
+
+        The marks avoid it if they make the size dynamic that the reason names.
+        """
         match = MISMATCH.match(text)
         if match is None:
             return not any(mark in text for mark in OF_SHAPES)

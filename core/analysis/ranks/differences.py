@@ -156,7 +156,8 @@ def _unlike_caches(left: Fingerprint, right: Fingerprint) -> dict[str, tuple[Out
 def _same_outcomes(ours: Outcomes, theirs: Outcomes) -> bool:
     """Return True if each cache had the same outcomes on both sides.
 
-    If one side has more outcomes, these do not count: they belong to a backward that the other has not compiled yet.
+    If one side has more outcomes, the extra ones do not count: they belong to a backward that the other side has not
+    compiled yet.
     """
     pairs = (zip(ours.get(name, []), theirs.get(name, []), strict=False) for name in CACHES)
     return all(mark.text == other.text for pair in pairs for mark, other in pair)
@@ -178,7 +179,8 @@ def _ended(marks: Iterable[RankMark]) -> set[str]:
 def _sections(marks: Iterable[RankMark], unlike: set[str]) -> list[Section]:
     """Return the marks, one section for each compilation, without cache marks.
 
-    Cache outcomes differ for the compilations in `unlike`, so marks of their later stages are left out, too.
+    `unlike` are the compilations with different cache outcomes. For them, the marks of the stages after the cache are
+    left out, too.
     """
     kept = (
         mark
@@ -203,7 +205,9 @@ def _lone(left: Sequence[Section], right: Sequence[Section]) -> RankDifference:
 
 
 def _only(sections: Sequence[Section], side: Literal["left", "right"], known: set[str]) -> RankDifference:
-    """Return the difference of compilations that only one side has; `known` are the ids on the other side."""
+    """Return a difference which says that only one side has these compilations.
+
+    `known` are the ids on the other side."""
     first = sections[0]
     why = next((mark for mark in first if mark.kind == "recompile"), None)
     start = next((mark for mark in first if mark.kind == "start"), None)

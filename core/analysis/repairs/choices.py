@@ -121,7 +121,7 @@ def _choice_fix(code: UserCode, line: int, how: str) -> CodeFix | None:
 
 
 def _branchings(code: UserCode, line: int) -> Iterator[tuple[ast.If | ast.IfExp, list[Edit]]]:
-    """Yield the branches whose condition is on the given line, or uses the value that this line reads.
+    """Yield the branches whose condition is on the given line, or uses the number that this line reads.
 
     Each comes with the edits that keep that value a tensor.
     """
@@ -135,9 +135,9 @@ def _branchings(code: UserCode, line: int) -> Iterator[tuple[ast.If | ast.IfExp,
 
 
 def _later_branchings(code: UserCode, line: int) -> Iterator[tuple[ast.If | ast.IfExp, list[Edit]]]:
-    """Yield the branch that uses a value if the line assigns the value to a name without other uses.
+    """Yield a branch if it is the only use of the name that the line assigns.
 
-    The edits keep that value a tensor.
+    It comes with the edits that keep the assigned value a tensor.
     """
     statement = code.statement(line)
     function = next(iter(code.around(statement, ast.FunctionDef)), None) if statement else None
@@ -333,7 +333,7 @@ def decides(code: UserCode, line: int) -> bool:
 
 
 def needs_number(code: UserCode, node: ast.expr) -> bool:
-    """Return True if Python needs an expression's number, such as for a branch, index or loop count."""
+    """Return True if Python needs an expression's value as a number, for a branch, index or loop count."""
     return any(number_at(code, use) for use in _uses(code, node))
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from core.analysis.repairs.choices import BOTH_COMPUTED, number_at
 from core.analysis.repairs.source import CodeFix, Edit, Function, UserCode, dotted
 
-DATA = "No guard checks the value of a tensor."
+DATA = "Guards do not check the values of tensors, so another value does not recompile."
 DTYPES = ("float64", "float32", "float16", "bfloat16")
 
 

@@ -333,7 +333,7 @@ RUN: tuple[Option, ...] = (
             parse=bits_from_text,
             label="bit by bit against",
             example="batch=1",
-            help="Compare every value that a kernel writes, bit by bit, in two configurations. The other one is "
+            help="Compare every value that a kernel writes, bit by bit, in this configuration and another: "
             "`batch`, `eval`, `training`, `threads`, `mode`, `dynamic`, or `options.NAME` for Inductor's own.",
         ),
         visitors=True,

@@ -63,10 +63,10 @@ class StacksRecord(Record):
 class PassRecord(Record):
     """A change by one of Inductor's graph passes, which `GraphTransformObserver` runs.
 
-    Logged for each change. A pass includes its nested passes. The record belongs to the last graph that torch
-    logged before the pass. Two functions without an observer are recorded in the same way.
-    `run_joint_graph_passes_on_hops` partitions each `invoke_subgraph` before the joint graph. `view_to_reshape`
-    runs before Inductor logs `before_post_grad_graph`, and its record belongs to that graph.
+    Logged for each change. A pass includes its nested passes. The record belongs to the last graph that torch logged
+    before the pass. Two functions without an observer are recorded in the same way. `run_joint_graph_passes_on_hops`
+    partitions each `invoke_subgraph` before the joint graph is partitioned. `view_to_reshape` is an
+    exception: it runs before Inductor logs `before_post_grad_graph`, but its record belongs to that graph.
     """
 
     stage: PassStage

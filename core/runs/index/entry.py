@@ -1,4 +1,4 @@
-"""Index entries: what lists show of a run, its bytes on disk, and each visitor's usage of a store."""
+"""Index entries: the data of a run in lists, its bytes on disk, and each visitor's usage of a store."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def _times(path: Path) -> list[int]:
 def _is_open(run: Run, status: Status) -> bool:
     """Return True if the status must be read again at each listing.
 
-    This is so if the run is live, or if its last written status is live although its owner is gone.
+    This is so for a live run, and for a run whose owner ended before it wrote a final status.
     """
     if status.state == "interrupted" or (status.state == "done" and status.kind == "log"):
         return run.written_status().live

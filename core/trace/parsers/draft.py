@@ -253,7 +253,10 @@ class ReportDraft:
         return draft
 
     def begin_root(self) -> None:
-        """End the compilation without an id if it was lowered; the next record then begins another one."""
+        """End the compilation that has no id, if it was lowered.
+
+        The next record without an id then begins another compilation.
+        """
         last = self.compilations.get("")
         if last is not None and any(graph.lowered for graph in last.graphs):
             self.close_root(last.id)

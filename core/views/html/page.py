@@ -177,7 +177,7 @@ class IntervalRow:
 
 @dataclass(frozen=True, slots=True)
 class Intervals:
-    """Intervals on one axis, with values as text; a line crosses all of them at the fraction `mark`."""
+    """Intervals on one axis, with values as text; a line crosses them at `mark`, a fraction of the axis."""
 
     macro: ClassVar[str] = "intervals"
 

@@ -157,7 +157,7 @@ class DifferenceView:
 
     @property
     def texts(self) -> tuple[str, str]:
-        """The differing line of the reference, and of the group; empty if the sentence contains both."""
+        """The differing line of the reference, and of the group; empty if `sentence` contains both."""
         return ("", "") if self.difference.kind in WHOLE else (self.difference.left, self.difference.right)
 
     @property

@@ -85,7 +85,7 @@ class CellView:
 
 
 def call_labels(cells: Sequence[CellView]) -> list[str]:
-    """Return a label for each call of the first cell with the most calls: its number and inputs."""
+    """Return a label for each call of the cell with the most calls: the call's number and inputs."""
     calls = max((cell.row.calls for cell in cells), key=len, default=())
     return [f"call {place}: {call.inputs[:40]}" for place, call in enumerate(calls)]
 
@@ -160,7 +160,10 @@ class TotalCurve:
 
     @property
     def last_call(self) -> float:
-        """Last call of the curve: twice the break-even, or where all calls together take ten times the cost."""
+        """Number of calls at which the curve ends: twice the break-even.
+
+        Without a break-even, the curve ends when the calls together have taken ten times the cost of compiling.
+        """
         return 2.0 * self.pays[1] if self.pays else 10 * self.cost_s / (self.cell.row.compiled_s or 1.0)
 
     def total_s(self, calls: float) -> float:

@@ -35,7 +35,7 @@ ONE_BY_ONE = "one after the other on a device"
 Alternatives = dict[str, CompileJob]
 CHANGE_HELP = (
     "Runs the same job with one option changed, and compares it with this run, which stays on the left. If "
-    "that run is already stored, it is used."
+    "such a run is already stored, it is used."
 )
 TYPED_NAMES = ", ".join(f"`{name}`" for name, option in AXES.items() if option.what_if is None)
 FIELDS_HELP = (

@@ -119,7 +119,7 @@ class SweepView:
 
     @property
     def ending(self) -> str:
-        """Reason why the sweep ended, and its progress; for a sweep that no process executes."""
+        """Reason why the sweep ended, and its progress, if no process executes the sweep."""
         why = WHY_ENDED.get(self.standing.state, "")
         return f"{why}{plain(self.standing.reason, LONGEST_TEXT)} {self.progress(None)}.".strip()
 

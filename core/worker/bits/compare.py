@@ -88,7 +88,7 @@ class OtherSide:
 
 
 class NodeKeys:
-    """Keys that match FX nodes of two configurations: op, code line, and count of this pair so far."""
+    """Keys that match FX nodes: op, code line, and position among the nodes with the same op and line."""
 
     def __init__(self) -> None:
         self._counts: Counter[tuple[str, str]] = Counter()

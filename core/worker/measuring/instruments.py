@@ -182,7 +182,7 @@ def _code_objects(code: CodeType) -> Iterator[CodeType]:
 
 
 class _Instrument(ast.NodeTransformer):
-    """Transformer that rewrites each call of a kernel."""
+    """AST transformer that rewrites each call of a kernel."""
 
     def __init__(self, kernels: set[str]) -> None:
         self._kernels = kernels

@@ -282,7 +282,7 @@ def _in_place(every: list[Times], call: Call, repeats: int, device: str) -> None
 def _alone(used: list[Times], call: Call, budget_s: float) -> None:
     """Time each kernel alone during one real call; the slowest kernels get the budget first.
 
-    A kernel for which the budget is too small keeps only its in-place time.
+    A kernel for which the budget is too small has only the time measured within the whole call.
     """
     least = _least(used, budget_s)
     end = time.perf_counter() + budget_s

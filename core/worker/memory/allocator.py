@@ -419,7 +419,7 @@ def held_bytes(twin: ModelCopy, call: Arguments, device: str) -> int:
 
 
 def _counted(call: Callable[[], Any], before: Callable[[], None], device: str) -> int | None:
-    """Return one call's peak bytes above its start; None if the device has no memory statistics."""
+    """Return one call's peak bytes, minus the bytes allocated at its start; None without such statistics."""
     module = getattr(torch, torch.device(device).type)
     if not hasattr(module, "max_memory_allocated"):
         return None
@@ -471,7 +471,7 @@ def resident_growth(call: Callable[[], Any]) -> int | None:
 
 
 def _status_bytes(name: str) -> int:
-    """Return a line of the status in bytes (it is in units of 1,024 bytes).
+    """Return a value of `/proc/self/status` in bytes; the file has units of 1,024 bytes.
 
     Raises LookupError if there is none.
     """

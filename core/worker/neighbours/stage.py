@@ -152,7 +152,7 @@ def last_calls(job: CompileJob, original: Path, path: Path) -> LastCalls:
 
 
 def _timed(last: LastCalls, function: Callable[[], Any]) -> tuple[Any, float]:
-    """Return the result of a function in the grad mode of the last call, and its seconds."""
+    """Call a function in the grad mode of the last call; return its result, and the seconds it took."""
     start = time.perf_counter()
     with last.call.ready():
         result = function()

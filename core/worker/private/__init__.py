@@ -1,7 +1,7 @@
 """Private names of torch and Triton that the worker uses, with the reason and the torch versions.
 
 A private name has an underscore in its path, or belongs to Triton, which does not document its public names.
-Public names of torch that are replaced are listed, too. `tests/live/test_private_names.py` looks up each name
+Public names of torch that the worker replaces are listed, too. `tests/live/test_private_names.py` looks up each name
 in the installed torch, and fails if the worker uses a private name that is not listed.
 """
 

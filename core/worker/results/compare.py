@@ -357,7 +357,7 @@ def _scale(what: str, eager: Leaves) -> float:
     """Return the largest magnitude of all results of the same kind as `what`, without fill values.
 
     The kinds are gradients and other results. For gradients it is at least 1, since the backward starts with gradients
-    of order one. A fill value occurs many times, such as the value that a mask writes.
+    of order one. A fill value is a value that occurs many times, such as the one that a mask writes.
     """
     gradients = what.startswith("gradient")
     around = [leaf for name, leaf in eager.items() if name.startswith("gradient") == gradients and _is_real(leaf)]

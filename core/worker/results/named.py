@@ -65,7 +65,7 @@ def _walk(name: str, value: Any, objects: bool, depth: int) -> Iterator[tuple[st
 
 
 def _held(value: Any, objects: bool) -> list[tuple[str, Any]] | None:
-    """Return a container's elements, each with the suffix of its name; None for a leaf."""
+    """Return a container's elements, each with the suffix of its name, such as `[0]`; None for a leaf."""
     if isinstance(value, torch.Tensor):
         wrapper = is_traceable_wrapper_subclass(value)
         return _attributes(value, value.__tensor_flatten__()[0]) if wrapper else None  # type: ignore[attr-defined]

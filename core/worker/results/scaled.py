@@ -49,7 +49,9 @@ class Groups:
 def scaled(
     left: torch.Tensor, right: torch.Tensor, floor: float = 0.0, reference: torch.Tensor | None = None
 ) -> list[Groups]:
-    """Return groups of elements of two floating tensors of equal shape: all, then rows, then columns.
+    """Return the errors between two floating tensors of equal shape, in groups of elements.
+
+    The groups are all elements, then rows, then columns.
 
     Errors up to `floor` count as 0; larger errors are reduced by `floor`.
     """
@@ -149,7 +151,7 @@ def wide(block: torch.Tensor) -> torch.Tensor:
 
 
 def _fills(sizes: torch.Tensor, same: torch.Tensor) -> torch.Tensor:
-    """Return a mask of the largest magnitudes that repeat and are equal on both sides."""
+    """Return a mask of fill values: largest magnitudes that several elements have, on both sides alike."""
     found = torch.zeros_like(same)
     for _ in range(FILLS):
         left = sizes[~found]

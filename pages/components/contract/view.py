@@ -32,8 +32,8 @@ class StationData(msgspec.Struct, frozen=True):
 class GivenData(msgspec.Struct, frozen=True):
     """A line of the picture: one compilation.
 
-    `cells` are the texts below the first four steps. `marks` has one letter per call, `said` the letter's
-    tooltip. `ran` is the number of executions as text.
+    `cells` are the texts below the first four steps. `marks` has one letter per call, `said` has a
+    tooltip for each letter. `ran` is the number of executions as text.
     """
 
     id: str

@@ -349,7 +349,7 @@ export interface StationData {
 }
 
 /** A line of the picture: one compilation. `cells` are the texts below the first four steps. `marks` has one letter per
- * call, `said` the letter's tooltip. `ran` is the number of executions as text. */
+ * call, `said` has a tooltip for each letter. `ran` is the number of executions as text. */
 export interface GivenData {
   id: string;
   cells: [string, string, string, string];
@@ -391,7 +391,8 @@ export interface CompilationData {
 }
 
 /** The message to the browser: a frame's name, a text about all its compilations, and the compilations. `calls` are the
- * inputs of each call as text, `legend` names each letter; the `explained` letters are listed below the tree. */
+ * inputs of each call as text. `legend` names each letter of `CompilationData.calls`; those in `explained` are listed
+ * below the tree. */
 export interface LineageData {
   name: string;
   told: string;
@@ -409,8 +410,8 @@ export type PaletteEntry = [
   detail: string,
 ];
 
-/** A link to a page, without the value of its last query parameter: each entry's id is such a value. `name` is the name
- * of that parameter. An empty `page` is the current page. */
+/** A link to a page; `name` is its last query parameter, whose value is the id of the chosen entry. An empty `page` is
+ * the current page. */
 export interface PaletteAim {
   page: string;
   name: string;

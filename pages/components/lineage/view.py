@@ -41,8 +41,8 @@ class CompilationData(msgspec.Struct, frozen=True):
 class LineageData(msgspec.Struct, frozen=True):
     """The message to the browser: a frame's name, a text about all its compilations, and the compilations.
 
-    `calls` are the inputs of each call as text, `legend` names each letter; the `explained` letters are listed below
-    the tree.
+    `calls` are the inputs of each call as text. `legend` names each letter of `CompilationData.calls`; those in
+    `explained` are listed below the tree.
     """
 
     name: str

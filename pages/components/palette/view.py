@@ -37,9 +37,7 @@ class PaletteEntry(msgspec.Struct, frozen=True, array_like=True):
 
 
 class PaletteAim(msgspec.Struct, frozen=True):
-    """A link to a page, without the value of its last query parameter: each entry's id is such a value.
-
-    `name` is the name of that parameter.
+    """A link to a page; `name` is its last query parameter, whose value is the id of the chosen entry.
 
     An empty `page` is the current page.
     """

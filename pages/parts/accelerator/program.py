@@ -11,7 +11,6 @@ import html
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-import plotly.graph_objects as go
 import streamlit as st
 
 from core import CompileJob, Environment, compile_options_as_text
@@ -20,7 +19,7 @@ from core.report import FxNode
 from core.views.accelerator import AcceleratorOptions, AcceleratorView, ProgramView, SegmentView
 from pages import menu
 from pages.components.code.view import CodePicture, code_lines, code_view
-from pages.look.charts import PLOTLY_CONFIG, in_brackets, in_unit, plotly_layout, text_on
+from pages.look.charts import PLOTLY_CONFIG, go, in_brackets, in_unit, plotly_layout, text_on
 from pages.look.palette import FILL, INK, MUTED, PAPER, SHORT, TALL, Theme, kernel_colour
 from pages.look.text import LONGEST_MESSAGE, LONGEST_NAME, LONGEST_TEXT, code, one_line, one_line_cells, plain, prose
 from pages.parts.code import diff_view

@@ -1,4 +1,4 @@
-"""Form to package a run's model, the steps to the package, and the result of the selected step.
+"""Form for packaging a run's model, steps of the packaging, and the result of the selected step.
 
 Export: the program and its signature. Package: its files as a tree, the text of the chosen file, and the
 metadata. Python and C++: the code that runs the package, and its results. Last, the time of a call beside

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-import plotly.graph_objects as go
 import streamlit as st
 
 from core import SHIPPED_BACKENDS, CompileJob
@@ -16,7 +15,7 @@ from core.views.run_files import RunFiles
 from core.views.texts import SourceView
 from pages import menu
 from pages.gate.visitor import may_bring_code
-from pages.look.charts import CODE_FONT, PLOTLY_CONFIG, plotly_layout
+from pages.look.charts import CODE_FONT, PLOTLY_CONFIG, go, plotly_layout
 from pages.look.palette import INK, MUTED, PAPER, TALL, Theme
 from pages.look.text import code, sentence
 from pages.parts.run.own_backend import BackendChoice, own_code, with_backend

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
-import plotly.graph_objects as go
 import streamlit as st
 
 from core import CompileJob
@@ -20,7 +19,7 @@ from pages import menu
 from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.components.contract.view import ContractData, GivenData, StationData
 from pages.gate.visitor import may_bring_code
-from pages.look.charts import PLOTLY_CONFIG, in_unit, plotly_layout
+from pages.look.charts import PLOTLY_CONFIG, go, in_unit, plotly_layout
 from pages.look.palette import FILL, MUTED, STATUS, TALL, Theme, kernel_colour
 from pages.parts.backends.alternatives import editor
 from pages.parts.code import source_text

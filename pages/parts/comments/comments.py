@@ -52,7 +52,7 @@ class RefusedText:
 
 
 def comments(shown: ShownRun | None, place: st.delta_generator.DeltaGenerator) -> None:
-    """Draw the button of the shown run in `place`, and the pane if it is open; nothing without a run."""
+    """Draw the shown run's button in `place`, and the pane if it is open; nothing without a run."""
     if shown is None:
         return
     moment = views.talk_moment(shown.run)

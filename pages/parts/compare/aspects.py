@@ -10,7 +10,6 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
-import plotly.graph_objects as go
 import streamlit as st
 
 from core.base import words as fmt
@@ -21,7 +20,7 @@ from core.views.kernel_pairs import KernelPairsView, PairOfKernels
 from core.views.speedup import CompareTimes
 from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.components.graph.view import GraphDrawing, drawn
-from pages.look.charts import PLOTLY_CONFIG, in_brackets, in_unit, median_bars, plotly_layout
+from pages.look.charts import PLOTLY_CONFIG, go, in_brackets, in_unit, median_bars, plotly_layout
 from pages.look.palette import GRID, INK, PHASES, TALL, Theme, kernel_colour, phase_colour
 from pages.parts.code import diff_view, drawer, open_button, stage
 from pages.parts.graphs.drawn import show

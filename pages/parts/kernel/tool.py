@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import time
 
-import plotly.graph_objects as go
 import streamlit as st
 
 from core.base import words as fmt
 from core.views.kernels import KernelResult, KernelTool, KernelView
 from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.gate.visitor import may_bring_code
-from pages.look.charts import PLOTLY_CONFIG, plotly_layout
+from pages.look.charts import PLOTLY_CONFIG, go, plotly_layout
 from pages.look.palette import ACCENT, GRID, INK, MAX_CODE_CHARS, MUTED, SHORT, TALL, Theme
 from pages.look.text import LONGEST_TEXT, code, plain, prose
 from pages.session import actions

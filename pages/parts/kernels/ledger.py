@@ -8,13 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-import plotly.graph_objects as go
 import streamlit as st
 
 from core.base import words as fmt
 from core.views.colours import kernel_colours
 from core.views.kernels import KernelsView, LedgerRow
-from pages.look.charts import PLOTLY_CONFIG, blended, decades, plotly_layout, text_on
+from pages.look.charts import PLOTLY_CONFIG, blended, decades, go, plotly_layout, text_on
 from pages.look.palette import ACCENT, INK, MAX_LINE_CHARS, MUTED, PAPER, Theme
 from pages.look.text import LONGEST_NAME, LONGEST_TEXT, one_line, one_line_cells, prose
 from pages.session import url

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-import plotly.graph_objects as go
 import streamlit as st
 
 from core.base import words as fmt
@@ -31,7 +30,7 @@ from pages.components.flame.view import (
     flame,
 )
 from pages.components.upload.view import upload
-from pages.look.charts import decades, in_brackets, in_unit, median_bars, plotly_layout
+from pages.look.charts import decades, go, in_brackets, in_unit, median_bars, plotly_layout
 from pages.look.palette import PHASES, SHORT, SLICES, TALL, Theme, kernel_colour
 from pages.session import server, url
 from pages.session.actions import attempt

@@ -9,7 +9,6 @@ import html
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-import plotly.graph_objects as go
 import streamlit as st
 
 from core.base import words as fmt
@@ -17,7 +16,7 @@ from core.report import Compilation
 from core.views.colours import kernel_colours
 from core.views.memory import AllocatedCurve, MemoryBlock, MemoryPlanView, MemoryView
 from pages import menu
-from pages.look.charts import PLOTLY_CONFIG, in_brackets, plotly_layout
+from pages.look.charts import PLOTLY_CONFIG, go, in_brackets, plotly_layout
 from pages.look.palette import INK, MUTED, PAPER, SHORT, Theme, kernel_colour
 from pages.session import url
 from pages.session.server import cached, cached_figure, theme

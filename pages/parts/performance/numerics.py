@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Literal
 
-import plotly.graph_objects as go
 import streamlit as st
 
 from core.base import words as fmt
@@ -20,7 +19,7 @@ from core.report import FxGraph
 from core.views.glossary import GLOSSARY
 from core.views.numerics import ErrorPoint, NodeNumericsView, NumericsView
 from pages import menu
-from pages.look.charts import PLOTLY_CONFIG, plotly_layout
+from pages.look.charts import PLOTLY_CONFIG, go, plotly_layout
 from pages.look.palette import INK, MUTED, PAPER, SHORT, STATUS, Theme, kernel_colour
 from pages.look.text import LONGEST_NAME, code, one_line
 from pages.parts.performance.charts import COLOURS, COMPILED, EAGER
@@ -195,7 +194,10 @@ def nodes_chart(graph: NodeNumericsView, selected: str, on: Theme) -> go.Figure:
 
 
 def _mark(figure: go.Figure, point: ErrorPoint, low: float, first: bool, on: Theme) -> None:
-    """Mark a node with a ring and its name: the first node that differs in red, the selected one in ink."""
+    """Mark a node with a ring and its name.
+
+    `first` is True for the first node that differs, whose mark is red; False for the selected node.
+    """
     error = _placed(point.errors[COMPILED], low)
     if error is None:
         return

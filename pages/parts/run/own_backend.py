@@ -43,7 +43,7 @@ def chosen_backend(choice: str, job: CompileJob, key: str) -> BackendChoice | No
 def current_backend(choice: str, job: CompileJob, key: str) -> BackendChoice | None:
     """Return the backend chosen when the form was last drawn; None if the model's file decides.
 
-    The code of a custom backend may be outdated: use it only to check if there is code.
+    The returned code of a custom backend may be outdated: only rely on whether it is empty.
     """
     if choice != OWN:
         return None if choice == AS_FILE else BackendChoice(choice)

@@ -10,7 +10,6 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import plotly.graph_objects as go
 import streamlit as st
 
 from core import MOST_NAME_CHARS, MOST_NOTE_CHARS, Run, Usage
@@ -20,7 +19,7 @@ from core.views import runs as lists
 from pages import menu
 from pages.gate.people import the_people
 from pages.gate.visitor import ANOTHERS, who
-from pages.look.charts import PLOTLY_CONFIG, plotly_layout
+from pages.look.charts import PLOTLY_CONFIG, go, plotly_layout
 from pages.look.palette import MAX_LINE_CHARS, MUTED, TALL, Theme, kernel_colour
 from pages.look.text import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, one_line, plain, prose
 from pages.parts.audience import run_audience

@@ -11,11 +11,9 @@ import math
 from collections.abc import Sequence
 from typing import Any, Literal
 
-import plotly.graph_objects as go
-
 from core.base import words as fmt
 from core.views.sweep import SweepView
-from pages.look.charts import decades, in_brackets, in_unit, log_ticks, plotly_layout
+from pages.look.charts import decades, go, in_brackets, in_unit, log_ticks, plotly_layout
 from pages.look.palette import INK, MUTED, PHASES, Theme, kernel_colour
 
 Side = Literal["eager", "compiled"]

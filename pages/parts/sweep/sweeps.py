@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-import plotly.graph_objects as go
 import streamlit as st
 
 from core import MOST_NAME_CHARS, CompileJob, Environment, Model, Sweep, samples
@@ -20,7 +19,7 @@ from core.base import words as fmt
 from core.views.sweep import SweepQuestion, SweepQuestions, SweepView, sweep_rows
 from pages import menu
 from pages.gate.visitor import ANOTHERS, may_bring_code
-from pages.look.charts import PLOTLY_CONFIG, blended, plotly_layout
+from pages.look.charts import PLOTLY_CONFIG, blended, go, plotly_layout
 from pages.look.palette import GRID, INK, MAX_CHARS, MUTED, PAPER, PHASES, SHORT, STATUS, TALL, Theme, kernel_colour
 from pages.look.text import LONGEST_LINE, plain
 from pages.parts.audience import sweep_audience

@@ -36,7 +36,8 @@ def test_without_the_compiled_code_the_plan_stands_alone(joint: PartitionView) -
     assert planned.title == "AOTAutograd's partition saves 9 activations (167 kB) for the backward."
     assert planned.caption.startswith("Nodes by decision, derived from the three graphs: 21 forward, ")
     assert planned.caption.endswith(
-        "10 dropped. Reasons for the decisions are not recorded. What the compiled code saves is not recorded."
+        "10 dropped. Reasons for the decisions are not recorded. "
+        "Whether the compiled code saves the same values is not recorded."
     )
 
 

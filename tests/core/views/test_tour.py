@@ -84,5 +84,5 @@ def test_lines_are_counted_with_those_of_one_node() -> None:
     answers = [answer.answer for answer in tour("transformer_block").answers if "line of Python" in answer.question]
     assert answers == [
         "No. Here 6 lines became 17 nodes. 1 line became exactly one node, and line 47 became 5 nodes. "
-        "Lines that compute no tensor became none."
+        "Lines that compute no tensor have no node."
     ]
