@@ -303,8 +303,8 @@ def job_to_json(job: CompileJob) -> bytes:
 def fingerprint(job: CompileJob, code: str, torch_version: str) -> str:
     """Return a digest that is equal for equal runs.
 
-    It covers the job without limits and origin, the model's code, and torch's version. Only the value of
-    a setting counts, no matter whether the job or the model's file sets it.
+    It covers the job without limits and origin, the model's code, and torch's version. Only the
+    value of a setting counts, no matter whether the job or the model's file sets it.
     """
     same = replace(job, time_limit_s=0.0, memory_limit_bytes=0, repairs_of="", sweep="")
     fields = msgspec.to_builtins(same)

@@ -30,7 +30,7 @@ __all__ = ["DecisionsView", "EstimatesView"]
 
 KINDS: dict[How, str] = {
     "fused": "in fused kernels",
-    "generated": "in kernels that are each a single scheduler node",
+    "generated": "in kernels without fusion (one scheduler node per kernel)",
     "library": "by library calls",
     "template": "by templates",
     "fallback": "by fallbacks to ATen",

@@ -349,7 +349,7 @@ def _is_drawn_data(request: BackendOperationRequest) -> bool:
 
 
 def _is_drawn(state: ClientState) -> bool:
-    """Return True if the state that a browser sent is small, and each id in it is a Streamlit widget's."""
+    """Return True if the state that a browser sent is small and contains only ids of Streamlit widgets."""
     widgets = state.widget_states.widgets
     small = len(state.query_string) <= MOST_QUERY_CHARS and len(widgets) <= MOST_WIDGETS
     return small and all(WIDGET.fullmatch(widget.id) for widget in widgets)

@@ -40,8 +40,8 @@ PLOTLY_CONFIG: dict[str, Any] = {"displayModeBar": False, "displaylogo": False, 
 class _GraphObjects:
     """The module `plotly.graph_objects`, imported with the first figure, and after pandas.
 
-    Plotly looks for pandas and NumPy in `sys.modules`. While another thread imports them, it would find modules without
-    their classes there. Once this thread has imported pandas, both are complete.
+    Plotly looks for pandas and NumPy in `sys.modules`. It would find incomplete modules, without their classes, if
+    another thread is still importing them. Once this thread has imported pandas, both are complete.
     """
 
     def __getattr__(self, name: str) -> Any:
@@ -151,7 +151,7 @@ def median_bars(rows: Sequence[tuple[str, float, tuple[float, float], int]], on:
 
 @cache
 def _template(theme: Theme) -> go.layout.Template:
-    """Return the template; it is cached, since validation for each figure takes thirty times as long."""
+    """Return the template, cached; to validate it for each figure would take thirty times as long."""
     bars = {"error_x": _error_bar(theme), "error_y": _error_bar(theme), "marker": {"line": {"width": 0}}}
     lines = {"error_x": _error_bar(theme), "error_y": _error_bar(theme), "line": {"width": 1.75}, "marker": {"size": 6}}
     return go.layout.Template(layout=_layout(theme), data={"bar": [bars], "scatter": [lines]})

@@ -101,7 +101,7 @@ def send_styled(proto: ArrowData, styler: Styler, default_uuid: str) -> None:
 
 
 def _texts(styler: Styler) -> pa.Table:
-    """Return a table with the text of each cell, and the metadata that pandas writes for numbered rows."""
+    """Return a table with the text of each cell; its metadata is that of pandas for numbered rows."""
     import pyarrow as pa
 
     frame, forms = styler.data, styler._display_funcs

@@ -261,7 +261,7 @@ class _Frame:
     def _is_avoided(self, text: str) -> bool:
         """Return True if the marks avoid the recompile with this reason, or the reason is not about shapes.
 
-        The marks avoid it if they make the size dynamic that the reason names.
+        They avoid it if the size named in the reason becomes dynamic.
         """
         match = MISMATCH.match(text)
         if match is None:

@@ -342,7 +342,7 @@ def missed(facts: RunFacts) -> Iterator[Finding]:
 
 
 def _largest_refusals(schedule: Schedule) -> Iterator[tuple[int, str, tuple[SchedulerNode, SchedulerNode]]]:
-    """Yield shared bytes, torch's reason and nodes of the largest refused pair that has an advice.
+    """Take the largest refused pair for which there is advice; yield its shared bytes, reason and nodes.
 
     Yields nothing if the pair shares too few bytes.
     """

@@ -86,7 +86,7 @@ def ceilings(report: Report) -> Roofline | None:
 def allowed_s(ceilings: Roofline, moved_bytes: int | None, flops: int | None, dtype: str) -> float | None:
     """Return the minimum seconds for this traffic and arithmetic; None if neither is known.
 
-    For a dtype with an unknown peak, the peak of float32 counts.
+    If the dtype's peak is unknown, the peak of float32 is used.
     """
     memory_s = moved_bytes / ceilings.bandwidth(moved_bytes).bytes_s if moved_bytes else None
     peak = ceilings.flops_s.get(dtype, ceilings.flops_s.get("float32"))

@@ -207,7 +207,8 @@ def _lone(left: Sequence[Section], right: Sequence[Section]) -> RankDifference:
 def _only(sections: Sequence[Section], side: Literal["left", "right"], known: set[str]) -> RankDifference:
     """Return a difference which says that only one side has these compilations.
 
-    `known` are the ids on the other side."""
+    `known` are the ids on the other side.
+    """
     first = sections[0]
     why = next((mark for mark in first if mark.kind == "recompile"), None)
     start = next((mark for mark in first if mark.kind == "start"), None)

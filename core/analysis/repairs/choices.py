@@ -123,7 +123,7 @@ def _choice_fix(code: UserCode, line: int, how: str) -> CodeFix | None:
 def _branchings(code: UserCode, line: int) -> Iterator[tuple[ast.If | ast.IfExp, list[Edit]]]:
     """Yield the branches whose condition is on the given line, or uses the number that this line reads.
 
-    Each comes with the edits that keep that value a tensor.
+    Each branch comes with the edits that keep its condition a tensor.
     """
     candidates: list[ast.If | ast.IfExp] = [*code.on_line(line, ast.IfExp), *code.on_line(line, ast.If)]
     tests = [node for node in candidates if node.test.lineno <= line <= (node.test.end_lineno or 0)]
@@ -215,7 +215,7 @@ def _next_statement(code: UserCode, node: ast.stmt) -> ast.stmt | None:
 
 
 def _is_pure(values: Iterable[ast.expr]) -> bool:
-    """Return True if evaluating the expressions changes no name."""
+    """Return True if evaluating the expressions assigns to no name."""
     changing = (ast.NamedExpr, ast.Yield, ast.YieldFrom, ast.Await)
     return not any(isinstance(node, changing) for value in values for node in ast.walk(value))
 

@@ -184,7 +184,7 @@ class CompilationDraft:
         )
 
     def direct(self, direction: Direction) -> None:
-        """Set the direction of the graphs since the last output code."""
+        """Set the direction, forward or backward, of the graphs logged after the last output code."""
         for index in self.undirected:
             graph = self.graphs[index]
             self.graphs[index] = replace(graph, direction=direction, id=self.fresh_id(graph.stage, direction))

@@ -458,7 +458,7 @@ def graph_of_dot(text: str) -> tuple[LazyNode, ...]:
 
 
 def _times(mx: Any, ours: tuple[Function, torch.Tensor], theirs: tuple[Function, Function, Any]) -> Any:
-    """Time eager, compiled, MLX and compiled MLX, interleaved; MLX's result is computed in each call."""
+    """Time eager, compiled, MLX and compiled MLX, interleaved; each call evaluates MLX's lazy result."""
     (of_torch, x), (of_mlx, compiled, array) = ours, theirs
     wall, of_compiled = WallClock("cpu"), torch.compile(of_torch)
     calls: dict[str, Callable[[], Any]] = {

@@ -244,7 +244,7 @@ def _differ(left: str, right: str) -> str:
 
 
 def _message(line: str) -> str:
-    """Return a line of standard error without a warning's location.
+    """Return a line of standard error, from which a warning's location is removed.
 
     Empty for the source line below a warning.
     """

@@ -1,4 +1,4 @@
-"""Button that opens the comments on the selected item, and marks on items with comments."""
+"""The button that opens the comments on the selected item; and the marks on items that have comments."""
 
 from __future__ import annotations
 

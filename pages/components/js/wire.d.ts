@@ -375,9 +375,9 @@ export interface KeysData {
   keys: string[];
 }
 
-/** A line of the tree: a compilation `depth` levels below its frame's first. `because` is the failed guard, `old` the
- * expected and `new` the new value. `took` is the compile time. `calls` has one letter per call: compiled, failed,
- * used, unknown, or a space. */
+/** A line of the tree: a compilation `depth` levels below its frame's first. `because` is the failed guard; `old` is
+ * the value that it expected, `new` the value that it got. `took` is the compile time. `calls` has one letter per call:
+ * compiled, failed, used, unknown, or a space. */
 export interface CompilationData {
   id: string;
   depth: number;
@@ -485,7 +485,7 @@ export interface UploadData {
   profile_of: string;
 }
 
-/** A step in the picture: the function called there, a number in words, and one line about the result. */
+/** A step in the picture: the function called there, a number with unit, and a line on the result. */
 export interface WayStage {
   id: string;
   title: string;

@@ -23,7 +23,8 @@ _COMPONENT = st.components.v2.component(
 class CompilationData(msgspec.Struct, frozen=True):
     """A line of the tree: a compilation `depth` levels below its frame's first.
 
-    `because` is the failed guard, `old` the expected and `new` the new value. `took` is the compile time.
+    `because` is the failed guard; `old` is the value that it expected, `new` the value that it got. `took` is the
+    compile time.
     `calls` has one letter per call: compiled, failed, used, unknown, or a space.
     """
 

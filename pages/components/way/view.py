@@ -24,7 +24,7 @@ _COMPONENT = st.components.v2.component(
 
 @dataclass(frozen=True, slots=True)
 class WayStage:
-    """A step in the picture: the function called there, a number in words, and one line about the result."""
+    """A step in the picture: the function called there, a number with unit, and a line on the result."""
 
     id: str
     title: str

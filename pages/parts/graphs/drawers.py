@@ -1,4 +1,4 @@
-"""Drawers beside graph drawings: node and text of an FX graph, steps of passes, fusion, and captures."""
+"""Drawers beside drawings: of an FX graph's node and text, of passes, of fusion, and of captures."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def kernels_of(view: View) -> KernelsView:
 
 
 def _take_point(key: str) -> None:
-    """Write the picked kernel to the URL, as the callback of a chart."""
+    """Callback of a chart: write the picked kernel to the URL."""
     for point in picked_points(key):
         if point.get("customdata"):
             url.select(f"k:{str(point['customdata'][0]).rpartition('@')[0]}")
