@@ -195,7 +195,7 @@ def fusion_words(before: int, after: int, is_fused: bool) -> str:
     nodes = count(before, "scheduler node")
     if is_fused:
         return f"{nodes} fused into {number(after)}"
-    return f"{nodes}: nothing to fuse" if before < 2 else f"{nodes}, none fused"
+    return f"{nodes}: nothing left to fuse" if before < 2 else f"{nodes}, none fused"
 
 
 def saved_words(traffic: Traffic | None) -> str:

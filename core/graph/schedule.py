@@ -37,8 +37,8 @@ def before_model(
 ) -> GraphModel:
     """Return the scheduler's nodes before fusion, one box per node, with buffers as edges.
 
-    `nodes` are the FX nodes of the lowered graph by name; `seconds` are measured times by kernel id, split over a
-    kernel's nodes by their estimates.
+    `nodes` are the FX nodes of the lowered graph by name; `seconds` are measured times by kernel id; each is
+    divided among the kernel's nodes in proportion to their estimated times.
     """
     drawing = _Drawing(schedule, nodes, source)
     boxes = [(member,) for member in schedule.before]

@@ -79,7 +79,7 @@ class Checks(ABC):
         self._refuse("no failed compilation", count(len(failures), "failure"), failures, bool(failures))
 
     def assert_recompiles(self, *, at_most: int) -> None:
-        """Raise AssertionError for more than `at_most` compilations after a guard failure."""
+        """Raise AssertionError if guard failures caused more than `at_most` compilations."""
         __tracebackhide__ = True
         compilations = {found.id: found for found in self.report.compilations}
         lines = [_recompile_words(found, compilations.get(found.compilation)) for found in self.recompiles]

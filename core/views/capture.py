@@ -41,8 +41,8 @@ DYNAMO, AOT = "dynamo_output_graph", ("aot_inference_graph", "aot_forward_graph"
 MOST_DRAWN = 3_000
 MOST_LINES = 2_000
 HOW_TO_CAPTURE = (
-    "Only torch.compile's own captures were recorded. To compare them, run the job again with *other captures*: "
-    "`torch.fx.symbolic_trace`, `torch.export`, core ATen and `torch._dynamo.explain`."
+    "Only torch.compile's own captures were recorded. To compare them with `torch.fx.symbolic_trace`, `torch.export`, "
+    "core ATen and `torch._dynamo.explain`, run the job again with *other captures*."
 )
 EXPLAINED = {
     "graphs": "",

@@ -30,7 +30,7 @@ __all__ = ["DecisionsView", "EstimatesView"]
 
 KINDS: dict[How, str] = {
     "fused": "in fused kernels",
-    "generated": "in kernels without fusion (one scheduler node per kernel)",
+    "generated": "in kernels that the scheduler did not fuse",
     "library": "by library calls",
     "template": "by templates",
     "fallback": "by fallbacks to ATen",

@@ -34,8 +34,9 @@ AGAIN_HELP = {
     "neighbours": "Run the same job, then convert and run its model with each installed neighbour: up to a minute each",
     "where": "Compile the model several times, each time without a part of torch.compile (Dynamo, AOTAutograd, "
     "decompositions, a pass or lowering of Inductor), and compare the results",
-    "bits": "Compare the first call in this configuration and another, by every value that a kernel writes. The "
-    "other one is `batch=1`, `eval=True`, `training=True`, `threads=1`, `mode=max-autotune`, or `options.NAME=VALUE`",
+    "bits": "Compare the first call in this configuration with the first call in another, by every value that a "
+    "kernel writes. The other configuration is `batch=1`, `eval=True`, `training=True`, `threads=1`, "
+    "`mode=max-autotune`, or `options.NAME=VALUE`",
     "target": "Generate code for another device and compile it to machine code. The device need not be present: "
     "nothing runs or is timed on it. The model runs eagerly on this CPU.",
 }

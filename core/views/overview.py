@@ -265,7 +265,7 @@ class OverviewView:
     """Overview of a run with a report, and the output of its code."""
 
     no_findings = "No issues found."
-    log_note = "Kinds without *yes* are not shown. Download the log on *Runs*, and open it in tlparse."
+    log_note = "No page shows records of a kind without *yes*. Download the log on *Runs*, and open it in tlparse."
 
     def __init__(self, report: Report, output: str = "") -> None:
         """Store the report and the run's output; findings and `output_lines` use the output."""

@@ -172,10 +172,12 @@ class _RunFacts:
         backward = [graph for item in self._ok for graph in item.graphs if graph.stage == "aot_backward_graph"]
         saved = [value for item in self._ok for partition in item.partitions for value in partition.saved]
         kept = sum(value.bytes or 0 for value in saved)
-        newest = " in the newest compilation of each frame" if self.verdict.work.earlier else ""
+        compiled_again = bool(self.verdict.work.earlier)
+        in_all, newest = " in all" * compiled_again, " in the newest compilation of each frame" * compiled_again
+        captured = fmt.count(sum(map(captured_ops, self._ok)), "captured op")
         ops = fmt.count(lowered, "ATen op") if lowered is not None else "no ATen op recorded"
         facts = [
-            f"{fmt.count(sum(map(captured_ops, self._ok)), 'captured op')}; after all graph passes, {ops}{newest}",
+            f"{captured}{in_all}; after all graph passes, {ops}{newest}",
             f"{fmt.count(len(backward), 'backward graph')}" if backward else "inference: no backward graph",
         ]
         if saved:

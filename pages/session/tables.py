@@ -101,7 +101,10 @@ def send_styled(proto: ArrowData, styler: Styler, default_uuid: str) -> None:
 
 
 def _texts(styler: Styler) -> pa.Table:
-    """Return a table with the text of each cell; its metadata is that of pandas for numbered rows."""
+    """Return a table with the text of each cell.
+
+    It has the metadata that pandas writes for a frame with a default index.
+    """
     import pyarrow as pa
 
     frame, forms = styler.data, styler._display_funcs

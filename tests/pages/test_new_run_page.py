@@ -182,6 +182,30 @@ def test_a_job_that_is_refused_leads_nowhere(empty_home: Path, monkeypatch: pyte
     assert len(shown) == 1
 
 
+def test_why_a_form_was_refused_stays_until_the_form_changes(
+    empty_home: Path, monkeypatch: pytest.MonkeyPatch, torch_alone: None
+) -> None:
+    def refuse(_: CompileJob) -> Run:
+        raise AccessError("the queue is full")
+
+    def full() -> bool:
+        return any("the queue is full" in error.value for error in app.error)
+
+    monkeypatch.setattr(actions, "submit", refuse)
+    app = opened(menu.NEW_RUN.script, sample="sin_cos")
+    assert not full()
+    app.button(key="compile-sample").click().run()
+    assert full()
+    app.run()
+    assert full()
+    field = app.text_input(key="options-sample-sin_cos-inductor")
+    field.set_value("max_autotune=True").run()
+    assert not full()
+    field.set_value("").run()
+    app.button(key="compile-sample").click().run()
+    assert full()
+
+
 def test_a_chosen_sample_shows_its_code_and_the_call(torch_alone: None) -> None:
     app = opened(menu.NEW_RUN.script, sample="sin_cos")
 

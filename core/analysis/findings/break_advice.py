@@ -94,7 +94,7 @@ def gives_up(facts: RunFacts, graph_break: GraphBreak) -> bool:
 
 
 def setting_advice(graph_break: GraphBreak) -> tuple[str, Proposal] | None:
-    """Return a `torch._dynamo.config` setting that lets Dynamo trace the line, in words and as a job.
+    """Return, in words and as a job, a `torch._dynamo.config` setting that lets Dynamo trace the line.
 
     None if no setting does.
     """

@@ -215,7 +215,7 @@ def _next_statement(code: UserCode, node: ast.stmt) -> ast.stmt | None:
 
 
 def _is_pure(values: Iterable[ast.expr]) -> bool:
-    """Return True if evaluating the expressions assigns to no name."""
+    """Return True if none of the expressions assigns to a name."""
     changing = (ast.NamedExpr, ast.Yield, ast.YieldFrom, ast.Await)
     return not any(isinstance(node, changing) for value in values for node in ast.walk(value))
 

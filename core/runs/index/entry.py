@@ -148,7 +148,7 @@ def _times(path: Path) -> list[int]:
 def _is_open(run: Run, status: Status) -> bool:
     """Return True if the status must be read again at each listing.
 
-    This is so for a live run, and for a run whose owner ended before it wrote a final status.
+    This is so for a live run, and for a run whose process ended before it wrote a final status.
     """
     if status.state == "interrupted" or (status.state == "done" and status.kind == "log"):
         return run.written_status().live

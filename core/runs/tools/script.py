@@ -297,7 +297,7 @@ class Eager:
     `inputs` maps FX nodes to arguments; `outputs` maps arguments to the FX nodes whose values they must have.
     `statements` compute the outputs from the inputs. `symbols` maps size placeholders to their expressions. `unsure`
     are outputs that may be intermediate values of their FX node; `unrelated` are written arguments without an FX node.
-    `shapes` maps an input node to its shape, if its argument has another one.
+    `shapes` has the shape of each input node whose argument has a different shape.
     """
 
     inputs: dict[str, str]

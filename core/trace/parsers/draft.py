@@ -253,10 +253,7 @@ class ReportDraft:
         return draft
 
     def begin_root(self) -> None:
-        """End the compilation that has no id, if it was lowered.
-
-        The next record without an id then begins another compilation.
-        """
+        """Let the next record without an id begin a compilation, if the current one was lowered."""
         last = self.compilations.get("")
         if last is not None and any(graph.lowered for graph in last.graphs):
             self.close_root(last.id)

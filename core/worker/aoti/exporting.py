@@ -89,7 +89,7 @@ def uncompiled(model: Any) -> Any:
 
 
 class _Function(torch.nn.Module):
-    """A module whose `forward` is a function, so that both have the same signature."""
+    """A module that has a function as its `forward`, and so has the function's signature."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__()

@@ -46,7 +46,7 @@ MOST_COMPILATIONS = 1_000
 
 @contextmanager
 def watching_backends(emit: Emit, recorded: Callable[[], bool]) -> Iterator[None]:
-    """Record calls of a backend other than Inductor, each as it returns, and at the end all executions.
+    """Record each call of a backend other than Inductor as it returns, and all executions at the end.
 
     Compilations for which `recorded` returns False are left out.
 

@@ -141,7 +141,7 @@ def _report_text(process: subprocess.Popen[bytes] | None, directory: Path) -> st
 
 
 def _compile(command: list[str], directory: Path) -> str:
-    """Write the assembly; return the compiler's loop remarks. Raises ToolError with its message."""
+    """Write the assembly; return the loop remarks. Raises ToolError with the compiler's message."""
     try:
         process = subprocess.run(
             _reporting(command, "said.txt"),

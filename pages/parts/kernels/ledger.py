@@ -206,7 +206,7 @@ class Scale(NamedTuple):
     top: float
 
     def place(self, x: float, y: float) -> tuple[float, float]:
-        """Return the position of a point in pixels on the narrowest chart."""
+        """Return a point's position in pixels, for the smallest width of the chart."""
         across = (math.log10(x) - self.left) / (self.right - self.left)
         down = (self.top - math.log10(y)) / (self.top - self.bottom)
         return across * NARROW[0], down * NARROW[1]

@@ -39,7 +39,7 @@ from pages.parts.run.own_backend import chosen_backend, current_backend, current
 from pages.parts.run.submit import open_recorded, stored_run, submit
 from pages.parts.sweep.sweeps import preset_menu
 from pages.session import actions, server, url
-from pages.session.actions import attempt, passed_over
+from pages.session.actions import attempt, passed_over, refused
 from pages.session.runs import listed_sweeps, show_run, show_sweep
 from pages.session.tables import columns, data_frame, in_words, newly_picked
 from pages.session.url import go_to, press, pressed, set_state, state_of, taken
@@ -53,6 +53,8 @@ PASTED, ON_DISK = "Pasted here", "File on this machine"
 DRAFT = "draft"
 # Tabs of *New run*, in the session state.
 TABS, CODE, LOG = "new-run-tabs", "Your code", "A trace log"
+# The job that a form submitted last and that was refused, with the reason, in the session state.
+REFUSAL = "refusal"
 DRAWER_PX = 760
 PLACEHOLDER = "/home/me/model.py, /home/me/model.py:name, a script or a notebook"
 WIDTHS = {"model": 215, lists.SPEEDUP: 80, "shows": 150}
@@ -191,7 +193,12 @@ def _form(environment: Environment | None, start: Beginning) -> None:
         preset_menu(job, f"form-{model.kind}")
         _offer_stored(job)
     if go:
-        submit(job)
+        set_state(REFUSAL, None)
+        submit(job, say=lambda words: set_state(REFUSAL, (job, words)))
+    # The page runs again when torch has started, and the reason for a refusal stays.
+    refused_job, reason = state_of(REFUSAL) or (None, "")
+    if refused_job == job:
+        refused(reason)
 
 
 def _job_form(environment: Environment | None, job: CompileJob) -> JobForm:

@@ -6,6 +6,7 @@ One button fills the form with the job.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import streamlit as st
@@ -20,7 +21,7 @@ from pages.gate.visitor import may_bring_code
 from pages.look.palette import MAX_LINE_CHARS
 from pages.parts.sweep.sweeps import climb_ladder
 from pages.session import actions, server, url
-from pages.session.actions import attempt, passed_over
+from pages.session.actions import attempt, passed_over, refused
 from pages.session.runs import newest_of, show_run
 from pages.session.shown import RunView, ShownRun
 from pages.session.url import pressed
@@ -82,9 +83,9 @@ def open_recorded(recording: Recording) -> None:
         show_run(run.id)
 
 
-def submit(job: CompileJob, page: menu.Page = menu.OVERVIEW) -> None:
-    """Queue a job and go to a page of its run, or show why it was refused."""
-    run = attempt(lambda: actions.submit(job))
+def submit(job: CompileJob, page: menu.Page = menu.OVERVIEW, say: Callable[[str], object] = refused) -> None:
+    """Queue a job and go to a page of its run, or pass the reason for a refusal to `say`."""
+    run = attempt(lambda: actions.submit(job), say)
     if run is not None:
         show_run(run.id, page)
 
