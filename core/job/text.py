@@ -42,7 +42,7 @@ Reader = Callable[[str], OptionValue | tuple[str, ...]]
 
 
 def code_of(path: str, field: str, most_bytes: int = MAX_CODE_BYTES) -> str:
-    """Return the code of a file, with Unix line endings; raises JobError for the field."""
+    """Return the code of a file, with Unix line endings; raises JobError, which names `field`."""
     try:
         return read(Path(path), most_bytes).decode("utf-8").replace("\r\n", "\n")
     except (OSError, UnicodeDecodeError) as error:

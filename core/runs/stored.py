@@ -413,7 +413,7 @@ def comparable_runs(
 ) -> tuple[Comparable, ...]:
     """Return the first few ended runs of the same model in `listed`, which `Store.list` has ordered.
 
-    Runs that test a fix for `run` come first. If `run` itself tests a fix, the run that the fix is for comes first,
+    Runs that test a fix for `run` come first. If `run` itself tests a fix for another run, that other run comes first,
     too. The rest keep their order. An imported log has no job, and is matched by title.
     """
     ended = [

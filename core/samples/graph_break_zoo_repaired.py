@@ -1,7 +1,7 @@
 """Graph-break zoo, repaired
 
-The same five functions with the same results in one graph: look at values only in eager mode, choose with torch.where,
-stay in tensors, mask instead of selecting, hash once, at import.
+The same five functions with the same results, in one graph: values are looked at only in eager mode, torch.where
+chooses, numbers stay tensors, a mask replaces the selection, and the hash is computed at import.
 """
 
 import zlib

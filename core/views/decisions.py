@@ -30,7 +30,7 @@ __all__ = ["DecisionsView", "EstimatesView"]
 
 KINDS: dict[How, str] = {
     "fused": "in fused kernels",
-    "generated": "in kernels that the scheduler did not fuse",
+    "generated": "generated, but not fused by the scheduler",
     "library": "by library calls",
     "template": "by templates",
     "fallback": "by fallbacks to ATen",
@@ -88,8 +88,19 @@ class DecisionsView:
             f"{fmt.number(sum(decision.memory == 'reused' for decision in stored))} of "
             f"{fmt.count(len(stored), 'stored result')} reuse memory",
             f"{fmt.count(layouts, 'result')} in another layout than the graph's" if layouts else "",
+            "code generation put ops that were not fused into one kernel" if self._shares_kernels else "",
         ]
         return f"{'; '.join(filter(None, parts))}."
+
+    @property
+    def _shares_kernels(self) -> bool:
+        """True if C++ code generation put scheduler nodes that were not fused into one kernel."""
+        kernels = {kernel.id: kernel for kernel in self.compilation.kernels}
+        for schedule in self.compilation.schedules:
+            alone = [node.kernel for node in schedule.after if _how(kernels.get(node.kernel), node) == "generated"]
+            if len(set(alone)) < len(alone):
+                return True
+        return False
 
     @property
     def cudagraphs(self) -> str:

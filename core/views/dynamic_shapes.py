@@ -126,7 +126,7 @@ class SymbolsView:
         """Reason why there is no symbol, and how to get one."""
         if self.job is not None and self.job.compile.dynamic:
             return "This run has `dynamic=True`, but no size of this compilation could be dynamic."
-        return f"{WHY_NONE} `torch.compile(model, dynamic=True)` makes them dynamic from the start."
+        return f"{WHY_NONE} `torch.compile(model, dynamic=True)` makes sizes and numbers dynamic from the start."
 
     @property
     def with_symbols(self) -> dict[str, str]:

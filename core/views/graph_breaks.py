@@ -70,7 +70,7 @@ class GraphBreaksView:
 
     method = (
         "Ranked by the compile time each break adds: its resume functions, plus callees that could no longer be "
-        "inlined. Each compilation counts for one break."
+        "inlined. Each compilation counts for only one break."
     )
 
     @cached_property

@@ -265,7 +265,10 @@ class OverviewView:
     """Overview of a run with a report, and the output of its code."""
 
     no_findings = "No issues found."
-    log_note = "No page shows records of a kind without *yes*. Download the log on *Runs*, and open it in tlparse."
+    log_note = (
+        "Records of a kind with an empty *shown* cell appear on no page. Download the log on *Runs*, and open it in "
+        "tlparse."
+    )
 
     def __init__(self, report: Report, output: str = "") -> None:
         """Store the report and the run's output; findings and `output_lines` use the output."""

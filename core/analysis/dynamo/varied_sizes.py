@@ -259,7 +259,7 @@ class _Frame:
         return None if not judged or any(None in outcomes and False not in outcomes for outcomes in judged) else False
 
     def _is_avoided(self, text: str) -> bool:
-        """Return True if the marks avoid the recompile that has this reason, or it is not about shapes.
+        """Return True if the reason is not about shapes, or if the marks avoid the recompile with this reason.
 
         They avoid it if the size named in the reason becomes dynamic.
         """

@@ -64,9 +64,9 @@ class PassRecord(Record):
     """A change by one of Inductor's graph passes, which `GraphTransformObserver` runs.
 
     Logged for each change. A pass includes its nested passes. The record belongs to the last graph that torch logged
-    before the pass. Two functions without an observer are recorded, too: `run_joint_graph_passes_on_hops`, which
-    partitions each `invoke_subgraph` before the joint graph is partitioned, and `view_to_reshape`, whose record
-    belongs to `before_post_grad_graph`, although torch logs this graph after it.
+    before the pass. Two functions without an observer are recorded, too. `run_joint_graph_passes_on_hops` partitions
+    each `invoke_subgraph` before the joint graph is partitioned. `view_to_reshape` runs before torch logs
+    `before_post_grad_graph`, but its record belongs to that graph.
     """
 
     stage: PassStage

@@ -235,7 +235,7 @@ def _products(device: str) -> list[tuple[str, torch.dtype, str]]:
 
 
 def _time(work: TimedWork, device: str, budget_s: float) -> float:
-    """Run the work within a budget, at least once; return the seconds of the fastest run so far."""
+    """Run the work within a budget, at least once; return the fastest seconds of this and earlier calls."""
     clock = _seconds if device == "cpu" else _event_seconds
     end = time.perf_counter() + budget_s
     work.best_s = min(work.best_s, clock(work.run, device))

@@ -291,7 +291,7 @@ def _css_class(token_type: _TokenType) -> str:
 
 
 def _ignore() -> None:
-    """Do nothing: a component's state needs a callback to exist."""
+    """Do nothing: Streamlit keeps a component's state only with a callback."""
 
 
 HERE = Path(__file__).parent

@@ -375,9 +375,9 @@ export interface KeysData {
   keys: string[];
 }
 
-/** A line of the tree: a compilation `depth` levels below its frame's first. `because` is the failed guard; `old` is
- * the value that it expected, `new` the value that it got. `took` is the compile time. `calls` has one letter per call:
- * compiled, failed, used, unknown, or a space. */
+/** A line of the tree: a compilation, `depth` levels below the first compilation of its frame. `because` is the failed
+ * guard; `old` is the value that it expected, `new` the value that it got. `took` is the compile time. `calls` has one
+ * letter per call: compiled, failed, used, unknown, or a space. */
 export interface CompilationData {
   id: string;
   depth: number;

@@ -21,7 +21,7 @@ _COMPONENT = st.components.v2.component(
 
 
 class CompilationData(msgspec.Struct, frozen=True):
-    """A line of the tree: a compilation `depth` levels below its frame's first.
+    """A line of the tree: a compilation, `depth` levels below the first compilation of its frame.
 
     `because` is the failed guard; `old` is the value that it expected, `new` the value that it got. `took` is the
     compile time.

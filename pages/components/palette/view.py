@@ -109,7 +109,7 @@ def run_entries(run: str, make: Callable[[], Mapping[str, Any]], *, key: str) ->
 
 
 def _nothing() -> None:
-    """Do nothing: a component's state needs a callback to exist."""
+    """Do nothing: Streamlit keeps a component's state only with a callback."""
 
 
 def _wanted(chosen: Any) -> PaletteChoice | None:

@@ -26,7 +26,7 @@ def test_a_library_call_has_its_choices_and_what_follows_is_generated() -> None:
     assert first["options"] == "max_autotune_gemm, max_autotune_gemm_backends"
     assert second["result"] == "f32[8, 64, 64][4096, 64, 1]"
     assert second["choices"] == ""
-    assert view.title == "2 ops: 1 in kernels that the scheduler did not fuse; 1 by library calls"
+    assert view.title == "2 ops: 1 generated, but not fused by the scheduler; 1 by library calls"
 
 
 def test_every_scheduler_node_that_computes_is_a_row() -> None:
@@ -72,9 +72,20 @@ def test_a_choice_that_failed_has_no_time() -> None:
 
 
 def test_ops_are_counted_by_how_they_are_computed() -> None:
-    title = "26 ops: 16 in fused kernels; 4 in kernels that the scheduler did not fuse; 6 by library calls"
+    title = "26 ops: 16 in fused kernels; 4 generated, but not fused by the scheduler; 6 by library calls"
     assert view_of("training_step").title == title
     assert view_of("transformer_block").title == (
-        "15 ops: 8 in fused kernels; 2 in kernels that the scheduler did not fuse; 4 by library calls; "
+        "15 ops: 8 in fused kernels; 2 generated, but not fused by the scheduler; 4 by library calls; "
         "1 by fallbacks to ATen"
     )
+
+
+def test_ops_that_only_code_generation_put_into_one_kernel_are_told() -> None:
+    view = view_of("control_flow")
+    assert {decision.kernel for decision in view.decisions if decision.node in ("mean", "gt")} == {
+        "cpp_fused_gt_mean_0"
+    }
+    assert view.caption == (
+        "0 of 6 stored results reuse memory; code generation put ops that were not fused into one kernel."
+    )
+    assert "code generation" not in view_of("transformer_block").caption

@@ -41,7 +41,7 @@ def test_the_reason_why_there_is_none_depends_on_the_job() -> None:
     dynamic = CompileJob(Model("sample", "mlp"), compile=CompileOptions(dynamic=True))
     reasons = [symbols_of("recompile_zoo", "0/0", job).why_none for job in (dynamic, None)]
     assert reasons[0] == "This run has `dynamic=True`, but no size of this compilation could be dynamic."
-    assert reasons[1].endswith("`torch.compile(model, dynamic=True)` makes them dynamic from the start.")
+    assert reasons[1].endswith("`torch.compile(model, dynamic=True)` makes sizes and numbers dynamic from the start.")
 
 
 CALLED = Frame("/site-packages/torch/nn/modules/module.py", 1778, "_wrapped_call_impl", "return …")

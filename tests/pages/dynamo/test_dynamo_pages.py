@@ -137,4 +137,4 @@ def test_a_log_from_elsewhere_offers_no_job(runs: dict[str, str]) -> None:
     app = opened(menu.DYNAMIC_SHAPES.script, runs["foreign"])
     assert_sound(app)
     assert list(app.button) == []
-    assert "`torch.compile(model, dynamic=True)` makes them dynamic from the start." in words(app)
+    assert "`torch.compile(model, dynamic=True)` makes sizes and numbers dynamic from the start." in words(app)
