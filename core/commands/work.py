@@ -1,4 +1,4 @@
-"""`python -m core work` and `audit`: a worker for a server's runs, and the changes made by people."""
+"""`core work` runs a worker for a server's runs; `core audit` prints the changes made by people."""
 
 from __future__ import annotations
 

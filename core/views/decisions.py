@@ -88,7 +88,9 @@ class DecisionsView:
             f"{fmt.number(sum(decision.memory == 'reused' for decision in stored))} of "
             f"{fmt.count(len(stored), 'stored result')} reuse memory",
             f"{fmt.count(layouts, 'result')} in another layout than the graph's" if layouts else "",
-            "code generation put ops that were not fused into one kernel" if self._shares_kernels else "",
+            "code generation put several ops into one kernel, although the scheduler had not fused them"
+            if self._shares_kernels
+            else "",
         ]
         return f"{'; '.join(filter(None, parts))}."
 

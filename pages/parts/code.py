@@ -133,7 +133,7 @@ def open_button(tab: str, label: str, icon: str) -> None:
 
 @contextmanager
 def drawer(beside: DeltaGenerator, tabs: Sequence[str], selected: str | None) -> Iterator[str | None]:
-    """Draw a stage's drawer: yield the tab to draw, None if the drawer is closed.
+    """Draw the drawer beside a drawing: yield the tab to draw, None if the drawer is closed.
 
     A selection opens the drawer at its first tab. The close button closes it until the next selection.
     """

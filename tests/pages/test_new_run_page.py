@@ -204,6 +204,10 @@ def test_why_a_form_was_refused_stays_until_the_form_changes(
     field.set_value("").run()
     app.button(key="compile-sample").click().run()
     assert full()
+    monkeypatch.setattr(actions, "submit", lambda _: Store(empty_home).create(SIN_COS))
+    monkeypatch.setattr(submit, "show_run", lambda run, page: None)
+    app.button(key="compile-sample").click().run()
+    assert not full()
 
 
 def test_a_chosen_sample_shows_its_code_and_the_call(torch_alone: None) -> None:

@@ -259,9 +259,9 @@ class _Frame:
         return None if not judged or any(None in outcomes and False not in outcomes for outcomes in judged) else False
 
     def _is_avoided(self, text: str) -> bool:
-        """Return True if the reason is not about shapes, or if the marks avoid the recompile with this reason.
+        """Return True if the marks avoid the recompile that has this reason: its size becomes dynamic.
 
-        They avoid it if the size named in the reason becomes dynamic.
+        A reason that is not about shapes is ignored, and also gives True.
         """
         match = MISMATCH.match(text)
         if match is None:

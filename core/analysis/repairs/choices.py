@@ -121,7 +121,7 @@ def _choice_fix(code: UserCode, line: int, how: str) -> CodeFix | None:
 
 
 def _branchings(code: UserCode, line: int) -> Iterator[tuple[ast.If | ast.IfExp, list[Edit]]]:
-    """Yield the branches whose condition is on the given line, or uses the number that this line reads.
+    """Yield the branches whose condition is on the line, or uses a number that the line reads.
 
     Each branch comes with the edits that keep its condition a tensor.
     """

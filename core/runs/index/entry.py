@@ -1,4 +1,4 @@
-"""Index entries: the data of a run in lists, its bytes on disk, and each visitor's usage of a store."""
+"""Index entries: the data shown in lists of runs, bytes on disk, and each visitor's usage of a store."""
 
 from __future__ import annotations
 

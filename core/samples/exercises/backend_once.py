@@ -1,6 +1,6 @@
 """A backend that computes too early
 
-A backend returns a callable that runs in each call, but this one computes while it compiles, so the second call is
+A backend returns a callable that runs in each call, but this backend computes while it compiles, so the second call is
 wrong. Let it compute in each call.
 """
 

@@ -253,7 +253,7 @@ class ReportDraft:
         return draft
 
     def begin_root(self) -> None:
-        """Let the next record without an id begin a compilation if the current compilation was lowered."""
+        """If the current compilation was lowered, let the next record without an id begin a new one."""
         last = self.compilations.get("")
         if last is not None and any(graph.lowered for graph in last.graphs):
             self.close_root(last.id)

@@ -304,7 +304,10 @@ Element = TypeVar("Element")
 
 @dataclass
 class Drawings:
-    """Graph view data of a file: `messages` by placeholder id, and further `levels` by graph digest."""
+    """Data of the graph views in an HTML file.
+
+    `messages` has the first message of each view by the id of its element, `levels` the levels inside groups by digest.
+    """
 
     messages: dict[str, dict[str, Any]] = field(default_factory=dict)
     levels: dict[str, dict[str, Any]] = field(default_factory=dict)

@@ -34,7 +34,7 @@ class _Tensor:
     stored: list[int] = field(default_factory=list)
 
     def offsets(self, addresses: Any) -> list[int]:
-        """Return the addresses in this tensor's storage, as element offsets from the tensor's first element."""
+        """Return those of the given addresses that are in this tensor's storage, as offsets in elements."""
         storage = self.tensor.untyped_storage()
         first, size = storage.data_ptr(), self.tensor.element_size()
         inside = addresses[(addresses >= first) & (addresses < first + storage.nbytes())]

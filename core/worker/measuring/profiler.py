@@ -114,7 +114,7 @@ PROFILED = 4.0
 def record_profile(
     job: CompileJob, compiled: ModelCopy, function: Callable[..., Any], path: Path, most_s: float
 ) -> None:
-    """Write a profile of the calls to a file within `most_s` seconds; record a note if that fails."""
+    """Profile the calls into a file within `most_s` seconds; record a note if that fails."""
     try:
         with silence(), unrecorded():
             write_profile(_Calls(job, compiled, function).profiled(time.monotonic() + most_s), path)

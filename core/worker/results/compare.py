@@ -319,7 +319,7 @@ class Judge:
     def reference(self, index: int) -> Leaves:
         """Return the results of call `index` in float64; empty if the call can't run.
 
-        If possible, the model's own casts to a narrower dtype give float64, too.
+        A result stays float64 even where the model itself casts to a narrower dtype, if that is possible.
         """
         return self._replayed(THROUGHOUT, index) or self._replayed("float64", index)
 

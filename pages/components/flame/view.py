@@ -76,8 +76,8 @@ class FlameLegend(msgspec.Struct, frozen=True):
 class FlamePicture(msgspec.Struct, frozen=True):
     """The data of a flame graph.
 
-    `noun` is the word for a span: "phase" or "slice". `rows` is the number of nested rows, `threads` the number
-    of rows below them. `links` has the label of each link.
+    `noun` is the word for a span: "phase" or "slice". `rows` is the number of rows of nested spans, and
+    `threads` the number of rows below them, which show other threads. `links` has the label of each link.
     """
 
     noun: str

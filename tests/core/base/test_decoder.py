@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.base.decoder import MOST_DEPTH, _is_odd, decoded, decoded_as, whole
+from core.base.decoder import MOST_DEPTH, _is_odd, decoded, decoded_as, unpacked_as, whole
 from core.base.errors import DecodeError
 from core.runs.status import Status
 from tests.support.places import ROOT
@@ -85,6 +85,18 @@ def test_the_page_of_the_schema_says_what_becomes_of_what_json_lacks() -> None:
     assert nothing is None
     assert "NaN is `null`" in page
     assert f"Infinity is the largest number there is, {largest!r}." in page
+
+
+def test_a_value_of_the_greatest_depth_is_read() -> None:
+    inner = MOST_DEPTH - 1
+    assert decoded(f"[{'[' * inner}{']' * inner},[]]")[1] == []
+
+
+def test_a_message_of_the_greatest_size_is_read() -> None:
+    message = msgspec.msgpack.encode([1, 2])
+    assert unpacked_as(message, list[int], len(message)) == [1, 2]
+    with pytest.raises(DecodeError, match="more than 2 bytes"):
+        unpacked_as(message, list[int], len(message) - 1)
 
 
 def test_brackets_in_texts_do_not_count_as_depth() -> None:

@@ -64,6 +64,8 @@ def test_what_is_not_read_is_named(tmp_path: Path) -> None:
     assert {rank: log.name for rank, log in found.ranks.items()} == {0: "a.log", 1: "c.log"}
     assert found.unread == ("b.log", "launcher.log", "notes.log")
     assert unread_words(found.unread) == "Not read: b.log, launcher.log, notes.log"
+    assert unread_words(["x"] * 8) == f"Not read: {', '.join('x' * 8)}"
+    assert unread_words(["x"] * 9) == f"Not read: {', '.join('x' * 8)} and 1 more"
 
 
 def test_of_logs_without_ranks_the_largest_is_read(tmp_path: Path) -> None:

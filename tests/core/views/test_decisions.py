@@ -86,6 +86,7 @@ def test_ops_that_only_code_generation_put_into_one_kernel_are_told() -> None:
         "cpp_fused_gt_mean_0"
     }
     assert view.caption == (
-        "0 of 6 stored results reuse memory; code generation put ops that were not fused into one kernel."
+        "0 of 6 stored results reuse memory; code generation put several ops into one kernel, although the scheduler "
+        "had not fused them."
     )
     assert "code generation" not in view_of("transformer_block").caption

@@ -99,6 +99,7 @@ def test_many_users_are_counted() -> None:
     users = [FxNode(f"u{number}", "call_function", "f", "x", ("x",), None, 1) for number in range(14)]
     named = ", ".join(f"`u{number}`" for number in range(12))
     assert node_rows(compilation, [node, *users], node)["users"] == f"{named} and 2 more"
+    assert node_rows(compilation, [node, *users[:12]], node)["users"] == named
 
 
 def test_each_lowered_graph_has_torchs_script_and_the_others_have_the_first() -> None:

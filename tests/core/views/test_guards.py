@@ -43,4 +43,4 @@ def test_guards_that_mention_a_text_match() -> None:
 
 def test_a_check_that_is_too_short_to_measure_has_a_bound() -> None:
     guards = guards_of("symbols", "0/0")
-    assert [guards.check_words(seconds) for seconds in (2e-6, 1e-9)] == ["2.00 µs", "< 5.00 ns"]
+    assert [guards.check_words(seconds) for seconds in (2e-6, 5e-9, 1e-9)] == ["2.00 µs", "5.00 ns", "< 5.00 ns"]

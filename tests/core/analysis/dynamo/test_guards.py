@@ -57,6 +57,7 @@ def test_a_search_looks_through_every_field(text: str, found: bool) -> None:
         ("EQUALS_MATCH", "L['self'].mode", False, "module"),
         ("TYPE_MATCH", "L['net'].scale", False, "module"),
         ("TYPE_MATCH", "L['network']", False, "other"),
+        ("TYPE_MATCH", "L['net']_x", False, "other"),
         ("ID_MATCH", "G['torch']", False, "global"),
         ("TYPE_MATCH", "G['net']", False, "module"),
         ("GLOBAL_STATE", "", False, "other"),
