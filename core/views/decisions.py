@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
+from core.analysis import launch_groups
 from core.analysis.kernels.kernel import FALLBACK, TEMPLATE, kernel_kind, node_op
 from core.base import words as fmt
 from core.base.decoder import decoded_object
@@ -89,20 +90,15 @@ class DecisionsView:
             f"{fmt.count(len(stored), 'stored result')} reuse memory",
             f"{fmt.count(layouts, 'result')} in another layout than the graph's" if layouts else "",
             "code generation put several ops into one kernel, although the scheduler had not fused them"
-            if self._shares_kernels
+            if self._shares_launches
             else "",
         ]
         return f"{'; '.join(filter(None, parts))}."
 
     @property
-    def _shares_kernels(self) -> bool:
-        """True if C++ code generation put scheduler nodes that were not fused into one kernel."""
+    def _shares_launches(self) -> bool:
         kernels = {kernel.id: kernel for kernel in self.compilation.kernels}
-        for schedule in self.compilation.schedules:
-            alone = [node.kernel for node in schedule.after if _how(kernels.get(node.kernel), node) == "generated"]
-            if len(set(alone)) < len(alone):
-                return True
-        return False
+        return any(_shares_a_launch(each, kernels) for each in self.compilation.schedules if not each.subgraph)
 
     @property
     def cudagraphs(self) -> str:
@@ -279,6 +275,16 @@ def _how(kernel: Kernel | None, whole: SchedulerNode) -> How:
     if kind == TEMPLATE:
         return "template"
     return "fused" if len(whole.nodes) > 1 else "generated"
+
+
+def _shares_a_launch(schedule: Schedule, kernels: Mapping[str, Kernel]) -> bool:
+    """Return True if a launch computes several ops that the scheduler did not fuse.
+
+    C++ code generation groups them.
+    """
+    nodes = [node for node in schedule.after if _how(kernels.get(node.kernel), node) == "generated"]
+    unfused = {name for node in nodes for name in node.nodes}
+    return any(len(unfused.intersection(launch)) > 1 for launch in launch_groups(schedule, kernels))
 
 
 def _memory(layout: Buffer | None, how: How, stored: set[str], reused: Mapping[str, str]) -> Memory:

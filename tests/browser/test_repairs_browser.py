@@ -1,4 +1,4 @@
-"""Repairs in Chromium: each entry of the two zoos is mended by its button, with equal results, or refused."""
+"""Fixes in Chromium: the button of each entry of the two zoos applies its fix, with equal results, or is refused."""
 
 import re
 
@@ -50,7 +50,7 @@ def told(box: Locator) -> Locator:
     return box.locator("[data-testid='stAlert']")
 
 
-def test_each_break_of_the_zoo_is_mended_by_its_button(server: Server, page: Page) -> None:
+def test_each_break_of_the_zoo_is_fixed_by_its_button(server: Server, page: Page) -> None:
     go(page, server.link("graph_breaks", run=without_inductor(server, "graph_break_zoo")))
     expect(headline(page)).to_have_text("5 graph breaks, hit 10 times")
     boxes = [page.locator("[class*='st-key-break-']", has_text=reason) for reason in BREAKS]

@@ -177,7 +177,7 @@ def test_a_chart_is_drawn_while_another_thread_imports_pandas() -> None:
 
 
 def test_only_one_module_imports_plotly() -> None:
-    """Plotly fails beside a thread that imports pandas, unless it is imported behind pandas."""
+    """Plotly fails beside a thread that imports pandas, unless it is imported after pandas."""
     assert {name for name in SCREEN for module, _ in imports(name) if module.startswith("plotly")} == {
         "pages/look/charts.py"
     }

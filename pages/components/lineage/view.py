@@ -24,8 +24,7 @@ class CompilationData(msgspec.Struct, frozen=True):
     """A line of the tree: a compilation, `depth` levels below the first compilation of its frame.
 
     `because` is the failed guard; `old` is the value that it expected, `new` the value that it got. `took` is the
-    compile time.
-    `calls` has one letter per call: compiled, failed, used, unknown, or a space.
+    compile time. `calls` has one letter per call: compiled, failed, used, unknown, or a space.
     """
 
     id: str

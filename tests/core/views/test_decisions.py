@@ -80,7 +80,7 @@ def test_ops_are_counted_by_how_they_are_computed() -> None:
     )
 
 
-def test_ops_that_only_code_generation_put_into_one_kernel_are_told() -> None:
+def test_the_caption_says_when_unfused_ops_share_a_launch() -> None:
     view = view_of("control_flow")
     assert {decision.kernel for decision in view.decisions if decision.node in ("mean", "gt")} == {
         "cpp_fused_gt_mean_0"
@@ -90,3 +90,5 @@ def test_ops_that_only_code_generation_put_into_one_kernel_are_told() -> None:
         "had not fused them."
     )
     assert "code generation" not in view_of("transformer_block").caption
+    twice = tuple(replace(kernel, calls=kernel.calls * 2) for kernel in view.compilation.kernels)
+    assert "code generation" not in replace(view, compilation=replace(view.compilation, kernels=twice)).caption
