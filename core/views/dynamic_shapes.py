@@ -17,8 +17,8 @@ __all__ = ["SymbolsView"]
 MOST_LINES = 50
 MOST_LINKS = 5
 WHY_NONE = (
-    "Torch first treats every size and every Python number as a constant. One that changes between two calls becomes a "
-    "symbol in the recompile."
+    "Torch first treats every size and every Python number as a constant. A size or number that changes between two "
+    "calls becomes a symbol in the recompile."
 )
 
 

@@ -334,8 +334,9 @@ class _RunFacts:
             )
         graphs, launches = sum(cost.graphs for cost in costs), sum(cost.launches for cost in costs)
         return (
-            f"A break ends a graph, and nothing fuses across it. The {fmt.count(len(costs), 'break')} of this run "
-            f"added {fmt.count(graphs, 'graph')}, {fmt.count(launches, 'kernel launch', 'kernel launches')} and "
+            f"A break ends a graph, and nothing fuses across it. The code that this run's "
+            f"{fmt.count(len(costs), 'break')} split off was compiled as {fmt.count(graphs, 'graph')}, with "
+            f"{fmt.count(launches, 'kernel launch', 'kernel launches')} and "
             f"{fmt.duration_s(sum(cost.compile_s for cost in costs))} of compile time."
         )
 

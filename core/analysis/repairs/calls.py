@@ -251,7 +251,7 @@ def remove_break(code: UserCode, line: str) -> CodeFix | None:
     last_line = (statement.end_lineno or statement.lineno) + 1
     removal = Edit(code.line_start(statement.lineno), code.line_start(last_line), "")
     edit = removal if len(block) > 1 else Edit(code.start(statement), code.end(statement), "pass")
-    return CodeFix("Remove the graph break.", "The code requests it.", (edit,))
+    return CodeFix("Remove the graph break.", "The code itself requests this graph break.", (edit,))
 
 
 def undisable(code: UserCode, line: str) -> CodeFix | None:

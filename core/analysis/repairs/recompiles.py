@@ -158,9 +158,9 @@ def starred(expressions: Sequence[ast.expr]) -> bool:
 
 
 def calls_of(code: UserCode) -> Iterator[tuple[ast.expr, ast.stmt]]:
-    """Yield the arguments of each call, with their statement: from `calls`, otherwise from `inputs`.
+    """Yield the arguments of each call, with the statement of the code that has them.
 
-    `calls` is a generator function or a list.
+    They are from `calls`, a generator function or a list; if there is no `calls`, from `inputs`.
     """
     by_name = {node.name: node for node in code.tree.body if isinstance(node, Function)}
     if "calls" in by_name:

@@ -30,8 +30,8 @@ class ModulesRecord(Record):
 
     Logged once per graph and stage. A node without torch's module metadata gets the module of a related node. For
     a backward node, the related node is the forward node with the same autograd sequence number. For a node that
-    a pass added, it is a node that the pass replaced, a user of the node, or an input. A node outside all
-    submodules gets the module whose `forward` is traced (`L['self']`).
+    a pass added, the related node is a node that the pass replaced, or a user or an input of the added node. A node
+    outside all submodules gets the module whose `forward` is traced (`L['self']`).
     """
 
     stage: str
@@ -364,8 +364,8 @@ class EndRecord(Record):
 
     If a run has the status done but no such record in its log, the run crashed: its process exited early, or its code
     closed the log. Before each record the worker checks that the log is still the file that torch opened, not shorter
-    and not deleted. If the check fails, this record does not count. Logs of older versions have no such record: the end
-    of their runs is in `status.json`.
+    and not deleted. If a check failed, the end record does not count. Logs of older versions have no end record: the
+    end of their runs is in `status.json`.
     """
 
     outcome: str

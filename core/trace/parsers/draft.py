@@ -171,7 +171,8 @@ class CompilationDraft:
     def add_passes(self, passes: GraphPass | UnchangedPasses) -> None:
         """Add passes with the index of their graph, since the graph's id may still change.
 
-        Passes belong to the last logged graph, or in the stage `before_post_grad` to the next logged graph.
+        Passes belong to the graph that was logged last. Passes of the stage `before_post_grad` belong to the graph
+        that is logged next.
         """
         self.passes.append((len(self.graphs) - (passes.stage != "before_post_grad"), passes))
 

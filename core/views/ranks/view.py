@@ -231,7 +231,7 @@ def _from(view: DifferenceView) -> str:
 
 
 class RunRanks:
-    """The ranks of a stored run, for a page: read at once, or by another process if that takes longer."""
+    """Ranks of a stored run, for a page: read immediately if that is quick, else by another process."""
 
     no_ranks = NO_RANKS
 

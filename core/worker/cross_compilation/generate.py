@@ -114,7 +114,7 @@ def _compile_for(target: Target, original: Callable[..., Any]) -> Callable[..., 
 def _wrapped(original: Callable[..., Any]) -> Callable[..., Any]:
     """Return a replacement that registers the tensors made by Dynamo from Python numbers and arrays.
 
-    These tensors are on the CPU for every device.
+    Dynamo makes these tensors on the CPU, whatever the job's device is.
     """
 
     def wrap_to_fake_tensor_and_record(value: Any, tx: Any, *, is_tensor: bool, **options: Any) -> Any:

@@ -164,7 +164,7 @@ def _compile(command: list[str], directory: Path) -> str:
 def _functions(output: str, file: str) -> tuple[list[str], dict[int, int], list[str]]:
     """Return the code of the functions that come from the kernel's file, without directives.
 
-    The results are the rows of assembly, row number → source line, and the names of outlined functions.
+    The results are the rows of assembly, the source line of each row number, and the names of outlined functions.
     """
     rows = output.split("\n")
     lines = loc_lines(rows, file)

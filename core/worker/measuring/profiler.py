@@ -65,7 +65,7 @@ class KernelMarks:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Restore the output codes without marks."""
+        """Replace the marked output codes by the original ones."""
         with self._lock:
             self._stack.close()
 

@@ -431,7 +431,7 @@ def _is_lost(whole: Groups) -> bool:
 
 
 def _as_near(groups: list[Groups], dtype: torch.dtype) -> bool:
-    """Return True if each group beyond the tolerance is about as far from the reference on both sides."""
+    """Return True if eager and compiled have similar errors in each group that is beyond the tolerance."""
     tolerance = TOLERANCE.get(dtype, 0.0)
     least = max(tolerance / 10, STEPS * torch.finfo(dtype).eps)
     return all(_group_as_near(group, failing(group, tolerance), least) for group in groups)

@@ -151,7 +151,7 @@ def wide(block: torch.Tensor) -> torch.Tensor:
 
 
 def _fills(sizes: torch.Tensor, same: torch.Tensor) -> torch.Tensor:
-    """Return a mask of fill values: elements of the largest magnitude, if it is repeated in both tensors."""
+    """Return a mask of fill values: the largest magnitude, if several elements have it in both tensors."""
     found = torch.zeros_like(same)
     for _ in range(FILLS):
         left = sizes[~found]

@@ -69,7 +69,7 @@ FILE_FORMS = {"bytes": fmt.bytes_}
 
 
 def station_of(view: View) -> str:
-    """Draw the choice of a step, and return it; the step of changes needs a run to compare with."""
+    """Draw the choice of a step, and return it; the step `changes` needs a run to compare with."""
     offered = [*IN_ORDER, *([CHANGES] if run_before(view) else [])]
     url.read(url.STATION, offered, GRAPH)
     chosen = st.segmented_control("Station", offered, key=url.STATION, label_visibility="collapsed")

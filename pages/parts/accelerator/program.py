@@ -1,7 +1,7 @@
 """The program of a segment: instructions, the user's lines, passes, memory plan, and other options.
 
-Plotly draws the memory over the instructions, and the seconds of the build stages. A run with other ops,
-passes or frozen parameters is compared with the shown run. Without a program, the page shows the reason and
+Plotly draws two charts: memory by instruction, and seconds by build stage. A run with other ops, passes or
+frozen parameters is compared with the shown run. Without a program, the page shows the reason and
 how to get one.
 """
 

@@ -145,7 +145,7 @@ def _table(kernels: KernelsView, rows: Sequence[LedgerRow]) -> pd.DataFrame | St
 
 
 def target_choices(kernels: KernelsView) -> None:
-    """Draw the choices that torch made without the target, with their reasons; nothing if there were none."""
+    """Draw the choices that torch made without the target device, with reasons; nothing if there are none."""
     if kernels.target_choices:
         with st.expander(prose(kernels.target_choices_title)):
             st.dataframe(one_line_cells(kernels.target_choices, LONGEST_TEXT), hide_index=True)

@@ -92,9 +92,9 @@ def asked_again() -> Beginning | None:
 def _repaired(job: CompileJob, run: Run) -> CompileJob:
     """Return the job of a run as the initial job of a form, without an exercise.
 
-    For a run with fixes, the fixed code becomes the model, and the job has no fixes. It keeps them if the visitor
-    may not bring code, or if the code is gone; the form then says that it leaves them out. A script gets the
-    default name `model`, and is detected again from its code.
+    For a run with fixes, the fixed code becomes the model, and the job has no fixes. If the visitor may not bring
+    code, or if the code is gone, the job keeps its fixes, and the form says that a new run will be without them. A
+    script gets the default name `model`, and is detected again from its code.
     """
     job = replace(job, exercise="")
     if job.model.is_script:
