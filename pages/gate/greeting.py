@@ -28,6 +28,8 @@ ANYWHERE = ("", "0.0.0.0", "::")
 PERIOD_S = 30.0
 # Python's thresholds of its three generations, which are meant for less objects than a page makes.
 THRESHOLDS = (20_000, 20, 50)
+# From malloc.h: mallopt(3).
+M_ARENA_MAX, ARENAS = -8, 2
 SERVERS = ("streamlit", "uvicorn", "websockets", "asyncio", "starlette")
 MAX_PLACES = 500
 MAX_CHARS = 400
@@ -78,11 +80,12 @@ def _url() -> str:
 
 @asynccontextmanager
 async def housekeeping(period_s: float = PERIOD_S) -> AsyncIterator[None]:
-    """Collect garbage periodically while the server runs, and rarely in between.
+    """Limit malloc's arenas; collect garbage periodically while the server runs, and rarely in between.
 
     Objects that exist at the start are frozen, since the server never frees them.
     """
     before = gc.get_threshold()
+    limit_arenas()
     gc.collect()
     gc.freeze()
     gc.set_threshold(*THRESHOLDS)
@@ -109,6 +112,16 @@ def give_back() -> None:
     if sys.platform == "linux":
         with suppress(OSError, AttributeError):
             ctypes.CDLL(None).malloc_trim(0)
+
+
+def limit_arenas() -> None:
+    """Limit the C library to two malloc arenas in this process, where the library has the setting.
+
+    glibc otherwise makes up to eight arenas per core for a server's threads, and each retains free memory.
+    """
+    if sys.platform == "linux":
+        with suppress(OSError, AttributeError):
+            ctypes.CDLL(None).mallopt(M_ARENA_MAX, ARENAS)
 
 
 class Once(logging.Filter):

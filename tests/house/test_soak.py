@@ -1,14 +1,46 @@
 """What the soak says of what it saw, and that memory is given back while a server runs."""
 
 import asyncio
+import ctypes
 import gc
+import subprocess
+import sys
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 from xml.etree import ElementTree
+
+import pytest
 
 from benchmarks.soak_record import Look, chart, flatness, growth
 from pages.gate.greeting import housekeeping
+
+# Eight threads allocate at once; then glibc's malloc_info writes what arenas there are.
+ALLOCATE = """
+import ctypes, sys, threading
+from pages.gate.greeting import limit_arenas
+
+libc = ctypes.CDLL(None)
+libc.fopen.restype = libc.malloc.restype = ctypes.c_void_p
+if sys.argv[1] == "limited":
+    limit_arenas()
+barrier = threading.Barrier(9)
+
+def allocate():
+    libc.malloc(ctypes.c_size_t(100_000))
+    barrier.wait()
+    barrier.wait()
+
+threads = [threading.Thread(target=allocate) for _ in range(8)]
+for thread in threads:
+    thread.start()
+barrier.wait()
+file = ctypes.c_void_p(libc.fopen(sys.argv[2].encode(), b"w"))
+libc.malloc_info(0, file)
+libc.fclose(file)
+barrier.wait()
+"""
 
 STEADY = [Look(10.0 * n, 200.0, 300.0, 50, 9, 4, 0.1 if n % 2 else None, 0) for n in range(12)]
 
@@ -61,3 +93,15 @@ def test_what_nobody_refers_to_is_freed_while_the_server_runs() -> None:
             assert pool.submit(asyncio.run, run()).result()
     finally:
         gc.enable()
+
+
+@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "malloc_info"), reason="the C library is not glibc")
+def test_threads_of_a_server_share_two_arenas(tmp_path: Path) -> None:
+    def arenas(how: str) -> int:
+        path = tmp_path / how
+        root = Path(__file__).parents[2]
+        subprocess.run([sys.executable, "-c", ALLOCATE, how, str(path)], cwd=root, check=True)
+        return len(ElementTree.parse(path).findall("heap"))
+
+    assert arenas("limited") == 2
+    assert arenas("unlimited") > 2
