@@ -323,7 +323,7 @@ def launch_groups(schedule: Schedule, kernels: Mapping[str, Kernel]) -> tuple[tu
 
 
 def _groups_a_launch(kernel: Kernel | None, groups: int) -> int:
-    """Return the number of groups per launch; all groups if the launch lines are unknown."""
+    """Return the number of groups per launch; all groups if the number of launches is unknown."""
     launches = len(kernel.calls) if kernel is not None else 0
     return groups // launches if launches and groups % launches == 0 else groups
 

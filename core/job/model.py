@@ -257,7 +257,7 @@ class CompileJob:
         return changed.leaving_to_file(*(name for name in self.as_file_says() if name not in settings))
 
     def leaving_to_file(self, *names: str) -> CompileJob:
-        """Return the job whose file decides these settings, and no others."""
+        """Return a copy of the job in which the file decides exactly these settings."""
         by_default, ordered = replace(self, from_file=None), tuple(name for name in FILE_SETTINGS if name in names)
         return by_default if by_default.as_file_says() == ordered else replace(self, from_file=ordered)
 

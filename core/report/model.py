@@ -190,8 +190,8 @@ class Compilation:
 
     `id` is torch's, such as `0/0`. After a `torch.compiler.reset`, which restarts torch's numbers, it has a
     prefix: `2:0/0`. A compilation without a Dynamo frame has the id `export`, `-`, or `!0` (compiled autograd);
-    the field `frame` then has the kind of compilation as its name. `call` is the index of the call that compiled,
-    None if the run did not record its calls.
+    `frame.name` is then the kind of compilation. `call` is the index of the call that compiled, None if the run
+    did not record its calls.
 
     `status` is ok, empty (nothing to compile), failed, or not finished. If an error ended the compilation,
     `error_type` is torch's type of the error, `error_place` is the error's place in the user's code, and

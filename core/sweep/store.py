@@ -141,7 +141,7 @@ class SweepStore:
             write_atomically(path / NAME, one_line(name, MOST_NAME_CHARS).encode())
 
     def name(self, sweep_id: str) -> str:
-        """Return the name that its owner gave a sweep; empty if there is none."""
+        """Return the name that a sweep's owner gave it; empty if there is none."""
         try:
             return read_line(self.path(sweep_id) / NAME, MOST_NAME_CHARS)
         except StoreError:

@@ -354,7 +354,7 @@ class TraceRecord:
     """The header of one record; its payload stays in the file.
 
     `kind` is the record's key; for the keys `artifact` and `graph_dump`, it is `artifact:NAME` or `graph_dump:NAME`.
-    `body` is the value of the key. `compile_id` is `0/1` as torch prints it without the attempt, empty outside a
+    `body` is the value of the key. `compile_id` is torch's id without the attempt, such as `0/1`; empty outside a
     compilation. `offset` and `length` locate the payload in bytes. `md5` is torch's checksum of the payload, empty if
     the record has no payload.
     """

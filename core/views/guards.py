@@ -186,7 +186,7 @@ class GuardsView:
         if costs is None or not costs.filters:
             return "The time that a `guard_filter_fn` saves was not recorded."
         return (
-            f"Measured on copies of the guard tree without the dropped guards; a full copy takes "
+            f"Measured on copies of the guard tree without the dropped guards; checking a full copy takes "
             f"{fmt.duration_s(costs.check_us / 1e6)}{_shortcut(self.compilation, costs.check_us)}. Torch applies a "
             "filter to all guards, before it builds the tree from them, so their number may differ from the tree's. "
             "The copies always check guards on torch settings and symbolic sizes, so a filter that drops those too "

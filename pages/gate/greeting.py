@@ -80,7 +80,7 @@ def _url() -> str:
 
 @asynccontextmanager
 async def housekeeping(period_s: float = PERIOD_S) -> AsyncIterator[None]:
-    """Limit malloc's arenas; collect garbage periodically while the server runs, and rarely in between.
+    """Limit malloc's arenas, collect garbage periodically, and make Python's own collections rare.
 
     Objects that exist at the start are frozen, since the server never frees them.
     """

@@ -168,7 +168,7 @@ class Gate:
         )
 
     def _told(self, request: VisitorRequest, headers: Headers) -> list[tuple[bytes, bytes]]:
-        """Return the headers with a header for the visitor; a header of that name from the browser is dropped."""
+        """Return the request headers, with one for the visitor instead of any that the browser sent."""
         mark = VISITOR.encode()
         kept = [(name, value) for name, value in headers if name.lower() != mark]
         return [*kept, (mark, self.rules.mark(request).encode())]

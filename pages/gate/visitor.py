@@ -89,8 +89,8 @@ class Who:
         The owner sees all, and every visitor their own. All but strangers also see those with the audience
         everybody.
 
-        If the author chose no audience, runs of the owner and of people who signed in have the audience everybody;
-        runs of guests have it for onlookers only.
+        If the author chose no audience, a run of the owner or of a person who signed in counts as one for everybody,
+        and a guest's run as one for onlookers.
         """
         if self.kind is Visitor.OWNER or by == self.name != "":
             return True

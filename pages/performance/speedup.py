@@ -82,7 +82,7 @@ if alternative is not None:
         left, _ = st.columns(2, gap="medium")
         left.plotly_chart(pairs, theme=None, config=PLOTLY_CONFIG, key="rival")
 result_note(report)
-st.header("Each call, the first time it was made", anchor=False)
+st.header("First execution of each call", anchor=False)
 json_twin("calls", report.calls, key="calls")
 left, right = st.columns([2, 3], gap="medium")
 with left:

@@ -153,7 +153,7 @@ class _Frame:
         return tuple(sorted(seen & SPECIALIZED))
 
     def refused(self) -> SizeAdvice | None:
-        """Return the advice if no mark avoids the recompile; None if a mark may avoid it."""
+        """Return what to advise if no mark avoids the recompile; None if a mark may avoid it."""
         if self._dynamic is False:
             return SizeAdvice(why="static")
         if not self._source:

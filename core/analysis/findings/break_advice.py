@@ -94,9 +94,9 @@ def gives_up(facts: RunFacts, graph_break: GraphBreak) -> bool:
 
 
 def setting_advice(graph_break: GraphBreak) -> tuple[str, Proposal] | None:
-    """Return, in words and as a job, a `torch._dynamo.config` setting that lets Dynamo trace the line.
+    """Return a `torch._dynamo.config` setting that lets Dynamo trace the line, or None.
 
-    None if no setting does.
+    The setting is returned as a sentence, and as a job that has it.
     """
     names = settings_of_break(graph_break)
     if not names:

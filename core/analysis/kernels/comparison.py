@@ -275,7 +275,7 @@ def _fusion_words(pairs: Sequence[KernelPair], both: Sequence[KernelPair]) -> It
         yield "fusion is the same"
     if differing:
         verb = agree(differing, "fuses", "fuse")
-        yield f"{number(differing)} of {counted(len(both), 'generated kernel')} on both sides {verb} different ops"
+        yield f"of {counted(len(both), 'matched generated kernel')}, {number(differing)} {verb} different ops"
     for side, count in only.items():
         if count:
             yield f"{counted(count, 'kernel')} {agree(count, 'is', 'are')} only on the {side}"

@@ -98,7 +98,7 @@ class Ranks:
         return len(self.groups) > 1
 
     def group_of(self, rank: int) -> RankGroup | None:
-        """Return the group of a rank; None if it was not read."""
+        """Return the group of a rank; None if the rank was not read."""
         return next((group for group in self.groups if rank in group.ranks), None)
 
 

@@ -158,9 +158,9 @@ def starred(expressions: Sequence[ast.expr]) -> bool:
 
 
 def calls_of(code: UserCode) -> Iterator[tuple[ast.expr, ast.stmt]]:
-    """Yield the arguments of each call, with the statement of the code that has them.
+    """Yield the arguments of each call, each with the statement in which they are written.
 
-    They are from `calls`, a generator function or a list; if there is no `calls`, from `inputs`.
+    The calls are those of `calls`, a generator function or a list; if there is no `calls`, the call with `inputs`.
     """
     by_name = {node.name: node for node in code.tree.body if isinstance(node, Function)}
     if "calls" in by_name:

@@ -247,7 +247,7 @@ class _Lines:
 
 
 def _causes(side: TrialSide, tried: Collection[str], dynamic: bool) -> set[str]:
-    """Return the subjects of the recompiles that the repairs address."""
+    """Return the causes of the recompiles that the repairs address, such as a size or a global."""
     reasons = newest_reasons(side.report.recompiles)
     return {
         recompile_subject(reason)

@@ -387,7 +387,7 @@ def _encoded(entry: IndexedRun) -> bytes:
 
 @cache
 def _version() -> str:
-    """Return a hash of the index's content version: its types, its tables, and their versions."""
+    """Return a hash of what determines the index's format: types, tables, and versions."""
     content = msgspec.json.schema(IndexedRun), TABLES, CONTENT_VERSION, SUMMARY_VERSION
     return hashlib.sha256(repr(content).encode()).hexdigest()[:VERSION_CHARS]
 

@@ -112,7 +112,7 @@ def _compile_for(target: Target, original: Callable[..., Any]) -> Callable[..., 
 
 
 def _wrapped(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a replacement that registers the tensors made by Dynamo from Python numbers and arrays.
+    """Return a wrapper of Dynamo's function that registers tensors made from Python numbers and arrays.
 
     Dynamo makes these tensors on the CPU, whatever the job's device is.
     """

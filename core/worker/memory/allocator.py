@@ -276,7 +276,7 @@ def mark_lines(path: str) -> Iterator[None]:
 
 @contextmanager
 def mark_modules(names: Mapping[torch.nn.Module, str]) -> Iterator[None]:
-    """Mark each module when its forward starts, and the enclosing module when it returns."""
+    """Mark each module when its forward starts, and the enclosing module when that forward ends."""
     running: list[str] = []
 
     def begins(module: torch.nn.Module, _: Any) -> None:

@@ -106,7 +106,7 @@ def _differs(old: tuple[Any, ...], new: tuple[Any, ...]) -> bool:
 
 
 def _text(state: tuple[Any, ...]) -> tuple[str, list[tuple[str, str]]]:
-    """Return a node's arguments as text; comparing the arguments could add guards on symbolic sizes."""
+    """Return a node's arguments as text to compare: comparing values could add guards on symbolic sizes."""
     _, _, args, kwargs = state
     return _format_arg(args), [(name, _format_arg(value)) for name, value in kwargs.items()]
 

@@ -151,7 +151,7 @@ def wide(block: torch.Tensor) -> torch.Tensor:
 
 
 def _fills(sizes: torch.Tensor, same: torch.Tensor) -> torch.Tensor:
-    """Return a mask of fill values: the largest magnitude, if several elements have it in both tensors."""
+    """Return a mask of fill values: several elements of the largest magnitude, the same in both tensors."""
     found = torch.zeros_like(same)
     for _ in range(FILLS):
         left = sizes[~found]

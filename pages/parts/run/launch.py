@@ -94,7 +94,7 @@ def _repaired(job: CompileJob, run: Run) -> CompileJob:
 
     For a run with fixes, the fixed code becomes the model, and the job has no fixes. If the visitor may not bring
     code, or if the code is gone, the job keeps its fixes, and the form says that a new run will be without them. A
-    script gets the default name `model`, and is detected again from its code.
+    script gets the default name `model`; that it is a script is detected again from its code.
     """
     job = replace(job, exercise="")
     if job.model.is_script:

@@ -99,8 +99,7 @@ def test_kernels_are_paired_by_the_nodes_that_they_share_whatever_they_are_calle
     assert names(found) == [("triton_norm", "cpp_2"), ("triton_gelu", "cpp_1")]
     assert (only(found, "triton_gelu").only_left, only(found, "triton_gelu").only_right) == (("mul",), ("add",))
     assert found.sentence == (
-        "1 of 2 generated kernels on both sides fuses different ops; 2 kernels are Triton on the left and C++ on "
-        "the right."
+        "Of 2 matched generated kernels, 1 fuses different ops; 2 kernels are Triton on the left and C++ on the right."
     )
 
 
@@ -136,7 +135,7 @@ def test_a_kernel_that_one_side_lacks_stands_alone() -> None:
     assert names(found) == [("triton_norm", "triton_all"), ("triton_gelu", "")]
     assert found.pairs[1].both is False
     assert found.sentence.startswith(
-        "1 of 1 generated kernel on both sides fuses different ops; 1 kernel is only on the left"
+        "Of 1 matched generated kernel, 1 fuses different ops; 1 kernel is only on the left"
     )
 
 

@@ -337,7 +337,7 @@ class Carrier:
 
 
 def _ended(started: Status, host_status: Status) -> Status:
-    """Return the status of an ended run: how it ended by its host, when it ended by this machine's clock."""
+    """Return an ended run's status: its host says how it ended; the end time is by this machine's clock."""
     took_s = host_status.took_s
     ended_s = time.time() if took_s is None or started.started_s is None else started.started_s + took_s
     return replace(
