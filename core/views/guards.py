@@ -188,8 +188,8 @@ class GuardsView:
         return (
             f"Measured on copies of the guard tree without the dropped guards; checking a full copy takes "
             f"{fmt.duration_s(costs.check_us / 1e6)}{_shortcut(self.compilation, costs.check_us)}. Torch applies a "
-            "filter to all guards, before it builds the tree from them, so their number may differ from the tree's. "
-            "The copies always check guards on torch settings and symbolic sizes, so a filter that drops those too "
+            "filter to all guards, before it builds the tree from them, so the counts may differ from the tree's. "
+            "The copies always check guards on torch settings and symbolic sizes. A filter that drops them as well "
             "saves more than measured here. Every filter is unsafe: if a value without a guard changes, the old code "
             "runs anyway."
         )

@@ -334,8 +334,8 @@ class _RunFacts:
             )
         graphs, launches = sum(cost.graphs for cost in costs), sum(cost.launches for cost in costs)
         return (
-            f"A break ends a graph, and nothing fuses across it. After this run's {fmt.count(len(costs), 'break')}, "
-            f"torch compiled the rest of the code as {fmt.count(graphs, 'graph')}, with "
+            "A break ends a graph, and nothing fuses across it. The code after this run's "
+            f"{fmt.count(len(costs), 'break')} was compiled as {fmt.count(graphs, 'graph')}, with "
             f"{fmt.count(launches, 'kernel launch', 'kernel launches')} and "
             f"{fmt.duration_s(sum(cost.compile_s for cost in costs))} of compile time."
         )

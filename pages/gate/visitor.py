@@ -86,8 +86,8 @@ class Who:
     def sees(self, run: Run | Sweep, by: str) -> bool:
         """Return True if a run or a sweep of `by` is listed for this visitor.
 
-        The owner sees all, and every visitor their own. All but strangers also see those with the audience
-        everybody.
+        The owner sees all, and every visitor their own. All but strangers also see runs and sweeps whose audience
+        is everybody.
 
         If the author chose no audience, a run of the owner or of a person who signed in counts as one for everybody,
         and a guest's run as one for onlookers.

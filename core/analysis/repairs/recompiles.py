@@ -158,7 +158,7 @@ def starred(expressions: Sequence[ast.expr]) -> bool:
 
 
 def calls_of(code: UserCode) -> Iterator[tuple[ast.expr, ast.stmt]]:
-    """Yield the arguments of each call, each with the statement in which they are written.
+    """Yield the arguments of each call, together with the statement in which they are written.
 
     The calls are those of `calls`, a generator function or a list; if there is no `calls`, the call with `inputs`.
     """
