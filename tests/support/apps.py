@@ -59,7 +59,10 @@ OWN_CODE, A_LOG = {"new-run-tabs": "Your code"}, {"new-run-tabs": "A trace log"}
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     """Scenario → the run that it is stored as, in a home that has them all."""
     with homed(tmp_path_factory.mktemp("home")) as home:
-        yield {name: add_scenario(home, name) for name in SCENARIOS}
+        stored = {name: add_scenario(home, name) for name in SCENARIOS}
+        # A page lists what was indexed within a fraction of a second, which on a busy machine is not all.
+        server.the_runner().index.complete()
+        yield stored
 
 
 @pytest.fixture

@@ -112,9 +112,9 @@ def _compile_for(target: Target, original: Callable[..., Any]) -> Callable[..., 
 
 
 def _wrapped(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a wrapper of Dynamo's function that registers tensors made from Python numbers and arrays.
+    """Return Dynamo's function, wrapped to register the tensors it makes from Python numbers and arrays.
 
-    Dynamo makes these tensors on the CPU, whatever the job's device is.
+    These tensors are on the CPU, whatever the job's device is.
     """
 
     def wrap_to_fake_tensor_and_record(value: Any, tx: Any, *, is_tensor: bool, **options: Any) -> Any:
