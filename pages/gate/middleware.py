@@ -168,7 +168,7 @@ class Gate:
         )
 
     def _told(self, request: VisitorRequest, headers: Headers) -> list[tuple[bytes, bytes]]:
-        """Return the request headers, with one for the visitor instead of any that the browser sent."""
+        """Return the request headers with our visitor header; a visitor header from the browser is dropped."""
         mark = VISITOR.encode()
         kept = [(name, value) for name, value in headers if name.lower() != mark]
         return [*kept, (mark, self.rules.mark(request).encode())]

@@ -226,7 +226,7 @@ class PrintedText:
 def print_difference(eager: PrintedText, compiled: PrintedText) -> str:
     """Return the difference of the texts as a part of a sentence; empty if there is none.
 
-    Standard error also has torch's own messages. There, only a line that eager printed and compiled did not counts.
+    Standard error also has torch's own messages. There, a line counts only if eager printed it and compiled did not.
     """
     one, other = eager.streams[0].splitlines(), compiled.streams[0].splitlines()
     for place, line in enumerate(one):

@@ -93,8 +93,8 @@ def _repaired(job: CompileJob, run: Run) -> CompileJob:
     """Return the job of a run as the initial job of a form, without an exercise.
 
     For a run with fixes, the fixed code becomes the model, and the job has no fixes. If the visitor may not bring
-    code, or if the code is gone, the job keeps its fixes, and the form says that a new run will be without them. A
-    script gets the default name `model`; that it is a script is detected again from its code.
+    code, or if the code is gone, the job keeps its fixes, but a new run does not apply them, as the form says. A
+    script gets the default name `model`; the form detects again from the code that it is a script.
     """
     job = replace(job, exercise="")
     if job.model.is_script:
