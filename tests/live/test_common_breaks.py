@@ -24,6 +24,9 @@ from tests.support.hard_breaks import HARD, RECOMPILES
 
 pytestmark = pytest.mark.torch
 
+# Torch's registry names some breaks anew: the id until 2.13 → the id of later versions.
+SINCE_2_14 = {"GB0156": "GB4818"}
+
 
 @pytest.fixture(scope="module")
 def here(engine: LocalEngine, tmp_path_factory: pytest.TempPathFactory) -> Runner:
@@ -92,7 +95,7 @@ def outcomes(runner: Runner, code: str, before: TrialSide) -> dict[str, str]:
 def test_a_common_break_is_repaired_or_says_why_not(here: Runner, registry_id: str) -> None:
     code, expected = BREAKS[registry_id]
     before = made(here, code)
-    assert registry_id in {found.registry_id for found in before.report.graph_breaks}
+    assert {registry_id, SINCE_2_14.get(registry_id)} & {found.registry_id for found in before.report.graph_breaks}
     assert outcomes(here, code, before) == expected
 
 

@@ -10,12 +10,13 @@ URL = "https://github.com/pytorch/pytorch/issues/"
 
 @dataclass(frozen=True, slots=True)
 class ClosedIssue:
-    """An issue by its number: a model that has its bug, and what the bug does."""
+    """An issue by its number: a model that has its bug, what the bug does, and the first torch without it."""
 
     number: int
     title: str
     outcome: Literal["wrong", "raises", "crashes"]
     code: str
+    fixed_in: str | None = None
 
 
 ISSUES = (
@@ -179,5 +180,6 @@ def model(x, a, b):
     return torch.flip(z, dims=[0])
 inputs = (cyclic(8, 6), cyclic(6, 8), cyclic(6, 8))
 """,
+        fixed_in="2.14",
     ),
 )

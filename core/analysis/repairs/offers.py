@@ -74,9 +74,12 @@ OF_BREAKS: dict[str, tuple[str, ...]] = {
     "GB0291": ("eager_only",),
     "GB0296": (LOG,),
     "GB4198": ("clone",),
+    "GB4818": OF_A_CALL,
 }
 # Kinds of graph break that may be in a library, so that the line of the file that calls it is edited.
-OF_CALLERS = frozenset({"GB0007", "GB0008", "GB0009", "GB0147", "GB0148", "GB0156", "GB0179", "GB0291", "GB4198"})
+OF_CALLERS = frozenset(
+    {"GB0007", "GB0008", "GB0009", "GB0147", "GB0148", "GB0156", "GB0179", "GB0291", "GB4198", "GB4818"}
+)
 # Rule that runs a helper eagerly, for a line without another fix.
 LAST_RESORT = "disable"
 
