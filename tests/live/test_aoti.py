@@ -132,4 +132,6 @@ def test_a_package_equals_eager_from_python_and_from_cpp_and_is_built_by_cmake_a
     done = subprocess.run(
         ["sh", "-ec", commands], cwd=out, env={**os.environ, "PATH": path}, capture_output=True, text=True, check=False
     )
+    if "uses CUDA but I cannot find the CUDA" in done.stderr:
+        pytest.skip("CMake finds no CUDA toolkit here for this CUDA build of torch")
     assert "output 0 is as expected" in done.stdout, done.stderr

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 import yaml
 
 from core import CompileJob, Conditions, LocalEngine, Model, Report, Runner, Store, open_report
@@ -125,10 +126,15 @@ def within(code: str) -> Any:
     return json.loads(subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT).stdout)
 
 
+# Operators that fake tensors compute since torch 2.14.
+COMPUTED = {"aten::_cudnn_rnn_flatten_weight", "aten::_scaled_grouped_mm_v2"}
+
+
 def test_each_operator_of_the_device_alone_is_described_or_says_why_not() -> None:
     described, undecided = within(LISTED)
     assert set(described) & set(undecided) == set()
-    assert sorted(device_operators()) == sorted([*described, *undecided])
+    computed = COMPUTED if torch.__version__ >= "2.14" else set()
+    assert set(device_operators()) == {*described, *undecided} - computed
 
 
 def test_results_are_those_that_the_device_allocates() -> None:
