@@ -6,8 +6,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from pages.components.code.view import token_runs
-from tests.support.browser import Server, expect_code, go, headline, link_to, open_sources, settle
-from tests.support.engines import until
+from tests.support.browser import Server, expect_code, go, headline, link_to, open_sources, settle, wait_for
 
 pytestmark = pytest.mark.browser
 
@@ -72,7 +71,7 @@ def test_what_is_edited_has_the_colours_that_shown_code_has(page: Page) -> None:
     field = mounted(page, PROGRAM)
     shown = seen([[(piece.kind, piece.text) for piece in line] for line in token_runs(PROGRAM, "python")])
     # CodeMirror colours what its parser reads in 20 ms, and the rest when the browser is idle.
-    until(lambda: seen(field.locator(".cm-line").evaluate_all(RUNS)) == shown)
+    wait_for(lambda: seen(field.locator(".cm-line").evaluate_all(RUNS)) == shown)
 
 
 @pytest.mark.parametrize("text", ["", "'", '"""', "f'{", "f'{{x}} {y!r:>{w}} {'", "\\", "\x00é𝟙ｘ\u202e", "\t\n \n"])

@@ -15,6 +15,7 @@ import pytest
 
 from benchmarks.soak_record import Look, chart, flatness, growth
 from pages.gate.greeting import housekeeping
+from tests.support.places import ROOT
 
 # Eight threads allocate at once; then glibc's malloc_info writes what arenas there are.
 ALLOCATE = """
@@ -99,8 +100,7 @@ def test_what_nobody_refers_to_is_freed_while_the_server_runs() -> None:
 def test_threads_of_a_server_share_two_arenas(tmp_path: Path) -> None:
     def arenas(how: str) -> int:
         path = tmp_path / how
-        root = Path(__file__).parents[2]
-        subprocess.run([sys.executable, "-c", ALLOCATE, how, str(path)], cwd=root, check=True)
+        subprocess.run([sys.executable, "-c", ALLOCATE, how, str(path)], cwd=ROOT, check=True)
         return len(ElementTree.parse(path).findall("heap"))
 
     assert arenas("limited") == 2
