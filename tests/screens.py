@@ -23,9 +23,8 @@ from core.graph.layout import lay_out
 from pages import menu
 from pages.session import runs
 from tests.record import SCENARIOS
-from tests.support.apps import EVIDENCE, components_found_once, opened, torch_still_starting
+from tests.support.apps import EVIDENCE, all_scenarios, components_found_once, opened, torch_still_starting
 from tests.support.browser import PATIENCE_S
-from tests.support.homes import add_scenario
 from tests.support.places import TRACES
 from tests.support.screen import written
 
@@ -134,7 +133,7 @@ def main(pages: Sequence[str]) -> int:
         torch_still_starting(),
     ):
         os.environ["COMPILEBOARD_HOME"] = home
-        runs = {scenario: add_scenario(Path(home), scenario) for scenario in SCENARIOS}
+        runs = all_scenarios(Path(home))
         for scenario in SCENARIOS:
             before = recorded(scenario) if pages else {}
             texts = {

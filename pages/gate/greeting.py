@@ -109,9 +109,7 @@ async def _collecting(period_s: float) -> None:
 def give_back() -> None:
     """Free unreferenced objects, and return the C library's free memory to the system."""
     gc.collect()
-    if sys.platform == "linux":
-        with suppress(OSError, AttributeError):
-            ctypes.CDLL(None).malloc_trim(0)
+    _c_library("malloc_trim", 0)
 
 
 def limit_arenas() -> None:
@@ -119,9 +117,14 @@ def limit_arenas() -> None:
 
     glibc otherwise makes up to eight arenas per core for a server's threads, and each retains free memory.
     """
+    _c_library("mallopt", M_ARENA_MAX, ARENAS)
+
+
+def _c_library(function: str, *arguments: int) -> None:
+    """Call a function of the C library on Linux, if the library has it."""
     if sys.platform == "linux":
         with suppress(OSError, AttributeError):
-            ctypes.CDLL(None).mallopt(M_ARENA_MAX, ARENAS)
+            getattr(ctypes.CDLL(None), function)(*arguments)
 
 
 class Once(logging.Filter):

@@ -59,10 +59,17 @@ OWN_CODE, A_LOG = {"new-run-tabs": "Your code"}, {"new-run-tabs": "A trace log"}
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     """Scenario → the run that it is stored as, in a home that has them all."""
     with homed(tmp_path_factory.mktemp("home")) as home:
-        stored = {name: add_scenario(home, name) for name in SCENARIOS}
-        # A page lists what was indexed within a fraction of a second, which on a busy machine is not all.
-        server.the_runner().index.complete()
-        yield stored
+        yield all_scenarios(home)
+
+
+def all_scenarios(home: Path) -> dict[str, str]:
+    """Store each scenario in the home that pages look into, and index them all; scenario → run.
+
+    A page lists what was indexed within a fraction of a second, which on a busy machine is not all.
+    """
+    stored = {name: add_scenario(home, name) for name in SCENARIOS}
+    server.the_runner().index.complete()
+    return stored
 
 
 @pytest.fixture
