@@ -49,6 +49,7 @@ COMPILATIONS = Page("Dynamo", "compilations", "Compilations", ":material/lan:")
 BYTECODE = Page("Dynamo", "bytecode", "Bytecode", ":material/data_object:")
 LOGS = Page("Dynamo", "logs", "Torch's log", ":material/subject:")
 ARTIFACTS = Page("Dynamo", "artifacts", "Artifacts", ":material/inventory_2:")
+VLLM = Page("Dynamo", "vllm", "vLLM", ":material/view_module:")
 GRAPH_BREAKS = Page("Dynamo", "graph_breaks", "Graph breaks", ":material/link_off:")
 RECOMPILES = Page("Dynamo", "recompiles", "Recompiles", ":material/replay:")
 GUARDS = Page("Dynamo", "guards", "Guards", ":material/shield:")
@@ -82,7 +83,7 @@ ENTRIES = (
     MenuEntry("Overview", (OVERVIEW, TOUR)),
     MenuEntry("Runs", (RUNS,)),
     MenuEntry("Compare", (COMPARE, RANKS, TARGETS, SWEEP)),
-    MenuEntry("Compilations", (COMPILATIONS, BYTECODE, LOGS, ARTIFACTS)),
+    MenuEntry("Compilations", (COMPILATIONS, BYTECODE, LOGS, ARTIFACTS, VLLM)),
     MenuEntry("Graph breaks", (GRAPH_BREAKS,)),
     MenuEntry("Recompiles", (RECOMPILES, GUARDS, DYNAMIC_SHAPES)),
     MenuEntry("Graph", (FX_GRAPH, CAPTURES, PASSES, PARTITION)),

@@ -142,6 +142,7 @@ from core.report.run import (
     Source,
     SourceRemark,
 )
+from core.report.vllm import PiecewiseArtifact, PiecewiseCompilation, PiecewiseGraph, VllmCall
 
 __all__ = [
     "SCHEMA",
@@ -228,6 +229,9 @@ __all__ = [
     "PatternMatch",
     "Payload",
     "Phase",
+    "PiecewiseArtifact",
+    "PiecewiseCompilation",
+    "PiecewiseGraph",
     "Pipeline",
     "PipelineSegment",
     "Place",
@@ -264,6 +268,7 @@ __all__ = [
     "ToldTable",
     "ToldText",
     "UnchangedPasses",
+    "VllmCall",
     "WrapperTime",
     "as_json",
     "from_json",

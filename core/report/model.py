@@ -53,6 +53,7 @@ from core.report.nodes import (
 )
 from core.report.places import Frame, Module, Payload, Place
 from core.report.run import Call, Counters, Problem, RunError, Script, Setting, Source
+from core.report.vllm import VllmCall
 
 Stage = Literal[
     "dynamo_output_graph",
@@ -397,7 +398,8 @@ class Report:
     and `explained` is torch's own summary.
 
     `debug_files` are the files of torch's debug directories. `metrics` and `configs` are the places of torch's metrics
-    and config records in the log. `graph_runs` is the order in which compiled code was executed.
+    and config records in the log. `graph_runs` is the order in which compiled code was executed. `vllm` are the calls
+    of vLLM's backend.
     """
 
     setting: Setting
@@ -447,6 +449,7 @@ class Report:
     configs: tuple[ConfigText, ...] = ()
     graph_runs: tuple[GraphRuns, ...] = ()
     explained: Explanation | None = None
+    vllm: tuple[VllmCall, ...] = ()
     log_bytes: int = 0
     schema: int = SCHEMA
 

@@ -265,6 +265,7 @@ def _trace_record(
         offset=offset,
         length=length,
         md5=md5,
+        subgraph=str(header.get("subgraph_name") or "")[:MAX_KIND],
     )
 
 
@@ -356,7 +357,7 @@ class TraceRecord:
     `kind` is the record's key; for the keys `artifact` and `graph_dump`, it is `artifact:NAME` or `graph_dump:NAME`.
     `body` is the value of the key. `compile_id` is torch's id without the attempt, such as `0/1`; empty outside a
     compilation. `offset` and `length` locate the payload in bytes. `md5` is torch's checksum of the payload, empty if
-    the record has no payload.
+    the record has no payload. `subgraph` is the subgraph that Inductor compiled, empty if torch named none.
     """
 
     kind: str
@@ -369,3 +370,4 @@ class TraceRecord:
     offset: int
     length: int
     md5: str
+    subgraph: str = ""

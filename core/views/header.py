@@ -223,6 +223,7 @@ WHY_EMPTY: dict[str, Callable[[Report], str]] = {
     "bytecode": _unless_any(lambda compilation: compilation.bytecode, "No bytecode was recorded"),
     "logs": _unless(lambda report: report.logs, "Torch's log messages were not recorded"),
     "artifacts": _unless(lambda report: report.kinds, NO_RECORD),
+    "vllm": _unless(lambda report: report.vllm, "This log has no record of vLLM"),
     "graph_breaks": _unless(lambda report: report.graph_breaks, "This run has no graph breaks"),
     "recompiles": _unless(lambda report: report.recompiles, "No frame was recompiled"),
     "guards": _unless_any(lambda compilation: compilation.guards, "No guards were recorded"),

@@ -48,6 +48,8 @@ SHOWN_AS, LIST_PAGE, MODEL, METRIC, AXIS = "shown_as", "list_page", "model", "me
 GUARD, LISTING, LOG = "guard", "listing", "log"
 # Artifacts page: the record, and the compilation, kind and text that choose among the records.
 RECORD, RECORDS_OF, KIND, RECORD_SEARCH = "record", "records_of", "kind", "record_text"
+# vLLM page: the call of vLLM's backend, from 1.
+VLLM_CALL = "vllm_call"
 # Timeline page: the selected area.
 AREA = "area"
 # Options page: the search.

@@ -27,7 +27,7 @@ MENU = {
 PANES = {
     "Overview": ["Overview", "Tour"],
     "Compare": ["Compare", "Ranks", "Targets", "Sweep"],
-    "Compilations": ["Compilations", "Bytecode", "Torch's log", "Artifacts"],
+    "Compilations": ["Compilations", "Bytecode", "Torch's log", "Artifacts", "vLLM"],
     "Kernels": ["Kernels", "Decisions"],
     "Recompiles": ["Recompiles", "Guards", "Dynamic shapes"],
     "Graph": ["FX graph", "Captures", "Passes", "Forward and backward"],

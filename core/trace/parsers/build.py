@@ -40,6 +40,7 @@ from core.trace.parsers.dynamo import SKIP_REASON
 from core.trace.parsers.fx_text import parse_graph
 from core.trace.parsers.inductor import FIRST, GRAPH_STAGES, dumped_graph, is_dumped_graph, join_kernels, with_stacks
 from core.trace.parsers.table import is_root, parser_of, root_frame
+from core.trace.parsers.vllm import add_to_piece, vllm_calls
 from core.trace.reader import MOST_AT_ONCE_BYTES
 
 MAX_KINDS = 2_000
@@ -129,9 +130,10 @@ def read_record(draft: ReportDraft, record: TraceRecord, strict: bool = False) -
     parse = parser_of(record.kind) or (dumped_graph if is_dumped_graph(draft, record) else None)
     if parse is None:
         draft.unparsed[kind] += 1
-        return
     try:
-        parse(draft, record)
+        add_to_piece(draft, record)
+        if parse is not None:
+            parse(draft, record)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError):
         if strict:
             raise
@@ -159,6 +161,7 @@ def draft_report(draft: ReportDraft) -> Report:
         untimed=draft.untimed,
         back_to_back_s=draft.back_to_back_s,
         kernel_load=draft.kernel_load,
+        vllm=vllm_calls(draft.vllm),
         kinds=dict(draft.kinds),
         unparsed=_count_unparsed(draft, placed),
         problems=tuple(Problem(what, count, reader.first_problem[what]) for what, count in reader.problems.items()),

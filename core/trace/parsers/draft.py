@@ -36,6 +36,9 @@ from core.report import (
     Partition,
     Payload,
     Phase,
+    PiecewiseArtifact,
+    PiecewiseCompilation,
+    PiecewiseGraph,
     Place,
     Report,
     Schedule,
@@ -203,6 +206,29 @@ class CompilationDraft:
 
 
 @dataclass(slots=True)
+class PieceDraft:
+    """A piecewise compilation of vLLM so far; `begun` and `last` are times of log lines."""
+
+    start: PiecewiseCompilation
+    begun: str
+    last: str = ""
+    caches: dict[str, str] = field(default_factory=dict)
+    artifacts: list[PiecewiseArtifact] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class VllmCallDraft:
+    """A call of vLLM's backend so far; `graphs` are by name."""
+
+    event: str = ""
+    config: dict[str, str] = field(default_factory=dict)
+    compile_id: str = ""
+    split: Payload | None = None
+    graphs: dict[str, PiecewiseGraph] = field(default_factory=dict)
+    pieces: list[PieceDraft] = field(default_factory=list)
+
+
+@dataclass(slots=True)
 class ReportDraft:
     """The data read so far, and the reader for payloads."""
 
@@ -224,6 +250,7 @@ class ReportDraft:
     unparsed: Counter[str] = field(default_factory=Counter)
     without_id: Counter[str] = field(default_factory=Counter)
     debug_names: set[str] = field(default_factory=set)
+    vllm: list[VllmCallDraft] = field(default_factory=list)
     values: Values = field(default_factory=lambda: Values(Report))
     resets: int = 0
 

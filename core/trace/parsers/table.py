@@ -32,7 +32,7 @@ from core.report.records.compilation import (
     StepRecord,
 )
 from core.trace import TraceRecord
-from core.trace.parsers import dynamo, events, inductor, worker
+from core.trace.parsers import dynamo, events, inductor, vllm, worker
 from core.trace.parsers.draft import CompilationDraft, ReportDraft, fields_of, keep, typed_parser
 from core.trace.parsers.inductor import GRAPH_STAGES, fx_graph
 
@@ -137,6 +137,9 @@ PARSERS: dict[str, Parser] = {
     "artifact:aotautograd_cache_hit": events.cache_artifact,
     "artifact:aotautograd_cache_miss": events.cache_artifact,
     "artifact:aotautograd_cache_bypass": events.cache_artifact,
+    "artifact:vllm_compile_event": vllm.compile_event,
+    "artifact:vllm_compilation_config": vllm.compilation_config,
+    "artifact:vllm_piecewise_compile_start": vllm.piecewise_start,
     "artifact:torch_version": worker.torch_version,
     "artifact:compileboard_source": typed_parser(SourceRecord, worker.source),
     "artifact:compileboard_call": typed_parser(Call, worker.call),

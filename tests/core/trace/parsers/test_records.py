@@ -47,6 +47,14 @@ NOT_RECORDED = {
     "graph_dump:inductor_aot_kernel_code": NO_FRAME,
     "graph_dump:inductor_aot_wrapper_code": NO_FRAME,
     "artifact:after_post_grad_graph": "an older torch's name of inductor_post_grad_graph",
+    **dict.fromkeys(
+        (
+            "artifact:vllm_compile_event",
+            "artifact:vllm_compilation_config",
+            "artifact:vllm_piecewise_compile_start",
+        ),
+        "vLLM logs them, and no recorded run is vLLM's",
+    ),
     "artifact:backend_table": NO_TELLER,
     "artifact:backend_text": NO_TELLER,
     "artifact:debug_file": "no recorded job asks for torch's debug files",
