@@ -50,13 +50,11 @@ class VllmView:
         compiled = sum(len(call.compilations) for call in calls)
         if not compiled:
             return f"vLLM made {fmt.count(len(calls), 'call')}; no piecewise compilation is in this log"
+        made = f"{fmt.count(compiled, 'piecewise compilation')} in {fmt.count(len(calls), 'call')} of vLLM"
+        if not graphs:
+            return made
         distinct = len({graph.computation or graph.text for graph in graphs})
-        subgraphs = f"{fmt.count(len(graphs), 'subgraph')}, {fmt.number(distinct)} of them distinct" if graphs else ""
-        return ", ".join(
-            filter(
-                None, [f"vLLM compiled {fmt.count(compiled, 'piece')} in {fmt.count(len(calls), 'call')}", subgraphs]
-            )
-        )
+        return f"{made}: {fmt.count(len(graphs), 'subgraph')}, {fmt.number(distinct)} of them distinct"
 
     @property
     def notes(self) -> list[str]:
@@ -71,15 +69,15 @@ class VllmView:
 
     @property
     def _almost_equal(self) -> str:
-        graphs = [graph for graph in self._call.graphs if graph.structure] if self.report.vllm else []
-        structures = Counter(graph.structure for graph in {graph.computation: graph for graph in graphs}.values())
-        alike = [graph for graph in graphs if structures[graph.structure] > 1]
+        graphs = {graph.computation: graph for graph in self._call.graphs if graph.structure} if self.labels else {}
+        structures = Counter(graph.structure for graph in graphs.values())
+        alike = [graph for graph in graphs.values() if structures[graph.structure] > 1]
         if not alike:
             return ""
         uses = Counter(text for graph in alike for text in graph.constants)
         example = next((text for text, number in uses.items() if number < len(alike)), "")
         return (
-            f"{fmt.count(len(alike), 'subgraph')} of this call differ only in a text constant, such as "
+            f"{fmt.count(len(alike), 'distinct subgraph')} of this call differ only in a text constant, such as "
             f"{code(example, LONGEST_NAME)}: vLLM compiles each of them, and no cache entry serves two."
         )
 

@@ -16,6 +16,7 @@ from pages.session.shown import RunView
 from pages.session.tables import data_frame, in_words, picked
 
 COLUMNS = {"tokens": st.column_config.TextColumn(width=120), "equal to": st.column_config.TextColumn(width=90)}
+OUTPUT_CODE = "inductor_output_code"
 FORMS = {"ops": fmt.number, "seconds": fmt.duration_s, "records": fmt.number}
 
 
@@ -47,7 +48,8 @@ def piece_details(view: RunView, vllm: VllmView, piece: PiecewiseCompilation) ->
         return
     kinds = [artifact.kind for artifact in piece.artifacts]
     key = f"piece-{vllm.place}-{piece.subgraph}-{piece.first}"
-    place = st.selectbox("Record", range(len(kinds)), format_func=kinds.__getitem__, key=key)
+    first = kinds.index(OUTPUT_CODE) if OUTPUT_CODE in kinds else 0
+    place = st.selectbox("Record", range(len(kinds)), first, format_func=kinds.__getitem__, key=key)
     artifact = piece.artifacts[place]
     picture = CodePicture(artifact.kind, "python", code_lines(view.text(artifact.text)))
     url.select(code_view(picture, key=f"{key}-{place}", height=TALL, selected=url.selected()))

@@ -9,7 +9,7 @@ VLLM = VllmView(report_of(LOG))
 
 
 def test_the_title_counts_compilations_calls_and_distinct_subgraphs() -> None:
-    assert VLLM.title == "vLLM compiled 4 pieces in 3 calls, 3 subgraphs, 2 of them distinct"
+    assert VLLM.title == "4 piecewise compilations in 3 calls of vLLM: 3 subgraphs, 2 of them distinct"
 
 
 def test_a_call_without_piecewise_compilations_is_not_recorded_as_none() -> None:
@@ -35,7 +35,7 @@ def test_notes_name_loaded_calls_and_subgraphs_that_differ_in_a_text() -> None:
         "so its graphs, guards and kernels are not in this log."
     )
     assert constants == (
-        "3 subgraphs of this call differ only in a text constant, such as `attn`: vLLM compiles each of them, "
+        "2 distinct subgraphs of this call differ only in a text constant, such as `attn`: vLLM compiles each of them, "
         "and no cache entry serves two."
     )
 

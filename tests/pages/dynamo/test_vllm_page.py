@@ -11,9 +11,9 @@ from tests.support.vllm import LOG
 def test_a_log_of_vllm_shows_its_compilations_and_a_record(empty_home: Path) -> None:
     app = sound(opened(menu.VLLM.script, add_run(empty_home, "served", LOG, kind="log").id))
 
-    assert titles(app) == ["vLLM compiled 4 pieces in 3 calls, 3 subgraphs, 2 of them distinct"]
+    assert titles(app) == ["4 piecewise compilations in 3 calls of vLLM: 3 subgraphs, 2 of them distinct"]
     assert list(app.dataframe[0].value["subgraph"]) == ["submod_0", "submod_0", "submod_2", "submod_4"]
-    assert code_of(app, "piece-0-submod_0-1-0")["title"] == "artifact:fx_graph_cache_miss"
+    assert code_of(app, "piece-0-submod_0-1-1")["title"] == "inductor_output_code"
 
 
 def test_a_call_from_the_cache_is_not_in_the_log(empty_home: Path) -> None:
