@@ -226,6 +226,8 @@ class CompareView:
 
     def _difference(self, figure: Figure) -> str:
         times = self._comparison.times
+        if figure.left is None and figure.right is None:
+            return ""
         if figure.left is None or figure.right is None:
             return f"only on the {'left' if figure.right is None else 'right'}"
         if figure.name == "compiled call" and times is not None and times.interval is not None:

@@ -88,6 +88,8 @@ class OutcomeView:
             return f"The run failed{line}: {plain(error.type, LONGEST_NAME)}{message and f': {message}'}."
         if status.state in ENDED_BY_CHOICE:
             return f"The run was {status.state}."
+        if status.state == "timed out" and self.report and self.report.steps:
+            return f"The run timed out at the step {code(self.report.steps[-1], LONGEST_NAME)}."
         return f"The run ended: {status.state}."
 
     @property

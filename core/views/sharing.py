@@ -205,7 +205,8 @@ def fenced(text: str, language: str) -> str:
 # The report of a larger log is read by a page, not for a preview; a larger graph is drawn on its page.
 LARGEST_LOG_BYTES = 2_000_000
 MOST_OPS = 2_000
-LINK_HELP = "A link that shows title, verdict and picture in a chat"
+LINK_HELP = "Links to this run, to copy"
+PLAIN_LINK = "The link to this run, for people who may open it."
 PRIVATE_LINK = "The run is private, so its links show nothing. *Runs* › *Seen by* changes that."
 NO_TOKEN = (
     "Only people who may open the run see the preview of its link. With a token in the link, everybody sees the "

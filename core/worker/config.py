@@ -86,7 +86,7 @@ def _options(module: ConfigModule) -> Iterator[ConfigOption]:
     # An installation without sources has values alone.
     with suppress(OSError, TypeError, SyntaxError, TooDenseError):
         sources = config_sources(Path(str(inspect.getsourcefile(config))).read_text("utf-8"))
-    for name, entry in sorted(config._config.items()):
+    for name, entry in sorted(config._config.items(), key=lambda option: (_is_internal(option[0]), option[0])):
         source = sources.get(name, ConfigSource(0, "", ()))
         alias = alias_of(module, name)
         deprecated = getattr(entry, "deprecated", False)
@@ -106,6 +106,11 @@ def _options(module: ConfigModule) -> Iterator[ConfigOption]:
             line=source.line,
             deprecated=getattr(entry, "deprecation_message", None) or ("deprecated" if deprecated else ""),
         )
+
+
+def _is_internal(name: str) -> bool:
+    """Return True for a name that torch does not mean as an option, such as `_save_config_ignore`."""
+    return name.startswith("_") or name.isupper()
 
 
 def _text(value: Any) -> str:

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from core.views.sweep import SweepQuestions
 from pages.parts.run.submit import job_again
 from pages.parts.sweep.sweeps import job_to_vary, own_axes, preset_cards, sweep, sweeps_so_far
 from pages.session.header import page_title
@@ -18,7 +19,10 @@ if here is not None:
 
 page_title("Run a job with several options, and compare")
 shown = shown_run()
-base = job_to_vary(job_again(shown) if shown is not None else None)
+job = job_again(shown) if shown is not None else None
+base = job_to_vary(job)
+if shown is not None and job is None:
+    st.caption(SweepQuestions.not_repeatable)
 preset_cards(base)
 with st.expander("Axes of your own", icon=":material/tune:"):
     own_axes(base)

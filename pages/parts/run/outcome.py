@@ -74,7 +74,7 @@ def outcome(shown: ShownRun, ending: OutcomeView) -> None:
         st.error(ending.crash, icon=":material/memory:")
     tail = shown.run.output_tail()
     if tail:
-        with st.expander("Last output of the worker", expanded=not ending.error):
+        with st.expander("Last output of the worker", expanded=not (ending.error or ending.crash)):
             st.code(tail, language=None, height=SHORT if tail.count("\n") > SHOWN_WHOLE else "content")
 
 
@@ -207,6 +207,8 @@ def share(shown: ShownRun) -> None:
     if not who().owns(shown.status.by):
         return
     with st.popover("Share", icon=":material/link:", help=sharing.LINK_HELP):
+        st.code(f"{st.context.url}?{urlencode({url.RUN: run.id})}", language=None, wrap_lines=True)
+        st.caption(sharing.PLAIN_LINK)
         token = sharing.preview_token(run)
         if run.audience() == "private":
             st.caption(sharing.PRIVATE_LINK)

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from core.analysis.comparison.figures import time_comparison
+from core.analysis.comparison.figures import Figure, time_comparison
 from core.views.compare import CompareView, PairView
 from core.views.speedup import CompareTimes
 from tests.support.homes import measured_log
@@ -32,6 +32,13 @@ def test_labels_of_aspects_count_the_differences() -> None:
         "compile time",
         "speed",
     ]
+
+
+def test_a_number_that_neither_run_has_is_on_no_side() -> None:
+    compare = compared("measured", "measured")
+    missing = Figure("faster than eager", None, None, "×", False, "not measurable", "not measurable")
+    one_sided = Figure("faster than eager", None, 1.5, "×", False, "not measurable")
+    assert [compare._difference(figure) for figure in (missing, one_sided)] == ["", "only on the right"]
 
 
 def test_events_of_one_run_come_first() -> None:

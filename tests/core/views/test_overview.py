@@ -62,6 +62,11 @@ def test_records_that_cannot_be_read_are_counted() -> None:
         (Status("done", 0.0, kind="log"), None, "This log cannot be read."),
         (Status("cancelled", 0.0), None, "The run was cancelled."),
         (Status("crashed", 0.0), None, "The run ended: crashed."),
+        (
+            Status("timed out", 0.0),
+            Report(Setting(), steps=("call 0: eager", "call 0: comparing")),
+            "The run timed out at the step `call 0: comparing`.",
+        ),
     ],
 )
 def test_a_run_without_a_verdict_says_how_it_ended(status: Status, report: Report | None, title: str) -> None:

@@ -30,6 +30,13 @@ def test_the_options_are_those_that_torch_lists() -> None:
     assert dynamo == set(torch._dynamo.config.get_config_copy())
 
 
+def test_names_that_torch_does_not_mean_as_options_come_last() -> None:
+    names = [name for module, name in OPTIONS if module == "inductor"]
+    internal = [name for name in names if name.startswith("_") or name.isupper()]
+    assert internal
+    assert names[-len(internal) :] == internal
+
+
 def test_nearly_every_option_has_its_line_and_most_have_torchs_comment() -> None:
     without = [name for (_, name), option in OPTIONS.items() if not option.line]
     assert len(without) <= 0.02 * len(OPTIONS), without
