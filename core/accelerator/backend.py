@@ -26,6 +26,7 @@ from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
 from torch.fx.passes.utils.fuser_utils import fuse_by_partitions
 
 from core.accelerator.builder import hinted
+from core.accelerator.compile_keys import CompileKeys
 from core.accelerator.library import runtime
 from core.accelerator.lowering import KERNELS, WHOLE, Support, op_name
 from core.accelerator.program import (
@@ -84,6 +85,7 @@ class Accelerator:
         self._directory = directory
         self._made: list[SegmentPlace] = []
         self._load = LoadWatch()
+        self._keys = CompileKeys()
 
     def __call__(self, graph: GraphModule, inputs: Sequence[Any], options: Mapping[str, Any] | None = None) -> Any:
         """Compile one Dynamo graph; raises JobError if an option is invalid or the runtime can't be built."""
@@ -124,7 +126,7 @@ class Accelerator:
         support = Support(settings.without)
         names = divide(graph, support)
         divided = time.perf_counter()
-        compilation = str(torch._guards.CompileContext.current_compile_id() or "")
+        compilation = self._keys.current()
         with unset_fake_temporarily():
             segments = [self._segment(graph, name, settings, frozen) for name in names]
         files = [self._written(segment, compilation, direction, settings) for segment in segments]
@@ -142,6 +144,7 @@ class Accelerator:
                 without=tuple(sorted(settings.without)),
                 frozen=len(frozen),
                 times_s={"capture": capture_s, "partition": divided - begun, "programs": done - divided},
+                key=compilation,
             )
         )
         return _boxed(graph)

@@ -53,6 +53,8 @@ class Invocation(Record):
     """why the returned object is invalid, or the backend's exception"""
     place: tuple[str, int] | None = None
     """file and line of the exception"""
+    key: str = ""
+    """the compilation in later records of the same process; empty if it is the record's own id"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +219,8 @@ class Pipeline(Record):
     """parameters and buffers that became constants of the programs"""
     times_s: dict[str, float] = field(default_factory=dict)
     """seconds of the stages: `capture`, `partition`, `programs`"""
+    key: str = ""
+    """the compilation in later records of the same process; empty if it is the record's own id"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +231,7 @@ class Crossing(Record):
     """
 
     compilation: str
-    """the segment's compile id"""
+    """the segment's compilation, by the key of its `compileboard_pipeline`"""
     direction: str
     """`forward`, `backward` or `inference`"""
     segment: str

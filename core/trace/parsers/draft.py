@@ -250,6 +250,7 @@ class ReportDraft:
     unparsed: Counter[str] = field(default_factory=Counter)
     without_id: Counter[str] = field(default_factory=Counter)
     debug_names: set[str] = field(default_factory=set)
+    keys: dict[str, str] = field(default_factory=dict)
     vllm: list[VllmCallDraft] = field(default_factory=list)
     values: Values = field(default_factory=lambda: Values(Report))
     resets: int = 0
@@ -268,6 +269,10 @@ class ReportDraft:
     def unique_id(self, compile_id: str) -> str:
         """Return a compile id's unique form in the log: `2:0/0` is `0/0` after the first reset."""
         return f"{self.resets + 1}:{compile_id}" if self.resets and compile_id else compile_id
+
+    def id_of(self, key: str) -> str:
+        """Return the id of the compilation that a record of ours named by a key; the key without such a record."""
+        return self.keys.get(key, key)
 
     def compilation(self, record: TraceRecord) -> CompilationDraft:
         """Return a record's compilation; create it at its first record."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from core.report import Call, Compilation, Frame, Report, Roofline
+from core.report import Call, Compilation, Crossing, Frame, Invocation, Pipeline, Report, Roofline
 from core.report.records import RECORDS
 from core.report.records.compilation import (
     BinaryRecord,
@@ -153,6 +153,9 @@ PARSERS: dict[str, Parser] = {
     "artifact:compileboard_passes": typed_parser(PassesRecord, worker.unchanged_passes),
     "artifact:compileboard_partition": typed_parser(PartitionRecord, worker.partition),
     "artifact:compileboard_kept": typed_parser(KeptRecord, worker.saved_for_backward),
+    "artifact:compileboard_invocation": typed_parser(Invocation, worker.keyed),
+    "artifact:compileboard_pipeline": typed_parser(Pipeline, worker.keyed),
+    "artifact:compileboard_crossing": typed_parser(Crossing, worker.crossing),
     "artifact:compileboard_executions": typed_parser(ExecutionsRecord, worker.executions),
     "artifact:backend_table": worker.backend_table,
     "artifact:backend_text": worker.backend_text,

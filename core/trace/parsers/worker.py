@@ -15,10 +15,12 @@ from core.report import (
     Buffer,
     Call,
     Capture,
+    Crossing,
     Frame,
     FxGraph,
     FxNode,
     GraphPass,
+    Invocation,
     KernelTime,
     LogText,
     MemoryUse,
@@ -26,6 +28,7 @@ from core.report import (
     PackageText,
     Partition,
     PatternMatch,
+    Pipeline,
     Place,
     RemarkKind,
     Roofline,
@@ -129,10 +132,24 @@ def _node(content: ScheduledNode) -> SchedulerNode:
     )
 
 
+def keyed(draft: ReportDraft, record: TraceRecord, content: Invocation | Pipeline) -> None:
+    """Add a value with the key of its compilation, by which later records name it."""
+    if content.key:
+        draft.keys[content.key] = record.compile_id
+    draft.keep(record, content)
+
+
 def executions(draft: ReportDraft, record: TraceRecord, content: ExecutionsRecord) -> None:
     """Add the executions of the callable that a backend returned, and their totals."""
-    for value in (*content.executions, *content.totals):
-        draft.keep(record, value)
+    for execution in content.executions:
+        draft.keep(record, replace(execution, compilation=draft.id_of(execution.compilation)))
+    for total in content.totals:
+        draft.keep(record, replace(total, compilation=draft.id_of(total.compilation)))
+
+
+def crossing(draft: ReportDraft, record: TraceRecord, content: Crossing) -> None:
+    """Add the calls of a segment across the C ABI."""
+    draft.keep(record, replace(content, compilation=draft.id_of(content.compilation)))
 
 
 def call(draft: ReportDraft, record: TraceRecord, content: Call) -> None:

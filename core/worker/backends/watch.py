@@ -20,10 +20,10 @@ import torch
 import torch._dynamo.output_graph as dynamo_output
 from torch._dynamo.eval_frame import innermost_backend
 from torch._dynamo.exc import RestartAnalysis
-from torch._guards import CompileContext
 from torch.fx import GraphModule, Node
 from torch.fx._lazy_graph_module import _LazyGraphModule
 
+from core.accelerator.compile_keys import CompileKeys
 from core.base.words import count, number
 from core.report import BackendNode, Execution, Executions, Invocation
 from core.report.records import Emit
@@ -94,7 +94,7 @@ def _observed(
 
     def compile_graph(graph: Any, inputs: Sequence[Any]) -> Any:
         described = first.pop() if first else describe_graph(graph)
-        words, compilation = words_of(inputs), str(CompileContext.current_compile_id() or "")
+        words, compilation = words_of(inputs), watch.keys.current()
 
         def emit_invocation(
             start: float, returned: str, problem: str = "", place: tuple[str, int] | None = None
@@ -110,6 +110,7 @@ def _observed(
                     seconds=time.perf_counter() - start,
                     problem=problem[:MOST_PROBLEM_CHARS],
                     place=place,
+                    key=compilation,
                 )
             )
 
@@ -300,6 +301,7 @@ class ExecutionWatch:
     """The executions of a run, by compilation."""
 
     def __init__(self) -> None:
+        self.keys = CompileKeys()
         self._counts: dict[str, ExecutionCounts] = {}
 
     def record(self) -> ExecutionsRecord | None:
