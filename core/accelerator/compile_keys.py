@@ -15,7 +15,10 @@ class CompileKeys:
         self._contexts: dict[str, list[CompileContext]] = {}
 
     def current(self) -> str:
-        """Return torch's compile id, such as `0/0`; `0/0.2` for the second compilation with this id, empty outside."""
+        """Return torch's compile id, such as `0/0`, and `0/0.2` for the second compilation with this id.
+
+        Empty outside a compilation.
+        """
         context = CompileContext.try_get()
         if context is None or context.compile_id is None:
             return ""
