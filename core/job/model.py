@@ -234,6 +234,13 @@ class CompileJob:
         """Return True if the eager side runs other code: the code before its fixes, or an exercise's own code."""
         return bool(self.repairs or self.exercise)
 
+    @property
+    def code_files(self) -> dict[str, str]:
+        """Return the code beside the model's file by file name: a custom backend's, and the alternative's."""
+        rival = self.rival.backend_code if self.rival else ""
+        codes = {"backend.py": self.compile.backend_code, "rival_backend.py": rival, "rival_model.py": self.rival_code}
+        return {name: code for name, code in codes.items() if code}
+
     def as_file_says(self) -> tuple[str, ...]:
         """Return the names of the settings that are left to the file."""
         if self.from_file is not None:

@@ -319,6 +319,8 @@ class Store:
             fresh.model_path.write_text(code, encoding="utf-8")
             if job.has_original:
                 fresh.original_path.write_text(original, encoding="utf-8")
+            for name, extra in job.code_files.items():
+                (fresh.path / name).write_text(extra, encoding="utf-8")
             status = Status("queued", time.time(), handle=self.liveness.local_handle(), by=by)
             fresh.write_status(replace(status, fingerprint=fingerprint, title=job.title()))
         return self.open(fresh.id)

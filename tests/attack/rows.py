@@ -82,6 +82,7 @@ ROWS: dict[str, str] = {
     "worker 4": "a start that is sent again starts a run twice",
     "worker 5": "code on a node that runs samples only, under a sample's name, too; a node that allows code for a server that forbids it",
     "worker 6": "a worker that calls another worker with its own token, as servers of a store do",
+    "worker 7": "code in a run, or a node, writes comments, marks, tokens or the job and the code of its own run",
     "supply 1": "direct dependencies pinned",
     "supply 2": "transitive dependencies pinned",
     "supply 3": "known vulnerabilities",
@@ -126,6 +127,8 @@ ROWS: dict[str, str] = {
 
 ELSEWHERE: dict[str, tuple[str, ...]] = {
     "tests/live/test_sandbox.py::test_code_in_a_sandbox_sees_and_changes_nothing_outside": ("sandbox 1",),
+    "tests/core/runs/engine/test_cluster.py::test_a_run_writes_no_file_of_the_servers_and_none_of_its_own_job": ("worker 7",),
+    "tests/core/runs/engine/test_cluster.py::test_a_sent_file_never_comes_back": ("worker 7",),
     "tests/pages/gate/test_people.py::test_no_other_cookie_names_anybody": ("login 1",),
     "tests/pages/gate/test_people.py::test_no_cookie_leads_to_another_host": ("login 4",),
     "tests/pages/gate/test_people.py::test_code_of_a_person_runs_only_with_the_role": ("role 1",),

@@ -37,12 +37,9 @@ _defined: dict[str, Mapping[str, Any]] = {}
 
 def write_code(job: CompileJob, folder: Path) -> None:
     """Write a job's code next to its model, so that an error in it has a file and a line."""
-    rival = job.rival.backend_code if job.rival else ""
-    codes = {"backend.py": job.compile.backend_code, "rival_backend.py": rival, "rival_model.py": job.rival_code}
-    for name, code in codes.items():
-        if code:
-            (folder / name).write_text(code, encoding="utf-8")
-            _written.setdefault(code, folder / name)
+    for name, code in job.code_files.items():
+        (folder / name).write_text(code, encoding="utf-8")
+        _written.setdefault(code, folder / name)
 
 
 def rival_file(job: CompileJob) -> Path | None:

@@ -32,7 +32,7 @@ from core.runs.engine.cluster.messages import (
     ProgressReply,
     ReadCall,
     append_piece,
-    check_name,
+    check_returned,
     digest_of,
     has_file,
     parcel_of,
@@ -256,7 +256,7 @@ class Carrier:
         listed = self._nodes.call(carried.host, ListCall(self._nodes.store_id, self.key(run)), FilesReply, LONG_CALL_S)
         with in_words(run.path), TemporaryDirectory(dir=self._store.home / CARRIED) as scratch:
             for entry in listed.files:
-                check_name(entry.name)
+                check_returned(entry.name)
                 room -= entry.size
                 if room < 0:
                     raise StoreError(f"they are larger than {gib(MOST_COLLECTED_BYTES)}")

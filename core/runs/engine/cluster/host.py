@@ -61,7 +61,7 @@ from core.runs.engine.cluster.messages import (
     call_of,
     digest_of,
     file_entries,
-    is_carried,
+    is_returned,
     packed,
     read_piece,
     unpack_files,
@@ -446,7 +446,7 @@ def _new_pieces(run: Path, sizes: dict[str, int]) -> tuple[tuple[PieceReply, ...
     room = MOST_NEW_BYTES
     for path in sorted(path for pattern in GROWING for path in run.glob(pattern)):
         name = path.relative_to(run).as_posix()
-        if not is_carried(name):
+        if not is_returned(name):
             continue
         offset = sizes.get(name, 0)
         while room > 0 and (new := read_piece(run, name, offset)).data:

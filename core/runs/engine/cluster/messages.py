@@ -16,8 +16,9 @@ ForgetCall       DoneReply: the directory of an ended run is removed
 any call         FailureReply with the reason, if the call fails
 
 Files are transferred under safe names, as bytes and digests; links are never followed. A host gets the files
-of a new run all at once. The server gets new bytes of the growing files. After the run, the server gets each
-file that differs from its own copy. Neither side trusts the file names of the other.
+of a new run all at once: those of `SENT`. The server gets new bytes of the growing files. After the run, the
+server gets each file of `RETURNED` that differs from its own copy. Neither side trusts the file names of the
+other, and no file goes both ways: a run cannot change its job or its code, nor write the server's own files.
 """
 
 from __future__ import annotations
@@ -36,14 +37,12 @@ from msgspec import Meta
 
 from core.base.decoder import unpacked_as
 from core.base.errors import StoreError
-from core.base.files import OWNER_ALONE, in_words
+from core.base.files import OWNER_ALONE, in_words, regular
 from core.base.machine import Environment
 from core.base.words import number
-from core.runs.people import AUDIENCE
 from core.runs.status import Status
-from core.runs.store import NAME, NOTE, RANKS
 
-PROTOCOL = 2
+PROTOCOL = 3
 # A delivered directory is one message; so are the pieces of a reply.
 MOST_CALL_BYTES = 64 * 1024**2
 MOST_REPLY_BYTES = 16 * 1024**2
@@ -251,54 +250,54 @@ def reply_of(data: bytes) -> HostReply:
     return parsed
 
 
-# The server's own: the status is carried over by itself, and the rest is written by who looks at the run.
-OWN = ("status.json", NAME, NOTE, AUDIENCE)
-OWN_PREFIXES = ("report.", "verdict-")
-OWN_DIRECTORIES = (RANKS, "graphs", "tools")
-PARTS = re.compile(r"[\w@+=-][\w.@+=-]{0,199}")
-MOST_DEPTH = 20
+# Files of a run or of a kernel tool that a host gets, and those that the server gets back from it. The status
+# is in the replies. All other files of a run are the server's own.
+SENT = ("job.json", "model.py", "original.py", "backend.py", "rival_backend.py", "rival_model.py", "task.json")
+SAFE = r"[\w@+=-][\w.@+=-]{0,199}"
+RETURNED = (
+    *(rf"trace/{SAFE}\.log", r"output\.txt", r"answer\.json", rf"programs/{SAFE}\.(?:cbp|c|inputs|expected)"),
+    r"aoti/(?:model\.pt2|inputs\.bin|expected\.bin|main\.cpp|CMakeLists\.txt|README\.md)",
+)
+IS_RETURNED = re.compile("|".join(RETURNED))
+MOST_DEPTH = 1
 # The room that a message needs beside its files.
 MOST_DELIVERED_BYTES = 63 * 1024**2
 # What a run leaves, with its log.
 MOST_COLLECTED_BYTES = 16 * 1024**3
 
 
-def check_name(name: str) -> str:
-    """Return the name of a file relative to its run, if the name is valid.
+def is_returned(name: str) -> bool:
+    """Return True if a run may return a file of this name, relative to its directory."""
+    return IS_RETURNED.fullmatch(name) is not None
 
-    Raises StoreError if the name is not a safe path in the run's directory, or belongs to the server.
-    """
-    parts = name.split("/")
-    if len(parts) > MOST_DEPTH or not all(map(PARTS.fullmatch, parts)):
-        raise StoreError(f"`{name[:80]}` is no name of a run's file")
-    if name in OWN or parts[0] in OWN_DIRECTORIES or name.startswith(OWN_PREFIXES):
-        raise StoreError(f"`{name[:80]}` is the server's own file")
+
+def check_returned(name: str) -> str:
+    """Return the name of a file relative to its run; raises StoreError if no run returns such a file."""
+    if not is_returned(name):
+        raise StoreError(f"`{name[:80]}` is no file that a run returns")
     return name
 
 
-def is_carried(name: str) -> bool:
-    """Return True if a file is transferred between machines."""
-    try:
-        return bool(check_name(name))
-    except StoreError:
-        return False
+def sent_names(directory: Path) -> list[str]:
+    """Return the names of the files of a new run to send to its host."""
+    return sorted(name for name in SENT if regular(directory / name, links=False) is not None)
 
 
-def carried_names(directory: Path) -> list[str]:
-    """Return the names of the files to transfer between machines; raises StoreError if there are too many."""
-    carried = sorted(filter(is_carried, _walk(directory)))
-    if len(carried) > MOST_FILES:
+def returned_names(directory: Path) -> list[str]:
+    """Return the names of the files that a run returns; raises StoreError if there are too many."""
+    names = sorted(filter(is_returned, _walk(directory)))
+    if len(names) > MOST_FILES:
         raise StoreError(f"the run has more than {number(MOST_FILES)} files")
-    return carried
+    return names
 
 
 def parcel_of(directory: Path) -> dict[str, bytes]:
     """Return the files of a new run by name.
 
-    Raises StoreError if the files are too large to send or too many, or if a file cannot be read.
+    Raises StoreError if the files are too large to send, or if a file cannot be read.
     """
     files, room = {}, MOST_DELIVERED_BYTES
-    for name in carried_names(directory):
+    for name in sent_names(directory):
         with in_words(directory), open_carried(directory, name) as file:
             files[name] = file.read(room + 1)
         room -= len(files[name])
@@ -316,16 +315,16 @@ def digest_of(files: dict[str, bytes]) -> str:
 def unpack_files(files: dict[str, bytes], directory: Path) -> None:
     """Write a parcel's files into a new directory; raises StoreError, OSError."""
     for name, data in files.items():
-        path = directory / check_name(name)
-        path.parent.mkdir(parents=True, exist_ok=True, mode=OWNER_ALONE)
-        with path.open("xb") as file:
+        if name not in SENT:
+            raise StoreError(f"`{name[:80]}` is no file that a server sends")
+        with (directory / name).open("xb") as file:
             file.write(data)
 
 
 def file_entries(directory: Path) -> tuple[HostFile, ...]:
-    """Return the name, size and digest of each transferred file; raises StoreError, OSError."""
+    """Return the name, size and digest of each returned file; raises StoreError, OSError."""
     listed = []
-    for name in carried_names(directory):
+    for name in returned_names(directory):
         with open_carried(directory, name) as file:
             digest_of_file = hashlib.file_digest(file, "sha256").hexdigest()
             listed.append(HostFile(name, file.tell(), digest_of_file))
@@ -335,7 +334,7 @@ def file_entries(directory: Path) -> tuple[HostFile, ...]:
 def read_piece(directory: Path, name: str, offset: int) -> PieceReply:
     """Return the next bytes of a file; empty at its end, or if the file is missing. Raises StoreError."""
     try:
-        with open_carried(directory, check_name(name)) as file:
+        with open_carried(directory, check_returned(name)) as file:
             file.seek(offset)
             return PieceReply(name, offset, file.read(PIECE_BYTES))
     except OSError:
@@ -388,7 +387,7 @@ def open_carried(directory: Path, name: str) -> BufferedReader:
 
 
 def _place(directory: Path, name: str) -> Path:
-    path = directory / check_name(name)
+    path = directory / check_returned(name)
     path.parent.mkdir(parents=True, exist_ok=True, mode=OWNER_ALONE)
     return path
 

@@ -17,7 +17,7 @@ from core.runs.engine.cluster.messages import (
     FilesReply,
     HostFile,
     PieceReply,
-    check_name,
+    check_returned,
     packed,
     parcel_of,
     reply_of,
@@ -97,10 +97,9 @@ class WritingEngine(NodeEngine):
             f'{head}{{"artifact": {{"path": "{run.path}/model.py", "seconds": {time.time()}}}}}\n\t{run.id}\n'
         )
         for name, data in {
-            "out/kernels/a.py": b"x = 1\n",
-            "out/empty": b"",
-            "é": bytes(range(256)),
-            "b=@+": b"b",
+            "programs/graph.cbp": bytes(range(256)),
+            "programs/é=@+.c": b"x = 1\n",
+            "aoti/model.pt2": b"",
         }.items():
             (run.path / name).parent.mkdir(parents=True, exist_ok=True)
             (run.path / name).write_bytes(data)
@@ -114,9 +113,9 @@ def test_a_runs_directory_is_a_local_ones_but_for_times_and_host(nodes: Nodes, t
     assert tree(there) == tree(here)
     assert set(tree(here)) == {
         *("job.json", "model.py", "status.json", "trace/dedicated_log_torch_trace.log"),
-        *("out/kernels/a.py", "out/empty", "é", "b=@+"),
+        *("programs/graph.cbp", "programs/é=@+.c", "aoti/model.pt2"),
     }
-    (there.path / "out" / "empty").write_bytes(b"!")
+    (there.path / "aoti" / "model.pt2").write_bytes(b"!")
     assert tree(there) != tree(here)
 
 
@@ -395,16 +394,46 @@ def test_an_ended_run_that_no_server_has_any_more_is_removed_from_its_host(nodes
 
 
 OUTSIDE = ("../model.py", "/etc/passwd", "a/../../b", ".hidden", "a//b", "", "a\0b")
-SERVERS_OWN = ("status.json", "report.json", "verdict-1.json", "tools/x/answer.json", "ranks/1/report.json")
+SERVERS_OWN = (
+    *("status.json", "report.json", "verdict-1.json", "tools/x/answer.json", "ranks/1/report.json", "comments.json"),
+    *("tags.txt", "pinned", "preview.txt", "archived.json", "profile.json", "trace/x.log/y.log", "trace/x.json"),
+)
 
 
 @pytest.mark.parametrize("name", [*OUTSIDE, *SERVERS_OWN])
 def test_no_name_leads_out_of_a_run_or_to_the_servers_files(name: str, tmp_path: Path) -> None:
     with pytest.raises(StoreError):
-        check_name(name)
+        check_returned(name)
     with pytest.raises(StoreError):
         unpack_files({name: b""}, tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", messages.SENT)
+def test_a_sent_file_never_comes_back(name: str) -> None:
+    with pytest.raises(StoreError, match="is no file that a run returns"):
+        check_returned(name)
+
+
+FORGED = (
+    *("comments.json", "pinned", "name.txt", "note.txt", "tags.txt", "audience.txt", "preview.txt", "archived.json"),
+    *("profile.json", "rows.json", "summary-5.json", "report.json", "job.json", "model.py", "original.py", "any"),
+    *("tools/x/status.json", "graphs/1.nodes-5.json", "trace/x.json", "programs/x.py", "aoti/x"),
+)
+
+
+def test_a_run_writes_no_file_of_the_servers_and_none_of_its_own_job(nodes: Nodes) -> None:
+    def forge(there: Run) -> str:
+        for name in FORGED:
+            (there.path / name).parent.mkdir(parents=True, exist_ok=True)
+            (there.path / name).write_text("forged")
+        return "done"
+
+    nodes.add("one", NodeEngine(forge))
+    run, status = ended(runner_of(nodes))
+    assert status.state == "done"
+    assert set(files(run)) == {"job.json", "model.py", "status.json", "output.txt", LOG}
+    assert b"forged" not in files(run).values()
 
 
 def test_a_link_is_neither_sent_nor_followed(nodes: Nodes) -> None:
@@ -450,7 +479,7 @@ def test_a_host_that_lies_about_names_writes_nothing_outside(nodes: Nodes) -> No
     _, status = ended(runner_of(nodes))
     assert (status.state, status.reason) == (
         "crashed",
-        "its files could not be carried here: `../../escaped` is no name of a run's file",
+        "its files could not be carried here: `../../escaped` is no file that a run returns",
     )
     assert not list(nodes.folder.rglob("escaped"))
 
@@ -458,6 +487,6 @@ def test_a_host_that_lies_about_names_writes_nothing_outside(nodes: Nodes) -> No
 def test_a_run_whose_file_cannot_be_read_is_not_sent_and_says_why(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(messages, "carried_names", lambda _: ["job.json"])
+    monkeypatch.setattr(messages, "sent_names", lambda _: ["job.json"])
     with pytest.raises(StoreError, match="No such file or directory"):
         parcel_of(tmp_path)
