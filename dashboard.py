@@ -18,7 +18,7 @@ from pages.components.modules import module_routes
 from pages.gate.addresses import Addresses, Ahead, read_theme_once
 from pages.gate.greeting import greeting
 from pages.gate.middleware import Gate
-from pages.gate.people import the_people
+from pages.gate.people import hide_secrets, the_people
 from pages.gate.rules import rules
 from pages.session import server
 from pages.session.previews import Previews, preview_routes, to_stranger
@@ -74,6 +74,7 @@ try:
     PEOPLE = the_people()
 except CompileboardError as error:
     sys.exit(f"Compileboard does not start: {error}")
+hide_secrets()
 read_theme_once()
 RULES = rules(PEOPLE.kind if PEOPLE is not None else None)
 app = st.App(

@@ -15,14 +15,14 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
-from streamlit import auth_util
+from streamlit import auth_util, config
 from streamlit.web.server.starlette import starlette_websocket
 from streamlit.web.server.starlette.starlette_server_config import USER_COOKIE_NAME
 
 from core import CompileboardError, Rate
 from pages.gate.rules import SIGN_IN, Visitor
 
-VARIABLE = "COMPILEBOARD_PEOPLE"
+VARIABLE, HIDE = "COMPILEBOARD_PEOPLE", "COMPILEBOARD_SANDBOX_HIDE"
 MOST_FILE_BYTES = 1_000_000
 # The longest address of RFC 5321.
 MOST_ADDRESS_CHARS = 254
@@ -146,6 +146,12 @@ def is_address(text: str) -> bool:
 
 def _names(pattern: str, person: str) -> bool:
     return pattern in (EVERYBODY, person) or (pattern.startswith("*@") and person.endswith(pattern[1:]))
+
+
+def hide_secrets() -> None:
+    """Hide the files of Streamlit's secrets from runs in a sandbox, wherever they are."""
+    files = filter(None, (os.environ.get(HIDE, ""), *config.get_option("secrets.files")))
+    os.environ[HIDE] = os.pathsep.join(dict.fromkeys(files))
 
 
 @cache

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from streamlit import auth_util
+from streamlit import auth_util, config
 from streamlit.web.server.starlette import starlette_websocket
 from streamlit.web.server.starlette.starlette_app_utils import create_signed_value
 
@@ -18,7 +18,7 @@ from core import AccessError, CompileboardError, CompileJob, Model, Rate, StoreE
 from core.runs.people import audit_events
 from pages.gate import people, visitor
 from pages.gate.middleware import MOST_WANTED_CHARS, VISITOR, Gate
-from pages.gate.people import People, Roles, is_address, read_roles
+from pages.gate.people import People, Roles, hide_secrets, is_address, read_roles
 from pages.gate.rules import Rules, Visitor
 from pages.gate.visitor import CODE_IS_CLOSED, LOOKS_ONLY, Who, told
 from pages.session import actions, server
@@ -408,3 +408,15 @@ def test_a_server_without_a_whole_sign_in_does_not_start(tmp_path: Path, monkeyp
     monkeypatch.setattr(auth_util, "is_authlib_installed", lambda: False)
     with pytest.raises(CompileboardError, match="needs the packages of requirements-login.txt"):
         start(str(tmp_path / "people.toml"), whole)
+
+
+def test_the_files_of_the_secrets_are_hidden_from_the_sandbox(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = [str(tmp_path / "a.toml"), str(tmp_path / "b.toml")]
+    before = config.get_option("secrets.files")
+    monkeypatch.setenv("COMPILEBOARD_SANDBOX_HIDE", "/keys")
+    config.set_option("secrets.files", files)
+    try:
+        hide_secrets()
+    finally:
+        config.set_option("secrets.files", before)
+    assert os.environ["COMPILEBOARD_SANDBOX_HIDE"] == os.pathsep.join(["/keys", *files])

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, BinaryIO, cast
 
@@ -110,14 +110,23 @@ class BridgeTransport:
     """Transport to the hosts behind a bridge, which `command` starts.
 
     `name` describes the target of the bridge in error messages. If `keeps_earlier`, the nodes of an earlier
-    cluster are never lost: they can't be called, but they may come back.
+    cluster are never lost: they can't be called, but they may come back. `environment` is the bridge's environment;
+    None for that of this process.
     """
 
-    def __init__(self, scheme: str, name: str, command: Sequence[str], keeps_earlier: bool) -> None:
+    def __init__(
+        self,
+        scheme: str,
+        name: str,
+        command: Sequence[str],
+        keeps_earlier: bool,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
         self.scheme = scheme
         self._name = name
         self._command = command
         self._keeps_earlier = keeps_earlier
+        self._environment = environment
         self._numbers = itertools.count(1)
         self._lock = threading.Lock()
         self._waiting: dict[int, Future[BridgeReply]] = {}
@@ -172,7 +181,7 @@ class BridgeTransport:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 cwd=PROJECT_DIR,
-                env={**os.environ, "PYTHONPATH": python_path()},
+                env=self._environment or {**os.environ, "PYTHONPATH": python_path()},
                 start_new_session=True,
             )
             self._process = process
