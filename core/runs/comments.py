@@ -23,7 +23,7 @@ from filelock import FileLock, Timeout
 from core.base.decoder import decoded_as
 from core.base.errors import AccessError, DecodeError, StoreError
 from core.base.files import in_words, one_line, read, read_line, regular, remove, write_atomically
-from core.base.words import number
+from core.base.words import limit_s, number
 from core.runs.status import Seconds
 from core.runs.store import PINNED, Run
 
@@ -31,6 +31,11 @@ COMMENTS, LOCK = "comments.json", "comments.lock"
 MOST_COMMENTS = 300
 # Comments of one person on one run, admins excepted, so that nobody takes all the room.
 MOST_OF_ONE_PERSON = 100
+# Further comments on one run that only admins write, so that nobody can silence them.
+MOST_FURTHER_OF_ADMINS = 100
+# Comments of one person on one run within RATE_S, admins excepted.
+MOST_AT_A_RATE = 20
+RATE_S = 600.0
 MOST_COMMENT_CHARS = 2_000
 MOST_PINNED_PARTS = 50
 MOST_PART_CHARS = 500
@@ -157,7 +162,7 @@ def add_comment(run: Run, author: Author, anchor: Anchor, text: str, reply_to: s
         first = _comment(talk, reply_to) if reply_to else None
         if first is not None and first.reply_to:
             raise StoreError("a reply has no replies; reply to the first comment")
-        _require_room(talk, author)
+        talk = _with_room(talk, author)
         place = _bounded(first.anchor if first else anchor)
         fresh = Comment(secrets.token_hex(6), time.time(), author.name, _checked(text), place, reply_to)
         return replace(talk, comments=(*talk.comments, fresh))
@@ -272,12 +277,31 @@ def _comment(talk: Talk, comment_id: str) -> Comment:
     return comment
 
 
-def _require_room(talk: Talk, author: Author) -> None:
-    if len(talk.comments) >= MOST_COMMENTS:
-        raise StoreError(f"a run has at most {number(MOST_COMMENTS)} comments")
-    own = sum(comment.by == author.name for comment in talk.comments)
-    if own >= MOST_OF_ONE_PERSON and not author.is_admin:
+def _with_room(talk: Talk, author: Author) -> Talk:
+    """Return the comments with room for one more; raises StoreError if there is none.
+
+    At the bound, deleted comments without replies are dropped. Comments from another server have no author here.
+    """
+    own = [comment for comment in talk.comments if comment.by == author.name and not comment.imported]
+    most = MOST_COMMENTS + MOST_FURTHER_OF_ADMINS * author.is_admin
+    if len(talk.comments) >= most:
+        talk = replace(talk, comments=_without_deleted(talk.comments))
+    if len(talk.comments) >= most:
+        raise StoreError(f"a run has at most {number(most)} comments; delete some first")
+    if author.is_admin:
+        return talk
+    if sum(comment.deleted_s is None for comment in own) >= MOST_OF_ONE_PERSON:
         raise StoreError(f"one person writes at most {number(MOST_OF_ONE_PERSON)} comments on a run")
+    since_s = time.time() - RATE_S
+    if sum(comment.at_s > since_s for comment in own) >= MOST_AT_A_RATE:
+        raise StoreError(f"one person writes at most {MOST_AT_A_RATE} comments on a run in {limit_s(RATE_S)}")
+    return talk
+
+
+def _without_deleted(comments: tuple[Comment, ...]) -> tuple[Comment, ...]:
+    """Return the comments without the deleted ones that have no replies left."""
+    answered = {comment.reply_to for comment in comments if comment.deleted_s is None}
+    return tuple(comment for comment in comments if comment.deleted_s is None or comment.id in answered)
 
 
 def _checked(text: str) -> str:

@@ -9,6 +9,7 @@ from core import Run, Store
 from core.base.files import write_atomically
 from core.runs.comments import (
     MOST_COMMENTS,
+    MOST_FURTHER_OF_ADMINS,
     Anchor,
     Author,
     Comment,
@@ -88,16 +89,17 @@ def numbers(app: AppTest) -> tuple[str, str]:
 
 def test_a_full_pane_draws_the_newest_first_and_a_refused_text_stays(empty_home: Path) -> None:
     run = Store(empty_home).open(add_scenario(empty_home, "eager_backend"))
-    all_comments = tuple(Comment(f"{place:012}", 1e9 + place, "", f"number {place}") for place in range(MOST_COMMENTS))
+    most = MOST_COMMENTS + MOST_FURTHER_OF_ADMINS
+    all_comments = tuple(Comment(f"{place:012}", 1e9 + place, "", f"number {place}") for place in range(most))
     write_atomically(run.path / "comments.json", msgspec.json.encode(Talk(all_comments)))
     app = opened("run/overview.py", run.id, comments="open")
-    assert numbers(app) == ("number 280", "number 299")
+    assert numbers(app) == ("number 380", "number 399")
     app.button(key="earlier-True").click().run()
-    assert numbers(app) == ("number 260", "number 299")
+    assert numbers(app) == ("number 360", "number 399")
     for typed, field in (("one more", "comment-form-text"), ("once more", "comment-form-text1")):
         app.text_area(key=field).set_value(typed)
         next(button for button in app.button if button.label == "Comment").click().run()
-        assert [error.value for error in app.error] == ["A run has at most 300 comments"]
+        assert [error.value for error in app.error] == ["A run has at most 400 comments; delete some first"]
     assert app.text_area(key="comment-form-text2").value == "once more"
 
 

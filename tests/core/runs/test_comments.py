@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -144,6 +145,34 @@ def test_there_is_room_for_everybody(run: Run, monkeypatch: pytest.MonkeyPatch) 
     assert [pin.anchor for pin in talk_of(run).pins] == [KERNEL]
     pin_part(run, ADA, KERNEL, pinned=False)
     assert talk_of(run).pins == ()
+
+
+def test_nobody_silences_the_owner_and_deleted_comments_make_room(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(comments, "MOST_COMMENTS", 3)
+    first, second, third = (add_comment(run, ADA, Anchor(), text) for text in "123")
+    reply = add_comment(run, OWNER, Anchor(), "the owner still writes", first.id)
+    with pytest.raises(StoreError, match="a run has at most 3 comments; delete some first"):
+        add_comment(run, BOB, Anchor(), "no room")
+    for comment in (first, second, third):
+        delete_comment(run, OWNER, comment.id)
+    fresh = add_comment(run, BOB, Anchor(), "room again")
+    assert [comment.id for comment in talk_of(run).comments] == [first.id, reply.id, fresh.id]
+
+
+def test_a_person_writes_so_many_comments_in_a_while_and_deleting_them_makes_no_room(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now_s = 1_800_000_000.0
+    monkeypatch.setattr(time, "time", lambda: now_s)
+    for place in range(comments.MOST_AT_A_RATE):
+        delete_comment(run, ADA, add_comment(run, ADA, Anchor(), str(place)).id)
+    with pytest.raises(StoreError, match="one person writes at most 20 comments on a run in 600 s"):
+        add_comment(run, ADA, Anchor(), "more")
+    add_comment(run, BOB, Anchor(), "another person")
+    for place in range(comments.MOST_AT_A_RATE + 1):
+        add_comment(run, OWNER, Anchor(), str(place))
+    now_s += comments.RATE_S + 1
+    add_comment(run, ADA, Anchor(), "later")
 
 
 def test_two_writers_at_once_keep_each_others_comments(run: Run) -> None:
