@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from core.base.errors import AccessError, JobError, SettingError
 from core.base.words import bytes_, gib, limit_s
 from core.job import GIB, CompileJob
+from core.runs.engine.reading import ReadLimits
 from core.runs.index import RunIndex
 from core.runs.index.entry import Usage
 from core.runs.people import HOUR_S, BusyError, Rate, ReachedLimit, check_executions
@@ -67,6 +68,19 @@ PUBLIC = Limits(
     runs_an_hour=60,
     seconds_an_hour=3_600.0,
 )
+
+# Time and memory to read one file of a visitor of a public server.
+READ_S, READ_BYTES = 60.0, 2 * GIB
+
+
+def read_limits(limits: Limits) -> ReadLimits:
+    """Return the limits of a process that reads a visitor's file."""
+    if limits.time_s is None:
+        return ReadLimits(unpacked_bytes=limits.upload_bytes)
+    return ReadLimits(
+        min(READ_S, limits.time_s), min(READ_BYTES, limits.memory_bytes or READ_BYTES), limits.upload_bytes
+    )
+
 
 # The variable of each limit, and the unit of its number.
 VARIABLES: dict[str, tuple[str, int]] = {

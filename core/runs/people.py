@@ -1,7 +1,8 @@
 """People of a server: audiences of runs, hourly limits of visitors, and the audit log.
 
 Runs and kernel tool results count for the hourly limits as long as they are stored. If a visitor deletes one
-within an hour, it is noted in `<home>/deleted.jsonl`, so that deleting does not evade the limits.
+within an hour, it is noted in `<home>/deleted.jsonl`, so that deleting does not evade the limits. The time to
+read a visitor's files is noted there, too.
 
 `<home>/audit.jsonl` is the audit log. Both files have one JSON object a line. When `audit.jsonl` is full, it
 is renamed to `audit.1.jsonl` and replaces an earlier one. Several servers of one home may append at once.
@@ -90,6 +91,14 @@ def note_deleted(home: Path, status: Status, is_run: bool = True) -> None:
     is_recent = max(status.created_s, ended_s or 0.0) > time.time() - HOUR_S
     if status.by and is_recent and was_executed(status):
         noted = RateEntry(status.by, status.created_s, status.started_s, ended_s, is_run)
+        with suppress(OSError):
+            append_line(home / NAME, msgspec.json.encode(noted), MOST_FILE_BYTES, home / EARLIER)
+
+
+def note_reading(home: Path, by: str, started_s: float) -> None:
+    """Record that a file of a visitor was read until now, so that its time counts for the hourly limits."""
+    if by:
+        noted = RateEntry(by, started_s, started_s, time.time(), is_run=False)
         with suppress(OSError):
             append_line(home / NAME, msgspec.json.encode(noted), MOST_FILE_BYTES, home / EARLIER)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
@@ -18,9 +19,19 @@ from core.job.prepared import prepared, torch_version
 from core.runs.engine.following import start_following, stop_following, wait_for_end
 from core.runs.engine.opening import open_engine
 from core.runs.engine.queues import Assignment, Engine, Lane, assigned, device_of
+from core.runs.engine.reading import ReadingTurns, ReadLimits, read_logs_apart
 from core.runs.index import RunIndex
-from core.runs.limits import Limits, check_job, check_rate, check_room, check_storage, check_tool, check_upload
-from core.runs.people import Rate
+from core.runs.limits import (
+    Limits,
+    check_job,
+    check_rate,
+    check_room,
+    check_storage,
+    check_tool,
+    check_upload,
+    read_limits,
+)
+from core.runs.people import Rate, note_reading
 from core.runs.permission import allowed, allowed_request
 from core.runs.progress import ended_for
 from core.runs.recordings import add_recording
@@ -72,6 +83,7 @@ class Runner:
         self.index = RunIndex(self.store)
         self.limits = limits or Limits()
         self._rate_of = rate_of
+        self._turns = ReadingTurns()
         self._admitting = threading.Lock()
         self._code_allowed = code_allowed
         self._lock = threading.RLock()
@@ -124,7 +136,8 @@ class Runner:
         room.
         """
         check_storage(self.limits, self.index, by)
-        return self.store.add_log(name, source, by, self.limits.upload_bytes)
+        with self._reading(by) as limits:
+            return self.store.add_log(name, source, by, limits.unpacked_bytes, read_logs_apart(limits))
 
     def add_path(self, path: Path, by: str = "") -> Run:
         """Store a visitor's log, directory of logs or archive, by its path.
@@ -137,8 +150,23 @@ class Runner:
     def add_profile(self, run: Run, source: BinaryIO, by: str = "") -> Run:
         """Store a visitor's profile beside a run's log; raises StoreError, AccessError."""
         check_storage(self.limits, self.index, by)
-        add_profile(run, source)
+        with self._reading(by) as limits:
+            add_profile(run, source, limits)
         return run
+
+    @contextmanager
+    def _reading(self, by: str) -> Iterator[ReadLimits]:
+        """Yield the limits to read a visitor's file in its turn; the time counts for the visitor's hour.
+
+        Raises AccessError if the hour has no time left.
+        """
+        with self._turns.turn(by):
+            check_rate(replace(self._rate_of(by, self.limits.rate), runs=None), self.index, by)
+            began_s = time.time()
+            try:
+                yield read_limits(self.limits)
+            finally:
+                note_reading(self.store.home, by, began_s)
 
     def follow_path(self, path: Path, by: str = "") -> Run:
         """Follow logs that another process writes, until the run is cancelled; raises AccessError, StoreError."""

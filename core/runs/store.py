@@ -37,7 +37,7 @@ import os
 import secrets
 import shutil
 import time
-from collections.abc import Iterator, MutableSequence
+from collections.abc import Callable, Iterator, MutableSequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from copy import copy
 from dataclasses import dataclass, field, replace
@@ -71,10 +71,9 @@ from core.base.words import gib, ranges_words
 from core.job import MAX_CODE_BYTES, CompileJob, job_from_json, job_to_json
 from core.runs.engine.processes import LOCAL, handle_of_pids
 from core.runs.engine.servers import address, announced
-from core.runs.inputs import logs_in
+from core.runs.inputs import checked_logs
 from core.runs.people import audited, note_deleted, read_audience, write_audience
 from core.runs.status import Liveness, Status
-from core.trace import NO_RECORD, has_record
 from core.trace.ranks import RankLogs, stored_name, stored_ranks
 
 NAME, NOTE, RANKS, TOOLS = "name.txt", "note.txt", "ranks", "tools"
@@ -325,17 +324,25 @@ class Store:
             fresh.write_status(replace(status, fingerprint=fingerprint, title=job.title()))
         return self.open(fresh.id)
 
-    def add_log(self, name: str, source: BinaryIO, by: str = "", most_bytes: int = MAX_LOG_BYTES) -> Run:
+    def add_log(
+        self,
+        name: str,
+        source: BinaryIO,
+        by: str = "",
+        most_bytes: int = MAX_LOG_BYTES,
+        logs_of: Callable[[Path, Path, str, int], RankLogs] = checked_logs,
+    ) -> Run:
         """Create a run with a copy of an imported log, or with the logs of an archive.
 
-        An archive has at most `most_bytes` unpacked. Raises StoreError if the file is too large or not a trace,
+        An archive has at most `most_bytes` unpacked. `logs_of` unpacks and checks the logs, like `checked_logs`.
+        Raises StoreError if the file is too large or not a trace,
         TraceError if the archive is too large, damaged, or without logs.
         """
         title = one_line(Path(name).name, MOST_TITLE_CHARS) or "log"
         with self._importing(name) as (fresh, scratch):
             brought, most_bytes = scratch / "brought", min(most_bytes, self._max_log_bytes)
             self._copy(source, brought)
-            self._add_logs(fresh, logs_in(brought, scratch, title, most_bytes), title, by)
+            self._add_logs(fresh, logs_of(brought, scratch, title, most_bytes), title, by)
         return self.open(fresh.id)
 
     def add_path(self, path: Path, by: str = "") -> Run:
@@ -345,7 +352,7 @@ class Store:
         """
         title = one_line(path.name, MOST_TITLE_CHARS) or "log"
         with self._importing(path.name) as (fresh, scratch):
-            self._add_logs(fresh, logs_in(path, scratch, most_bytes=self._max_log_bytes), title, by)
+            self._add_logs(fresh, checked_logs(path, scratch, most_bytes=self._max_log_bytes), title, by)
         return self.open(fresh.id)
 
     def add_followed(self, name: str, by: str, origin: str) -> Run:
@@ -381,17 +388,14 @@ class Store:
 
     def _add_logs(self, fresh: Run, logs: RankLogs, title: str, by: str) -> None:
         """Move logs that are in the run's directory, copy other logs, and write the status."""
-        taken = logs.ranks if len(logs.ranks) > 1 else {None: logs.single}
         room = self._max_log_bytes
-        for rank, log in taken.items():
+        for rank, log in logs.used.items():
             target = fresh.trace_dir / stored_name(rank)
             if log.is_relative_to(fresh.path):
                 log.rename(target)
             else:
                 with open_regular(log) as source:
                     room -= self._copy(source, target, room)
-            if not has_record(target):
-                raise StoreError(NO_RECORD)
         now, origin = time.time(), logs.origin
         fresh.write_status(
             Status("done", now, kind="log", started_s=now, ended_s=now, title=title, by=by, origin=origin)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import BinaryIO, TypeVar
 
 import msgspec
@@ -33,13 +34,15 @@ from core.job import CompileJob
 from core.job.model import REPAIRED
 from core.report import Compilation, FxGraph, FxNode, Report, from_json, to_json
 from core.report.parts import PartsWriter, open_parts
+from core.report.run import Profile
+from core.runs.engine.reading import READ_LIMITS, ReadLimits, read_profile_apart, stored_profile
 from core.runs.inputs import opened_input
 from core.runs.remote import bring_back, is_away
 from core.runs.status import Status
 from core.runs.store import Run, Store
 from core.trace import NO_RECORD, TraceIndex, index_of
 from core.trace.parsers import build_in_parts, build_report, load_graph, load_text, outline
-from core.trace.profile import MOST_PROFILE_BYTES, read_profile
+from core.trace.profile import MOST_PROFILE_BYTES
 from core.trace.ranks import RankLogs
 
 LARGE_LOG_BYTES = 8_000_000
@@ -275,8 +278,8 @@ def profile_path(run: Run) -> Path:
     return run.made_dir / NAME
 
 
-def add_profile(run: Run, source: BinaryIO) -> None:
-    """Store a profile beside a run's log, instead of an earlier one.
+def add_profile(run: Run, source: BinaryIO, limits: ReadLimits = READ_LIMITS) -> None:
+    """Store a profile beside a run's log, instead of an earlier one; it is read within limits.
 
     Raises StoreError if the run is still going, or if the file is too large or not a profile.
     """
@@ -288,12 +291,7 @@ def add_profile(run: Run, source: BinaryIO) -> None:
         with writing(path) as file:
             shutil.copyfileobj(_SizeLimit(source), file, 1 << 20)
             file.flush()
-            try:
-                profile = read_profile(Path(file.name))
-            except TraceError as error:
-                raise StoreError(str(error)) from None
-            if not profile.slices:
-                raise StoreError("the profile has no slice of time: it was exported before it had recorded anything")
+            read_profile_apart(Path(file.name), _slices_path(run), limits)
 
 
 class _SizeLimit:
@@ -312,9 +310,28 @@ class _SizeLimit:
 
 
 def open_profile(run: Run, report: Report) -> JoinedProfile | None:
-    """Return a run's profile joined to its report; None if there is no profile. Raises TraceError."""
+    """Return a run's profile joined to its report; None if there is no profile. Raises StoreError."""
     path = profile_path(run)
-    return join_profile(read_profile(path), report) if path.is_file() else None
+    return join_profile(_profile(run, path), report) if path.is_file() else None
+
+
+def _profile(run: Run, path: Path) -> Profile:
+    """Return a profile from its stored slices; store them first if they are missing. Raises StoreError."""
+    stored = _slices_path(run)
+    if _as_new(stored, path) and (profile := stored_profile(stored)) is not None:
+        return profile
+    with TemporaryDirectory() as folder:
+        fresh = Path(folder) / stored.name
+        read_profile_apart(path.resolve(), fresh, READ_LIMITS)
+        _keep(run, stored, fresh.read_bytes)
+        profile = stored_profile(fresh)
+    if profile is None:
+        raise StoreError(f"the profile of run {run.id} cannot be read")
+    return profile
+
+
+def _slices_path(run: Run) -> Path:
+    return run.report_path.with_suffix(".profile.json")
 
 
 MOST = 50

@@ -25,13 +25,17 @@ import msgspec
 from core.base.decoder import counted, decoded_as
 from core.base.errors import DecodeError, TraceError
 from core.base.files import one_line, open_regular
-from core.base.words import gib
+from core.base.words import bytes_, number
 from core.report.run import DEVICE_KINDS, Profile, ProfileSlice, ProfileTrack, SliceKind
 
 GZIP = b"\x1f\x8b"
 MOST_PROFILE_BYTES = 1024**3
 PIECE_BYTES = 4 * 1024**2
 MOST_EVENT_BYTES = 16 * 1024**2
+# Events of a file; those of the largest real profiles are fewer.
+MOST_EVENTS = 10_000_000
+# A file with more damaged events is not read further.
+MOST_DAMAGED = 10_000
 # Bytes that are split event by event, which is slow, because a piece of them has an event that cannot be decoded.
 MOST_SPLIT_BYTES = 64 * 1024**2
 # Host ops are by far the most slices; the others have room of their own.
@@ -80,11 +84,14 @@ class _Event(msgspec.Struct):
     args: Any = None
 
 
-def read_profile(path: Path) -> Profile:
-    """Return the profile in a file; raises TraceError if the file cannot be read or has no list of events."""
+def read_profile(path: Path, most_bytes: int = MOST_PROFILE_BYTES) -> Profile:
+    """Return the profile in a file, which has at most `most_bytes` unpacked.
+
+    Raises TraceError if the file cannot be read or has no list of events.
+    """
     try:
         with open_regular(path) as file:
-            return _Reader().profile(file)
+            return _Reader(most_bytes).profile(file)
     except OSError as error:
         raise TraceError(f"{path.name} cannot be read: {error.strerror}") from None
 
@@ -92,18 +99,22 @@ def read_profile(path: Path) -> Profile:
 class _Reader:
     """The kept slices of a file, and counts of its unreadable parts."""
 
-    def __init__(self) -> None:
+    def __init__(self, most_bytes: int) -> None:
+        self._most_bytes = most_bytes
         self._problems: Counter[str] = Counter()
         self._slices: list[ProfileSlice] = []
         self._tracks: dict[tuple[str, str, bool], int] = {}
         self._track_names: dict[tuple[str, str], str] = {}
         self._names: dict[str, str] = {}
-        self._ops = self._events = self._split_bytes = 0
+        self._ops = self._events = self._split_bytes = self._damaged = 0
 
     def profile(self, file: BinaryIO) -> Profile:
         magic = file.read(2)
         file.seek(0)
         for event in self._read_events(cast(BinaryIO, gzip.GzipFile(fileobj=file)) if magic == GZIP else file):
+            if self._events >= MOST_EVENTS:
+                self._problems[f"the events after the first {number(MOST_EVENTS)}"] += 1
+                break
             self._events += 1
             self._add(event)
         return self._made()
@@ -118,7 +129,7 @@ class _Reader:
             yield from events
             if ended:
                 return
-            if len(rest) > MOST_EVENT_BYTES or self._split_bytes > MOST_SPLIT_BYTES:
+            if len(rest) > MOST_EVENT_BYTES or self._split_bytes > MOST_SPLIT_BYTES or self._is_broken:
                 self._problems["the rest of the file, which could not be split into events"] += 1
                 return
         events, _, ended = self._split(rest)
@@ -127,13 +138,13 @@ class _Reader:
 
     def _chunks(self, file: BinaryIO) -> Iterator[bytes]:
         """Yield the file's bytes up to the limit."""
-        left = MOST_PROFILE_BYTES
+        left = self._most_bytes
         try:
             while left > 0 and (chunk := file.read(min(PIECE_BYTES, left))):
                 left -= len(chunk)
                 yield chunk
             if not left and file.read(1):
-                self._problems[f"the file after its first {gib(MOST_PROFILE_BYTES)}"] += 1
+                self._problems[f"the file after its first {bytes_(self._most_bytes)}"] += 1
         except (gzip.BadGzipFile, zlib.error, EOFError):
             self._problems["the end of the compressed data, which is damaged"] += 1
 
@@ -164,12 +175,19 @@ class _Reader:
                 if not depth:
                     end = match.end()
                     self._decode_one(text[begin:end], events)
+                    if self._is_broken:
+                        break
         return events, text[end:], False
+
+    @property
+    def _is_broken(self) -> bool:
+        return self._damaged >= MOST_DAMAGED
 
     def _decode_one(self, text: bytes, events: list[_Event]) -> None:
         try:
             events.append(decoded_as(text, _Event))
         except DecodeError:
+            self._damaged += 1
             self._problems["an event that is not JSON, or no object"] += 1
 
     def _add(self, event: _Event) -> None:

@@ -368,6 +368,11 @@ class RankLogs:
     unread: tuple[str, ...] = ()
 
     @property
+    def used(self) -> Mapping[int | None, Path]:
+        """The logs to read by rank; a single log has the rank None. Raises TraceError if there is none."""
+        return dict[int | None, Path](self.ranks.items()) if len(self.ranks) > 1 else {None: self.single}
+
+    @property
     def single(self) -> Path:
         """The log without a rank, or of the lowest rank; raises TraceError if there is none."""
         log = self.plain or next(iter(self.ranks.values()), None)

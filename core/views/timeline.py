@@ -285,7 +285,7 @@ def timeline_stamp(run: Run) -> int | None:
 
 
 def timeline_view(run: Run, report: Report) -> TimelineView | None:
-    """Return a run's profile; None if it has none. Raises TraceError."""
+    """Return a run's profile; None if it has none. Raises StoreError."""
     joined = open_profile(run, report)
     return None if joined is None else TimelineView(joined, report)
 

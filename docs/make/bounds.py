@@ -38,6 +38,8 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_TAG_CHARS": "such a tag",
             "MOST_COMMENTS": "comments on a run",
             "MOST_OF_ONE_PERSON": "comments of one person on a run, admins excepted",
+            "MOST_FURTHER_OF_ADMINS": "further comments of admins on a run",
+            "MOST_AT_A_RATE": "comments of one person on a run in 10 min, admins excepted",
             "MOST_COMMENT_CHARS": "a comment",
             "MOST_PINNED_PARTS": "pinned parts of a run",
             "MOST_PART_CHARS": "the name of a part with comments",
@@ -67,6 +69,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_AUDIT_BYTES": "a file of the audit log, which has two files",
             "MOST_TEXT_CHARS": "a text of an event",
         },
+        "core/runs/engine/reading.py": {"MOST_AT_ONCE": "files of visitors that are read at once"},
         "core/runs/retention.py": {"MOST_RUNS": "runs that one pass of retention moves or deletes"},
         "core/runs/index/entry.py": {
             "MOST_SETTINGS": "settings of a run in the index",

@@ -113,6 +113,8 @@ BACKENDS: dict[str, dict[str, str]] = {
     "core/trace/profile.py": {
         "MOST_PROFILE_BYTES": "a profile by torch.profiler",
         "MOST_EVENT_BYTES": "an event of a profile",
+        "MOST_EVENTS": "events of a profile",
+        "MOST_DAMAGED": "damaged events of a profile, after which it is not read further",
         "MOST_SPLIT_BYTES": "what is split event by event, because a part of it cannot be decoded",
         "MOST_OPS": "ops of the host that are kept of a profile",
         "MOST_OTHERS": "other slices that are kept of a profile",

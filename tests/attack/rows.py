@@ -112,6 +112,8 @@ ROWS: dict[str, str] = {
     "sandbox 1": "code in a sandbox: files, network, processes, secrets, rights",
     "sandbox 2": "secrets below a directory that is shown, under the name of a link, or in the environment of another process",
     "sandbox 3": "the memory of the machine, by files in the sandbox",
+    "abuse 19": "small files that take minutes to read: profiles of very many, nested or damaged events",
+    "role 4": "all the room for comments on a run, taken by guests who come and go",
     "login 1": "no sign-in, or a cookie that this server did not sign",
     "login 2": "an address that the provider does not call verified",
     "login 3": "a person without a role",
@@ -128,6 +130,11 @@ ROWS: dict[str, str] = {
 }
 
 ELSEWHERE: dict[str, tuple[str, ...]] = {
+    "tests/core/runs/engine/test_reading.py::test_a_profile_that_takes_too_long_ends_at_the_limit_and_stores_nothing": ("abuse 19",),
+    "tests/core/runs/engine/test_reading.py::test_a_profile_that_takes_too_much_memory_is_refused": ("abuse 19",),
+    "tests/core/runs/engine/test_reading.py::test_a_profile_counts_for_the_hour_of_its_visitor": ("abuse 19",),
+    "tests/core/runs/test_comments.py::test_nobody_silences_the_owner_and_deleted_comments_make_room": ("role 4",),
+    "tests/core/runs/test_comments.py::test_a_person_writes_so_many_comments_in_a_while_and_deleting_them_makes_no_room": ("role 4",),
     "tests/live/test_sandbox.py::test_code_in_a_sandbox_sees_and_changes_nothing_outside": ("sandbox 1", "sandbox 2", "sandbox 3"),
     "tests/live/test_sandbox.py::test_what_the_owner_shows_has_no_secrets_under_any_name": ("sandbox 2",),
     "tests/live/test_sandbox.py::test_a_sandbox_that_would_show_a_secret_is_not_started": ("sandbox 2",),

@@ -16,7 +16,7 @@ from core.base.files import one_line, open_regular
 from core.runs.inputs.archives import kind_of, unpack, unpack_logs
 from core.runs.inputs.dumps import logs_of_dump
 from core.trace.ranks import RankLogs, rank_logs
-from core.trace.reader import MAX_LOG_BYTES
+from core.trace.reader import MAX_LOG_BYTES, NO_RECORD, has_record
 
 MOST_PATH_CHARS = 200
 
@@ -44,6 +44,15 @@ def logs_in(path: Path, scratch: Path, name: str = "", most_bytes: int = MAX_LOG
         return RankLogs({}, unpacked)
     logs = _logs_of_directory(unpacked, scratch, named, most_bytes)
     return replace(logs, unread=tuple(sorted({*logs.unread, *skipped})))
+
+
+def checked_logs(path: Path, scratch: Path, name: str = "", most_bytes: int = MAX_LOG_BYTES) -> RankLogs:
+    """Return the same as `logs_in`, if each log has a record; raises StoreError otherwise."""
+    logs = logs_in(path, scratch, name, most_bytes)
+    for log in logs.used.values():
+        if not has_record(log):
+            raise StoreError(NO_RECORD)
+    return logs
 
 
 def _logs_of_directory(directory: Path, scratch: Path, named: str, most_bytes: int) -> RankLogs:
