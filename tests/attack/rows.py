@@ -83,6 +83,8 @@ ROWS: dict[str, str] = {
     "worker 5": "code on a node that runs samples only, under a sample's name, too; a node that allows code for a server that forbids it",
     "worker 6": "a worker that calls another worker with its own token, as servers of a store do",
     "worker 7": "code in a run, or a node, writes comments, marks, tokens or the job and the code of its own run",
+    "worker 8": "replies of a worker to calls to another worker, by counting numbers",
+    "worker 9": "invented hosts that leave no room for a worker",
     "supply 1": "direct dependencies pinned",
     "supply 2": "transitive dependencies pinned",
     "supply 3": "known vulnerabilities",
@@ -130,6 +132,8 @@ ROWS: dict[str, str] = {
 }
 
 ELSEWHERE: dict[str, tuple[str, ...]] = {
+    "tests/core/runs/engine/test_workers.py::test_a_worker_answers_no_call_to_another_worker": ("worker 8",),
+    "tests/core/runs/engine/test_workers.py::test_silent_hosts_without_a_run_are_forgotten_and_shut_out_no_other": ("worker 9",),
     "tests/core/runs/engine/test_reading.py::test_a_profile_that_takes_too_long_ends_at_the_limit_and_stores_nothing": ("abuse 19",),
     "tests/core/runs/engine/test_reading.py::test_a_profile_that_takes_too_much_memory_is_refused": ("abuse 19",),
     "tests/core/runs/engine/test_reading.py::test_a_profile_counts_for_the_hour_of_its_visitor": ("abuse 19",),

@@ -20,7 +20,6 @@ import asyncio
 import contextlib
 import errno
 import hmac
-import itertools
 import os
 import re
 import secrets
@@ -48,7 +47,7 @@ from core.base.errors import DecodeError, NodeError, SettingError
 from core.base.files import in_words, one_line, read_line
 from core.base.words import limit_s as in_seconds
 from core.runs.engine.cluster.host import Host
-from core.runs.engine.cluster.messages import MOST_CALL_BYTES, Words
+from core.runs.engine.cluster.messages import MOST_CALL_BYTES, EndTurnCall, ForgetCall, Words
 
 TOKEN_FILE, SERVERS_TOKEN_FILE = "workers-token", "servers-token"
 TOKEN_BYTES = 32
@@ -56,12 +55,17 @@ ADDRESS = re.compile(r"workers://(\[[0-9a-fA-F:]+\]|[\w.-]+):([0-9]{1,5})/?")
 HOST = re.compile(r"[0-9a-f]{16}")
 # Seconds until a request without a call is answered, and after which a worker that does not ask is silent.
 WAIT_S, SILENT_S = 20.0, 60.0
+# Seconds after which a silent worker without a run is forgotten; it may connect again.
+FORGET_S = 600.0
 # Seconds between two looks at whether the server ends, which it does after so many at most.
 LOOK_S, END_S = 0.5, 5
 # Longer than a worker takes to answer a call.
 KEEP_ALIVE_S = 300
 MOST_WAITING = 1_000
 MOST_WORKERS = 1_000
+NUMBER_BITS = 63
+# Calls after which a host carries their run no more.
+LAST_CALLS = (ForgetCall.__name__, EndTurnCall.__name__)
 MOST_CONNECTIONS = 5_000
 # What replies have beside their bytes.
 MOST_BODY_BYTES = 17 * 1024**2
@@ -94,10 +98,18 @@ class WorkerReply(msgspec.Struct, frozen=True):
     why: Words = ""
 
 
+class _RunOfCall(msgspec.Struct, frozen=True):
+    """The kind of a call, and its run; empty for a call about no run."""
+
+    type: str
+    run: str = ""
+
+
 @dataclass(slots=True)
 class _Worker:
-    """A worker: its waiting calls, and the time of its last request."""
+    """A worker: its waiting calls, the runs that it carries, and the time of its last request."""
 
+    runs: set[str] = field(default_factory=set)
     calls: asyncio.Queue[WorkerCall] = field(default_factory=lambda: asyncio.Queue(MOST_WAITING))
     heard_s: float = field(default_factory=time.monotonic)
 
@@ -116,8 +128,8 @@ class WorkersTransport:
         self.port: int = listening.getsockname()[1]
         self._token, self._servers_token = token_of(home), token_of(home, SERVERS_TOKEN_FILE)
         self._id = secrets.token_hex(8)
-        self._numbers = itertools.count(1)
-        self._waiting: dict[int, Future[bytes]] = {}
+        # Random number of a call → the host that was called, and its reply.
+        self._waiting: dict[int, tuple[str, Future[bytes]]] = {}
         self._workers: dict[str, _Worker] = {}
         routes = [
             Route("/work/{host}", self._work, methods=["POST"]),
@@ -146,6 +158,7 @@ class WorkersTransport:
 
     def peers(self) -> dict[str, bool]:
         """Return the hosts of the workers, each with True if the worker has requested calls recently."""
+        self._forget_silent()
         now = time.monotonic()
         return {host: now - worker.heard_s < SILENT_S for host, worker in list(self._workers.items())}
 
@@ -157,11 +170,14 @@ class WorkersTransport:
     @contextlib.contextmanager
     def _reply(self, peer: str, data: bytes, limit_s: float) -> Iterator[Future[bytes]]:
         """Queue a call, and yield the future of its reply; raises NodeError if no reply comes in time."""
-        number, reply = next(self._numbers), Future[bytes]()
+        number, reply = secrets.randbits(NUMBER_BITS), Future[bytes]()
         worker = self._workers.get(peer)
         if worker is None or worker.calls.full():
             raise NodeError("the worker is gone, or too many calls wait for it")
-        self._waiting[number] = reply
+        about = unpacked_as(data, _RunOfCall, MOST_CALL_BYTES)
+        if about.run:
+            (worker.runs.discard if about.type in LAST_CALLS else worker.runs.add)(about.run)
+        self._waiting[number] = peer, reply
         try:
             self._loop.call_soon_threadsafe(_put, worker.calls, WorkerCall(number, data))
             yield reply
@@ -196,7 +212,7 @@ class WorkersTransport:
         worker = self._workers.setdefault(host, _Worker())
         worker.heard_s = time.monotonic()
         for reply in replies:
-            self._take(reply)
+            self._take(host, reply)
         call = await self._next(worker)
         return Response(status_code=204) if call is None else Response(msgspec.msgpack.encode(call))
 
@@ -234,15 +250,25 @@ class WorkersTransport:
             return Response("the token is not this server's\n", 401)
         if not HOST.fullmatch(host):
             return Response("this is no host's id\n", 404)
+        self._forget_silent()
         if host not in self._workers and len(self._workers) >= MOST_WORKERS:
             return Response("there are too many workers\n", 429)
         return None
 
-    def _take(self, reply: WorkerReply) -> None:
-        """Pass a reply to the call that waits for it; a late or repeated reply is ignored."""
-        waiting = self._waiting.pop(reply.number, None)
-        if waiting is None:
+    def _forget_silent(self) -> None:
+        """Forget the hosts without a run that have been silent for long; sooner if there are too many hosts."""
+        limit_s = SILENT_S if len(self._workers) >= MOST_WORKERS else FORGET_S
+        now = time.monotonic()
+        for host, worker in list(self._workers.items()):
+            if now - worker.heard_s >= limit_s and not worker.runs:
+                self._workers.pop(host, None)
+
+    def _take(self, host: str, reply: WorkerReply) -> None:
+        """Pass a host's reply to the call that waits for it; a late, repeated or foreign reply is ignored."""
+        called, waiting = self._waiting.get(reply.number, ("", None))
+        if waiting is None or called != host:
             return
+        del self._waiting[reply.number]
         if reply.why:
             waiting.set_exception(NodeError(reply.why))
         else:

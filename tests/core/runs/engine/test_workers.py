@@ -5,6 +5,7 @@ import socket
 import stat
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -13,13 +14,15 @@ import pytest
 
 from core import CompileJob, Model, Runner, Store
 from core.base.errors import NodeError, SettingError
+from core.runs.engine.cluster import workers
 from core.runs.engine.cluster.host import Host
-from core.runs.engine.cluster.messages import HelloCall, packed
+from core.runs.engine.cluster.messages import ForgetCall, HelloCall, PollCall, packed
 from core.runs.engine.cluster.remote import RemoteEngine
 from core.runs.engine.cluster.workers import (
     MOST_BODY_BYTES,
     TOKEN_FILE,
     Puller,
+    WorkerCall,
     WorkerReply,
     WorkersTransport,
     listening_socket,
@@ -133,6 +136,50 @@ def test_a_reply_nobody_waits_for_is_left_out(transport: WorkersTransport, home:
     late = msgspec.msgpack.encode((WorkerReply(7, b"late"), WorkerReply(7, b"again")))
     assert send(transport, late, token_of(home)).status == 204
     assert transport.peers() == {HOST: True}
+
+
+def taken(transport: WorkersTransport, token: str, host: str = HOST) -> WorkerCall:
+    """Take the next call to a host."""
+    body = b""
+    while not body:
+        body = send(transport, b"", token, f"/work/{host}").data
+    return msgspec.msgpack.decode(body, type=WorkerCall)
+
+
+def test_a_worker_answers_no_call_to_another_worker(transport: WorkersTransport, home: Path) -> None:
+    token, other = token_of(home), "e" * 16
+    send(transport, b"", token)
+    with ThreadPoolExecutor() as threads:
+        numbers = []
+        for _ in range(2):
+            reply = threads.submit(transport.call, HOST, HELLO, WAIT_S)
+            number = taken(transport, token).number
+            for host, words in ((other, b"forged"), (HOST, b"honest")):
+                send(transport, msgspec.msgpack.encode((WorkerReply(number, words),)), token, f"/work/{host}")
+            assert reply.result() == b"honest"
+            numbers.append(number)
+    assert abs(numbers[0] - numbers[1]) > 2**20
+
+
+def test_silent_hosts_without_a_run_are_forgotten_and_shut_out_no_other(
+    transport: WorkersTransport, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    token, invented, real = token_of(home), "a" * 16, "b" * 16
+    monkeypatch.setattr(workers, "MOST_WORKERS", 2)
+    for host in (HOST, invented):
+        send(transport, b"", token, f"/work/{host}")
+    run = "20260101-000000-mlp-0000"
+    with pytest.raises(NodeError):
+        transport.call(HOST, packed(PollCall(HOST, run, {})), 0.01)
+    assert send(transport, b"", token, f"/work/{real}").status == 429
+    monkeypatch.setattr(workers, "SILENT_S", 0.0)
+    assert send(transport, b"", token, f"/work/{real}").status == 204
+    monkeypatch.setattr(workers, "SILENT_S", WAIT_S)
+    assert set(transport.peers()) == {HOST, real}
+    with pytest.raises(NodeError):
+        transport.call(HOST, packed(ForgetCall(HOST, run)), 0.01)
+    monkeypatch.setattr(workers, "FORGET_S", 0.0)
+    assert transport.peers() == {}
 
 
 def test_a_worker_that_does_not_answer_is_no_reply(transport: WorkersTransport, home: Path) -> None:
