@@ -11,6 +11,7 @@
     ├── SettingError      an environment variable has an invalid value
     ├── WorkerError       the fork server or a worker cannot be started or has ended
     │   └── NodeError     the node of a run does not answer, or is lost
+    │       └── SilentNodeError   so before the run was sent: another node can execute it
     ├── LayoutError       a graph cannot be laid out
     └── ProgramError      an accelerator program or AOTInductor package cannot be read, built or run
 
@@ -72,6 +73,10 @@ class WorkerError(CompileboardError):
 
 class NodeError(WorkerError):
     """The node of a run does not answer, or is lost."""
+
+
+class SilentNodeError(NodeError):
+    """The node of a run does not answer, or is lost, before the run was sent: another node can execute it."""
 
 
 class LayoutError(CompileboardError):

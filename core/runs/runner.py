@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from core.analysis.repairs import repaired
-from core.base.errors import CompileboardError, JobError, NodeError, WorkerError
+from core.base.errors import CompileboardError, JobError, NodeError, SilentNodeError, WorkerError
 from core.job import CompileJob, fingerprint
 from core.job.gallery import exercise
 from core.job.prepared import prepared, torch_version
@@ -92,7 +92,7 @@ class Runner:
         self._unwanted: set[str] = set()
         self._cancelled: set[str] = set()
         self._blocked: set[str] = set()
-        self.engine.on_change(self._advance)
+        self.engine.on_change(self._advance_in_background)
 
     def submit(self, job: CompileJob, by: str = "") -> Run:
         """Queue a visitor's job; it is not part of a sweep, even if it was copied from one.
@@ -206,7 +206,7 @@ class Runner:
     def _enqueue(self, lane: Lane, assignment: Assignment) -> None:
         with self._lock:
             lane.add(assignment)
-        threading.Thread(target=self._advance, daemon=True).start()
+        self._advance_in_background()
 
     def stored(self, job: CompileJob) -> Run | None:
         """Return a finished run of the same job, code and torch; None if there is none."""
@@ -277,6 +277,9 @@ class Runner:
         """Return True if a run waits for another process's measurement on its device."""
         return run.id in self._blocked
 
+    def _advance_in_background(self) -> None:
+        threading.Thread(target=self._advance, daemon=True).start()
+
     def _advance(self) -> None:
         """Start all runs that may start, without the lock, since the first start of torch may take minutes."""
         while (startable := self._take_next()) is not None:
@@ -302,6 +305,8 @@ class Runner:
             if not self._is_unwanted(run):
                 self.engine.start(assignment, lambda: self._finish(run))
                 self._mark_started(lane, run)
+        except SilentNodeError:
+            self._put_back(lane, assignment)
         except CompileboardError as error:
             if not self._is_unwanted(run):
                 ended_by = error.signal if isinstance(error, WorkerError) else None
@@ -312,6 +317,13 @@ class Runner:
         finally:
             with self._lock:
                 self._unwanted.discard(run.id)
+
+    def _put_back(self, lane: Lane, assignment: Assignment) -> None:
+        """Queue an assignment again whose node stopped answering before the start, unless it was cancelled."""
+        with self._lock:
+            if assignment.run.id in lane.going:
+                self._forget(assignment.run)
+                lane.put_back(assignment)
 
     def _wait_for_turn(self, assignment: Assignment) -> None:
         """Wait until no other process measures on the assignment's device, or its run is cancelled."""
@@ -351,7 +363,7 @@ class Runner:
             return False
         self._unwanted.add(run.id)
         self._forget(run)
-        threading.Thread(target=self._advance, daemon=True).start()
+        self._advance_in_background()
         return True
 
     def _starting(self, run: Run) -> Assignment | None:

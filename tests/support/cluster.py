@@ -43,7 +43,7 @@ class NodeEngine(PromptEngine):
 
 
 class Direct:
-    """A transport to hosts of this process. `silent` do not answer.
+    """A transport to hosts of this process. `silent` hosts do not answer, nor do `hung` ones, which can be called.
 
     `lose_launches` and `lose_replies` count launches that get lost on their way, and replies.
     """
@@ -53,6 +53,7 @@ class Direct:
     def __init__(self) -> None:
         self.hosts: dict[str, Host] = {}
         self.silent: set[str] = set()
+        self.hung: set[str] = set()
         self.broken = False
         self.lose_launches = self.lose_replies = 0
         self.calls: list[HostCall] = []
@@ -64,7 +65,7 @@ class Direct:
         return {peer: peer not in self.silent for peer in list(self.hosts)}
 
     def call(self, peer: str, data: bytes, limit_s: float) -> bytes:
-        if self.broken or peer in self.silent or peer not in self.hosts:
+        if self.broken or peer in self.silent | self.hung or peer not in self.hosts:
             raise NodeError(f"{peer} does not answer within {limit_s} s")
         call = call_of(data)
         if isinstance(call, LaunchCall) and self.lose_launches:

@@ -53,13 +53,16 @@ class Engine(Liveness, Protocol):
         """Call `changed` whenever the nodes that can execute runs change."""
 
     def prepare(self, assignment: Assignment) -> None:
-        """Wait until an assignment can start; raises WorkerError if it can't."""
+        """Wait until an assignment can start; raises WorkerError if it can't.
+
+        Raises SilentNodeError if its node stops answering; the assignment is then queued again.
+        """
 
     def lacks(self, assignment: Assignment) -> str:
         """Return what `prepare` must start first, such as `torch for CUDA`; empty if nothing."""
 
     def take_turn(self, assignment: Assignment) -> bool:
-        """Lock the assignment's device without waiting; raises StoreError.
+        """Lock the assignment's device without waiting; raises StoreError, SilentNodeError.
 
         Return False if another server is measuring on it. A measured run has its device to itself; all other runs share
         it. The lock ends with `end_turn`, or when this server ends.
@@ -131,6 +134,16 @@ class FairQueue:
         visitor = self._visitors[assignment.by]
         place = visitor.assignments.index(assignment)
         self._remove(assignment.by, place, visitor.slots[place])
+
+    def put_back(self, assignment: Assignment) -> None:
+        """Add a removed assignment again, ahead of all others."""
+        if self._order and self._order[0][0] < 2:
+            self._space_out()
+        slot = self._order[0][0] // 2 if self._order else GAP
+        visitor = self._visitors.setdefault(assignment.by, _Visitor())
+        self._order.insert(0, (slot, assignment.by))
+        visitor.slots.insert(0, slot)
+        visitor.assignments.insert(0, assignment)
 
     def withdraw(self, assignment: Assignment) -> None:
         """Remove an assignment that will not start.
@@ -227,6 +240,11 @@ class Lane:
     def add(self, new: Assignment) -> None:
         """Queue an assignment so that visitors alternate; assignments of one visitor stay in order."""
         self.queue.add(new)
+
+    def put_back(self, assignment: Assignment) -> None:
+        """Queue an assignment again that has not started, ahead of all others and for any node."""
+        self.forget(assignment.run)
+        self.queue.put_back(replace(assignment, node=""))
 
     def remove(self, run: Run) -> bool:
         """Remove a run from the queue.

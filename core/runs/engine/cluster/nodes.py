@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
-from core.base.errors import CompileboardError, DecodeError, NodeError, StoreError, WorkerError
+from core.base.errors import CompileboardError, DecodeError, NodeError, SilentNodeError, StoreError, WorkerError
 from core.base.files import in_words, one_line, read_line
 from core.base.machine import Environment
 from core.job.prepared import torch_version
@@ -146,7 +146,8 @@ class Nodes:
         peers = self.transport.peers()
         for node in self.all().values():
             node.lost = node.peer not in peers
-            node.answers = peers.get(node.peer, False)
+            # A host that did not reply to a greeting counts as silent until it replies to one.
+            node.answers = node.answers and peers.get(node.peer, False)
         # One that is slow to answer keeps no other from being heard.
         with ThreadPoolExecutor(GREETED_AT_ONCE) as threads:
             threads.map(self._greet_peer, self._due([peer for peer, can_be_called in peers.items() if can_be_called]))
@@ -172,6 +173,18 @@ class Nodes:
             node = self._nodes.get(host)
             if node is None or node.lost or self.closed.wait(RETRY_S):
                 raise
+
+    def require_answers(self, host: str) -> None:
+        """Raise SilentNodeError if a host does not answer, or is lost."""
+        node = self._nodes.get(host)
+        if node is None or node.lost:
+            raise SilentNodeError(f"the node {self.name(host)} was lost")
+        if not node.answers:
+            raise SilentNodeError(f"the node {self.name(host)} does not answer")
+
+    def silent(self) -> tuple[str, ...]:
+        """Return the names of the nodes that do not answer and may come back."""
+        return tuple(sorted(node.facts.name for node in self.all().values() if not (node.answers or node.lost)))
 
     def call_in_background(self, host: str, call: HostCall) -> None:
         """Make a call without waiting for it."""

@@ -17,13 +17,15 @@ from core.base.machine import Environment
 from core.runs.engine.cluster.carrying import POLL_S, Carrier
 from core.runs.engine.cluster.messages import (
     CancelCall,
+    DoneReply,
     EndTurnCall,
+    HostCall,
     LackReply,
     PrepareCall,
     TakeTurnCall,
     TurnReply,
 )
-from core.runs.engine.cluster.nodes import Nodes, Transport, has_servers_torch, union
+from core.runs.engine.cluster.nodes import HELLO_S, Nodes, R, Transport, has_servers_torch, union
 from core.runs.engine.processes import LocalLiveness, engine_of
 from core.runs.engine.queues import Assignment
 from core.runs.store import Run, Store
@@ -63,7 +65,10 @@ class RemoteEngine(LocalLiveness):
         return self._nodes.refusal(device)
 
     def prepare(self, assignment: Assignment) -> None:
-        """Wait until the torch that an assignment needs has started on its node; raises WorkerError."""
+        """Wait until the torch that an assignment needs has started on its node.
+
+        Raises SilentNodeError if the node stops answering, WorkerError if torch cannot start.
+        """
         if not assignment.target and not self.lacks(assignment):
             return
         while self._lack(assignment):
@@ -80,22 +85,21 @@ class RemoteEngine(LocalLiveness):
     def take_turn(self, assignment: Assignment) -> bool:
         """Lock the assignment's device on its node.
 
-        Return False if another server measures there, or if the node does not answer.
+        Return False if another server measures there. Raises SilentNodeError if the node stops answering.
         """
-        run = assignment.run
+        run, host = assignment.run, assignment.node
         key = self._carrier.key(run)
         call = TakeTurnCall(self._nodes.store_id, key, self._nodes.server, assignment.device, assignment.measures)
-        with self._nodes.unless_lost(assignment.node):
-            if self._nodes.call(assignment.node, call, TurnReply).taken:
-                self._turns[run.path] = assignment.node
-                return True
-        return False
+        # Before the reply, which may be lost although the node has locked the device.
+        self._turns[run.path] = host
+        reply = self._reply(host, call, TurnReply)
+        return reply is not None and reply.taken
 
     def end_turn(self, run: Run) -> None:
         """Release the device lock of a run, if it has one, in the background."""
         host = self._turns.pop(run.path, None)
         if host is not None:
-            self._nodes.call_in_background(host, EndTurnCall(self._nodes.store_id, self._carrier.key(run)))
+            threading.Thread(target=self._end_turn, args=(run, host), daemon=True).start()
 
     def start(self, assignment: Assignment, ended: Callable[[], None]) -> None:
         """Send a run to its node and start it there; raises WorkerError.
@@ -161,9 +165,28 @@ class RemoteEngine(LocalLiveness):
         self._nodes.transport.close()
 
     def _lack(self, assignment: Assignment) -> str:
-        with self._nodes.unless_lost(assignment.node):
-            return self._nodes.call(assignment.node, PrepareCall(assignment.target), LackReply).words
-        return "an answer"
+        reply = self._reply(assignment.node, PrepareCall(assignment.target), LackReply)
+        return "an answer" if reply is None else reply.words
+
+    def _reply(self, host: str, call: HostCall, kind: type[R]) -> R | None:
+        """Return a host's reply to a call that may be repeated; None if no reply came in time.
+
+        Raises SilentNodeError if the host no longer answers any call, or is lost.
+        """
+        self._nodes.require_answers(host)
+        with self._nodes.unless_lost(host):
+            return self._nodes.call(host, call, kind, HELLO_S)
+        self._nodes.require_answers(host)
+        return None
+
+    def _end_turn(self, run: Run, host: str) -> None:
+        """Request the release of a run's device lock until its host replies, is lost, or has the run again."""
+        call = EndTurnCall(self._nodes.store_id, self._carrier.key(run))
+        with contextlib.suppress(CompileboardError):
+            while self._turns.get(run.path) != host:
+                with self._nodes.unless_lost(host):
+                    self._nodes.call(host, call, DoneReply)
+                    return
 
     def _write_running(self, run: Run, host: str) -> None:
         """Write the status of a starting run: its host becomes its owner."""

@@ -72,6 +72,9 @@ class PlainQueue(list[Assignment]):
             before[self[place].by] += 1
         return self.append(new)
 
+    def put_back(self, taken: Assignment) -> None:
+        self.insert(0, taken)
+
     def withdraw(self, gone: Assignment) -> None:
         places = [place for place, queued in enumerate(self) if queued.by == gone.by]
         moved = [self[place] for place in places if self[place] != gone]
@@ -80,13 +83,14 @@ class PlainQueue(list[Assignment]):
             self[place] = assignment
 
 
-# What happens to a queue: a visitor's run is added, or the run at some place is taken or withdrawn.
-EVENTS = st.lists(st.one_of(st.sampled_from("aaaabbbccd"), st.tuples(st.booleans(), st.integers(0, 30))), max_size=80)
+# Changes of a queue: a visitor's run is added, or the run at some place is taken, withdrawn, or taken and put back.
+CHANGES = st.tuples(st.sampled_from(["take", "withdraw", "put back"]), st.integers(0, 30))
+EVENTS = st.lists(st.one_of(st.sampled_from("aaaabbbccd"), CHANGES), max_size=80)
 
 
 @given(EVENTS)
 def test_order_is_that_of_the_rule_whatever_was_taken_or_withdrawn_before(
-    events: list[str | tuple[bool, int]],
+    events: list[str | tuple[str, int]],
 ) -> None:
     fast, plain = FairQueue(), PlainQueue()
     for number, event in enumerate(events):
@@ -96,8 +100,11 @@ def test_order_is_that_of_the_rule_whatever_was_taken_or_withdrawn_before(
             plain.add(new)
         elif plain:
             gone = plain[event[1] % len(plain)]
-            (fast.take if event[0] else fast.withdraw)(gone)
-            (plain.remove if event[0] else plain.withdraw)(gone)
+            (fast.withdraw if event[0] == "withdraw" else fast.take)(gone)
+            (plain.withdraw if event[0] == "withdraw" else plain.remove)(gone)
+            if event[0] == "put back":
+                fast.put_back(gone)
+                plain.put_back(gone)
         assert list(fast) == list(plain)
 
 
