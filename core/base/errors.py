@@ -10,8 +10,9 @@
     ├── AccessError       a request is not permitted on this server
     ├── SettingError      an environment variable has an invalid value
     ├── WorkerError       the fork server or a worker cannot be started or has ended
-    │   └── NodeError     the node of a run does not answer, or is lost
-    │       └── SilentNodeError   so before the run was sent: another node can execute it
+    │   ├── NodeError     the node of a run does not answer, or is lost
+    │   │   └── SilentNodeError   so before the run was sent: another node can execute it
+    │   └── NodeWaitError no node could execute a run in time
     ├── LayoutError       a graph cannot be laid out
     └── ProgramError      an accelerator program or AOTInductor package cannot be read, built or run
 
@@ -77,6 +78,10 @@ class NodeError(WorkerError):
 
 class SilentNodeError(NodeError):
     """The node of a run does not answer, or is lost, before the run was sent: another node can execute it."""
+
+
+class NodeWaitError(WorkerError):
+    """No node could execute a run in time."""
 
 
 class LayoutError(CompileboardError):

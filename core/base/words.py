@@ -7,7 +7,8 @@ limit, is written as short as possible.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from itertools import pairwise
 from numbers import Integral
 
@@ -142,6 +143,13 @@ def ranges_words(numbers: Sequence[int]) -> str:
 def agree(n: int | None, singular: str, plural: str) -> str:
     """Return the word that agrees with a count: "is" or "are", "differs" or "differ"."""
     return singular if n == 1 else plural
+
+
+def suggestion(name: str, known: Iterable[str], most: int = 1) -> str:
+    """Write a hint on an unknown name: "did you mean mlp?", or all known names if none is similar."""
+    names = tuple(known)
+    close = get_close_matches(name[:100], names, n=most, cutoff=0.5)
+    return f"did you mean {' or '.join(close)}?" if close else f"there are {', '.join(names)}"
 
 
 def ago(ts: float | None, now: float) -> str:

@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 import msgspec
 
 from core.base.words import count, number
-from core.commands.output import OK, Commands, add_engine_option, add_json_option
+from core.commands.output import OK, Commands, add_json_option, add_node_options
 from core.commands.run import exit_code, run_job
 from core.job import CompileJob, Model, add_job_options, job_of
 from core.runs.engine.opening import open_local_engine
@@ -77,7 +77,7 @@ def add_neighbours_command(commands: Commands) -> None:
     command = commands.add_parser("neighbours", help="run a model on other compilers and runtimes, and compare")
     command.set_defaults(function=lambda arguments: run_job(_neighbours_job(arguments), arguments, _finish_neighbours))
     add_job_options(command)
-    add_engine_option(command)
+    add_node_options(command)
     add_json_option(command)
 
 

@@ -43,9 +43,9 @@ The main options of each command (`--help` lists all):
 With --json the report alone goes to standard output; progress and messages go to standard error. Exit codes:
 0 done, 1 the run or every cell of the sweep failed, or the sweep stopped, 2 the command or the job is
 invalid, 3 the run, sweep or log does not exist, or the log is no torch trace, 4 a --check, a limit of a
-budget or a check of an exercise failed, 5 slower than --least-speedup, 130 cancelled, 141 the reader closed
-the output. `report` also exits with 1 if the run ended without success, `ranks` if the ranks differ, `doctor`
-if there is a problem, `seeds` if a text is missing.
+budget or a check of an exercise failed, 5 slower than --least-speedup, 6 no node could execute it in time,
+130 cancelled, 141 the reader closed the output. `report` also exits with 1 if the run ended without success,
+`ranks` if the ranks differ, `doctor` if there is a problem, `seeds` if a text is missing.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ import shlex
 import sys
 from collections.abc import Sequence
 
-from core.base.errors import CompileboardError, JobError, StoreError, TraceError
+from core.base.errors import CompileboardError, JobError, NodeWaitError, SettingError, StoreError, TraceError
 from core.base.machine import PROGRAM
 from core.base.run_id import RUN_ID
 from core.commands import (
@@ -77,7 +77,7 @@ from core.commands import (
     tour,
     work,
 )
-from core.commands.output import CANCELLED, FAILED, MISSING, USAGE, complain
+from core.commands.output import CANCELLED, FAILED, MISSING, NO_NODE, USAGE, complain
 from core.runs.remote import VARIABLE, bring_back, is_away
 from core.runs.store import Run, Store
 
@@ -127,8 +127,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         _bring_back(arguments)
         return int(arguments.function(arguments))
-    except JobError as error:
+    except (JobError, SettingError) as error:
         return complain(str(error), USAGE)
+    except NodeWaitError as error:
+        return complain(str(error), NO_NODE)
     except (StoreError, TraceError) as error:
         return complain(str(error), MISSING)
     except CompileboardError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from dataclasses import fields, replace
 from typing import Any, Literal, TypeAlias
@@ -39,7 +40,7 @@ from core.analysis.findings import FIRST, findings
 from core.analysis.interval import Interval
 from core.analysis.numerics import bisection_words, bits_words, minified_words, nan_words, numerics_lines, opaque_words
 from core.base.errors import CompileboardError
-from core.base.words import count, duration_s, number
+from core.base.words import count, duration_s, limit_s, number
 from core.report import Report, RunError
 from core.report import as_json as data_as_json
 from core.runs.status import Status
@@ -52,7 +53,9 @@ from core.views.progress import ScriptView
 OK, FAILED, USAGE, MISSING, CANCELLED = 0, 1, 2, 3, 130
 # argparse does not export the return type of `add_subparsers`.
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
-WRONG, SLOW = 4, 5
+WRONG, SLOW, NO_NODE = 4, 5, 6
+# Seconds to wait for a node; a worker that was disconnected needs up to 30 to connect again.
+NODE_WAIT_S = 60.0
 # Figures that a change must not raise.
 NOT_MORE = ("graph breaks", "recompiles")
 
@@ -69,6 +72,29 @@ def add_engine_option(command: argparse.ArgumentParser) -> None:
         metavar="ADDRESS",
         help="where runs are executed: sandbox, ray://HOST:PORT or workers://HOST:PORT (COMPILEBOARD_ENGINE)",
     )
+
+
+def add_node_options(command: argparse.ArgumentParser) -> None:
+    """Add `--engine` and `--node-wait`."""
+    add_engine_option(command)
+    command.add_argument(
+        "--node-wait",
+        type=_seconds,
+        default=NODE_WAIT_S,
+        metavar="S",
+        help=f"exit with {NO_NODE} if no node can execute a run for S seconds ({limit_s(NODE_WAIT_S)})",
+    )
+
+
+def _seconds(text: str) -> float:
+    """Return a number of seconds; raises ArgumentTypeError."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not seconds >= 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds")
+    return seconds
 
 
 def write_file(path: str, data: bytes, mode: Literal["wb", "ab"] = "wb") -> None:

@@ -13,7 +13,7 @@ import msgspec
 from core.accelerator.program import PROGRAMS
 from core.analysis import aoti_lines, aoti_sentence, aoti_story, pipeline_lines, pipeline_sentence, pipelines
 from core.base.errors import JobError, StoreError
-from core.commands.output import Commands, add_engine_option, add_json_option
+from core.commands.output import Commands, add_json_option, add_node_options
 from core.commands.run import Product, run_job
 from core.job import CompileJob, Packaging, add_job_options, dims_from_text, job_of
 from core.report import Report
@@ -28,7 +28,7 @@ def add_aoti_command(commands: Commands) -> None:
     command = commands.add_parser("aoti", help="export a model, package it by AOTInductor, and run it without Python")
     command.set_defaults(function=lambda arguments: run_job(_package_job(arguments), arguments, PACKAGE_PRODUCT.finish))
     add_job_options(command)
-    add_engine_option(command)
+    add_node_options(command)
     add = command.add_argument_group("AOTInductor").add_argument
     add("--out", metavar="DIR", help="write package, inputs, results, main.cpp and CMakeLists.txt there")
     add(
@@ -84,7 +84,7 @@ def add_pipeline_command(commands: Commands) -> None:
     finish = PROGRAM_PRODUCT.finish
     command.set_defaults(function=lambda arguments: run_job(_pipeline_job(arguments), arguments, finish))
     add_job_options(command)
-    add_engine_option(command)
+    add_node_options(command)
     add = command.add_argument_group("the accelerator").add_argument
     add(
         "--out", metavar="FILE", help="write the program there, with the inputs and results of its first call beside it"

@@ -20,8 +20,8 @@ from core.commands.output import (
     WRONG,
     Commands,
     add_check_options,
-    add_engine_option,
     add_json_option,
+    add_node_options,
     check_report,
     complain,
     print_run,
@@ -104,7 +104,7 @@ def add_check_command(commands: Commands) -> None:
     command = commands.add_parser("check", help="check a model, a run or a log against a budget")
     command.set_defaults(function=_check)
     add_job_options(command)
-    add_engine_option(command)
+    add_node_options(command)
     group = command.add_argument_group("budget")
     group.add_argument("--budget", default=FILE, metavar="FILE", help=f"file with the limits ({FILE})")
     group.add_argument(

@@ -11,18 +11,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from core.base.errors import NodeWaitError
 from core.commands.output import (
     CANCELLED,
     FAILED,
     OK,
     Commands,
     add_check_options,
-    add_engine_option,
     add_json_option,
+    add_node_options,
     check_report,
     complain,
     print_run,
 )
+from core.commands.waiting import NodeWatch
 from core.job import CompileJob, add_job_options, job_of
 from core.job.prepared import measured_again
 from core.report import Report
@@ -42,7 +44,7 @@ def add_command(commands: Commands) -> None:
     command = commands.add_parser("run", help="compile a model and report")
     command.set_defaults(function=lambda arguments: run_job(job_of(arguments), arguments, _finish))
     add_job_options(command)
-    add_engine_option(command)
+    add_node_options(command)
     add_check_options(command, WRONG_RESULTS)
     add_json_option(command)
 
@@ -52,7 +54,7 @@ def add_bisect_command(commands: Commands) -> None:
     command = commands.add_parser("bisect", help="run a model without measuring, and look for why it fails or differs")
     command.set_defaults(function=_bisect)
     add_job_options(command)
-    add_engine_option(command)
+    add_node_options(command)
     add_check_options(command, WRONG_RESULTS)
     add_json_option(command)
 
@@ -62,7 +64,7 @@ def add_measure_command(commands: Commands) -> None:
     command = commands.add_parser("measure", help="measure a stored run's job again, as a run of its own")
     command.set_defaults(function=_measure)
     command.add_argument("what", metavar="RUN", help="stored run to measure again")
-    add_engine_option(command)
+    add_node_options(command)
     add_check_options(command, WRONG_RESULTS)
     add_json_option(command)
 
@@ -76,12 +78,16 @@ def run_job(job: CompileJob, arguments: argparse.Namespace, finish: Callable[[Ru
     engine = open_engine(store, address=arguments.engine)
     try:
         runner = Runner(store, engine)
+        watch = NodeWatch(runner, arguments)
         run = runner.submit(job)
         try:
-            _follow(run)
+            _follow(run, watch)
         except KeyboardInterrupt:
             runner.cancel(run)
-            _follow(run)
+            _follow(run, watch)
+        except NodeWaitError:
+            runner.cancel(run)
+            raise
         return finish(run, arguments)
     finally:
         engine.close()
@@ -120,11 +126,12 @@ def _measure(arguments: argparse.Namespace) -> int:
     return run_job(measured_again(Store().open(arguments.what).job()), arguments, _finish)
 
 
-def _follow(run: Run) -> None:
-    """Print each step to standard error as it begins."""
+def _follow(run: Run, watch: NodeWatch) -> None:
+    """Print each step to standard error as it begins, and what the run waits for; raises NodeWaitError."""
     printed = 0
     growing: GrowingReport | None = None
     while True:
+        watch.look()
         live, log = run.status().live, run.log_path()
         growing = growing or (GrowingReport(log) if log else None)
         report = (growing.look() if live else open_report(run)) if growing else None

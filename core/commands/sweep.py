@@ -13,10 +13,11 @@ from typing import Any
 
 import msgspec
 
-from core.base.errors import JobError
+from core.base.errors import JobError, NodeWaitError
 from core.base.machine import Environment
 from core.base.words import bytes_, count, duration_s, estimate_s, number
-from core.commands.output import CANCELLED, FAILED, OK, Commands, add_engine_option, add_json_option
+from core.commands.output import CANCELLED, FAILED, OK, Commands, add_json_option, add_node_options
+from core.commands.waiting import NodeWatch
 from core.job import add_job_options, job_of
 from core.runs.engine.opening import open_engine, open_local_engine
 from core.runs.runner import Runner
@@ -38,7 +39,7 @@ def add_command(commands: Commands) -> None:
     command = commands.add_parser("sweep", help="change a model's job along axes, and compare")
     command.set_defaults(function=_run_sweep)
     add_job_options(command, nargs="?")
-    add_engine_option(command)
+    add_node_options(command)
     add = command.add_argument_group("the sweep").add_argument
     add(
         *("--axis",),
@@ -74,13 +75,16 @@ def _run_sweep(arguments: argparse.Namespace) -> int:
     engine = open_engine(store, address=arguments.engine)
     try:
         sweeps = SweepRunner(Runner(store, engine))
-        sweep = _started_sweep(arguments, sweeps, engine.environment)
+        watch = NodeWatch(sweeps.runner, arguments)
+        sweep = _started_sweep(arguments, sweeps, watch.environment)
         print(f"{sweep.title}: sweep {sweep.id}", file=sys.stderr)
         try:
-            _follow(sweeps, sweep)
-        except KeyboardInterrupt:
+            _follow(sweeps, sweep, watch)
+        except (KeyboardInterrupt, NodeWaitError) as reason:
             sweeps.cancel(sweep.id)
             sweeps.wait(sweep.id)
+            if isinstance(reason, NodeWaitError):
+                raise NodeWaitError(f"{reason}; resume with --resume {sweep.id}") from None
         environment = engine.environment() if sweep.preset else None
         return _finish(sweeps, sweeps.store.open(sweep.id), arguments, environment)
     finally:
@@ -123,14 +127,15 @@ def _started_sweep(arguments: argparse.Namespace, sweeps: SweepRunner, environme
     return sweeps.start(new_sweep(base, axes, arguments.preset or "", arguments.title))
 
 
-def _follow(sweeps: SweepRunner, sweep: Sweep) -> None:
-    """Print each cell to standard error as it ends.
+def _follow(sweeps: SweepRunner, sweep: Sweep, watch: NodeWatch) -> None:
+    """Print each cell to standard error as it ends, and what the cells wait for; raises NodeWaitError.
 
     Rows are read only if the sweep's files changed, since reading disturbs the measurement.
     """
     printed: set[int] = set()
     looked = 0
     while True:
+        watch.look()
         going = sweeps.is_executing(sweep)
         newest = sweeps.store.changed_ns(sweep.id)
         if newest != looked or not going:

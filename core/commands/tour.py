@@ -12,7 +12,7 @@ from functools import partial
 from core.analysis.comparison import RunSide
 from core.analysis.work import heaviest
 from core.base.errors import StoreError
-from core.commands.output import OK, Commands, add_engine_option, print_markdown
+from core.commands.output import OK, Commands, add_node_options, print_markdown
 from core.commands.run import exit_code, run_job
 from core.job import add_job_options, job_of
 from core.runs.store import Run, Store
@@ -30,7 +30,7 @@ def add_command(commands: Commands) -> None:
     command = commands.add_parser("tour", help="explain torch.compile on a run, or on a model that is run first")
     command.set_defaults(function=_tour)
     add_job_options(command)
-    add_engine_option(command)
+    add_node_options(command)
 
 
 def add_captures_command(commands: Commands) -> None:
@@ -38,7 +38,7 @@ def add_captures_command(commands: Commands) -> None:
     command = commands.add_parser("captures", help="compare symbolic_trace, Dynamo and torch.export on a model")
     command.set_defaults(function=_captures)
     add_job_options(command)
-    add_engine_option(command)
+    add_node_options(command)
 
 
 def add_landmarks_command(commands: Commands) -> None:

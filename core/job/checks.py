@@ -11,7 +11,7 @@ import msgspec
 
 from core.base.decoder import decoded_as
 from core.base.errors import DecodeError, JobError
-from core.base.words import count, number
+from core.base.words import count, number, suggestion
 from core.job.arguments import parse_call, short
 from core.job.model import BATCH, FILE_SETTINGS, SCHEMA, CompileJob, CompileOptions, OptionValue
 from core.job.options import BY_NAME, OPTIONS, with_values
@@ -24,6 +24,14 @@ OF_A_MODEL = (
     *("calls", "training", "compile", "dtype", "device", "target", "repairs", "sizes", "marks", "rival", "memory"),
     *("numerics", "bisect", "bits", "aoti", "neighbours", "capture"),
 )
+# Types of torch's devices, and the names that packages give to PrivateUse1.
+DEVICE_TYPES = (
+    *("cpu", "cuda", "mps", "xpu", "mtia", "hpu", "xla", "vulkan", "ipu", "ve", "maia", "fpga", "lazy", "meta"),
+    *("privateuseone", "npu", "mlu", "musa", "gcu", "sdaa", "dipu", "rbln", "spyre", "neuron", "tpu", "openreg"),
+)
+COMMON_DEVICES = ("cpu", "cuda", "mps", "xpu")
+# Names that people give to devices of the type `cuda`.
+CUDA_TOO = ("gpu", "hip", "rocm", "nvidia", "amd")
 MAX_REPAIRS = 64
 MAX_SIZE = 2**40
 MAX_SIZES = 64
@@ -161,7 +169,10 @@ def _check_typed(where: str, options: Mapping[str, OptionValue]) -> None:
 
 
 def _check_device(job: CompileJob) -> None:
-    _require(bool(re.fullmatch(r"[a-z]{2,12}(:\d{1,3})?", job.device)), "device", "write it as cpu, cuda or cuda:0")
+    kind = job.device.partition(":")[0]
+    hint = "did you mean cuda?" if kind in CUDA_TOO else suggestion(kind, COMMON_DEVICES)
+    _require(kind in DEVICE_TYPES, "device", f"torch has no device `{job.device[:40]}`; {hint}")
+    _require(bool(re.fullmatch(r"\w+(:\d{1,3})?", job.device)), "device", "write it as cpu, cuda or cuda:0")
 
 
 def _check_target(job: CompileJob) -> None:

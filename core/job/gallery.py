@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import difflib
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -24,6 +23,7 @@ from typing import Any
 
 from core.base.errors import JobError
 from core.base.syntax import NOT_READ, module
+from core.base.words import suggestion
 from core.job.model import CompileJob, CompileOptions, Model
 from core.job.text import MAX_CODE_BYTES
 
@@ -86,9 +86,7 @@ def sample(name: str) -> Sample:
     by_name = {entry.name: entry for entry in samples()}
     if name in by_name:
         return by_name[name]
-    close = difflib.get_close_matches(name, by_name, n=3, cutoff=0.5)
-    hint = f"did you mean {' or '.join(close)}?" if close else f"there are {', '.join(by_name)}"
-    raise JobError("sample", f"there is no sample `{name[:100]}`; {hint}")
+    raise JobError("sample", f"there is no sample `{name[:100]}`; {suggestion(name, by_name, 3)}")
 
 
 def _place(entry: Sample) -> tuple[int, str]:
@@ -208,9 +206,7 @@ def exercise(name: str) -> Exercise:
     """Return the exercise with a name; raises JobError, with the most similar name, if there is none."""
     if name in BY_NAME:
         return BY_NAME[name]
-    close = difflib.get_close_matches(name[:100], BY_NAME, n=1, cutoff=0.5)
-    hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(BY_NAME)}"
-    raise JobError("exercise", f"there is no exercise `{name[:100]}`; {hint}")
+    raise JobError("exercise", f"there is no exercise `{name[:100]}`; {suggestion(name, BY_NAME)}")
 
 
 def exercise_problem(name: str) -> str:

@@ -48,12 +48,13 @@ TURN_S = 0.2
 class Wait:
     """Reason why a queued run has not started; empty shortly before the start.
 
-    `node_for` is the run's device if no available node has it. `earlier` is the number of runs ahead. `starts` is
-    the process that must start first, such as `torch for CUDA`. `is_blocked` is True if another server measures
-    on the device. `is_elsewhere` is True if another server has queued the run.
+    `node_for` is the run's device if no available node has it, and `reason` says why. `earlier` is the number of runs
+    ahead. `starts` is the process that must start first, such as `torch for CUDA`. `is_blocked` is True if another
+    server measures on the device. `is_elsewhere` is True if another server has queued the run.
     """
 
     node_for: str = ""
+    reason: str = ""
     earlier: int = 0
     starts: str = ""
     is_blocked: bool = False
@@ -266,12 +267,24 @@ class Runner:
             waiting, starting = self._jobs.waiting(run), self._starting(run)
             is_known = any(run.id in lane.going for lane in self._lanes)
         if waiting is not None and not self.engine.nodes(waiting.device, waiting.alike):
-            return Wait(waiting.device)
+            return self._wait_for_node(waiting)
         if waiting is not None:
             return Wait(earlier=self.position(run) or 0)
         if starting is not None:
             return Wait(starts=self.engine.lacks(starting), is_blocked=self.is_blocked(run))
         return Wait(is_elsewhere=not is_known)
+
+    def stalled(self) -> Wait | None:
+        """Return what the first queued or starting run waits for; None if a run executes, or none is queued."""
+        with self._lock:
+            starting = (self._jobs.starting(assignment.run) for assignment in self._jobs.going.values())
+            first = next(filter(None, starting), None) or next(iter(self._jobs.queue), None)
+            if first is None or self._jobs.started:
+                return None
+        return self.waits_for(first.run)
+
+    def _wait_for_node(self, waiting: Assignment) -> Wait:
+        return Wait(waiting.device, self.engine.shortage(waiting.device))
 
     def is_blocked(self, run: Run) -> bool:
         """Return True if a run waits for another process's measurement on its device."""
@@ -323,7 +336,7 @@ class Runner:
         with self._lock:
             if assignment.run.id in lane.going:
                 self._forget(assignment.run)
-                lane.put_back(assignment)
+                lane.queue.put_back(replace(assignment, node=""))
 
     def _wait_for_turn(self, assignment: Assignment) -> None:
         """Wait until no other process measures on the assignment's device, or its run is cancelled."""

@@ -195,10 +195,12 @@ class Fetch:
         self.done_bytes, self.total_bytes = done_bytes, total_bytes
 
 
-def waiting_words(wait: Wait) -> str:
-    """Return what a queued run waits for, as plain text."""
+def waiting_words(wait: Wait, engine: str = "") -> str:
+    """Return what a queued run waits for, as plain text; `engine` is the engine's address."""
     if wait.node_for:
-        return f"Waiting for a node with {one_line(wait.node_for, LONGEST_NAME)}: none answers now…"
+        reason = one_line(wait.reason, LONGEST_LINE) or "none answers now"
+        of = f" of {one_line(engine, LONGEST_NAME)}" if engine else ""
+        return f"Waiting for a node{of} with {one_line(wait.node_for, LONGEST_NAME)}: {reason}…"
     if wait.earlier:
         return f"Waiting for {fmt.count(wait.earlier, 'earlier run')}…"
     if wait.is_blocked:
@@ -208,6 +210,16 @@ def waiting_words(wait: Wait) -> str:
     if wait.starts.startswith("torch"):
         return f"Starting {one_line(wait.starts, LONGEST_LINE)}, once…"
     return f"Waiting for {one_line(wait.starts, LONGEST_LINE)}…" if wait.starts else "Starting…"
+
+
+def silent_words(name: str) -> str:
+    """Return a note on a node that stopped answering."""
+    return f"{one_line(name, LONGEST_NAME)} does not answer: its run counts as running until its time limit"
+
+
+def answers_words(name: str) -> str:
+    """Return a note on a node that answers after a silence."""
+    return f"{one_line(name, LONGEST_NAME)} answers again"
 
 
 def live_words(words: str) -> str:

@@ -160,6 +160,12 @@ class FakeSite:
     def refusal(self, _: str, /) -> str:
         return ""
 
+    def shortage(self, _: str, /) -> str:
+        return "" if self.site.nodes() else "no node has answered yet"
+
+    def silent(self) -> tuple[str, ...]:
+        return ()
+
     def on_change(self, _: Callable[[], None]) -> None: ...
 
     def warm_up(self) -> None: ...

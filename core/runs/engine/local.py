@@ -60,6 +60,14 @@ class LocalEngine(LocalLiveness):
         """Return an empty text: the run itself fails if torch does not have the device."""
         return ""
 
+    def shortage(self, _device: str, /) -> str:
+        """Return an empty text: this machine is always there."""
+        return ""
+
+    def silent(self) -> Sequence[str]:
+        """Return no names: this machine always answers."""
+        return ()
+
     def on_change(self, _changed: Callable[[], None]) -> None:
         """Do nothing: there is only one node, and it does not change."""
 

@@ -49,6 +49,12 @@ class Engine(Liveness, Protocol):
     def refusal(self, device: str, /) -> str:
         """Return the reason why no node will execute a run on a device; empty if a node may."""
 
+    def shortage(self, device: str, /) -> str:
+        """Return the reason why no node can execute a run on a device now; empty if a node can."""
+
+    def silent(self) -> Sequence[str]:
+        """Return the names of the nodes that do not answer and may come back."""
+
     def on_change(self, changed: Callable[[], None], /) -> None:
         """Call `changed` whenever the nodes that can execute runs change."""
 
@@ -240,11 +246,6 @@ class Lane:
     def add(self, new: Assignment) -> None:
         """Queue an assignment so that visitors alternate; assignments of one visitor stay in order."""
         self.queue.add(new)
-
-    def put_back(self, assignment: Assignment) -> None:
-        """Queue an assignment again that has not started, ahead of all others and for any node."""
-        self.forget(assignment.run)
-        self.queue.put_back(replace(assignment, node=""))
 
     def remove(self, run: Run) -> bool:
         """Remove a run from the queue.

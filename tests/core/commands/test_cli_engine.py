@@ -9,7 +9,7 @@ import pytest
 
 from core.commands import open_log
 from core.commands.main import main
-from core.commands.output import FAILED, OK
+from core.commands.output import OK, USAGE
 from core.runs.engine.opening import VARIABLE
 
 ENGINE = ("--engine", "ray:nowhere")
@@ -23,7 +23,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("command", ["run", "bisect", "tour", "captures", "pipeline", "aoti", "neighbours", "sweep"])
 def test_each_command_that_runs_a_model_has_it(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([command, "mlp", *ENGINE]) == FAILED
+    assert main([command, "mlp", *ENGINE]) == USAGE
     assert capsys.readouterr().err.startswith("the engine is 'ray:nowhere'; write ray://HOST:PORT, sandbox or")
 
 

@@ -207,6 +207,8 @@ def test_a_repaired_run_keeps_the_code_as_it_was_beside_the_repaired_one(store: 
         ("sample", CompileJob(Model("sample", "no_such"))),
         ("model.value", CompileJob(Model("file", "/no/such/file.py"))),
         ("model.value", CompileJob(Model("file", "/"))),
+        ("device", CompileJob(Model("sample", "mlp"), device="cudaa")),
+        ("device", CompileJob(Model("sample", "mlp"), device="cuda:")),
         ("seed", CompileJob(Model("sample", "mlp"), seed=-1)),
         ("model", CompileJob(Model("code", "torch_compile = {'speed': 9}"))),
         ("compile.mode", CompileJob(Model("code", "torch_compile = {'mode': 'fast'}"))),

@@ -11,6 +11,9 @@ from core.views.progress import reached_words, starting_words, waiting_words
 def test_a_queued_run_says_what_it_waits_for() -> None:
     waits = {
         Wait("cuda:0"): "Waiting for a node with cuda:0: none answers now…",
+        Wait("cuda:0", "no node has it; the nodes have cpu"): (
+            "Waiting for a node with cuda:0: no node has it; the nodes have cpu…"
+        ),
         Wait(earlier=3): "Waiting for 3 earlier runs…",
         Wait(is_blocked=True): "Waiting for another server that measures on this device…",
         Wait(is_elsewhere=True): "Waiting in the queue of another server…",

@@ -11,13 +11,13 @@ import time
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from core.base.errors import CompileboardError, DecodeError, NodeError, SilentNodeError, StoreError, WorkerError
 from core.base.files import in_words, one_line, read_line
 from core.base.machine import Environment
-from core.job.prepared import torch_version
+from core.base.words import agree
 from core.runs.engine.cluster.messages import (
     PROTOCOL,
     DescribeCall,
@@ -37,6 +37,7 @@ HELLO_S, CALL_S, LONG_CALL_S, RETRY_S = 10.0, 30.0, 300.0, 1.0
 # Hosts that are greeted in a second, and in parallel.
 GREETED, GREETED_AT_ONCE = 50, 16
 MOST_NAME_CHARS = 80
+NONE = "no node has answered yet"
 MOST_REASON_CHARS = 600
 HOST_ID = re.compile(r"[0-9a-f]{16}")
 R = TypeVar("R", bound=HostReply)
@@ -87,8 +88,8 @@ class Nodes:
         self.store_id, self.server = _store_id(store), secrets.token_hex(8)
         # When hosts were greeted last, by the transport's names.
         self._greeted_s: dict[str, float] = {}
-        # Why a host that answers is not used.
-        self.refused = ""
+        # Why a host that answers is not used, and why the transport does not list the hosts.
+        self._refused = self._problem = ""
         self._code_allowed = code_allowed
         self._nodes: dict[str, HostNode] = {}
         # Sweep → the kind of the nodes that measure its cells.
@@ -135,7 +136,21 @@ class Nodes:
         if not nodes or any(device in facts.devices or not (facts.devices or facts.problem) for facts in nodes):
             return ""
         offered = sorted({name for facts in nodes for name in facts.devices})
-        return f"no node has it; the nodes have {', '.join(offered) or 'no torch that starts'}"
+        problems = sorted({f"{facts.name}: {facts.problem}" for facts in nodes if facts.problem})
+        have = f"the nodes have {', '.join(offered)}" if offered else f"torch does not start: {'; '.join(problems)}"
+        return f"no node has it; {have}"
+
+    def shortage(self, device: str) -> str:
+        """Return the reason why no node can execute a run on a device now; empty if a node can."""
+        nodes = [node for node in self.all().values() if not node.lost]
+        if any(node.has(device) for node in nodes):
+            return ""
+        if refusal := self._problem or self.refusal(device):
+            return refusal
+        if silent := self.silent():
+            return f"{', '.join(silent)} {agree(len(silent), 'does', 'do')} not answer"
+        starting = sorted(node.facts.name for node in nodes if not node.facts.devices)
+        return f"torch is starting on {', '.join(starting)}" if starting else self._refused or NONE
 
     def greet(self) -> bool:
         """Greet the hosts that were greeted longest ago, new hosts first.
@@ -143,7 +158,7 @@ class Nodes:
         Return True if a host is new or lost, or if its devices or its reachability have changed. Raises NodeError.
         """
         before = self._states()
-        peers = self.transport.peers()
+        peers = self._peers()
         for node in self.all().values():
             node.lost = node.peer not in peers
             # A host that did not reply to a greeting counts as silent until it replies to one.
@@ -152,6 +167,18 @@ class Nodes:
         with ThreadPoolExecutor(GREETED_AT_ONCE) as threads:
             threads.map(self._greet_peer, self._due([peer for peer, can_be_called in peers.items() if can_be_called]))
         return before != self._states()
+
+    def _peers(self) -> Mapping[str, bool]:
+        """Return the transport's hosts; raises NodeError while they are unknown, and then no host answers."""
+        try:
+            peers = self.transport.peers()
+        except NodeError as error:
+            self._problem = str(error)
+            for node in self.all().values():
+                node.answers = False
+            raise
+        self._problem = ""
+        return peers
 
     def _due(self, peers: Sequence[str]) -> list[str]:
         """Return the hosts to greet now: at most `GREETED`, those greeted longest ago first."""
@@ -220,7 +247,7 @@ class Nodes:
         try:
             facts = self._ask(peer, HelloCall(self.store_id, self.server), FactsReply, HELLO_S)
             if refusal := self._why_not(facts):
-                self.refused = refusal
+                self._refused = refusal
                 return
             node = self._nodes.get(facts.host) or HostNode(peer, facts)
             if facts.torch and (node.environment is None or node.environment.torch != facts.torch):
@@ -242,29 +269,6 @@ class Nodes:
 
     def _states(self) -> dict[str, tuple[object, ...]]:
         return {host: (node.lost, node.answers, node.facts.devices) for host, node in self.all().items()}
-
-
-def union(nodes: Sequence[HostNode]) -> Environment:
-    """Return the first node's capabilities, with the devices and backends of all nodes.
-
-    The description of a device has the names of its nodes.
-    """
-    first = nodes[0].environment or Environment()
-    devices: dict[str, dict[str, list[str]]] = {}
-    for node in nodes:
-        for name, words in node.facts.devices.items():
-            here = "" if has_servers_torch(node.facts) else f" (torch {node.facts.torch})"
-            devices.setdefault(name, {}).setdefault(words, []).append(f"{node.facts.name}{here}")
-    named = {
-        name: "; ".join(f"{words} on {', '.join(at)}" for words, at in kinds.items()) for name, kinds in devices.items()
-    }
-    backends = tuple(sorted({name for node in nodes if node.environment for name in node.environment.backends}))
-    return replace(first, devices=named, backends=backends)
-
-
-def has_servers_torch(facts: FactsReply) -> bool:
-    """Return True if a host has the server's version of torch, in any build."""
-    return facts.torch.partition("+")[0] == torch_version().partition("+")[0]
 
 
 def _store_id(store: Store) -> str:

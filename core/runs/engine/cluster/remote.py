@@ -8,26 +8,28 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from core.base.errors import CompileboardError, WorkerError
 from core.base.machine import Environment
+from core.job.prepared import torch_version
 from core.runs.engine.cluster.carrying import POLL_S, Carrier
 from core.runs.engine.cluster.messages import (
     CancelCall,
     DoneReply,
     EndTurnCall,
+    FactsReply,
     HostCall,
     LackReply,
     PrepareCall,
     TakeTurnCall,
     TurnReply,
 )
-from core.runs.engine.cluster.nodes import HELLO_S, Nodes, R, Transport, has_servers_torch, union
+from core.runs.engine.cluster.nodes import HELLO_S, HostNode, Nodes, R, Transport
 from core.runs.engine.processes import LocalLiveness, engine_of
-from core.runs.engine.queues import Assignment
+from core.runs.engine.queues import CPU, Assignment
 from core.runs.store import Run, Store
 
 GREETING_S = 1.0
@@ -63,6 +65,14 @@ class RemoteEngine(LocalLiveness):
         Empty if a node has the device, if a node has not reported its devices yet, or if no node is known.
         """
         return self._nodes.refusal(device)
+
+    def shortage(self, device: str, /) -> str:
+        """Return the reason why no node can execute a run on a device now; empty if a node can."""
+        return self._nodes.shortage(device)
+
+    def silent(self) -> tuple[str, ...]:
+        """Return the names of the nodes that do not answer and may come back."""
+        return self._nodes.silent()
 
     def prepare(self, assignment: Assignment) -> None:
         """Wait until the torch that an assignment needs has started on its node.
@@ -145,7 +155,7 @@ class RemoteEngine(LocalLiveness):
         end_s = time.monotonic() + FIRST_NODE_S
         while not (nodes := [node for node in self._nodes.all().values() if node.environment]):
             if time.monotonic() > end_s or self._nodes.closed.wait(POLL_S):
-                raise WorkerError(self._nodes.refused or "no node has answered yet; start one, and try again")
+                raise WorkerError(f"{self._nodes.shortage(CPU)}; start a node, and try again")
         return union(nodes)
 
     def on_change(self, changed: Callable[[], None]) -> None:
@@ -206,3 +216,26 @@ class RemoteEngine(LocalLiveness):
                     self._changed()
             self._carrier.take_up()
             self._nodes.closed.wait(GREETING_S)
+
+
+def union(nodes: Sequence[HostNode]) -> Environment:
+    """Return the first node's capabilities, with the devices and backends of all nodes.
+
+    The description of a device has the names of its nodes.
+    """
+    first = nodes[0].environment or Environment()
+    devices: dict[str, dict[str, list[str]]] = {}
+    for node in nodes:
+        for name, words in node.facts.devices.items():
+            here = "" if has_servers_torch(node.facts) else f" (torch {node.facts.torch})"
+            devices.setdefault(name, {}).setdefault(words, []).append(f"{node.facts.name}{here}")
+    named = {
+        name: "; ".join(f"{words} on {', '.join(at)}" for words, at in kinds.items()) for name, kinds in devices.items()
+    }
+    backends = tuple(sorted({name for node in nodes if node.environment for name in node.environment.backends}))
+    return replace(first, devices=named, backends=backends)
+
+
+def has_servers_torch(facts: FactsReply) -> bool:
+    """Return True if a host has the server's version of torch, in any build."""
+    return facts.torch.partition("+")[0] == torch_version().partition("+")[0]

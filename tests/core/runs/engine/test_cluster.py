@@ -206,49 +206,6 @@ def test_a_node_that_stays_silent_beyond_the_runs_limit_has_lost_it(
     assert runner.wait(run).status().reason == "its node one was lost"
 
 
-class StartingEngine(NodeEngine):
-    """The engine of a host whose torch never starts for another target."""
-
-    def lacks(self, _: Assignment) -> str:
-        return "torch for CUDA"
-
-
-@pytest.mark.parametrize("fault", ["silent", "hung", "hosts"])
-def test_a_run_whose_node_stops_answering_before_the_start_goes_to_another_node(nodes: Nodes, fault: str) -> None:
-    nodes.add("one", StartingEngine())
-    nodes.add("two")
-    runner = runner_of(nodes)
-    run = runner.submit(replace(JOB, target="a100"))
-    until(lambda: any(isinstance(call, messages.PrepareCall) for call in nodes.transport.calls))
-    nodes.lose("one") if fault == "hosts" else getattr(nodes.transport, fault).add("one")
-    status = runner.wait(run).status()
-    assert (status.state, status.node, nodes.engines["one"].started) == ("done", "two", [])
-
-
-def test_a_run_that_waits_for_the_device_of_a_node_that_stops_answering_goes_to_another_node(nodes: Nodes) -> None:
-    engines = [nodes.add(name, NodeEngine(hold_after=0)) for name in ("one", "two")]
-    measured = replace(JOB, measure=True)
-    first, second = runner_of(nodes), runner_of(nodes)
-    first.submit(measured)
-    until(lambda: len(engines[0].started) == 1)
-    run = second.submit(measured)
-    until(lambda: second.is_blocked(run))
-    nodes.transport.silent.add("one")
-    until(lambda: [len(engine.started) for engine in engines] == [1, 1])
-    assert (run.status().state, run.status().node) == ("running", "two")
-
-
-def test_a_run_cancelled_while_its_node_is_silent_starts_nowhere(nodes: Nodes) -> None:
-    nodes.add("one", StartingEngine())
-    runner = runner_of(nodes)
-    run = runner.submit(replace(JOB, target="a100"))
-    until(lambda: any(isinstance(call, messages.PrepareCall) for call in nodes.transport.calls))
-    runner.cancel(run)
-    nodes.transport.silent.add("one")
-    nodes.add("two")
-    assert (ended(runner)[1].node, run.status().state) == ("two", "cancelled")
-
-
 def test_a_killed_servers_run_is_carried_to_its_end_by_the_next(nodes: Nodes) -> None:
     engine = nodes.add("one", NodeEngine(hold_after=0))
     first = nodes.server()
@@ -301,7 +258,7 @@ def test_a_run_waits_for_a_first_node(nodes: Nodes) -> None:
     runner = Runner(nodes.store(), nodes.server())
     run = runner.submit(JOB)
     time.sleep(0.3)
-    assert (run.status().state, runner.waits_for(run)) == ("queued", Wait("cpu"))
+    assert (run.status().state, runner.waits_for(run)) == ("queued", Wait("cpu", "no node has answered yet"))
     nodes.add("one")
     assert runner.wait(run).status().state == "done"
 
