@@ -6,65 +6,78 @@
     run = runner.wait(runner.submit(CompileJob(Model("sample", "transformer_block"))))
     print(sentence(verdict(open_report(run))))
 
-This package does not import torch. Only the worker that `Runner` starts imports torch.
+This package does not import torch. Only the worker that `Runner` starts imports torch. Each name is imported at its
+first use, so that the command line starts fast.
 """
 
-from core.accelerator.backends import SHIPPED as SHIPPED_BACKENDS
-from core.analysis import Verdict, sentence, speed, verdict
-from core.analysis.comparison import RunComparison, RunSide, compare_runs, comparison_sentence
-from core.analysis.verdict import Summary
-from core.base.errors import AccessError, CompileboardError, JobError, ReportError, StoreError, TraceError, WorkerError
-from core.base.machine import Environment
-from core.job import (
-    CompileJob,
-    CompileOptions,
-    Conditions,
-    DynamicDim,
-    Model,
-    Packaging,
-    compile_options_as_text,
-    job_from_json,
-    job_to_json,
-)
-from core.job.gallery import Sample, sample, samples
-from core.job.prepared import measured_again
-from core.job.targets import TARGETS
-from core.report import Report, as_json, from_json, to_json
-from core.runs.engine.local import LocalEngine
-from core.runs.engine.opening import open_engine
-from core.runs.engine.queues import Assignment, Engine
-from core.runs.index.entry import Usage
-from core.runs.limits import Limits, check_upload, limits_of
-from core.runs.people import Rate
-from core.runs.progress import Progress, is_compiled, package_files, progress, step_words
-from core.runs.recordings import Recording, recordings
-from core.runs.runner import Runner
-from core.runs.status import Status
-from core.runs.store import MOST_NAME_CHARS, MOST_NOTE_CHARS, Run, Store
-from core.runs.stored import (
-    Comparable,
-    comparable_runs,
-    is_stored,
-    likeliest,
-    open_graph,
-    open_report,
-    open_summary,
-    side_of_run,
-    start_reading,
-)
-from core.sweep import (
-    Axis,
-    RecordedSweep,
-    Sweep,
-    SweepRunner,
-    SweepStanding,
-    SweepStore,
-    new_sweep,
-    parse_axis,
-    recorded_sweeps,
-)
-from core.trace import NO_RECORD
-from core.trace.parsers import GrowingReport, build_report, load_text
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from core.accelerator.backends import SHIPPED_BACKENDS
+    from core.analysis import Verdict, sentence, speed, verdict
+    from core.analysis.comparison import RunComparison, RunSide, compare_runs, comparison_sentence
+    from core.analysis.verdict import Summary
+    from core.base.errors import (
+        AccessError,
+        CompileboardError,
+        JobError,
+        ReportError,
+        StoreError,
+        TraceError,
+        WorkerError,
+    )
+    from core.base.machine import Environment
+    from core.job import (
+        CompileJob,
+        CompileOptions,
+        Conditions,
+        DynamicDim,
+        Model,
+        Packaging,
+        compile_options_as_text,
+        job_from_json,
+        job_to_json,
+    )
+    from core.job.gallery import Sample, sample, samples
+    from core.job.prepared import measured_again
+    from core.job.targets import TARGETS
+    from core.report import Report, as_json, from_json, to_json
+    from core.runs.engine.local import LocalEngine
+    from core.runs.engine.opening import open_engine
+    from core.runs.engine.queues import Assignment, Engine
+    from core.runs.index.entry import Usage
+    from core.runs.limits import Limits, check_upload, limits_of
+    from core.runs.people import Rate
+    from core.runs.progress import Progress, is_compiled, package_files, progress, step_words
+    from core.runs.recordings import Recording, recordings
+    from core.runs.runner import Runner
+    from core.runs.status import Status
+    from core.runs.store import MOST_NAME_CHARS, MOST_NOTE_CHARS, Run, Store
+    from core.runs.stored import (
+        Comparable,
+        comparable_runs,
+        is_stored,
+        likeliest,
+        open_graph,
+        open_report,
+        open_summary,
+        side_of_run,
+        start_reading,
+    )
+    from core.sweep import (
+        Axis,
+        RecordedSweep,
+        Sweep,
+        SweepRunner,
+        SweepStanding,
+        SweepStore,
+        new_sweep,
+        parse_axis,
+        recorded_sweeps,
+    )
+    from core.trace import NO_RECORD
+    from core.trace.parsers import GrowingReport, build_report, load_text
 
 __all__ = [
     "MOST_NAME_CHARS",
@@ -148,3 +161,47 @@ __all__ = [
     "to_json",
     "verdict",
 ]
+
+# Module → its public names, as in the imports above.
+_MODULES = {
+    "accelerator.backends": "SHIPPED_BACKENDS",
+    "analysis": "Verdict sentence speed verdict",
+    "analysis.comparison": "RunComparison RunSide compare_runs comparison_sentence",
+    "analysis.verdict": "Summary",
+    "base.errors": "AccessError CompileboardError JobError ReportError StoreError TraceError WorkerError",
+    "base.machine": "Environment",
+    "job": (
+        "CompileJob CompileOptions Conditions DynamicDim Model Packaging compile_options_as_text "
+        "job_from_json job_to_json"
+    ),
+    "job.gallery": "Sample sample samples",
+    "job.prepared": "measured_again",
+    "job.targets": "TARGETS",
+    "report": "Report as_json from_json to_json",
+    "runs.engine.local": "LocalEngine",
+    "runs.engine.opening": "open_engine",
+    "runs.engine.queues": "Assignment Engine",
+    "runs.index.entry": "Usage",
+    "runs.limits": "Limits check_upload limits_of",
+    "runs.people": "Rate",
+    "runs.progress": "Progress is_compiled package_files progress step_words",
+    "runs.recordings": "Recording recordings",
+    "runs.runner": "Runner",
+    "runs.status": "Status",
+    "runs.store": "MOST_NAME_CHARS MOST_NOTE_CHARS Run Store",
+    "runs.stored": (
+        "Comparable comparable_runs is_stored likeliest open_graph open_report open_summary side_of_run start_reading"
+    ),
+    "sweep": "Axis RecordedSweep Sweep SweepRunner SweepStanding SweepStore new_sweep parse_axis recorded_sweeps",
+    "trace": "NO_RECORD",
+    "trace.parsers": "GrowingReport build_report load_text",
+}
+_HOMES = {name: module for module, names in _MODULES.items() for name in names.split()}
+
+
+def __getattr__(name: str) -> Any:
+    """Return a public name, whose module is imported at its first use."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return value

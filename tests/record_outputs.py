@@ -25,7 +25,7 @@ import msgspec
 from core import Axis, CompileJob, Environment, Model, from_json, new_sweep
 from core.analysis.findings import findings
 from core.commands.main import main as command
-from core.commands.output import summarise
+from core.commands.summary import summarise
 from core.runs.ranks import read_ranks
 from core.sweep import table
 from core.sweep.presets import PRESETS

@@ -13,7 +13,7 @@ from pathlib import Path
 from core.base.errors import JobError, StoreError
 from core.base.files import open_regular
 from core.base.words import bytes_, count, duration_s, percent
-from core.commands.output import FAILED, OK, Commands
+from core.commands.output import FAILED, OK
 from core.commands.runs import exact_runs
 from core.runs.sharing import import_archive, write_archive
 from core.runs.store import Run, Store
@@ -21,17 +21,15 @@ from core.runs.stored import add_profile, open_report
 from core.views.timeline import HOW, NO_PROFILE, failed_profile, timeline_view
 
 
-def add_command(commands: Commands) -> None:
-    """Add the command `archive`."""
-    command = commands.add_parser("archive", help="write stored runs to one file, for another store")
+def add_archive_command(command: argparse.ArgumentParser) -> None:
+    """Add the options of `archive`."""
     command.set_defaults(function=_archive)
     command.add_argument("search", nargs="+", metavar="RUN | TERM", help="ids of runs, or a search as in `runs`")
     command.add_argument("--out", metavar="FILE.tar.gz", required=True, help="file to write")
 
 
-def add_import_command(commands: Commands) -> None:
-    """Add the command `import`."""
-    command = commands.add_parser("import", help="add the runs of such a file to the store")
+def add_import_command(command: argparse.ArgumentParser) -> None:
+    """Add the options of `import`."""
     command.set_defaults(function=_import)
     command.add_argument("file", metavar="FILE.tar.gz", type=Path, help="file that `archive` has written")
 
@@ -61,9 +59,8 @@ def _import(arguments: argparse.Namespace) -> int:
     return FAILED if imported.problems else OK
 
 
-def add_profile_command(commands: Commands) -> None:
-    """Add the command `profile`."""
-    command = commands.add_parser("profile", help="join a profile by torch.profiler to the log of a stored run")
+def add_profile_command(command: argparse.ArgumentParser) -> None:
+    """Add the options of `profile`."""
     command.set_defaults(function=_profile)
     command.add_argument("run", metavar="RUN", help="stored run")
     command.add_argument("file", metavar="FILE", nargs="?", help="profile to store: JSON, or JSON compressed by gzip")

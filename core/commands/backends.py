@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 import msgspec
 
 from core.base.words import count, number
-from core.commands.output import OK, Commands, add_json_option, add_node_options
+from core.commands.output import OK, add_json_option, add_node_options
 from core.commands.run import exit_code, run_job
 from core.job import CompileJob, Model, add_job_options, job_of
 from core.runs.engine.opening import open_local_engine
@@ -29,9 +29,8 @@ from core.views.neighbours import NeighboursView
 CODE = "import torch\n\n\ndef model(x):\n    return x.sin() + 1\n\n\ninputs = (torch.randn(8),)\n"
 
 
-def add_command(commands: Commands) -> None:
-    """Add the command `backends`."""
-    command = commands.add_parser("backends", help="try each backend that torch lists here")
+def add_backends_command(command: argparse.ArgumentParser) -> None:
+    """Add the options of `backends`."""
     command.set_defaults(function=_list)
     add_json_option(command)
 
@@ -72,9 +71,8 @@ def tried_backends() -> Sequence[BackendFact]:
     return [fact for fact in facts if isinstance(fact, BackendFact)]
 
 
-def add_neighbours_command(commands: Commands) -> None:
-    """Add the command `neighbours`."""
-    command = commands.add_parser("neighbours", help="run a model on other compilers and runtimes, and compare")
+def add_neighbours_command(command: argparse.ArgumentParser) -> None:
+    """Add the options of `neighbours`."""
     command.set_defaults(function=lambda arguments: run_job(_neighbours_job(arguments), arguments, _finish_neighbours))
     add_job_options(command)
     add_node_options(command)

@@ -20,7 +20,8 @@ from core.analysis.comparison import (
 )
 from core.base.errors import TraceError
 from core.base.words import count, number
-from core.commands.output import OK, Commands, add_check_options, add_json_option, check_comparison, print_markdown
+from core.commands.output import OK, add_check_options, add_json_option, print_markdown
+from core.commands.summary import check_comparison
 from core.report import as_json
 from core.runs.inputs import opened_input
 from core.runs.ranks import Logs, logs_of, ranks_dir, read_ranks, side_of_rank
@@ -31,9 +32,8 @@ from core.views.ranks import RanksView
 MOST_LINES = 40
 
 
-def add_command(commands: Commands) -> None:
-    """Add the command `compare`."""
-    compare = commands.add_parser("compare", help="compare a run or log with another")
+def add_compare_command(compare: argparse.ArgumentParser) -> None:
+    """Add the options of `compare`."""
     compare.set_defaults(function=_compare)
     compare.add_argument(
         "left", metavar="RUN|LOG", help="stored run, log, directory or archive of logs; @N: its rank N"
@@ -93,9 +93,8 @@ def _graph(graph: GraphDifference) -> str:
 DIFFERENT = 1
 
 
-def add_ranks_command(commands: Commands) -> None:
-    """Add the command `ranks`."""
-    command = commands.add_parser("ranks", help="compare the ranks of a distributed job")
+def add_ranks_command(command: argparse.ArgumentParser) -> None:
+    """Add the options of `ranks`."""
     command.set_defaults(function=_ranks)
     command.add_argument("what", metavar="RUN|DIRECTORY", help="stored run, directory or archive of rank logs")
     command.add_argument("--processes", type=int, default=os.cpu_count() or 1, help="processes that read (all CPUs)")

@@ -19,7 +19,7 @@ from core.base.errors import CompileboardError
 from core.base.machine import ConfigModule, ConfigOption, Environment, default_home
 from core.base.words import count, duration_s, number
 from core.commands.backends import CODE
-from core.commands.output import FAILED, OK, Commands, add_json_option, complain
+from core.commands.output import FAILED, OK, add_json_option, complain
 from core.job import CompileJob, Model
 from core.runs.doctor import Check, checks, summary
 from core.runs.engine.opening import environment_here, open_local_engine
@@ -33,9 +33,8 @@ COMPILES = "Compiling"
 COMPILE_LIMIT_S = 180.0
 
 
-def add_command(commands: Commands) -> None:
-    """Add the command `doctor`."""
-    command = commands.add_parser("doctor", help="check what this machine has, and compile one function")
+def add_doctor_command(command: argparse.ArgumentParser) -> None:
+    """Add the options of `doctor`."""
     command.set_defaults(function=_check)
     command.add_argument("--no-compile", action="store_true", help="look only, and do not start torch")
     add_json_option(command)
@@ -86,11 +85,8 @@ def _compiled(store: Store) -> tuple[Environment, tuple[Check, ...]]:
     return environment, (Check(COMPILES, "problem", status.reason, "torch.compile does not work here."),)
 
 
-def add_options_command(commands: Commands) -> None:
-    """Add the command `options`."""
-    command = commands.add_parser(
-        "options", help="search the options of torch._inductor.config and torch._dynamo.config"
-    )
+def add_options_command(command: argparse.ArgumentParser) -> None:
+    """Add the options of `options`."""
     command.set_defaults(function=_list)
     command.add_argument("words", nargs="*", help="words in a name, an environment variable or torch's comment")
     command.add_argument("--module", choices=get_args(ConfigModule), help="options of one module")

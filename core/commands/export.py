@@ -9,15 +9,14 @@ import argparse
 
 from core.base.errors import JobError
 from core.base.words import bytes_
-from core.commands.output import OK, Commands, write_file
+from core.commands.output import OK, write_file
 from core.runs.store import Run, Store
 from core.views.run_files import RunFiles
 from core.views.scrub import KINDS, Scrubber, checked_kinds
 
 
-def add_command(commands: Commands) -> None:
-    """Add the command `export`."""
-    command = commands.add_parser("export", help="write a run or a comparison as one HTML file, or for ui.perfetto.dev")
+def add_export_command(command: argparse.ArgumentParser) -> None:
+    """Add the options of `export`."""
     command.set_defaults(function=_export)
     command.add_argument("run", metavar="RUN", help="stored run; @N: its rank N")
     command.add_argument("right", metavar="RIGHT", nargs="?", help="stored run to compare with, in the HTML file")
@@ -66,9 +65,8 @@ def _write(path: str, text: str, use: str) -> None:
     print(f"{path}: {bytes_(len(content))}{use}")
 
 
-def add_issue_command(commands: Commands) -> None:
-    """Add the command `issue`."""
-    command = commands.add_parser("issue", help="a bug report about a stored run, in the form of PyTorch's template")
+def add_issue_command(command: argparse.ArgumentParser) -> None:
+    """Add the options of `issue`."""
     command.set_defaults(function=_issue)
     command.add_argument("run", metavar="RUN", help="stored run to report")
     command.add_argument("--out", metavar="FILE.zip", help="write the report with its script, model, job and trace")

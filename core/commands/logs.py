@@ -9,7 +9,7 @@ from dataclasses import replace
 from core.base.errors import StoreError
 from core.base.words import count
 from core.commands.export import add_scrub_options, scrubber_of
-from core.commands.output import FAILED, OK, Commands, add_json_option, complain, write_file
+from core.commands.output import FAILED, OK, add_json_option, complain, write_file
 from core.report import as_json
 from core.runs.engine.opening import environment_here
 from core.runs.store import Store
@@ -21,9 +21,8 @@ from core.views.run_files import RunFiles, debug_folder
 from core.views.texts import LogsView
 
 
-def add_command(commands: Commands) -> None:
-    """Add the command `logs`."""
-    command = commands.add_parser("logs", help="torch's log messages of a stored run; without one, their names here")
+def add_logs_command(command: argparse.ArgumentParser) -> None:
+    """Add the options of `logs`."""
     command.set_defaults(function=_logs)
     command.add_argument(
         "run", metavar="RUN", nargs="?", help="stored run; without it, torch's names of its logs are printed"
@@ -56,9 +55,8 @@ def _list_names() -> int:
     return OK
 
 
-def add_artifacts_command(commands: Commands) -> None:
-    """Add the command `artifacts`."""
-    command = commands.add_parser("artifacts", help="the records of a log as torch wrote them")
+def add_artifacts_command(command: argparse.ArgumentParser) -> None:
+    """Add the options of `artifacts`."""
     command.set_defaults(function=_artifacts)
     command.add_argument("what", metavar="RUN|LOG", help="stored run, log, or directory of a log")
     command.add_argument("--kind", default="", help="records of one kind, such as inductor_output_code")
@@ -100,9 +98,8 @@ def _write_payload(payload: bytes) -> None:
         sys.stdout.buffer.write(payload)
 
 
-def add_debug_command(commands: Commands) -> None:
-    """Add the command `debug`."""
-    command = commands.add_parser("debug", help="the files of TORCH_COMPILE_DEBUG=1, from the log of a stored run")
+def add_debug_command(command: argparse.ArgumentParser) -> None:
+    """Add the options of `debug`."""
     command.set_defaults(function=_debug)
     command.add_argument("run", metavar="RUN", help="stored run with its debug files")
     command.add_argument("--out", metavar="FILE.zip", help="write the files; without it, their names are printed")

@@ -38,7 +38,9 @@ The main options of each command (`--help` lists all):
     python -m core landmarks [RUN]
     python -m core audit [--by ADDRESS] [--refused] [--json]
     python -m core seeds [ITEM…]
-    python -m core work --server URL --token-file FILE [--name NAME] [--samples-only]
+    python -m core work --server URL --token-file FILE [--name NAME] [--samples-only] [--idle-limit S]
+    python -m core completion bash | zsh | fish
+    python -m core --version
 
 With --json the report alone goes to standard output; progress and messages go to standard error. Exit codes:
 0 done, 1 the run or every cell of the sweep failed, or the sweep stopped, 2 the command or the job is
@@ -55,79 +57,82 @@ import os
 import shlex
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
 
 from core.base.errors import CompileboardError, JobError, NodeWaitError, SettingError, StoreError, TraceError
-from core.base.machine import PROGRAM
-from core.base.run_id import RUN_ID
-from core.commands import (
-    archive,
-    backends,
-    compare,
-    doctor,
-    export,
-    logs,
-    open_log,
-    products,
-    report,
-    run,
-    runs,
-    samples,
-    seeds,
-    sweep,
-    tour,
-    work,
-)
+from core.base.machine import PROGRAM, own_module
 from core.commands.output import CANCELLED, FAILED, MISSING, NO_NODE, USAGE, complain
-from core.runs.remote import VARIABLE, bring_back, is_away
-from core.runs.store import Run, Store
+from core.commands.parser import CommandParser
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command; its module in `core.commands` adds its options, and is imported at its first use.
+
+    `opens` is False if the command opens none of the runs that it names.
+    """
+
+    name: str
+    help: str
+    module: str
+    opens: bool = True
+
 
 COMMANDS = (
-    samples.add_command,
-    run.add_command,
-    run.add_bisect_command,
-    run.add_measure_command,
-    tour.add_command,
-    tour.add_captures_command,
-    tour.add_landmarks_command,
-    samples.add_exercises_command,
-    open_log.add_command,
-    open_log.add_dashboard_command,
-    report.add_command,
-    products.add_pipeline_command,
-    products.add_aoti_command,
-    backends.add_neighbours_command,
-    compare.add_command,
-    report.add_check_command,
-    compare.add_ranks_command,
-    sweep.add_command,
-    sweep.add_list_command,
-    runs.add_command,
-    runs.add_mark_command,
-    runs.add_prune_command,
-    archive.add_command,
-    archive.add_import_command,
-    backends.add_command,
-    export.add_issue_command,
-    logs.add_debug_command,
-    logs.add_command,
-    logs.add_artifacts_command,
-    archive.add_profile_command,
-    export.add_command,
-    doctor.add_command,
-    doctor.add_options_command,
-    work.add_audit_command,
-    seeds.add_command,
-    work.add_command,
+    Command("samples", "list the sample models", "samples"),
+    Command("run", "compile a model and report", "run"),
+    Command("bisect", "run a model without measuring, and look for why it fails or differs", "run"),
+    Command("measure", "measure a stored run's job again, as a run of its own", "run"),
+    Command("tour", "explain torch.compile on a run, or on a model that is run first", "tour"),
+    Command("captures", "compare symbolic_trace, Dynamo and torch.export on a model", "tour"),
+    Command("landmarks", "where in torch and Triton a compilation goes, with a run's times", "tour"),
+    Command("exercises", "list the exercises, print one, or check a solution of it", "samples"),
+    Command("open", "open a TORCH_TRACE log, directory or archive in the dashboard", "open_log"),
+    Command("dashboard", "start the dashboard", "open_log"),
+    Command("report", "report on a stored run or a TORCH_TRACE log", "report"),
+    Command("pipeline", "build a model into programs of the accelerator, and run them", "products"),
+    Command("aoti", "export a model, package it by AOTInductor, and run it without Python", "products"),
+    Command("neighbours", "run a model on other compilers and runtimes, and compare", "backends"),
+    Command("compare", "compare a run or log with another", "compare"),
+    Command("check", "check a model, a run or a log against a budget", "report"),
+    Command("ranks", "compare the ranks of a distributed job", "compare"),
+    Command("sweep", "change a model's job along axes, and compare", "sweep"),
+    Command("sweeps", "list the sweeps of this home, or print one", "sweep"),
+    Command("runs", "list stored runs, newest first, or those that a search matches", "runs", opens=False),
+    Command("mark", "tag a stored run, comment on it, or pin it so that it is not deleted", "runs", opens=False),
+    Command("prune", "delete or move runs that a search matches, except pinned and live ones", "runs", opens=False),
+    Command("archive", "write stored runs to one file, for another store", "archive"),
+    Command("import", "add the runs of such a file to the store", "archive"),
+    Command("backends", "try each backend that torch lists here", "backends"),
+    Command("issue", "a bug report about a stored run, in the form of PyTorch's template", "export"),
+    Command("debug", "the files of TORCH_COMPILE_DEBUG=1, from the log of a stored run", "logs"),
+    Command("logs", "torch's log messages of a stored run; without one, their names here", "logs"),
+    Command("artifacts", "the records of a log as torch wrote them", "logs"),
+    Command("profile", "join a profile by torch.profiler to the log of a stored run", "archive"),
+    Command("export", "write a run or a comparison as one HTML file, or for ui.perfetto.dev", "export"),
+    Command("doctor", "check what this machine has, and compile one function", "doctor"),
+    Command("options", "search the options of torch._inductor.config and torch._dynamo.config", "doctor"),
+    Command("audit", "list what people changed on this server", "work"),
+    Command("seeds", "run every command of docs/seeds.md, and say what is not so", "seeds"),
+    Command("work", "execute the runs of a server on this machine", "work"),
+    Command("completion", "print a script that completes commands and options in a shell", "completion"),
 )
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code."""
-    arguments = make_parser().parse_args(argv)
+    words = sys.argv[1:] if argv is None else list(argv)
+    command = next((command for command in COMMANDS if command.name in words[:1]), None)
+    arguments = make_parser(command).parse_args(words)
     try:
-        _bring_back(arguments)
+        if command is not None and command.opens:
+            _bring_back(arguments)
         return int(arguments.function(arguments))
-    except (JobError, SettingError) as error:
+    except JobError as error:
+        return complain(_job_words(error, arguments), USAGE)
+    except SettingError as error:
         return complain(str(error), USAGE)
     except NodeWaitError as error:
         return complain(str(error), NO_NODE)
@@ -139,10 +144,28 @@ def main(argv: Sequence[str] | None = None) -> int:
         return complain("cancelled", CANCELLED)
 
 
+def _job_words(error: JobError, arguments: argparse.Namespace) -> str:
+    """Return an error's message with the option in question; a field of a job stays if a file has the job."""
+    from core.job.options import flag_of_field
+
+    if str(getattr(arguments, "model", "")).endswith(".json"):
+        return str(error)
+    option = f"--{error.field.replace('_', '-')}" if error.field in vars(arguments) else ""
+    flag = flag_of_field(error.field) or option
+    if " " in error.field:
+        return str(error)
+    return f"{flag}: {error.message}" if flag and flag != "--model" else error.message
+
+
 def _bring_back(arguments: argparse.Namespace) -> None:
     """Fetch the archived files of the runs that a command names; raises CompileboardError."""
-    if not os.environ.get(VARIABLE) or arguments.function in runs.NOT_OPENED:
+    from core.runs.remote import VARIABLE, bring_back, is_away
+
+    if not os.environ.get(VARIABLE):
         return
+    from core.base.run_id import RUN_ID
+    from core.runs.store import Run, Store
+
     store = Store()
     for value in vars(arguments).values():
         for name in value if isinstance(value, list) else (value,):
@@ -151,10 +174,29 @@ def _bring_back(arguments: argparse.Namespace) -> None:
                 bring_back(run)
 
 
-def make_parser() -> argparse.ArgumentParser:
-    """Return the parser of the whole command line."""
-    parser = argparse.ArgumentParser(prog=shlex.join(PROGRAM), description="What torch.compile did to a model.")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for add in COMMANDS:
-        add(commands)
+class VersionAction(argparse.Action):
+    """Option that prints the versions of Compileboard, torch and Python."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        """Print the versions, and exit with 0."""
+        from core.base.machine import own_version, package_version
+
+        torch, python = package_version("torch") or "not installed", ".".join(map(str, sys.version_info[:3]))
+        print(f"compileboard {own_version()} (torch {torch}, Python {python})")
+        parser.exit()
+
+
+def make_parser(*commands: Command | None) -> CommandParser:
+    """Return the parser of the whole command line, with the options of some commands; of all by default."""
+    description = "What torch.compile did to a model."
+    parser = CommandParser(prog=shlex.join(PROGRAM), description=description)
+    parser.add_argument(
+        "--version", action=VersionAction, nargs=0, dest=argparse.SUPPRESS, help="print the versions, and exit"
+    )
+    added = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=CommandParser)
+    for command in COMMANDS:
+        options = added.add_parser(command.name, help=command.help)
+        if command in (commands or COMMANDS):
+            module = import_module(own_module(f"core.commands.{command.module}"))
+            getattr(module, f"add_{command.name}_command")(options)
     return parser

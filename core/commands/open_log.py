@@ -24,7 +24,7 @@ from urllib.request import ProxyHandler, build_opener
 
 from core.base.errors import WorkerError
 from core.base.machine import DASHBOARD_DIR
-from core.commands.output import OK, Commands, add_engine_option
+from core.commands.output import OK, add_engine_option
 from core.runs.engine.following import start_following
 from core.runs.engine.opening import VARIABLE
 from core.runs.store import Run, Store
@@ -37,18 +37,16 @@ ENDS_S = 10.0
 GROUP = "COMPILEBOARD_GROUP"
 
 
-def add_command(commands: Commands) -> None:
-    """Add the command `open`."""
-    command = commands.add_parser("open", help="open a TORCH_TRACE log, directory or archive in the dashboard")
+def add_open_command(command: argparse.ArgumentParser) -> None:
+    """Add the options of `open`."""
     command.set_defaults(function=_open)
     command.add_argument("path", metavar="LOG|DIR|ARCHIVE", type=Path, help="log, directory or archive of logs")
     command.add_argument("--follow", action="store_true", help="follow what another process is writing there")
     _add_address(command)
 
 
-def add_dashboard_command(commands: Commands) -> None:
-    """Add the command `dashboard`."""
-    command = commands.add_parser("dashboard", help="start the dashboard")
+def add_dashboard_command(command: argparse.ArgumentParser) -> None:
+    """Add the options of `dashboard`."""
     command.set_defaults(function=_start)
     _add_address(command)
     add_engine_option(command)

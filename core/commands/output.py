@@ -1,63 +1,19 @@
-"""Output shared by the commands: exit codes, and reports as text or as data for scripts."""
+"""Options and exit codes that the commands share, and lines that they print."""
 
 from __future__ import annotations
 
 import argparse
 import math
 import sys
-from dataclasses import fields, replace
-from typing import Any, Literal, TypeAlias
+from typing import Literal
 
-from core.analysis import (
-    UNEVEN,
-    Work,
-    alternative_sentence,
-    aoti_sentence,
-    compared_words,
-    compile_seconds,
-    compile_time_s,
-    counted_words,
-    difference_words,
-    distinct_kernels,
-    ending_words,
-    failures,
-    memory_sentence,
-    memory_unmeasured,
-    pipeline_summary,
-    refused_calls,
-    results,
-    results_words,
-    sentence,
-    speed,
-    target_lines,
-    traffic_words,
-    untimed_words,
-    verdict,
-)
-from core.analysis.backend import backend_lines
-from core.analysis.comparison import RunComparison
-from core.analysis.findings import FIRST, findings
-from core.analysis.interval import Interval
-from core.analysis.numerics import bisection_words, bits_words, minified_words, nan_words, numerics_lines, opaque_words
 from core.base.errors import CompileboardError
-from core.base.words import count, duration_s, limit_s, number
-from core.report import Report, RunError
-from core.report import as_json as data_as_json
-from core.runs.status import Status
-from core.runs.store import Run
-from core.runs.stored import side_of_run
-from core.views.comments import CommentsView
-from core.views.neighbours import NeighboursView
-from core.views.progress import ScriptView
+from core.base.words import limit_s
 
 OK, FAILED, USAGE, MISSING, CANCELLED = 0, 1, 2, 3, 130
-# argparse does not export the return type of `add_subparsers`.
-Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 WRONG, SLOW, NO_NODE = 4, 5, 6
 # Seconds to wait for a node; a worker that was disconnected needs up to 30 to connect again.
 NODE_WAIT_S = 60.0
-# Figures that a change must not raise.
-NOT_MORE = ("graph breaks", "recompiles")
 
 
 def add_json_option(command: argparse.ArgumentParser) -> None:
@@ -126,168 +82,3 @@ def add_check_options(command: argparse.ArgumentParser, differing: str) -> None:
         metavar="X",
         help=f"exit with {SLOW} where it is certainly less than X times as fast, or was not measured",
     )
-
-
-def check_report(report: Report, arguments: argparse.Namespace) -> int:
-    """Return the exit code of the requested checks, 0 if all is well; the reason goes to standard error."""
-    accuracy = results(report)
-    wrong, unsure = "", ""
-    if accuracy is None:
-        wrong = "nothing was compared with eager"
-    elif accuracy.outcome == "differs":
-        wrong = f"results differ from eager: {results_words(accuracy)}"
-    elif accuracy.outcome != "same":
-        unsure = f"results are {accuracy.outcome}: {results_words(accuracy)}"
-    took = speed(report.timing)
-    return _check(arguments, wrong, unsure, took.interval if took else None, "eager")
-
-
-def check_comparison(comparison: RunComparison, arguments: argparse.Namespace) -> int:
-    """Return the exit code of the requested checks of the right run, compared with the left run."""
-    problems = []
-    if comparison.failures[1] and not comparison.failures[0]:
-        problems.append(f"on the right {comparison.failures[1]}")
-    if comparison.results[1] == "differs":
-        problems.append("results differ from eager on the right")
-    for figure in map(comparison.figure, NOT_MORE):
-        if (figure.right or 0) > (figure.left or 0):
-            problems.append(f"{figure.name}: {figure.words(figure.left)} → {figure.words(figure.right)}")
-    times = comparison.times
-    interval = times.interval if times is not None and times.comparable else None
-    return _check(arguments, "; ".join(problems), "", interval, "the left run")
-
-
-def _check(arguments: argparse.Namespace, wrong: str, unsure: str, faster: Interval | None, than: str) -> int:
-    """Return the exit code; the results are checked before the speed."""
-    if arguments.check and wrong:
-        return _fail(wrong, WRONG)
-    if arguments.check and unsure:
-        print(f"check: {unsure}", file=sys.stderr)
-    least = arguments.least_speedup
-    if least is None:
-        return 0
-    if faster is None:
-        return _fail("the speed was not measured, or is not comparable", SLOW)
-    if faster.high < least:
-        bounds = f"{number(faster.low)}–{number(faster.high)}"
-        return _fail(f"{number(faster.middle)}× as fast as {than} ({bounds}), at least {number(least)}× required", SLOW)
-    return 0
-
-
-def _fail(message: str, code: int) -> int:
-    print(f"check failed: {message}", file=sys.stderr)
-    return code
-
-
-MAX_DIFFERENCES = 20
-
-
-def print_run(run: Run, report: Report, as_json: bool) -> None:
-    """Print the report of a stored run with its comments, as JSON or as text."""
-    status, comments = run.status(), CommentsView.stored(run, side_of_run(run))
-    if as_json:
-        added = {"comments": comments.data} if comments.lines else {}
-        sys.stdout.write(data_as_json(report_data(report, status) | added).decode() + "\n")
-        return
-    summarise(report, ending_words(status.state, status.reason, report), run.output_tail())
-    for line in comments.lines:
-        print(f"  {line}")
-
-
-def report_data(report: Report, status: Status) -> dict[str, Any]:
-    """Return a run's report as data; the state of the run and the reason of its end come first."""
-    facts = {field.name: getattr(report, field.name) for field in fields(report)}
-    return {"state": status.state, "reason": status.reason, **facts}
-
-
-def summarise(report: Report, ended: str, output: str = "") -> None:
-    """Print a report as text; `ended` describes a failed end of the run, and comes first.
-
-    `output` is the run's printed output.
-    """
-    if ended:
-        print(f"{ended}.")
-        _print_error(report.error)
-    summed = verdict(report)
-    print(sentence(replace(summed, ended="") if ended else summed))
-    _summarise_traffic(summed.work)
-    for failure in failures(report):
-        place = f" at {failure.place.short}" if failure.place.file else ""
-        print(f"  [{failure.compilation}] {failure.frame}{place}: {failure.reason}; {failure.consequence}")
-    for line in target_lines(report):
-        print(line)
-    for note in report.notes:
-        print(f"  {note}")
-    if memory := memory_sentence(report):
-        print("\n    ".join([f"  {memory}", *memory_unmeasured(report)]))
-    _summarise_results(report)
-    if script := ScriptView.of(report):
-        print("\n".join(script.lines))
-    for call in refused_calls(report):
-        print(f"  call {call.index} raised: {call.raised.splitlines()[0]}")
-    if report.bisection is not None:
-        for words in (bisection_words, opaque_words, minified_words, nan_words):
-            if line := words(report.bisection):
-                print(f"  {line}")
-    if report.bits is not None:
-        print(f"  {bits_words(report.bits)}")
-    if report.rival is not None:
-        print(f"  alternative: {alternative_sentence(report)}")
-    if untimed := untimed_words(report):
-        print(f"  {untimed}")
-    package = filter(None, [aoti_sentence(report)])
-    for line in (
-        *numerics_lines(report),
-        *backend_lines(report),
-        *package,
-        *pipeline_summary(report),
-        *NeighboursView(report).lines,
-    ):
-        print(f"  {line}")
-    seconds = compile_seconds(report)
-    if seconds:
-        print(f"  {duration_s(compile_time_s(report))} of compile time")
-    for compilation in report.compilations:
-        calls = sum(len(kernel.calls) for kernel in compilation.kernels)
-        kernels = count(distinct_kernels(compilation.kernels), "kernel")
-        stages = count(len(compilation.graphs), "graph stage")
-        parts = f"{stages}, {kernels} in {count(calls, 'call')}" if calls else f"{stages}, no kernels"
-        took = f", {duration_s(seconds[compilation.id])}" if compilation.id in seconds else ""
-        print(f"  [{compilation.id}] {compilation.frame.name} ({compilation.status}): {parts}{took}")
-    for graph_break in report.graph_breaks:
-        hits = count(len(graph_break.compilations), "time")
-        print(f"  graph break at {graph_break.place}, hit {hits}: {graph_break.reason}")
-    for recompile in report.recompiles:
-        print(f"  [{recompile.failed}] → [{recompile.compilation}]: {recompile.reason.splitlines()[0]}")
-    for finding in findings(report, output)[:FIRST]:
-        print(f"  → {finding.title} {' '.join(finding.advice.split())}")
-    for problem in report.problems:
-        print(f"  could not read: {problem.what}, {count(problem.count, 'time')}", file=sys.stderr)
-
-
-def _summarise_traffic(work: Work) -> None:
-    if work.traffic:
-        print(f"  {traffic_words(work.traffic)}. {counted_words(work.traffic)}")
-    elif work.uneven:
-        print(f"  {UNEVEN}")
-
-
-def _summarise_results(report: Report) -> None:
-    """Print the comparison with eager: the outcome, and the results that differ or are undecided."""
-    comparison = results(report)
-    if comparison is None:
-        return
-    compared = compared_words(comparison.compared)
-    print(f"  result: {comparison.outcome}" + (f"; compared: {compared}" if compared else ""))
-    for difference in [*comparison.differing, *comparison.untold][:MAX_DIFFERENCES]:
-        print(f"    {difference_words(difference)}")
-
-
-def _print_error(error: RunError | None) -> None:
-    """Print the user's frames of an error, and its message after the first line, without C++ frames."""
-    if error is None:
-        return
-    for frame in error.frames:
-        print(f"  at {frame.file}:{frame.line} in {frame.name}")
-    for line in error.explanation.splitlines():
-        print(f"  {line}")

@@ -13,7 +13,7 @@ import msgspec
 from core.accelerator.program import PROGRAMS
 from core.analysis import aoti_lines, aoti_sentence, aoti_story, pipeline_lines, pipeline_sentence, pipelines
 from core.base.errors import JobError, StoreError
-from core.commands.output import Commands, add_json_option, add_node_options
+from core.commands.output import add_json_option, add_node_options
 from core.commands.run import Product, run_job
 from core.job import CompileJob, Packaging, add_job_options, dims_from_text, job_of
 from core.report import Report
@@ -23,9 +23,8 @@ from core.runs.store import Run
 PARTS = ("exports", "range_trials", "packages", "package_runs", "package_times")
 
 
-def add_aoti_command(commands: Commands) -> None:
-    """Add the command `aoti`."""
-    command = commands.add_parser("aoti", help="export a model, package it by AOTInductor, and run it without Python")
+def add_aoti_command(command: argparse.ArgumentParser) -> None:
+    """Add the options of `aoti`."""
     command.set_defaults(function=lambda arguments: run_job(_package_job(arguments), arguments, PACKAGE_PRODUCT.finish))
     add_job_options(command)
     add_node_options(command)
@@ -78,9 +77,8 @@ PACKAGE_PRODUCT = Product(_package_text, _package_data, _write_package, _package
 BACKEND = "accelerator"
 
 
-def add_pipeline_command(commands: Commands) -> None:
-    """Add the command `pipeline`."""
-    command = commands.add_parser("pipeline", help="build a model into programs of the accelerator, and run them")
+def add_pipeline_command(command: argparse.ArgumentParser) -> None:
+    """Add the options of `pipeline`."""
     finish = PROGRAM_PRODUCT.finish
     command.set_defaults(function=lambda arguments: run_job(_pipeline_job(arguments), arguments, finish))
     add_job_options(command)

@@ -18,17 +18,14 @@ from core.commands.output import (
     FAILED,
     OK,
     WRONG,
-    Commands,
     add_check_options,
     add_json_option,
     add_node_options,
-    check_report,
     complain,
-    print_run,
-    summarise,
     write_file,
 )
 from core.commands.run import WRONG_RESULTS, run_job
+from core.commands.summary import check_report, print_run, summarise
 from core.job import CompileJob, add_job_options, job_of
 from core.job.notebook import SUFFIX
 from core.job.prepared import model_code
@@ -44,9 +41,8 @@ from core.views.sharing import BudgetView
 GOES_WELL = ("queued", "running", "done")
 
 
-def add_command(commands: Commands) -> None:
-    """Add the command `report`."""
-    command = commands.add_parser("report", help="report on a stored run or a TORCH_TRACE log")
+def add_report_command(command: argparse.ArgumentParser) -> None:
+    """Add the options of `report`."""
     command.set_defaults(function=_report)
     command.add_argument("what", metavar="RUN|LOG", help="stored run, log, directory or archive of logs")
     command.add_argument("--rank", type=int, metavar="N", help="rank of several whose log is read (the lowest)")
@@ -99,9 +95,8 @@ MOST_REPEATS = 50
 Opened = Callable[[], RunSide]
 
 
-def add_check_command(commands: Commands) -> None:
-    """Add the command `check`."""
-    command = commands.add_parser("check", help="check a model, a run or a log against a budget")
+def add_check_command(command: argparse.ArgumentParser) -> None:
+    """Add the options of `check`."""
     command.set_defaults(function=_check)
     add_job_options(command)
     add_node_options(command)

@@ -12,18 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from core.base.errors import NodeWaitError
-from core.commands.output import (
-    CANCELLED,
-    FAILED,
-    OK,
-    Commands,
-    add_check_options,
-    add_json_option,
-    add_node_options,
-    check_report,
-    complain,
-    print_run,
-)
+from core.commands.output import CANCELLED, FAILED, OK, add_check_options, add_json_option, add_node_options, complain
+from core.commands.summary import check_report, print_run
 from core.commands.waiting import NodeWatch
 from core.job import CompileJob, add_job_options, job_of
 from core.job.prepared import measured_again
@@ -39,9 +29,8 @@ POLL_S = 0.1
 WRONG_RESULTS = "results differ from eager's, or nothing was compared"
 
 
-def add_command(commands: Commands) -> None:
-    """Add the command `run`."""
-    command = commands.add_parser("run", help="compile a model and report")
+def add_run_command(command: argparse.ArgumentParser) -> None:
+    """Add the options of `run`."""
     command.set_defaults(function=lambda arguments: run_job(job_of(arguments), arguments, _finish))
     add_job_options(command)
     add_node_options(command)
@@ -49,9 +38,8 @@ def add_command(commands: Commands) -> None:
     add_json_option(command)
 
 
-def add_bisect_command(commands: Commands) -> None:
-    """Add the command `bisect`."""
-    command = commands.add_parser("bisect", help="run a model without measuring, and look for why it fails or differs")
+def add_bisect_command(command: argparse.ArgumentParser) -> None:
+    """Add the options of `bisect`."""
     command.set_defaults(function=_bisect)
     add_job_options(command)
     add_node_options(command)
@@ -59,9 +47,8 @@ def add_bisect_command(commands: Commands) -> None:
     add_json_option(command)
 
 
-def add_measure_command(commands: Commands) -> None:
-    """Add the command `measure`."""
-    command = commands.add_parser("measure", help="measure a stored run's job again, as a run of its own")
+def add_measure_command(command: argparse.ArgumentParser) -> None:
+    """Add the options of `measure`."""
     command.set_defaults(function=_measure)
     command.add_argument("what", metavar="RUN", help="stored run to measure again")
     add_node_options(command)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from core.base.errors import JobError, StoreError
 from core.base.words import bytes_, count, number
-from core.commands.output import OK, Commands, add_json_option
+from core.commands.output import OK, add_json_option
 from core.runs.comments import Anchor, Author, add_comment, set_pinned, set_tags, tags_of, talk_of
 from core.runs.index import RunIndex
 from core.runs.remote import VARIABLE, ArchiveError, RemoteArchive, remote_archive
@@ -25,18 +25,16 @@ LISTED = 50
 EVERYTHING = 10_000_000
 
 
-def add_command(commands: Commands) -> None:
-    """Add the command `runs`."""
-    command = commands.add_parser("runs", help="list stored runs, newest first, or those that a search matches")
+def add_runs_command(command: argparse.ArgumentParser) -> None:
+    """Add the options of `runs`."""
     command.set_defaults(function=_list)
     _add_search(command)
     command.add_argument("--most", type=int, metavar="N", default=LISTED, help=f"runs to list; {LISTED} unless given")
     add_json_option(command)
 
 
-def add_mark_command(commands: Commands) -> None:
-    """Add the command `mark`."""
-    command = commands.add_parser("mark", help="tag a stored run, comment on it, or pin it so that it is not deleted")
+def add_mark_command(command: argparse.ArgumentParser) -> None:
+    """Add the options of `mark`."""
     command.set_defaults(function=_mark)
     command.add_argument("run", metavar="RUN", help="stored run")
     command.add_argument("--tag", action="append", default=[], metavar="WORD", help="add a tag")
@@ -47,11 +45,8 @@ def add_mark_command(commands: Commands) -> None:
     pinned.add_argument("--unpin", action="store_true", help="let the run be deleted again")
 
 
-def add_prune_command(commands: Commands) -> None:
-    """Add the command `prune`."""
-    command = commands.add_parser(
-        "prune", help="delete or move runs that a search matches, except pinned and live ones"
-    )
+def add_prune_command(command: argparse.ArgumentParser) -> None:
+    """Add the options of `prune`."""
     command.set_defaults(function=_prune)
     _add_search(command)
     command.add_argument(
@@ -145,10 +140,6 @@ def _prune(arguments: argparse.Namespace) -> int:
 
 def _size(runs: Sequence[ListedRun]) -> str:
     return bytes_(sum(run.entry.size_bytes or 0 for run in runs))
-
-
-# Commands that open no run.
-NOT_OPENED = (_list, _mark, _prune)
 
 
 def _prune_due(arguments: argparse.Namespace) -> int:

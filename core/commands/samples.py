@@ -10,7 +10,7 @@ import msgspec
 
 from core.base.errors import JobError
 from core.base.files import read
-from core.commands.output import OK, WRONG, Commands, add_engine_option, add_json_option, print_markdown
+from core.commands.output import OK, WRONG, add_json_option, add_node_options, print_markdown
 from core.commands.run import exit_code, run_job
 from core.job import MAX_CODE_BYTES
 from core.job.gallery import Exercise, exercise, samples
@@ -23,9 +23,8 @@ from core.views.runs import RunLists
 FIELDS = ("name", "title", "teaches", "group", "training", "twin")
 
 
-def add_command(commands: Commands) -> None:
-    """Add the command `samples`."""
-    command = commands.add_parser("samples", help="list the sample models")
+def add_samples_command(command: argparse.ArgumentParser) -> None:
+    """Add the options of `samples`."""
     command.set_defaults(function=_list)
     add_json_option(command)
 
@@ -41,13 +40,12 @@ def _list(arguments: argparse.Namespace) -> int:
     return OK
 
 
-def add_exercises_command(commands: Commands) -> None:
-    """Add the command `exercises`."""
-    command = commands.add_parser("exercises", help="list the exercises, print one, or check a solution of it")
+def add_exercises_command(command: argparse.ArgumentParser) -> None:
+    """Add the options of `exercises`."""
     command.set_defaults(function=_exercises)
     command.add_argument("name", nargs="?", metavar="NAME", help="the exercise; without a file, print its code")
     command.add_argument("file", nargs="?", type=Path, metavar="FILE.py", help="a solution to check")
-    add_engine_option(command)
+    add_node_options(command)
     add_json_option(command)
 
 

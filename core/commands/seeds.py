@@ -16,7 +16,7 @@ from pathlib import Path
 from core.base.errors import StoreError
 from core.base.machine import PROJECT_DIR, own_process, python_path
 from core.base.words import count, duration_s
-from core.commands.output import FAILED, OK, Commands
+from core.commands.output import FAILED, OK
 from core.runs.store import Store
 
 DOCUMENT = PROJECT_DIR / "docs" / "seeds.md"
@@ -59,9 +59,8 @@ def _row(items: str, asks: str, page: str, command: str, prints: str) -> SeedRow
     return SeedRow(tuple(items.split(", ")), asks, page, tuple(shlex.split(arguments)), tuple(CODE.findall(prints)))
 
 
-def add_command(commands: Commands) -> None:
-    """Add the command `seeds`."""
-    command = commands.add_parser("seeds", help="run every command of docs/seeds.md, and say what is not so")
+def add_seeds_command(command: argparse.ArgumentParser) -> None:
+    """Add the options of `seeds`."""
     command.add_argument("items", nargs="*", metavar="ITEM", help="S0, S3.7, X2 …; all by default")
     command.set_defaults(function=_seeds)
 

@@ -16,7 +16,7 @@ import msgspec
 from core.base.errors import JobError, NodeWaitError
 from core.base.machine import Environment
 from core.base.words import bytes_, count, duration_s, estimate_s, number
-from core.commands.output import CANCELLED, FAILED, OK, Commands, add_json_option, add_node_options
+from core.commands.output import CANCELLED, FAILED, OK, add_json_option, add_node_options
 from core.commands.waiting import NodeWatch
 from core.job import add_job_options, job_of
 from core.runs.engine.opening import open_engine, open_local_engine
@@ -34,9 +34,8 @@ LONGEST_CELL = 60
 GAP = "  "
 
 
-def add_command(commands: Commands) -> None:
-    """Add the command `sweep`."""
-    command = commands.add_parser("sweep", help="change a model's job along axes, and compare")
+def add_sweep_command(command: argparse.ArgumentParser) -> None:
+    """Add the options of `sweep`."""
     command.set_defaults(function=_run_sweep)
     add_job_options(command, nargs="?")
     add_node_options(command)
@@ -57,9 +56,8 @@ def add_command(commands: Commands) -> None:
     output.add_argument("--csv", action="store_true", help="the table as CSV on standard output, and nothing else")
 
 
-def add_list_command(commands: Commands) -> None:
-    """Add the command `sweeps`."""
-    command = commands.add_parser("sweeps", help="list the sweeps of this home, or print one")
+def add_sweeps_command(command: argparse.ArgumentParser) -> None:
+    """Add the options of `sweeps`."""
     command.set_defaults(function=_list_sweeps)
     command.add_argument("id", nargs="?", default="", metavar="ID", help="print this sweep: its answer and its table")
     command.add_argument("--csv", action="store_true", help="with an ID: the table as CSV, and nothing else")

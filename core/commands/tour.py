@@ -12,7 +12,7 @@ from functools import partial
 from core.analysis.comparison import RunSide
 from core.analysis.work import heaviest
 from core.base.errors import StoreError
-from core.commands.output import OK, Commands, add_node_options, print_markdown
+from core.commands.output import OK, add_node_options, print_markdown
 from core.commands.run import exit_code, run_job
 from core.job import add_job_options, job_of
 from core.runs.store import Run, Store
@@ -25,25 +25,22 @@ from core.views.tour import TourView
 Lines = Callable[[RunSide], Iterable[str]]
 
 
-def add_command(commands: Commands) -> None:
-    """Add the command `tour`."""
-    command = commands.add_parser("tour", help="explain torch.compile on a run, or on a model that is run first")
+def add_tour_command(command: argparse.ArgumentParser) -> None:
+    """Add the options of `tour`."""
     command.set_defaults(function=_tour)
     add_job_options(command)
     add_node_options(command)
 
 
-def add_captures_command(commands: Commands) -> None:
-    """Add the command `captures`."""
-    command = commands.add_parser("captures", help="compare symbolic_trace, Dynamo and torch.export on a model")
+def add_captures_command(command: argparse.ArgumentParser) -> None:
+    """Add the options of `captures`."""
     command.set_defaults(function=_captures)
     add_job_options(command)
     add_node_options(command)
 
 
-def add_landmarks_command(commands: Commands) -> None:
-    """Add the command `landmarks`."""
-    command = commands.add_parser("landmarks", help="where in torch and Triton a compilation goes, with a run's times")
+def add_landmarks_command(command: argparse.ArgumentParser) -> None:
+    """Add the options of `landmarks`."""
     command.add_argument("run", nargs="?", metavar="RUN", help="id of a stored run, whose times are added")
     command.set_defaults(function=_landmarks)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from core.base.errors import SettingError
 from core.base.files import one_line, read
-from core.commands.output import OK, Commands, add_json_option
+from core.commands.output import OK, add_json_option
 from core.report import as_json
 from core.runs.engine.cluster.host import Host
 from core.runs.engine.cluster.workers import Puller
@@ -21,9 +21,8 @@ from core.runs.store import Store
 MOST_TOKEN_BYTES = 1_000
 
 
-def add_command(commands: Commands) -> None:
-    """Add the command `work`."""
-    command = commands.add_parser("work", help="execute the runs of a server on this machine")
+def add_work_command(command: argparse.ArgumentParser) -> None:
+    """Add the options of `work`."""
     command.set_defaults(function=_work)
     command.add_argument("--server", metavar="URL", required=True, help="address at which the server's workers connect")
     command.add_argument(
@@ -57,9 +56,8 @@ def _say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def add_audit_command(commands: Commands) -> None:
-    """Add the command `audit`."""
-    command = commands.add_parser("audit", help="list what people changed on this server")
+def add_audit_command(command: argparse.ArgumentParser) -> None:
+    """Add the options of `audit`."""
     command.set_defaults(function=_audit)
     command.add_argument("--by", metavar="ADDRESS", default="", help="actions of one person")
     command.add_argument("--refused", action="store_true", help="only what was refused")

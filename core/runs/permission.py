@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from core.accelerator.backends import SHIPPED
+from core.accelerator.backends import SHIPPED_BACKENDS
 from core.accelerator.program import PASSES
 from core.base.errors import AccessError, JobError
 from core.base.words import number
@@ -24,7 +24,7 @@ from core.runs.store import Run
 from core.runs.tools import Interpret, Request
 
 BACKENDS = (
-    *SHIPPED,
+    *SHIPPED_BACKENDS,
     "accelerator",
     "inductor",
     "aot_eager",

@@ -143,8 +143,11 @@ def check_backends(base: CompileJob, axes: tuple[Axis, ...], available: tuple[st
     code = model_code(base) + base.compile.backend_code
     for name in unknown:
         if name not in code:
-            near = difflib.get_close_matches(name, available, 3, 0.5) or available
-            words = f"`{name[:60]}` is no backend here; there are {', '.join(near)}. Your own is FILE.py:NAME"
+            close = difflib.get_close_matches(name[:60], available, 2, 0.5)
+            hint = f"did you mean {' or '.join(close)}? " if close else ""
+            words = (
+                f"`{name[:60]}` is no backend here; {hint}There are {', '.join(available)}. Your own is FILE.py:NAME"
+            )
             raise JobError(f"axis {BACKEND}", words)
 
 
@@ -295,15 +298,24 @@ def parse_axis(text: str) -> Axis:
     field, separator, listed = short(text, MAX_AXIS_CHARS, "axis").partition("=")
     field = field.strip()
     if not separator or not is_field(field) or field == "variant":
-        raise JobError(
-            f"axis {field[:60]}", "write it as FIELD=VALUE,VALUE,… with a field of the job that can be swept"
-        )
+        raise JobError(f"axis {field[:60]}", _axis_hint(field, separator))
     words = _split(field, listed)
     try:
         values = tuple(map(_reader(field), _at_most_values(_expand_ellipses(words))))
     except ValueError as error:
         raise JobError(f"axis {field[:60]}", str(error)) from None
     return Axis(field, values)
+
+
+def _axis_hint(field: str, separator: str) -> str:
+    """Return how to write an axis, with the fields that it can change."""
+    fields = sorted({*AXES, BATCH, CODE})
+    if not separator:
+        return "write it as FIELD=VALUE,VALUE,…"
+    close = difflib.get_close_matches(field[:60], fields, 2, 0.6)
+    hint = f"did you mean {' or '.join(close)}? " if close else ""
+    prefixed = ", ".join(f"{prefix}NAME" for prefix in (OPTIONS, DYNAMO, INPUTS))
+    return f"no field of the job is called so; {hint}There are {', '.join(fields)}, {prefixed}"
 
 
 def changed(job: CompileJob, lines: Sequence[str]) -> CompileJob:

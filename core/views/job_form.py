@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import chain, groupby
 from typing import Any, ClassVar, Literal
 
-from core.accelerator.backends import SHIPPED, ShippedBackend
+from core.accelerator.backends import SHIPPED_BACKENDS, ShippedBackend
 from core.base import words as fmt
 from core.base.errors import CompileboardError, JobError
 from core.base.machine import Environment
@@ -47,7 +47,7 @@ NONE = "none"
 CUSTOM_BACKEND, TEMPLATE = "your own…", "template"
 MOST_S, MOST_GIB, LEAST_GIB = 86_400.0, 1024.0, 0.5
 DOCS = "https://docs.pytorch.org/docs/stable/generated/torch.compile.html"
-SHIPPED_WORDS = "; ".join(f"`{backend.name}` ({backend.words})" for backend in SHIPPED.values())
+SHIPPED_WORDS = "; ".join(f"`{backend.name}` ({backend.words})" for backend in SHIPPED_BACKENDS.values())
 BACKEND_HELP = (
     "Which compiler gets the FX graph. `inductor` generates kernels; `aot_eager` stops after AOTAutograd; "
     f"`eager` after Dynamo. Built-in examples: {SHIPPED_WORDS}. [torch.compile]({DOCS})"
@@ -89,11 +89,11 @@ class BackendChoice:
         """
         chosen = BackendChoice(job.compile.backend, job.compile.backend_code)
         own = {"this run's": chosen} if chosen.code else {chosen.name: chosen} if chosen._shipped else {}
-        return own | {name: BackendChoice(name) for name in SHIPPED}
+        return own | {name: BackendChoice(name) for name in SHIPPED_BACKENDS}
 
     @property
     def _shipped(self) -> ShippedBackend | None:
-        return None if self.code else SHIPPED.get(self.name)
+        return None if self.code else SHIPPED_BACKENDS.get(self.name)
 
     @property
     def text(self) -> str:
@@ -259,7 +259,7 @@ class JobForm:
         torchs = [name for name in known if "TESTING" not in name and name not in self.missing]
         chosen, forced = self.job.compile, self.job.conditions.force_backend
         named = ("" if chosen.backend_code else chosen.backend, forced)
-        names = dict.fromkeys([*torchs, *SHIPPED, *filter(None, named)])
+        names = dict.fromkeys([*torchs, *SHIPPED_BACKENDS, *filter(None, named)])
         return [name for name in names if self.code or name in OPEN_BACKENDS]
 
     @property

@@ -214,7 +214,8 @@ def waiting_words(wait: Wait, engine: str = "") -> str:
 
 def silent_words(name: str) -> str:
     """Return a note on a node that stopped answering."""
-    return f"{one_line(name, LONGEST_NAME)} does not answer: its run counts as running until its time limit"
+    counts = "a run that it has started counts as running until its time limit"
+    return f"{one_line(name, LONGEST_NAME)} does not answer: {counts}"
 
 
 def answers_words(name: str) -> str:

@@ -383,7 +383,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         "core/commands/compare.py": {
             "MOST_LINES": "graphs that differ, of a compilation, that the command line prints"
         },
-        "core/commands/output.py": {"MAX_DIFFERENCES": "differences that the command line prints"},
+        "core/commands/summary.py": {"MAX_DIFFERENCES": "differences that the command line prints"},
     },
     "A drawing": {
         "core/graph/levels.py": {

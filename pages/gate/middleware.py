@@ -49,6 +49,7 @@ POLICY_VIOLATION = 1008
 WANTED_S = 600
 MOST_WANTED_CHARS = 3_000
 NOT_SIGNED_IN = "The sign-in was not completed, and the log of this server says why. Reload the page to try again.\n"
+NOT_ACCEPTED = "The sign-in was not completed. {} Reload the page to try again.\n"
 # A path of this server: no other host, and nothing that ends a header.
 OWN_PATH = re.compile(r"/(?![/\\])[\x21-\x7e]*")
 NAME = re.compile(r"[A-Za-z0-9_-]{32}")
@@ -126,10 +127,12 @@ class Gate:
     async def _sign_in(self, request: VisitorRequest, scope: Scope, send: Send, people: People) -> None:
         """Redirect a browser to the sign-in.
 
-        A browser that returns from it without being signed in is refused instead, with this reason.
+        A browser that returns from it without being signed in is refused instead, with the reason.
         """
         if _wanted_cookie(scope) in _cookies(scope):
-            await _refuse(Refusal(401, NOT_SIGNED_IN), scope, send, [_forgotten(scope)])
+            problem = people.problem(_cookies(scope))
+            reason = NOT_ACCEPTED.format(problem) if problem else NOT_SIGNED_IN
+            await _refuse(Refusal(401, reason), scope, send, [_forgotten(scope)])
         else:
             await _answer(303, self._to_sign_in(request, scope, people), b"", send)
 

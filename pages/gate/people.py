@@ -29,6 +29,13 @@ MOST_ADDRESS_CHARS = 254
 EVERYBODY = "*"
 SETTINGS = ("redirect_uri", "cookie_secret", "client_id", "client_secret", "server_metadata_url")
 LEAST_SECRET_CHARS = 32
+# Why the sign-in at the provider does not count here.
+UNVERIFIED = (
+    "The provider does not call the address {} verified (`email_verified`). Verify it there, and sign in again. "
+    "A provider that never says so needs `verified = false` in this server's file of roles."
+)
+NO_ADDRESS = "The provider sent no address (`email`). The client needs the scope `email` at the provider."
+INVALID_ADDRESS = "The provider sent an address that is none (`email`)."
 LimitedRole = Literal["code", "samples"]
 KINDS = {"admin": Visitor.OWNER, "code": Visitor.CODER, "samples": Visitor.GUEST, "look": Visitor.ONLOOKER}
 
@@ -96,16 +103,33 @@ class People:
 
         Raises no error, whatever the cookies are.
         """
-        signed = {name: value for name, value in cookies.items() if value.isascii()}
-        cookie = starlette_websocket._get_signed_cookie_with_chunks(signed, USER_COOKIE_NAME)
-        claims = starlette_websocket._parse_decoded_user_cookie(cookie, self._origin) if cookie else {}
-        return self.address(claims) if claims.get("is_logged_in") is True else ""
+        claims = self._claims(cookies)
+        return self.address(claims) if claims else ""
 
     def address(self, claims: Mapping[str, Any]) -> str:
         """Return the address in an ID token's claims, in lower case; empty if invalid or not verified."""
+        return "" if self._problem(claims) else str(claims["email"]).lower()
+
+    def problem(self, cookies: Mapping[str, str]) -> str:
+        """Return why the provider's person with these cookies has no address; empty if nobody has signed in there."""
+        claims = self._claims(cookies)
+        return self._problem(claims) if claims else ""
+
+    def _problem(self, claims: Mapping[str, Any]) -> str:
         address = claims.get("email")
+        if address is None:
+            return NO_ADDRESS
+        if not isinstance(address, str) or not is_address(address):
+            return INVALID_ADDRESS
         verified = claims.get("email_verified") is True or not self._current().verified
-        return address.lower() if verified and isinstance(address, str) and is_address(address) else ""
+        return "" if verified else UNVERIFIED.format(address)
+
+    def _claims(self, cookies: Mapping[str, str]) -> Mapping[str, Any]:
+        """Return the provider's claims about the person with these cookies; empty if nobody has signed in."""
+        signed = {name: value for name, value in cookies.items() if value.isascii()}
+        cookie = starlette_websocket._get_signed_cookie_with_chunks(signed, USER_COOKIE_NAME)
+        claims = starlette_websocket._parse_decoded_user_cookie(cookie, self._origin) if cookie else {}
+        return claims if claims.get("is_logged_in") is True else {}
 
     def sign_in_path(self) -> str:
         """Return the path and query that begin the sign-in, below the server's own path."""

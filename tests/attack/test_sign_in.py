@@ -120,7 +120,7 @@ def test_without_a_sign_in_nothing_is_open_but_the_sign_in(board: Board) -> None
 @pytest.mark.attack("login 2", "signing in with an address that the provider does not call verified")
 def test_an_unverified_address_is_nobody(board: Board) -> None:
     with board.signed_in("unverified@example.org") as (browser, page):
-        assert (page.status_code, "was not completed" in page.text) == (401, True)
+        assert (page.status_code, "unverified@example.org verified (`email_verified`)" in page.text) == (401, True)
         assert browser.get("/runs").status_code == 303
 
 

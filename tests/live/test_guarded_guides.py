@@ -61,12 +61,8 @@ assert main(["targets", "--json"]) == 0
 def add_command(copy: Copy) -> None:
     (command,) = blocks("docs/adding-a-command.md", "python")
     copy.write("core/commands/targets.py", command)
-    copy.put("core/commands/main.py", "    targets,\n", before=")\nfrom core.commands.output")
-    copy.put(
-        "core/commands/main.py",
-        f"    {inline('docs/adding-a-command.md', 'targets.add')},\n",
-        before="    backends.add_command",
-    )
+    row = inline("docs/adding-a-command.md", 'Command("targets"')
+    copy.put("core/commands/main.py", f"    {row}\n", before='    Command("backends"')
     listed, _, as_json = copy.run(COMMAND).partition("{")
     assert {line.split()[0] for line in listed.splitlines()} == set(TARGETS)
     assert '"h100": "NVIDIA H100' in as_json

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from core import CompileOptions
-from core.accelerator.backends import SHIPPED
+from core.accelerator.backends import SHIPPED_BACKENDS
 from core.report import Report, ToldTable
 from tests.support.user_code import RunCode, records
 
@@ -97,9 +97,9 @@ def told(report: Report, title: str) -> list[tuple[Any, ...]]:
     return list(table.rows)
 
 
-@pytest.mark.parametrize("name", SHIPPED)
+@pytest.mark.parametrize("name", SHIPPED_BACKENDS)
 def test_a_backend_that_ships_fits_one_screen_or_three(name: str) -> None:
-    lines = SHIPPED[name].path.read_text(encoding="utf-8").splitlines()
+    lines = SHIPPED_BACKENDS[name].path.read_text(encoding="utf-8").splitlines()
     assert (len(lines) <= 150, len(lines) <= 50) == (True, name in ("template", "inspect"))
 
 

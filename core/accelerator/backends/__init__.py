@@ -25,7 +25,7 @@ class ShippedBackend:
         return FOLDER / f"{self.name}.py"
 
 
-SHIPPED = {
+SHIPPED_BACKENDS = {
     backend.name: backend
     for backend in (
         ShippedBackend("template", "minimal backend: takes a graph, returns a callable"),

@@ -37,6 +37,7 @@ __all__ = [
     "SwitchField",
     "TextField",
     "WhatIf",
+    "flag_of_field",
     "with_values",
 ]
 
@@ -44,6 +45,14 @@ __all__ = [
 OPTIONS: tuple[Option, ...] = (*CALL, *RUN)
 BY_NAME = {option.name: option for option in OPTIONS}
 AXES = {option.name: option for option in OPTIONS if option.axis}
+
+
+def flag_of_field(field: str) -> str:
+    """Return the flag for a field of a job, such as `--call` for `calls[0]`; empty if it has none."""
+    path = field.partition("[")[0]
+    option = next((option for option in OPTIONS if path in (option.path, f"{option.path}_code")), None)
+    option = option or BY_NAME.get(path.partition(".")[0])
+    return option.flag_name if option is not None and option.flag else ""
 
 
 def with_values(job: CompileJob, values: Mapping[str, Any]) -> CompileJob:

@@ -1,6 +1,6 @@
 """Presets of the torch.compile call: modes, backends, and stances of `torch.compiler.set_stance`.
 
-`BACKENDS_ABOUT` describes torch's backends and `accelerator`; `SHIPPED` describes the other built-in
+`BACKENDS_ABOUT` describes torch's backends and `accelerator`; `SHIPPED_BACKENDS` describes the other built-in
 backends.
 """
 
@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from core.accelerator.backends import SHIPPED
+from core.accelerator.backends import SHIPPED_BACKENDS
 from core.base.machine import Environment
 from core.base.words import NOT_RECORDED, agree, count, number
 from core.job import MODES, STANCES, CompileJob
@@ -343,9 +343,10 @@ def backend_fact(row: SweepRow, environment: Environment | None) -> BackendFact:
     """Return the known facts about a row's backend."""
     entries = environment.entries if environment else ()
     entry = next((entry for entry in entries if entry.name == row.at[0]), None)
+    shipped = SHIPPED_BACKENDS.get(row.at[0])
     return BackendFact(
         name=row.at[0],
-        does=BACKENDS_ABOUT.get(row.at[0]) or (SHIPPED[row.at[0]].words if row.at[0] in SHIPPED else ""),
+        does=BACKENDS_ABOUT.get(row.at[0]) or (shipped.words if shipped else ""),
         stops=stop(row),
         runs=row.state == "done",
         reason=reason(row) if row in broken([row]) else "",

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from core.accelerator.backends import SHIPPED
+from core.accelerator.backends import SHIPPED_BACKENDS
 from core.analysis import CallUse
 from core.analysis.backend import NODE_COLUMN, BackendRow, StripCell
 from core.base import words as fmt
@@ -423,8 +423,8 @@ def _source(
         return own, read(path)
     if options.backend_code:
         return own, options.backend_code
-    if options.backend in SHIPPED:
-        return own, SHIPPED[options.backend].path.read_text(encoding="utf-8")
+    if options.backend in SHIPPED_BACKENDS:
+        return own, SHIPPED_BACKENDS[options.backend].path.read_text(encoding="utf-8")
     return _model_source(report, invocation.backend, read)
 
 

@@ -17,7 +17,7 @@ import torch
 import torch._dynamo
 from torch._dynamo.backends import registry
 
-from core.accelerator.backends import SHIPPED
+from core.accelerator.backends import SHIPPED_BACKENDS
 from core.base.errors import JobError
 from core.base.machine import own_module
 from core.base.words import number
@@ -51,7 +51,7 @@ def backend_file(options: CompileOptions) -> Path | None:
     """Return the path of a backend's code, either the job's or of a built-in backend; None for others."""
     if options.backend_code:
         return _written.get(options.backend_code)
-    return SHIPPED[options.backend].path if options.backend in SHIPPED else None
+    return SHIPPED_BACKENDS[options.backend].path if options.backend in SHIPPED_BACKENDS else None
 
 
 def load_backend(job: CompileJob) -> None:
@@ -61,7 +61,7 @@ def load_backend(job: CompileJob) -> None:
     """
     if job.compile.backend_code:
         _values(job)
-    elif job.compile.backend in SHIPPED:
+    elif job.compile.backend in SHIPPED_BACKENDS:
         load_built_in(job.compile.backend)
 
 
@@ -109,7 +109,7 @@ def _missing(name: str, value: Any, options: CompileOptions, job: CompileJob, mo
 
 def register_built_in() -> None:
     """Register the built-in backends with torch, so that torch.compile calls in user code find them, too."""
-    for name in SHIPPED:
+    for name in SHIPPED_BACKENDS:
         registry._COMPILER_FNS.pop(name, None)
         torch._dynamo.register_backend(_lazy_backend(name), name=name)
 

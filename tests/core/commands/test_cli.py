@@ -59,12 +59,12 @@ def test_report_of_a_folder_is_of_its_log(capsys: pytest.CaptureFixture[str]) ->
         (["report", "EMPTY"], MISSING, "holds no .log file"),
         (["compare", "EMPTY", "../../no"], MISSING, "holds no .log file"),
         (["run", "no_such_sample"], USAGE, "there is no sample `no_such_sample`"),
-        (["run", "no_such.py"], USAGE, "model.value: "),
+        (["run", "no_such.py"], USAGE, "there is no file "),
         (["run", "no_such.json"], USAGE, "no_such.json cannot be read"),
-        (["run", "mlp", "--call", "f33[1]"], USAGE, "calls[0]: `f33` is no dtype"),
-        (["run", "mlp", "--options", "fast"], USAGE, "compile.options: `fast`: write name=value"),
-        (["run", "mlp", "--dtype", "int64"], USAGE, "dtype: "),
-        (["run", "mlp", "--time-limit", "0"], USAGE, "time_limit_s: "),
+        (["run", "mlp", "--call", "f33[1]"], USAGE, "--call: `f33` is no dtype"),
+        (["run", "mlp", "--options", "fast"], USAGE, "--options: `fast`: write name=value"),
+        (["run", "mlp", "--dtype", "int64"], USAGE, "--dtype: "),
+        (["run", "mlp", "--time-limit", "0"], USAGE, "--time-limit: "),
     ],
 )
 def test_what_is_not_right_is_said_on_standard_error(

@@ -14,7 +14,8 @@ from core import Run, Store, build_report
 from core.analysis import sentence, verdict
 from core.analysis.comparison import RunSide, compare_runs
 from core.commands.main import main
-from core.commands.output import FAILED, OK, SLOW, WRONG, add_check_options, check_comparison, check_report
+from core.commands.output import FAILED, OK, SLOW, WRONG, add_check_options
+from core.commands.summary import check_comparison, check_report
 from core.report import Call, Difference, Report, Setting, Timing, from_json
 from tests.support.homes import add_run, job_of
 from tests.support.logs import recorded_report

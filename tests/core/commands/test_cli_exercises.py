@@ -13,6 +13,7 @@ from core.commands import run as command
 from core.commands.main import main
 from core.commands.output import FAILED, OK, USAGE, WRONG
 from core.job.gallery import exercise
+from tests.support.engines import FakeEngine
 from tests.support.homes import add_run
 from tests.support.places import TRACES
 
@@ -31,6 +32,10 @@ class Recorded:
     def __init__(self, home: Path, scenario: str, **status: Any) -> None:
         self.home, self.scenario, self.status = home, scenario, status
         self.jobs: list[CompileJob] = []
+        self.engine = FakeEngine()
+
+    def stalled(self) -> None:
+        """Return None: the run does not wait."""
 
     def submit(self, job: CompileJob) -> Run:
         self.jobs.append(job)

@@ -34,4 +34,4 @@ def test_two_runs_become_one_html_file(
     assert main(["export", left, right, "--html", str(file), "--scrub", "paths"]) == OK
     assert f"Runs {left} (left) and {right} (right)" in file.read_text(encoding="utf-8")
     assert main(["export", left, right, "--perfetto", str(file)]) == USAGE
-    assert capsys.readouterr().err == "export: --perfetto writes one run: leave the second one out\n"
+    assert capsys.readouterr().err == "--perfetto writes one run: leave the second one out\n"

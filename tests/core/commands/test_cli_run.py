@@ -11,9 +11,11 @@ from core import NO_RECORD, CompileJob, CompileOptions, Model, Run, Store, job_t
 from core.analysis import sentence, verdict
 from core.commands import run as command
 from core.commands.main import main
-from core.commands.output import CANCELLED, FAILED, MISSING, OK, USAGE, summarise
+from core.commands.output import CANCELLED, FAILED, MISSING, OK, USAGE
+from core.commands.summary import summarise
 from core.job import Conditions
 from core.report import Frame, RunError
+from tests.support.engines import FakeEngine
 from tests.support.homes import add_run, add_scenario, job_of
 from tests.support.logs import recorded_report
 from tests.support.places import TRACES
@@ -33,6 +35,10 @@ class Ends:
         self.store, self.status, self.log = store, status, log
         self.jobs: list[CompileJob] = []
         self.cancelled: list[Run] = []
+        self.engine = FakeEngine()
+
+    def stalled(self) -> None:
+        """Return None: the run does not wait."""
 
     def submit(self, job: CompileJob) -> Run:
         self.jobs.append(job)
@@ -111,13 +117,13 @@ def test_every_option_reaches_the_job(ends: Callable[..., Ends], options: list[s
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--size", "batch"], "sizes: `batch`: write batch=64, or 0.1=128"),
-        (["--dynamo", "verbose"], "conditions.dynamo: `verbose`: write name=value"),
+        (["--size", "batch"], "--size: `batch`: write batch=64, or 0.1=128"),
+        (["--dynamo", "verbose"], "--dynamo: `verbose`: write name=value"),
         (
             ["--rival", "max_autotune=True"],
-            "rival: `max_autotune` is none of fullgraph, dynamic, backend, mode, ",
+            "--rival: `max_autotune` is none of fullgraph, dynamic, backend, mode, ",
         ),
-        (["--rival", "mode=1"], "rival.mode: `1` is no str"),
+        (["--rival", "mode=1"], "--rival: `1` is no str"),
     ],
 )
 def test_an_option_that_is_no_job_says_which(
@@ -225,7 +231,7 @@ def test_a_run_that_is_interrupted_is_cancelled_and_told(
     runner = ends(state="cancelled")
     followed: list[Run] = []
 
-    def follow(run: Run) -> None:
+    def follow(run: Run, _: object) -> None:
         followed.append(run)
         if len(followed) == 1:
             raise KeyboardInterrupt

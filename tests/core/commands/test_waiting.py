@@ -80,7 +80,7 @@ def test_a_node_that_stops_answering_is_named_and_so_is_its_return(
     until(lambda: not runner.engine.silent())
     watch.look()
     assert capsys.readouterr().err.splitlines() == [
-        "  one does not answer: its run counts as running until its time limit",
+        "  one does not answer: a run that it has started counts as running until its time limit",
         "  one answers again",
     ]
 

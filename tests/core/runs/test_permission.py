@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import AccessError, CompileJob, CompileOptions, JobError, Model, Run, Runner, Status, Store, samples
-from core.accelerator.backends import SHIPPED
+from core.accelerator.backends import SHIPPED_BACKENDS
 from core.job import DynamicDim, Packaging
 from core.job.options.call import FLAG, OneOf, Whole
 from core.runs.engine.processes import LocalLiveness
@@ -118,7 +118,7 @@ def test_an_unknown_option_never_passes(name: str, value: Any) -> None:
         assert refused(with_options(**{name: value})).startswith(("compile.options", "job"))
 
 
-@pytest.mark.parametrize("name", SHIPPED)
+@pytest.mark.parametrize("name", SHIPPED_BACKENDS)
 def test_every_backend_that_ships_passes(name: str) -> None:
     job = replace(SAMPLE, compile=CompileOptions(backend=name))
     assert allowed(job) == job

@@ -58,10 +58,11 @@ def test_ellipsis_goes_on_as_the_numbers_before_it_do(typed: str, values: tuple[
 @pytest.mark.parametrize(
     ("text", "field", "says"),
     [
-        ("speed=1", "axis speed", "a field of the job that can be swept"),
+        ("speed=1", "axis speed", "no field of the job is called so; There are backend, batch, caches,"),
+        ("bakend=eager", "axis bakend", "did you mean backend or force_backend? There are backend, batch,"),
         ("backend", "axis backend", "write it as FIELD=VALUE"),
-        ("variant=1", "axis variant", "write it as FIELD=VALUE"),
-        ("inputs.=1", "axis inputs.", "write it as FIELD=VALUE"),
+        ("variant=1", "axis variant", "no field of the job is called so"),
+        ("inputs.=1", "axis inputs.", "options.NAME, dynamo.NAME, inputs.NAME"),
         ("batch=1,x", "axis batch", "`x` is no whole number"),
         ("batch=1,…,8", "axis batch", "two numbers or more before it"),
         ("batch=1,2,…", "axis batch", "two numbers or more before it"),
@@ -192,7 +193,7 @@ def test_a_backend_of_ones_own_is_a_value_of_an_axis(tmp_path: Path) -> None:
 
 def test_a_backend_that_is_neither_here_nor_in_the_code_is_refused_with_the_nearest() -> None:
     known = ("aot_eager", "eager", "inductor")
-    with pytest.raises(JobError, match="`inducter` is no backend here; there are inductor"):
+    with pytest.raises(JobError, match="here; did you mean inductor. There are aot_eager, eager, inductor."):
         check_backends(BASE, (parse_axis("backend=eager,inducter"),), known)
     registered = replace(BASE, model=Model("code", "register_backend(name='mine')\nmodel = abs\ninputs = (1,)\n"))
     check_backends(registered, (parse_axis("backend=eager,mine"),), known)

@@ -243,6 +243,27 @@ def test_a_sign_in_that_failed_is_told_and_not_begun_for_ever(known: People) -> 
     assert (status, b"Max-Age=0" in headers[b"set-cookie"]) == (401, True)
 
 
+@pytest.mark.parametrize(
+    ("shown", "reason"),
+    [
+        (cookies(email_verified=False), "The provider does not call the address ada@example.org verified"),
+        (cookies(email_verified=None), "does not call the address ada@example.org verified (`email_verified`)"),
+        (cookies(email=None), "The provider sent no address (`email`)."),
+        (cookies(email="ada"), "The provider sent an address that is none (`email`)."),
+        (cookies(secret="t" * 32), "the log of this server says why"),
+    ],
+)
+def test_a_sign_in_without_a_verified_address_is_refused_with_the_reason(
+    known: People, shown: dict[str, str], reason: str
+) -> None:
+    wanted = b"compileboard-8501-wanted=/runs; "
+    sent, _ = sent_through(
+        lambda app: Gate(app, rules(known), known), b"", type="http", method="GET", scheme="http", path="/",
+        query_string=b"", headers=[(b"host", b"board.example.org"), PAGE, (b"cookie", wanted + as_header(shown)[1])],
+    )  # fmt: skip
+    assert (sent[0]["status"], reason in sent[1]["body"].decode()) == (401, True)
+
+
 @pytest.mark.parametrize("wanted", ["https://evil.example", "//evil.example", "/%5Cevil.example", "/a%0d%0ab", "evil"])
 def test_no_cookie_leads_to_another_host(known: People, wanted: str) -> None:
     kept = f"compileboard-8501-wanted={wanted}".encode()
