@@ -123,17 +123,6 @@ def package_version(name: str) -> str:
         return ""
 
 
-def own_version() -> str:
-    """Return the version of Compileboard, from the installed package or from pyproject.toml."""
-    if PACKAGE:
-        return package_version(PACKAGE)
-    import tomllib
-
-    with (PROJECT_DIR / "pyproject.toml").open("rb") as file:
-        version: str = tomllib.load(file)["project"]["version"]
-    return version
-
-
 @cache
 def code_version() -> str:
     """Return a digest of the sizes and times of core's files; caches of another digest are outdated."""

@@ -62,7 +62,7 @@ from importlib import import_module
 from typing import Any
 
 from core.base.errors import CompileboardError, JobError, NodeWaitError, SettingError, StoreError, TraceError
-from core.base.machine import PROGRAM, own_module
+from core.base.machine import PACKAGE, PROGRAM, PROJECT_DIR, own_module, package_version
 from core.commands.output import CANCELLED, FAILED, MISSING, NO_NODE, USAGE, complain
 from core.commands.parser import CommandParser
 
@@ -174,13 +174,22 @@ def _bring_back(arguments: argparse.Namespace) -> None:
                 bring_back(run)
 
 
+def own_version() -> str:
+    """Return the version of Compileboard, from the installed package or from pyproject.toml."""
+    if PACKAGE:
+        return package_version(PACKAGE)
+    import tomllib
+
+    with (PROJECT_DIR / "pyproject.toml").open("rb") as file:
+        version: str = tomllib.load(file)["project"]["version"]
+    return version
+
+
 class VersionAction(argparse.Action):
     """Option that prints the versions of Compileboard, torch and Python."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
         """Print the versions, and exit with 0."""
-        from core.base.machine import own_version, package_version
-
         torch, python = package_version("torch") or "not installed", ".".join(map(str, sys.version_info[:3]))
         print(f"compileboard {own_version()} (torch {torch}, Python {python})")
         parser.exit()

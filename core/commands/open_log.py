@@ -149,11 +149,14 @@ def _dashboard(
 ) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
     """Start a dashboard with additional variables and options; yield its process and its address.
 
-    Raises WorkerError if the dashboard does not listen in time.
+    Raises WorkerError if another process has the port, or if the dashboard does not listen in time.
     """
+    if not _listening_port(port):
+        raise WorkerError(f"port {port} is taken; choose another one with --port")
     # -P: no module of the current directory hides one of Python's. Streamlit reads .streamlit beside dashboard.py.
     command = [sys.executable, "-P", "-m", "streamlit", "run", str(DASHBOARD_DIR / "dashboard.py")]
     options = ["--server.headless", "true", "--server.address", HOST, "--server.port", str(port), *more]
+    print(f"starting the dashboard on port {port}", file=sys.stderr, flush=True)
     server = subprocess.Popen([*command, *options], stdout=subprocess.DEVNULL, env={**os.environ, **variables})
     try:
         _wait_until_it_listens(server, port)
@@ -188,9 +191,15 @@ def _wait_until_it_listens(server: subprocess.Popen[bytes], port: int) -> None:
 
 def _free_port() -> int:
     """Return Streamlit's usual port if it is free, otherwise any free port; raises WorkerError."""
-    for port in (PORT, 0):
-        with contextlib.suppress(OSError), socket.socket() as listening:
-            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listening.bind((HOST, port))
-            return int(listening.getsockname()[1])
+    if port := _listening_port(PORT) or _listening_port(0):
+        return port
     raise WorkerError("no port is free; choose one with --port")
+
+
+def _listening_port(port: int) -> int:
+    """Return the port at which a dashboard can listen, any free one for 0; 0 if another process has it."""
+    with contextlib.suppress(OSError), socket.socket() as listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((HOST, port))
+        return int(listening.getsockname()[1])
+    return 0

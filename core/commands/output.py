@@ -35,22 +35,22 @@ def add_node_options(command: argparse.ArgumentParser) -> None:
     add_engine_option(command)
     command.add_argument(
         "--node-wait",
-        type=_seconds,
+        type=seconds,
         default=NODE_WAIT_S,
         metavar="S",
         help=f"exit with {NO_NODE} if no node can execute a run for S seconds ({limit_s(NODE_WAIT_S)})",
     )
 
 
-def _seconds(text: str) -> float:
+def seconds(text: str) -> float:
     """Return a number of seconds; raises ArgumentTypeError."""
     try:
-        seconds = float(text)
+        number_s = float(text)
     except ValueError:
-        seconds = math.nan
-    if not seconds >= 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds")
-    return seconds
+        number_s = math.nan
+    if not number_s >= 0:
+        raise argparse.ArgumentTypeError(f"`{text}` is no number of seconds")
+    return number_s
 
 
 def write_file(path: str, data: bytes, mode: Literal["wb", "ab"] = "wb") -> None:

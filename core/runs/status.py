@@ -9,6 +9,8 @@ from msgspec import Meta
 
 Ended = Literal["done", "failed", "cancelled", "timed out", "out of memory", "crashed", "interrupted", "damaged"]
 State = Literal["queued", "running", Ended]
+# Reason of a run whose owner has ended, on the machine that executed it.
+OWNER_ENDED = "the server that ran it ended"
 LIVE: tuple[State, ...] = ("queued", "running")
 # Up to the year 9999, the last that Python's datetime accepts.
 Seconds = Annotated[float, Meta(ge=0, lt=253_402_300_800)]

@@ -73,7 +73,7 @@ from core.runs.engine.processes import LOCAL, handle_of_pids
 from core.runs.engine.servers import address, announced
 from core.runs.inputs import checked_logs
 from core.runs.people import audited, note_deleted, read_audience, write_audience
-from core.runs.status import Liveness, Status
+from core.runs.status import OWNER_ENDED, Liveness, Status
 from core.trace.ranks import RankLogs, stored_name, stored_ranks
 
 NAME, NOTE, RANKS, TOOLS = "name.txt", "note.txt", "ranks", "tools"
@@ -238,7 +238,7 @@ class Run:
         if not status.live or not status.handle or self.liveness.is_alive(status.handle):
             return status
         # An owner writes the final status before it ends, perhaps between the two reads here.
-        gone = replace(status, state="interrupted", reason="the server that ran it ended", handle="")
+        gone = replace(status, state="interrupted", reason=OWNER_ENDED, handle="")
         if status.kind == "log" and self.log_path() is not None:
             gone = replace(gone, state="done", reason="")
         return gone if (latest := self.written_status()) == status else latest

@@ -36,7 +36,7 @@ from core.runs.engine.processes import (
     ran_out_of_memory,
 )
 from core.runs.progress import OVERDUE
-from core.runs.status import State, Status
+from core.runs.status import OWNER_ENDED, State, Status
 from core.runs.store import Run
 from core.runs.tools import Task, has_answer, read_task
 from core.worker.conditions import DIRECTORY
@@ -89,7 +89,7 @@ def supervise(run: Run, task: WorkerTask) -> None:
     become_subreaper()
     stop = _Stop()
     signal.signal(signal.SIGTERM, lambda *_: stop.set("cancelled", "cancelled by the user"))
-    signal.signal(signal.SIGUSR1, lambda *_: stop.set("interrupted", "the server that ran it ended"))
+    signal.signal(signal.SIGUSR1, lambda *_: stop.set("interrupted", OWNER_ENDED))
     signal.pthread_sigmask(signal.SIG_UNBLOCK, SUPERVISOR_SIGNALS)
     handle = process_handle(psutil.Process(), psutil.Process(os.getppid()))
     status = replace(before, state="running", started_s=time.time(), handle=handle)

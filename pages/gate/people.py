@@ -111,7 +111,7 @@ class People:
         return "" if self._problem(claims) else str(claims["email"]).lower()
 
     def problem(self, cookies: Mapping[str, str]) -> str:
-        """Return why the provider's person with these cookies has no address; empty if nobody has signed in there."""
+        """Return why the person with these cookies has no address; empty if nobody has signed in."""
         claims = self._claims(cookies)
         return self._problem(claims) if claims else ""
 

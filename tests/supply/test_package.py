@@ -132,6 +132,25 @@ def test_each_requirement_is_a_range_around_the_version_that_the_tests_run_with(
     assert [str(item) for item in ranges.values() if "==" in str(item.specifier)] == []
 
 
+def test_each_extra_is_a_range_around_the_version_of_its_requirements() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    for extra, declared in project["optional-dependencies"].items():
+        ranges = {canonicalize_name(item.name): item for item in map(Requirement, declared)}
+        lines = re.findall(r"^[^#\n].*$", (ROOT / f"requirements-{extra}.txt").read_text(), re.MULTILINE)
+        pinned = {canonicalize_name(item.name): item for item in map(Requirement, lines)}
+        assert ranges.keys() == pinned.keys()
+        versions = {name: str(item.specifier).removeprefix("==") for name, item in pinned.items()}
+        assert [name for name, version in versions.items() if version not in ranges[name].specifier] == []
+
+
+def test_the_wheel_is_for_the_versions_of_python_that_the_readme_names() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    named = re.search(r"With Python (\S+) to (\S+) and", (ROOT / "README.md").read_text())
+    assert named is not None
+    minor = int(named[2].partition(".")[2])
+    assert project["requires-python"] == f">={named[1]},<3.{minor + 1}"
+
+
 def test_in_the_repository_our_modules_have_their_own_names() -> None:
     assert PROGRAM == ("python", "-m", "core")
     assert own_module("core.worker") == "core.worker"

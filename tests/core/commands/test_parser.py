@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from core.base.machine import own_version
-from core.commands.main import COMMANDS, main, make_parser
+from core.commands.main import COMMANDS, main, make_parser, own_version
 from core.commands.output import OK, USAGE
 from tests.support.places import ROOT
 

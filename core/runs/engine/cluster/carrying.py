@@ -41,7 +41,7 @@ from core.runs.engine.cluster.messages import (
 from core.runs.engine.cluster.nodes import LONG_CALL_S, RETRY_S, Nodes
 from core.runs.engine.queues import Assignment
 from core.runs.progress import ended_as, overdue_limit_s
-from core.runs.status import Liveness, State, Status
+from core.runs.status import OWNER_ENDED, Liveness, State, Status
 from core.runs.store import Run, Store
 
 # Between two looks at a run: until its first bytes, and then, when more of them would disturb what is measured.
@@ -343,7 +343,7 @@ def _ended(started: Status, host_status: Status) -> Status:
     return replace(
         started,
         state=host_status.state,
-        reason=host_status.reason,
+        reason=f"the worker on {started.node} ended" if host_status.reason == OWNER_ENDED else host_status.reason,
         exit_code=host_status.exit_code,
         signal=host_status.signal,
         peak_memory_bytes=host_status.peak_memory_bytes,

@@ -142,11 +142,18 @@ class Host:
         """End all runs and start no more; calls are still answered."""
         self._engine.close()
 
+    def is_busy(self) -> bool:
+        """Return True while torch starts, a run starts or executes, or a server has to collect files."""
+        return self._environment is None or bool(self._live or self._turns) or self._has_files()
+
     def wait_until_collected(self, limit_s: float) -> None:
         """Wait until servers have collected the files of ended runs, for at most `limit_s` seconds."""
         end_s = time.monotonic() + limit_s
-        while time.monotonic() < end_s and any(self._runs_dir.glob(f"{self.id}-*")):
+        while time.monotonic() < end_s and self._has_files():
             time.sleep(POLL_S)
+
+    def _has_files(self) -> bool:
+        return any(self._runs_dir.glob(f"{self.id}-*"))
 
     def _reply(self, call: HostCall) -> HostReply:
         match call:

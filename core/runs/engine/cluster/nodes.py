@@ -14,6 +14,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
+import msgspec
+
 from core.base.errors import CompileboardError, DecodeError, NodeError, SilentNodeError, StoreError, WorkerError
 from core.base.files import in_words, one_line, read_line
 from core.base.machine import Environment
@@ -37,7 +39,6 @@ HELLO_S, CALL_S, LONG_CALL_S, RETRY_S = 10.0, 30.0, 300.0, 1.0
 # Hosts that are greeted in a second, and in parallel.
 GREETED, GREETED_AT_ONCE = 50, 16
 MOST_NAME_CHARS = 80
-NONE = "no node has answered yet"
 MOST_REASON_CHARS = 600
 HOST_ID = re.compile(r"[0-9a-f]{16}")
 R = TypeVar("R", bound=HostReply)
@@ -92,6 +93,9 @@ class Nodes:
         self._refused = self._problem = ""
         self._code_allowed = code_allowed
         self._nodes: dict[str, HostNode] = {}
+        self._naming = threading.Lock()
+        # Host → its name here, which no other host has.
+        self._names: dict[str, str] = {}
         # Sweep → the kind of the nodes that measure its cells.
         self._kinds: dict[str, str] = {}
 
@@ -150,7 +154,9 @@ class Nodes:
         if silent := self.silent():
             return f"{', '.join(silent)} {agree(len(silent), 'does', 'do')} not answer"
         starting = sorted(node.facts.name for node in nodes if not node.facts.devices)
-        return f"torch is starting on {', '.join(starting)}" if starting else self._refused or NONE
+        return (
+            f"torch is starting on {', '.join(starting)}" if starting else self._refused or "no node has answered yet"
+        )
 
     def greet(self) -> bool:
         """Greet the hosts that were greeted longest ago, new hosts first.
@@ -158,7 +164,7 @@ class Nodes:
         Return True if a host is new or lost, or if its devices or its reachability have changed. Raises NodeError.
         """
         before = self._states()
-        peers = self._peers()
+        peers, self._problem = self._peers(), ""
         for node in self.all().values():
             node.lost = node.peer not in peers
             # A host that did not reply to a greeting counts as silent until it replies to one.
@@ -171,14 +177,12 @@ class Nodes:
     def _peers(self) -> Mapping[str, bool]:
         """Return the transport's hosts; raises NodeError while they are unknown, and then no host answers."""
         try:
-            peers = self.transport.peers()
+            return self.transport.peers()
         except NodeError as error:
             self._problem = str(error)
             for node in self.all().values():
                 node.answers = False
             raise
-        self._problem = ""
-        return peers
 
     def _due(self, peers: Sequence[str]) -> list[str]:
         """Return the hosts to greet now: at most `GREETED`, those greeted longest ago first."""
@@ -252,11 +256,22 @@ class Nodes:
             node = self._nodes.get(facts.host) or HostNode(peer, facts)
             if facts.torch and (node.environment is None or node.environment.torch != facts.torch):
                 node.environment = self._ask(peer, DescribeCall(), DescriptionReply).environment
-            node.peer, node.facts, node.answers, node.lost = peer, facts, True, False
+            named = msgspec.structs.replace(facts, name=self._distinct_name(facts))
+            node.peer, node.facts, node.answers, node.lost = peer, named, True, False
             self._nodes[facts.host] = node
         except CompileboardError:
             for node in self.all().values():
                 node.answers = node.answers and node.peer != peer
+
+    def _distinct_name(self, facts: FactsReply) -> str:
+        """Return a host's name, with the begin of its id if another host has the name."""
+        longer = f"{facts.name}#{facts.host[:6]}"
+        with self._naming:
+            gone = {facts.host, *(host for host, node in self._nodes.items() if node.lost)}
+            is_taken = facts.name in {name for host, name in self._names.items() if host not in gone}
+            if self._names.get(facts.host) not in (facts.name, longer):
+                self._names[facts.host] = longer if is_taken else facts.name
+            return self._names[facts.host]
 
     def _why_not(self, facts: FactsReply) -> str:
         """Return why this server does not use a host; empty if it does."""

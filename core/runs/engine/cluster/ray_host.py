@@ -9,6 +9,7 @@ A measured run waits until Ray gives it these resources.
 from __future__ import annotations
 
 import importlib
+import os
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -48,8 +49,8 @@ class Resources:
 
     def __init__(self) -> None:
         self._ray = importlib.import_module("ray")
-        self._node = self._ray.get_runtime_context().get_node_id()
-        declared = next(node["Resources"] for node in self._ray.nodes() if node["NodeID"] == self._node)
+        self.node = self._ray.get_runtime_context().get_node_id()
+        declared = next(node["Resources"] for node in self._ray.nodes() if node["NodeID"] == self.node)
         self._most = {name: declared[name] for name in (QUIET, CARDS) if declared.get(name)}
         self._lock = threading.RLock()
         # Resource → its actor, and the reply that comes once Ray has given it; and the runs that need it.
@@ -85,7 +86,7 @@ class Resources:
 
     def _request(self, name: str) -> tuple[Any, Any]:
         strategies = importlib.import_module("ray.util.scheduling_strategies")
-        affinity = strategies.NodeAffinitySchedulingStrategy(self._node, soft=False)
+        affinity = strategies.NodeAffinitySchedulingStrategy(self.node, soft=False)
         amounts = {"num_gpus": self._most[CARDS]} if name == CARDS else {"resources": {QUIET: 1}}
         options = {"num_cpus": 0, "scheduling_strategy": affinity, **amounts}
         actor = self._ray.remote(Placeholder).options(**options).remote()
@@ -149,6 +150,10 @@ def _environment_of_node() -> dict[str, str]:
 
 
 def make_host(code_allowed: bool) -> Host:
-    """Return the host for a node's actor."""
-    engine = QuietEngine(default_home().resolve() / "cache", Resources())
-    return Host(engine=engine, code_allowed=code_allowed)
+    """Return the host for a node's actor.
+
+    Its name is that of the machine, with the begin of the node's id in Ray.
+    """
+    resources = Resources()
+    engine = QuietEngine(default_home().resolve() / "cache", resources)
+    return Host(engine=engine, name=f"{os.uname().nodename}#{resources.node[:6]}", code_allowed=code_allowed)

@@ -26,6 +26,7 @@ from core.runs.engine.cluster.messages import (
 from core.runs.engine.cluster.remote import RemoteEngine
 from core.runs.engine.queues import Assignment
 from core.runs.runner import Wait
+from core.runs.status import OWNER_ENDED
 from core.runs.tools import Interpret, Task, create, tool_run
 from core.sweep import Axis, SweepRunner
 from tests.support.cluster import LOG, NodeEngine, Nodes, kill, nodes_below
@@ -228,6 +229,18 @@ def test_two_servers_over_one_store_carry_a_run_once(nodes: Nodes) -> None:
     second.cancel(second.store.open(run.id))
     assert first.wait(run).status().state == "cancelled"
     assert list(starts(nodes).values()) == [1]
+
+
+def test_a_run_whose_worker_is_stopped_says_so(nodes: Nodes) -> None:
+    engine = nodes.add("one", NodeEngine(hold_after=0))
+    runner = runner_of(nodes)
+    run = runner.submit(JOB)
+    until(lambda: len(engine.started) == 1)
+    hosted = engine.started[0]
+    hosted.write_status(replace(hosted.status(), state="interrupted", reason=OWNER_ENDED, handle=""))
+    engine.site.gone(hosted)
+    engine.site.endings.pop(hosted.path)()
+    assert (runner.wait(run).status().state, run.status().reason) == ("interrupted", "the worker on one ended")
 
 
 def test_cancel_ends_the_run_on_its_host(nodes: Nodes) -> None:

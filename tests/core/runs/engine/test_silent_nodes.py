@@ -1,4 +1,4 @@
-"""Nodes that stop answering before a run was sent to them, and the reasons why no node can execute a run."""
+"""Nodes that stop answering before a run was sent to them, why no node can execute a run, and names of nodes."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -8,6 +8,7 @@ import pytest
 
 from core import CompileJob, Model, Runner
 from core.runs.engine.cluster import messages
+from core.runs.engine.cluster.host import Host
 from core.runs.engine.queues import Assignment
 from tests.support.cluster import NodeEngine, Nodes, nodes_below
 from tests.support.engines import until
@@ -85,3 +86,12 @@ def test_the_reason_why_no_node_can_execute_a_run_names_nodes_and_devices(nodes:
     until(lambda: server.shortage("cpu") == "the cluster does not answer")
     nodes.transport.broken = False
     until(lambda: server.shortage("cpu") == "")
+
+
+def test_nodes_of_one_name_are_told_apart_by_their_ids(nodes: Nodes) -> None:
+    nodes.add("one")
+    server = nodes.server()
+    until(lambda: server.nodes("cpu") != ())
+    nodes.transport.hosts["other"] = other = Host(nodes.folder / "other", NodeEngine(), "one")
+    until(lambda: len(server.nodes("cpu")) == 2)
+    assert server.environment().devices == {"cpu": f"a CPU on one, one#{other.id[:6]}"}

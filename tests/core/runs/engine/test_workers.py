@@ -14,6 +14,7 @@ import pytest
 
 from core import CompileJob, Model, Runner, Store
 from core.base.errors import NodeError, SettingError
+from core.commands import work
 from core.runs.engine.cluster import workers
 from core.runs.engine.cluster.host import Host
 from core.runs.engine.cluster.messages import ForgetCall, HelloCall, PollCall, packed
@@ -246,3 +247,27 @@ def test_a_port_that_is_taken_is_refused_in_words(transport: WorkersTransport, h
         SettingError, match=f"no worker can connect to 127.0.0.1:{transport.port}: .*; another server has this port"
     ):
         WorkersTransport(f"workers://127.0.0.1:{transport.port}", home)
+
+
+def test_a_worker_without_runs_ends_after_its_idle_limit(
+    transport: WorkersTransport, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(work, "_say", said.append)
+    host, ended = Host(tmp_path / "node", engine := NodeEngine(hold_after=0)), threading.Event()
+    server = RemoteEngine(Store(home.parent / "server"), transport)
+    threading.Thread(
+        target=Puller(f"http://127.0.0.1:{transport.port}", token_of(home), host, said.append).run,
+        args=(ended,),
+        daemon=True,
+    ).start()
+    runner = Runner(Store(home.parent / "server"), server)
+    run = runner.submit(JOB)
+    until(lambda: len(engine.started) == 1)
+    threading.Thread(target=work._end_when_idle, args=(host, 0.0, ended), daemon=True).start()
+    assert (host.is_busy(), ended.wait(1.0)) == (True, False)
+    engine.end(engine.started[0])
+    until(ended.is_set)
+    assert runner.wait(run).status().state == "done"
+    assert said[-1] == "no run for 0 s: this worker ends"
+    kill(server)
