@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 from core.analysis.durations import compile_time_s
 from core.analysis.dynamo.failures import failure_sentence, failures
+from core.analysis.dynamo.recompiles import recompiled
 from core.analysis.interval import Interval
 from core.analysis.kernels.kernel import ALONE, kernels_disturbed
 from core.analysis.kernels.ledger import ledger
 from core.analysis.results import Results, failed_words, results, results_words
 from core.analysis.speed import Speed, break_even_calls, speed
-from core.analysis.work import Work, uncompiled_calls_words, work, work_words
+from core.analysis.work import Work, dynamo_graphs, uncompiled_calls_words, work, work_words
 from core.base.words import agree, bytes_, calls_after, count, number, percent
 from core.code import occupancy
 from core.job.targets import TARGETS, Target
@@ -54,15 +55,10 @@ class Verdict:
 @stored
 def verdict(report: Report) -> Verdict:
     """Return the verdict of a report."""
-    compilations = report.compilations
-    dynamo = [
-        graph for compilation in compilations for graph in compilation.graphs if graph.stage == "dynamo_output_graph"
-    ]
-
     return Verdict(
-        graphs=len(dynamo) or root_graphs(report),
+        graphs=graph_count(report),
         breaks=len(report.graph_breaks),
-        recompiles=len({recompile.compilation for recompile in report.recompiles}),
+        recompiles=len(recompiled(report)),
         work=work(report),
         speed=speed(report.timing),
         break_even=break_even_calls(report),
@@ -73,6 +69,14 @@ def verdict(report: Report) -> Verdict:
         ended=failed_words(report),
         outside=_outside(report),
     )
+
+
+def graph_count(report: Report) -> int:
+    """Return the number of graphs passed to the backend, or captured without Dynamo.
+
+    Only the last attempt of a compilation counts, as in torch's `counters["stats"]["unique_graphs"]`.
+    """
+    return sum(len(dynamo_graphs(compilation)) for compilation in report.compilations) or root_graphs(report)
 
 
 def root_graphs(report: Report) -> int:

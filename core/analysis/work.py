@@ -109,9 +109,13 @@ def captured_ops(compilation: Compilation) -> int:
     """
     if compilation.graph_op_count is not None:
         return compilation.graph_op_count
-    captured = [graph for graph in compilation.graphs if graph.stage == "dynamo_output_graph"]
-    chosen = captured[-1:] or list(compilation.graphs[:1])
+    chosen = dynamo_graphs(compilation)[-1:] or compilation.last_graphs[:1]
     return sum(graph.calls for graph in chosen)
+
+
+def dynamo_graphs(compilation: Compilation) -> tuple[FxGraph, ...]:
+    """Return the graphs that Dynamo passed to the backend in the last attempt."""
+    return tuple(graph for graph in compilation.last_graphs if graph.stage == "dynamo_output_graph")
 
 
 def heaviest(report: Report) -> Compilation | None:

@@ -21,7 +21,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 from urllib.parse import urlencode
 
-from core.analysis import sentence, verdict
+from core.analysis import recompiled, sentence, verdict
 from core.analysis.memory import graph_plans
 from core.base.errors import StoreError
 from core.base.files import in_words, one_line
@@ -64,10 +64,11 @@ class Checks(ABC):
     def recompiles(self) -> tuple[Recompile, ...]:
         """Compilations after a guard failure, each with torch's first reason.
 
-        The first reason is the guard that failed in the newest compiled code.
+        The first reason is the guard that failed in the newest compiled code. At the recompile limit nothing is
+        compiled.
         """
         first = {found.compilation: found for found in reversed(self.report.recompiles)}
-        return tuple(reversed(first.values()))
+        return tuple(first[compilation] for compilation in recompiled(self.report))
 
     def assert_no_graph_breaks(self) -> None:
         """Raise AssertionError for a graph break or a failed compilation, or if nothing was compiled."""

@@ -261,6 +261,11 @@ class Compilation:
         return next((graph for graph in self.graphs if graph.id == graph_id), None)
 
     @property
+    def last_graphs(self) -> tuple[FxGraph, ...]:
+        """Return the graphs of the last attempt; a restart discards the graphs of the attempts before it."""
+        return tuple(graph for graph in self.graphs if graph.attempt == self.attempts - 1)
+
+    @property
     def has_frame(self) -> bool:
         """Return True if Dynamo compiled a frame.
 
@@ -271,7 +276,7 @@ class Compilation:
     @property
     def lowered_graphs(self) -> tuple[FxGraph, ...]:
         """Return the graphs that Inductor lowered."""
-        return tuple(graph for graph in self.graphs if graph.lowered)
+        return tuple(graph for graph in self.last_graphs if graph.lowered)
 
     def lowered(self, direction: Direction) -> FxGraph | None:
         """Return the lowered graph of that direction; None if this compilation has none."""

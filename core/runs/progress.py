@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from core.analysis import phase_class
+from core.analysis import graph_count, phase_class
 from core.base.files import regular
 from core.base.words import limit_s
 from core.job import CompileJob
@@ -159,7 +159,7 @@ def progress(report: Report | None, job: CompileJob | None = None) -> Progress:
         to_come=_to_come(report.steps, job),
         phases=report.phases,
         compilations=len(report.compilations),
-        graphs=report.kinds.get("dynamo_output_graph", 0),
+        graphs=graph_count(report),
         kernels=report.kinds.get("artifact:compileboard_kernel", 0),
         log_bytes=report.log_bytes,
     )

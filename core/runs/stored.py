@@ -49,7 +49,7 @@ LARGE_LOG_BYTES = 8_000_000
 LARGE_GRAPH_NODES = 2_000
 MAX_SUMMARY_BYTES = 100_000
 # Raised with every change in the stored nodes, models and summaries, so that older files are not used.
-VERSION = 5
+VERSION = 6
 
 Made = TypeVar("Made")
 

@@ -86,8 +86,12 @@ class GraphStages:
 
     @property
     def first(self) -> FxGraph:
-        """The graph to show first: Dynamo's if it was recorded, otherwise the first that torch logged itself."""
-        logged = [graph for graph in self.graphs if not graph.name]
+        """The graph to show first: Dynamo's if it was recorded, otherwise the first that torch logged itself.
+
+        Of a restarted compilation, the last attempt counts.
+        """
+        last = max(graph.attempt for graph in self.graphs)
+        logged = [graph for graph in self.graphs if not graph.name and graph.attempt == last]
         return next((graph for graph in logged if graph.stage == DYNAMO), [*logged, *self.graphs][0])
 
     @property

@@ -20,8 +20,10 @@ from core.analysis import (
     failures,
     frame_names,
     fusion_words,
+    graph_count,
     kernel_words,
     phase_totals,
+    recompiled,
     saved_words,
     verdict,
 )
@@ -94,12 +96,10 @@ class OutlineView:
 
 
 def _title(report: Report) -> str:
-    stages = [graph.stage for compilation in report.compilations for graph in compilation.graphs]
-    graphs = stages.count("dynamo_output_graph")
     parts = (
-        f"{fmt.count(graphs, 'graph')} in {fmt.count(len(report.compilations), 'compilation')}",
+        f"{fmt.count(graph_count(report), 'graph')} in {fmt.count(len(report.compilations), 'compilation')}",
         fmt.count(len(report.graph_breaks), "graph break"),
-        fmt.count(len({recompile.compilation for recompile in report.recompiles}), "recompile"),
+        fmt.count(len(recompiled(report)), "recompile"),
         f"{fmt.duration_s(compile_time_s(report))} of compile time",
     )
     return ", ".join(parts) + "."

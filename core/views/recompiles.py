@@ -19,6 +19,7 @@ from core.analysis import (
     heaviest,
     lineage_groups,
     lineages,
+    recompiled,
     refused_calls,
     uncompiled_calls_words,
 )
@@ -119,7 +120,7 @@ class RecompilesView:
 
     @cached_property
     def _recompiled(self) -> frozenset[str]:
-        return frozenset(recompile.compilation for recompile in self.report.recompiles)
+        return frozenset(recompiled(self.report))
 
     @property
     def count(self) -> int:
@@ -140,8 +141,8 @@ class RecompilesView:
             return f"No recompile: {calls or 'the first compilation of every frame served all calls'}."
         recompile_s = sum(frame.recompile_s for frame in self._frames)
         took = f", {fmt.duration_s(recompile_s)} of compile time" if recompile_s else ""
-        failed = sum(each.status == "failed" for each in self.report.compilations if each.id in self._recompiled)
-        ended = f" ({fmt.count(failed, 'recompile')} ended with an error)" if failed else ""
+        attempts = {recompile.compilation for recompile in self.report.recompiles} - self._recompiled
+        ended = f" ({fmt.count(len(attempts), 'more attempt', 'more attempts')} compiled nothing)" if attempts else ""
         return f"{fmt.count(self.count, 'recompile')} because a guard failed{ended}{took}."
 
     @property

@@ -42,7 +42,7 @@ if compilation is None or reason:
     st.write(reason)
     numerics_now(view, "Compare every node")
     st.stop()
-captured = next((graph for graph in compilation.graphs if graph.stage == "dynamo_output_graph"), None)
+captured = next((graph for graph in compilation.last_graphs if graph.stage == "dynamo_output_graph"), None)
 nodes = {node.name: node for node in view.of(compilation).nodes(captured)} if captured else {}
 graph = numerics.nodes_of(compilation, nodes)
 st.write(graph.sentence)

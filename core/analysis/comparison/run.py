@@ -143,12 +143,7 @@ def graph_pairs(left: Compilation, right: Compilation) -> tuple[MatchedPair[FxGr
 
     If a compilation was restarted, only the last attempt counts.
     """
-    return matched(_last_attempt(left), _last_attempt(right), lambda graph: (graph.stage, graph.direction))
-
-
-def _last_attempt(compilation: Compilation) -> list[FxGraph]:
-    last = max((graph.attempt for graph in compilation.graphs), default=0)
-    return [graph for graph in compilation.graphs if graph.attempt == last]
+    return matched(left.last_graphs, right.last_graphs, lambda graph: (graph.stage, graph.direction))
 
 
 def _compilation_comparison(left: RunSide, right: RunSide, pair: MatchedPair[Compilation]) -> CompilationComparison:

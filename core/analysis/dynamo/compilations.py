@@ -123,7 +123,8 @@ class _Tree:
     def _frame(self, frame: str, kind: Kind, below: list[Entry], brief: str = "") -> Entry:
         first, *recompiled = self._frames[frame]
         recompiles = [self._entry(compilation, "recompile", 0, [], "compiled again") for compilation in recompiled]
-        return self._entry(first, kind, len(recompiled), [*recompiles, *below], brief)
+        compiled = sum(compilation.status != "failed" for compilation in recompiled)
+        return self._entry(first, kind, compiled, [*recompiles, *below], brief)
 
     def _entry(self, compilation: Compilation, kind: Kind, recompiles: int, below: list[Entry], brief: str) -> Entry:
         return Entry(

@@ -105,6 +105,15 @@ def lineage(report: Report) -> tuple[tuple[Compilation, ...], ...]:
     )
 
 
+def recompiled(report: Report) -> tuple[str, ...]:
+    """Return the ids of the compilations that a failed guard made, without those that compiled no code.
+
+    At the recompile limit torch logs the failed guard, but compiles nothing.
+    """
+    failed = {compilation.id for compilation in report.compilations if compilation.status == "failed"}
+    return tuple(dict.fromkeys(reason.compilation for reason in report.recompiles if reason.compilation not in failed))
+
+
 def lineages_by_function(report: Report) -> tuple[tuple[tuple[Compilation, ...], ...], ...]:
     """Return the recompiled frames grouped by function.
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from core.analysis.findings.finding import Finding, Proposal, Rule, RunFacts
 from core.analysis.interval import busy
 from core.analysis.kernels import TF32, LedgerRow, ceilings, kernels_disturbed, product_dtype, uneven_repeats
-from core.analysis.work import frame_of, reasons_between, refused_pairs
+from core.analysis.work import dynamo_graphs, frame_of, reasons_between, refused_pairs
 from core.base.words import agree, bytes_, count, duration_s, percent
 from core.ops.costs import op_class
 from core.report import Compilation, Report, Schedule, SchedulerNode
@@ -310,8 +310,8 @@ def decomposed(facts: RunFacts) -> Iterator[Finding]:
 
 def _decomposed_calls(compilation: Compilation) -> int:
     """Return how many attention calls of Dynamo's graph AOTAutograd decomposed."""
-    early = next((graph.targets for graph in compilation.graphs if graph.stage == "dynamo_output_graph"), {})
-    late = next((graph.targets for graph in compilation.graphs if graph.stage in AOT), {})
+    early = next((graph.targets for graph in dynamo_graphs(compilation)), {})
+    late = next((graph.targets for graph in compilation.last_graphs if graph.stage in AOT), {})
     is_decomposed = any(PRODUCT in name for name in late) and any(word in name for name in late for word in SOFTMAX)
     return max(0, _calls(early) - _calls(late)) if is_decomposed else 0
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from core.analysis.dynamo.failures import Failure, failures
+from core.analysis.dynamo.recompiles import recompiled
 from core.analysis.repairs.offers import (
     condition,
     dynamic_spares,
@@ -141,7 +142,7 @@ def _eager_frames(report: Report) -> int:
 
 
 def _recompiles(report: Report) -> int:
-    return len({recompile.compilation for recompile in report.recompiles})
+    return len(recompiled(report))
 
 
 MEASURES = (_breaks, _eager_frames, _recompiles)
