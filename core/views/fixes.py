@@ -144,10 +144,11 @@ class FixesView:
         return Fix(edit.words, edit.why, edit.doubt, repair.diff, self._trial_job((repair.id,)))
 
     def _together(self, repairs: Sequence[Repair]) -> Fix | None:
-        stacked = together(self.source, tuple(repair for repair in repairs if repair.stacks))
+        distinct = {(repair.fix.edits, repair.fix.settings): repair for repair in repairs}.values()
+        stacked = together(self.source, tuple(repair for repair in distinct if repair.stacks))
         if len(stacked) < 2:
             return None
-        left = len(set(repairs)) - len(stacked)
+        left = len(distinct) - len(stacked)
         more = (
             f" Not among them: {fmt.count(left, 'fix', 'fixes')} that may change results, or that edit "
             "the same lines as these."

@@ -3,10 +3,12 @@
 from dataclasses import replace
 
 from core import CompileJob, Model, Report, load_text
+from core.report import Recompile
 from core.views.fixes import DYNAMIC, FixesView, TrialView
 from core.views.texts import SourceView
 from tests.support.logs import recorded_report
 from tests.support.places import TRACES
+from tests.support.reports.findings import QUIET
 
 JOB = CompileJob(Model("sample", "graph_break_zoo"), training=False, measure=False)
 
@@ -68,3 +70,17 @@ def test_dynamic_shapes_are_offered_to_a_job_that_has_not_tried_them() -> None:
     assert dynamic in names(None)
     assert dynamic not in names(job.with_settings(dynamic=True))
     assert dynamic in names(job.with_settings(dynamic=False))
+
+
+def test_one_fix_of_several_breaks_is_applied_and_counted_once() -> None:
+    fixes = fixes_of("graph_break_zoo")
+    breaks = fixes.report.graph_breaks
+    assert fixes.of_all_breaks((*breaks, *breaks, *breaks)) == fixes.of_all_breaks(breaks)
+
+
+def test_one_setting_for_all_recompiles_is_a_single_fix() -> None:
+    text = "import torch\n\n\nclass Block(torch.nn.Module):\n    def forward(self, x):\n        return x * self.index\n"
+    reasons = (Recompile(f"0/{number}", "0/0", f"self._modules['blocks'].index == {number}") for number in range(1, 6))
+    fixes = FixesView("run", replace(QUIET, recompiles=tuple(reasons)), text, JOB, JOB)
+    assert [len(fixes.of_recompile(reason)) for reason in fixes.report.recompiles] == [1] * 5
+    assert fixes.of_all_recompiles() is None
