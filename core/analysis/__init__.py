@@ -34,6 +34,7 @@ from core.analysis.durations import (
     phase_totals,
     self_seconds,
 )
+from core.analysis.dynamo.break_costs import BreakCost, break_costs, code_words, cost_words
 from core.analysis.dynamo.compilations import (
     Entry,
     Instruction,
@@ -46,10 +47,8 @@ from core.analysis.dynamo.compilations import (
     tree_sentence,
 )
 from core.analysis.dynamo.failures import (
-    BreakCost,
     Failure,
     FailureKind,
-    break_costs,
     failure_counts,
     failure_sentence,
     failures,
@@ -217,12 +216,14 @@ __all__ = [
     "calls_to_pay",
     "captured_ops",
     "class_seconds",
+    "code_words",
     "compared_words",
     "compilation_tree",
     "compile_cost_s",
     "compile_seconds",
     "compile_time_s",
     "computing_ops",
+    "cost_words",
     "counted_words",
     "crossings_disturbed",
     "difference_words",

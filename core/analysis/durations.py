@@ -109,20 +109,31 @@ def compile_time_s(report: Report) -> float:
     return sum(compile_seconds(report).values())
 
 
-@stored
 def class_seconds(report: Report) -> dict[str, float]:
-    """Return compile time by phase class; the sum is `compile_time_s`.
+    """Return compile time by phase class; the sum is `compile_time_s`."""
+    totals: dict[str, float] = {}
+    for of_compilation in compilation_seconds(report).values():
+        for kind, seconds in of_compilation.items():
+            totals[kind] = totals.get(kind, 0.0) + seconds
+    return totals
+
+
+@stored
+def compilation_seconds(report: Report) -> dict[str, dict[str, float]]:
+    """Return compilation → compile time by phase class; the sum is `compile_time_s`.
 
     Each instant counts once. A phase without a class counts for the nearest enclosing span with a class,
     otherwise for Dynamo.
     """
     phases = report.phases
     kinds = [phase_class(phase.name) for phase in phases]
-    seconds_of: dict[str, float] = {}
+    seconds_of: dict[str, dict[str, float]] = {}
     for seconds, open_spans in _open_intervals(phases):
-        inward = (kinds[_owner(phases, open_spans)], *(kinds[index] for index in reversed(open_spans)))
+        owner = _owner(phases, open_spans)
+        inward = (kinds[owner], *(kinds[index] for index in reversed(open_spans)))
         kind = next((known for known in inward if known != "other"), "dynamo")
-        seconds_of[kind] = seconds_of.get(kind, 0.0) + seconds
+        of_compilation = seconds_of.setdefault(phases[owner].compilation, {})
+        of_compilation[kind] = of_compilation.get(kind, 0.0) + seconds
     return seconds_of
 
 

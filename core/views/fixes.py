@@ -258,11 +258,14 @@ def _remainder(left: Remainder) -> str:
 def _numbers(report: Report) -> dict[str, str]:
     result = verdict(report)
     speed = result.speed
+    compiled = [compilation for compilation in report.compilations if compilation.status == "ok"]
     return {
         "graphs": fmt.number(result.graphs),
+        "guards": fmt.number(sum(len(compilation.guards) for compilation in compiled)),
         "graph breaks": fmt.number(result.breaks),
         "recompiles": fmt.number(result.recompiles),
         "kernels": fmt.number(result.work.kernels),
+        "kernel launches": fmt.number(result.work.calls if result.work.kernels else None),
         "compile time": fmt.duration_s(sum(compile_seconds(report).values())),
         "compiled call": fmt.duration_s(speed.compiled_s if speed else None),
         "faster than eager": _faster(speed) if speed else fmt.NOT_RECORDED,

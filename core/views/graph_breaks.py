@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from core.analysis import BreakCost, Failure, break_costs, failure_counts, failures
+from core.analysis import BreakCost, Failure, break_costs, code_words, cost_words, failure_counts, failures
 from core.analysis.registry import graph_break_registry
 from core.base import words as fmt
 from core.graph import source_path
@@ -69,8 +69,8 @@ class GraphBreaksView:
     report: Report
 
     method = (
-        "Ranked by the compile time each break adds: its resume functions, plus callees that could no longer be "
-        "inlined. Each compilation counts for only one break."
+        "Ranked by Dynamo's time in the frames that a break adds: its resume functions, plus callees that could no "
+        "longer be inlined. The code after a break is compiled without the break, too; *Try it* shows the difference."
     )
 
     @cached_property
@@ -133,7 +133,7 @@ class GraphBreaksView:
         return BreakBox(
             graph_break,
             heading=f"**{number}. {plain(graph_break.reason)}**{times}",
-            caption=" · ".join([_where(graph_break, source_path(self.report)), cost_words(cost)]),
+            caption=" · ".join([_where(graph_break, source_path(self.report)), *_costs(cost)]),
             given_up=self._given_up(graph_break),
             line=code(graph_break.code) or "The line was not recorded.",
             explanation=prose(graph_break.explanation),
@@ -163,16 +163,11 @@ class GraphBreaksView:
         )
 
 
-def cost_words(cost: BreakCost) -> str:
-    """Describe the compile cost of a break: `2 more graphs in 1 compilation, 1.34 s of compile time`."""
-    if not cost.compilations:
-        return "no compilation because of it"
-    parts = [f"{fmt.count(cost.graphs, 'more graph')} in {fmt.count(len(cost.compilations), 'compilation')}"]
-    if cost.compile_s:
-        parts.append(f"{fmt.duration_s(cost.compile_s)} of compile time")
-    if cost.launches:
-        parts.append(f"{fmt.count(cost.launches, 'kernel launch', 'kernel launches')}")
-    return ", ".join(parts)
+def _costs(cost: BreakCost) -> Iterator[str]:
+    """Yield what a break costs, and the code after it, which is no cost of the break."""
+    yield cost_words([cost]) or "no frame because of it"
+    if code := code_words([cost]):
+        yield f"code after it: {code}"
 
 
 def _where(graph_break: GraphBreak, path: str) -> str:

@@ -14,15 +14,17 @@ from functools import cached_property
 
 from core.analysis import (
     Verdict,
+    break_costs,
     captured_ops,
     class_seconds,
+    code_words,
     compile_seconds,
     compile_time_s,
+    cost_words,
     kernel_words,
     rejections,
     verdict,
 )
-from core.analysis.dynamo.failures import break_costs
 from core.base import words as fmt
 from core.graph import source_path
 from core.report import Compilation, FxGraph, FxNode, Report, stored
@@ -332,12 +334,11 @@ class _RunFacts:
                 "A break ends a graph: nothing fuses across it, and the rest of the function is compiled as another "
                 "graph. This run has no break."
             )
-        graphs, launches = sum(cost.graphs for cost in costs), sum(cost.launches for cost in costs)
+        breaks, cost = fmt.count(len(costs), "break"), cost_words(costs)
+        added = f"This run's {breaks} added {cost}." if cost else f"This run has {breaks}, which added no frame."
+        code = code_words(costs)
         return (
-            "A break ends a graph, and nothing fuses across it. The code after this run's "
-            f"{fmt.count(len(costs), 'break')} was compiled as {fmt.count(graphs, 'graph')}, with "
-            f"{fmt.count(launches, 'kernel launch', 'kernel launches')} and "
-            f"{fmt.duration_s(sum(cost.compile_s for cost in costs))} of compile time."
+            f"A break ends a graph, and nothing fuses across it. {added}{f' Code after them: {code}.' if code else ''}"
         )
 
     @property

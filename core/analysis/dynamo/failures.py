@@ -1,4 +1,4 @@
-"""Graph breaks with their costs, failed compilations, frames left to eager, and readable frame names.
+"""Failed compilations, frames left to eager, and readable frame names.
 
 Dynamo's own names do not say which model a `forward` or a decorator's `wrapper` belongs to. A resume function is named
 `torch_dynamo_resume_in_forward_at_31`.
@@ -8,74 +8,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from core.analysis.durations import compile_seconds
 from core.analysis.work import frame_of
 from core.base.words import agree, count
 from core.report import Compilation, Frame, GraphBreak, Place, Report, stored
-
-
-@dataclass(frozen=True, slots=True)
-class BreakCost:
-    """A graph break with the compilations it caused.
-
-    The compilations are those of resume functions, and of callees that could no longer be inlined. `graphs` counts
-    their graphs, `launches` their kernel calls, `compile_s` their compile seconds. Each compilation counts for
-    one break.
-    """
-
-    graph_break: GraphBreak
-    compilations: tuple[Compilation, ...]
-    graphs: int
-    launches: int
-    compile_s: float
-
-
-def break_costs(report: Report) -> tuple[BreakCost, ...]:
-    """Return the costs of all graph breaks, most expensive first.
-
-    The order is by compile seconds, then by graphs, then as in the log.
-    """
-    seconds = compile_seconds(report)
-    counted: set[str] = set()
-    costs = []
-    for graph_break in report.graph_breaks:
-        caused = [
-            compilation for compilation in caused_compilations(graph_break, report) if compilation.id not in counted
-        ]
-        counted.update(compilation.id for compilation in caused)
-        costs.append(_cost(graph_break, caused, seconds))
-    return tuple(sorted(costs, key=lambda cost: (-cost.compile_s, -cost.graphs)))
-
-
-def _cost(graph_break: GraphBreak, caused: Collection[Compilation], seconds: Mapping[str, float]) -> BreakCost:
-    graphs = sum(graph.stage == "dynamo_output_graph" for compilation in caused for graph in compilation.graphs)
-    launches = sum(len(kernel.calls) for compilation in caused for kernel in compilation.kernels)
-    return BreakCost(
-        graph_break, tuple(caused), graphs, launches, sum(seconds.get(compilation.id, 0.0) for compilation in caused)
-    )
-
-
-def caused_compilations(graph_break: GraphBreak, report: Report) -> tuple[Compilation, ...]:
-    """Return the compilations that a break caused: resume functions, and frames no longer inlined.
-
-    The first compilation that hit the break does not count. Frames that hit it later count: each was compiled
-    separately.
-    """
-    names = resumes(graph_break)
-    by_id = {compilation.id: compilation for compilation in report.compilations}
-    hits = [
-        by_id[compilation_id] for compilation_id in dict.fromkeys(graph_break.compilations) if compilation_id in by_id
-    ]
-    frames = {frame_of(compilation) for compilation in hits[1:]} - {frame_of(compilation) for compilation in hits[:1]}
-    return tuple(
-        compilation
-        for compilation in report.compilations
-        if compilation.frame.name in names or frame_of(compilation) in frames
-    )
 
 
 def resumes(graph_break: GraphBreak) -> set[str]:

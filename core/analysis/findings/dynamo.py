@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from core.analysis.dynamo.failures import GIVES_UP, Failure, FailureKind, failure_counts, failures, resumes
+from core.analysis.dynamo.break_costs import break_costs, cost_words
+from core.analysis.dynamo.failures import GIVES_UP, Failure, FailureKind, failure_counts, failures
 from core.analysis.dynamo.recompiles import lineages_by_function
 from core.analysis.findings.answers import next_rung
 from core.analysis.findings.break_advice import (
@@ -178,21 +179,11 @@ def _backend_error(facts: RunFacts, compile_id: str) -> str:
 
 
 def graph_breaks(facts: RunFacts) -> Iterator[Finding]:
-    """Yield a finding for each graph break, with its resume functions and their compile time."""
+    """Yield a finding for each graph break, with the cost that ends if the break is removed."""
+    costs = {id(cost.graph_break): cost for cost in break_costs(facts.report)}
     for graph_break in facts.report.graph_breaks:
-        names = resumes(graph_break)
-        resumed_by = [compilation for compilation in facts.report.compilations if compilation.frame.name in names]
-        resumed_s = sum(facts.seconds.get(compilation.id, 0.0) for compilation in resumed_by)
         at = f" at `{graph_break.place.short}`" if graph_break.place.file else ""
-        compiled = [compilation for compilation in resumed_by if compilation.kernels]
-        calls = sum(len(kernel.calls) for compilation in compiled for kernel in compilation.kernels)
-        costs = [
-            count(len(resumed_by), "resume function") if resumed_by else "",
-            count(len(compiled), "graph") if compiled else "",
-            count(calls, "kernel launch", "kernel launches") if calls else "",
-            f"{duration_s(resumed_s)} of compile time" if resumed_s else "",
-        ]
-        cost = ", ".join(filter(None, costs))
+        cost = cost_words([costs[id(graph_break)]])
         yield Finding(
             rule="graph breaks",
             title=f"Graph break{at}: {cost}." if cost else f"Graph break{at}.",
@@ -200,7 +191,7 @@ def graph_breaks(facts: RunFacts) -> Iterator[Finding]:
             advice=break_advice(facts, graph_break),
             page="graph_breaks",
             compilation=graph_break.compilations[-1] if graph_break.compilations else "",
-            once_s=resumed_s,
+            once_s=costs[id(graph_break)].dynamo_s,
             proposal=_setting_proposal(graph_break),
         )
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from core import Report
-from core.analysis import compile_time_s
+from core.analysis import break_costs, code_words, compile_time_s, cost_words
 from core.analysis.durations import class_seconds
 from core.report import Phase, Setting
 from core.trace.parsers import load_graph
@@ -62,9 +62,10 @@ def test_the_questions_are_answered_with_the_runs_numbers() -> None:
     assert "Here 6 lines became 17 nodes" in answers["Does each line of Python become one node?"]
     assert "This run has no break." in answers["Why do graph breaks matter?"]
     broken = {answer.question: answer.answer for answer in tour("graph_break_zoo").answers}
-    assert (
-        "The code after this run's 5 breaks was compiled as 9 graphs, with 9 kernel launches"
-        in broken["Why do graph breaks matter?"]
+    costs = break_costs(recorded_report(TRACES / "graph_break_zoo" / "trace.log"))
+    assert broken["Why do graph breaks matter?"] == (
+        "A break ends a graph, and nothing fuses across it. "
+        f"This run's 5 breaks added {cost_words(costs)}. Code after them: {code_words(costs)}."
     )
     assert "eager time over compiled time is" in answers["At which batch size does compiling pay?"]
 

@@ -24,14 +24,10 @@ def test_each_break_of_the_zoo_has_the_compilations_that_it_made_and_each_is_mad
         "GB0036": ["10/0", "11/0", "12/0"],
         "GB0007": ["13/0", "14/0"],
     }
-    # Of nine graphs one would be left; that one is the compilation of no break alone.
-    assert {name: cost.graphs for name, cost in costs.items()} == {
-        "GB0059": 2, "GB0170": 2, "GB0124": 2, "GB0036": 2, "GB0007": 1,
-    }  # fmt: skip
 
 
 def test_the_dearest_break_comes_first() -> None:
-    seconds = [cost.compile_s for cost in break_costs(recorded_report(TRACES / "graph_break_zoo" / "trace.log"))]
+    seconds = [cost.dynamo_s for cost in break_costs(recorded_report(TRACES / "graph_break_zoo" / "trace.log"))]
     assert seconds == sorted(seconds, reverse=True)
     assert seconds[-1] > 0
 

@@ -1,0 +1,162 @@
+"""Costs of graph breaks: the frames that Dynamo compiles only because of a break.
+
+Without a break, its resume functions and the callees that it keeps from being inlined are part of the broken frame.
+The ops of these frames stay, so the backend's time and the kernel launches are no cost of the break.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from core.analysis.durations import compilation_seconds
+from core.analysis.dynamo.failures import resumed, resumes
+from core.analysis.work import dynamo_graphs, frame_of
+from core.base.words import count, duration_s, number
+from core.report import Compilation, Frame, GraphBreak, Report
+
+# torch's frame around a call of compiled code. A frame below it would be inlined without a break.
+INSIDE = "compile_wrapper"
+
+
+@dataclass(frozen=True, slots=True)
+class BreakCost:
+    """A graph break with the frames that removing it saves: resume functions and callees.
+
+    `compilations` are all compilations of these frames; a compilation counts for one break. `dynamo_s` is Dynamo's
+    time in them. `graphs`, `launches` and `compile_s` describe the resume functions: the code after the break, which
+    is also compiled without the break.
+    """
+
+    graph_break: GraphBreak
+    compilations: tuple[Compilation, ...]
+    dynamo_s: float
+    graphs: int
+    launches: int
+    compile_s: float
+
+
+def break_costs(report: Report) -> tuple[BreakCost, ...]:
+    """Return the costs of all graph breaks, most expensive first.
+
+    The order is by Dynamo's seconds, then by compilations, then as in the log.
+    """
+    causes, seconds = _causes(report), compilation_seconds(report)
+    costs = []
+    for index, graph_break in enumerate(report.graph_breaks):
+        caused = tuple(each for each in report.compilations if causes.get(frame_of(each)) == index)
+        after = [compilation for compilation in caused if _is_resume(compilation)]
+        costs.append(
+            BreakCost(
+                graph_break,
+                caused,
+                dynamo_s=sum(seconds.get(compilation.id, {}).get("dynamo", 0.0) for compilation in caused),
+                graphs=sum(len(dynamo_graphs(compilation)) for compilation in after),
+                launches=sum(len(kernel.calls) for compilation in after for kernel in compilation.kernels),
+                compile_s=sum(sum(seconds.get(compilation.id, {}).values()) for compilation in after),
+            )
+        )
+    return tuple(sorted(costs, key=lambda cost: (-cost.dynamo_s, -len(cost.compilations))))
+
+
+def cost_words(costs: Sequence[BreakCost]) -> str:
+    """Return the cost of breaks: "3 more frames (2 resume functions), 24 guards, 106 ms in Dynamo".
+
+    Empty if no frame was compiled because of them.
+    """
+    compiled = [each for cost in costs for each in cost.compilations if each.status != "failed"]
+    guards, dynamo_s = sum(len(each.guards) for each in compiled), sum(cost.dynamo_s for cost in costs)
+    parts = [
+        _frame_words(compiled) if compiled else "",
+        count(guards, "guard") if guards else "",
+        f"{duration_s(dynamo_s)} in Dynamo" if dynamo_s else "",
+    ]
+    return ", ".join(filter(None, parts))
+
+
+def _frame_words(compiled: Sequence[Compilation]) -> str:
+    frames = {frame_of(compilation) for compilation in compiled}
+    resuming = {frame_of(compilation) for compilation in compiled if _is_resume(compilation)}
+    times = f" compiled {number(len(compiled))} times" if len(compiled) > len(frames) else ""
+    kind = f" ({count(len(resuming), 'resume function')})" if resuming else ""
+    return f"{count(len(frames), 'more frame', 'more frames')}{kind}{times}"
+
+
+def code_words(costs: Sequence[BreakCost]) -> str:
+    """Return the code after breaks: "2 graphs, 5 kernel launches, 1.34 s of compile time"; may be empty."""
+    graphs, launches = sum(cost.graphs for cost in costs), sum(cost.launches for cost in costs)
+    compile_s = sum(cost.compile_s for cost in costs)
+    parts = [
+        count(graphs, "graph"),
+        count(launches, "kernel launch", "kernel launches") if launches else "",
+        f"{duration_s(compile_s)} of compile time" if compile_s else "",
+    ]
+    return ", ".join(filter(None, parts)) if graphs else ""
+
+
+def _causes(report: Report) -> dict[str, int]:
+    """Return frame → index of the first graph break that explains why it is a frame."""
+    causes: dict[str, int] = {}
+    for index, graph_break in enumerate(report.graph_breaks):
+        for frame in _frames_of(graph_break, report):
+            causes.setdefault(frame, index)
+    hits = _hits(report)
+    before: list[tuple[Compilation, int]] = []
+    seen: set[str] = set()
+    for compilation in report.compilations:
+        frame = frame_of(compilation)
+        cause = _last_cause(compilation, before) if frame not in causes and frame not in seen else None
+        if cause is not None:
+            causes[frame] = cause
+        seen.add(frame)
+        before += ((compilation, index) for index in hits.get(compilation.id, ()))
+    return causes
+
+
+def _frames_of(graph_break: GraphBreak, report: Report) -> set[str]:
+    """Return the frames that a break made: its resume functions, and the callees that hit it, too.
+
+    The first frame of a call that hit the break was compiled anyway.
+    """
+    hits = [found for name in dict.fromkeys(graph_break.compilations) if (found := report.compilation(name))]
+    names = resumes(graph_break).union(*(hit.bytecode.resumes.values() for hit in hits if hit.bytecode))
+    resume_frames = {
+        frame_of(compilation)
+        for compilation in report.compilations
+        if compilation.frame.name in names and _is_resume(compilation)
+    }
+    first_of_call = {hit.call: frame_of(hit) for hit in reversed(hits)}
+    return resume_frames | {frame_of(hit) for hit in hits} - set(first_of_call.values())
+
+
+def _is_resume(compilation: Compilation) -> bool:
+    return resumed(compilation.frame.name)[1] is not None
+
+
+def _hits(report: Report) -> dict[str, list[int]]:
+    """Return compilation → indices of the breaks that it hit."""
+    breaks: dict[str, list[int]] = {}
+    for index, graph_break in enumerate(report.graph_breaks):
+        for compilation_id in dict.fromkeys(graph_break.compilations):
+            breaks.setdefault(compilation_id, []).append(index)
+    return breaks
+
+
+def _last_cause(compilation: Compilation, hits: Sequence[tuple[Compilation, int]]) -> int | None:
+    """Return the index of the last hit break that explains a frame; None if none does.
+
+    A break explains a resume function of the function that hit it, and a frame below that function. torch omits the
+    immediate caller from a stack: a frame within a call of compiled code is explained by the last break of this call.
+    """
+    above = {_function(frame) for frame in compilation.stack[:-1]}
+    functions = {_function(compilation.frame)} if _is_resume(compilation) else above
+    same_call = [(hit, index) for hit, index in hits if hit.call == compilation.call]
+    explained = [index for hit, index in same_call if _function(hit.frame) in functions]
+    if not explained and any(frame.name == INSIDE for frame in compilation.stack[:-1]):
+        explained = [index for _, index in same_call]
+    return explained[-1] if explained else None
+
+
+def _function(frame: Frame) -> tuple[str, str]:
+    """Return name and file of the function that a frame executes or resumes."""
+    return resumed(frame.name)[0], frame.file
