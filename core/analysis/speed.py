@@ -55,6 +55,11 @@ class Speed:
         return f"{NOT_MEASURABLE}: {self.disturbed or SCATTERED}" if self.wide else FEW
 
     @property
+    def doubt(self) -> str:
+        """Reason why the times and their ratio are unreliable; empty if they are reliable."""
+        return self.unknown or self.disturbed
+
+    @property
     def clear(self) -> bool:
         """True if the whole interval is on one side of 1 by more than the relevance threshold."""
         return self.faster or self.slower

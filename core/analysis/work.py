@@ -65,8 +65,7 @@ class Work:
 
 def work(report: Report) -> Work:
     """Return Inductor's work on the run's ops."""
-    compiled = [compilation for compilation in report.compilations if compilation.kernels or compilation.lowered_graphs]
-    newest = list({frame_of(compilation): compilation for compilation in compiled}.values())
+    compiled, newest = lowered_compilations(report), newest_compilations(report)
     graphs = [graph for compilation in newest for graph in compilation.lowered_graphs]
     kernels = [kernel for compilation in newest for kernel in compilation.kernels]
     schedules = [schedule for compilation in newest for schedule in compilation.schedules]
@@ -83,6 +82,16 @@ def work(report: Report) -> Work:
         earlier=len(compiled) - len(newest),
         directions=tuple(dict.fromkeys(graph.direction for graph in graphs if graph.direction)),
     )
+
+
+def lowered_compilations(report: Report) -> list[Compilation]:
+    """Return the compilations that Inductor lowered."""
+    return [compilation for compilation in report.compilations if compilation.kernels or compilation.lowered_graphs]
+
+
+def newest_compilations(report: Report) -> list[Compilation]:
+    """Return the newest compilation of each frame that Inductor lowered."""
+    return list({frame_of(compilation): compilation for compilation in lowered_compilations(report)}.values())
 
 
 def computing_ops(graph: FxGraph) -> int:

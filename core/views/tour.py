@@ -6,13 +6,14 @@ compile time. The last stop has the time of a call.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from core.analysis import (
+    NOT_MEASURABLE,
+    Speed,
     Verdict,
     break_costs,
     captured_ops,
@@ -25,28 +26,30 @@ from core.analysis import (
     rejections,
     verdict,
 )
+from core.analysis.backend import backends_called, requested_backend
+from core.analysis.kernels import node_op
+from core.analysis.work import computing_ops, dynamo_graphs, frame_of, newest_compilations
 from core.base import words as fmt
 from core.graph import source_path
 from core.report import Compilation, FxGraph, FxNode, Report, stored
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, plain
+from core.views.matmuls import epilogue_words
 from core.views.speedup import NOT_COMPARED
 
 NodesOf = Callable[[Compilation, FxGraph], tuple[FxNode, ...]]
-NOT_INDUCTOR = "Inductor compiled no graph in this run"
-WORTH_OPS = 3
-# Numbers that FX adds to the name of a node.
-NODE_NUMBER = re.compile(r"_\d+$")
-# Names of ATen products, which Inductor leaves to a library unless a template is faster.
+NOT_RUN = "did not run"
+NOT_TIMED = "not timed"
 LANGUAGES = {"cpp": "C++", "triton": "Triton"}
-PRODUCTS = ("mm", "addmm", "bmm", "baddbmm", "linear")
+# Graphs of AOTAutograd, which contain the ATen ops of a run without Inductor.
+OF_AOT = ("aot_inference_graph", "aot_forward_graph", "aot_backward_graph")
 
 
 @dataclass(frozen=True, slots=True)
 class TourStop:
     """A stop: what happens there, this run's numbers, the seconds, and the page with the evidence.
 
-    `seconds` is compile time, for the last stop the time of a compiled call; None if not recorded. `speech` is a text
-    for a presenter.
+    `seconds` is compile time, for the last stop the time of a compiled call. If it is None, `missing` is the reason.
+    `speech` is a text for a presenter.
     """
 
     name: str
@@ -55,11 +58,12 @@ class TourStop:
     seconds: float | None
     page: str
     speech: str
+    missing: str = fmt.NOT_RECORDED
 
     @property
     def time(self) -> str:
         """The seconds as text."""
-        return fmt.NOT_RECORDED if self.seconds is None else fmt.duration_s(self.seconds)
+        return self.missing if self.seconds is None else fmt.duration_s(self.seconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +131,10 @@ class _RunFacts:
     @property
     def title(self) -> str:
         """A sentence with the run's compile time, or that nothing was compiled."""
-        total = fmt.duration_s(compile_time_s(self.report))
-        return f"From Python to kernels in {total} of compile time." if self._was_timed else "Nothing was compiled."
+        if not self._ok:
+            return "Nothing was compiled."
+        total = f"in {fmt.duration_s(compile_time_s(self.report))} of compile time" if self._was_timed else NOT_TIMED
+        return f"From Python to {'kernels' if self._lowered else 'graphs'}{' ' if self._was_timed else ', '}{total}."
 
     @cached_property
     def stops(self) -> tuple[TourStop, ...]:
@@ -144,7 +150,25 @@ class _RunFacts:
         return bool(compile_seconds(self.report))
 
     def _time(self, *kinds: str) -> float | None:
+        """Return the seconds of phase classes; None if the log has no phases."""
         return sum(self._seconds.get(kind, 0.0) for kind in kinds) if self._was_timed else None
+
+    @cached_property
+    def _lowered(self) -> list[Compilation]:
+        """Newest compilation of each frame that Inductor lowered."""
+        return newest_compilations(self.report)
+
+    @property
+    def _not_inductor(self) -> str:
+        """Reason for a run without a result of Inductor, in words."""
+        names = backends_called(self.report) or tuple(filter(None, [requested_backend(self.report)]))
+        others = [plain(name, LONGEST_NAME) for name in names if name != "inductor"]
+        of = f": the backend was `{', '.join(others)}`" if others and self._ok else ""
+        return f"not compiled by Inductor{of}"
+
+    def _skipped_stop(self, stop: TourStop, reason: str) -> TourStop:
+        """Return a stop that did not take place; phases may have run nevertheless, such as a cache lookup."""
+        return replace(stop, facts=(reason,), seconds=stop.seconds or None, missing=NOT_RUN)
 
     @property
     def _ok(self) -> list[Compilation]:
@@ -152,9 +176,11 @@ class _RunFacts:
 
     @property
     def _dynamo(self) -> TourStop:
-        ops, guards = sum(map(captured_ops, self._ok)), sum(len(compilation.guards) for compilation in self._ok)
+        ops, guards = sum(map(captured_ops, self.report.compilations)), sum(len(each.guards) for each in self._ok)
+        frames = len({frame_of(compilation) for compilation in self._ok})
+        times = f" with {fmt.count(len(self._ok), 'compilation')}" if len(self._ok) > frames else ""
         facts = (
-            f"{fmt.count(len(self._ok), 'compiled frame')}, {fmt.count(self.verdict.breaks, 'graph break')}",
+            f"{fmt.count(frames, 'compiled frame')}{times}, {fmt.count(self.verdict.breaks, 'graph break')}",
             f"{fmt.count(ops, 'captured op')} in {fmt.count(self.verdict.graphs, 'graph')}",
             f"{fmt.count(guards, 'guard')}, {fmt.count(self.verdict.recompiles, 'recompile')}",
         )
@@ -170,16 +196,13 @@ class _RunFacts:
 
     @property
     def _aot(self) -> TourStop:
-        lowered = self.verdict.work.ops
-        backward = [graph for item in self._ok for graph in item.graphs if graph.stage == "aot_backward_graph"]
+        graphs = [graph for item in self._ok for graph in item.last_graphs if graph.stage in OF_AOT]
+        backward = [graph for graph in graphs if graph.stage == "aot_backward_graph"]
         saved = [value for item in self._ok for partition in item.partitions for value in partition.saved]
         kept = sum(value.bytes or 0 for value in saved)
-        compiled_again = bool(self.verdict.work.earlier)
-        in_all, newest = " in all" * compiled_again, " in the newest compilation of each frame" * compiled_again
         captured = fmt.count(sum(map(captured_ops, self._ok)), "captured op")
-        ops = fmt.count(lowered, "ATen op") if lowered is not None else "no ATen op recorded"
         facts = [
-            f"{captured}{in_all}; after all graph passes, {ops}{newest}",
+            f"{captured}{' in all' if self.verdict.work.earlier else ''}; {self._aten_words(graphs)}",
             f"{fmt.count(len(backward), 'backward graph')}" if backward else "inference: no backward graph",
         ]
         if saved:
@@ -192,7 +215,21 @@ class _RunFacts:
             "The backward is known before the first step runs. So the compiler can choose: save a value, or compute it "
             "again from others."
         )
-        return TourStop("AOTAutograd", sentence, tuple(facts), self._time("aot_autograd"), "partition", speech)
+        seconds = self._time("aot_autograd")
+        stop = TourStop("AOTAutograd", sentence, tuple(facts), seconds, "partition", speech)
+        ran = graphs or seconds or self._lowered
+        return stop if ran else self._skipped_stop(stop, "AOTAutograd recorded no graph in this run")
+
+    def _aten_words(self, graphs: Sequence[FxGraph]) -> str:
+        lowered = self.verdict.work.ops
+        if lowered is not None:
+            newest = " in the newest compilation of each frame" if self.verdict.work.earlier else ""
+            return f"after all graph passes, {fmt.count(lowered, 'ATen op')} without views{newest}"
+        return (
+            f"{fmt.count(sum(map(computing_ops, graphs)), 'ATen op')} without views"
+            if graphs
+            else "no ATen op recorded"
+        )
 
     @property
     def _inductor(self) -> TourStop:
@@ -200,7 +237,7 @@ class _RunFacts:
         facts = [
             f"{fmt.count(work.nodes_before, 'scheduler node')}, {fmt.number(work.nodes_after)} after fusion"
             if work.nodes_before
-            else NOT_INDUCTOR
+            else "the scheduler's nodes were not recorded"
         ]
         if work.traffic is not None:
             facts.append(
@@ -220,15 +257,16 @@ class _RunFacts:
             "memory. Intermediate results then stay in registers."
         )
         speech = "Most of the gain of torch.compile is here: fewer passes over memory, and fewer launches."
-        return TourStop("Inductor", sentence, tuple(facts), self._time("inductor", "codegen"), "fusion", speech)
+        stop = TourStop("Inductor", sentence, tuple(facts), self._time("inductor", "codegen"), "fusion", speech)
+        return stop if self._lowered else self._skipped_stop(stop, self._not_inductor)
 
     @property
     def _kernels(self) -> TourStop:
-        work, kernels = self.verdict.work, [kernel for item in self._ok for kernel in item.kernels]
+        work, kernels = self.verdict.work, [kernel for item in self._lowered for kernel in item.kernels]
         made = {kernel.id: kernel.language for kernel in kernels if not kernel.extern}
         library = {kernel.name for kernel in kernels if kernel.extern}
         languages = [LANGUAGES.get(language, plain(language)) for language in sorted(set(made.values()))]
-        facts = [kernel_words(work) if work.kernels is not None else NOT_INDUCTOR]
+        facts = [kernel_words(work) if work.kernels is not None else "no kernel recorded"]
         if kernels:
             written = f" in {', '.join(languages)}" if languages else ""
             of_library = fmt.count(len(library), "library function")
@@ -237,38 +275,69 @@ class _RunFacts:
             facts.append(f"largest fusion: {largest}")
         sentence = "Inductor writes C++ for a CPU and Triton for a GPU. Large products stay calls of a library."
         speech = "This is the code that runs, with the user's lines that each kernel comes from."
-        return TourStop("Kernels", sentence, tuple(facts), self._time("compile"), "kernels", speech)
+        stop = TourStop("Kernels", sentence, tuple(facts), self._time("compile"), "kernels", speech)
+        return stop if self._lowered else self._skipped_stop(stop, self._not_inductor)
 
     @property
     def _running(self) -> TourStop:
-        report, speed = self.report, self.verdict.speed
-        if speed is not None:
-            seconds: float | None = speed.compiled_s
-            facts = [f"eager {fmt.duration_s(speed.eager_s)}, compiled {fmt.duration_s(speed.compiled_s)} a call"]
-            if speed.interval is not None:
-                ratio = fmt.ratio(speed.interval.middle, (speed.interval.low, speed.interval.high))
-                facts.append(f"eager over compiled, over pairs of calls: {ratio}")
-            if speed.unknown or speed.disturbed:
-                facts.append(f"not reliable: {speed.unknown or speed.disturbed}")
-            if self.verdict.break_even:
-                facts.append(f"compiling pays off after about {fmt.count(self.verdict.break_even[1], 'call')}")
-        else:
-            last = next((call for call in reversed(report.calls) if call.compiled_s is not None), None)
-            seconds = last.compiled_s if last else None
-            why = NOT_COMPARED if report.script is not None else "The steady state was not measured."
-            facts = [f"last call: {fmt.duration_s(seconds)}" if last else "no call recorded", why]
         warm = [item.guard_warm_us for item in self._ok if item.guard_warm_us is not None]
-        if warm:
-            facts.append(f"guards are checked in {fmt.duration_s(sum(warm) / 1e6)} a call")
+        guards = [f"checking the guards of all compiled code takes {fmt.duration_s(sum(warm) / 1e6)}"] if warm else []
+        seconds, missing, facts = self._call_time
         sentence = "A call checks the guards of its compiled code, and runs it. If a guard fails, torch compiles again."
         speech = "The first call pays for everything before. The calls after it pay for the guards alone."
-        return TourStop("Running", sentence, tuple(facts), seconds, "speedup", speech)
+        return TourStop("Running", sentence, (*facts, *guards), seconds, "speedup", speech, missing)
+
+    @property
+    def _call_time(self) -> tuple[float | None, str, tuple[str, ...]]:
+        """Seconds of a compiled call, the reason if they are missing, and facts about them."""
+        measured = self.verdict.speed
+        if measured is None:
+            last = self._reused[-1] if self._reused else None
+            fact = "last call without compiling, timed once" if last is not None else self._no_reuse
+            why = NOT_COMPARED if self.report.script is not None else "the steady state was not measured"
+            return last, fmt.NOT_RECORDED if not self.report.calls else NOT_TIMED, (fact, why)
+        if self._speed is None:
+            return None, NOT_MEASURABLE, (f"speed {self._doubt}",)
+        facts = [f"eager {fmt.duration_s(measured.eager_s)}, compiled {fmt.duration_s(measured.compiled_s)} a call"]
+        if measured.interval is not None:
+            ratio = fmt.ratio(measured.interval.middle, (measured.interval.low, measured.interval.high))
+            facts.append(f"eager over compiled, over pairs of calls: {ratio}")
+        if self.verdict.break_even:
+            facts.append(f"compiling pays off after about {fmt.count(self.verdict.break_even[1], 'call')}")
+        return measured.compiled_s, "", tuple(facts)
+
+    @property
+    def _speed(self) -> Speed | None:
+        """Steady state of the run; None if it was not measured, or if the times are unreliable."""
+        measured = self.verdict.speed
+        return measured if measured is not None and not measured.doubt else None
+
+    @property
+    def _doubt(self) -> str:
+        """Reason for a run without a reliable speed, in words."""
+        measured = self.verdict.speed
+        if measured is None:
+            return "not measured"
+        return measured.unknown or f"{NOT_MEASURABLE}: {measured.disturbed}"
+
+    @cached_property
+    def _reused(self) -> list[float]:
+        """Seconds of the calls that compiled nothing."""
+        return [call.compiled_s for call in self.report.calls if call.how == "reused" and call.compiled_s is not None]
+
+    @property
+    def _no_reuse(self) -> str:
+        if not self.report.calls:
+            return "no call recorded"
+        compiling = {compilation.call for compilation in self._ok}
+        all_compiled = all(call.how == "compiled" or call.index in compiling for call in self.report.calls)
+        return "no call without compiling" if all_compiled else "no call ran only reused code"
 
     @cached_property
     def _largest(self) -> str:
         kernels = (kernel for item in self._ok for kernel in item.kernels if not kernel.extern)
         ops = max((kernel.origins for kernel in kernels), key=len, default=())
-        names = Counter(NODE_NUMBER.sub("", op) for op in ops)
+        names = Counter(node_op(op) for op in ops)
         listed = ", ".join(name if times == 1 else f"{times} × {name}" for name, times in names.items())
         return f"{fmt.count(len(ops), 'op')} ({plain(listed, LONGEST_LINE)})" if len(ops) > 1 else ""
 
@@ -288,9 +357,9 @@ class _RunFacts:
         calls = [call for call in self.report.calls if call.compiled_s is not None]
         if not calls or not self._was_timed:
             return "This run has no recorded call that compiled."
-        first, parts = calls[0], (f"{stop.name} {stop.time}" for stop in self.stops[:4])
-        later = [call.compiled_s or 0.0 for call in calls[1:] if call.how == "reused"]
-        again = self.verdict.speed.compiled_s if self.verdict.speed else min(later, default=None)
+        first, parts = calls[0], (f"{stop.name} {stop.time}" for stop in self.stops[:4] if stop.seconds is not None)
+        again = self._speed.compiled_s if self._speed else min(self._reused, default=None)
+        again = None if self.verdict.speed is not None and self._speed is None else again
         repeat = f" A later call takes {fmt.duration_s(again)}." if again is not None else ""
         return (
             f"The first call took {fmt.duration_s(first.compiled_s)}. Compiling in this run took "
@@ -302,8 +371,7 @@ class _RunFacts:
         """Line of the user's file → number of ops that Dynamo captured for it."""
         path, counts = source_path(self.report), Counter[int]()
         for compilation in self._ok:
-            graphs = [graph for graph in compilation.graphs if graph.stage == "dynamo_output_graph"][-1:]
-            for graph in graphs:
+            for graph in dynamo_graphs(compilation):
                 for node in self.nodes_of(compilation, graph):
                     if node.op.startswith("call") and node.source is not None and node.source.file == path:
                         counts[node.source.line] += 1
@@ -344,16 +412,19 @@ class _RunFacts:
     @property
     def _fusions(self) -> str:
         rule = "It fuses nodes that share memory and loop over the same range, if no other node must run between them."
+        if not self._lowered:
+            return f"{rule} This run was {self._not_inductor}."
         if not self._largest:
-            return f"{rule} This run has no kernel of several ops."
+            recorded = any(kernel.origins for item in self._ok for kernel in item.kernels)
+            none = "This run has no kernel of several ops." if recorded else "The ops of its kernels were not recorded."
+            return f"{rule} {none}"
         return f"{rule} The largest kernel of this run fuses {self._largest}."
 
     @property
     def _pays(self) -> str:
-        speed = self.verdict.speed
-        here = "This run was not measured."
-        if speed is not None and speed.interval is not None:
-            interval = speed.interval
+        here = f"The speed of this run is {self._doubt}." if self.verdict.speed else "This run was not measured."
+        if self._speed is not None and self._speed.interval is not None:
+            interval = self._speed.interval
             ratio = fmt.ratio(interval.middle, (interval.low, interval.high))
             here = f"At the sizes of this run, eager time over compiled time is {ratio}."
         return f"{here} A sweep over batch sizes gives an interval for the smallest batch at which compiled is faster."
@@ -368,10 +439,9 @@ class _RunFacts:
 
     @property
     def _speed_claim(self) -> str:
-        speed = self.verdict.speed
-        if speed is None or speed.interval is None:
-            return "Not measured in this run."
-        interval = speed.interval
+        if self._speed is None or self._speed.interval is None:
+            return f"{self._doubt[:1].upper()}{self._doubt[1:]}." if self.verdict.speed else "Not measured in this run."
+        interval = self._speed.interval
         text = fmt.ratio(interval.middle, (interval.low, interval.high))
         if interval.low >= 2:
             return f"True here: {text}."
@@ -383,22 +453,6 @@ class _RunFacts:
 
     @property
     def _epilogue_claim(self) -> str:
-        products, fused = 0, 0
-        for compilation in self._ok:
-            for kernel in compilation.kernels:
-                has_product = any(NODE_NUMBER.sub("", origin) in PRODUCTS for origin in kernel.origins)
-                products += has_product
-                fused += has_product and not kernel.extern and len(kernel.origins) >= WORTH_OPS
-        if not products:
-            return "This run has no matmul."
-        if fused:
-            return f"True for {fmt.number(fused)} of {fmt.count(products, 'matmul')} here."
-        calls = fmt.agree(
-            products,
-            "the matmul is a call",
-            f"{'both' if products == 2 else f'all {fmt.number(products)}'} matmuls are calls",
-        )
-        return (
-            f"Not here: {calls} of a library, with the bias inside. The ops after it are a kernel of their own. "
-            "Templates, such as those of `max-autotune`, can fuse them."
-        )
+        if not self._lowered:
+            return f"This run was {self._not_inductor}."
+        return epilogue_words([kernel for compilation in self._lowered for kernel in compilation.kernels])

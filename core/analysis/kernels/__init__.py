@@ -9,6 +9,7 @@ from core.analysis.kernels.comparison import (
     compare,
     counterpart,
     kernel_ledger,
+    node_ops,
     opposite,
     side_of,
 )
@@ -20,6 +21,7 @@ from core.analysis.kernels.kernel import (
     kernel_times,
     kernels_disturbed,
     measured_seconds,
+    node_op,
     times_unreliable,
     uneven_repeats,
 )
@@ -59,6 +61,8 @@ __all__ = [
     "kernels_disturbed",
     "ledger",
     "measured_seconds",
+    "node_op",
+    "node_ops",
     "opposite",
     "product_dtype",
     "ridge",

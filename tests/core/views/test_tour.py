@@ -7,12 +7,14 @@ import pytest
 from core import Report
 from core.analysis import break_costs, code_words, compile_time_s, cost_words
 from core.analysis.durations import class_seconds
-from core.report import Phase, Setting
+from core.report import Kernel, Load, Phase, Setting
 from core.trace.parsers import load_graph
+from core.views.matmuls import epilogue_words
 from core.views.tour import TourView
 from tests.record import SCENARIOS
 from tests.support.logs import recorded_report
 from tests.support.places import TRACES
+from tests.support.reports.timed import kernel
 
 
 def tour(name: str, **changes: object) -> TourView:
@@ -73,7 +75,7 @@ def test_the_questions_are_answered_with_the_runs_numbers() -> None:
 def test_claims_are_compared_with_what_was_measured() -> None:
     claims = dict(tour("measured").claims)
     assert claims["A matmul, a bias and a ReLU become one kernel."].startswith(
-        "Not here: all 4 matmuls are calls of a library"
+        "Not here: all 4 matmuls are calls of a library; each adds a tensor"
     )
     timing = recorded_report(TRACES / "measured" / "trace.log").timing
     assert timing is not None
@@ -90,3 +92,81 @@ def test_lines_are_counted_with_those_of_one_node() -> None:
         "No. Here 6 lines became 17 nodes. 1 line became exactly one node, and line 47 became 5 nodes. "
         "Lines that compute no tensor have no node."
     ]
+
+
+def test_a_busy_machine_gives_no_figure_and_no_claim() -> None:
+    timing = recorded_report(TRACES / "measured" / "trace.log").timing
+    assert timing is not None
+    view = tour("measured", timing=replace(timing, load=Load(others=0.5)))
+    running = view.stops[-1]
+    words = "not measurable: the machine was busy while it was measured"
+    assert (running.seconds, running.time, running.facts[0]) == (None, "not measurable", f"speed {words}")
+    answers = {answer.question: answer.answer for answer in view.answers}
+    assert "A later call takes" not in answers["Why is the first call slower than the others?"]
+    assert answers["At which batch size does compiling pay?"].startswith(f"The speed of this run is {words}. ")
+    assert dict(view.claims)["torch.compile makes models 2 to 10 times faster."] == f"N{words[1:]}."
+    text = "\n".join(view.text)
+    assert "eager over compiled" not in text
+    assert "ot measured" not in text
+
+
+def test_calls_that_all_compiled_are_no_time_of_a_call() -> None:
+    calls = recorded_report(TRACES / "training_step" / "trace.log").calls
+    running = tour("training_step").stops[-1]
+    assert (running.seconds, running.time, running.facts[0]) == (None, "not timed", "no call without compiling")
+    again = replace(calls[0], index=1, how="reused", compiled_s=2e-3)
+    running = tour("training_step", calls=(*calls, again)).stops[-1]
+    assert (running.time, running.facts[0]) == ("2.00 ms", "last call without compiling, timed once")
+    limit = tour("recompile_zoo").stops[-1]
+    assert limit.facts[0] == "no call ran only reused code"
+
+
+def test_a_backend_that_is_not_inductor_has_no_stop_of_inductor() -> None:
+    view = tour("eager_backend")
+    assert view.title.startswith("From Python to graphs in ")
+    words = "not compiled by Inductor: the backend was `eager`"
+    assert [(stop.time, stop.facts[0]) for stop in view.stops[1:4]] == [
+        ("did not run", "AOTAutograd recorded no graph in this run"),
+        ("did not run", words),
+        ("did not run", words),
+    ]
+    answers = {answer.question: answer.answer for answer in view.answers}
+    assert answers["How does Inductor decide what to fuse?"].endswith(f"This run was {words}.")
+    assert answers["Why is the first call slower than the others?"].count(" ms") == 3
+    assert dict(view.claims)["A matmul, a bias and a ReLU become one kernel."] == f"This run was {words}."
+
+
+def test_several_compilations_of_a_frame_are_one_frame() -> None:
+    assert tour("recompile_zoo").stops[0].facts[:2] == (
+        "1 compiled frame with 8 compilations, 0 graph breaks",
+        "47 captured ops in 8 graphs",
+    )
+
+
+def matmul(name: str, *origins: str, extern: bool = True) -> Kernel:
+    made = kernel(f"extern_kernels.{name}" if extern else name, origins=origins)
+    return replace(made, extern=extern)
+
+
+@pytest.mark.parametrize(
+    ("kernels", "words"),
+    [
+        ((), "The kernels of this run have no matmul."),
+        ((matmul("mm", "mm"),), "Not here: the matmul is a call of a library, without a bias. "),
+        (
+            (matmul("addmm", "addmm"), matmul("mm", "mm_1"), matmul("mm")),
+            "Not here: all 3 matmuls are calls of a library; 1 of them adds a tensor, such as a bias, within the call.",
+        ),
+        (
+            (matmul("addmm"), matmul("addmm", "addmm_1")),
+            "Not here: both matmuls are calls of a library; each adds a tensor, such as a bias, within the call. ",
+        ),
+        ((matmul("t", "addmm", "relu", extern=False), matmul("mm", "mm")), "True for 1 of 2 matmuls here."),
+        ((matmul("t", "mm", "add", "relu", extern=False),), "True for 1 of 1 matmul here."),
+        ((matmul("t", "mm", "relu", extern=False),), "Not here: of 1 matmul, none is one kernel with a bias and "),
+    ],
+)
+def test_the_claim_about_a_matmul_counts_each_matmul(kernels: tuple[Kernel, ...], words: str) -> None:
+    text = epilogue_words(kernels)
+    assert text.startswith(words)
+    assert ("No other op is fused into such a call." in text) == (" of a library" in text)
