@@ -9,7 +9,7 @@ nodes, otherwise from the scheduler's log.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from core.base.words import agree, bytes_, count, number, percent
 from core.ops.costs import aten_name, op_class
@@ -245,9 +245,11 @@ def counted_words(traffic: Traffic) -> str:
     return f"{rule}{bound}{left}."
 
 
+RAN = ("compiled", "reused", "mixed", "eager")
 RAISED = "raised, because the stance forbids compiling for {}"
 EAGER = "ran eagerly, because no compiled code fitted {}"
 MIXED = "ran partly eagerly, because no compiled code fitted that part"
+NO_GRAPH = "ran eagerly, because no graph was compiled"
 
 
 def uncompiled_calls_words(report: Report) -> str:
@@ -257,6 +259,10 @@ def uncompiled_calls_words(report: Report) -> str:
     """
     if report.script is not None:
         return ""
+    if report.compilations and not any(compilation.status == "ok" for compilation in report.compilations):
+        # A call that compiled a frame without a graph ran eagerly, too.
+        calls = tuple(replace(call, how="eager") if call.how in RAN else call for call in report.calls)
+        return _share(replace(report, calls=calls), "eager", NO_GRAPH)
     parts = (_share(report, how, words) for how, words in (("raised", RAISED), ("eager", EAGER), ("mixed", MIXED)))
     return ", ".join(filter(None, parts))
 

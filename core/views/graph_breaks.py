@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,9 +10,10 @@ from core.analysis import BreakCost, Failure, break_costs, code_words, cost_word
 from core.analysis.registry import graph_break_registry
 from core.base import words as fmt
 from core.graph import source_path
-from core.report import GraphBreak, Report
+from core.report import Frame, GraphBreak, Report
 from core.views.markdown import LONGEST_NAME, LONGEST_TEXT, code, one_line, plain, prose
 from core.views.texts import line_in, place_in_folder
+from core.views.untraced import MORE_BREAKS, untraced_words
 
 __all__ = ["BreakBox", "GraphBreaksView"]
 
@@ -64,9 +65,10 @@ class BreakBox:
 
 @dataclass(frozen=True)
 class GraphBreaksView:
-    """The graph breaks of a run."""
+    """The graph breaks of a run; `text` returns a file by its path, empty if not recorded."""
 
     report: Report
+    text: Callable[[str], str] = lambda _: ""
 
     method = (
         "Ranked by Dynamo's time in the frames that a break adds: its resume functions, plus callees that could no "
@@ -91,7 +93,9 @@ class GraphBreaksView:
         if breaks:
             times = sum(len(graph_break.compilations) for graph_break in breaks)
             head = f"{fmt.count(len(breaks), 'graph break')}, hit {fmt.count(times, 'time')}"
-            return f"{head}; {rest}." if rest else f"{head}."
+            skipped = any(failure.kind == "given up" for failure in self.failures)
+            more = f": {MORE_BREAKS}" if skipped else ""
+            return f"{head}; {rest}{more}." if rest else f"{head}."
         refused = sum(failure.at_break for failure in self.failures)
         if refused:
             whole = ((self.report.setting.job or {}).get("compile") or {}).get("fullgraph")
@@ -144,10 +148,17 @@ class GraphBreaksView:
     def _given_up(self, graph_break: GraphBreak) -> tuple[str, ...]:
         frames = {failure.compilation: failure.frame for failure in self.failures if failure.kind == "given up"}
         return tuple(
-            f"\\[{plain(compile_id)}\\] {code(frames[compile_id])}: Dynamo skipped this frame, it runs eagerly."
+            f"\\[{plain(compile_id)}\\] {code(frames[compile_id])}: Dynamo skipped this frame. "
+            + self._untraced(compile_id, frames[compile_id], graph_break)
             for compile_id in dict.fromkeys(graph_break.compilations)
             if compile_id in frames
         )
+
+    def _untraced(self, compile_id: str, name: str, graph_break: GraphBreak) -> str:
+        compilation = self.report.compilation(compile_id)
+        candidates = [*([compilation.frame] if compilation else []), *reversed(graph_break.stack)]
+        frame = next((frame for frame in candidates if frame.name == name), Frame("", 0, name))
+        return untraced_words(self.text(frame.file) if frame.file else "", frame)
 
     @property
     def eager_frames(self) -> tuple[EagerFrame, ...]:

@@ -7,7 +7,7 @@ from core.views.glossary import GLOSSARY
 from core.views.graph_breaks import GraphBreaksView
 from pages.components.code.view import code_view
 from pages.look.palette import TALL
-from pages.parts.code import user_code
+from pages.parts.code import source_text, user_code
 from pages.parts.dynamo.boxes import break_box, broken_file, eager_frames, fixes_of, offer_all, original_run
 from pages.parts.run.submit import submit
 from pages.session import url
@@ -17,7 +17,7 @@ from pages.session.require import require_report
 from pages.session.url import pressed
 
 view = require_report("Where Dynamo stops tracing will stand here, on your own lines.")
-breaks = GraphBreaksView(view.report)
+breaks = GraphBreaksView(view.report, lambda path: source_text(view, path))
 fixes = fixes_of(view)
 logged = view.report.graph_breaks
 page_title(breaks.title, help=GLOSSARY["graph break"] if logged else None)

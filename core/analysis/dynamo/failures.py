@@ -61,7 +61,7 @@ class Failure:
         if self.kind == "failed":
             return "nothing was compiled"
         if self.kind == "given up":
-            return "this frame runs eagerly"
+            return "this frame runs eagerly, and more graph breaks may follow in it"
         return "from then on, calls that fit no compiled code of this frame run eagerly"
 
 

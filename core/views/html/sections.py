@@ -172,7 +172,7 @@ def _kernel_codes(source: Source, compilation: Compilation, kernels: KernelsView
 
 
 def _breaks(source: Source) -> Iterator[Block]:
-    view = GraphBreaksView(source.report)
+    view = GraphBreaksView(source.report, SourceView(source.report, source.side.text).text)
     if not source.report.graph_breaks and not view.eager_frames:
         return
     yield from paragraph(view.title)

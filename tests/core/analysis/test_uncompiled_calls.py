@@ -1,9 +1,12 @@
 """Sentences about calls that ran no compiled code."""
 
+from dataclasses import replace
+
 import pytest
 
 from core.analysis import refused_calls, sentence, uncompiled_calls_words, verdict
-from core.report import Call, How, Report, Setting
+from core.report import Call, How, Report, Setting, Status
+from tests.support.reports.findings import frame
 
 
 def of(*outcomes: How) -> Report:
@@ -35,6 +38,18 @@ def of(*outcomes: How) -> Report:
 )
 def test_calls_that_ran_no_compiled_code_are_counted(report: Report, words: str) -> None:
     assert uncompiled_calls_words(report) == words
+
+
+@pytest.mark.parametrize("status", ["failed", "empty"])
+def test_without_a_compiled_graph_every_call_ran_eagerly(status: Status) -> None:
+    compilations = (frame("0/0", status=status),)
+    words = "ran eagerly, because no graph was compiled"
+    report = replace(of("compiled", "eager"), compilations=compilations)
+    assert uncompiled_calls_words(report) == f"2 of 2 calls {words}"
+    assert uncompiled_calls_words(replace(report, calls=report.calls[:1])) == f"the only call {words}"
+    assert uncompiled_calls_words(replace(of("eager"), compilations=(*compilations, frame("1/0")))) == (
+        "the only call ran eagerly, because no compiled code fitted it"
+    )
 
 
 def test_the_verdict_says_so_after_its_numbers() -> None:

@@ -97,7 +97,7 @@ def test_what_was_not_compiled_is_told_apart_by_torchs_reason(tmp_path: Path) ->
     assert [failure.consequence for failure in FOUND] == [
         "nothing was compiled",
         "from then on, calls that fit no compiled code of this frame run eagerly",
-        "this frame runs eagerly",
+        "this frame runs eagerly, and more graph breaks may follow in it",
     ]
 
 
@@ -197,8 +197,12 @@ def test_a_frame_that_was_given_up_says_so_beside_its_break(home: Path) -> None:
     app = opened(menu.GRAPH_BREAKS.script, add_run(home, "log", OVER + GIVEN_UP, kind="log").id)
 
     assert_sound(app)
-    assert titles(app) == ["1 graph break, hit 1 time; 1 frame is over the recompile limit, 1 frame runs eagerly"]
-    assert "[2/0] `loop`: Dynamo skipped this frame, it runs eagerly." in words(app).replace("\\", "")
+    assert titles(app) == [
+        "1 graph break, hit 1 time; 1 frame is over the recompile limit, 1 frame runs eagerly: more breaks may follow"
+    ]
+    assert "[2/0] `loop`: Dynamo skipped this frame. This function ran eagerly: more breaks may follow." in words(
+        app
+    ).replace("\\", "")
     assert "from then on, calls that fit no compiled code of this frame run eagerly" in words(app)
 
 
@@ -240,7 +244,7 @@ def test_the_command_line_tells_failures_after_the_sentence(home: Path, capsys: 
     assert capsys.readouterr().out.splitlines()[1:3] == [
         "  [0/0] forward at m.py:7: BackendCompilerFailed: backend='boom' raised: RuntimeError: <b>no</b>; nothing "
         "was compiled",
-        "  [2/0] loop at m.py:12: Call to `torch._dynamo.graph_break()`; this frame runs eagerly",
+        "  [2/0] loop at m.py:12: Call to `torch._dynamo.graph_break()`; this frame runs eagerly, and more graph breaks may follow in it",
     ]
 
 
