@@ -215,7 +215,9 @@ class KernelsView:
 
     @property
     def pictures(self) -> list[str]:
-        """Names of the charts that the rows have data for."""
+        """Names of the charts that the rows have data for; unreliable times are not drawn."""
+        if self.unreliable:
+            return [TRAFFIC]
         times = [TIME if self.measured else ESTIMATED] if any(row.time_s for row in self.rows) else []
         drawable = self.limits and any(row.intensity and row.flops_s for row in self.rows)
         return [*times, TRAFFIC, *([ROOFLINE] if drawable else [])]
@@ -223,9 +225,12 @@ class KernelsView:
     def areas(self, picture: str, rows: Sequence[LedgerRow]) -> list[tuple[LedgerRow, float, str]]:
         """Return the rows with their size as a number and in words, largest first.
 
-        The size is the traffic or, for other charts, the time. Rows without a size are left out.
+        The size is the traffic or, for other charts, the time. Rows without a size are left out; if no row has
+        traffic, all areas are equal.
         """
-        if picture == TRAFFIC:
+        if picture == TRAFFIC and not any(row.bytes_moved for row in rows):
+            sizes = [(row, 1.0, "traffic not recorded") for row in rows]
+        elif picture == TRAFFIC:
             sizes = [(row, float(row.bytes_moved or 0), traffic_words(row)) for row in rows]
         else:
             sizes = [(row, row.total_s or 0.0, fmt.duration_s(row.total_s)) for row in rows]

@@ -55,6 +55,9 @@ def test_pictures_are_those_with_figures_and_areas_are_the_largest_first() -> No
     assert KERNELS.pictures == ["time", "traffic", "roofline"]
     areas = [(row.name, words) for row, _, words in KERNELS.areas("time", KERNELS.rows)]
     assert areas == [(MM.name, "2.50 ms"), (GELU.name, "2.00 ms")]
+    unknown = [replace(row, bytes_moved=None) for row in KERNELS.rows]
+    sizes = [(size, words) for _, size, words in KERNELS.areas("traffic", unknown)]
+    assert sizes == [(1.0, "traffic not recorded")] * len(unknown)
 
 
 def test_rows_are_searched_by_text_and_kind() -> None:
@@ -92,3 +95,4 @@ def test_assembly_has_the_compilers_command_and_counts_its_loops() -> None:
 def test_times_of_a_busy_machine_are_named_unreliable_in_the_caption() -> None:
     busy = replace(KERNELS, report=replace(REPORT, kernel_load=Load(others=0.9)))
     assert busy.caption.startswith("The times below are not reliable; no finding uses them.")
+    assert busy.pictures == ["traffic"]

@@ -244,7 +244,8 @@ def test_the_command_line_tells_failures_after_the_sentence(home: Path, capsys: 
     assert capsys.readouterr().out.splitlines()[1:3] == [
         "  [0/0] forward at m.py:7: BackendCompilerFailed: backend='boom' raised: RuntimeError: <b>no</b>; nothing "
         "was compiled",
-        "  [2/0] loop at m.py:12: Call to `torch._dynamo.graph_break()`; this frame runs eagerly, and more graph breaks may follow in it",
+        "  [2/0] loop at m.py:12: Call to `torch._dynamo.graph_break()`; this frame runs eagerly, "
+        "and more graph breaks may follow in it",
     ]
 
 
