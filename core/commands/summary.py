@@ -175,7 +175,7 @@ def summarise(report: Report, ended: str, output: str = "") -> None:
     for compilation in report.compilations:
         calls = sum(len(kernel.calls) for kernel in compilation.kernels)
         kernels = count(distinct_kernels(compilation.kernels), "kernel")
-        stages = count(len(compilation.graphs), "graph stage")
+        stages = count(len(compilation.last_graphs), "graph stage")
         parts = f"{stages}, {kernels} in {count(calls, 'call')}" if calls else f"{stages}, no kernels"
         took = f", {duration_s(seconds[compilation.id])}" if compilation.id in seconds else ""
         print(f"  [{compilation.id}] {compilation.frame.name} ({compilation.status}): {parts}{took}")
