@@ -37,6 +37,7 @@ from core.trace import NO_RECORD
 from core.trace.parsers import build_report
 from core.views.prepared import summaries
 from core.views.sharing import BudgetView
+from core.views.texts import source_of
 
 GOES_WELL = ("queued", "running", "done")
 
@@ -65,7 +66,7 @@ def _report_log(log: OpenedLog, arguments: argparse.Namespace) -> int:
     if arguments.json:
         sys.stdout.write(to_json(report, indent=2).decode() + "\n")
     else:
-        summarise(report, ending_words("done", "", report))
+        summarise(report, ending_words("done", "", report), source=source_of(log.path, report))
     return FAILED if report.error is not None else check_report(report, arguments)
 
 

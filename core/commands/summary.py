@@ -48,6 +48,7 @@ from core.runs.stored import side_of_run
 from core.views.comments import CommentsView
 from core.views.neighbours import NeighboursView
 from core.views.progress import ScriptView
+from core.views.texts import source_of
 
 # Figures that a change must not raise.
 NOT_MORE = ("graph breaks", "recompiles")
@@ -114,7 +115,9 @@ def print_run(run: Run, report: Report, as_json: bool) -> None:
         added = {"comments": comments.data} if comments.lines else {}
         sys.stdout.write(data_as_json(report_data(report, status) | added).decode() + "\n")
         return
-    summarise(report, ending_words(status.state, status.reason, report), run.output_tail())
+    summarise(
+        report, ending_words(status.state, status.reason, report), run.output_tail(), source_of(run.log_path(), report)
+    )
     for line in comments.lines:
         print(f"  {line}")
 
@@ -125,10 +128,10 @@ def report_data(report: Report, status: Status) -> dict[str, Any]:
     return {"state": status.state, "reason": status.reason, **facts}
 
 
-def summarise(report: Report, ended: str, output: str = "") -> None:
+def summarise(report: Report, ended: str, output: str = "", source: str = "") -> None:
     """Print a report as text; `ended` describes a failed end of the run, and comes first.
 
-    `output` is the run's printed output.
+    `output` is the run's printed output, and `source` the text of the model's file.
     """
     if ended:
         print(f"{ended}.")
@@ -184,7 +187,7 @@ def summarise(report: Report, ended: str, output: str = "") -> None:
         print(f"  graph break at {graph_break.place}, hit {hits}: {graph_break.reason}")
     for recompile in report.recompiles:
         print(f"  [{recompile.failed}] → [{recompile.compilation}]: {recompile.reason.splitlines()[0]}")
-    for finding in findings(report, output)[:FIRST]:
+    for finding in findings(report, output, source)[:FIRST]:
         print(f"  → {finding.title} {' '.join(finding.advice.split())}")
     for problem in report.problems:
         print(f"  could not read: {problem.what}, {count(problem.count, 'time')}", file=sys.stderr)

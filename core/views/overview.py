@@ -272,14 +272,14 @@ class OverviewView:
         "tlparse."
     )
 
-    def __init__(self, report: Report, output: str = "") -> None:
-        """Store the report and the run's output; findings and `output_lines` use the output."""
-        self.report, self.output = report, output
+    def __init__(self, report: Report, output: str = "", source: str = "") -> None:
+        """Store the report, the run's output, and the text of the model's file, which findings use."""
+        self.report, self.output, self.source = report, output, source
 
     @cached_property
     def findings(self) -> tuple[FindingView, ...]:
         """The findings, the most important ones first."""
-        return tuple(map(FindingView, findings(self.report, self.output)))
+        return tuple(map(FindingView, findings(self.report, self.output, self.source)))
 
     @property
     def first_findings(self) -> int:

@@ -17,6 +17,7 @@ from core.views.compile_time import CompileTimeView
 from core.views.header import HeaderView, page_contents
 from core.views.overview import OverviewView
 from core.views.progress import OutlineView
+from core.views.texts import source_of
 from core.views.tour import TourView
 
 
@@ -28,7 +29,7 @@ def summaries(run: Run) -> Summaries:
 def prepared(run: Run, report: Report) -> tuple[object, ...]:
     """Return the report's content for every page's header, *Overview*, *Tour* and *Compile time*."""
     header = HeaderView(run.status(), report, run.job())
-    overview = OverviewView(report, run.output_tail())
+    overview = OverviewView(report, run.output_tail(), source_of(run.log_path(), report))
     phases = CompileTimeView(report)
     return (
         page_contents(report, live=False),

@@ -6,16 +6,18 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
+from pathlib import Path
 from typing import ClassVar, NamedTuple
 
 from core.base import words as fmt
 from core.base.decoder import decoded_object
 from core.graph import source_path
 from core.report import Frame, GraphBreak, Payload, Place, Report, RunError
+from core.trace.parsers import load_text
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, code, one_line
 
-__all__ = ["LogsView", "SourceView"]
+__all__ = ["LogsView", "SourceView", "source_of"]
 
 MOST_SHOWN = 1_000
 MAX_MESSAGE_CHARS = 40_000
@@ -261,6 +263,11 @@ class SourceView:
     def more_lines(left_out: int) -> str:
         """Return the number of lines that a shown text leaves out."""
         return f"{fmt.count(left_out, 'more line')} not shown."
+
+
+def source_of(log: Path | None, report: Report) -> str:
+    """Return the text of the model's file from a log; empty if the log does not contain it."""
+    return SourceView(report, partial(load_text, log)).text() if log is not None else ""
 
 
 def _break_reasons(breaks: Iterable[GraphBreak], path: str) -> dict[int, Counter[str]]:

@@ -1,6 +1,7 @@
 """Findings of a run, each with its number, evidence, reason and advice, most expensive first.
 
-A rule is a pure function of the report and of the run's output. It yields nothing without evidence.
+A rule is a pure function of the report, of the run's output and of the model's file. It yields nothing without
+evidence.
 """
 
 from __future__ import annotations
@@ -20,8 +21,11 @@ WEIGHTS: tuple[Weight, ...] = get_args(Weight)
 
 
 @stored
-def findings(report: Report, output: str = "") -> tuple[Finding, ...]:
-    """Return all findings of a report by weight, then by `cost_s`; `output` is the run's output."""
-    known = RunFacts(report, output)
+def findings(report: Report, output: str = "", source: str = "") -> tuple[Finding, ...]:
+    """Return all findings of a report by weight, then by `cost_s`.
+
+    `output` is the run's output, and `source` the text of the model's file.
+    """
+    known = RunFacts(report, output, source)
     found = [finding for rule in RULES for finding in rule(known)]
     return tuple(sorted(found, key=lambda finding: (WEIGHTS.index(finding.weight), -finding.cost_s)))

@@ -1,6 +1,7 @@
 """Advice for graph breaks, and for recompiles caused by sizes and numbers.
 
-A break gets torch's first fitting hint or, in a library, the call to move. A recompile gets a code change.
+A break gets a fix of the code or a setting, otherwise torch's first fitting hint or, in a library, the call to move.
+A recompile gets a code change.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ from itertools import groupby
 from core.analysis.dynamo.failures import is_wrapper
 from core.analysis.dynamo.varied_sizes import InputDimension, SizeAdvice, number_is_symbolic, size_advice
 from core.analysis.findings.finding import Proposal, RunFacts
-from core.analysis.repairs.source import SETTINGS, settings_of_break
+from core.analysis.findings.hints import corrected_hints, is_library
+from core.analysis.repairs import LAST_RESORT, SETTINGS, CodeFix, decides, dynamo_settings, line_of, repairs_of_break
+from core.analysis.repairs.source import setting_fix, settings_of_break
 from core.report import Frame, GraphBreak, Recompile
 
-# Files that the user can't edit: installed packages and Python's standard library.
-LIBRARY = re.compile(r"(?:^|/)(?:site-packages|dist-packages|lib/python3\.\d+)/|(?:^|/)torch/(?:_\w+|nn|optim|utils)/")
 OPTIMIZER = re.compile(r"(?:^|/)torch/optim/")
 # Hint that asks for a setting only, so that it helps for any line.
 SETTING = re.compile(r"torch\._dynamo\.config\.|torch\.compiler\.(?!set_stance)|ignore_logging|reorderable_logging")
@@ -27,6 +28,12 @@ OF_OPTIMIZER = (
 )
 # Part of the worker's explanation of a Triton kernel launched without a GPU; torch's hint would be to allow it.
 INTERPRETED = "Triton's interpreter runs this kernel"
+# First words of a line that decides by a value; a condition may also be within the line.
+BRANCHES = re.compile(r"^\s*(?:if|elif|while|assert)\b|\bif\b.*\belse\b")
+DECIDES = (
+    "Python decides here by a tensor's value. Compute both results and choose with `torch.where`, or decide outside "
+    "the compiled function."
+)
 ON_GPU = "On a GPU the kernel is part of the graph: choose a target, or compile there."
 UNKNOWN_CAUSE = "*Graph breaks* has torch's explanation and the stack."
 # Names that Dynamo gives to arguments of a wrapper with `**kwargs`, and of its own wrapper.
@@ -43,6 +50,8 @@ CONSTANT_NUMBER = (
     "Dynamo specializes on its value, so each value needs a compilation. If it is only used in arithmetic, pass "
     "`torch.tensor({})`."
 )
+# Setting that reads numbers into the graph, where no code decides by them.
+READS = "capture_scalar_outputs"
 INTEGER_OF_MODULE = SETTINGS["allow_unspec_int_on_nn_module"]
 NUMBER_OF_MODULE = (
     f"torch treats integer attributes of a module as constants. Set `{INTEGER_OF_MODULE.line}` to make them symbolic, "
@@ -55,9 +64,13 @@ def break_advice(facts: RunFacts, graph_break: GraphBreak) -> str:
     """Return the advice for a graph break, in words."""
     if INTERPRETED in graph_break.explanation:
         return ON_GPU
+    fix = next(iter(fixes_of_break(facts, graph_break)), None)
+    if fix is not None:
+        return fix_words(fix)
     hints = fitting_hints(facts, graph_break)
     if not is_library(graph_break.place.file):
-        return next(iter(hints), graph_break.explanation or UNKNOWN_CAUSE)
+        fallback = DECIDES if _decides(facts, graph_break) else graph_break.explanation or UNKNOWN_CAUSE
+        return next(iter(hints), fallback)
     if OPTIMIZER.search(graph_break.place.file) and "graph_break()" in graph_break.reason:
         return OF_OPTIMIZER
     setting = next((hint for hint in hints if SETTING.search(hint)), "")
@@ -93,23 +106,36 @@ def gives_up(facts: RunFacts, graph_break: GraphBreak) -> bool:
     return bool(compilations) and all(compilation.status == "failed" for compilation in compilations)
 
 
-def setting_advice(graph_break: GraphBreak) -> tuple[str, Proposal] | None:
-    """Return a `torch._dynamo.config` setting that lets Dynamo trace the line, or None.
+def fixes_of_break(facts: RunFacts, graph_break: GraphBreak) -> list[CodeFix]:
+    """Return the fixes of a break, best first: edits of the model's file, and settings of Dynamo.
 
-    The setting is returned as a sentence, and as a job that has it.
+    Without the file, only settings whose hint fits the line of the break.
     """
-    names = settings_of_break(graph_break)
-    if not names:
-        return None
-    setting = SETTINGS[names[0]]
-    return f"`{setting.line}`: {setting.why} {setting.cost}", Proposal(
-        setting.line, dynamo={setting.name: setting.value}
-    )
+    if facts.source:
+        repairs = repairs_of_break(facts.source, graph_break, facts.path)
+        fixes = [repair.fix for repair in repairs if not repair.id.startswith(f"{LAST_RESORT}:")]
+    else:
+        fixes = [fix for name in settings_of_break(graph_break) if (fix := setting_fix(name))]
+    return [fix for fix in fixes if fix.settings != (READS,) or not _decides(facts, graph_break)]
 
 
-def is_library(file: str) -> bool:
-    """Return True if a file belongs to an installed package or to Python itself."""
-    return LIBRARY.search(file) is not None
+def fix_words(fix: CodeFix) -> str:
+    """Return a fix in words: the change, the reason, and the caveat."""
+    return " ".join(filter(None, (fix.words, fix.why, fix.doubt)))
+
+
+def _decides(facts: RunFacts, graph_break: GraphBreak) -> bool:
+    """Return True if the line of a break, or a later line, decides by a tensor's value."""
+    line = line_of(graph_break, facts.path)
+    by_file = line is not None and decides(facts.source, line)
+    return by_file or BRANCHES.search(graph_break.code) is not None
+
+
+def setting_proposal(facts: RunFacts, graph_break: GraphBreak) -> Proposal | None:
+    """Return the job with the first setting that lets Dynamo trace the line; None without one."""
+    fixes = fixes_of_break(facts, graph_break)
+    names = next((fix.settings for fix in fixes if fix.settings), ())
+    return Proposal(SETTINGS[names[0]].line, dynamo=dynamo_settings(names)) if names else None
 
 
 def users_line(graph_break: GraphBreak) -> Frame | None:
@@ -118,10 +144,13 @@ def users_line(graph_break: GraphBreak) -> Frame | None:
 
 
 def fitting_hints(facts: RunFacts, graph_break: GraphBreak) -> list[str]:
-    """Return torch's hints except those the run already follows; hints to report an issue come last."""
+    """Return torch's corrected hints without those that the run follows or that do not fit the line."""
     fullgraph = bool(facts.options.get("fullgraph"))
-    hints = [hint for hint in graph_break.hints if fullgraph or not WITHOUT_FULLGRAPH.search(hint)]
-    return sorted(hints, key=lambda hint: "file an issue" in hint)
+    return [
+        hint
+        for hint in corrected_hints(graph_break)
+        if (fullgraph or not WITHOUT_FULLGRAPH.search(hint)) and not any(name in hint for name in SETTINGS)
+    ]
 
 
 def users_name(facts: RunFacts, reason: Recompile, name: str) -> str:

@@ -13,8 +13,10 @@ from core.analysis.findings.answers import next_rung
 from core.analysis.findings.break_advice import (
     attribute_words,
     break_advice,
+    fix_words,
+    fixes_of_break,
     number_words,
-    setting_advice,
+    setting_proposal,
     size_words,
     users_name,
 )
@@ -139,8 +141,7 @@ def _failure_advice(facts: RunFacts, kind: FailureKind, first: Failure) -> tuple
         is_of_job = bool(facts.options.get("fullgraph"))
         return WITHOUT_FULLGRAPH, Proposal("torch.compile(model)", compile={"fullgraph": False}) if is_of_job else None
     if kind == "given up":
-        settings = (setting_advice(broken) for broken in _breaks_of(facts, first.compilation))
-        return next(filter(None, settings), (FRAME_SKIPPED, None))
+        return _skipped_advice(facts, first)
     if kind == "over the limit":
         return _limit_advice(facts, first.compilation)
     backend_error = _backend_error(facts, first.compilation)
@@ -148,6 +149,15 @@ def _failure_advice(facts: RunFacts, kind: FailureKind, first: Failure) -> tuple
         return backend_error, None
     advice, proposal = next_rung(facts)
     return f"torch's full error is below. {advice}", proposal
+
+
+def _skipped_advice(facts: RunFacts, first: Failure) -> tuple[str, Proposal | None]:
+    """Return the advice for a skipped frame: the first fix of its breaks, in words and as a job."""
+    for graph_break in _breaks_of(facts, first.compilation):
+        fix = next(iter(fixes_of_break(facts, graph_break)), None)
+        if fix is not None:
+            return fix_words(fix), setting_proposal(facts, graph_break)
+    return FRAME_SKIPPED, None
 
 
 def _limit_advice(facts: RunFacts, compile_id: str) -> tuple[str, Proposal | None]:
@@ -192,13 +202,8 @@ def graph_breaks(facts: RunFacts) -> Iterator[Finding]:
             page="graph_breaks",
             compilation=graph_break.compilations[-1] if graph_break.compilations else "",
             once_s=costs[id(graph_break)].dynamo_s,
-            proposal=_setting_proposal(graph_break),
+            proposal=setting_proposal(facts, graph_break),
         )
-
-
-def _setting_proposal(graph_break: GraphBreak) -> Proposal | None:
-    advised = setting_advice(graph_break)
-    return advised[1] if advised else None
 
 
 def recompiles(facts: RunFacts) -> Iterator[Finding]:

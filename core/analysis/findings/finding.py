@@ -66,10 +66,16 @@ class Finding:
 
 @dataclass(frozen=True)
 class RunFacts:
-    """A report, the run's output, and values that several rules need, computed once."""
+    """A report, the run's output, the text of the model's file, and values that several rules need."""
 
     report: Report
     output: str = ""
+    source: str = ""
+
+    @property
+    def path(self) -> str:
+        """Path of the model's file; empty if the log has no files."""
+        return self.report.sources[0].path if self.report.sources else ""
 
     @cached_property
     def job(self) -> Mapping[str, Any]:

@@ -115,7 +115,7 @@ def repairs_of_break(text: str, graph_break: GraphBreak, path: str) -> tuple[Rep
     names = OF_BREAKS.get(graph_break.registry_id, ()) if line is not None else ()
     edits = [*_rule_ids(text, graph_break, names, line)] if line is not None else []
     config = [f"setting:{name}" for name in settings_of_break(graph_break)]
-    if line is not None and (_decides(text, line) or any(repair_id.startswith("torch_math") for repair_id in edits)):
+    if line is not None and (decides(text, line) or any(repair_id.startswith("torch_math") for repair_id in edits)):
         # With this setting, `if` and `math` would need the value of a data-dependent symbol.
         config = [repair_id for repair_id in config if repair_id != "setting:capture_scalar_outputs"]
     last = [f"{LAST_RESORT}:{line}"] if line is not None and graph_break.place.file == path else []
@@ -131,7 +131,8 @@ def _rule_ids(text: str, graph_break: GraphBreak, names: Sequence[str], line: in
             yield f"{name}:{line}"
 
 
-def _decides(text: str, line: int) -> bool:
+def decides(text: str, line: int) -> bool:
+    """Return True if the value that a line of a file reads decides a branch, or may be random."""
     code = read_code(text)
     return code is not None and choices.decides(code, line)
 

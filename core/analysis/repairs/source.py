@@ -356,6 +356,11 @@ NAMED = re.compile(r"_dynamo\.config\.(\w+)")
 
 def setting(_: UserCode, name: str) -> CodeFix | None:
     """Set a name of `torch._dynamo.config` for the run; the file stays as it is."""
+    return setting_fix(name)
+
+
+def setting_fix(name: str) -> CodeFix | None:
+    """Return the fix that sets a name of `torch._dynamo.config`; None for an unknown name."""
     entry = SETTINGS.get(name)
     if entry is None:
         return None

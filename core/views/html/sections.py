@@ -50,7 +50,8 @@ SHOWN = ("compilations", "graph_breaks", "recompiles", "guards", "fx_graph", "fu
 
 def sections(source: Source, outcome: OutcomeView, graphs: Graphs) -> Iterator[Section]:
     """Yield the sections that are not empty; the last lists the data not recorded or left out."""
-    overview = OverviewView(source.report, source.run.output_tail())
+    code = SourceView(source.report, source.side.text).text()
+    overview = OverviewView(source.report, source.run.output_tail(), code)
     yield from section("failure", "Failure", _failure(outcome))
     yield from section("findings", "Findings", _findings(overview))
     yield from section("comments", "Comments", _comments(source))

@@ -24,7 +24,7 @@ from pages.components.progress.view import progress_view
 from pages.gate.visitor import ANOTHERS, who
 from pages.look.palette import SHORT, TALL
 from pages.look.text import plain, prose
-from pages.parts.code import user_code
+from pages.parts.code import source_text, user_code
 from pages.parts.run.submit import job_again, job_to_change, missing_device, open_recorded, recorded_as, submit_or_open
 from pages.session import actions, server, url
 from pages.session.actions import attempt, toasted
@@ -234,12 +234,14 @@ MOST_OUTPUT_BYTES = 1_200_000
 def overview_view(view: RunView) -> OverviewView:
     """Return the overview of a run, its output included."""
     output = view.run.output_tail(MOST_OUTPUT_BYTES)
-    return _overview(view.run.id, view.report.log_bytes, len(output), view.report, output)
+    return _overview(view.run.id, view.report.log_bytes, len(output), view.report, output, source_text(view))
 
 
 @cached()
-def _overview(run_id: str, log_bytes: int, output_bytes: int, _report: Report, _output: str) -> OverviewView:
-    return OverviewView(_report, _output)
+def _overview(
+    run_id: str, log_bytes: int, output_bytes: int, _report: Report, _output: str, _source: str
+) -> OverviewView:
+    return OverviewView(_report, _output, _source)
 
 
 def finding_cards(view: RunView, overview: OverviewView) -> None:

@@ -171,7 +171,7 @@ def test_a_frame_with_an_rnn_is_offered_the_setting_that_lets_dynamo_trace_it() 
             "torch._dynamo.config.allow_rnn = True",
             {"allow_rnn": True},
         )
-    assert advice(given_up, "not compiled").startswith("`torch._dynamo.config.allow_rnn = True`: Dynamo then")
+    assert advice(given_up, "not compiled").startswith("Set `torch._dynamo.config.allow_rnn = True`. Dynamo then")
 
 
 @pytest.mark.parametrize(

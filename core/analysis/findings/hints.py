@@ -1,0 +1,97 @@
+"""torch's hints for graph breaks, corrected by a literal table where following them fails."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from core.report import GraphBreak
+
+# Files that the user can't edit: installed packages and Python's standard library.
+LIBRARY = re.compile(r"(?:^|/)(?:site-packages|dist-packages|lib/python3\.\d+)/|(?:^|/)torch/(?:_\w+|nn|optim|utils)/")
+BUILTIN = re.compile(r"how to trace the builtin `(?P<name>[^`]+?)\.?`")
+SKIPPED = re.compile(r"that the function `(?P<name>[^`]+)`(?: in file `(?P<file>[^`]+)`)?")
+# Hints that name no change of the code.
+NO_CHANGE = re.compile(
+    r"(?:report|file|open) an issue|report a bug|graph break is fundamental|may result in an error when running in"
+)
+UNKNOWN_MODULE = "<unknown module>."
+OUTSIDE = (
+    "`{name}` belongs to Python, and Dynamo cannot trace it: call it before or after the compiled function. If the "
+    "code needs the result, pass it as a tensor."
+)
+DRAW_OUTSIDE = (
+    "`use_numpy_random_stream` keeps NumPy's own random numbers by this graph break. Draw them before the call, and "
+    "pass them as an input: one graph, with the same numbers."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """A hint that fails when followed: its pattern, a test of the break, and the text instead.
+
+    An empty text drops the hint. `{name}` in the text is the function in torch's explanation.
+    """
+
+    hint: re.Pattern[str]
+    fits: Callable[[GraphBreak], bool]
+    text: str
+
+
+def is_library(file: str) -> bool:
+    """Return True if a file belongs to an installed package or to Python itself."""
+    return LIBRARY.search(file) is not None
+
+
+def builtin_name(graph_break: GraphBreak) -> str:
+    """Return the builtin that Dynamo can't trace, as `time.perf_counter`; empty for any other break."""
+    match = BUILTIN.search(graph_break.explanation)
+    return match["name"].removeprefix(UNKNOWN_MODULE) if match else ""
+
+
+def _is_pythons(graph_break: GraphBreak) -> bool:
+    match = BUILTIN.search(graph_break.explanation)
+    root = match["name"].partition(".")[0] if match else ""
+    return root in sys.stdlib_module_names or root == UNKNOWN_MODULE.rstrip(".")
+
+
+def _is_extension(graph_break: GraphBreak) -> bool:
+    return not _is_pythons(graph_break)
+
+
+def _is_in_library(graph_break: GraphBreak) -> bool:
+    match = SKIPPED.search(graph_break.explanation)
+    return match is not None and is_library(match["file"] or "")
+
+
+def _always(_: GraphBreak) -> bool:
+    return True
+
+
+CORRECTIONS = (
+    Correction(
+        re.compile(r"torch\._dynamo\.trace_autograd_ops"),
+        _always,
+        "Set `torch._dynamo.config.trace_autograd_ops = True`.",
+    ),
+    Correction(re.compile(r"If it is a Python builtin"), _is_pythons, OUTSIDE),
+    Correction(re.compile(r"If it is a third-party C/C\+\+ Python extension"), _is_pythons, ""),
+    Correction(re.compile(r"If it is a Python builtin"), _is_extension, ""),
+    Correction(re.compile(r"dont_skip_tracing"), _is_in_library, ""),
+    Correction(re.compile(r"use_numpy_random_stream` to False"), _always, DRAW_OUTSIDE),
+)
+
+
+def corrected_hints(graph_break: GraphBreak) -> list[str]:
+    """Return torch's hints for a break, corrected; hints without a change of the code come last."""
+    hints = [_corrected(hint, graph_break) for hint in graph_break.hints]
+    return sorted(filter(None, hints), key=lambda hint: NO_CHANGE.search(hint) is not None)
+
+
+def _corrected(hint: str, graph_break: GraphBreak) -> str:
+    for correction in CORRECTIONS:
+        if correction.hint.search(hint) and correction.fits(graph_break):
+            return correction.text.replace("{name}", builtin_name(graph_break))
+    return hint
