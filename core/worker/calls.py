@@ -21,7 +21,7 @@ from core.job import CompileJob, Conditions
 from core.report import Call, Difference, How
 from core.worker.backends.watch import marking_call
 from core.worker.conditions import Mode, Stance, force_eager, mark_dynamic, refused, stance_of
-from core.worker.load import Arguments, ModelCopy, described, rng_state, seed
+from core.worker.load import Arguments, Generators, ModelCopy, described, rng_state, seed
 from core.worker.measuring.instruments import synchronize
 from core.worker.numerics.accuracy import call_numerics
 from core.worker.numerics.wide import as_written
@@ -156,7 +156,7 @@ class ModelCalls:
             output = call()
             synchronize(self._job.device)
             seconds = time.perf_counter() - start
-        return before.left(output, call.wanted, rng_state(self._job.device) != rng_before), seconds
+        return before.left(output, call.wanted, rng_state(self._job.device).drawn_since(rng_before)), seconds
 
 
 def make_calls(
@@ -221,7 +221,8 @@ class CallComparer:
         self._numerics = bool(job.numerics)
         self._repaired = job.has_original
         self._initial_difference = ""
-        self._drew = self._refused = False
+        self._drawn: frozenset[Generators] = frozenset()
+        self._refused = False
 
     def begin(self, index: int, eager: StateBefore, compiled: StateBefore) -> None:
         """Compare the model copies before a call.
@@ -236,9 +237,9 @@ class CallComparer:
         if compiled is None:
             self._refused = True
             return ()
-        call = CallContext(index, eager.drew or self._drew, self._initial_difference, self._refused)
+        call = CallContext(index, eager.drawn | self._drawn, self._initial_difference, self._refused)
         # State changed by a call that draws random numbers affects all later calls.
-        self._drew = self._drew or (eager.drew and bool(eager.changed))
+        self._drawn |= eager.drawn if eager.changed else frozenset()
         call_differences = tuple(
             self._judge.decide(differences(eager, compiled, self._repaired), eager.all(), compiled.all(), call)
         )

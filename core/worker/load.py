@@ -22,7 +22,7 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import FunctionType, ModuleType
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import torch
 from torch._dynamo.backends import registry
@@ -37,6 +37,8 @@ from core.report import Frame
 from core.worker.conditions import resized
 
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
+# Libraries whose random numbers compiled code may draw otherwise.
+Generators = Literal["torch", "numpy"]
 GRAD_MODES = {"no_grad", "enable_grad", "set_grad_enabled", "inference_mode"}
 
 
@@ -281,18 +283,30 @@ def seed(number: int) -> None:
         sys.modules["numpy"].random.seed(number % 2**32)
 
 
-def rng_state(device: str) -> tuple[Any, ...]:
-    """Return the state of the generators that compiled code may use differently: torch's, and NumPy's.
+class RngState(NamedTuple):
+    """State of the generators that compiled code may use differently: torch's, and NumPy's if it was imported.
 
     Python's is not included: Dynamo draws from it as eager does.
     """
+
+    torch: tuple[bytes, ...]
+    numpy: tuple[Any, ...]
+
+    def drawn_since(self, before: RngState) -> frozenset[Generators]:
+        """Return the generators that were used since an earlier state."""
+        used: dict[Generators, bool] = {"torch": self.torch != before.torch, "numpy": self.numpy != before.numpy}
+        return frozenset(name for name, is_used in used.items() if is_used)
+
+
+def rng_state(device: str) -> RngState:
+    """Return the state of torch's and NumPy's generators."""
     kind = device.partition(":")[0]
     states = [torch.get_rng_state()] if kind == "cpu" else [torch.get_rng_state(), getattr(torch, kind).get_rng_state()]
-    all_states: list[Any] = [state.numpy().tobytes() for state in states]
+    numpy: tuple[Any, ...] = ()
     if "numpy" in sys.modules:
         name, keys, *rest = sys.modules["numpy"].random.get_state()
-        all_states.append((name, keys.tobytes(), *rest))
-    return tuple(all_states)
+        numpy = (name, keys.tobytes(), *rest)
+    return RngState(tuple(state.numpy().tobytes() for state in states), numpy)
 
 
 LONGEST_REASON = 300

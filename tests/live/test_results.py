@@ -4,6 +4,7 @@ import pytest
 
 from core import CompileOptions, open_report
 from core.analysis import difference_words, results
+from core.job import Conditions
 from tests.support.user_code import RunCode
 
 pytestmark = pytest.mark.torch
@@ -185,6 +186,23 @@ DRAWN = (
 
 def test_random_numbers_of_inductor_are_not_comparable_and_the_reason_is_told(run_code: RunCode) -> None:
     assert told(run_code, DROPOUT, compile=CompileOptions()) == [DRAWN]
+
+
+NUMPY_DRAW = "import numpy\nreturn y + torch.from_numpy(numpy.random.randn(1000)).float()"
+NUMPY_DRAWN = (
+    "output: the call draws NumPy's random numbers, and compiled draws torch's instead; with "
+    "torch._dynamo.config.use_numpy_random_stream=True both draw the same"
+)
+
+
+def test_numpy_random_numbers_are_compared_only_if_compiled_draws_from_numpy(run_code: RunCode) -> None:
+    for options in (None, {"fallback_random": True}):
+        chosen = CompileOptions(options=options) if options else EAGER
+        assert told(run_code, NUMPY_DRAW, compile=chosen) == [NUMPY_DRAWN]
+    stream = Conditions(dynamo={"use_numpy_random_stream": True})
+    assert told(run_code, NUMPY_DRAW, compile=EAGER, conditions=stream) == []
+    wrong = f"y = y * (1.5 if wrong() else 1)\n{NUMPY_DRAW}"
+    assert len(told(run_code, wrong, compile=EAGER, conditions=stream)) == 1
 
 
 def test_random_numbers_are_compared_where_both_draw_the_same(run_code: RunCode) -> None:

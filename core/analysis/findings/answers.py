@@ -17,6 +17,9 @@ from core.base.words import agree, count, number
 from core.report import Frame, RemarkKind
 
 RANDOM = "random"
+OF_TORCH = "`fallback_random` makes compiled code draw the same random numbers as eager; it is slower."
+NUMPY_STREAM = "use_numpy_random_stream"
+OF_NUMPY = "makes compiled code draw NumPy's own random numbers. Each draw is then a graph break."
 MOST_PLACES = 3
 OF_THE_CODE = "try `backend='eager'`, which uses no backend. If results still differ, this is the likely cause."
 # Names of `TORCH_LOGS` that stand for loggers, which take a level; all others are artifacts, which take True.
@@ -183,19 +186,31 @@ def random_numbers(facts: RunFacts) -> Iterator[Finding]:
     if compared is None or compared.outcome != "not comparable":
         return
     drawn = [difference for difference in compared.untold if RANDOM in difference.reason]
-    inductor_options = facts.options.get("options") or {}
-    if not drawn or inductor_options.get("fallback_random") or backend_of(facts) not in ("inductor", ""):
+    advised = _random_advice(facts, drawn[0].reason) if drawn else None
+    if advised is None:
         return
+    advice, proposal = advised
     yield Finding(
         rule="random numbers",
         title=f"{count(len(drawn), 'result')} cannot be compared with eager.",
         reason=f"{difference_words(drawn[0])}.",
-        advice="`fallback_random` makes compiled code draw the same random numbers as eager; it is slower.",
+        advice=advice,
         page="speedup",
-        proposal=Proposal(
-            "torch.compile(model, options={'fallback_random': True})",
-            compile={"options": {**inductor_options, "fallback_random": True}, "mode": None},
-        ),
+        proposal=proposal,
+    )
+
+
+def _random_advice(facts: RunFacts, reason: str) -> tuple[str, Proposal] | None:
+    """Return the advice that makes compiled code draw eager's numbers, in words and as a job; None if there is none."""
+    if NUMPY_STREAM in reason:
+        line = f"torch._dynamo.config.{NUMPY_STREAM} = True"
+        return f"`{line}` {OF_NUMPY}", Proposal(line, dynamo={NUMPY_STREAM: True})
+    inductor_options = facts.options.get("options") or {}
+    if inductor_options.get("fallback_random") or backend_of(facts) not in ("inductor", ""):
+        return None
+    return OF_TORCH, Proposal(
+        "torch.compile(model, options={'fallback_random': True})",
+        compile={"options": {**inductor_options, "fallback_random": True}, "mode": None},
     )
 
 

@@ -140,7 +140,7 @@ def last_calls(job: CompileJob, original: Path, path: Path) -> LastCalls:
         inputs, before = described(left.call), (left.before(), right.before())
         difference = difference or unlike(*before, first=index == 0)
         effects, _ = left.make(index, eager, before[0])
-        drew = drew or effects.drew
+        drew = drew or bool(effects.drawn)
         following = left.next(index + 1)
         if following is None:
             model = FlatModel(as_module(copies[1].model), call.inputs)

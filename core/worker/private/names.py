@@ -289,6 +289,7 @@ SCHEDULER = (
     PrivateName("torch._inductor.config", "patch", "sets what a run needs, and puts it back"),
     PrivateName("torch._functorch.config", "patch", "sets what a run needs, and puts it back"),
     PrivateName("torch._inductor.config", "fallback_random", "whether compiled draws the random numbers of eager"),
+    PrivateName("torch._dynamo.config", "use_numpy_random_stream", "whether compiled draws NumPy's random numbers"),
     *rows(
         "torch._inductor",
         "replaced, wherever it was imported: each kernel with the nodes behind it",

@@ -17,13 +17,14 @@ from typing import Any
 
 import psutil
 import torch
+import torch._dynamo.config
 import torch._inductor.config
 
 from core.base.tolerances import BY_NORM
 from core.base.words import agree, number
 from core.job import CompileJob
 from core.report import Difference
-from core.worker.load import ModelCopy, first_line
+from core.worker.load import Generators, ModelCopy, first_line
 from core.worker.numerics.wide import InFloat64
 from core.worker.results.named import Container, Leaves, alike
 from core.worker.results.scaled import Distance, Groups, distance, largest_unrepeated, scaled, wide
@@ -226,6 +227,10 @@ MUCH = 64
 DRAWS_AS_EAGER = ("eager", "eager_noexcept", "aot_eager", "aot_eager_default_partitioner", "aot_eager_decomp_partition")
 DEPEND_ON_VALUES = ("value", "shape", "Python value", "mutation")
 
+NUMPY = (
+    "the call draws NumPy's random numbers, and compiled draws torch's instead; with "
+    "torch._dynamo.config.use_numpy_random_stream=True both draw the same"
+)
 RANDOM = (
     "the call draws random numbers, and compiled draws others than eager; with Inductor's option "
     "fallback_random=True both draw the same"
@@ -248,14 +253,19 @@ Around = AbstractContextManager[None]
 class CallContext:
     """Facts about a call that its comparison needs: random numbers, initial difference, earlier refusals.
 
-    `drew` is True if the call drew random numbers, `unlike` is the initial difference between the model copies, and
-    `alone` is True if an earlier call was made only in eager.
+    `drawn` are the generators of the random numbers that the call drew, `unlike` is the initial difference between the
+    model copies, and `alone` is True if an earlier call was made only in eager.
     """
 
     index: int
-    drew: bool
+    drawn: frozenset[Generators]
     unlike: str
     alone: bool = False
+
+    @property
+    def drew(self) -> bool:
+        """True if the call drew random numbers."""
+        return bool(self.drawn)
 
 
 class Judge:
@@ -289,8 +299,8 @@ class Judge:
             return replace(difference, same=None, reason=ALONE)
         if call.unlike:
             return replace(difference, same=None, reason=f"the file makes another {call.unlike} each time it is loaded")
-        if call.drew and self._draws_otherwise():
-            return replace(difference, same=None, reason=RANDOM)
+        if other_numbers := self._other_numbers(call.drawn):
+            return replace(difference, same=None, reason=other_numbers)
         # First, since a result that isn't repeatable may be close to the reference by chance.
         again = self._replayed("again", call.index).get(difference.what)
         if again is not None and not all(
@@ -298,6 +308,15 @@ class Judge:
         ):
             return replace(difference, same=None, reason="eager, too, gives another result each time")
         return self._by_reference(difference, eager, compiled, call)
+
+    def _other_numbers(self, drawn: frozenset[Generators]) -> str:
+        """Return why compiled draws other random numbers than eager; empty if both draw the same.
+
+        Dynamo, and so every backend, draws torch's numbers in place of NumPy's.
+        """
+        if "numpy" in drawn and not torch._dynamo.config.use_numpy_random_stream:
+            return NUMPY
+        return RANDOM if "torch" in drawn and self._draws_otherwise() else ""
 
     def _draws_otherwise(self) -> bool:
         chosen = self._job.compile

@@ -18,7 +18,7 @@ import torch
 
 from core.job import CompileJob
 from core.report import Difference
-from core.worker.load import Arguments, ModelCopy
+from core.worker.load import Arguments, Generators, ModelCopy
 from core.worker.results.compare import compare, compare_leaf
 from core.worker.results.named import (
     Container,
@@ -47,7 +47,7 @@ class StateBefore:
         self._snapshot = Snapshot(self.leaves)
         self._twin, self._call = twin, call
 
-    def left(self, output: object, wanted: list[torch.Tensor], drew: bool) -> CallEffects:
+    def left(self, output: object, wanted: list[torch.Tensor], drawn: frozenset[Generators]) -> CallEffects:
         """Return the results of the call, right after it was executed."""
         after = {**inputs_of(self._call), **state_of(self._twin)}
         return CallEffects(
@@ -57,7 +57,7 @@ class StateBefore:
             owners={**self.leaves, **after},
             changed=frozenset(name for name, leaf in after.items() if self._snapshot.changed(name, leaf)),
             by_version=frozenset(self._snapshot.by_version),
-            drew=drew,
+            drawn=drawn,
         )
 
 
@@ -66,7 +66,7 @@ class CallEffects:
     """Results of a call: outputs, gradients, inputs and state (`rest`), and the names of changed values.
 
     Changes of tensors in `by_version` are known only from autograd's version counter, which compiled code may not
-    update. `drew` is True if random numbers were drawn.
+    update. `drawn` are the generators of the random numbers that the call drew.
     """
 
     outputs: Leaves
@@ -75,7 +75,7 @@ class CallEffects:
     owners: Leaves
     changed: frozenset[str]
     by_version: frozenset[str]
-    drew: bool
+    drawn: frozenset[Generators]
 
     def all(self) -> Leaves:
         """Return all results by name."""

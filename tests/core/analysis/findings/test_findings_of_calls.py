@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from core.analysis.kernels import uneven_repeats
-from core.report import Buffer, CacheEvent, KernelCall, KernelTime, Load, Module, Phase, Setting, Timing
-from tests.support.reports.findings import FIRES, QUIET, STEADY, frame, of, timed, twice, with_kernels
+from core.report import Buffer, CacheEvent, Difference, KernelCall, KernelTime, Load, Module, Phase, Setting, Timing
+from tests.support.reports.findings import FIRES, QUIET, STEADY, call, frame, of, timed, twice, with_kernels
 from tests.support.reports.timed import GELU, ITEM, LIMITS, MM, REPORT, SCHEDULE, kernel, node
 
 
@@ -239,6 +239,15 @@ def test_results_that_differ_are_wrong_and_random_ones_can_be_made_to_agree() ->
     assert found.proposal.compile == {"options": {"fallback_random": True}, "mode": None}
     asked = Setting(job={"compile": {"options": {"fallback_random": True}}})
     assert of(replace(FIRES["random numbers"], setting=asked), "random numbers") == []
+
+
+def test_numpy_random_numbers_have_a_setting_of_dynamo_and_no_option_of_inductor() -> None:
+    reason = "the call draws NumPy's random numbers; with torch._dynamo.config.use_numpy_random_stream=True both agree"
+    drawn = replace(FIRES["random numbers"], calls=call(Difference("output", None, reason=reason)))
+    for backend in ("inductor", "eager"):
+        (found,) = of(replace(drawn, setting=Setting(job={"compile": {"backend": backend}})), "random numbers")
+        assert found.proposal is not None
+        assert (dict(found.proposal.compile), dict(found.proposal.dynamo)) == ({}, {"use_numpy_random_stream": True})
 
 
 USES_TIMES = ("products at the roofline", "fallbacks", "copies", "float64", "TF32 off", "outside of kernels")
