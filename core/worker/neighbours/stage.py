@@ -170,7 +170,7 @@ def _differences(
     if last.drew:
         return tuple(replace(item, same=None, reason=DRAWS) if item.same is False else item for item in differences)
     judge = Judge(job, original, lambda copy, around: Replay(job, copy, around))
-    return tuple(judge.decide(differences, *named, CallContext(last.index, False, last.difference)))
+    return tuple(judge.decide(differences, *named, CallContext(last.index, frozenset(), last.difference)))
 
 
 def _with_times(record: Neighbour, job: CompileJob, path: Path, last: LastCalls, program: Program) -> Neighbour:
