@@ -284,7 +284,7 @@ def seed(number: int) -> None:
 
 
 class RngState(NamedTuple):
-    """State of the generators that compiled code may use differently: torch's, and NumPy's if it was imported.
+    """State of the generators that compiled code may use differently: torch's, and NumPy's.
 
     Python's is not included: Dynamo draws from it as eager does.
     """

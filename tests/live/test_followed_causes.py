@@ -29,9 +29,9 @@ class Case(NamedTuple):
     after: int
 
 
-def function(*lines: str, calls: str = "[(R(4),)]", above: str = "") -> str:
+def function(*lines: str, calls: str = "[(R(4),)]", above: str = "", takes: str = "x") -> str:
     body = "\n".join(f"    {line}" for line in lines)
-    return f"{above}\ndef model(x):\n{body}\ncalls = {calls}\n"
+    return f"{above}\ndef model({takes}):\n{body}\ncalls = {calls}\n"
 
 
 CLIPPED = function("x = x * 2", "if x.abs().max().item() > 3:", "    x = x / 3", "return x + 1")
@@ -63,6 +63,109 @@ BREAKS = {
         function("return x.sin()"), 1, 1,
     ),
 }  # fmt: skip
+
+
+def instances(set_up: str, result: str, above: str = "") -> str:
+    """Five instances of one class that a graph break keeps out of their caller."""
+    return f"""
+{above}
+class Part(nn.Module):
+    def __init__(self, number):
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+        {set_up}
+    def forward(self, x):
+        torch._dynamo.graph_break()
+        y = self.linear(x)
+        return {result}
+model = nn.Sequential(*(Part(number) for number in range(5)))
+calls = [(R(2, 4),)]
+"""
+
+
+def counting(forward: str, calls: str, set_up: str = "self.done = 0") -> str:
+    lines = "\n".join(f"        {line}" for line in forward.split("; "))
+    start = f"    def __init__(self):\n        super().__init__()\n        {set_up}\n"
+    forward = f"    def forward(self, x, early=True):\n{lines}\n"
+    return f"class Net(nn.Module):\n{start}{forward}model = Net()\ncalls = {calls}\n"
+
+
+TABLE = "table = {number: R(4) for number in range(5)}"
+KEYS = "table = {number + 0.5: R(4) for number in range(4)}"
+KEYED = function("return x + table[key]", calls="[(R(4), key) for key in table]", above=KEYS, takes="x, key")
+LOOKED_UP_BEFORE = function(
+    "return x + row", calls="[(R(4), row) for row in table.values()]", above=KEYS, takes="x, row"
+)
+OPTIMIZER = """
+weight = nn.Parameter(R(4, 5))
+weight.grad = torch.ones(4, 5)
+adam = torch.optim.AdamW([weight], lr={})
+plan = torch.optim.lr_scheduler.{}
+def model(x):
+    with torch.enable_grad():
+        adam.step()
+    return x
+def calls():
+    for _ in range(5):
+        yield (R(2),)
+        plan.step()
+"""
+CYCLE, DECAY = "OneCycleLR(adam, max_lr=torch.tensor(0.01), total_steps=40{})", "ExponentialLR(adam, 0.9)"
+TENSOR = "torch.tensor(0.01)"
+RECOMPILES = {
+    "a key by instance": Case(
+        instances("self.number = number", "y * table[self.number]", TABLE),
+        "`table[self.number]` needs the value itself. Look it up where `self.number` is set",
+        instances("self.row = table[number]", "y * self.row", TABLE),
+        5,
+        1,
+    ),
+    "a condition by instance": Case(
+        instances("self.number = number", "y + 1 if self.number == 0 else y"),
+        "Compute `self.number == 0` once, in `__init__`, and test the result",
+        instances("self.first = number == 0", "y + 1 if self.first else y"),
+        5,
+        2,
+    ),
+    "a factor by instance": Case(
+        instances("self.factor = number / 4 + 0.1", "y * self.factor"),
+        "Store it in a buffer",
+        instances("self.register_buffer('factor', torch.tensor(number / 4 + 0.1))", "y * self.factor"),
+        2,
+        1,
+    ),
+    "a counter that decides": Case(
+        counting("self.done += 1; return x.sin() if self.done < 3 else x.cos()", "[(R(4),)] * 5"),
+        "Compute `self.done < 3` outside of the compiled function, and pass the result",
+        counting("return x.sin() if early else x.cos()", "[(R(4), done < 3) for done in range(5)]"),
+        5,
+        2,
+    ),
+    "a counter in arithmetic": Case(
+        counting("self.done += 1; return x * self.done", "[(R(4),)] * 5"),
+        "The code changes `self.done` at `model.py:10`. torch treats integer attributes",
+        counting(
+            "self.done += 1; return x * self.done", "[(R(4),)] * 5", "self.register_buffer('done', torch.tensor(0))"
+        ),
+        5,
+        1,
+    ),
+    "a key that is passed": Case(KEYED, "Look it up before the call, and pass the result.", LOOKED_UP_BEFORE, 4, 1),
+    "momentum by a scheduler": Case(
+        OPTIMIZER.format(TENSOR, CYCLE.format("")),
+        "`OneCycleLR` changes `betas` in its step at `model.py:17`.",
+        OPTIMIZER.format(TENSOR, CYCLE.format(", cycle_momentum=False")),
+        3,
+        2,
+    ),
+    "a rate by a scheduler": Case(
+        OPTIMIZER.format(0.01, DECAY),
+        "Pass `lr=torch.tensor(…)` to the optimizer",
+        OPTIMIZER.format(TENSOR, DECAY),
+        3,
+        2,
+    ),
+}
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +203,18 @@ def test_a_graph_break_has_the_advice_of_its_cause(here: Runner, name: str) -> N
     assert not any("capture_scalar_outputs" in finding.advice for finding in found)
 
 
-@pytest.mark.parametrize("cases", [BREAKS], ids=["breaks"])
+@pytest.mark.parametrize("name", RECOMPILES)
+def test_recompiles_have_the_advice_of_their_cause_once(here: Runner, name: str) -> None:
+    run = run_of(here, RECOMPILES[name].code)
+    about = [
+        finding.advice
+        for finding in findings(open_report(run), "", run.code())
+        if RECOMPILES[name].advice in finding.advice
+    ]
+    assert len(about) == 1
+
+
+@pytest.mark.parametrize("cases", [BREAKS, RECOMPILES], ids=["breaks", "recompiles"])
 def test_torch_alone_makes_fewer_graphs_with_the_advice_followed(cases: dict[str, Case]) -> None:
     made = graphs({f"{name}: before": case.code for name, case in cases.items()}) | graphs(
         {f"{name}: after": case.followed for name, case in cases.items()}

@@ -8,6 +8,7 @@ import inspect
 import json
 import sys
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import torch
@@ -33,7 +34,9 @@ def followed(code: str, advice: list[str], options: dict[str, Any]) -> object:
         forward: Callable[..., Any] = graph.forward
         return forward
 
-    names: dict[str, Any] = {"__name__": "followed"}
+    # Dynamo imports the module of a function that it resumes.
+    sys.modules["followed"] = ModuleType("followed")
+    names: dict[str, Any] = vars(sys.modules["followed"])
     exec(code, names)
     compiled = torch.compile(names["model"], backend=counting, **options)
     calls = names["calls"]

@@ -92,14 +92,26 @@ def size_advice(report: Report, reason: Recompile) -> SizeAdvice:
 
 
 def number_is_symbolic(report: Report, reason: Recompile) -> bool:
-    """Return True if torch made the changed number symbolic in the recompile.
+    """Return True if torch made the changed number symbolic in the recompile, and kept it symbolic.
 
-    `dynamic=True` makes it symbolic from the start.
+    `dynamic=True` makes it symbolic from the start. Torch specializes some symbols again, such as numbers that no
+    kernel takes as tensors: the compilation then has a guard on the value, and another value compiles again.
     """
-    match = NUMBER_CHANGED.match(reason.reason)
-    recompiled = report.compilation(reason.compilation)
-    sources = [local_names(symbol.source) for symbol in recompiled.symbols] if recompiled else []
-    return match is not None and local_names(match[1]) in sources
+    name, recompiled = _number_name(reason.reason), report.compilation(reason.compilation)
+    if not name or recompiled is None:
+        return False
+    symbolic = [compilation.id for compilation in report.compilations if frame_of(compilation) == frame_of(recompiled)
+                and any(local_names(symbol.source) == name for symbol in compilation.symbols)]  # fmt: skip
+    lines = (line for guard in recompiled.guards for line in guard.expression.split("\n"))
+    again = any(_number_name(line) == name for line in lines)
+    failed = any(other.failed in symbolic and _number_name(other.reason) == name for other in report.recompiles)
+    return recompiled.id in symbolic and not again and not failed
+
+
+def _number_name(condition: str) -> str:
+    """Return the name that a guard compares with a number; empty for any other guard."""
+    match = NUMBER_CHANGED.match(condition.split("\n")[0].partition("  #")[0].strip())
+    return local_names(match[1]) if match else ""
 
 
 class _Frame:

@@ -201,7 +201,7 @@ def random_numbers(facts: RunFacts) -> Iterator[Finding]:
 
 
 def _random_advice(facts: RunFacts, reason: str) -> tuple[str, Proposal] | None:
-    """Return the advice that makes compiled code draw eager's numbers, in words and as a job; None if there is none."""
+    """Return the advice that makes compiled code draw eager's numbers; None if there is none."""
     if NUMPY_STREAM in reason:
         line = f"torch._dynamo.config.{NUMPY_STREAM} = True"
         return f"`{line}` {OF_NUMPY}", Proposal(line, dynamo={NUMPY_STREAM: True})

@@ -1,4 +1,4 @@
-"""Advice for graph breaks, and for recompiles caused by sizes and numbers.
+"""Advice for graph breaks, and for recompiles caused by sizes.
 
 A break gets a fix of the code or a setting, otherwise torch's first fitting hint or, in a library, the call to move.
 A recompile gets a code change.
@@ -11,21 +11,16 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 from core.analysis.dynamo.failures import is_wrapper
-from core.analysis.dynamo.varied_sizes import InputDimension, SizeAdvice, number_is_symbolic, size_advice
+from core.analysis.dynamo.varied_sizes import InputDimension, SizeAdvice, size_advice
 from core.analysis.findings.finding import Proposal, RunFacts
-from core.analysis.findings.hints import corrected_hints, is_library
+from core.analysis.findings.hints import OF_OPTIMIZER, OPTIMIZER, corrected_hints, is_library
 from core.analysis.repairs import LAST_RESORT, SETTINGS, CodeFix, decides, dynamo_settings, line_of, repairs_of_break
 from core.analysis.repairs.source import setting_fix, settings_of_break
 from core.report import Frame, GraphBreak, Recompile
 
-OPTIMIZER = re.compile(r"(?:^|/)torch/optim/")
 # Hint that asks for a setting only, so that it helps for any line.
 SETTING = re.compile(r"torch\._dynamo\.config\.|torch\.compiler\.(?!set_stance)|ignore_logging|reorderable_logging")
 WITHOUT_FULLGRAPH = re.compile(r"fullgraph\s*=\s*False")
-OF_OPTIMIZER = (
-    "torch's optimizer requests this break itself; no change in your code removes it. Compile the step separately, "
-    "`torch.compile(optimizer.step)`: the update is then one graph, separate from forward and backward."
-)
 # Part of the worker's explanation of a Triton kernel launched without a GPU; torch's hint would be to allow it.
 INTERPRETED = "Triton's interpreter runs this kernel"
 # First words of a line that decides by a value; a condition may also be within the line.
@@ -43,21 +38,11 @@ WRAPPED = {"args[": "inputs[", "fn.": "model."}
 METHOD = {"self.": "model."}
 ONE_GRAPH = "One graph then takes all of these sizes."
 LAYOUT_OF_SIZES = "The other compilations come from conditions on sizes in the code."
+# Setting that reads numbers into the graph, where no code decides by them.
+READS = "capture_scalar_outputs"
 EQUAL = "`dynamic=True` is not enough: sizes that are equal in the first call share one symbol."
 DYNAMIC = "`dynamic=True` makes sizes symbolic from the first call"
 SPECIALIZED = "torch specializes size {}: a call with it always needs its own compilation."
-CONSTANT_NUMBER = (
-    "Dynamo specializes on its value, so each value needs a compilation. If it is only used in arithmetic, pass "
-    "`torch.tensor({})`."
-)
-# Setting that reads numbers into the graph, where no code decides by them.
-READS = "capture_scalar_outputs"
-INTEGER_OF_MODULE = SETTINGS["allow_unspec_int_on_nn_module"]
-NUMBER_OF_MODULE = (
-    f"torch treats integer attributes of a module as constants. Set `{INTEGER_OF_MODULE.line}` to make them symbolic, "
-    "or store the number in a buffer."
-)
-NUMBER_ATTRIBUTE = "Store it in a tensor, such as a buffer of the module."
 
 
 def break_advice(facts: RunFacts, graph_break: GraphBreak) -> str:
@@ -230,26 +215,3 @@ def _advice_without_marks(advice: SizeAdvice, name: str) -> str:
     if advice.why == "branch":
         return "The size of the first call takes a different branch in the code, and each branch needs a compilation."
     return f"{DYNAMIC}." if advice.dynamic else "*Recompiles* shows which guard failed at which call."
-
-
-def number_words(facts: RunFacts, reason: Recompile, name: str) -> tuple[str, Proposal | None]:
-    """Return the advice for a varying Python number, in words and as a job.
-
-    The job is None if no option helps.
-    """
-    if number_is_symbolic(facts.report, reason) and facts.options.get("dynamic") is None:
-        proposal = Proposal("torch.compile(model, dynamic=True)", compile={"dynamic": True})
-        return "`dynamic=True` makes it symbolic from the first call.", proposal
-    if INTEGER_OF_MODULE.name in reason.hint:
-        return _module_number_advice()
-    return CONSTANT_NUMBER.format(name), None
-
-
-def attribute_words(facts: RunFacts, reason: Recompile, name: str) -> tuple[str, Proposal | None]:
-    """Return the advice for a varying number in an attribute, in words and as a job; the job may be None."""
-    return _module_number_advice() if INTEGER_OF_MODULE.name in reason.hint else (NUMBER_ATTRIBUTE, None)
-
-
-def _module_number_advice() -> tuple[str, Proposal]:
-    setting = INTEGER_OF_MODULE
-    return NUMBER_OF_MODULE, Proposal(setting.line, dynamo={setting.name: setting.value})

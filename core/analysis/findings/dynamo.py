@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from core.analysis.dynamo.break_costs import break_costs, cost_words
@@ -11,16 +11,20 @@ from core.analysis.dynamo.failures import GIVES_UP, Failure, FailureKind, failur
 from core.analysis.dynamo.recompiles import lineages_by_function
 from core.analysis.findings.answers import next_rung
 from core.analysis.findings.break_advice import (
-    attribute_words,
     break_advice,
     fix_words,
     fixes_of_break,
-    number_words,
     setting_proposal,
     size_words,
     users_name,
 )
 from core.analysis.findings.finding import Finding, Proposal, Rule, RunFacts
+from core.analysis.findings.number_advice import (
+    attribute_words,
+    differs_by_instance,
+    hyperparameter_words,
+    number_words,
+)
 from core.analysis.work import frame_of
 from core.base.words import count, duration_s, number
 from core.report import Compilation, GraphBreak, Place, Recompile
@@ -90,6 +94,11 @@ CAUSES = (
         re.compile(r"(?P<name>G\[.+?\]) == "),
         "the global `{name}` changed value",
         "Dynamo compiles a global as a constant: pass it as an argument, as a tensor.",
+    ),
+    Cause(
+        re.compile(r"(?P<name>[\w.\[\]'\"]+\.param_groups\[\d+\]\['(?P<key>\w+)'\](?:\[\d+\])?) == "),
+        "the optimizer's `{key}` changed value",
+        hyperparameter_words,
     ),
     Cause(
         re.compile(r"(?P<name>[a-zA-Z_]\w*(?:\._modules\['[^']+'\]|\.\w+)+) == -?[\d.]+(?:e-?\d+)?$"),
@@ -165,14 +174,22 @@ def _limit_advice(facts: RunFacts, compile_id: str) -> tuple[str, Proposal | Non
 
     The words also say what a higher limit does.
     """
-    frame = compile_id.rpartition("/")[0]
-    members = {member.id for member in facts.report.compilations if frame_of(member) == frame}
-    causes = _by_cause(facts, members)
-    if not causes:
+    cause, group = _limit_cause(facts, compile_id)
+    if not cause:
         return f"{UNKNOWN_CAUSE} {HIGHER_LIMIT}", None
-    cause, group = max(causes.items(), key=lambda entry: len(entry[1]))
     advice, proposal = _advice(facts, group[-1])
     return f"Most often {cause}. {advice} {HIGHER_LIMIT}", proposal
+
+
+def _limit_cause(facts: RunFacts, compile_id: str) -> tuple[str, list[Recompile]]:
+    """Return the most frequent cause of a frame's recompiles; empty without a recompile."""
+    frame = _frame_key(compile_id)
+    causes = _by_cause(facts, {member.id for member in facts.report.compilations if frame_of(member) == frame})
+    return max(causes.items(), key=lambda entry: len(entry[1]), default=("", []))
+
+
+def _frame_key(compile_id: str) -> str:
+    return compile_id.rpartition("/")[0]
 
 
 def _breaks_of(facts: RunFacts, compile_id: str) -> list[GraphBreak]:
@@ -206,29 +223,65 @@ def graph_breaks(facts: RunFacts) -> Iterator[Finding]:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class CauseMember:
+    """A function that recompiled for a cause: its name, the number of its frames, and the recompiles."""
+
+    name: str
+    frames: int
+    recompiles: list[Recompile]
+
+
 def recompiles(facts: RunFacts) -> Iterator[Finding]:
-    """Yield a finding for each function and cause of recompiles, with their number and compile time."""
+    """Yield a finding for each cause of recompiles, with their number and compile time.
+
+    Functions have findings of their own, unless the cause is one attribute. A cause that a finding about the recompile
+    limit names has no second finding.
+    """
+    by_key: dict[tuple[str, ...], list[CauseMember]] = {}
+    at_the_limit = _causes_at_the_limit(facts)
     for lineages in lineages_by_function(facts.report):
-        frames = lineages[0]
         compiled = {compilation.id for lineage in lineages for compilation in lineage if compilation.status != "failed"}
-        within = f" in {number(len(lineages))} of its frames" if len(lineages) > 1 else ""
         for cause, group in _by_cause(facts, compiled).items():
-            last = group[-1]
-            advice, proposal = _advice(facts, last)
-            cost_s = sum(facts.seconds.get(recompile.compilation, 0.0) for recompile in group)
-            took = f" ({duration_s(cost_s)})" if cost_s else ""
-            occurrences = f"{count(len(group), 'time')}{within}{took}"
-            yield Finding(
-                rule="recompiles",
-                title=f"`{facts.names[frames[0].id]}` recompiled {occurrences}: {cause}.",
-                reason=f"A guard failed: `{last.reason}`.",
-                advice=advice,
-                page="recompiles",
-                compilation=last.compilation,
-                item=last.compilation,
-                once_s=cost_s,
-                proposal=proposal,
-            )
+            name = facts.names[lineages[0][0].id]
+            key = (cause,) if _is_of_attribute(facts, group[-1]) else (cause, name)
+            if not at_the_limit.issuperset((_frame_key(recompile.compilation), cause) for recompile in group):
+                by_key.setdefault(key, []).append(CauseMember(name, len(lineages), group))
+    for (cause, *_), members in by_key.items():
+        yield _recompile_finding(facts, cause, members)
+
+
+def _causes_at_the_limit(facts: RunFacts) -> set[tuple[str, str]]:
+    """Return the frames and causes that findings about the recompile limit name."""
+    over = [failure.compilation for failure in failures(facts.report) if failure.kind == "over the limit"][:1]
+    near = [frames[0][-1].id for frames in _near_the_limit(facts)]
+    return {(_frame_key(compile_id), _limit_cause(facts, compile_id)[0]) for compile_id in (*over, *near)}
+
+
+def _is_of_attribute(facts: RunFacts, reason: Recompile) -> bool:
+    cause, _ = _cause(facts, reason)
+    return cause is not None and cause.advice is attribute_words
+
+
+def _recompile_finding(facts: RunFacts, cause: str, members: Sequence[CauseMember]) -> Finding:
+    first, group = members[0], [recompile for member in members for recompile in member.recompiles]
+    last = group[-1]
+    advice, proposal = _advice(facts, last)
+    cost_s = sum(facts.seconds.get(recompile.compilation, 0.0) for recompile in group)
+    took = f" ({duration_s(cost_s)})" if cost_s else ""
+    others = f" and {count(len(members) - 1, 'other function')}" if len(members) > 1 else ""
+    within = f" in {number(first.frames)} of its frames" if first.frames > 1 and not others else ""
+    return Finding(
+        rule="recompiles",
+        title=f"`{first.name}`{others} recompiled {count(len(group), 'time')}{within}{took}: {cause}.",
+        reason=f"A guard failed: `{last.reason}`.",
+        advice=advice,
+        page="recompiles",
+        compilation=last.compilation,
+        item=last.compilation,
+        once_s=cost_s,
+        proposal=proposal,
+    )
 
 
 def _by_cause(facts: RunFacts, compiled: Collection[str]) -> dict[str, list[Recompile]]:
@@ -240,9 +293,15 @@ def _by_cause(facts: RunFacts, compiled: Collection[str]) -> dict[str, list[Reco
     by_cause: dict[str, list[Recompile]] = {}
     for recompile in first.values():
         cause, values = _cause(facts, recompile)
-        words = cause.words.format(**values) if cause else f"`{recompile.reason}`"
+        words = _cause_words(facts, cause, values) if cause else f"`{recompile.reason}`"
         by_cause.setdefault(words, []).append(recompile)
     return by_cause
+
+
+def _cause_words(facts: RunFacts, cause: Cause, values: Mapping[str, str]) -> str:
+    if cause.advice is attribute_words and differs_by_instance(facts, values["name"]):
+        return f"`{values['name']}` differs between instances"
+    return cause.words.format(**values)
 
 
 def _cause(facts: RunFacts, reason: Recompile) -> tuple[Cause | None, dict[str, str]]:
@@ -267,27 +326,33 @@ def _advice(facts: RunFacts, reason: Recompile) -> tuple[str, Proposal | None]:
 def near_the_limit(facts: RunFacts) -> Iterator[Finding]:
     """Yield a finding for a frame close to the recompile limit; nothing if the limit is unknown."""
     limit = facts.report.counters.recompile_limit if facts.report.counters else None
-    if limit is None:
-        return
-    for lineages in lineages_by_function(facts.report):
-        near = [
-            frames for frames in lineages if limit - FEW_LEFT <= _compiled(frames) <= limit and not _is_over(frames)
-        ]
-        if near:
-            frames = max(near, key=_compiled)
-            advice, proposal = _limit_advice(facts, frames[-1].id)
-            within = f" in {number(len(near))} of its frames" if len(near) > 1 else ""
-            yield Finding(
-                rule="near the recompile limit",
-                title=f"`{facts.names[frames[0].id]}` has {number(_compiled(frames))} of the {number(limit)} "
-                f"compilations that torch allows a frame{within}.",
-                reason="Beyond `torch._dynamo.config.recompile_limit`, calls that fit no compiled code run eagerly.",
-                advice=advice,
-                page="recompiles",
-                compilation=frames[-1].id,
-                weight="wrong",
-                proposal=proposal,
-            )
+    for near in _near_the_limit(facts) if limit is not None else ():
+        frames = near[0]
+        advice, proposal = _limit_advice(facts, frames[-1].id)
+        within = f" in {number(len(near))} of its frames" if len(near) > 1 else ""
+        yield Finding(
+            rule="near the recompile limit",
+            title=f"`{facts.names[frames[0].id]}` has {number(_compiled(frames))} of the {number(limit)} compilations "
+            f"that torch allows a frame{within}.",
+            reason="Beyond `torch._dynamo.config.recompile_limit`, calls that fit no compiled code run eagerly.",
+            advice=advice,
+            page="recompiles",
+            compilation=frames[-1].id,
+            weight="wrong",
+            proposal=proposal,
+        )
+
+
+def _near_the_limit(facts: RunFacts) -> list[list[Sequence[Compilation]]]:
+    """Return the frames of each function that are close to the recompile limit, the closest first."""
+    limit = facts.report.counters.recompile_limit if facts.report.counters else None
+    functions = lineages_by_function(facts.report) if limit is not None else ()
+    near = [[frames for frames in lineages if _is_near(frames, limit)] for lineages in functions]
+    return [sorted(frames, key=_compiled, reverse=True) for frames in near if frames]
+
+
+def _is_near(frames: Sequence[Compilation], limit: int | None) -> bool:
+    return limit is not None and limit - FEW_LEFT <= _compiled(frames) <= limit and not _is_over(frames)
 
 
 def _compiled(frames: Sequence[Compilation]) -> int:

@@ -11,6 +11,7 @@ from core.report import GraphBreak
 
 # Files that the user can't edit: installed packages and Python's standard library.
 LIBRARY = re.compile(r"(?:^|/)(?:site-packages|dist-packages|lib/python3\.\d+)/|(?:^|/)torch/(?:_\w+|nn|optim|utils)/")
+OPTIMIZER = re.compile(r"(?:^|/)torch/optim/")
 BUILTIN = re.compile(r"how to trace the builtin `(?P<name>[^`]+?)\.?`")
 SKIPPED = re.compile(r"that the function `(?P<name>[^`]+)`(?: in file `(?P<file>[^`]+)`)?")
 # Hints that name no change of the code.
@@ -21,6 +22,10 @@ UNKNOWN_MODULE = "<unknown module>."
 OUTSIDE = (
     "`{name}` belongs to Python, and Dynamo cannot trace it: call it before or after the compiled function. If the "
     "code needs the result, pass it as a tensor."
+)
+OF_OPTIMIZER = (
+    "torch's optimizer requests this break itself; no change in your code removes it. Compile the step separately, "
+    "`torch.compile(optimizer.step)`: the update is then one graph, separate from forward and backward."
 )
 DRAW_OUTSIDE = (
     "`use_numpy_random_stream` keeps NumPy's own random numbers by this graph break. Draw them before the call, and "
@@ -66,6 +71,11 @@ def _is_in_library(graph_break: GraphBreak) -> bool:
     return match is not None and is_library(match["file"] or "")
 
 
+def _is_of_optimizer(graph_break: GraphBreak) -> bool:
+    match = SKIPPED.search(graph_break.explanation)
+    return match is not None and OPTIMIZER.search(match["file"] or "") is not None
+
+
 def _always(_: GraphBreak) -> bool:
     return True
 
@@ -80,6 +90,7 @@ CORRECTIONS = (
     Correction(re.compile(r"If it is a third-party C/C\+\+ Python extension"), _is_pythons, ""),
     Correction(re.compile(r"If it is a Python builtin"), _is_extension, ""),
     Correction(re.compile(r"dont_skip_tracing"), _is_in_library, ""),
+    Correction(re.compile(r"Avoid calling the function"), _is_of_optimizer, OF_OPTIMIZER),
     Correction(re.compile(r"use_numpy_random_stream` to False"), _always, DRAW_OUTSIDE),
 )
 

@@ -111,7 +111,7 @@ CAUSES = {
     "G['OFFSET'] == 1": ("the global `G['OFFSET']`", "as an argument", False),
     "power == 2": ("the number `power`", "torch.tensor(power)", False),
     "scale == 0.5": ("the number `scale`", "torch.tensor(scale)", False),
-    "self.scale == 0.5": ("the attribute `self.scale`", "Store it in a tensor", False),
+    "self.scale == 0.5": ("the attribute `self.scale`", "store it in a tensor", False),
     "key == 'attentions'": ("`key` changed value.", "an argument that is neither a tensor", False),
     "self.mode == 'sin'": ("`self.mode` changed value.", "attribute", False),
     "what nobody has seen before": ("`what nobody has seen before`", "*Recompiles* shows", False),

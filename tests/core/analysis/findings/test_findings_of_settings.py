@@ -145,7 +145,7 @@ GALLERY = {
     "foreign": ["graph breaks", "graph breaks"],
     "graph_break_zoo": ["graph breaks"] * 5 + [],
     "measured": [],
-    "recompile_zoo": ["not compiled: over the limit"] + ["recompiles"] * 7 + [],
+    "recompile_zoo": ["not compiled: over the limit"] + ["recompiles"] * 6,
     "refused": ["not compiled: failed"],
     "target_h100": [],
     "training_step": [],

@@ -1,0 +1,132 @@
+"""Advice for recompiles caused by a Python number: argument, attribute or hyper-parameter."""
+
+from __future__ import annotations
+
+import re
+
+from core.analysis.dynamo.failures import is_called_inside
+from core.analysis.dynamo.varied_sizes import number_is_symbolic
+from core.analysis.findings.finding import Proposal, RunFacts
+from core.analysis.repairs import SETTINGS
+from core.analysis.repairs.uses import AttributeUse, attribute_use, key_of, scheduler_steps
+from core.base.words import number
+from core.report import Recompile
+
+MOST_LINES = 3
+INTEGER_OF_MODULE = SETTINGS["allow_unspec_int_on_nn_module"]
+# Name of a number that a caller passes.
+ARGUMENT = re.compile(r"[A-Za-z_]\w*|inputs\[\d+\]")
+LAST_NAME = re.compile(r"([A-Za-z_]\w*)(?:\[[^\]]*\])*$")
+HYPERPARAMETER = re.compile(r"\.param_groups\[\d+\]\['(\w+)'\]")
+# Hyper-parameters that schedulers of these classes change, unless they get `cycle_momentum=False`.
+CYCLED, CYCLES = ("betas", "momentum"), ("OneCycleLR", "CyclicLR")
+SPECIALIZES = "Dynamo specializes on its value, so each value needs a compilation."
+PASS_TENSOR = f"{SPECIALIZES} If it is only used in arithmetic, pass `torch.tensor({{}})`."
+STORE_TENSOR = f"{SPECIALIZES} If it is only used in arithmetic, store it in a tensor, such as a buffer of the module."
+OF_INTEGERS = (
+    f"torch treats integer attributes of a module as constants. Set `{INTEGER_OF_MODULE.line}` to make them symbolic, "
+    "or store the number in a buffer."
+)
+KEY = "`{key}` needs the value itself. Look it up where `{name}` is set, and keep the result in an attribute."
+KEY_OF_ARGUMENT = "`{key}` needs the value itself. Look it up before the call, and pass the result."
+SHARED = "It never changes; instances with other values share this code."
+COMPUTE_ONCE = (
+    "Compute `{condition}` once, in `__init__`, and test the result: instances with equal results share a compilation."
+)
+BUFFER_OF_INSTANCE = "Store it in a buffer: guards do not check the value of a tensor."
+INLINED = "Without the graph break, they are inlined, and need no compilation of their own."
+PASS_CONDITION = (
+    "Compute `{condition}` outside of the compiled function, and pass the result: two compilations take all values."
+)
+COUNT_OUTSIDE = "Count outside of the compiled function, or store the number in a buffer."
+NEEDED = "Python needs the number itself, so each value needs a compilation."
+CYCLE = "`OneCycleLR` and `CyclicLR` keep `{key}` with `cycle_momentum=False`: one compilation is then enough."
+RATE = "Pass `lr=torch.tensor(…)` to the optimizer: a scheduler then changes its value in place, which no guard checks."
+CONSTANT = "Each value of `{key}` needs a compilation: keep it constant."
+
+
+def number_words(facts: RunFacts, reason: Recompile, name: str) -> tuple[str, Proposal | None]:
+    """Return the advice for a varying Python number, in words and as a job.
+
+    The job is None if no option helps.
+    """
+    last = LAST_NAME.search(name)
+    is_argument = ARGUMENT.fullmatch(name) is not None
+    key = key_of(reason.code, last[1]) if last else ""
+    if key:
+        return (KEY_OF_ARGUMENT if is_argument else KEY).format(key=key, name=name), None
+    if number_is_symbolic(facts.report, reason) and facts.options.get("dynamic") is None:
+        return "`dynamic=True` makes it symbolic from the first call.", _dynamic()
+    if INTEGER_OF_MODULE.name in reason.hint:
+        return OF_INTEGERS, _symbolic_integers()
+    return (PASS_TENSOR.format(name) if is_argument else STORE_TENSOR), None
+
+
+def hyperparameter_words(facts: RunFacts, reason: Recompile, name: str) -> tuple[str, Proposal | None]:
+    """Return the advice for a varying hyper-parameter, in words and as a job; the job may be None."""
+    match = HYPERPARAMETER.search(name)
+    key = match[1] if match else ""
+    if key in CYCLED:
+        return _cycling_words(facts, key), None
+    dynamic = number_is_symbolic(facts.report, reason) and facts.options.get("dynamic") is None
+    return (RATE if key == "lr" else CONSTANT.format(key=key)), _dynamic() if dynamic and key == "lr" else None
+
+
+def _cycling_words(facts: RunFacts, key: str) -> str:
+    file = facts.path.rpartition("/")[2]
+    steps = [(kind, line) for kind, line in scheduler_steps(facts.source) if kind in CYCLES]
+    if len(steps) != 1:
+        return f"A scheduler changes `{key}`. {CYCLE.format(key=key)}"
+    kind, line = steps[0]
+    return f"`{kind}` changes `{key}` in its step at `{file}:{line}`. {CYCLE.format(key=key)}"
+
+
+def attribute_words(facts: RunFacts, reason: Recompile, name: str) -> tuple[str, Proposal | None]:
+    """Return the advice for a varying number in an attribute, in words and as a job; the job may be None."""
+    attribute = name.rpartition(".")[2]
+    use = attribute_use(facts.source, attribute)
+    key = key_of(reason.code, attribute) or (use.key if use else "")
+    if key:
+        return KEY.format(key=key, name=name), None
+    symbolic = INTEGER_OF_MODULE.name in reason.hint and not (use and (use.condition or use.needed))
+    if use is None:
+        return (OF_INTEGERS, _symbolic_integers()) if symbolic else (STORE_TENSOR, None)
+    happens = _changes(facts, use, name) if use.changed else SHARED
+    if symbolic:
+        return f"{happens} {OF_INTEGERS}", _symbolic_integers()
+    return f"{happens} {_use_words(facts, reason, use)}", None
+
+
+def differs_by_instance(facts: RunFacts, name: str) -> bool:
+    """Return True if the model's file sets an attribute in `__init__` only."""
+    use = attribute_use(facts.source, name.rpartition(".")[2])
+    return use is not None and not use.changed
+
+
+def _use_words(facts: RunFacts, reason: Recompile, use: AttributeUse) -> str:
+    if use.changed and use.condition:
+        return PASS_CONDITION.format(condition=use.condition)
+    if use.changed:
+        return NEEDED if use.needed else COUNT_OUTSIDE
+    if use.condition:
+        advice = COMPUTE_ONCE.format(condition=use.condition)
+    else:
+        advice = NEEDED if use.needed else BUFFER_OF_INSTANCE
+    recompiled = facts.report.compilation(reason.compilation)
+    inner = recompiled is not None and is_called_inside(recompiled) and bool(facts.report.graph_breaks)
+    return f"{advice} {INLINED}" if inner else advice
+
+
+def _changes(facts: RunFacts, use: AttributeUse, name: str) -> str:
+    file = facts.path.rpartition("/")[2]
+    lines = ", ".join(f"`{file}:{line}`" for line in use.changed[:MOST_LINES])
+    more = f" and {number(len(use.changed) - MOST_LINES)} more" if len(use.changed) > MOST_LINES else ""
+    return f"The code changes `{name}` at {lines}{more}."
+
+
+def _dynamic() -> Proposal:
+    return Proposal("torch.compile(model, dynamic=True)", compile={"dynamic": True})
+
+
+def _symbolic_integers() -> Proposal:
+    return Proposal(INTEGER_OF_MODULE.line, dynamo={INTEGER_OF_MODULE.name: INTEGER_OF_MODULE.value})
