@@ -141,7 +141,8 @@ def summarise(report: Report, ended: str, output: str = "", source: str = "") ->
     _summarise_traffic(summed.work)
     for failure in failures(report):
         place = f" at {failure.place.short}" if failure.place.file else ""
-        print(f"  [{failure.compilation}] {failure.frame}{place}: {failure.reason}; {failure.consequence}")
+        reason = "" if ended and failure.kind == "failed" else f"{failure.reason}; "
+        print(f"  [{failure.compilation}] {failure.frame}{place}: {reason}{failure.consequence}")
     for line in target_lines(report):
         print(line)
     for note in report.notes:

@@ -25,6 +25,7 @@ from core.analysis import (
     verdict,
 )
 from core.analysis.findings import FIRST, Finding, findings
+from core.analysis.findings.dynamo_errors import raised_by_dynamo
 from core.analysis.numerics import bisection_words, minified_words, nan_words, opaque_words
 from core.base import words as fmt
 from core.graph import source_path
@@ -99,8 +100,11 @@ class OutcomeView:
 
     @property
     def asks_where(self) -> bool:
-        """True if a job failed or its results differ: the preset `ladder` can then find the faulty part."""
-        if self.status.kind == "log":
+        """True if a job failed or its results differ: the preset `ladder` can then find the faulty part.
+
+        An error of Dynamo has its line, and is the same with each backend.
+        """
+        if self.status.kind == "log" or (self.report is not None and raised_by_dynamo(self.report)):
             return False
         found = results(self.report) if self.report and self.status.state == "done" else None
         return self.status.state in FAULTS or (found is not None and found.outcome == "differs")

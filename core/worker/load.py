@@ -315,11 +315,16 @@ NO_MLX = (
     '. MLX is not installed in this environment: pip install "mlx[cpu]" (on a Mac: pip install mlx). torch.compile '
     "compiles functions of torch alone; the page Neighbours compares both"
 )
+# The traced lines in a message of Dynamo, outermost first.
+TRACED, LINE = "from user code:", re.compile(r'File "([^"]+)", line (\d+), in (\S+)\n\s+(.+)')
 NOT_IN = re.compile(r"cannot import name '(\w+)'")
 
 
 def user_frames(paths: Collection[Path], error: BaseException) -> tuple[Frame, ...]:
-    """Return the lines of the user's files in an error's traceback, outermost first."""
+    """Return the lines of the user's files in an error's traceback, outermost first.
+
+    An error of Dynamo has the traced lines in its message.
+    """
     files = {str(path) for path in paths}
     frames = [
         Frame(frame.filename, frame.lineno or 0, frame.name, frame.line or "")
@@ -329,6 +334,8 @@ def user_frames(paths: Collection[Path], error: BaseException) -> tuple[Frame, .
     if isinstance(error, SyntaxError) and error.filename in files:
         line = error.lineno or 0
         frames.append(Frame(error.filename, line, "", linecache.getline(error.filename, line).strip()))
+    _, _, traced = str(error).partition(TRACED)
+    frames += [Frame(file, int(line), name, text) for file, line, name, text in LINE.findall(traced) if file in files]
     return tuple(frames)
 
 

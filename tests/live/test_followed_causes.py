@@ -7,6 +7,7 @@ graphs before and after.
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from typing import NamedTuple
 
 import pytest
@@ -187,10 +188,10 @@ def advised(here: Runner, code: str, rule: str) -> list[Finding]:
     return [finding for finding in findings(open_report(run), "", run.code()) if finding.rule == rule]
 
 
-def graphs(cases: dict[str, str]) -> dict[str, object]:
+def graphs(cases: dict[str, str], **options: object) -> dict[str, object]:
     """Return name → number of graphs by torch alone."""
     command = [sys.executable, "-m", "tests.support.follow"]
-    written = json.dumps({name: (HEAD + code, [], {}) for name, code in cases.items()})
+    written = json.dumps({name: (HEAD + code, [], options) for name, code in cases.items()})
     ran = subprocess.run(command, input=written, capture_output=True, text=True, check=True, timeout=300, cwd=ROOT)
     numbers: dict[str, object] = json.loads(ran.stdout.splitlines()[-1])
     return numbers
@@ -222,3 +223,37 @@ def test_torch_alone_makes_fewer_graphs_with_the_advice_followed(cases: dict[str
     assert made == {f"{name}: before": case.before for name, case in cases.items()} | {
         f"{name}: after": case.after for name, case in cases.items()
     }
+
+
+COUNTDOWN = """
+def go_on(left, x):
+    more = x.abs().max() < 9
+    return {}
+def step(left, x):
+    return left - 1, x * 2
+def model(x):
+    return torch.while_loop(go_on, step, (torch.tensor(5), x))[1]
+calls = [(R(4),)]
+"""
+SELECTED = function(
+    "rows = torch.nonzero(x > -9).squeeze(-1)", "{}if rows.numel() > 0:", "    x = x + rows.sum()", "return x"
+)
+CHECK = "torch._check(rows.numel() > 0)\n    "
+ERRORS = {
+    "and of tensors": (COUNTDOWN.format("left > 0 and more"), "Write `torch.logical_and(left > 0, more)`", 8,
+                       COUNTDOWN.format("torch.logical_and(left > 0, more)")),
+    "a size by data": (SELECTED.format(""), "write `torch._check(rows.numel() > 0)`", 8, SELECTED.format(CHECK)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_an_error_of_dynamo_has_its_line_and_a_change_that_compiles(here: Runner, name: str) -> None:
+    code, advice, line, followed = ERRORS[name]
+    job = CompileJob(Model("code", HEAD + code), measure=False, compile=replace(EAGER, fullgraph=True))
+    run = here.wait(here.submit(job))
+    report = open_report(run)
+    assert report.error is not None
+    assert report.error.frames[-1].line == line
+    (found,) = [one for one in findings(report, "", run.code()) if one.rule == "not compiled: failed"]
+    assert advice in found.advice
+    assert graphs({"followed": followed}, fullgraph=True) == {"followed": 1}

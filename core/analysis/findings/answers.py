@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from core.analysis.findings.finding import Finding, Proposal, Rule, RunFacts
+from core.analysis.numerics import bisection_words, opaque_words
 from core.analysis.results import difference_words, results_words
 from core.base.syntax import NOT_READ, module
 from core.base.words import agree, count, number
@@ -95,6 +96,8 @@ def differs(facts: RunFacts) -> Iterator[Finding]:
         advice, proposal = f"{asking[0].upper()}{asking[1:]}: {OF_THE_CODE}", EAGER
     elif asking:
         advice, proposal = f"{asking[0].upper()}{asking[1:]}: the difference may be intended.", None
+    elif answer := answered(facts):
+        advice, proposal = answer, None
     else:
         advice, proposal = next_rung(facts, compared.told[0].what)
     yield Finding(
@@ -312,6 +315,14 @@ def backend_of(facts: RunFacts) -> str:
     if any(compilation.kernels or compilation.schedules for compilation in compilations):
         return "inductor"
     return next((match[1] for match in named if match), "")
+
+
+def answered(facts: RunFacts) -> str:
+    """Return the answer of torch's bisector about the faulty part; empty if it did not run, or found none."""
+    bisection = facts.report.bisection
+    if bisection is None or bisection.problem or not bisection.backend:
+        return ""
+    return " ".join(filter(None, (bisection_words(bisection), opaque_words(bisection))))
 
 
 def next_rung(facts: RunFacts, output: str = "") -> tuple[str, Proposal | None]:

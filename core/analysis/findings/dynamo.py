@@ -7,9 +7,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from core.analysis.dynamo.break_costs import break_costs, cost_words
-from core.analysis.dynamo.failures import GIVES_UP, Failure, FailureKind, failure_counts, failures
+from core.analysis.dynamo.failures import Failure, FailureKind, failure_counts, failures, resumes
 from core.analysis.dynamo.recompiles import lineages_by_function
-from core.analysis.findings.answers import next_rung
+from core.analysis.findings.answers import answered, next_rung
 from core.analysis.findings.break_advice import (
     break_advice,
     fix_words,
@@ -18,6 +18,7 @@ from core.analysis.findings.break_advice import (
     size_words,
     users_name,
 )
+from core.analysis.findings.dynamo_errors import dynamo_error_words, is_of_dynamo
 from core.analysis.findings.finding import Finding, Proposal, Rule, RunFacts
 from core.analysis.findings.number_advice import (
     attribute_words,
@@ -31,9 +32,6 @@ from core.report import Compilation, GraphBreak, Place, Recompile
 
 # Most compilations left before the recompile limit for a finding.
 FEW_LEFT = 2
-WITHOUT_FULLGRAPH = (
-    "Dynamo cannot trace this. Without `fullgraph=True` it compiles what is before and after, and runs this eagerly."
-)
 UNKNOWN_CAUSE = "*Recompiles* shows which guard failed at which call."
 FRAME_SKIPPED = (
     "Move the code that Dynamo cannot trace out of this function, before or after its call. In a loop, even a call to "
@@ -146,9 +144,9 @@ def not_compiled(facts: RunFacts) -> Iterator[Finding]:
 
 
 def _failure_advice(facts: RunFacts, kind: FailureKind, first: Failure) -> tuple[str, Proposal | None]:
-    if kind == "failed" and first.reason.startswith(tuple(GIVES_UP)):
-        is_of_job = bool(facts.options.get("fullgraph"))
-        return WITHOUT_FULLGRAPH, Proposal("torch.compile(model)", compile={"fullgraph": False}) if is_of_job else None
+    compilation = facts.report.compilation(first.compilation)
+    if kind == "failed" and compilation is not None and is_of_dynamo(compilation):
+        return dynamo_error_words(facts, compilation, first)
     if kind == "given up":
         return _skipped_advice(facts, first)
     if kind == "over the limit":
@@ -156,6 +154,9 @@ def _failure_advice(facts: RunFacts, kind: FailureKind, first: Failure) -> tuple
     backend_error = _backend_error(facts, first.compilation)
     if backend_error:
         return backend_error, None
+    answer = answered(facts)
+    if answer:
+        return answer, None
     advice, proposal = next_rung(facts)
     return f"torch's full error is below. {advice}", proposal
 

@@ -12,7 +12,7 @@ from core.analysis.repairs.uses import AttributeUse, attribute_use, key_of, sche
 from core.base.words import number
 from core.report import Recompile
 
-MOST_LINES = 3
+NAMED_LINES = 3
 INTEGER_OF_MODULE = SETTINGS["allow_unspec_int_on_nn_module"]
 # Name of a number that a caller passes.
 ARGUMENT = re.compile(r"[A-Za-z_]\w*|inputs\[\d+\]")
@@ -119,8 +119,8 @@ def _use_words(facts: RunFacts, reason: Recompile, use: AttributeUse) -> str:
 
 def _changes(facts: RunFacts, use: AttributeUse, name: str) -> str:
     file = facts.path.rpartition("/")[2]
-    lines = ", ".join(f"`{file}:{line}`" for line in use.changed[:MOST_LINES])
-    more = f" and {number(len(use.changed) - MOST_LINES)} more" if len(use.changed) > MOST_LINES else ""
+    lines = ", ".join(f"`{file}:{line}`" for line in use.changed[:NAMED_LINES])
+    more = f" and {number(len(use.changed) - NAMED_LINES)} more" if len(use.changed) > NAMED_LINES else ""
     return f"The code changes `{name}` at {lines}{more}."
 
 

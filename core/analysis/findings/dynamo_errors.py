@@ -1,0 +1,150 @@
+"""Advice for errors that Dynamo raises while it traces, before any backend.
+
+Their text has the form of a graph break: reason, explanation, hints, the line. So fixes of breaks apply to them, too.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from core.analysis.dynamo.failures import Failure
+from core.analysis.findings.break_advice import fitting_hints, fix_words, fixes_of_break
+from core.analysis.findings.finding import Proposal, RunFacts
+from core.analysis.findings.hints import NO_CHANGE
+from core.analysis.repairs.source import read_code
+from core.report import Compilation, GraphBreak, Report
+
+# Errors of backends, and of what they call.
+OF_BACKENDS = frozenset({"BackendCompilerFailed", "InductorError", "LoweringException"})
+HINT = re.compile(r"^\s*Hint: (.+)$", re.MULTILINE)
+EXPLANATION = re.compile(r"^\s*Explanation: (.+)$", re.MULTILINE)
+REGISTRY = re.compile(r"/gb(\d+)\.html")
+UNCAPTURED = "UncapturedHigherOrderOpError"
+OPERATOR = re.compile(r"Higher Order Operator: (\S+)")
+# Higher-order operators that compile their functions without torch.compile, too.
+COMPILES_ITSELF = re.compile(r"\b(?:cond|while_loop|scan|map)(?:_impl)?$")
+OF_DATA = "data-dependent expression"
+FIRST_LINE = "return "
+BEFORE_BACKENDS = "Dynamo raised it while it traced{at}, before any backend: no other backend helps."
+EAGER_TOO = "`{name}` raises it without `torch.compile`, too: it always compiles its functions."
+WITHOUT_FULLGRAPH = "Without `fullgraph=True`, Dynamo breaks the graph here, compiles the rest and runs this eagerly."
+LOGICAL = "Python's `and`, `or` and `not` need a bool. Write `{code}`."
+CHECK = (
+    "The line decides by a size or number that depends on data. If it always holds, write `torch._check({condition})` "
+    "before it; otherwise compute without this condition."
+)
+
+
+def is_of_dynamo(compilation: Compilation) -> bool:
+    """Return True if Dynamo failed before it called a backend."""
+    called = compilation.invocations or any(graph.stage != "dynamo_output_graph" for graph in compilation.graphs)
+    raised = compilation.error_type in OF_BACKENDS or compilation.error.startswith("backend=")
+    return compilation.status == "failed" and not called and not raised
+
+
+def raised_by_dynamo(report: Report) -> bool:
+    """Return True if an error of Dynamo ended the run."""
+    error = report.error
+    return error is not None and any(
+        is_of_dynamo(compilation) and compilation.error_type == error.type for compilation in report.compilations
+    )
+
+
+def dynamo_error_words(facts: RunFacts, compilation: Compilation, first: Failure) -> tuple[str, Proposal | None]:
+    """Return the advice for an error of Dynamo, in words and as a job; the job is None if no option helps."""
+    broken, operator = _as_break(facts, compilation, first), _operator(facts, compilation)
+    at = f" `{first.place.short}`" if first.place.file else ""
+    words = [BEFORE_BACKENDS.format(at=at), _change(facts, compilation, broken)]
+    if COMPILES_ITSELF.search(operator):
+        words.append(EAGER_TOO.format(name=operator))
+    fullgraph = bool(facts.options.get("fullgraph")) and not operator
+    if fullgraph:
+        words.append(WITHOUT_FULLGRAPH)
+    leave_out = Proposal("torch.compile(model)", compile={"fullgraph": False})
+    return " ".join(filter(None, words)), leave_out if fullgraph else None
+
+
+def _change(facts: RunFacts, compilation: Compilation, broken: GraphBreak) -> str:
+    """Return the change of the line; empty if neither a rule nor torch's text has one."""
+    if OF_DATA in compilation.error:
+        condition = _condition(broken.code)
+        return CHECK.format(condition=condition) if condition else ""
+    logical = _with_tensors(broken.code) if _operator(facts, compilation) else ""
+    if logical:
+        return LOGICAL.format(code=logical)
+    fix = next((fix for fix in fixes_of_break(facts, broken) if not fix.settings), None)
+    if fix is not None:
+        return fix_words(fix)
+    return next((hint for hint in fitting_hints(facts, broken) if not NO_CHANGE.search(hint)), "")
+
+
+def _operator(facts: RunFacts, compilation: Compilation) -> str:
+    """Return the higher-order operator whose function can't be traced; empty for any other error.
+
+    Torch names it in the raised error only.
+    """
+    if compilation.error_type != UNCAPTURED:
+        return ""
+    match = OPERATOR.search(facts.report.error.message if facts.report.error else "")
+    return match[1] if match else "the higher-order operator"
+
+
+def _as_break(facts: RunFacts, compilation: Compilation, first: Failure) -> GraphBreak:
+    """Return an error in the form of a graph break."""
+    explanation, registry = EXPLANATION.search(compilation.error), REGISTRY.search(compilation.error)
+    lines = facts.source.split("\n") if first.place.file == facts.path else []
+    code = (
+        lines[first.place.line - 1].strip() if 0 < first.place.line <= len(lines) else _logged_line(compilation, first)
+    )
+    return GraphBreak(
+        reason=first.reason,
+        explanation=explanation[1] if explanation else "",
+        hints=tuple(HINT.findall(compilation.error)),
+        context="",
+        registry_id=f"GB{registry[1]}" if registry else "",
+        place=first.place,
+        code=code,
+        stack=(),
+        compilations=(compilation.id,),
+    )
+
+
+def _logged_line(compilation: Compilation, first: Failure) -> str:
+    """Return the text of the line in torch's message; empty without it."""
+    place = rf'File "{re.escape(first.place.file)}", line {first.place.line}, in [^\n,]+(?:, code: |\n\s+)(.+)'
+    match = re.search(place, compilation.error)
+    return match[1].strip() if match else ""
+
+
+def _condition(line: str) -> str:
+    """Return the condition of an `if`, `while` or `assert`; empty for another line."""
+    match = re.match(r"(?:(?:el)?if|while) (.+):$|assert ([^,]+)", line)
+    return next(filter(None, match.groups()), "") if match else ""
+
+
+def _with_tensors(line: str) -> str:
+    """Return a returned condition with torch's functions for `and`, `or` and `not`; empty without such a condition."""
+    code = read_code(line.removeprefix(FIRST_LINE)) if line.startswith(FIRST_LINE) else None
+    statement = code.tree.body[0] if code is not None and len(code.tree.body) == 1 else None
+    value = statement.value if isinstance(statement, ast.Expr) else None
+    is_logical = isinstance(value, ast.BoolOp) or (isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.Not))
+    return ast.unparse(_Logical().visit(value)) if is_logical and value is not None else ""
+
+
+class _Logical(ast.NodeTransformer):
+    """Replacement of Python's logical operators by torch's functions."""
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
+        values: list[ast.expr] = [self.visit(value) for value in node.values]
+        name = "torch.logical_and" if isinstance(node.op, ast.And) else "torch.logical_or"
+        joined = values[0]
+        for value in values[1:]:
+            joined = ast.Call(ast.parse(name, mode="eval").body, [joined, value], [])
+        return joined
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
+        operand: ast.expr = self.visit(node.operand)
+        if not isinstance(node.op, ast.Not):
+            return ast.UnaryOp(node.op, operand)
+        return ast.Call(ast.parse("torch.logical_not", mode="eval").body, [operand], [])
