@@ -51,6 +51,14 @@ AT_RUN_TIME = {
 MOST_RECORDS = 300
 MOST_CONFIGS = 40
 
+# Use of torch's on-disk caches, by the job's condition `caches`.
+OF_CACHES = {
+    "objects": "The FX graph and AOTAutograd caches were off, so that torch compiled each graph. C++ objects still "
+    "came from a cache.",
+    "cold": "The FX graph and AOTAutograd caches were on, and empty at the start.",
+    "warm": "The FX graph and AOTAutograd caches were on, and an earlier process filled them.",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class PhaseSpan:
@@ -184,12 +192,21 @@ class CompileTimeView:
             {
                 "cache": event.cache,
                 "result": event.outcome,
+                "reason": one_line(event.reason),
                 "compilation": event.compilation,
                 "key": event.key,
-                "reason": one_line(event.reason),
             }
             for event in self.report.caches
         ]
+
+    @property
+    def cache_notes(self) -> tuple[str, ...]:
+        """How the job used the caches, and why one was bypassed; empty for an imported log without a bypass."""
+        conditions = (self.report.setting.job or {}).get("conditions") or {}
+        used = OF_CACHES.get(str(conditions.get("caches", "objects"))) if self.report.setting.job else ""
+        reasons = [event for event in self.report.caches if event.outcome == "bypass" and event.reason]
+        bypassed = dict.fromkeys(f"`{event.cache}` was bypassed: {one_line(event.reason)}" for event in reasons)
+        return tuple(filter(None, (*bypassed, used)))
 
     @property
     def spans(self) -> tuple[PhaseSpan, ...]:

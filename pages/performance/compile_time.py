@@ -49,9 +49,6 @@ with right:
         st.dataframe(data_frame(phases.cache_rows), hide_index=True)
     else:
         st.write("No cache event was recorded.")
-    if view.shown.status.kind == "run":
-        st.caption(
-            "In Compileboard's runs, the FX graph and AOTAutograd caches are off, so that torch compiles each graph. "
-            "C++ objects still come from a cache."
-        )
+    for note in phases.cache_notes:
+        st.caption(note)
 compile_metrics(view, phases)

@@ -13,7 +13,7 @@ from itertools import groupby
 from core.analysis.dynamo.failures import is_wrapper
 from core.analysis.dynamo.varied_sizes import InputDimension, SizeAdvice, size_advice
 from core.analysis.findings.finding import Proposal, RunFacts
-from core.analysis.findings.hints import OF_OPTIMIZER, OPTIMIZER, corrected_hints, is_library
+from core.analysis.findings.hints import OF_OPTIMIZER, OPTIMIZER, corrected_hints, is_library, is_torchs
 from core.analysis.repairs import LAST_RESORT, SETTINGS, CodeFix, decides, dynamo_settings, line_of, repairs_of_break
 from core.analysis.repairs.source import setting_fix, settings_of_break
 from core.report import Frame, GraphBreak, Recompile
@@ -77,8 +77,8 @@ def _moved_out(facts: RunFacts, graph_break: GraphBreak, line: Frame | None) -> 
     if gives_up(facts, graph_break):
         return ""
     if line is None:
-        name = graph_break.stack[-1].name if graph_break.stack else ""
-        called = f"`{name}` of `{graph_break.place.short}`" if name else "the library's function"
+        marked = next((frame for frame in reversed(graph_break.stack) if not is_torchs(frame.file)), None)
+        called = f"`{marked.name}` of `{marked.short}`" if marked and marked.name else "the library's function"
         return f", or mark {called} with `torch.compiler.disable`: one break at its call, none inside"
     return ", or into a separate function marked with `torch.compiler.disable`: one break at its call, none inside"
 

@@ -186,17 +186,43 @@ def _compile_advice(facts: RunFacts, by_class: Mapping[str, float], total_s: flo
         return "A part of it already came from a cache."
     if any(phase.name == AHEAD_OF_TIME for phase in facts.report.phases):
         return "It was compiled ahead of time: a process that loads the package compiles nothing."
+    if any(event.outcome == "bypass" for event in facts.report.caches):
+        return "A warm start saves less than this: AOTAutograd's cache was bypassed."
     # Dynamo traces in every process; the caches of later phases use its graph as the key.
     left_s = by_class.get("dynamo", 0.0)
     if not left_s:
         return (
-            "The next process finds the compiled code in torch's on-disk caches. Only Dynamo runs again; this log has "
-            "no time for it."
+            "The next process finds the compiled code in torch's on-disk caches if they take the graph. Only Dynamo "
+            "runs again; this log has no time for it."
         )
     return (
-        f"A warm start saves up to {duration_s(total_s - left_s)}: the next process finds the compiled code in torch's "
-        f"on-disk caches. Dynamo tracing ({duration_s(left_s)}) runs again."
+        f"A warm start saves up to {duration_s(total_s - left_s)} if torch's on-disk caches take the graph. Dynamo "
+        f"tracing ({duration_s(left_s)}) runs again. Check with `--caches warm`."
     )
+
+
+def cache_bypassed(facts: RunFacts) -> Iterator[Finding]:
+    """Yield a finding for graphs that AOTAutograd's cache can't take, with torch's reason."""
+    bypassed = [event for event in facts.report.caches if event.outcome == "bypass"]
+    if not bypassed:
+        return
+    first = bypassed[0]
+    reason = " ".join(first.reason.split())
+    yield Finding(
+        rule="cache bypassed",
+        title=f"The cache of AOTAutograd was bypassed for {count(len(bypassed), 'graph')}.",
+        reason=f"torch's reason: {reason}." if reason else "The log does not contain torch's reason.",
+        advice=AUTOCAST_OUTSIDE if "_enter_autocast" in reason else COMPILED_AGAIN,
+        page="compile_time",
+        compilation=first.compilation,
+        weight="note",
+    )
+
+
+AUTOCAST_OUTSIDE = (
+    "Enter `torch.autocast` around the compiled call, not inside the compiled function: the cache then takes the graph."
+)
+COMPILED_AGAIN = "Each process runs Dynamo and AOTAutograd again for it; Inductor's cache still applies."
 
 
 def _equal_layers(compilations: Sequence[Compilation]) -> tuple[int, str] | None:
@@ -302,4 +328,4 @@ def _kind(text: str, line: str) -> PrintedKind:
     return "deprecated" if DEPRECATED.search(line) else ""
 
 
-RULES: tuple[Rule, ...] = (slower, outside_of_kernels, guards, printed, first_call)
+RULES: tuple[Rule, ...] = (slower, outside_of_kernels, guards, printed, first_call, cache_bypassed)

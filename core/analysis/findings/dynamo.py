@@ -20,6 +20,7 @@ from core.analysis.findings.break_advice import (
 )
 from core.analysis.findings.dynamo_errors import dynamo_error_words, is_of_dynamo
 from core.analysis.findings.finding import Finding, Proposal, Rule, RunFacts
+from core.analysis.findings.hints import owner_in_torch
 from core.analysis.findings.number_advice import (
     attribute_words,
     differs_by_instance,
@@ -33,6 +34,8 @@ from core.report import Compilation, GraphBreak, Place, Recompile
 # Most compilations left before the recompile limit for a finding.
 FEW_LEFT = 2
 UNKNOWN_CAUSE = "*Recompiles* shows which guard failed at which call."
+OWN_CODE = "There is nothing to change: the code is torch's own."
+MODEL_COMPILED = "The model inside is compiled by itself."
 FRAME_SKIPPED = (
     "Move the code that Dynamo cannot trace out of this function, before or after its call. In a loop, even a call to "
     "a function marked `torch.compiler.disable` makes Dynamo skip the whole frame."
@@ -127,7 +130,12 @@ def not_compiled(facts: RunFacts) -> Iterator[Finding]:
     all_failures = failures(facts.report)
     nothing = not any(compilation.status == "ok" for compilation in facts.report.compilations)
     for kind, words in failure_counts(all_failures).items():
-        first = next(failure for failure in all_failures if failure.kind == kind)
+        of_kind = [failure for failure in all_failures if failure.kind == kind]
+        others = [failure for failure in of_kind if not _is_own_failure(facts, failure)]
+        if not others and not nothing:
+            # The finding of these breaks has the same sentence.
+            continue
+        first = next(iter(others or of_kind))
         at = f" at `{first.place.short}`" if first.place.file else ""
         advice, proposal = _failure_advice(facts, kind, first)
         yield Finding(
@@ -141,6 +149,12 @@ def not_compiled(facts: RunFacts) -> Iterator[Finding]:
             weight="wrong" if kind != "given up" or nothing else "cost",
             proposal=proposal,
         )
+
+
+def _is_own_failure(facts: RunFacts, failure: Failure) -> bool:
+    """Return True if torch's own code is why a frame runs eagerly."""
+    broken = _breaks_of(facts, failure.compilation)
+    return failure.kind == "given up" and bool(broken) and all(_is_own(facts, graph_break) for graph_break in broken)
 
 
 def _failure_advice(facts: RunFacts, kind: FailureKind, first: Failure) -> tuple[str, Proposal | None]:
@@ -163,6 +177,8 @@ def _failure_advice(facts: RunFacts, kind: FailureKind, first: Failure) -> tuple
 
 def _skipped_advice(facts: RunFacts, first: Failure) -> tuple[str, Proposal | None]:
     """Return the advice for a skipped frame: the first fix of its breaks, in words and as a job."""
+    if _is_own_failure(facts, first):
+        return OWN_CODE, None
     for graph_break in _breaks_of(facts, first.compilation):
         fix = next(iter(fixes_of_break(facts, graph_break)), None)
         if fix is not None:
@@ -206,10 +222,32 @@ def _backend_error(facts: RunFacts, compile_id: str) -> str:
     return f"The backend raised it: fix `{Place(*raised[-1].place).short}`."
 
 
+def _is_own(facts: RunFacts, graph_break: GraphBreak) -> bool:
+    """Return True if a break is in torch's own code, and no setting removes it."""
+    return bool(owner_in_torch(graph_break)) and not fixes_of_break(facts, graph_break)
+
+
+def _own_finding(facts: RunFacts, own: Sequence[GraphBreak]) -> Finding:
+    compiled = any(compilation.status == "ok" for compilation in facts.report.compilations)
+    owners = ", ".join(dict.fromkeys(map(owner_in_torch, own)))
+    return Finding(
+        rule="graph breaks",
+        title=f"{count(len(own), 'graph break')} in the code of {owners} itself.",
+        reason=f"{own[0].reason.rstrip('.')} at `{own[0].place.short}`.",
+        advice=f"{OWN_CODE} {MODEL_COMPILED}" if compiled else OWN_CODE,
+        page="graph_breaks",
+        compilation=own[0].compilations[-1] if own[0].compilations else "",
+        weight="note",
+    )
+
+
 def graph_breaks(facts: RunFacts) -> Iterator[Finding]:
     """Yield a finding for each graph break, with the cost that ends if the break is removed."""
+    own = [graph_break for graph_break in facts.report.graph_breaks if _is_own(facts, graph_break)]
+    if own:
+        yield _own_finding(facts, own)
     costs = {id(cost.graph_break): cost for cost in break_costs(facts.report)}
-    for graph_break in facts.report.graph_breaks:
+    for graph_break in (graph_break for graph_break in facts.report.graph_breaks if graph_break not in own):
         at = f" at `{graph_break.place.short}`" if graph_break.place.file else ""
         cost = cost_words([costs[id(graph_break)]])
         yield Finding(

@@ -13,6 +13,7 @@ from core.analysis.findings.break_advice import fitting_hints, fix_words, fixes_
 from core.analysis.findings.finding import Proposal, RunFacts
 from core.analysis.findings.hints import NO_CHANGE
 from core.analysis.repairs.source import read_code
+from core.base.syntax import expression
 from core.report import Compilation, GraphBreak, Report
 
 # Errors of backends, and of what they call.
@@ -124,7 +125,7 @@ def _condition(line: str) -> str:
 
 
 def _with_tensors(line: str) -> str:
-    """Return a returned condition with torch's functions for `and`, `or` and `not`; empty without such a condition."""
+    """Return a returned condition with torch's logical functions; empty without such a condition."""
     code = read_code(line.removeprefix(FIRST_LINE)) if line.startswith(FIRST_LINE) else None
     statement = code.tree.body[0] if code is not None and len(code.tree.body) == 1 else None
     value = statement.value if isinstance(statement, ast.Expr) else None
@@ -140,11 +141,11 @@ class _Logical(ast.NodeTransformer):
         name = "torch.logical_and" if isinstance(node.op, ast.And) else "torch.logical_or"
         joined = values[0]
         for value in values[1:]:
-            joined = ast.Call(ast.parse(name, mode="eval").body, [joined, value], [])
+            joined = ast.Call(expression(name), [joined, value], [])
         return joined
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
         operand: ast.expr = self.visit(node.operand)
         if not isinstance(node.op, ast.Not):
             return ast.UnaryOp(node.op, operand)
-        return ast.Call(ast.parse("torch.logical_not", mode="eval").body, [operand], [])
+        return ast.Call(expression("torch.logical_not"), [operand], [])

@@ -12,6 +12,14 @@ from core.report import GraphBreak
 # Files that the user can't edit: installed packages and Python's standard library.
 LIBRARY = re.compile(r"(?:^|/)(?:site-packages|dist-packages|lib/python3\.\d+)/|(?:^|/)torch/(?:_\w+|nn|optim|utils)/")
 OPTIMIZER = re.compile(r"(?:^|/)torch/optim/")
+TORCH = re.compile(r"(?:^|/)torch/(?:_\w+|distributed|nn|optim|utils|autograd|fx)/")
+STANDARD = re.compile(r"(?:^|/)lib/python3\.\d+/(?!site-packages|dist-packages)|^<frozen ")
+# Path in torch → class whose code it is.
+OWNERS = {
+    "torch/nn/parallel/distributed": "DistributedDataParallel",
+    "torch/distributed/fsdp": "FSDP",
+    "torch/distributed/_composable": "FSDP",
+}
 BUILTIN = re.compile(r"how to trace the builtin `(?P<name>[^`]+?)\.?`")
 SKIPPED = re.compile(r"that the function `(?P<name>[^`]+)`(?: in file `(?P<file>[^`]+)`)?")
 # Hints that name no change of the code.
@@ -48,6 +56,24 @@ class Correction:
 def is_library(file: str) -> bool:
     """Return True if a file belongs to an installed package or to Python itself."""
     return LIBRARY.search(file) is not None
+
+
+def is_torchs(file: str) -> bool:
+    """Return True if a file belongs to torch or to Python's standard library."""
+    return TORCH.search(file) is not None or STANDARD.search(file) is not None
+
+
+def owner_in_torch(graph_break: GraphBreak) -> str:
+    """Return the part of torch whose own code breaks the graph; empty if other code leads to the break.
+
+    Below the last line of any other code, the stack has lines of torch and of Python's library only. A line of the user
+    may call DistributedDataParallel or FSDP; for other parts of torch there must be none.
+    """
+    files = [frame.file for frame in graph_break.stack] or [graph_break.place.file]
+    others = [index for index, file in enumerate(files) if not is_torchs(file)]
+    inner = files[others[-1] + 1 :] if others else files
+    owner = next((name for mark, name in OWNERS.items() if any(mark in file for file in inner)), "")
+    return owner or ("torch" if not others and any(TORCH.search(file) for file in files) else "")
 
 
 def builtin_name(graph_break: GraphBreak) -> str:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from core import Report
-from core.report import Phase, Setting
+from core.report import CacheEvent, Phase, Setting
 from core.views.compile_time import CompileTimeView, PhaseOwner
 from tests.support.logs import recorded_report
 from tests.support.places import TRACES
@@ -44,3 +44,19 @@ def test_a_phase_leads_to_the_graph_that_it_makes() -> None:
     assert graph is not None
     assert graph.stage.startswith("dynamo_")
     assert phases.graph_of("0/0", "99") is None
+
+
+def test_the_caches_are_described_by_the_jobs_condition_and_a_bypass_by_its_reason() -> None:
+    bypass = CacheEvent("aotautograd", "bypass", "0/0", "k" * 60, "Unsupported target")
+    notes = {
+        caches: CompileTimeView(Report(Setting(job={"conditions": {"caches": caches}}), caches=(bypass,))).cache_notes
+        for caches in ("objects", "warm")
+    }
+    assert notes["warm"] == (
+        "`aotautograd` was bypassed: Unsupported target",
+        "The FX graph and AOTAutograd caches were on, and an earlier process filled them.",
+    )
+    assert "caches were off" in notes["objects"][1]
+    assert CompileTimeView(Report(Setting())).cache_notes == ()
+    (row,) = CompileTimeView(Report(Setting(), caches=(bypass,))).cache_rows
+    assert [*row] == ["cache", "result", "reason", "compilation", "key"]

@@ -5,6 +5,7 @@ from typing import Any
 
 from core.analysis.findings import Finding, findings
 from core.report import (
+    CacheEvent,
     Call,
     Compilation,
     Counters,
@@ -162,6 +163,10 @@ FIRES: dict[str, Report] = {
     "TF32 off": with_tf32(),
     "missed fusion": unfused("numel/rnumel mismatch (reduce) (64, 1), (10, 64)"),
     "first call": replace(QUIET, phases=compiling(a0_0=5.0)),
+    "cache bypassed": replace(
+        QUIET,
+        caches=(CacheEvent("aotautograd", "bypass", "0/0", "", "Unsupported call_function target _enter_autocast"),),
+    ),
     "asks whether it is compiled": replace(QUIET, sources=(asking(),)),
     "TORCH_LOGS set too late": replace(QUIET, sources=(asking("sets TORCH_LOGS"),)),
     "attention decomposed": taken_apart(),

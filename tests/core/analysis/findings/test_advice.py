@@ -144,6 +144,38 @@ def test_a_librarys_line_is_marked_by_its_function_where_the_log_has_no_line_of_
     assert "or mark `step` of `a.py:79` with `torch.compiler.disable`" in advice(theirs, "graph breaks")
 
 
+DDP = "/venv/lib/python3.11/site-packages/torch/nn/parallel/distributed.py"
+HOOKS = "/venv/lib/python3.11/site-packages/torch/utils/hooks.py"
+CONTEXT = "/usr/lib/python3.11/contextlib.py"
+
+
+@pytest.mark.parametrize(
+    ("files", "title"),
+    [
+        ((DDP, CONTEXT), "1 graph break in the code of DistributedDataParallel itself."),
+        (("/home/me/m.py", DDP, CONTEXT), "1 graph break in the code of DistributedDataParallel itself."),
+        ((HOOKS,), "1 graph break in the code of torch itself."),
+        ((DDP, "/home/me/m.py", HOOKS), "Graph break at `hooks.py:5`."),
+    ],
+)
+def test_breaks_of_torchs_own_code_are_one_note_without_a_duty(files: tuple[str, ...], title: str) -> None:
+    stack = tuple(Frame(file, 5, "call") for file in files)
+    own = GraphBreak("no", "", ("Move it.",), "", "", Place(files[-1], 5), "", stack, ("0/0",))
+    (found,) = of(replace(QUIET, graph_breaks=(own,), compilations=(frame("0/0"),)), "graph breaks")
+    assert found.title == title
+    is_own = "itself" in title
+    assert (found.weight == "note") is is_own
+    assert ("There is nothing to change" in found.advice) is is_own
+
+
+def test_a_line_of_torch_below_a_library_is_marked_by_the_librarys_function() -> None:
+    library = "/venv/lib/python3.11/site-packages/lib/a.py"
+    stack = (Frame(library, 40, "register"), Frame(HOOKS, 27, "__init__"))
+    broken_in_torch = GraphBreak("no", "", (), "", "", Place(HOOKS, 27), "", stack, ("0/0",))
+    said = advice(replace(QUIET, graph_breaks=(broken_in_torch,), compilations=(frame("0/0"),)), "graph breaks")
+    assert "or mark `register` of `a.py:40` with `torch.compiler.disable`" in said
+
+
 def test_a_frame_that_is_given_up_is_not_advised_another_break() -> None:
     report = broken("/venv/lib/python3.11/site-packages/lib/a.py")
     (found,) = report.graph_breaks

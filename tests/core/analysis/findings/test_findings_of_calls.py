@@ -121,7 +121,7 @@ def test_a_first_call_is_told_where_it_is_long_and_one_thing_is_most_of_it(
     assert bool(found) is fires
     if found:
         assert "in kernel compilation" in found[0].title
-        assert "A warm start saves up to 1.10 s: the next process finds" in found[0].advice
+        assert "A warm start saves up to 1.10 s if torch's on-disk caches take the graph" in found[0].advice
         assert "Dynamo tracing (900 ms) runs again." in found[0].advice
         (cached,) = of(replace(report, caches=(CacheEvent("fx_graph", "hit", "0/0"),)), "first call")
         assert "already came from a cache" in cached.advice
@@ -248,6 +248,18 @@ def test_numpy_random_numbers_have_a_setting_of_dynamo_and_no_option_of_inductor
         (found,) = of(replace(drawn, setting=Setting(job={"compile": {"backend": backend}})), "random numbers")
         assert found.proposal is not None
         assert (dict(found.proposal.compile), dict(found.proposal.dynamo)) == ({}, {"use_numpy_random_stream": True})
+
+
+def test_a_bypassed_cache_has_torchs_reason_and_no_seconds_saved_by_a_warm_start() -> None:
+    report = replace(FIRES["cache bypassed"], phases=FIRES["first call"].phases)
+    (found,) = of(report, "cache bypassed")
+    assert (found.title, found.reason) == (
+        "The cache of AOTAutograd was bypassed for 1 graph.",
+        "torch's reason: Unsupported call_function target _enter_autocast.",
+    )
+    assert found.advice.startswith("Enter `torch.autocast` around the compiled call, not inside")
+    (first,) = of(report, "first call")
+    assert first.advice == "A warm start saves less than this: AOTAutograd's cache was bypassed."
 
 
 USES_TIMES = ("products at the roofline", "fallbacks", "copies", "float64", "TF32 off", "outside of kernels")
