@@ -257,3 +257,23 @@ def test_an_error_of_dynamo_has_its_line_and_a_change_that_compiles(here: Runner
     (found,) = [one for one in findings(report, "", run.code()) if one.rule == "not compiled: failed"]
     assert advice in found.advice
     assert graphs({"followed": followed}, fullgraph=True) == {"followed": 1}
+
+
+DROPOUT = """
+import torch._functorch.config
+torch._functorch.config.activation_memory_budget = {}
+model = nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Dropout(), nn.Linear(8, 8), nn.Tanh())
+inputs = (R(4, 8),)
+"""
+
+
+def test_backward_draws_anew_with_a_small_memory_budget_and_not_with_the_advised_one(here: Runner) -> None:
+    found = []
+    for budget in (0.0, 1.0):
+        compile_options = replace(EAGER, backend="aot_eager_decomp_partition")
+        code = HEAD + DROPOUT.format(budget)
+        job = CompileJob(Model("code", code), measure=False, training=True, compile=compile_options)
+        report = open_report(here.wait(here.submit(job)))
+        found.append([finding.advice for finding in findings(report) if finding.rule == "backward draws"])
+    assert [len(advice) for advice in found] == [1, 0]
+    assert "Leave `torch._functorch.config.activation_memory_budget` at 1" in found[0][0]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from core.analysis.findings.finding import Finding, Proposal, Rule, RunFacts
@@ -15,9 +16,34 @@ from core.analysis.numerics import bisection_words, opaque_words
 from core.analysis.results import difference_words, results_words
 from core.base.syntax import NOT_READ, module
 from core.base.words import agree, count, number
-from core.report import Frame, RemarkKind
+from core.report import Compilation, Frame, FxGraph, RemarkKind
 
 RANDOM = "random"
+DIRECTIONS = ("aot_joint_graph", "aot_forward_graph", "aot_backward_graph")
+# Ops that draw random numbers; the first draws from a seed, which the next two make.
+SEEDED_OP, SEED_OPS = "inductor_random", ("inductor_seeds", "inductor_seed")
+DRAWING_OPS = frozenset(
+    {
+        SEEDED_OP,
+        *(
+            "rand",
+            "randn",
+            "randint",
+            "rand_like",
+            "randn_like",
+            "randint_like",
+            "randperm",
+            "bernoulli",
+            "native_dropout",
+        ),
+        *("multinomial", "poisson", "normal", "normal_functional", "uniform", "exponential", "cauchy", "geometric"),
+        *("log_normal", "rrelu_with_noise", "inductor_randint"),
+    }
+)
+KEEP_DRAWS = (
+    "Leave `torch._functorch.config.activation_memory_budget` at 1, so that autograd saves what was drawn; with "
+    "`torch.utils.checkpoint`, leave `preserve_rng_state` at True."
+)
 OF_TORCH = "`fallback_random` makes compiled code draw the same random numbers as eager; it is slower."
 NUMPY_STREAM = "use_numpy_random_stream"
 OF_NUMPY = "makes compiled code draw NumPy's own random numbers. Each draw is then a graph break."
@@ -217,6 +243,45 @@ def _random_advice(facts: RunFacts, reason: str) -> tuple[str, Proposal] | None:
     )
 
 
+def backward_draws(facts: RunFacts) -> Iterator[Finding]:
+    """Yield a finding for random ops that backward recomputes with other numbers than forward drew."""
+    for compilation in facts.report.compilations:
+        recomputed = _redrawn(compilation)
+        if recomputed:
+            yield Finding(
+                rule="backward draws",
+                title=f"Backward draws its own random numbers: {count(recomputed, 'random op')} of forward "
+                f"{agree(recomputed, 'is', 'are')} recomputed.",
+                reason="Forward and backward have more random ops than AOTAutograd's joint graph, and backward "
+                "has no seed of forward. Gradients then belong to other numbers than the output.",
+                advice=KEEP_DRAWS,
+                page="overview",
+                compilation=compilation.id,
+                weight="wrong",
+            )
+
+
+def _redrawn(compilation: Compilation) -> int:
+    """Return the number of random ops that backward draws again; 0 if it gets forward's numbers or seeds."""
+    ops: dict[str, Counter[str]] = {
+        graph.stage: _ops(graph) for graph in compilation.graphs if graph.stage in DIRECTIONS
+    }
+    if set(ops) != set(DIRECTIONS):
+        return 0
+    joint, forward, backward = (sum(ops[stage][name] for name in DRAWING_OPS) for stage in DIRECTIONS)
+    seeds = any(ops[DIRECTIONS[-1]][name] > 0 for name in (*SEED_OPS, *DRAWING_OPS - {SEEDED_OP}))
+    return max(0, min(backward, forward + backward - joint)) if seeds else 0
+
+
+def _ops(graph: FxGraph) -> Counter[str]:
+    """Return the counts of a graph's ops by name: `rand` for `torch.ops.aten.rand.default`."""
+    counts: Counter[str] = Counter()
+    for target, occurrences in graph.targets.items():
+        parts = target.split(".")
+        counts[parts[-2] if len(parts) > 1 else target] += occurrences
+    return counts
+
+
 def cuda_graphs(facts: RunFacts) -> Iterator[Finding]:
     """Yield a finding if CUDA graphs were requested and skipped, with torch's first reason."""
     counters = facts.report.counters
@@ -351,6 +416,7 @@ def next_rung(facts: RunFacts, output: str = "") -> tuple[str, Proposal | None]:
 
 
 RULES: tuple[Rule, ...] = (
+    backward_draws,
     differs,
     other_strides,
     asks_whether_compiled,

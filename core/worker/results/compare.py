@@ -224,7 +224,8 @@ LOST = 0.3
 STEPS = 2
 # Roundings of the largest magnitude that may add up in an element that should be zero.
 MUCH = 64
-DRAWS_AS_EAGER = ("eager", "eager_noexcept", "aot_eager", "aot_eager_default_partitioner", "aot_eager_decomp_partition")
+# Backends without decompositions, which draw in other ways.
+DRAWS_AS_EAGER = ("eager", "eager_noexcept", "aot_eager", "aot_eager_default_partitioner")
 DEPEND_ON_VALUES = ("value", "shape", "Python value", "mutation")
 
 NUMPY = (

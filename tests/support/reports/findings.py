@@ -140,7 +140,25 @@ def twice(*seconds: float) -> Kernel:
     return replace(GELU, calls=tuple(calls))
 
 
+def redrawn(backward: dict[str, int]) -> Report:
+    """A trained model with dropout, whose backward has these random ops."""
+    seeded = {"torch.ops.prims.inductor_seeds.default": 1, "torch.ops.prims.inductor_random.default": 1}
+    stages = (
+        ("joint", {"torch.ops.aten.rand.default": 1}),
+        ("forward", seeded),
+        ("backward", backward),
+    )
+    graphs = tuple(
+        FxGraph(f"aot_{name}_graph", f"aot_{name}_graph", name, 0, Payload(0, 0), {}, targets)  # type: ignore[arg-type]
+        for name, targets in stages
+    )
+    return replace(QUIET, compilations=(frame("0/0", graphs=graphs),))
+
+
 FIRES: dict[str, Report] = {
+    "backward draws": redrawn(
+        {"torch.ops.prims.inductor_seeds.default": 1, "torch.ops.prims.inductor_random.default": 1}
+    ),
     "not compiled: failed": failing("BackendCompilerFailed", "backend='broken' raised"),
     "not compiled: over the limit": failing("RecompileLimitExceeded", "hit config.recompile_limit (8)"),
     "not compiled: given up": failing("Unsupported", "what Dynamo cannot trace"),

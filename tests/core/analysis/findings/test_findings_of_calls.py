@@ -6,7 +6,7 @@ import pytest
 
 from core.analysis.kernels import uneven_repeats
 from core.report import Buffer, CacheEvent, Difference, KernelCall, KernelTime, Load, Module, Phase, Setting, Timing
-from tests.support.reports.findings import FIRES, QUIET, STEADY, call, frame, of, timed, twice, with_kernels
+from tests.support.reports.findings import FIRES, QUIET, STEADY, call, frame, of, redrawn, timed, twice, with_kernels
 from tests.support.reports.timed import GELU, ITEM, LIMITS, MM, REPORT, SCHEDULE, kernel, node
 
 
@@ -260,6 +260,23 @@ def test_a_bypassed_cache_has_torchs_reason_and_no_seconds_saved_by_a_warm_start
     assert found.advice.startswith("Enter `torch.autocast` around the compiled call, not inside")
     (first,) = of(report, "first call")
     assert first.advice == "A warm start saves less than this: AOTAutograd's cache was bypassed."
+
+
+@pytest.mark.parametrize(
+    ("backward", "fires"),
+    [
+        ({"torch.ops.aten.rand.default": 1}, True),
+        ({"torch.ops.prims.inductor_random.default": 1}, False),
+        ({"torch.ops.aten.mul.Tensor": 2}, False),
+        ({}, False),
+    ],
+)
+def test_backward_draws_if_it_has_random_ops_without_forwards_seed(backward: dict[str, int], fires: bool) -> None:
+    found = of(redrawn(backward), "backward draws")
+    assert [finding.title for finding in found] == [
+        "Backward draws its own random numbers: 1 random op of forward is recomputed."
+    ] * fires
+    assert all(finding.weight == "wrong" for finding in found)
 
 
 USES_TIMES = ("products at the roofline", "fallbacks", "copies", "float64", "TF32 off", "outside of kernels")
