@@ -168,6 +168,20 @@ RECOMPILES = {
     ),
 }
 
+PAIR, BOTH = function("return a + b", calls="[(R(3), R(3)), (x, x{})]", above="x = R(3)", takes="a, b"), ".clone()"
+NAMED = function("return sum(kwargs.values())", calls="[dict(a=R(3){}), dict(a=R(3), b=R(3))]", takes="**kwargs")
+RECOMPILES |= {
+    "two inputs that are one": Case(PAIR.format(""), "Pass a copy in such calls, `b.clone()`", PAIR.format(BOTH), 2, 1),
+    "another key": Case(NAMED.format(""), "pass the same keys in every call", NAMED.format(", b=torch.zeros(3)"), 2, 1),
+    "a list that grows": Case(
+        counting("self.seen.append(x.sum()); return x + 1", "[(R(3),)] * 4", "self.seen = []"),
+        "fill it outside of the compiled function",
+        counting("return x + 1", "[(R(3),)] * 4", "self.seen = []"),
+        4,
+        1,
+    ),
+}
+
 
 @pytest.fixture(scope="module")
 def here(engine: LocalEngine, tmp_path_factory: pytest.TempPathFactory) -> Runner:

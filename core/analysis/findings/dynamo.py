@@ -42,6 +42,11 @@ FRAME_SKIPPED = (
 )
 HIGHER_LIMIT = "Raise `torch._dynamo.config.recompile_limit` only if few more values follow: each needs a compilation."
 
+ONE_TENSOR = (
+    "Calls in which two inputs are one object are compiled separately. Pass a copy in such calls, `{other}.clone()`, "
+    "unless the code changes it in place."
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Cause:
@@ -85,6 +90,36 @@ CAUSES = (
         "dimension {index} of `{name}` is on the other side of a size condition",
         "The code compares this size, so each side of the comparison is compiled separately. *Recompiles* shows the "
         "line.",
+    ),
+    Cause(
+        re.compile(r"len\((?P<name>.+?)\) != \d+"),
+        "the dictionary `{name}` changed its number of keys",
+        "Code that takes all keys is compiled for each number of keys: pass the same keys in every call.",
+    ),
+    Cause(
+        re.compile(r"(?:not )?___dict_contains\((?P<key>.+?), (?P<name>[^()]+)\)"),
+        "`{name}` sometimes has the key {key} and sometimes doesn't",
+        "The code asks for this key: pass the same keys in every call. If you need both, both are compiled.",
+    ),
+    Cause(
+        re.compile(r"Duplicate tensors found: \[\"(?P<name>[^\"]+)\", \"(?P<other>[^\"]+)\""),
+        "`{name}` and `{other}` are sometimes one object",
+        ONE_TENSOR,
+    ),
+    Cause(
+        re.compile(r"(?P<name>[\w.\[\]'\"]+) is (?P<other>(?!None\b|not\b)[\w.\[\]'\"]+)$"),
+        "`{name}` and `{other}` are sometimes one object",
+        ONE_TENSOR,
+    ),
+    Cause(
+        re.compile(r"expected type of '(?P<name>.+?)' to be a tensor type"),
+        "`{name}` is sometimes a tensor and sometimes not",
+        "Pass `{name}` as a tensor in every call. If you need both, two compilations are expected.",
+    ),
+    Cause(
+        re.compile(r"(?:not (?P<empty>\w+(?:\.\w+)+)$|len\((?P<name>\w+(?:\.\w+)+)\) == \d+)"),
+        "the container `{name}` changed its length",
+        "The code fills it, and each length needs a compilation: fill it outside of the compiled function.",
     ),
     Cause(
         re.compile(r"len\((?P<name>.+?)\) == \d+"),
@@ -349,7 +384,7 @@ def _cause(facts: RunFacts, reason: Recompile) -> tuple[Cause | None, dict[str, 
         match = cause.pattern.match(reason.reason)
         if match is not None:
             values = match.groupdict()
-            return cause, {**values, "name": users_name(facts, reason, values["name"])}
+            return cause, {**values, "name": users_name(facts, reason, values["name"] or values["empty"])}
     return None, {}
 
 
