@@ -104,6 +104,7 @@ from core.analysis.pipeline import (
     pipeline_summary,
     pipelines,
 )
+from core.analysis.recorded import break_count_words, recompile_words, records_dynamo
 from core.analysis.results import Results, compared_words, difference_words, ending_words, results, results_words
 from core.analysis.speed import (
     Speed,
@@ -209,6 +210,7 @@ __all__ = [
     "aoti_sentence",
     "aoti_story",
     "break_costs",
+    "break_count_words",
     "break_even_calls",
     "busy",
     "call_cost",
@@ -282,7 +284,9 @@ __all__ = [
     "printed_lines",
     "ran_outside",
     "reasons_between",
+    "recompile_words",
     "recompiled",
+    "records_dynamo",
     "refusal_reasons",
     "refused_calls",
     "refused_pair",

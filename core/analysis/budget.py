@@ -36,7 +36,7 @@ from itertools import chain
 from typing import Any, Literal
 
 from core.analysis.comparison import RunComparison, RunSide, compare_runs
-from core.analysis.comparison.figures import COUNTS, MEASURED, WORDS, Unit
+from core.analysis.comparison.figures import BREAKS, COUNTS, MEASURED, WORDS, Unit
 from core.analysis.interval import BUSY, FEW, Interval, busy, median_ratio
 from core.analysis.results import failed_words, results, results_words
 from core.analysis.speed import Speed, alternative_speed, speed
@@ -71,7 +71,8 @@ Standing = Literal["within", "over", "undecided", "not recorded"]
 LEAST_RUNS = 5
 MOST_CULPRITS = 20
 CALL = "compiled call"
-BREAKS, RECOMPILES = "graph breaks", "recompiles"
+RECOMPILES = "recompiles"
+NOT_LOGGED = "torch before 2.6 does not log them"
 NOT_MEASURED = "the run was not measured"
 
 
@@ -312,12 +313,35 @@ def _judgement(limit: Limit, right: _Side, left: _Side | None, comparison: RunCo
         return _speedup(limit, right)
     if limit.figure == CALL:
         return _call(limit, right) if comparison is None or not limit.relative else _slower(limit, right, comparison)
+    if limit.figure == BREAKS and (doubtful := _incomplete_breaks(limit, right, left)):
+        return doubtful
     values, before = right.values(limit.figure), left.values(limit.figure) if left and limit.kind == MORE else [0.0]
     if not values or not before:
         return _judged(limit, "–", "not recorded")
     if limit.figure in MEASURED:
         return _once(limit, values, before)
     return _count(limit, values, before, right, comparison)
+
+
+def _incomplete_breaks(limit: Limit, right: _Side, left: _Side | None) -> Judgement | None:
+    """Judge graph breaks of logs that do not record all of them; None if all are recorded.
+
+    Their number is over the limit if already the lower bound is. Otherwise it counts as not recorded.
+    """
+    sides = [*right.reports, *(left.reports if left and limit.kind == MORE else [])]
+    if all(report.break_record == "complete" for report in sides):
+        return None
+    report = max(right.reports, key=lambda report: len(report.graph_breaks))
+    least = len(report.graph_breaks)
+    if not least:
+        return _judged(limit, "–", "not recorded", NOT_LOGGED)
+    value = f"at least {WORDS[''](least)}"
+    if limit.kind == "at least" and least >= limit.value:
+        return _judged(limit, value, "within")
+    if limit.kind == "at most" and least > limit.value:
+        culprits = _culprits(limit.figure, report, None)
+        return _judged(limit, value, "over", "", culprits[:MOST_CULPRITS])
+    return _judged(limit, value, "not recorded", NOT_LOGGED)
 
 
 def _bound(limit: Limit, before: float) -> float:

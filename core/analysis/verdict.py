@@ -7,17 +7,24 @@ from dataclasses import dataclass
 
 from core.analysis.durations import compile_time_s
 from core.analysis.dynamo.failures import failure_sentence, failures
-from core.analysis.dynamo.recompiles import recompiled
 from core.analysis.interval import Interval
 from core.analysis.kernels.kernel import ALONE, kernels_disturbed
 from core.analysis.kernels.ledger import ledger
+from core.analysis.recorded import (
+    BREAKS_NOT_RECORDED,
+    break_count_words,
+    dynamo_graph_count,
+    inductor_graphs,
+    recompile_count,
+    records_dynamo,
+)
 from core.analysis.results import Results, failed_words, results, results_words
 from core.analysis.speed import Speed, break_even_calls, speed
-from core.analysis.work import Work, dynamo_graphs, uncompiled_calls_words, work, work_words
+from core.analysis.work import Work, uncompiled_calls_words, work, work_words
 from core.base.words import agree, bytes_, calls_after, count, number, percent
 from core.code import occupancy
 from core.job.targets import TARGETS, Target
-from core.report import Compilation, Kernel, Report, stored
+from core.report import BreakRecord, Compilation, Kernel, Report, stored
 
 NO_PROGRAM = "its graph was not recorded, which TORCH_DTRACE does"
 MOST_VERSION_CHARS = 60
@@ -32,21 +39,25 @@ NAMED = 3
 class Verdict:
     """Numbers in every page's header; None if the log does not have a number.
 
-    `graphs` counts the graphs passed to the backend, or the graphs captured without Dynamo. `breaks` counts the
-    graph breaks, `break_hits` their hits. `work` is Inductor's work on the ops. In words, `ended` is the error
-    that ended the run, `failures` the code that was not compiled, and `uncompiled_calls` the calls without
-    compiled code. `outside` is what captured the graphs if Dynamo compiled nothing.
+    `graphs` counts the graphs passed to the backend, or the graphs captured without Dynamo. `inductor_graphs` counts
+    Inductor's graphs in a log without records of Dynamo, None for other logs. `breaks` counts the recorded graph
+    breaks, `break_hits` their hits; `break_record` says whether these are all. `work` is Inductor's work on the ops.
+    In words, `ended` is the error that ended the run, `failures` the code that was not compiled, and
+    `uncompiled_calls` the calls without compiled code. `outside` is what captured the graphs if Dynamo compiled
+    nothing.
     """
 
     graphs: int
     breaks: int
-    recompiles: int
+    recompiles: int | None
     work: Work
     speed: Speed | None
     break_even: tuple[int, int] | None
     result: Results | None
     failures: str = ""
     break_hits: int = 0
+    break_record: BreakRecord = "complete"
+    inductor_graphs: int | None = None
     uncompiled_calls: str = ""
     ended: str = ""
     outside: str = ""
@@ -58,13 +69,15 @@ def verdict(report: Report) -> Verdict:
     return Verdict(
         graphs=graph_count(report),
         breaks=len(report.graph_breaks),
-        recompiles=len(recompiled(report)),
+        recompiles=recompile_count(report),
         work=work(report),
         speed=speed(report.timing),
         break_even=break_even_calls(report),
         result=results(report),
         failures=failure_sentence(failures(report)),
         break_hits=sum(len(graph_break.compilations) for graph_break in report.graph_breaks),
+        break_record=report.break_record,
+        inductor_graphs=None if records_dynamo(report) else inductor_graphs(report),
         uncompiled_calls=uncompiled_calls_words(report),
         ended=failed_words(report),
         outside=_outside(report),
@@ -76,7 +89,14 @@ def graph_count(report: Report) -> int:
 
     Only the last attempt of a compilation counts, as in torch's `counters["stats"]["unique_graphs"]`.
     """
-    return sum(len(dynamo_graphs(compilation)) for compilation in report.compilations) or root_graphs(report)
+    return dynamo_graph_count(report) or root_graphs(report)
+
+
+def graph_words(summary: Verdict) -> str:
+    """Return the number of graphs in words."""
+    if summary.inductor_graphs is None:
+        return count(summary.graphs, "graph")
+    return f"{count(summary.inductor_graphs, 'graph')} of Inductor"
 
 
 def root_graphs(report: Report) -> int:
@@ -107,9 +127,8 @@ def _outside(report: Report) -> str:
 def sentence(summary: Verdict) -> str:
     """Return the verdict in words, short if there is little to report."""
     first = [*([summary.failures] if summary.failures else []), *_speed_words(summary)]
-    parts = (
-        [summary.outside] if summary.outside else [count(summary.graphs, "graph"), count(summary.breaks, "graph break")]
-    )
+    breaks = break_count_words(summary.breaks, summary.break_record)
+    parts = [summary.outside] if summary.outside else [graph_words(summary), breaks]
     if summary.recompiles:
         parts.append(count(summary.recompiles, "recompile"))
     parts += work_words(summary.work)
@@ -169,12 +188,12 @@ class Summary:
 
     A text is empty and a number None if the log does not have it. `device` is the driver's name of the device.
     `outcome` compares the compiled results with eager's. `compile_s` is the compile time of all compilations
-    together.
+    together. `breaks` is a lower bound if `more_breaks`.
     """
 
     graphs: int = 0
-    breaks: int = 0
-    recompiles: int = 0
+    breaks: int | None = 0
+    recompiles: int | None = 0
     ops: int | None = None
     kernels: int | None = None
     outcome: str = ""
@@ -183,14 +202,23 @@ class Summary:
     torch: str = ""
     device: str = ""
     inputs: str = ""
+    more_breaks: bool = False
+
+    @property
+    def break_words(self) -> str:
+        """The number of graph breaks in words."""
+        if self.breaks is None:
+            return BREAKS_NOT_RECORDED
+        return break_count_words(self.breaks, "lower bound" if self.more_breaks else "complete")
 
 
 def summary(report: Report) -> Summary:
     """Return the summary of a report, with the log's texts cut to a maximum length."""
     of_run, setting = verdict(report), report.setting
     return Summary(
-        graphs=of_run.graphs,
-        breaks=of_run.breaks,
+        graphs=of_run.graphs if of_run.inductor_graphs is None else of_run.inductor_graphs,
+        breaks=None if of_run.break_record == "none" else of_run.breaks,
+        more_breaks=of_run.break_record == "lower bound",
         recompiles=of_run.recompiles,
         ops=of_run.work.ops,
         kernels=of_run.work.kernels,

@@ -38,6 +38,8 @@ from core.report.backend import (
     ToldText,
 )
 from core.report.dynamo import (
+    NO_REASON,
+    BreakRecord,
     Bytecode,
     Explanation,
     ExportIssue,
@@ -145,6 +147,7 @@ from core.report.run import (
 from core.report.vllm import PiecewiseArtifact, PiecewiseCompilation, PiecewiseGraph, VllmCall
 
 __all__ = [
+    "NO_REASON",
     "SCHEMA",
     "Accuracy",
     "AliveMemory",
@@ -155,6 +158,7 @@ __all__ = [
     "Binary",
     "Bisection",
     "BitComparison",
+    "BreakRecord",
     "Buffer",
     "Bytecode",
     "CacheEvent",

@@ -14,6 +14,9 @@ from core.report.places import Frame, Payload, Place, Record
 
 IssueKind = Literal["data-dependent", "missing fake kernel", "mismatched fake kernel"]
 GuardFamily = Literal["tensor", "shape", "module", "global", "other"]
+BreakRecord = Literal["complete", "lower bound", "none"]
+# Reason of a graph break or recompile whose reason torch did not log.
+NO_REASON = "reason not recorded"
 OF_TENSORS = frozenset(
     {
         "TENSOR_MATCH",

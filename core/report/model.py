@@ -13,6 +13,7 @@ from core.base.machine import Load
 from core.report.aoti import Export, Neighbour, Package, PackageRun, PackageText, RangeTrial, SideTimes
 from core.report.backend import Crossing, Execution, Executions, Invocation, Pipeline, ToldTable, ToldText
 from core.report.dynamo import (
+    BreakRecord,
     Bytecode,
     Explanation,
     ExportIssue,
@@ -388,7 +389,8 @@ class LogText:
 class Report:
     """All facts about one run or one log.
 
-    `notes` are sentences about how the job was run. `script` is the end of a script that was run as it is. `memory` is
+    `break_record` says how much the log has of its graph breaks: all of them, only some, or none. `notes` are sentences
+    about how the job was run. `script` is the end of a script that was run as it is. `memory` is
     the memory use of one eager and one compiled call, if the job asks for it.
 
     `autotuned` are the timed alternatives for ops, and for kernels that are in no output code. `untimed` is why the
@@ -410,6 +412,7 @@ class Report:
     setting: Setting
     compilations: tuple[Compilation, ...] = ()
     graph_breaks: tuple[GraphBreak, ...] = ()
+    break_record: BreakRecord = "complete"
     recompiles: tuple[Recompile, ...] = ()
     phases: tuple[Phase, ...] = ()
     caches: tuple[CacheEvent, ...] = ()

@@ -228,6 +228,8 @@ class CompareView:
         times = self._comparison.times
         if figure.left is None and figure.right is None:
             return ""
+        if (figure.left is None and figure.left_told) or (figure.right is None and figure.right_told):
+            return ""
         if figure.left is None or figure.right is None:
             return f"only on the {'left' if figure.right is None else 'right'}"
         if figure.name == "compiled call" and times is not None and times.interval is not None:

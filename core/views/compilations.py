@@ -14,10 +14,12 @@ from core.analysis import (
     Entry,
     Instruction,
     alike,
+    break_count_words,
     compilation_tree,
     flattened,
     frame_names,
     instructions,
+    recompile_words,
     resume_compilations,
     tree_sentence,
 )
@@ -276,8 +278,8 @@ class CompilationsView:
         parts = [
             fmt.count(sum(entry.ops for entry in entries), "captured op"),
             fmt.count(sum(entry.kernels for entry in entries), "kernel"),
-            fmt.count(len(self.report.graph_breaks), "graph break"),
-            fmt.count(sum(entry.recompiles for entry in entries), "recompile"),
+            break_count_words(len(self.report.graph_breaks), self.report.break_record),
+            recompile_words(sum(entry.recompiles for entry in entries), self.report),
         ]
         seconds = [entry.seconds for entry in entries if entry.seconds is not None]
         took = f", {fmt.duration_s(sum(seconds))} of compile time" if seconds else ""

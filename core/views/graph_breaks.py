@@ -6,7 +6,16 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from core.analysis import BreakCost, Failure, break_costs, code_words, cost_words, failure_counts, failures
+from core.analysis import (
+    BreakCost,
+    Failure,
+    break_costs,
+    break_count_words,
+    code_words,
+    cost_words,
+    failure_counts,
+    failures,
+)
 from core.analysis.registry import graph_break_registry
 from core.base import words as fmt
 from core.graph import source_path
@@ -17,6 +26,14 @@ from core.views.untraced import MORE_BREAKS, untraced_words
 
 __all__ = ["BreakBox", "GraphBreaksView"]
 
+FROM_RESTARTS = (
+    "This log has no records of graph breaks, which torch writes since version 2.6. These breaks are from Dynamo's "
+    "restart reasons and resume functions. Several breaks on one line count once; a break in a loop leaves no trace."
+)
+UNRECORDED = (
+    "This log has no records of graph breaks, which torch writes since version 2.6. In any version, "
+    "`TORCH_LOGS=graph_breaks` prints them."
+)
 REGISTRY = "https://meta-pytorch.github.io/compile-graph-break-site/gb"
 
 
@@ -92,7 +109,7 @@ class GraphBreaksView:
         breaks = self.report.graph_breaks
         if breaks:
             times = sum(len(graph_break.compilations) for graph_break in breaks)
-            head = f"{fmt.count(len(breaks), 'graph break')}, hit {fmt.count(times, 'time')}"
+            head = f"{self._breaks}, hit {fmt.count(times, 'time')}"
             skipped = any(failure.kind == "given up" for failure in self.failures)
             more = f": {MORE_BREAKS}" if skipped else ""
             return f"{head}; {rest}{more}." if rest else f"{head}."
@@ -101,6 +118,8 @@ class GraphBreaksView:
             whole = ((self.report.setting.job or {}).get("compile") or {}).get("fullgraph")
             reason = ", which `fullgraph=True` does not allow" if whole else ""
             return f"{fmt.count(refused, 'compilation')} failed at a graph break{reason}."
+        if self.report.break_record == "none":
+            return f"{self._breaks}; {rest}." if rest else f"{self._breaks}."
         if rest:
             return f"No graph break, but {rest}."
         if not self.report.compilations:
@@ -108,6 +127,18 @@ class GraphBreaksView:
         if not any(compilation.has_frame for compilation in self.report.compilations):
             return "No graph break: Dynamo compiled no frame in this log."
         return "No graph break: Dynamo captured each frame as one graph."
+
+    @property
+    def _breaks(self) -> str:
+        words = break_count_words(len(self.report.graph_breaks), self.report.break_record)
+        return f"{words[:1].upper()}{words[1:]}"
+
+    @property
+    def record_note(self) -> str:
+        """A note on breaks that the log may not record, as Markdown; empty if it records all."""
+        if self.report.break_record == "complete":
+            return ""
+        return FROM_RESTARTS if self.report.graph_breaks else UNRECORDED
 
     @property
     def without_code(self) -> str:

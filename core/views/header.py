@@ -27,6 +27,7 @@ from core.analysis import (
     heaviest,
     memory_ratio,
     memory_sentence,
+    records_dynamo,
     results_words,
     target_words,
     traffic_words,
@@ -66,6 +67,8 @@ TONES: dict[str, Tone] = {
     "interrupted": "warn",
 }
 RESULT_TONES: dict[str, Tone] = {"same": "ok", "differs": "bad", "other strides": "", "not comparable": "warn"}
+NOT_RECORDED = "not recorded"
+BREAKS_SINCE = "torch logs graph breaks since version 2.6"
 SPEED_HELP = "Eager time over compiled time in the steady state: median, with its 99 % interval"
 
 
@@ -105,7 +108,7 @@ def _counts(report: Report) -> dict[str, int]:
     return {
         "compilations": len(report.compilations),
         "graph_breaks": summary.breaks,
-        "recompiles": summary.recompiles,
+        "recompiles": summary.recompiles or 0,
         "kernels": summary.work.kernels or 0,
     }
 
@@ -213,6 +216,18 @@ def _has_backward(compilation: Compilation) -> bool:
     return bool(compilation.partitions) or any(graph.stage == "aot_backward_graph" for graph in compilation.graphs)
 
 
+def _no_breaks(report: Report) -> str:
+    if report.graph_breaks:
+        return ""
+    return "Graph breaks were not recorded" if report.break_record == "none" else "This run has no graph breaks"
+
+
+def _no_recompiles(report: Report) -> str:
+    if report.recompiles:
+        return ""
+    return "No frame was recompiled" if records_dynamo(report) else "Recompiles were not recorded"
+
+
 _no_kernels = _unless_inductor(lambda compilation: compilation.kernels, "Inductor generated no kernels")
 _no_graphs = _unless_any(lambda compilation: compilation.graphs, "Dynamo captured no graph")
 # Page name → function that returns why a run has nothing for the page; empty if it has something.
@@ -224,8 +239,8 @@ WHY_EMPTY: dict[str, Callable[[Report], str]] = {
     "logs": _unless(lambda report: report.logs, "Torch's log messages were not recorded"),
     "artifacts": _unless(lambda report: report.kinds, NO_RECORD),
     "vllm": _unless(lambda report: report.vllm, "This log has no record of vLLM"),
-    "graph_breaks": _unless(lambda report: report.graph_breaks, "This run has no graph breaks"),
-    "recompiles": _unless(lambda report: report.recompiles, "No frame was recompiled"),
+    "graph_breaks": _no_breaks,
+    "recompiles": _no_recompiles,
     "guards": _unless_any(lambda compilation: compilation.guards, "No guards were recorded"),
     "dynamic_shapes": _unless_any(
         lambda compilation: compilation.symbols or compilation.export_issues, "All sizes are static"
@@ -391,21 +406,37 @@ def first_facts(summary: Verdict) -> list[HeaderFact]:
     """
     if summary.outside:
         return [HeaderFact(summary.outside.partition(":")[0], page="overview")]
-    captured: Tone = "ok" if summary.graphs and not summary.failures else ""
-    breaks = HeaderFact(
-        fmt.number(summary.breaks),
+    speed = [_speed_fact(summary.speed)] if summary.speed is not None else []
+    return [*speed, _break_fact(summary), _recompile_fact(summary)]
+
+
+def _break_fact(summary: Verdict) -> HeaderFact:
+    if summary.break_record == "none":
+        return HeaderFact(NOT_RECORDED, "graph breaks", page="graph_breaks", help=BREAKS_SINCE)
+    hits = f"Places where Dynamo stopped tracing, hit {fmt.count(summary.break_hits, 'time')}"
+    at_least = "at least " if summary.break_record == "lower bound" else ""
+    return HeaderFact(
+        f"{at_least}{fmt.number(summary.breaks)}",
         fmt.agree(summary.breaks, "graph break", "graph breaks"),
-        "warn" if summary.breaks else captured,
+        "warn" if summary.breaks else _captured_tone(summary),
         "graph_breaks",
-        f"Places where Dynamo stopped tracing, hit {fmt.count(summary.break_hits, 'time')}" if summary.breaks else "",
+        hits if summary.breaks else "",
     )
-    recompiles = HeaderFact(
+
+
+def _recompile_fact(summary: Verdict) -> HeaderFact:
+    if summary.recompiles is None:
+        return HeaderFact(NOT_RECORDED, "recompiles", page="recompiles")
+    return HeaderFact(
         fmt.number(summary.recompiles),
         fmt.agree(summary.recompiles, "recompile", "recompiles"),
-        "warn" if summary.recompiles else captured,
+        "warn" if summary.recompiles else _captured_tone(summary),
         "recompiles",
     )
-    return [*([_speed_fact(summary.speed)] if summary.speed is not None else []), breaks, recompiles]
+
+
+def _captured_tone(summary: Verdict) -> Tone:
+    return "ok" if summary.graphs and not summary.failures else ""
 
 
 def verdict_facts(summary: Verdict, *, ended: bool = True) -> list[HeaderFact]:
@@ -413,9 +444,16 @@ def verdict_facts(summary: Verdict, *, ended: bool = True) -> list[HeaderFact]:
 
     `ended` is False if the run did not finish; equal results then don't count as a success.
     """
-    graphs = HeaderFact(fmt.number(summary.graphs), fmt.agree(summary.graphs, "graph", "graphs"), page="fx_graph")
+    graphs = _graph_fact(summary)
     result = [_result_fact(summary.result, ended)] if summary.result is not None else []
     return [*result, graphs, *_work_facts(summary.work)]
+
+
+def _graph_fact(summary: Verdict) -> HeaderFact:
+    if summary.inductor_graphs is not None:
+        noun = fmt.agree(summary.inductor_graphs, "graph of Inductor", "graphs of Inductor")
+        return HeaderFact(fmt.number(summary.inductor_graphs), noun, page="fx_graph")
+    return HeaderFact(fmt.number(summary.graphs), fmt.agree(summary.graphs, "graph", "graphs"), page="fx_graph")
 
 
 def _speed_fact(speed: Speed) -> HeaderFact:

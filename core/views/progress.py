@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from core.analysis import (
     Failure,
+    break_count_words,
     compile_seconds,
     compile_time_s,
     failure_sentence,
@@ -23,6 +24,7 @@ from core.analysis import (
     graph_count,
     kernel_words,
     phase_totals,
+    recompile_words,
     recompiled,
     saved_words,
     verdict,
@@ -98,8 +100,8 @@ class OutlineView:
 def _title(report: Report) -> str:
     parts = (
         f"{fmt.count(graph_count(report), 'graph')} in {fmt.count(len(report.compilations), 'compilation')}",
-        fmt.count(len(report.graph_breaks), "graph break"),
-        fmt.count(len(recompiled(report)), "recompile"),
+        break_count_words(len(report.graph_breaks), report.break_record),
+        recompile_words(len(recompiled(report)), report),
         f"{fmt.duration_s(compile_time_s(report))} of compile time",
     )
     return ", ".join(parts) + "."
@@ -168,8 +170,8 @@ class Fetch:
         parts = (
             seen_words(summary.speed) if summary.speed else "",
             fmt.count(summary.graphs, "graph"),
-            fmt.count(summary.breaks, "graph break"),
-            fmt.count(summary.recompiles, "recompile"),
+            summary.break_words,
+            fmt.count(summary.recompiles, "recompile") if summary.recompiles is not None else "",
             fmt.count(summary.kernels, "kernel") if summary.kernels is not None else "",
             f"torch {summary.torch}" if summary.torch else "",
             summary.device,
@@ -297,7 +299,7 @@ def evidence(report: Report) -> tuple[Evidence, ...]:
 
 def _dynamo(report: Report) -> Iterator[Evidence]:
     for graph_break in report.graph_breaks[:1]:
-        breaks = fmt.count(len(report.graph_breaks), "graph break")
+        breaks = break_count_words(len(report.graph_breaks), report.break_record)
         yield Evidence("graph_breaks", f"{breaks}; the first: {prose(graph_break.reason, LONGEST_LINE)}")
     for recompile in report.recompiles[:1]:
         reason = plain(recompile.reason.split("\n")[0], LONGEST_LINE)

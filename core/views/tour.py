@@ -16,6 +16,7 @@ from core.analysis import (
     Speed,
     Verdict,
     break_costs,
+    break_count_words,
     captured_ops,
     class_seconds,
     code_words,
@@ -23,6 +24,7 @@ from core.analysis import (
     compile_time_s,
     cost_words,
     kernel_words,
+    recompile_words,
     rejections,
     verdict,
 )
@@ -179,10 +181,11 @@ class _RunFacts:
         ops, guards = sum(map(captured_ops, self.report.compilations)), sum(len(each.guards) for each in self._ok)
         frames = len({frame_of(compilation) for compilation in self._ok})
         times = f" with {fmt.count(len(self._ok), 'compilation')}" if len(self._ok) > frames else ""
+        breaks = break_count_words(self.verdict.breaks, self.verdict.break_record)
         facts = (
-            f"{fmt.count(frames, 'compiled frame')}{times}, {fmt.count(self.verdict.breaks, 'graph break')}",
+            f"{fmt.count(frames, 'compiled frame')}{times}, {breaks}",
             f"{fmt.count(ops, 'captured op')} in {fmt.count(self.verdict.graphs, 'graph')}",
-            f"{fmt.count(guards, 'guard')}, {fmt.count(self.verdict.recompiles, 'recompile')}",
+            f"{fmt.count(guards, 'guard')}, {recompile_words(self.verdict.recompiles or 0, self.report)}",
         )
         sentence = (
             "Dynamo runs the bytecode of a Python function symbolically. It records each tensor op in an FX graph, "
@@ -398,9 +401,12 @@ class _RunFacts:
     def _breaks(self) -> str:
         costs = break_costs(self.report)
         if not costs:
+            here = (
+                "This run has no break." if self.report.break_record == "complete" else "This log does not record them."
+            )
             return (
                 "A break ends a graph: nothing fuses across it, and the rest of the function is compiled as another "
-                "graph. This run has no break."
+                f"graph. {here}"
             )
         breaks, cost = fmt.count(len(costs), "break"), cost_words(costs)
         added = f"This run's {breaks} added {cost}." if cost else f"This run has {breaks}, which added no frame."

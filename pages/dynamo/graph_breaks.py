@@ -22,6 +22,8 @@ fixes = fixes_of(view)
 logged = view.report.graph_breaks
 page_title(breaks.title, help=GLOSSARY["graph break"] if logged else None)
 original_run(view)
+if breaks.record_note:
+    st.caption(breaks.record_note)
 
 job = view.job
 fixed_sample = next((sample.twin for sample in samples() if job and job.model.value == sample.name), None)

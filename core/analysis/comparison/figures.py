@@ -22,6 +22,7 @@ from typing import Literal
 from core.analysis.durations import compile_time_s, phase_totals
 from core.analysis.interval import ERROR, FEW, NOT_MEASURABLE, SCATTERED, Interval, in_blocks
 from core.analysis.memory import memory_of, saved_bytes
+from core.analysis.recorded import records_dynamo
 from core.analysis.speed import Speed, speed
 from core.analysis.verdict import Verdict, verdict
 from core.analysis.work import captured_ops
@@ -80,14 +81,18 @@ class PhasePair:
     right_s: float | None
 
 
+BREAKS = "graph breaks"
+# Figures that only records of Dynamo have.
+OF_DYNAMO = (BREAKS, "recompiles", "ops captured", "guards")
+NOT_RECORDED, AT_LEAST = "not recorded", "at least "
 FigureReader = Callable[[Report, Verdict], float | None]
 COUNTS: dict[str, tuple[FigureReader, Unit]] = {
     "graphs": (lambda _, summary: summary.graphs, ""),
-    "graph breaks": (lambda _, summary: summary.breaks, ""),
+    BREAKS: (lambda _, summary: summary.breaks if summary.break_record == "complete" else None, ""),
     "recompiles": (lambda _, summary: summary.recompiles, ""),
     "compilations": (lambda report, _: len(report.compilations), ""),
-    "ops captured": (lambda report, _: sum(map(captured_ops, report.compilations)), ""),
-    "guards": (lambda report, _: sum(len(compilation.guards) for compilation in report.compilations), ""),
+    "ops captured": (lambda report, _: _captured_ops(report), ""),
+    "guards": (lambda report, _: _guards(report), ""),
     "kernels": (lambda _, summary: summary.work.kernels, ""),
     "kernel calls": (lambda _, summary: summary.work.calls if summary.work.kernels else None, ""),
     "memory traffic": (lambda _, summary: summary.work.traffic.after if summary.work.traffic else None, "B"),
@@ -108,7 +113,15 @@ def figures(left: Report, right: Report) -> tuple[Figure, ...]:
     """Return all numbers that at least one of the two runs has."""
     left_verdict, right_verdict = verdict(left), verdict(right)
     all_figures = [
-        Figure(name, value_of(left, left_verdict), value_of(right, right_verdict), unit, exact)
+        Figure(
+            name,
+            value_of(left, left_verdict),
+            value_of(right, right_verdict),
+            unit,
+            exact,
+            _unrecorded_words(name, left),
+            _unrecorded_words(name, right),
+        )
         for table, exact in ((COUNTS, True), (MEASURED, False))
         for name, (value_of, unit) in table.items()
     ]
@@ -118,6 +131,24 @@ def figures(left: Report, right: Report) -> tuple[Figure, ...]:
     return tuple(
         figure for figure, is_present in zip(all_figures, present, strict=True) if is_present or figure.right_told
     )
+
+
+def _captured_ops(report: Report) -> float | None:
+    return sum(map(captured_ops, report.compilations)) if records_dynamo(report) else None
+
+
+def _guards(report: Report) -> float | None:
+    """Return the number of guards; None if the log has no guards of a compiled frame."""
+    guards = sum(len(compilation.guards) for compilation in report.compilations)
+    return guards if guards or records_dynamo(report) else None
+
+
+def _unrecorded_words(name: str, report: Report) -> str:
+    """Return the text for a number that the log does not record completely; otherwise empty."""
+    if name == BREAKS and report.break_record == "lower bound":
+        return f"{AT_LEAST}{number(len(report.graph_breaks))}"
+    unrecorded = report.break_record == "none" if name == BREAKS else not records_dynamo(report)
+    return NOT_RECORDED if name in OF_DYNAMO and unrecorded else ""
 
 
 def ratio_words(measured: Speed | None) -> str:

@@ -7,7 +7,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import Any
 
-from core.analysis.comparison.figures import Figure, PhasePair, TimeComparison, figures, phase_pairs, time_comparison
+from core.analysis.comparison.figures import (
+    AT_LEAST,
+    BREAKS,
+    NOT_RECORDED,
+    Figure,
+    PhasePair,
+    TimeComparison,
+    figures,
+    phase_pairs,
+    time_comparison,
+)
 from core.analysis.comparison.graphs import Change, graph_union
 from core.analysis.comparison.matching import (
     GuardDifference,
@@ -309,8 +319,11 @@ def _failure_differences(comparison: RunComparison) -> Iterator[str]:
 
 
 def _break_words(comparison: RunComparison) -> Iterator[str]:
-    removed = sum(pair.right is None for pair in comparison.breaks)
-    added = sum(pair.left is None for pair in comparison.breaks)
+    figure = comparison.figure(BREAKS)
+    # A break may be missing on a side that does not record all breaks.
+    both_partial = figure.left_told.startswith(AT_LEAST) and figure.right_told.startswith(AT_LEAST)
+    removed = sum(pair.right is None for pair in comparison.breaks) * (both_partial or not figure.right_told)
+    added = sum(pair.left is None for pair in comparison.breaks) * (both_partial or not figure.left_told)
     if removed:
         yield f"{count(removed, 'graph break')} gone"
     if added:
@@ -320,6 +333,8 @@ def _break_words(comparison: RunComparison) -> Iterator[str]:
 def _count_words(comparison: RunComparison, nouns: dict[str, str]) -> Iterator[str]:
     for name, singular in nouns.items():
         figure = comparison.figure(name)
+        if NOT_RECORDED in (figure.left_told, figure.right_told):
+            continue
         if (figure.left is None) != (figure.right is None):
             yield f"no {singular}s on the {'left' if figure.left is None else 'right'}"
         elif figure.differs and figure.left is not None and figure.right is not None:
@@ -392,7 +407,12 @@ def _differing_inputs(comparison: RunComparison) -> list[str]:
 
 def _equal_aspects(comparison: RunComparison) -> str:
     """Describe the equal aspects of two runs that differ at most in options, source and times."""
-    same = "breaks, graphs, guards and kernels are the same"
+    unrecorded = [figure for figure in comparison.figures if NOT_RECORDED in (figure.left_told, figure.right_told)]
+    names = ["breaks" if figure.name == BREAKS else figure.name for figure in unrecorded]
+    equal = [name for name in ("breaks", "graphs", "guards", "kernels") if name not in names]
+    same = f"{_word_list(equal)} {agree(len(equal), 'is', 'are')} the same"
+    if names:
+        same += f", {_word_list(names)} {agree(len(names), 'was', 'were')} not recorded"
     inputs = _differing_inputs(comparison)
     if inputs:
         return f"{' and '.join(inputs)} {'differs' if inputs == ['source'] else 'differ'}, but {same}"

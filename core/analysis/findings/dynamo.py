@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from core.analysis.dynamo.break_costs import break_costs, cost_words
-from core.analysis.dynamo.failures import Failure, FailureKind, failure_counts, failures, resumes
+from core.analysis.dynamo.failures import Failure, FailureKind, failure_counts, failures
 from core.analysis.dynamo.recompiles import lineages_by_function
 from core.analysis.findings.answers import answered, next_rung
 from core.analysis.findings.break_advice import (

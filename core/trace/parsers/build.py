@@ -7,8 +7,9 @@ on request.
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from threading import Lock
@@ -18,16 +19,20 @@ from core.base.decoder import counted
 from core.base.errors import TraceError
 from core.base.syntax import NOT_READ
 from core.report import (
+    NO_REASON,
     Autotuning,
+    BreakRecord,
     Compilation,
     FxGraph,
     FxNode,
+    GraphBreak,
     GraphPass,
     Module,
     Payload,
     Phase,
     Place,
     Problem,
+    Recompile,
     Report,
     Setting,
     Stage,
@@ -37,8 +42,10 @@ from core.report import (
 from core.trace import AppendedReader, GrowingReader, IndexRow, TraceIndex, TraceReader, TraceRecord, text_at
 from core.trace.parsers.draft import MAX_ITEMS, CompilationDraft, ReportDraft
 from core.trace.parsers.dynamo import SKIP_REASON
+from core.trace.parsers.events import measured_phases
 from core.trace.parsers.fx_text import parse_graph
 from core.trace.parsers.inductor import FIRST, GRAPH_STAGES, dumped_graph, is_dumped_graph, join_kernels, with_stacks
+from core.trace.parsers.restarts import RESUMES, breaks_of_restarts
 from core.trace.parsers.table import is_root, parser_of, root_frame
 from core.trace.parsers.vllm import add_to_piece, vllm_calls
 from core.trace.reader import MOST_AT_ONCE_BYTES
@@ -51,6 +58,9 @@ LOOK_S = 0.2
 LONGEST_LOOK_S = 0.5
 # Records of metrics, with the name of the phase whose start and duration they have.
 METRICS = {"compilation_metrics": "entire_frame_compile", "bwd_compilation_metrics": "entire_backward_compile"}
+VERSION = re.compile(r"(\d{1,4})\.(\d{1,4})")
+# The first version of torch that logs each graph break.
+LOGS_BREAKS = (2, 6)
 # Small records, which say what was compiled, why, and for how long.
 OUTLINED = (
     *METRICS,
@@ -115,7 +125,14 @@ def _finish(
     if whole is not None:
         finished[whole.id] = finish(_compilation(whole, {}))
         draft.compilations[compile_id] = CompilationDraft(
-            whole.id, whole.frame, whole.stack, graphs=whole.graphs[:1], finished=whole.finished
+            whole.id,
+            whole.frame,
+            whole.stack,
+            graphs=whole.graphs[:1],
+            finished=whole.finished,
+            seconds=whole.seconds,
+            ended_us=whole.ended_us,
+            restart_reasons=whole.restart_reasons,
         )
 
 
@@ -146,15 +163,19 @@ def draft_report(draft: ReportDraft) -> Report:
     values = {"setting": Setting(), **draft.values.fields()}
     autotuned: tuple[Autotuning, ...] = values.pop("autotuned", ())
     tried = {tuning.name: tuning for tuning in reversed(autotuned) if tuning.kind == "configs"}
-    compilations = tuple(_compilation(compilation, tried) for compilation in _with_frames(draft))
+    drafts = _with_frames(draft)
+    graph_breaks, break_record = _graph_breaks(draft, drafts)
+    values["recompiles"] = values.get("recompiles") or _later_compilations(draft, drafts)
+    compilations = tuple(_compilation(compilation, tried) for compilation in drafts)
     placed = any(not compilation.has_frame and compilation.id[:1] != "!" for compilation in compilations)
     of_kernels = {kernel.tried for compilation in compilations for kernel in compilation.kernels}
     return Report(
         **values,
         compilations=compilations,
         autotuned=tuple(tuning for tuning in autotuned if tuning not in of_kernels),
-        graph_breaks=tuple(draft.graph_breaks.values()),
-        phases=tuple(draft.phases),
+        graph_breaks=graph_breaks,
+        break_record=break_record,
+        phases=tuple(draft.phases) or measured_phases(drafts),
         caches=tuple(draft.caches),
         steps=tuple(draft.steps),
         notes=tuple(draft.notes),
@@ -167,6 +188,38 @@ def draft_report(draft: ReportDraft) -> Report:
         problems=tuple(Problem(what, count, reader.first_problem[what]) for what, count in reader.problems.items()),
         log_bytes=reader.size,
     )
+
+
+def _graph_breaks(draft: ReportDraft, drafts: Sequence[CompilationDraft]) -> tuple[tuple[GraphBreak, ...], BreakRecord]:
+    """Return the graph breaks, and how much of them the log records.
+
+    Logs of torch before 2.6 have no record of a break.
+    """
+    frames = [compilation for compilation in drafts if "/" in compilation.id]
+    if draft.graph_breaks or not frames:
+        return tuple(draft.graph_breaks.values()), "complete"
+    resumes = any(compilation.frame.name.startswith(RESUMES) for compilation in frames)
+    if _writes_breaks(draft) and not resumes:
+        return (), "complete"
+    graph_breaks = breaks_of_restarts(frames)
+    return graph_breaks, "lower bound" if graph_breaks else "none"
+
+
+def _writes_breaks(draft: ReportDraft) -> bool:
+    setting = draft.values.last(Setting)
+    version = VERSION.match(setting.torch) if setting else None
+    return draft.writes_breaks or (version is not None and (int(version[1]), int(version[2])) >= LOGS_BREAKS)
+
+
+def _later_compilations(draft: ReportDraft, drafts: Iterable[CompilationDraft]) -> tuple[Recompile, ...]:
+    """Return the later compilations of frames as recompiles, for a log without recompile reasons.
+
+    torch before 2.5 logs none. The number after the slash of a compile id counts the compilations of the frame.
+    """
+    if draft.kinds["artifact:recompile_reasons"]:
+        return ()
+    ids = (compilation.id for compilation in drafts if "/" in compilation.id and compilation.id[:1] != "!")
+    return tuple(Recompile(name, "", NO_REASON) for name in ids if name.rpartition("/")[2].strip("0"))
 
 
 def _count_unparsed(draft: ReportDraft, placed: bool) -> dict[str, int]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from types import UnionType
@@ -161,6 +161,8 @@ class CompilationDraft:
     binaries: dict[tuple[str, Direction], Binary] = field(default_factory=dict)
     handles: dict[str, tuple[int, ...]] = field(default_factory=dict)
     finished: bool = False
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    ended_us: float = 0.0
     exported: bool = False
     packaged: bool = False
     metrics: dict[str, Any] = field(default_factory=dict)
@@ -230,7 +232,10 @@ class VllmCallDraft:
 
 @dataclass(slots=True)
 class ReportDraft:
-    """The data read so far, and the reader for payloads."""
+    """The data read so far, and the reader for payloads.
+
+    `writes_breaks` is True if the log is of a torch version that logs each graph break.
+    """
 
     reader: TraceReader
     compilations: dict[str, CompilationDraft] = field(default_factory=dict)
@@ -254,6 +259,7 @@ class ReportDraft:
     vllm: list[VllmCallDraft] = field(default_factory=list)
     values: Values = field(default_factory=lambda: Values(Report))
     resets: int = 0
+    writes_breaks: bool = False
 
     def begin(self, compile_id: str) -> None:
         """Begin a compilation; count a `torch.compiler.reset` if a finished compilation has the same id."""

@@ -35,11 +35,15 @@ from core.report import (
 from core.report.records.compilation import BytecodeRecord, GuardsRecord
 from core.trace import TraceRecord
 from core.trace.parsers.draft import MAX_ITEMS, ReportDraft, without_worker
+from core.trace.parsers.events import add_seconds
 
 EXPECTED = re.compile(r"expected (.+?),? (?:but got|actual|got) (.+?)$")
 COMPARED = re.compile(r"^(\S.*?) (==|is|<=|>=|<|>) (\S.*?)$")
 REASON = re.compile(r"^\[?(!?[\d/]+)\]?: (.*)$", re.DOTALL)
 CALL_STEP = re.compile(r"call (\d{1,6}): (?:compiled$|generating for )")
+# The form of torch 2.6: "Graph break in user code at FILE:LINE", then the reason in a line of its own.
+PLAIN_REASON = re.compile(r"^Reason: ?(.*)", re.MULTILINE | re.DOTALL)
+UNSUPPORTED = "Unsupported: "
 REQUIRES_GRAD = re.compile(r"requires_grad mismatch\. expected (requires_grad=)([01])$")
 LIMIT = re.compile(r'"(?:recompile_limit|cache_size_limit)": ?(\d{1,9})\b')
 SKIP_REASON = "cudagraph_skip_reason"
@@ -53,6 +57,8 @@ METRICS = (
     "recompile_user_contexts",
     SKIP_REASON,
 )
+# A metric since torch 2.6, the first version that logs each graph break.
+OF_TORCH_2_6 = "start_time_us"
 TREE_LINE = re.compile(r"^((?:\| )*)\+- (\w+)(?:: (.*))?$")
 SOURCE = re.compile(r"source=(.*?), (?:accessed_by|type)=")
 LOCATION = re.compile(r"^(\S+):(\d{1,9}) in (\S+)$")
@@ -62,16 +68,23 @@ HINT = " (HINT: "
 # A manager has at most one leaf of these kinds, so adjacent lines are its parts.
 OF_PARTS = frozenset({"DIMENSION_DYNAMIC_MARKING_GUARD", "SYMBOLIC_SHAPE_GUARD"})
 MAX_LINES = 500_000
+# File of the function through which torch compiles a frame.
+ENTRY = "/torch/_dynamo/convert_frame.py"
 STRICT_EXPORT = "strict export"
 
 
 def dynamo_start(draft: ReportDraft, record: TraceRecord) -> None:
     """Add the stack of the compiled frame, innermost last."""
     compilation = draft.compilation(record)
-    compilation.stack = draft.frames(record.body.get("stack"))
-    if compilation.stack:
-        compilation.frame = compilation.stack[-1]
+    stack = draft.frames(record.body.get("stack"))
     compilation.call = _call(draft)
+    if stack and stack[-1].file.endswith(ENTRY):
+        # torch 2.4 logs its own frame in place of the compiled one, which only the metrics name.
+        compilation.stack = stack[:-1]
+        return
+    compilation.stack = stack
+    if stack:
+        compilation.frame = stack[-1]
 
 
 def _call(draft: ReportDraft) -> int | None:
@@ -113,10 +126,15 @@ def parse_graph_break(text: str) -> GraphBreak:
 
 
 def _reason(message: str) -> str:
-    """Return the line above the explanation; the first line if there is no explanation."""
+    """Return the line above the explanation.
+
+    Without an explanation, it is the text after `Reason:`, otherwise the first line.
+    """
     body = message.partition("Graph Break Reason:")[2] or message
     head, separator, _ = body.partition("\n  Explanation:")
-    lines = [line.strip() for line in head.split("\n") if line.strip()]
+    plain_reason = None if separator else PLAIN_REASON.search(head)
+    text = plain_reason[1].removeprefix(UNSUPPORTED) if plain_reason else head
+    lines = [line.strip() for line in text.split("\n") if line.strip()]
     if not lines:
         return ""
     return lines[-1] if separator else lines[0]
@@ -213,11 +231,14 @@ def compilation_metrics(draft: ReportDraft, record: TraceRecord) -> None:
         _finish_export(draft)
     compilation.metrics = {name: body[name] for name in METRICS if body.get(name) is not None}
     compilation.restart_reasons = tuple(str(reason) for reason in body.get("restart_reasons") or ())
+    draft.writes_breaks |= OF_TORCH_2_6 in body
+    add_seconds(compilation, record)
     _recompile_limit(draft, body.get("dynamo_config"))
     if not compilation.frame.name and body.get("co_name"):
         compilation.frame = Frame(
             str(body.get("co_filename", "")), whole(body.get("co_firstlineno") or 0), str(body["co_name"])
         )
+        compilation.stack = (*compilation.stack, compilation.frame)
 
 
 def _finish_export(draft: ReportDraft) -> None:

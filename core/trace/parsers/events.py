@@ -7,8 +7,9 @@ specializations.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from itertools import groupby
 from typing import Any
 
@@ -47,12 +48,13 @@ class _Event:
     ph: Any = None
     tid: Any = None
     args: Any = None
+    header_id: Any = ""
 
     @property
     def logged_id(self) -> str:
         """Compile id as torch logs it; empty if there is none."""
         name = str(self.args.get("compile_id") or "") if isinstance(self.args, dict) else ""
-        return "" if name == "None" else name
+        return "" if name == "None" else name or str(self.header_id)
 
 
 def _of_header(body: Any) -> _Event | None:
@@ -65,6 +67,9 @@ def chromium_event(draft: ReportDraft, record: TraceRecord) -> None:
     event = draft.reader.json_as(record, _Event) if record.length else _of_header(record.body)
     if event is None or not isinstance(event.ts, (int, float)) or abs(event.ts) > MAX_TIME_US:
         return
+    if not (isinstance(event.args, dict) and "compile_id" in event.args):
+        # torch 2.5 names the compilation in the record's header alone.
+        event.header_id = record.compile_id
     if event.ph == "B":
         _begin(draft, event)
     elif event.ph == "E":
@@ -127,6 +132,55 @@ def _close(draft: ReportDraft, index: int, event: _Event) -> None:
     compilation = phase.compilation or _compile_id(draft, event)
     # Of many thousand phases each is closed once: `replace` would take a fifth of the time to read a log's events.
     draft.phases[index] = Phase(phase.name, compilation, phase.start_us, float(event.ts), phase.depth, phase.thread)
+
+
+# Metric → phase that it measures, each inside the one before it.
+MEASURED_PHASES = {
+    "entire_frame_compile_time_s": "entire_frame_compile",
+    "backend_compile_time_s": "backend_compile",
+    "inductor_compile_time_s": "inductor_compile",
+    "code_gen_time_s": "code_gen",
+}
+
+
+def measured_phases(compilations: Iterable[CompilationDraft]) -> tuple[Phase, ...]:
+    """Return the phases of torch's metrics, for a log without Chromium events.
+
+    torch logs only their seconds, so each phase ends with the phase around it, and compilations follow each other.
+    """
+    phases: list[Phase] = []
+    ended_us = 0.0
+    for compilation in compilations:
+        start_us = ended_us
+        for depth, (metric, name) in enumerate(MEASURED_PHASES.items()):
+            seconds = compilation.seconds.get(metric)
+            if seconds is None:
+                break
+            if not depth:
+                start_us = max(ended_us, compilation.ended_us - seconds * 1e6)
+                ended_us = start_us + seconds * 1e6
+            start_us = max(start_us, ended_us - seconds * 1e6)
+            phases.append(Phase(name, compilation.id, start_us, ended_us, depth))
+    return tuple(phases)
+
+
+def add_seconds(compilation: CompilationDraft, record: TraceRecord) -> None:
+    """Add the seconds of the phases that a compilation's metrics measure, and the time of the record."""
+    values = {metric: record.body.get(metric) for metric in MEASURED_PHASES}
+    compilation.seconds = {
+        metric: float(value)
+        for metric, value in values.items()
+        if isinstance(value, (int, float)) and 0 < value < MAX_TIME_US / 1e6
+    }
+    compilation.ended_us = _logged_us(record.timestamp)
+
+
+def _logged_us(timestamp: str) -> float:
+    """Return a record's time in microseconds; 0 if it cannot be read. The log has no year."""
+    try:
+        return datetime.strptime(f"2000{timestamp}", "%Y%m%d %H:%M:%S.%f").replace(tzinfo=UTC).timestamp() * 1e6
+    except ValueError:
+        return 0.0
 
 
 def _instant(draft: ReportDraft, event: _Event) -> None:

@@ -174,9 +174,10 @@ def _kernel_codes(source: Source, compilation: Compilation, kernels: KernelsView
 
 def _breaks(source: Source) -> Iterator[Block]:
     view = GraphBreaksView(source.report, SourceView(source.report, source.side.text).text)
-    if not source.report.graph_breaks and not view.eager_frames:
+    if not source.report.graph_breaks and not view.eager_frames and not view.record_note:
         return
     yield from paragraph(view.title)
+    yield from paragraph(view.record_note)
     for box in source.first("Graph breaks", view.boxes, 100):
         yield Fold(spans(box.heading), tuple(_break(box)), is_open=True)
     for frame in source.first("Eager frames", view.eager_frames, 100):

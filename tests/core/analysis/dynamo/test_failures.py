@@ -116,7 +116,7 @@ def test_failures_stand_first_in_the_sentence_with_reason_and_line(tmp_path: Pat
     found = verdict(build_report(written(tmp_path, FAILED + OVER), strict=True))
     assert sentence(found) == (
         "1 compilation failed (BackendCompilerFailed: backend='boom' raised: RuntimeError: <b>no</b>, at m.py:7), "
-        "1 frame is over the recompile limit; 0 graphs, 0 graph breaks."
+        "1 frame is over the recompile limit; 0 graphs, graph breaks not recorded."
     )
 
 
