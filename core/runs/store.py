@@ -85,6 +85,8 @@ MOST_TAIL_BYTES = 20_000
 MOST_NAME_CHARS = 80
 MOST_NOTE_CHARS = 400
 MOST_TITLE_CHARS = 120
+# Earlier logs of a directory that become runs.
+MOST_EARLIER = 5
 
 
 class _DamageError(StoreError):
@@ -289,6 +291,12 @@ class Run:
             write_even_if_full(path, data)
 
 
+def _write_opened(run: Run, created_s: float, title: str, by: str, origin: str) -> None:
+    run.write_status(
+        Status("done", created_s, kind="log", started_s=created_s, ended_s=created_s, title=title, by=by, origin=origin)
+    )
+
+
 def _damaged_status(run: Run, reason: str, status: Status | None = None) -> Status:
     """Return a damaged status; its time and title come from the run's id if there is no status."""
     status = status or Status("damaged", creation_time_s(run.id), title=slug_of(run.id))
@@ -387,19 +395,34 @@ class Store:
             shutil.rmtree(scratch)
 
     def _add_logs(self, fresh: Run, logs: RankLogs, title: str, by: str) -> None:
-        """Move logs that are in the run's directory, copy other logs, and write the status."""
+        """Move logs that are in the run's directory, copy other logs, and write the status.
+
+        Earlier logs of the same directory become separate runs.
+        """
         room = self._max_log_bytes
         for rank, log in logs.used.items():
-            target = fresh.trace_dir / stored_name(rank)
-            if log.is_relative_to(fresh.path):
-                log.rename(target)
-            else:
-                with open_regular(log) as source:
-                    room -= self._copy(source, target, room)
-        now, origin = time.time(), logs.origin
-        fresh.write_status(
-            Status("done", now, kind="log", started_s=now, ended_s=now, title=title, by=by, origin=origin)
-        )
+            room -= self._take(log, fresh.trace_dir / stored_name(rank), fresh, room)
+        now, opened = time.time(), 0
+        for number, (log, name) in enumerate(list(logs.earlier.items())[:MOST_EARLIER], 1):
+            if log.stat().st_size > room:
+                break
+            with self.making(Path(name).stem) as earlier:
+                room -= self._take(log, earlier.trace_dir / stored_name(None), fresh, room)
+                name_of_run = f"{title[: MOST_TITLE_CHARS // 2]} · {one_line(name, MOST_TITLE_CHARS // 2)}"
+                _write_opened(earlier, now - number / 1e3, name_of_run, by, "")
+            opened = number
+        which = "They are" if opened == len(logs.earlier) else f"The {opened} newest of them are"
+        compare = f"{which} separate runs, ready for Compare." if opened else ""
+        _write_opened(fresh, now, title, by, " ".join(filter(None, (logs.origin, compare))))
+
+    def _take(self, log: Path, target: Path, fresh: Run, room: int) -> int:
+        """Move a log of the fresh run's directory, or copy it; return its bytes."""
+        if log.is_relative_to(fresh.path):
+            log.rename(target)
+        else:
+            with open_regular(log) as source:
+                self._copy(source, target, room)
+        return target.stat().st_size
 
     def _copy(self, source: BinaryIO, target: Path, most_bytes: int | None = None) -> int:
         """Copy a log; return its bytes."""

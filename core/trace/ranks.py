@@ -27,10 +27,11 @@ import msgspec
 from core.base.decoder import counted, decoded, decoded_object
 from core.base.errors import DecodeError, TraceError
 from core.base.files import one_line, open_regular, regular
-from core.base.words import number
+from core.base.words import count, number
 from core.code.diff import normalised, normalised_guards
 from core.report.places import Payload, Place
 from core.report.run import Collective, Fingerprint, MarkKind, RankCompilation, RankMark
+from core.trace.newest import MOST_READ_BYTES, first_time, without_copies
 from core.trace.parsers.dynamo import parse_graph_break, parse_recompile_reasons
 from core.trace.reader import TraceReader, TraceRecord, header_lines
 
@@ -346,7 +347,6 @@ NAMED = re.compile(r"(?:.*[._-])?rank[._-]?(\d{1,6})(?:[._-].*)?\.log")
 FOLDER = re.compile(r"rank[._-]?(\d{1,6})(?:[._-].*)?")
 # Records in which a rank is looked for.
 MOST_RECORDS = 200
-MOST_READ_BYTES = 1_000_000
 MOST_FILES = 20_000
 MOST_RANKS = 4_096
 MOST_LEVELS = 6
@@ -358,14 +358,15 @@ MOST_NAME_CHARS = 120
 class RankLogs:
     """The logs of a directory.
 
-    `ranks` has the log of each rank, lowest first. `plain` is the largest log without a rank, None if a log has a
-    rank. `unread` names the other files: further logs of a rank, logs without a rank beside rank logs, files
-    without a record.
+    `ranks` has the newest log of each rank, lowest rank first. `plain` is the newest log without a rank, None if a
+    log has a rank. `earlier` has the other logs without a rank, each with its name, newest first. `unread` names the
+    other files: further logs of a rank, logs without a rank beside rank logs, files without a record.
     """
 
     ranks: Mapping[int, Path]
     plain: Path | None = None
     unread: tuple[str, ...] = ()
+    earlier: Mapping[Path, str] = field(default_factory=dict)
 
     @property
     def used(self) -> Mapping[int | None, Path]:
@@ -382,31 +383,34 @@ class RankLogs:
 
     @property
     def origin(self) -> str:
-        """The files that were not read, as a sentence; empty if there are none."""
-        words = unread_words(self.unread)
-        return words and f"{words}."
+        """The earlier logs and the files that were not read, as sentences; empty if there are none."""
+        earlier = file_words(
+            f"The newest of {count(len(self.earlier) + 1, 'log')}. Earlier logs", tuple(self.earlier.values())
+        )
+        return " ".join(f"{words}." for words in (unread_words(self.unread), earlier) if words)
 
 
 def rank_logs(directory: Path, logs: Mapping[Path, str] | None = None) -> RankLogs:
-    """Return the logs in and below a directory, by rank; the largest log if a rank has several.
+    """Return the logs in and below a directory, by rank; the newest log if a rank has several.
 
     With `logs`, these files are used instead; `logs` maps each file to its name in messages.
     """
     names = logs if logs is not None else {path: _name(path, directory) for path in log_files(directory)}
     found: dict[int | None, list[Path]] = {}
     without_record: list[Path] = []
-    for path in sorted(names, key=_size, reverse=True):
+    for path in sorted(names, key=first_time, reverse=True):
         rank, has_records = rank_of(path, Path(names[path]))
         if has_records:
             found.setdefault(rank, []).append(path)
         else:
             without_record.append(path)
-    plain = found.pop(None, [])
+    plain, copies = without_copies(found.pop(None, []))
     ranks = {rank: found[rank][0] for rank in sorted(rank for rank in found if rank is not None)[:MOST_RANKS]}
-    used = {*ranks.values(), *(() if ranks else plain[:1])}
-    others = [path for paths in (*found.values(), plain, without_record) for path in paths if path not in used]
+    used = {*ranks.values(), *(() if ranks else plain)}
+    others = [path for paths in (*found.values(), plain, copies, without_record) for path in paths if path not in used]
     unread = tuple(sorted(names[path] for path in others))
-    return RankLogs(ranks, plain[0] if plain and not ranks else None, unread)
+    earlier = {} if ranks else {path: names[path] for path in plain[1:]}
+    return RankLogs(ranks, plain[0] if plain and not ranks else None, unread, earlier)
 
 
 def log_files(directory: Path) -> Iterator[Path]:
@@ -496,12 +500,12 @@ def stored_name(rank: int | None) -> str:
 
 def unread_words(names: Sequence[str]) -> str:
     """Return which files were not read, as a sentence; empty if there are none."""
+    return file_words("Not read", names)
+
+
+def file_words(title: str, names: Sequence[str]) -> str:
+    """Return a title with the first names of files; empty without files."""
     if not names:
         return ""
     more = f" and {number(len(names) - MOST_NAMED)} more" if len(names) > MOST_NAMED else ""
-    return f"Not read: {', '.join(one_line(name, MOST_NAME_CHARS) for name in names[:MOST_NAMED])}{more}"
-
-
-def _size(path: Path) -> tuple[int, str]:
-    status = regular(path)
-    return (status.st_size if status else 0), str(path)
+    return f"{title}: {', '.join(one_line(name, MOST_NAME_CHARS) for name in names[:MOST_NAMED])}{more}"

@@ -26,6 +26,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         "core/accelerator/program/file.py": {"MAX_NAME_BYTES": "a name in a program of the accelerator"},
         "core/runs/store.py": {
             "MAX_LOG_BYTES": "a log that is added",
+            "MOST_EARLIER": "earlier logs of a directory that become runs",
             "MAX_STATUS_BYTES": "`status.json`",
             "MAX_JOB_BYTES": "`job.json`",
             "MOST_TAIL_BYTES": "the end of what a run printed",
@@ -134,12 +135,14 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         "core/worker/own_process.py": {"MOST_BYTES": "its log"},
     },
     "An opened directory or archive": {
+        "core/trace/newest.py": {
+            "MOST_READ_BYTES": "the start and the end of a log in which a rank or time is looked for"
+        },
         "core/trace/ranks.py": {
             "MOST_FILES": "files of a directory that are looked at",
             "MOST_LEVELS": "directories in one another",
             "MOST_RANKS": "ranks of a run",
             "MOST_RECORDS": "records in which a log's rank is looked for",
-            "MOST_READ_BYTES": "the start and the end of a log in which these are",
             "MOST_NAMED": "files that are named as not read",
             "MOST_NAME_CHARS": "such a name",
         },

@@ -68,9 +68,39 @@ def test_what_is_not_read_is_named(tmp_path: Path) -> None:
     assert unread_words(["x"] * 9) == f"Not read: {', '.join('x' * 8)} and 1 more"
 
 
-def test_of_logs_without_ranks_the_largest_is_read(tmp_path: Path) -> None:
-    found = rank_logs(written(tmp_path / "job", small=record(None), large=record(None) * 2))
-    assert (found.plain, found.unread) == (tmp_path / "job" / "large.log", ("small.log",))
+def at(time: str, records: int = 1) -> bytes:
+    return record(None).replace(b"0101 00:00:00.000000", time.encode()) * records
+
+
+def test_of_logs_without_ranks_the_newest_is_read_and_the_others_are_earlier(tmp_path: Path) -> None:
+    folder = written(
+        tmp_path / "job", a=at("0102 20:25:00.000000", 3), b=at("0102 20:29:00.000000"), c=at("0101 20:29:00.000000")
+    )
+    logs = rank_logs(folder)
+    assert (logs.plain, list(logs.earlier.values()), logs.unread) == (folder / "b.log", ["a.log", "c.log"], ())
+    assert logs.origin == "The newest of 3 logs. Earlier logs: a.log, c.log."
+
+
+def test_of_several_logs_of_a_rank_the_newest_is_read(tmp_path: Path) -> None:
+    before, after = record(1).replace(b"0101", b"0102"), record(1).replace(b"0101", b"0103")
+    logs = rank_logs(written(tmp_path / "job", a=before * 2, b=after))
+    assert (logs.ranks[1].name, logs.unread) == ("b.log", ("a.log",))
+
+
+def test_a_copy_of_a_log_is_no_earlier_log(tmp_path: Path) -> None:
+    logs = rank_logs(written(tmp_path / "job", dedicated=record(None), raw=record(None)))
+    assert (len(logs.earlier), len(logs.unread)) == (0, 1)
+
+
+def test_earlier_logs_of_a_directory_are_separate_runs(tmp_path: Path) -> None:
+    folder = written(tmp_path / "job", a=at("0102 20:25:00.000000", 3), b=at("0102 20:29:00.000000"))
+    run = added(tmp_path / "home", folder)
+    listed = Store(tmp_path / "home").list()
+    assert [status.title for _, status in listed] == ["job", "job · a.log"]
+    assert listed[0][0].id == run.id
+    assert run.status().origin == (
+        "The newest of 2 logs. Earlier logs: a.log. They are separate runs, ready for Compare."
+    )
 
 
 def test_logs_in_inner_directories_are_found(tmp_path: Path) -> None:
