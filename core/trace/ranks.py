@@ -319,8 +319,8 @@ def _collectives(data: bytes) -> Iterator[tuple[str, str, str, str]]:
 
     Arguments that name values of the graph are left out.
     """
-    for count, match in enumerate(COLLECTIVE.finditer(data)):
-        if count >= MAX_COLLECTIVES:
+    for number_of, match in enumerate(COLLECTIVE.finditer(data)):
+        if number_of >= MAX_COLLECTIVES:
             return
         if match["op"] in NO_COLLECTIVES:
             continue

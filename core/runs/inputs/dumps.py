@@ -1,7 +1,8 @@
 """Directories that other tools write, converted to logs: tlparse, TORCH_COMPILE_DEBUG, and vLLM.
 
 tlparse          raw.jsonl, which names the files with the payloads (if raw.log exists, it is the log)
-debug directory  torch_compile_debug/run_…/torchinductor/model__0_forward_1.0/output_code.py, …
+debug directory  torch_compile_debug/run_…/torchinductor/model__0_forward_1.0/output_code.py, …;
+                 AOTInductor's model___0.0/output_code.cpp
 vLLM             rank_0_dp_0/graphs/0000_before_split.raw.py, …structured.txt, …metadata.json
                  (https://github.com/vllm-project/vllm/pull/41378)
 """
@@ -25,10 +26,12 @@ from core.base.errors import DecodeError, TraceError
 from core.base.files import one_line, read
 from core.base.words import agree, count, gib
 from core.report.model import DEBUG_FILES
+from core.runs.inputs.schedules import schedule_of
 from core.trace.ranks import RankLogs, files_below, rank_of_folder
 from core.trace.reader import MAX_PAYLOAD_BYTES, OUR_KEYS, md5_of
 
-MODEL = re.compile(r"model__(\d{1,6})_(forward|backward|inference)_\d{1,6}\.(\d{1,6})")
+# `model` is the name that `set_model_name` sets. AOTInductor's graphs have neither a number nor a direction.
+MODEL = re.compile(r"[^/]{1,200}?__(?:(\d{1,6})_(forward|backward|inference))?_\d{1,6}\.(\d{1,6})")
 # A number, perhaps a process id, and the stage.
 VLLM_GRAPH = re.compile(r"(\d{1,6})_(?:\d{1,10}_)?(.{1,150})\.raw\.py")
 # torch prints a headline and the name of the code's file before the graph.
@@ -46,6 +49,7 @@ ADDED = ("timestamp", "thread", "pathname", "lineno", "payload_filename", "has_p
 BESIDE_GRAPH = {"metadata.json": "json", "structured.txt": "string"}
 # What Inductor writes for each graph: the kind of record, and what its header says beside the kind.
 BEFORE, AFTER = "before_post_grad_graph", "inductor_post_grad_graph"
+OUTPUT_CODES = ("output_code.py", "output_code.cpp")
 MAPPINGS = "inductor_provenance_tracking_node_mappings"
 
 
@@ -142,7 +146,7 @@ def _of_debug_directory(directory: Path, files: list[Path], writer: _Writer) -> 
     AOTAutograd's graph number becomes the frame number.
     """
     models = sorted({path.parent for path in files if MODEL.fullmatch(path.parent.name)}, key=_model_order)
-    models = [model for model in models if (model / "output_code.py").is_file() or (model / DEBUG_FILES[0]).is_file()]
+    models = [model for model in models if any((model / name).is_file() for name in (*OUTPUT_CODES, *DEBUG_FILES))]
     if not models:
         return None
     newest = max(model.parent for model in models)
@@ -154,7 +158,7 @@ def _of_debug_directory(directory: Path, files: list[Path], writer: _Writer) -> 
     log = writer.write(
         "debug.log", itertools.chain([_note(f"{words}.")], (entry for model in chosen for entry in _of_model(model)))
     )
-    known = {"output_code.py", "fx_graph_runnable.py", f"{MAPPINGS}.json", *DEBUG_FILES}
+    known = {*OUTPUT_CODES, "fx_graph_runnable.py", f"{MAPPINGS}.json", *DEBUG_FILES}
     unread = _names(directory, (path for path in files if path.parent not in chosen or path.name not in known))
     return RankLogs({}, log, unread)
 
@@ -167,7 +171,8 @@ def _model_order(model: Path) -> tuple[str, int]:
 def _of_model(model: Path) -> Iterator[_Entry]:
     """Yield the records of one graph in the order in which torch writes them."""
     match = MODEL.fullmatch(model.name)
-    frame = int(match[1]) if match else 0
+    frame = int(match[1] or match[3]) if match else 0
+    direction = (match[2] if match else None) or "inference"
     makers: dict[str, Callable[[str, str], _Entry]] = {
         "fx_graph_runnable.py": lambda text, at: _graph("fx_graph_runnable", frame, text, at),
         DEBUG_FILES[0]: lambda text, at: _graph(BEFORE, frame, text, at),
@@ -177,12 +182,20 @@ def _of_model(model: Path) -> Iterator[_Entry]:
         "output_code.py": lambda text, at: _Entry(
             {"inductor_output_code": {"filename": str(model / "output_code.py")}, **_compile_id(frame)}, text, at
         ),
+        "output_code.cpp": lambda text, at: _Entry(
+            {"graph_dump": {"name": "inductor_aot_code"}, **_compile_id(frame)}, text, at
+        ),
         f"{MAPPINGS}.json": lambda text, at: _artifact({"name": MAPPINGS, "encoding": "json"}, frame, text, at),
     }
     for name, make in makers.items():
         text = _text(model / name)
         if text:
             yield make(text, _stamp(model / name))
+    graph, *_, before, after = (_text(model / name) or "" for name in DEBUG_FILES)
+    schedule = schedule_of(before, after, graph, direction)
+    if schedule is not None:
+        body = {"name": "compileboard_schedule", "encoding": "json"}
+        yield _artifact(body, frame, _json(schedule), _stamp(model / DEBUG_FILES[-1]))
 
 
 def _debug_file(name: str, frame: int, payload: str, stamp: str) -> _Entry:

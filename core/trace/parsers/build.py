@@ -310,7 +310,9 @@ def _error_place(metrics: Mapping[str, Any]) -> Place | None:
 def _status(draft: CompilationDraft) -> Status:
     if draft.metrics.get("fail_type"):
         return "failed"
-    if not draft.finished and "/" in draft.id:
+    # A dump of graphs has no record of Dynamo, so nothing says that a compilation did not finish.
+    begun = bool(draft.stack or draft.frame.name or not draft.graphs)
+    if not draft.finished and "/" in draft.id and begun:
         return "not finished"
     return "ok" if draft.graphs else "empty"
 

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from core.base.decoder import counted, decoded, decoded_as, whole
 from core.base.errors import DecodeError
@@ -40,6 +40,7 @@ from core.trace import TraceRecord
 from core.trace.parsers.draft import CompilationDraft, OutputCode, ReportDraft
 from core.trace.parsers.fx_text import HEAD_BYTES, is_printed_graph, parse_graphs
 
+OF_FOLDER = re.compile(r"__\d{1,6}_(forward|backward|inference)_\d{1,6}\.\d{1,6}/output_code\.(?:py|cpp)$")
 STACK_LINE = re.compile(r'File "(.*?)", line (\d{1,9}), in (\S+)\n\s*(.*)')
 DIRECTIONS: dict[Stage, Direction] = {
     "dynamo_output_graph": "",
@@ -91,7 +92,7 @@ def inductor_output_code(draft: ReportDraft, record: TraceRecord) -> None:
     compilation = draft.compilation(record)
     text = draft.text(record)
     draft.keep_debug_file(record, "output_code.py")
-    direction = output_code.direction(text)
+    direction = output_code.direction(text) or _direction_of_file(record)
     compilation.direct(direction)
     graph = next((g.id for g in reversed(compilation.graphs) if g.lowered), "")
     if isinstance(record.body, dict) and record.body.get("filename"):
@@ -100,6 +101,12 @@ def inductor_output_code(draft: ReportDraft, record: TraceRecord) -> None:
     compilation.newest_kernels = len(compilation.kernels)
     for definition in output_code.find_kernels(text):
         compilation.kernels.append(_kernel(draft, record, compilation, definition, direction, graph))
+
+
+def _direction_of_file(record: TraceRecord) -> Direction:
+    """Return the direction in the name of a TORCH_COMPILE_DEBUG folder, for code before torch had AOT IDs."""
+    match = OF_FOLDER.search(str(record.body.get("filename"))) if isinstance(record.body, dict) else None
+    return cast(Direction, match[1]) if match else ""
 
 
 def _kernel(

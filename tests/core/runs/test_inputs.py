@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core import CompileboardError, Report, Store, StoreError, open_report
+from core.analysis import sentence, verdict
 from core.runs.inputs import archives
 from core.trace.reader import md5_of
 from tests.support.places import TRACES
@@ -319,6 +320,82 @@ def test_a_debug_directory_becomes_a_log(store: Store, tmp_path: Path) -> None:
     assert [file.name for file in report.debug_files if file.name.startswith("ir")] == ["ir_pre_fusion.txt"] * 2
     assert report.notes[0].startswith("Made from a TORCH_COMPILE_DEBUG directory")
     assert run.status().origin == "Not read: run_2026-pid_1/torchdynamo/debug.log."
+    assert (report.problems, report.unparsed) == ((), {})
+
+
+SCHEDULED = """op0: SchedulerNode(ComputedBuffer)
+op0.writes = [MemoryDep('buf0', c0, {c0: 32})]
+op0.unmet_dependencies = []
+op0.met_dependencies = [StarDep(name='x', mode=None)]
+op0.outputs = [
+    buf0: ComputedBuffer
+    buf0.layout = FixedLayout('cpu', torch.float32, size=[4, 8], stride=[8, 1])
+]
+
+
+op1: SchedulerNode(ComputedBuffer)
+op1.writes =
+    [   MemoryDep('buf1', c0, {c0: 32})]
+op1.unmet_dependencies = [MemoryDep('buf0', c0, {c0: 32})]
+op1.met_dependencies = []
+op1.outputs = [
+    buf1: ComputedBuffer
+    buf1.layout = FixedLayout('cpu', torch.float32, size=[4, 8], stride=[8, 1])
+]
+
+
+"""
+FUSED = f"""op0_op1: FusedSchedulerNode(SchedulerNode,SchedulerNode)
+op0_op1.writes = [MemoryDep('buf0', c0, {{c0: 32}}), MemoryDep('buf1', c0, {{c0: 32}})]
+op0_op1.unmet_dependencies = []
+op0_op1.met_dependencies = [StarDep(name='x', mode=None)]
+op0_op1.snodes[0] =
+{SCHEDULED.partition("op1:")[0].rstrip()}
+op0_op1.snodes[1] =
+op1:{SCHEDULED.partition("op1:")[2]}"""
+READABLE = 'class <lambda>(torch.nn.Module):\n    def forward(self, x: "f32[4, 8]"):\n        return (x,)\n'
+CODE = "import torch\nextern_kernels.mm(a, b, out=c)\n"
+
+
+def other_directory(folder: Path, *models: str) -> Path:
+    for name in models:
+        model = folder / "run_1" / "torchinductor" / name
+        model.mkdir(parents=True)
+        (model / "fx_graph_readable.py").write_text(READABLE)
+        (model / "fx_graph_transformed.py").write_text(READABLE)
+        (model / "ir_pre_fusion.txt").write_text(SCHEDULED)
+        (model / "ir_post_fusion.txt").write_text(FUSED)
+        (model / ("output_code.cpp" if "___" in name else "output_code.py")).write_text(CODE)
+    return folder
+
+
+@pytest.mark.parametrize("name", ["AlbertForQuestionAnswering", "resnet18", "my-model", "model"])
+def test_a_debug_directory_opens_with_any_name_of_the_model(store: Store, tmp_path: Path, name: str) -> None:
+    folder = other_directory(tmp_path / "debug", f"{name}__0_forward_1.0", f"{name}__0_backward_3.1")
+    report = open_report(store.add_path(folder))
+    (compilation,) = report.compilations
+    assert [graph.direction for graph in compilation.lowered_graphs] == ["forward", "backward"]
+    assert compilation.status == "ok"
+    assert sentence(verdict(report)).startswith("2 graphs of Inductor, graph breaks not recorded")
+    assert verdict(report).recompiles is None
+
+
+def test_the_graphs_of_an_aotinductor_package_open(store: Store, tmp_path: Path) -> None:
+    report = open_report(store.add_path(other_directory(tmp_path / "debug", "model___0.0", "model___1.1")))
+    assert [compilation.id for compilation in report.compilations] == ["0/0", "1/0"]
+    assert sentence(verdict(report)).startswith("2 graphs of Inductor, ")
+
+
+def test_the_fusion_of_a_debug_directory_is_that_of_its_two_files(store: Store, tmp_path: Path) -> None:
+    report = open_report(store.add_path(other_directory(tmp_path / "debug", "resnet18__0_inference_1.0")))
+    (schedule,) = report.compilations[0].schedules
+    assert [(node.name, node.reads, node.writes) for node in schedule.before] == [
+        ("op0", (("x", 128),), (("buf0", 128),)),
+        ("op1", (("buf0", 128),), (("buf1", 128),)),
+    ]
+    assert [(node.name, node.kind, node.nodes) for node in schedule.after] == [
+        ("op0_op1", "FusedSchedulerNode", ("op0", "op1"))
+    ]
     assert (report.problems, report.unparsed) == ((), {})
 
 
