@@ -135,6 +135,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         "core/worker/own_process.py": {"MOST_BYTES": "its log"},
     },
     "An opened directory or archive": {
+        "core/runs/inputs/foreign.py": {"MOST_READ_BYTES": "the start of a file in which another tool is recognized"},
         "core/trace/newest.py": {
             "MOST_READ_BYTES": "the start and the end of a log in which a rank or time is looked for"
         },

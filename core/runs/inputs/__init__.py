@@ -14,8 +14,9 @@ from tempfile import TemporaryDirectory
 from core.base.errors import StoreError, TraceError
 from core.base.files import one_line, open_regular
 from core.runs.inputs.archives import kind_of, unpack, unpack_logs
-from core.runs.inputs.dumps import logs_of_dump
-from core.trace.ranks import RankLogs, rank_logs
+from core.runs.inputs.dumps import log_of_index, logs_of_dump
+from core.runs.inputs.foreign import foreign_directory_words, foreign_file_words, is_tlparse_index
+from core.trace.ranks import RankLogs, files_below, rank_logs
 from core.trace.reader import MAX_LOG_BYTES, NO_RECORD, has_record
 
 MOST_PATH_CHARS = 200
@@ -35,13 +36,13 @@ def logs_in(path: Path, scratch: Path, name: str = "", most_bytes: int = MAX_LOG
         with open_regular(path) as file:
             kind = kind_of(file)
             if not kind:
-                return RankLogs({}, path)
+                return _logs_of_file(path, scratch, named, most_bytes)
             unpacked = scratch / "unpacked"
             skipped = unpack(file, kind, unpacked, named, most_bytes)
     except (OSError, ValueError) as error:
         raise StoreError(f"{named} cannot be read: {getattr(error, 'strerror', None) or error}") from None
     if unpacked.is_file():
-        return RankLogs({}, unpacked)
+        return _logs_of_file(unpacked, scratch, named, most_bytes)
     logs = _logs_of_directory(unpacked, scratch, named, most_bytes)
     return replace(logs, unread=tuple(sorted({*logs.unread, *skipped})))
 
@@ -55,6 +56,15 @@ def checked_logs(path: Path, scratch: Path, name: str = "", most_bytes: int = MA
     return logs
 
 
+def _logs_of_file(path: Path, scratch: Path, named: str, most_bytes: int) -> RankLogs:
+    """Return a file as a log, tlparse's `raw.jsonl` converted; raises TraceError for a known file of another tool."""
+    if is_tlparse_index(path):
+        return log_of_index(path, scratch / "made", most_bytes)
+    if words := foreign_file_words(path):
+        raise TraceError(f"{named} {words}")
+    return RankLogs({}, path)
+
+
 def _logs_of_directory(directory: Path, scratch: Path, named: str, most_bytes: int) -> RankLogs:
     """Return the logs in a directory; raises TraceError if there are none.
 
@@ -66,6 +76,8 @@ def _logs_of_directory(directory: Path, scratch: Path, named: str, most_bytes: i
     if logs.plain is None and not logs.ranks:
         logs = logs_of_dump(directory, scratch / "made", most_bytes) or logs
     if logs.plain is None and not logs.ranks:
+        if words := foreign_directory_words(path.relative_to(directory) for path in files_below(directory)):
+            raise TraceError(f"{named} {words}")
         raise TraceError(
             f"{named} holds no .log file with a record, and is no directory of tlparse, TORCH_COMPILE_DEBUG or vLLM"
         )

@@ -1,6 +1,7 @@
 """Directories that other tools write, converted to logs: tlparse, TORCH_COMPILE_DEBUG, and vLLM.
 
-tlparse          raw.jsonl, which names the files with the payloads (if raw.log exists, it is the log)
+tlparse          raw.jsonl, which names the files with the payloads (if raw.log exists, it is the log); without
+                 raw.jsonl the files alone: -_0_0_0/dynamo_output_graph_3.txt, …, chromium_events.json
 debug directory  torch_compile_debug/run_…/torchinductor/model__0_forward_1.0/output_code.py, …;
                  AOTInductor's model___0.0/output_code.cpp
 vLLM             rank_0_dp_0/graphs/0000_before_split.raw.py, …structured.txt, …metadata.json
@@ -27,6 +28,7 @@ from core.base.files import one_line, read
 from core.base.words import agree, count, gib
 from core.report.model import DEBUG_FILES
 from core.runs.inputs.schedules import schedule_of
+from core.trace.parsers.inductor import GRAPH_STAGES
 from core.trace.ranks import RankLogs, files_below, rank_of_folder
 from core.trace.reader import MAX_PAYLOAD_BYTES, OUR_KEYS, md5_of
 
@@ -40,6 +42,11 @@ TAG = re.compile(r"<[^>]{0,2000}>")
 STAMP = re.compile(r"\d{4}-(\d\d)-(\d\d)T(\d\d:\d\d:\d\d\.\d{1,6})")
 PLACE = re.compile(r"[^\n\]]{1,300}")
 UNKNOWN_PLACE = "unknown"
+TLPARSE_FOLDER = re.compile(r"-_(\d{1,9})_(\d{1,9})_(\d{1,9})")
+TLPARSE_FILE = re.compile(r"(\w[\w.-]{0,150}?)_(\d{1,9})\.(txt|json|html|py)")
+OUTPUT_CODE = "inductor_output_code"
+# Kinds of records that are no artifacts.
+PLAIN_KINDS = frozenset({"dynamo_output_graph", "dynamo_cpp_guards_str", *GRAPH_STAGES})
 MOST_NAMED = 8
 MOST_KIND_CHARS = 80
 MAX_INDEX_BYTES = 512 * 1024**2
@@ -70,7 +77,7 @@ def logs_of_dump(directory: Path, target: Path, most_bytes: int) -> RankLogs | N
     Raises TraceError if the logs would be larger than `most_bytes`. Raises OSError.
     """
     files = list(files_below(directory))
-    for make in (_of_tlparse, _of_debug_directory, _of_vllm):
+    for make in (_of_tlparse, _of_tlparse_files, _of_debug_directory, _of_vllm):
         logs = make(directory, files, _Writer(target, most_bytes))
         if logs is not None:
             return logs
@@ -274,13 +281,76 @@ def _of_tlparse(directory: Path, files: list[Path], writer: _Writer) -> RankLogs
     A payload is left out if its file is missing or does not match its checksum.
     """
     index = next((path for path in files if path.name == "raw.jsonl"), None)
-    if index is None:
-        return None
+    return _of_index(index, writer) if index is not None else None
+
+
+def log_of_index(index: Path, target: Path, most_bytes: int) -> RankLogs:
+    """Return a log made from tlparse's `raw.jsonl` with the payloads beside it.
+
+    Raises the errors of `logs_of_dump`.
+    """
+    return _of_index(index, _Writer(target, most_bytes))
+
+
+def _of_index(index: Path, writer: _Writer) -> RankLogs:
     missing: Counter[str] = Counter()
     log = writer.write(
         "tlparse.log", itertools.chain(_of_lines(index, missing), _of_events(index.parent), _lost(missing))
     )
     return RankLogs({}, log)
+
+
+def _of_tlparse_files(directory: Path, files: list[Path], writer: _Writer) -> RankLogs | None:
+    """Make a log of tlparse's files with payloads, without `raw.log` and `raw.jsonl`; None without files.
+
+    A file's folder is named after the compile id, and the number in its name counts the records of the log.
+    """
+    payloads = sorted((path for path in files if _is_tlparse_file(path)), key=_tlparse_number)
+    if not payloads:
+        return None
+    words = (
+        "raw.log and raw.jsonl of tlparse's directory are missing, so the log is made from its files. It has no "
+        "stacks, metrics or recompile reasons, and nothing that tlparse stores only as a page"
+    )
+    log = writer.write(
+        "tlparse_files.log",
+        itertools.chain(
+            [_note(f"{words}.")],
+            (entry for path in payloads for entry in _of_tlparse_file(path)),
+            _of_events(payloads[0].parent.parent),
+        ),
+    )
+    unread = (path for path in files if path not in payloads and path.name != "chromium_events.json")
+    return RankLogs({}, log, _names(directory, unread))
+
+
+def _is_tlparse_file(path: Path) -> bool:
+    match = TLPARSE_FILE.fullmatch(path.name)
+    if match is None or TLPARSE_FOLDER.fullmatch(path.parent.name) is None:
+        return False
+    return match[3] != "html" or match[1].startswith(OUTPUT_CODE) or match[1] in PLAIN_KINDS
+
+
+def _tlparse_number(path: Path) -> int:
+    match = TLPARSE_FILE.fullmatch(path.name)
+    return int(match[2]) if match else 0
+
+
+def _of_tlparse_file(path: Path) -> Iterator[_Entry]:
+    match, folder, text = TLPARSE_FILE.fullmatch(path.name), TLPARSE_FOLDER.fullmatch(path.parent.name), _text(path)
+    if match is None or folder is None or text is None:
+        return
+    frame, compilation, attempt = map(int, folder.groups())
+    at = {"frame_id": frame, "frame_compile_id": compilation, "attempt": attempt}
+    name = match[1]
+    text = unescape(TAG.sub("", text)).strip() if match[3] == "html" else text
+    if name.startswith(OUTPUT_CODE):
+        body: dict[str, Any] = {OUTPUT_CODE: {"filename": f"{name.removeprefix(OUTPUT_CODE).strip('_')}.py"}}
+    elif name in PLAIN_KINDS:
+        body = {name: {}}
+    else:
+        body = {"artifact": {"name": name, "encoding": "json" if match[3] == "json" else "string"}}
+    yield _Entry({**body, **at}, text, _stamp(path))
 
 
 def _lost(missing: Counter[str]) -> Iterator[_Entry]:

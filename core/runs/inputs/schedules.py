@@ -46,7 +46,6 @@ SHORT = {
     "b8": "bool",
 }
 ITEM_BYTES = {"float64": 8, "int64": 8, "float32": 4, "int32": 4, "float16": 2, "bfloat16": 2, "int16": 2}
-MOST_NODES = 100_000
 
 
 @dataclass(slots=True)

@@ -294,6 +294,63 @@ def test_a_directory_of_tlparse_without_its_log_is_read_from_its_index(store: St
     )
 
 
+def test_a_directory_of_tlparse_without_log_and_index_is_read_from_its_files(store: Store, tmp_path: Path) -> None:
+    folder = tlparsed(tmp_path / "tl_out")
+    (folder / "raw.jsonl").unlink()
+    (folder / "compile_directory.json").write_text("{}")
+    (folder / "-_0_0_0" / "inductor_output_code_cabc_2.html").write_text("<pre># AOT ID: [&#39;0_inference&#39;]</pre>")
+    (folder / "-_0_0_0" / "compilation_metrics_3.html").write_text("<p>metrics</p>")
+    report = report_of(store, folder)
+    (compilation,) = report.compilations
+    assert [graph.id for graph in compilation.graphs] == ["dynamo_output_graph", "aot_inference_graph"]
+    assert (report.kinds["inductor_output_code"], compilation.status) == (1, "ok")
+    assert report.notes[0].startswith("raw.log and raw.jsonl of tlparse's directory are missing")
+
+
+def test_a_lone_index_of_tlparse_opens_and_names_missing_payloads(store: Store, tmp_path: Path) -> None:
+    lone = tmp_path / "raw.jsonl"
+    lone.write_bytes((tlparsed(tmp_path / "tl_out") / "raw.jsonl").read_bytes())
+    report = report_of(store, lone)
+    assert [compilation.frame.name for compilation in report.compilations] == ["f"]
+    assert "4 payloads are there only as HTML, or missing" in report.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b'{\n "schemaVersion": 1, "deviceProperties": [], "traceEvents": []}', "core profile RUN FILE"),
+        (b'[{"ph": "X", "name": "a"}]', "Chromium events"),
+        (b'{"event_type": "compilation", "payload": {}}\n', "tritonparse"),
+        (b"\x80\x04\x95cos\nsystem\n", "never unpickles"),
+    ],
+)
+def test_a_file_of_another_tool_is_named_with_a_way_to_use_it(
+    store: Store, tmp_path: Path, data: bytes, words: str
+) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(data)
+    with pytest.raises(CompileboardError, match=words):
+        store.add_path(file)
+    assert store.list() == []
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("compile_directory.json", "without `raw.log`"),
+        ("full_code_for_f_0.py", "depyf"),
+        ("fxgraph/ab/x", "cache directory of Inductor"),
+        ("notes.txt", "no directory of tlparse"),
+    ],
+)
+def test_a_directory_of_another_tool_is_named(store: Store, tmp_path: Path, name: str, words: str) -> None:
+    file = tmp_path / "folder" / name
+    file.parent.mkdir(parents=True)
+    file.write_text("x")
+    with pytest.raises(CompileboardError, match=words):
+        store.add_path(tmp_path / "folder")
+
+
 def debug_directory(folder: Path) -> Path:
     for name, direction in (("model__0_forward_1.0", "forward"), ("model__0_backward_3.1", "backward")):
         model = folder / "run_2026-pid_1" / "torchinductor" / name
