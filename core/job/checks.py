@@ -18,7 +18,7 @@ from core.job.options import BY_NAME, OPTIONS, with_values
 from core.job.text import MAX_CALLS_CHARS, MAX_CODE_BYTES, MAX_OPTIONS_CHARS, OPTION
 
 MAX_CALLS = 64
-AS_IT_IS = "code without a model is a script, which is run as it is"
+AS_IT_IS = "a script is run as it is"
 # Fields that say how a model is called and compiled.
 OF_A_MODEL = (
     *("calls", "training", "compile", "dtype", "device", "target", "repairs", "sizes", "marks", "rival", "memory"),
@@ -107,6 +107,8 @@ def _check_model(job: CompileJob) -> None:
     _require(bool(job.model.value.strip()), "model.value", "name a sample, a file, or paste code")
     named = job.model.is_script or job.model.name.isidentifier()
     _require(named, "model.name", f"`{job.model.name[:60]}` is not a Python name")
+    both = job.model.is_script and job.model.as_model
+    _require(not both, "model.as_model", "a job is either for a script or for a model")
     _check_code("model.value", job.model.value)
     pasted = job.model.kind == "code" and not job.model.is_script
     _require(pasted or not job.exercise, "exercise", "a solution is pasted code with a `model`, not a sample or a file")

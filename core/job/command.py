@@ -23,6 +23,15 @@ def add_job_options(parser: argparse.ArgumentParser, nargs: str | None = None) -
         "model", nargs=nargs, help="a sample's name, FILE.py, FILE.py:NAME, NOTEBOOK.ipynb, or a job as .json"
     )
     parser.add_argument("arguments", nargs="*", help="arguments of a script, after `--` if they begin with a hyphen")
+    kinds = parser.add_mutually_exclusive_group()
+    kinds.add_argument("--script", dest="as_script", action="store_const", const=True, help="run the file as a script")
+    kinds.add_argument(
+        "--model",
+        dest="as_script",
+        action="store_const",
+        const=False,
+        help="compile the file's `model`, never as a script",
+    )
     groups: dict[str, argparse.ArgumentParser | argparse._ArgumentGroup] = {"": parser}
     for option in OPTIONS:
         if option.flag is not None:
@@ -48,7 +57,7 @@ def job_of(arguments: argparse.Namespace) -> CompileJob:
             return job_from_json(Path(arguments.model).read_bytes())
         except OSError as error:
             raise JobError("model", f"{arguments.model} cannot be read: {error.strerror}") from None
-    job = CompileJob(_model(arguments.model), arguments=tuple(arguments.arguments))
+    job = CompileJob(_model(arguments.model, arguments.as_script), arguments=tuple(arguments.arguments))
     return with_values(job, _values(arguments))
 
 
@@ -80,8 +89,12 @@ def backend_of(text: str) -> tuple[str, str]:
     return name or BACKEND, code_of(path, "compile.backend")
 
 
-def _model(text: str) -> Model:
+def _model(text: str, as_script: bool | None) -> Model:
+    """Return the model of the command line; raises JobError if a script cannot be requested for it."""
     path, _, name = text.rpartition(":") if ".py:" in text else (text, "", "model")
+    if as_script and (not path.endswith((".py", SUFFIX)) or (name or "model") != "model"):
+        raise JobError("model", f"--script is for a file, and not for `{text}`")
     if path.endswith((".py", SUFFIX)):
-        return Model("file", str(Path(path).resolve()), name or "model")
+        as_model = as_script is False or ".py:model" in text
+        return Model("file", str(Path(path).resolve()), "" if as_script else name or "model", as_model)
     return Model("sample", text)

@@ -45,12 +45,14 @@ REPAIRED = " repaired"
 class Model:
     """Origin of the callable: a sample's name, a file on the server, or pasted code.
 
-    `name` is the variable with the callable; empty if the code is a script, which is run as it is.
+    `name` is the variable with the callable; empty if the code is a script, which is run as it is. If `as_model`, code
+    that would be a script by `core.job.kind` is a model's, too.
     """
 
     kind: Literal["sample", "file", "code"]
     value: str
     name: str = "model"
+    as_model: bool = False
 
     @property
     def is_script(self) -> bool:
@@ -311,9 +313,10 @@ def fingerprint(job: CompileJob, code: str, torch_version: str) -> str:
     """Return a digest that is equal for equal runs.
 
     It covers the job without limits and origin, the model's code, and torch's version. Only the
-    value of a setting counts, no matter whether the job or the model's file sets it.
+    value of a setting counts, no matter whether the job or the model's file sets it. The same applies to the choice
+    between script and model.
     """
     same = replace(job, time_limit_s=0.0, memory_limit_bytes=0, repairs_of="", sweep="")
     fields = msgspec.to_builtins(same)
-    del fields["from_file"]
+    del fields["from_file"], fields["model"]["as_model"]
     return hashlib.sha256(msgspec.json.encode([fields, code, torch_version])).hexdigest()[:16]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -14,16 +13,13 @@ import msgspec
 from core.base.errors import JobError
 from core.base.files import read
 from core.base.machine import package_version
-from core.base.syntax import NOT_READ, module
 from core.job import FILE_SETTINGS, MAX_CODE_BYTES, CompileJob, CompileOptions, Model, validated
 from core.job.gallery import literals, sample, unread
+from core.job.kind import MODEL, FileKind, file_kind
 from core.job.notebook import MAX_NOTEBOOK_BYTES, SUFFIX, script_of
 
 OF_INDUCTOR = ("mode", "options")
-MODEL = Model("sample", "").name
 TRAINING, TORCH_COMPILE = "training", "torch_compile"
-# Names that a file of a model binds, in addition to the model; a star import may bind any.
-INPUTS = {"*", "inputs", "calls", f"{MODEL}_inputs", f"{MODEL}_calls", TRAINING, TORCH_COMPILE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,13 +76,12 @@ def prepared(job: CompileJob) -> tuple[CompileJob, str]:
     measured.
     """
     code = model_code(validated(job))
-    if job.model.is_script or (
-        job.model.kind != "sample" and job.model.name == MODEL and is_script(code, bool(job.calls))
-    ):
+    kind = kind_of(job, code)
+    if kind.is_script:
         script = replace(job, model=replace(job.model, name=""), training=None, measure=False, from_file=None)
-        return validated(script), code
+        return _checked_script_job(script, kind), code
     if job.arguments:
-        raise JobError("arguments", "only a script has arguments, and this file defines a model or its inputs")
+        raise JobError("arguments", f"only a script has arguments: {kind.reason}; `--script` runs the file as a script")
     left = job.as_file_says()
     settings = settings_of(code).values if left else {}
     default: dict[str, Any] = {name: CompileJob(job.model).setting(name) for name in left} | {TRAINING: False}
@@ -101,39 +96,22 @@ def prepared(job: CompileJob) -> tuple[CompileJob, str]:
     return validated(replace(job.with_settings(**values, **code_of_backend), from_file=left)), code
 
 
-def is_script(code: str, has_calls: bool = False) -> bool:
-    """Return True if code is a script and not the file of a model.
+def kind_of(job: CompileJob, code: str) -> FileKind:
+    """Return what the code of a job is: as the job requests, or else as the code decides."""
+    if job.model.is_script:
+        return FileKind(True, "the job requests a script")
+    if job.model.kind == "sample" or job.model.as_model or job.model.name != MODEL or job.exercise:
+        return FileKind(False, f"the job names the model `{job.model.name}`")
+    return file_kind(code, bool(job.calls))
 
-    A script binds no inputs and no settings. It binds no `model` either, unless it uses `torch.compile`. If
-    `has_calls`, the job has inputs, and code that binds a `model` is no script. Code that is not Python is no
-    script.
-    """
+
+def _checked_script_job(job: CompileJob, kind: FileKind) -> CompileJob:
+    """Return the job of a script; raises JobError, with the reason why it is a script."""
     try:
-        tree = module(code)
-    except NOT_READ:
-        return False
-    names = set(_bound_names(tree))
-    if names & INPUTS or MODEL not in names:
-        return not names & INPUTS
-    return not has_calls and any(map(_is_torch_compile, ast.walk(tree)))
-
-
-def _is_torch_compile(node: ast.AST) -> bool:
-    return isinstance(node, ast.Attribute) and ast.unparse(node) in ("torch.compile", f"{MODEL}.compile")
-
-
-def _bound_names(node: ast.AST) -> Iterator[str]:
-    """Yield the names that code binds at module level, and the names in `global` statements."""
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            yield child.name
-            yield from (name for inner in ast.walk(child) if isinstance(inner, ast.Global) for name in inner.names)
-        elif isinstance(child, (ast.Import, ast.ImportFrom)):
-            yield from ((name.asname or name.name).partition(".")[0] for name in child.names)
-        elif isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store):
-            yield child.id
-        elif not isinstance(child, (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
-            yield from _bound_names(child)
+        return validated(job)
+    except JobError as error:
+        why = f"; it is a script since {kind.reason}, and `--model` compiles its `{MODEL}` instead"
+        raise JobError(error.field, error.message + (why if job.model.kind != "sample" else "")) from None
 
 
 def measured_again(job: CompileJob | None) -> CompileJob:

@@ -12,7 +12,8 @@ from core.accelerator.backends import SHIPPED_BACKENDS, ShippedBackend
 from core.base import words as fmt
 from core.base.errors import CompileboardError, JobError
 from core.base.machine import Environment
-from core.job import GIB, CompileJob, options_as_text, options_from_text
+from core.job import GIB, CompileJob, Model, options_as_text, options_from_text
+from core.job.kind import file_kind
 from core.job.options import OPTIONS, ChoiceField, FormField, NumberField, Option, SwitchField, TextField, with_values
 from core.job.prepared import FileSettings, file_settings
 from core.job.targets import TARGETS
@@ -44,6 +45,7 @@ AGAIN_HELP = {
 BACKENDS = ("inductor", "aot_eager", "eager")
 AS_FILE = "as the file says"
 NONE = "none"
+BY_CODE, SCRIPT, MODEL_FILE = "As the code decides", "Script", "Model"
 CUSTOM_BACKEND, TEMPLATE = "your own…", "template"
 MOST_S, MOST_GIB, LEAST_GIB = 86_400.0, 1024.0, 0.5
 DOCS = "https://docs.pytorch.org/docs/stable/generated/torch.compile.html"
@@ -156,8 +158,13 @@ class JobForm:
     convention: ClassVar[str] = (
         "Define `model`, any callable, and `inputs`, the arguments of one call; or `calls`, a list or a generator "
         "function of several. `training = True` runs the backward too; `torch_compile = {…}` sets parameters of "
-        "`torch.compile`. The options below are as the file says until you choose otherwise. Code that defines none of "
-        "these is run as a script, unchanged."
+        "`torch.compile`. The options below are as the file says until you choose otherwise. Code without a model and "
+        "inputs is run as a script, unchanged, and so is code that calls what it compiles."
+    )
+    kinds: ClassVar[tuple[str, ...]] = (BY_CODE, SCRIPT, MODEL_FILE)
+    kinds_help: ClassVar[str] = (
+        "A script runs once, unchanged. A model is compiled, compared with eager and measured. By default, the code "
+        "decides: a file that calls compiled code or runs a backward is a script."
     )
     no_code: ClassVar[str] = (
         "This server does not run visitors' code, because other machines can reach it. Its owner can allow it with "
@@ -178,6 +185,21 @@ class JobForm:
         "For a log, or the directory in `TORCH_TRACE`, that a script is writing: pages update while it compiles. It "
         "ends when you stop it, or half an hour after the last record."
     )
+
+    @staticmethod
+    def run_as(model: Model) -> str:
+        """Return the initial choice among `kinds` for a job's model."""
+        return SCRIPT if model.is_script else MODEL_FILE if model.as_model else BY_CODE
+
+    @staticmethod
+    def reopened(model: Model, code: str) -> Model:
+        """Return the model of a script's form: a script by request only if its code alone would be a model's."""
+        return replace(model, name="model") if file_kind(code).is_script else model
+
+    @staticmethod
+    def model_run_as(model: Model, kind: str) -> Model:
+        """Return the model as one of `kinds`."""
+        return replace(model, name="") if kind == SCRIPT else replace(model, as_model=kind == MODEL_FILE)
 
     @cached_property
     def file(self) -> FileSettings:

@@ -33,6 +33,7 @@ from torch.utils._pytree import tree_leaves, tree_map_only
 from core.base.errors import JobError
 from core.job import CompileJob
 from core.job.arguments import CallSpec, OwnCall, TensorSpec, parse_call
+from core.job.prepared import kind_of
 from core.report import Frame
 from core.worker.conditions import resized
 
@@ -52,7 +53,7 @@ class ModelCopy:
         self._job = job
         self.wide = wide
         self._module = executed(path, job, module_name)
-        self.model = _callable(self._module, job)
+        self.model = _callable(self._module, job, path)
         for module in self.modules():
             module.to(device=job.device)
             if job.dtype:
@@ -213,7 +214,7 @@ def _share(earlier: Any, latest: Any) -> None:
         latest.__dict__ = vars(earlier)
 
 
-def _callable(module: ModuleType, job: CompileJob) -> Callable[..., Any]:
+def _callable(module: ModuleType, job: CompileJob, path: Path) -> Callable[..., Any]:
     model = getattr(module, job.model.name, None)
     if isinstance(model, type) and issubclass(model, torch.nn.Module):
         model = model()
@@ -222,7 +223,8 @@ def _callable(module: ModuleType, job: CompileJob) -> Callable[..., Any]:
     names = [name for name, value in vars(module).items() if callable(value) and not name.startswith("_")]
     have = f"; it has {', '.join(names[:12])}" if names else ""
     what = "is not callable" if model is not None else "is not defined"
-    raise JobError("model.name", f"`{job.model.name}` {what} in the file{have}")
+    reason = kind_of(job, path.read_text(encoding="utf-8")).reason
+    raise JobError("model.name", f"`{job.model.name}` {what} in the file{have}; {reason}; `--script` runs it as it is")
 
 
 def _call(value: Any) -> Arguments:

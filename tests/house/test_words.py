@@ -9,6 +9,7 @@ from tests.support.imports import nodes_of, offending
 
 # Format specifications of numbers that are no words, by file.
 SPECS = {
+    "core/job/magics.py": "a part of a notebook's script, which imports nothing of ours",
     "core/graph/layout/ladder.py": "the language of dot",
     "core/runs/engine/processes.py": "a handle, which only the engine reads",
     "pages/components/code/view.py": "a code point, as Unicode names it",

@@ -93,12 +93,12 @@ def _repaired(job: CompileJob, run: Run) -> CompileJob:
     """Return the job of a run as the initial job of a form, without an exercise.
 
     For a run with fixes, the fixed code becomes the model, and the job has no fixes. If the visitor may not bring
-    code, or if the code is gone, the job keeps its fixes, but a new run does not apply them, as the form says. A
-    script gets the default name `model`; the form detects again from the code that it is a script.
+    code, or if the code is gone, the job keeps its fixes, but a new run does not apply them, as the form says. The
+    code of a script decides again, unless it would be a model's.
     """
     job = replace(job, exercise="")
     if job.model.is_script:
-        return replace(job, model=replace(job.model, name="model"))
+        return replace(job, model=JobForm.reopened(job.model, attempt(run.code, passed_over) or ""))
     code = attempt(run.code, passed_over) if job.repairs and may_bring_code() else None
     if code is None:
         return job
@@ -138,9 +138,16 @@ def code_form(environment: Environment | None, start: Beginning | None) -> None:
     st.caption(JobForm.convention)
     start = start or Beginning("", CompileJob(Model("code", state_of(DRAFT, TEMPLATE))))
     said, key = start.job.model, start.run and f"-{start.run}"
-    way = st.segmented_control("Where is it?", [PASTED, ON_DISK], default=ON_DISK if said.kind == "file" else PASTED)
+    with st.container(horizontal=True):
+        way = st.segmented_control(
+            "Where is it?", [PASTED, ON_DISK], default=ON_DISK if said.kind == "file" else PASTED
+        )
+        run_as = JobForm.run_as(said)
+        wanted = st.segmented_control(
+            "Run as", JobForm.kinds, default=run_as, required=True, help=JobForm.kinds_help, key=f"run-as{key}"
+        )
     if way == ON_DISK:
-        named = "" if said.name == "model" else f":{said.name}"
+        named = "" if said.name in ("", "model") else f":{said.name}"
         first = f"{said.value}{named}" if said.kind == "file" else ""
         most = max(MAX_PATH_CHARS, len(first))
         typed = st.text_input("File", first, placeholder=PLACEHOLDER, key=f"file{key}", max_chars=most)
@@ -153,9 +160,10 @@ def code_form(environment: Environment | None, start: Beginning | None) -> None:
         code = code_editor(
             first, label="Code", key=f"pasted-code{key}", least=SHORT, most=TALL, keep=lambda text: _keep(kept, text)
         )
-        most = max(MAX_LINE_CHARS, len(said.name))
-        name = st.text_input("Name of the callable", said.name, key=f"callable{key}", max_chars=most)
+        most, named = max(MAX_LINE_CHARS, len(said.name)), said.name or "model"
+        name = st.text_input("Name of the callable", named, key=f"callable{key}", max_chars=most)
         model = Model("code", code, name)
+    model = JobForm.model_run_as(model, wanted or run_as)
     _form(environment, Beginning(start.run, replace(start.job, model=model)))
 
 

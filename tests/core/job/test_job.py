@@ -179,7 +179,8 @@ def test_call_of_torch_compile_shows_what_differs() -> None:
     assert CompileOptions().as_call() == "torch.compile(model)"
 
 
-OF_THE_FILE = "training: bool = True\ntorch_compile = {'mode': 'max-autotune', 'dynamic': True}\n"
+A_MODEL = "model = abs\ninputs = (1,)\n"
+OF_THE_FILE = f"{A_MODEL}training: bool = True\ntorch_compile = {{'mode': 'max-autotune', 'dynamic': True}}\n"
 
 
 @pytest.mark.parametrize(
@@ -207,7 +208,7 @@ def test_each_setting_is_the_jobs_or_as_the_file_says(
 
 def test_a_setting_that_was_the_files_follows_the_file_when_it_is_run_again() -> None:
     found, _ = prepared(CompileJob(Model("code", OF_THE_FILE)))
-    later = replace(found, model=Model("code", "torch_compile = {'dynamic': False}\n"))
+    later = replace(found, model=Model("code", f"{A_MODEL}torch_compile = {{'dynamic': False}}\n"))
     again, _ = prepared(later)
     assert (again.training, again.compile) == (False, CompileOptions(dynamic=False))
 

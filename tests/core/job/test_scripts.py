@@ -1,64 +1,16 @@
-"""Code without a model is a script, and a notebook is one, too."""
+"""Jobs of scripts: what they may set, and how a script or a model is requested."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from core import CompileJob, CompileOptions, Conditions, JobError, Model
-from core.job import validated
-from core.job.notebook import script_of
-from core.job.prepared import is_script, measured_again, prepared
+from core.commands.main import make_parser
+from core.job import fingerprint, job_of, validated
+from core.job.prepared import measured_again, prepared
 
 SCRIPT = "import torch\n\n@torch.compile\ndef f(x):\n    return x + 1\n\nprint(f(torch.ones(2)))\n"
-
-
-@pytest.mark.parametrize(
-    "code",
-    [
-        SCRIPT,
-        "def build():\n    model = 1\n    return model\n",
-        "[model for model in (1, 2)]\nprint(lambda inputs: inputs)\n",
-        "import torch.nn as nn\nif True:\n    net = nn.Linear(2, 2)\n",
-        "",
-    ],
-)
-def test_code_that_binds_no_model_is_a_script(code: str) -> None:
-    assert is_script(code)
-
-
-@pytest.mark.parametrize(
-    "code",
-    [
-        "model = 1\n",
-        "class model: ...\n",
-        "def model(x):\n    return x\n",
-        "from a import model\n",
-        "import a.b as model\n",
-        "from models import *\n",
-        "if True:\n    inputs = (1,)\n",
-        "for calls in (1,):\n    pass\n",
-        "with open('x') as model:\n    pass\n",
-        "print(model := 1)\n",
-        "def build():\n    global model\n    model = 1\n",
-        "training = True\n",
-        "def f(:\n",
-    ],
-)
-def test_code_that_may_bind_a_model_or_its_inputs_is_none(code: str) -> None:
-    assert not is_script(code)
-
-
-@pytest.mark.parametrize(
-    "compiling", ["opt = torch.compile(model)", "model.compile()", "@torch.compile\ndef f(x): ..."]
-)
-def test_a_script_may_have_a_model_that_it_compiles_itself(compiling: str) -> None:
-    code = f"import torch\nmodel = torch.nn.Linear(2, 2)\n{compiling}\n"
-    assert is_script(code)
-    assert not is_script(code, has_calls=True), "the job gives the model its inputs"
-    assert not is_script(f"{code}inputs = (torch.ones(2, 2),)\n")
-    assert not is_script("import re\nmodel = re.compile('x')\n")
 
 
 def test_a_scripts_job_makes_no_calls_of_its_own(tmp_path: Path) -> None:
@@ -99,44 +51,46 @@ def test_threads_and_dynamos_settings_apply_to_a_script_and_nothing_is_measured_
         measured_again(job)
 
 
-def notebook(*cells: object) -> bytes:
-    return json.dumps({"cells": [*cells], "nbformat": 4, "metadata": {}}).encode()
-
-
-def cell(source: object, kind: str = "code") -> dict[str, object]:
-    return {"cell_type": kind, "source": source, "outputs": [{"data": "x"}], "metadata": {}}
-
-
-def test_a_notebooks_cells_are_a_script_that_prints_the_value_of_each_last_line(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    data = notebook(
-        cell(["%matplotlib inline\n", "x = 1\n", "x +\\\n", "  1"]),
-        cell("# Words", "markdown"),
-        cell("!pip install torch\nfor i in range(2):\n    %timeit i\nx * 3;"),
-        cell("%%bash\nls"),
-        cell("text = (3\n  % 2)\nprint('''\n!kept\n%d''' % text)"),
-        cell("'é', None"),
-        cell("None"),
-        cell("def f(:"),
-        cell(""),
-    )
-    text = script_of(data)
-    assert [line for line in text.splitlines() if line.startswith("# %%")] == [f"# %% cell {n}" for n in range(1, 9)]
-    assert "pass  # !pip install torch" in text
-    exec(compile(text.replace("def f(:", ""), "notebook", "exec"), {})
-    assert capsys.readouterr().out == "2\n\n!kept\n1\n('é', None)\n"
-
-
-@pytest.mark.parametrize("data", [b"", b"[]", b"{}", b'{"cells": [1]}', b'{"cells": [{"cell_type": "code"}]}'])
-def test_what_is_no_notebook_is_refused(data: bytes) -> None:
-    with pytest.raises(JobError, match="this is no notebook"):
-        script_of(data)
-
-
 def test_a_script_and_code_for_a_target_have_no_profile() -> None:
     script, target = CompileJob(Model("file", "run.py", "")), CompileJob(Model("sample", "mlp"), target="h100")
     with pytest.raises(JobError, match="use torch.profiler in it"):
         validated(replace(script, profile=True))
     with pytest.raises(JobError, match="does not run, so it has no profile"):
         validated(replace(target, profile=True))
+
+
+TRAINS = "import torch\nmodel = torch.compile(torch.sin)\ninputs = (torch.ones(2),)\nprint(model(*inputs))\n"
+PLAIN = "model = max\ninputs = (1, 2)\n"
+
+
+def job_of_line(*line: str) -> CompileJob:
+    return job_of(make_parser().parse_args(["run", *line]))
+
+
+def test_the_command_line_requests_a_script_or_a_model_against_what_the_code_is(tmp_path: Path) -> None:
+    trains, plain = tmp_path / "trains.py", tmp_path / "plain.py"
+    trains.write_text(TRAINS)
+    plain.write_text(PLAIN)
+    lines = ([str(trains)], [str(trains), "--model"], [str(plain)], [str(plain), "--script"], [f"{trains}:model"])
+    jobs = [prepared(job_of_line(*line))[0] for line in lines]
+    assert [job.model.is_script for job in jobs] == [True, False, False, True, False]
+    assert [prepared(job)[0] for job in jobs] == jobs
+    with pytest.raises(JobError, match="--script is for a file"):
+        job_of_line("mlp", "--script")
+
+
+def test_a_refusal_names_the_line_that_decided(tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(PLAIN)
+    with pytest.raises(
+        JobError, match="`model` in line 1 and `inputs` in line 2 are a model and its inputs; `--script`"
+    ):
+        prepared(job_of_line(str(path), "--", "--epochs", "2"))
+    path.write_text(TRAINS)
+    with pytest.raises(JobError, match=r"since `model\(\*inputs\)` in line 4 calls compiled code, and `--model`"):
+        prepared(job_of_line(str(path), "--mode", "default"))
+
+
+def test_a_run_as_a_model_on_request_equals_the_run_that_its_code_decides() -> None:
+    by_code, requested = (CompileJob(Model("code", PLAIN, as_model=wanted)) for wanted in (False, True))
+    assert fingerprint(by_code, PLAIN, "2.13.0") == fingerprint(requested, PLAIN, "2.13.0")
