@@ -7,6 +7,7 @@ limit, is written as short as possible.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from itertools import pairwise
@@ -211,3 +212,12 @@ def _minus(text: str) -> str:
 def spreadsheet_cell(value: object) -> object:
     """Return a value for a CSV file; a text that a spreadsheet would read as a formula gets an apostrophe."""
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+
+
+# Texts by which a library reports a slow path, or a deprecation.
+SLOW = re.compile(
+    r"\b(?:fall(?:s|ing)?[ -]?back|fallback|much slower|slower|slow path|is slow|(?:is|are) not installed"
+    r"|fast path is not available|not been compiled with|without (?:the )?(?:fast|optimi[sz]ed))\b",
+    re.IGNORECASE,
+)
+DEPRECATED = re.compile(r"\bdeprecated\b|\bDeprecationWarning\b|\bFutureWarning\b", re.IGNORECASE)

@@ -256,11 +256,11 @@ class _File:
                 if any(self._is_compiled(part) or self._returns_compiled(part) for part in iterated):
                     yield from target_names([node.target])
             elif isinstance(node, ast.Call):
+                by_name = [(keyword.arg or "", keyword.value) for keyword in node.keywords]
                 for function in self._functions(node.func):
-                    named = zip(parameters(function), node.args, strict=False)
-                    named = [*named, *((keyword.arg or "", keyword.value) for keyword in node.keywords)]
+                    passed = [*zip(parameters(function), node.args, strict=False), *by_name]
                     yield from (
-                        name for name, value in named if self._is_compiled(value) or self._returns_compiled(value)
+                        name for name, value in passed if self._is_compiled(value) or self._returns_compiled(value)
                     )
 
     def _functions(self, callee: ast.expr) -> list[Function]:

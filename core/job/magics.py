@@ -4,6 +4,7 @@ import contextlib
 import io
 import time
 from collections.abc import Callable, Generator, Iterator
+from typing import Any
 
 
 def _show_value(value: object) -> None:
@@ -57,7 +58,7 @@ def _timing(loops: int = 0, repeat: int = 7, quiet: bool = False) -> Generator[i
     return result
 
 
-def _timeit(function: Callable[[], object], **options: int) -> TimeitResult:
+def _timeit(function: Callable[[], object], **options: Any) -> TimeitResult:
     timing = _timing(**options)
     while True:
         try:

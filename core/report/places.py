@@ -18,6 +18,8 @@ ROOT = re.compile(r"""^[LG]\[['"]([^'"]+)['"]\]""")
 FLAT_ROOT = re.compile(r"^[LG]__(\w+?)___")
 SEGMENT = re.compile(r"""\[['"]?([^\]'"]*)['"]?\]|([^.\[\]]+)""")
 CALL_COUNT = re.compile(r"@\d+$")
+# The file of a notebook's cell.
+CELL = re.compile(r"cell \d+\.py")
 LIST_INDEX = re.compile(r"_(?=\d+(?:_|$))|(?<=\d)_")
 ModulePath = tuple[str, ...]
 
@@ -46,8 +48,11 @@ class Place:
 
     @property
     def short(self) -> str:
-        """Return the place without folders, `m.py:7`; empty if the file is unknown."""
-        return f"{basename(self.file)}:{self.line}" if self.file else ""
+        """Return the place without folders, `m.py:7` or `cell 3, line 7`; empty if the file is unknown."""
+        if not self.file:
+            return ""
+        name = basename(self.file)
+        return f"{name.removesuffix('.py')}, line {self.line}" if CELL.fullmatch(name) else f"{name}:{self.line}"
 
 
 @dataclass(frozen=True, slots=True)

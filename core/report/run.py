@@ -9,7 +9,7 @@ from core.report.places import Frame, Payload, Place, Record
 
 # First line of the C++ frames in an error message of torch.
 CPP_FRAMES = "Exception raised from"
-RemarkKind = Literal["asks whether it is compiled", "sets TORCH_LOGS"]
+RemarkKind = Literal["asks whether it is compiled", "sets TORCH_LOGS", "slow text"]
 How = Literal["", "compiled", "reused", "eager", "mixed", "raised"]
 
 
@@ -134,13 +134,15 @@ class Call(Record):
 class EntryPoint:
     """A callable that a script's torch.compile returned.
 
-    `place` is the line with the call of torch.compile, `options` its arguments other than the backend.
+    `place` is the user's line with the call of torch.compile, `options` its arguments other than the backend. If a
+    library makes the call, `library` is its line, and `place` the user's line that called the library.
     """
 
     name: str
     place: Place
     backend: str
     options: str = ""
+    library: Place | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -278,9 +278,10 @@ def at_words(reached: ReachedLimit) -> str:
 
 
 MOST_CALL_LINES = 8
+NOT_SEEN = "not seen"
 NOTHING = (
-    "The script made no call of torch.compile. To compile a callable of the file, name it and its inputs: "
-    "`FILE.py:NAME`, with `inputs = (…)` in the file."
+    "The script compiled nothing. To compile a callable of the file, name it and its inputs: `FILE.py:NAME`, with "
+    "`inputs = (…)` in the file."
 )
 
 
@@ -372,27 +373,33 @@ class FailureView:
 
 @dataclass(frozen=True, slots=True)
 class ScriptView:
-    """The run of a script; `script` has the exit code and the entry points, `calls` the recorded calls."""
+    """The run of a script; `script` has the exit code and the entry points, `calls` the recorded calls.
+
+    `unseen` is True if torch compiled outside the recorded calls: a library called the code in a way of its own.
+    """
 
     script: Script
     calls: tuple[Call, ...]
+    unseen: bool = False
 
     @classmethod
     def of(cls, report: Report) -> ScriptView | None:
         """Return the view of a report; None if the report has no script, or if the script has not ended."""
-        return cls(report.script, report.calls) if report.script is not None else None
+        if report.script is None:
+            return None
+        return cls(report.script, report.calls, any(item.call is None for item in report.compilations))
 
     @property
     def title(self) -> str:
         """The exit code, the number of entry points and calls, and the time."""
         script = self.script
-        made = f"{fmt.count(len(script.entries), 'compiled callable')}, {fmt.count(sum(script.calls), 'call')}"
+        made = f"{fmt.count(len(script.entries), 'compiled callable')}, {self._calls_words(sum(script.calls))}"
         return f"Exit code {script.exit_code} after {fmt.duration_s(script.seconds)}: {made}."
 
     @property
     def note(self) -> str:
         """Reason why nothing is compared, or advice for a script that compiled nothing."""
-        return NOT_COMPARED if self.script.entries else NOTHING
+        return NOT_COMPARED if self.script.entries or self.unseen else NOTHING
 
     @property
     def left_out(self) -> str:
@@ -408,10 +415,10 @@ class ScriptView:
         return [
             {
                 "callable": one_line(entry.name, LONGEST_NAME),
-                "torch.compile at": one_line(entry.place.short, LONGEST_NAME),
+                "torch.compile at": one_line(_place_words(entry), LONGEST_NAME),
                 "backend": one_line(entry.backend, LONGEST_NAME),
                 "options": one_line(entry.options, LONGEST_LINE),
-                "calls": calls,
+                "calls": NOT_SEEN if self._is_unseen(calls) else calls,
             }
             for entry, calls in self._counted
         ]
@@ -442,11 +449,17 @@ class ScriptView:
             calls_of.setdefault(call.entry, []).append(call)
         for number, (entry, count) in enumerate(self._counted):
             calls = calls_of.get(number, [])
-            lines.append(f"  {_entry_words(entry)}: {fmt.count(count, 'call')}")
+            lines.append(f"  {_entry_words(entry)}: {self._calls_words(count)}")
             lines += [f"    {_call_words(call)}" for call in calls[:MOST_CALL_LINES]]
             if len(calls) > MOST_CALL_LINES:
                 lines.append(f"    … {fmt.count(len(calls) - MOST_CALL_LINES, 'call')} more")
         return lines
+
+    def _is_unseen(self, calls: int) -> bool:
+        return self.unseen and not calls
+
+    def _calls_words(self, calls: int) -> str:
+        return f"calls {NOT_SEEN}" if self._is_unseen(calls) else fmt.count(calls, "call")
 
     @property
     def _counted(self) -> list[tuple[EntryPoint, int]]:
@@ -461,9 +474,13 @@ class ScriptView:
         return entries[number].name if number is not None and 0 <= number < len(entries) else ""
 
 
+def _place_words(entry: EntryPoint) -> str:
+    return f"{entry.place.short} (by {entry.library.short})" if entry.library else entry.place.short
+
+
 def _entry_words(entry: EntryPoint) -> str:
     options = f", {entry.options}" if entry.options else ""
-    return one_line(f"{entry.name}, compiled at {entry.place.short} for {entry.backend}{options}", LONGEST_LINE)
+    return one_line(f"{entry.name}, compiled at {_place_words(entry)} for {entry.backend}{options}", LONGEST_LINE)
 
 
 def _call_words(call: Call) -> str:

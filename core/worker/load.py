@@ -12,6 +12,7 @@ Errors in the file are reported as one line of text, with the traceback's frames
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import linecache
 import random
@@ -19,7 +20,7 @@ import re
 import sys
 import traceback
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any, Literal, NamedTuple
@@ -33,9 +34,11 @@ from torch.utils._pytree import tree_leaves, tree_map_only
 from core.base.errors import JobError
 from core.job import CompileJob
 from core.job.arguments import CallSpec, OwnCall, TensorSpec, parse_call
+from core.job.notebook import cells_of, is_notebook, place_of
 from core.job.prepared import kind_of
-from core.report import Frame
+from core.report import Frame, Place
 from core.worker.conditions import resized
+from core.worker.own_torch import importing_torch
 
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 # Libraries whose random numbers compiled code may draw otherwise.
@@ -51,6 +54,7 @@ class ModelCopy:
 
     def __init__(self, path: Path, job: CompileJob, module_name: str, wide: bool = False) -> None:
         self._job = job
+        self._path = path
         self.wide = wide
         self._module = executed(path, job, module_name)
         self.model = _callable(self._module, job, path)
@@ -78,6 +82,12 @@ class ModelCopy:
     def values(self) -> dict[str, Any]:
         """Return the file's named values other than modules: tensors, numbers, lists …"""
         return {name: value for name, value in vars(self._module).items() if not isinstance(value, torch.nn.Module)}
+
+    def place_of(self, name: str) -> str:
+        """Return the last line of the file that names a variable, such as `line 12`."""
+        code = self._path.read_text(encoding="utf-8")
+        lines = [number for number, line in enumerate(code.split("\n"), 1) if re.search(rf"\b{name}\b", line)]
+        return place_of(code, lines[-1]) if lines else "an imported file"
 
     def value_of(self, name: str, field: str) -> Any:
         """Return the file's value of that name; raises JobError, naming the job's field, if there is none."""
@@ -173,9 +183,72 @@ def executed(path: Path, job: CompileJob, module_name: str) -> ModuleType:
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[module_name] = module
-    with _registering(), nullcontext() if job.device == "cpu" else torch.device(job.device):
-        spec.loader.exec_module(module)
+    code = path.read_text(encoding="utf-8")
+    with _registering(), _moving_to(job.device), importing_torch(not job.logs):
+        if is_notebook(code):
+            run_cells(path, code, vars(module))
+        else:
+            spec.loader.exec_module(module)
     return module
+
+
+CELLS = "notebook"
+
+
+def cell_paths(path: Path, code: str) -> dict[Path, str]:
+    """Return the file of each cell in the script of a notebook, with its code: `cell 3.py`; empty for other code."""
+    if not is_notebook(code):
+        return {}
+    return {path.parent / CELLS / f"cell {number}.py": text for number, text in cells_of(code) if number}
+
+
+def write_cells(path: Path, code: str) -> list[Path]:
+    """Write each cell of a notebook's script to its file, so that a place names the cell; return the files."""
+    cells = cell_paths(path, code)
+    for cell, text in cells.items():
+        cell.parent.mkdir(exist_ok=True)
+        cell.write_text(text, encoding="utf-8")
+    return list(cells)
+
+
+def run_cells(path: Path, code: str, names: dict[str, Any]) -> None:
+    """Execute the script of a notebook, with the names of each cell's own file."""
+    exec(compile(dict(cells_of(code))[0], str(path), "exec"), names)
+    for cell, text in cell_paths(path, code).items():
+        exec(compile(text, str(cell), "exec"), names)
+
+
+@contextmanager
+def _moving_to(device: str) -> Iterator[None]:
+    """Move the tensors that code in this context creates to a device afterwards.
+
+    The code itself runs on the CPU, as its author runs it: a `torch.Generator()` draws there.
+    """
+    if device == "cpu":
+        yield
+        return
+    earlier = _tensors()
+    ids = set(map(id, earlier))
+    yield
+    for tensor in _tensors():
+        if id(tensor) not in ids and tensor.device.type == "cpu" and tensor.grad_fn is None:
+            _move(tensor, device)
+
+
+def _tensors() -> list[torch.Tensor]:
+    """Return every tensor of this process, also those in closures and attributes."""
+    # An object may warn if it is asked for its class.
+    return [value for value in gc.get_objects() if issubclass(type(value), torch.Tensor)]
+
+
+def _move(tensor: torch.Tensor, device: str) -> None:
+    """Move a tensor in place, so that all references to it have the moved one."""
+    moved = tensor.detach().to(device)
+    if torch._has_compatible_shallow_copy_type(tensor, moved):
+        tensor.data = moved
+        return
+    moved = torch.nn.Parameter(moved, tensor.requires_grad) if isinstance(tensor, torch.nn.Parameter) else moved
+    torch.utils.swap_tensors(tensor, moved.requires_grad_(tensor.requires_grad))
 
 
 class _RegistrationTable(dict[str, Any]):
@@ -353,7 +426,7 @@ def node_line(node: Node) -> str:
     if not places:
         return ""
     place, at = places[-1]
-    return ": ".join([f"{place['file']}:{place['line']}", *lines[at + 1 : at + 2]])
+    return ": ".join([Place(place["file"], int(place["line"])).short, *lines[at + 1 : at + 2]])
 
 
 def suggestion(error: BaseException) -> str:

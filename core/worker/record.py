@@ -4,8 +4,9 @@ Each record is an `artifact` named `compileboard_<what>`, written by `torch._log
 payload is JSON with a `schema` number. So tlparse can read our logs, and our reader needs only one format.
 `core/report/records/` declares the records.
 
-`LogWatch` checks that the log is still the file that torch opened. `has_end` checks that a log has its last
-record.
+Our records have a logger of their own, with a second descriptor of torch's file, so that a script may replace or
+close the handlers of torch's logger. `LogWatch` checks that the log is still the file that torch opened. `has_end`
+checks that a log has its last record.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import fields
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import torch
@@ -40,10 +42,44 @@ END = "artifact:compileboard_end"
 TAIL_BYTES = 1 << 20
 
 
+class RunLog(logging.Handler):
+    """A handler for our records, which writes to the file of torch's handler even after a script closed that."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.DEBUG)
+        handler = torch_logging.LOG_TRACE_HANDLER
+        assert handler is not None
+        self.torchs = handler
+        self.lock = handler.lock
+        self.formatter = handler.formatter
+        self.stream: Any = None
+        self._pid = 0
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a record; torch's handler opens the file at the first record of each process."""
+        if self._pid == os.getpid():
+            self.stream.write(f"{self.format(record)}\n")
+            self.stream.flush()
+            return
+        self.torchs.emit(record)
+        if self.torchs.stream is not None:
+            self._pid = os.getpid()
+            self.stream = os.fdopen(os.dup(self.torchs.stream.fileno()), "w", encoding="utf-8")
+
+
+# A logger apart from torch's, since a script may change the handlers of that one, and sees none of our records.
+OUR_LOG = logging.Logger(torch_logging.trace_log.name, logging.DEBUG)
+OUR_LOG.isEnabledFor = lambda level: True  # type: ignore[method-assign]
+_trace_ours = FunctionType(
+    trace_structured.__code__, {**vars(torch_logging), "trace_log": OUR_LOG}, "trace_structured", None
+)
+_trace_ours.__defaults__, _trace_ours.__kwdefaults__ = trace_structured.__defaults__, trace_structured.__kwdefaults__
+
+
 def emit(record: Record) -> None:
     """Write one artifact; inside a compilation it carries the compile id."""
     inside = torch._guards.CompileContext.current_compile_id() is not None
-    trace_structured(
+    _trace_ours(
         "artifact",
         metadata_fn=lambda: {"name": NAMES[type(record)], "encoding": "json"},
         payload_fn=lambda: as_json_lines(record),
@@ -70,24 +106,24 @@ def step(name: str) -> None:
 
 def start_trace(directory: Path) -> None:
     """Write torch's trace into a directory like TORCH_TRACE; for a process forked after torch's import."""
-    handler = torch_logging.LOG_TRACE_HANDLER
-    assert handler is not None
-    handler.root_dir = str(directory)
-    if handler not in torch_logging.trace_log.handlers:
-        torch_logging.trace_log.addHandler(handler)
+    log = RunLog()
+    log.torchs.root_dir = str(directory)
+    torch_logging.trace_log.addHandler(log.torchs)
+    OUR_LOG.handlers[:] = [log]
 
 
 def is_recorded() -> bool:
     """Return True if compilations are currently written to the log."""
-    return torch_logging.LOG_TRACE_HANDLER in torch_logging.trace_log.handlers
+    return any(log.torchs in torch_logging.trace_log.handlers for log in OUR_LOG.handlers if isinstance(log, RunLog))
 
 
 @contextmanager
 def unrecorded() -> Iterator[None]:
     """Keep compilations inside this context out of the log and of torch's counters."""
-    handler = torch_logging.LOG_TRACE_HANDLER
-    assert handler is not None
-    torch_logging.trace_log.removeHandler(handler)
+    logs = (torch_logging.trace_log, OUR_LOG)
+    handlers = [log.handlers[:] for log in logs]
+    for log in logs:
+        log.handlers.clear()
     counted = {group: Counter(values) for group, values in counters.items()}
     names = vars(torch._inductor.metrics)
     metrics = {name: value for name, value in names.items() if type(value) is int}
@@ -97,7 +133,8 @@ def unrecorded() -> Iterator[None]:
         names.update(metrics)
         counters.clear()
         counters.update(counted)
-        torch_logging.trace_log.addHandler(handler)
+        for log, before in zip(logs, handlers, strict=True):
+            log.handlers[:] = before
 
 
 class LogWatch(logging.Filter):
@@ -109,26 +146,38 @@ class LogWatch(logging.Filter):
 
     def __init__(self) -> None:
         super().__init__()
-        handler = torch_logging.LOG_TRACE_HANDLER
-        assert handler is not None
-        self._handler = handler
+        (log,) = OUR_LOG.handlers
+        assert isinstance(log, RunLog)
+        self._log = log
         self._pid = os.getpid()
         self._file: tuple[int, int] | None = None
         self._size = 0
         self._lost = False
-        handler.addFilter(self)
+        log.addFilter(self)
+        log.torchs.addFilter(lambda record: self.filter(record) and self._has_torchs())
 
     def filter(self, _: logging.LogRecord) -> bool:
         """Return True if the record can be written."""
         return os.getpid() != self._pid or self._is_open()
+
+    @property
+    def lacks_torchs_records(self) -> bool:
+        """True if torch's logger no longer writes to the log, since user code changed the logger or its handler."""
+        log = torch_logging.trace_log
+        attached = self._log.torchs in log.handlers and not log.disabled and log.level <= logging.DEBUG
+        return not attached or not self._has_torchs()
 
     def end(self, outcome: str) -> bool:
         """Write the last record; return False if the log lost records."""
         emit(EndRecord(outcome=outcome))
         return self._is_open() and not self._lost
 
+    def _has_torchs(self) -> bool:
+        """Return True if torch's handler writes to this file, or will open it."""
+        return os.getpid() != self._pid or self._file is None or _file_of(self._log.torchs.stream) == self._file
+
     def _is_open(self) -> bool:
-        stream = self._handler.stream
+        stream = self._log.stream or self._log.torchs.stream
         if stream is None and self._file is None:
             return True
         try:
@@ -141,6 +190,15 @@ class LogWatch(logging.Filter):
         self._lost |= not same or file_status.st_size < self._size or file_status.st_nlink == 0
         self._size = file_status.st_size
         return same
+
+
+def _file_of(stream: Any) -> tuple[int, int] | None:
+    """Return the device and inode of a stream's file; None if it is closed."""
+    try:
+        status = os.fstat(stream.fileno())
+    except (AttributeError, OSError, ValueError):
+        return None
+    return status.st_dev, status.st_ino
 
 
 def has_end(directory: Path) -> bool:

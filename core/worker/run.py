@@ -33,7 +33,6 @@ from core.accelerator.register import accelerating
 from core.base.errors import JobError
 from core.base.files import NO_ROOM
 from core.job import CompileJob
-from core.job.gallery import unread
 from core.job.notebook import SUFFIX
 from core.job.targets import TARGETS
 from core.report import Counters, RunError, Setting, Timing
@@ -63,7 +62,7 @@ from core.worker.calls import Pair, PreparedCall, make_calls
 from core.worker.capture import CAPTURING, emit_captures
 from core.worker.conditions import cache_hit_words, fill_caches, lookups, set_dynamo, set_threads, use_run_caches
 from core.worker.environment import device_name, devices, has_device
-from core.worker.load import ModelCopy, suggestion, user_frames
+from core.worker.load import ModelCopy, suggestion, user_frames, write_cells
 from core.worker.measuring.kernel_times import measure_kernels
 from core.worker.measuring.pairs import SLOW_LIMIT_S, TimedSide, measure_alternative, time_interleaved
 from core.worker.measuring.profiler import record_profile
@@ -96,9 +95,8 @@ CODE_UNUSED = (
     "The code of the backend defines no callable `{name}`: the one that torch has by this name was used. By convention "
     "it is called `backend`, which `compile.backend` then names."
 )
-UNREAD = (
-    "`{name}` in the file is no literal, so it was not read: write it as one, or choose it in the form or on the "
-    "command line."
+HANDLERS_CHANGED = (
+    "The code removed torch's trace handlers, or changed torch's logger of traces; later records of torch are missing."
 )
 NOT_MADE = "the last call was not made compiled, since its stance refused it."
 REFUSED = "The last call was not made compiled, since its stance refused it: nothing was measured."
@@ -126,12 +124,13 @@ def work(run: Run, job: CompileJob) -> int:
     faulthandler.register(signal.SIGUSR2, 2)
     is_file = job.model.kind == "file" and not job.model.value.endswith(SUFFIX)
     on_disk = Path(job.model.value) if is_file else run.model_path
-    sys.path.insert(0, str(on_disk.parent))
+    sys.path.insert(0, str(_directory(run, job) if job.model.kind == "file" else on_disk.parent))
     path = on_disk if not job.repairs and _has_code(run, on_disk) else run.model_path
+    os.chdir(_directory(run, job))
     conditions = job.conditions
     register_built_in()
     write_code(job, run.path)
-    files = [path, *filter(None, [backend_file(job.compile)])]
+    files = [path, *write_cells(path, run.code()), *filter(None, [backend_file(job.compile)])]
     use_run_caches(conditions, run.path)
     filling = fill_caches(conditions, lambda: make_compiled_calls(job, path))
     original = run.original_path if job.has_original else path
@@ -178,8 +177,24 @@ def work(run: Run, job: CompileJob) -> int:
         emit(bisection(job, original, path, time.monotonic() + _left_s(job) * BISECTED))
     later.record()
     emit_counters()
+    if log.lacks_torchs_records:
+        emit(NoteRecord(text=HANDLERS_CHANGED))
     flush()
     return code if log.end(OUTCOMES[code]) or code == DISK_FULL else LOG_LOST
+
+
+def _directory(run: Run, job: CompileJob) -> Path:
+    """Return the working directory: that of the model's file, or a new one in the run's directory.
+
+    On a node of a cluster, it is always a new one, which the node deletes with the run.
+    """
+    own = Path(job.model.value).parent if job.model.kind == "file" else None
+    # On a node, the directory's name differs from the id.
+    if own is not None and own.is_dir() and run.path.name == run.id:
+        return own
+    scratch = run.path / "script"
+    scratch.mkdir(exist_ok=True)
+    return scratch
 
 
 def _is_out_of_memory(error: BaseException) -> bool:
@@ -219,9 +234,7 @@ def _run(job: CompileJob, path: Path, original: Path, stage: RunStep, memory: Me
     stage.enter("loading the model")
     eager = ModelCopy(original, job, "compileboard_eager")
     compiled = ModelCopy(path, job, "compileboard_model")
-    for name in unread(original.read_text("utf-8")):
-        emit(NoteRecord(text=UNREAD.format(name=name)))
-    for text in compile_notes(job, compiled.model):
+    for text in compile_notes(job, compiled):
         emit(NoteRecord(text=text))
     if job.compile.backend_code and not defines(job):
         emit(NoteRecord(text=CODE_UNUSED.format(name=job.compile.backend)))

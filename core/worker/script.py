@@ -1,37 +1,41 @@
 """Execution of a script as `__main__` with its arguments; its calls of compiled code are recorded.
 
-`torch.compile` is replaced while the script runs. A compiled module stays torch's own object, with a
-recorder around its forward. A compiled function is returned in a wrapper. Calls of torch.compile in torch's
-own code are not recorded.
+The context of Dynamo that torch.compile calls is replaced while the script runs, so that torch.compile is torch's
+own function. A compiled module stays torch's own object, with a recorder around its forward. A compiled function is
+returned in a wrapper. Calls of torch.compile in torch's own code are not recorded.
 """
 
 from __future__ import annotations
 
 import atexit
 import functools
-import os
+import inspect
 import runpy
 import sys
+import sysconfig
 import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType, ModuleType
 from typing import Any
 from unittest.mock import patch
 
 import torch
 import torch._dynamo.eval_frame as eval_frame
 from torch._dynamo.convert_frame import ConvertFrameAssert
+from torch._dynamo.eval_frame import OptimizeContext, innermost_backend
 
 from core.job import CompileJob
+from core.job.notebook import is_notebook
 from core.report import Call, EntryPoint, Place, Script
 from core.report.records import Emit
 from core.worker.backends.watch import CALL, marking_call
 from core.worker.calls import how_called
-from core.worker.load import described, seed
+from core.worker.load import described, run_cells, seed
+from core.worker.own_torch import importing_torch, own_backends_hidden
 from core.worker.record import step
 from core.worker.recorders.bytecode import watching_reuse
 
@@ -40,6 +44,10 @@ MOST_CALLS = 2_000
 MOST_ENTRIES = 200
 MAX_TEXT_CHARS = 400
 TORCH = str(Path(torch.__file__).parent)
+HERE = str(Path(__file__).parents[1])
+SAMPLES = str(Path(HERE) / "samples")
+STANDARD_LIBRARY = sysconfig.get_path("stdlib")
+INSTALLED = {"site-packages", "dist-packages"}
 DEFAULTS: dict[str, Any] = {"fullgraph": False, "disable": False, "isolate_recompiles": False}
 
 
@@ -52,11 +60,10 @@ def run_script(job: CompileJob, path: Path, emit: Emit) -> None:
     code: int | str | None = 0
     seed(job.seed)
     argv, sys.argv = sys.argv, [str(path), *job.arguments]
-    os.chdir(_directory(job, path))
     start = time.perf_counter()
     try:
-        with recorder.watching(), ending_as_python_does():
-            runpy.run_path(str(path), run_name="__main__")
+        with recorder.watching(), own_backends_hidden(), ending_as_python_does(), importing_torch(not job.logs):
+            _run_as_main(path)
     except SystemExit as end:
         code = end.code
         if code not in (None, 0):
@@ -109,13 +116,17 @@ def ending_as_python_does() -> Iterator[None]:
                     traceback.print_exception(error, chain=False)
 
 
-def _directory(job: CompileJob, path: Path) -> Path:
-    """Return the directory in which a script runs: that of its file, or for pasted code a new one."""
-    if job.model.kind == "file":
-        return Path(job.model.value).parent
-    directory = path.parent / "script"
-    directory.mkdir(exist_ok=True)
-    return directory
+def _run_as_main(path: Path) -> None:
+    code = path.read_text(encoding="utf-8")
+    if not is_notebook(code):
+        runpy.run_path(str(path), run_name="__main__")
+        return
+    before, main = sys.modules["__main__"], ModuleType("__main__")
+    sys.modules["__main__"] = main
+    try:
+        run_cells(path, code, vars(main))
+    finally:
+        sys.modules["__main__"] = before
 
 
 class ScriptRecorder:
@@ -125,6 +136,7 @@ class ScriptRecorder:
         self._emit = emit
         self._next_call = 0
         self._compiles = False
+        self._nested = threading.local()
         self.entries: list[EntryPoint] = []
         self.calls: list[int] = []
 
@@ -134,15 +146,21 @@ class ScriptRecorder:
 
         Calls that the script makes after the context are recorded, too.
         """
-        original = torch.compile
+        original = OptimizeContext.__call__
 
-        @functools.wraps(original)
-        def compile_recorded(model: Any = None, **options: Any) -> Any:
-            compiled = original(model, **options)
-            place = _caller(sys._getframe(1))
-            if model is None or options.get("disable") or place is None or len(self.entries) >= MOST_ENTRIES:
+        def compile_recorded(context: Any, model: Any) -> Any:
+            frame = sys._getframe(1)
+            if getattr(self._nested, "depth", 0):
+                return original(context, model)
+            self._nested.depth = 1
+            try:
+                compiled = original(context, model)
+            finally:
+                self._nested.depth = 0
+            places = _callers(frame)
+            if not places or len(self.entries) >= MOST_ENTRIES:
                 return compiled
-            return self._recorded(model, compiled, options, place)
+            return self._recorded(model, compiled, _arguments(frame, context), places)
 
         convert = ConvertFrameAssert.__call__
 
@@ -151,7 +169,7 @@ class ScriptRecorder:
             return convert(*args, **kwargs)
 
         with (
-            patch.object(torch, "compile", compile_recorded),
+            patch.object(OptimizeContext, "__call__", compile_recorded),
             patch.object(ConvertFrameAssert, "__call__", convert_noted),
         ):
             yield
@@ -162,9 +180,11 @@ class ScriptRecorder:
             self._compiles = True
             step(f"call {CALL.index}: compiled")
 
-    def _recorded(self, model: Any, compiled: Any, options: dict[str, Any], place: Place) -> Any:
+    def _recorded(self, model: Any, compiled: Any, options: dict[str, Any], places: tuple[Place, ...]) -> Any:
         number = len(self.entries)
-        self.entries.append(EntryPoint(_name(model), place, _backend(options), _options(options)))
+        user, *library = reversed(places)
+        entry = EntryPoint(_name(model), user, _backend(options), _options(options), library[0] if library else None)
+        self.entries.append(entry)
         self.calls.append(0)
         if isinstance(compiled, eval_frame.OptimizedModule):
             compiled.forward = self._around(number, compiled.forward)
@@ -219,16 +239,48 @@ class ScriptRecorder:
                 )
 
 
-def _caller(frame: FrameType | None) -> Place | None:
-    """Return the line that called torch.compile, also as a decorator or through `Module.compile`.
+def _callers(frame: FrameType | None) -> tuple[Place, ...]:
+    """Return the line that called torch.compile, and if it is a library's, the user's line that called the library.
 
-    None if other code of torch called it.
+    Empty if other code of torch called it.
     """
     while frame is not None and frame.f_code.co_filename in (torch.__file__, torch.nn.modules.module.__file__):
         frame = frame.f_back
     if frame is None or frame.f_code.co_filename.startswith(TORCH):
-        return None
-    return Place(frame.f_code.co_filename, frame.f_lineno)
+        return ()
+    place = Place(frame.f_code.co_filename, frame.f_lineno)
+    while frame is not None and _is_installed(frame.f_code.co_filename):
+        frame = frame.f_back
+    user = Place(frame.f_code.co_filename, frame.f_lineno) if frame is not None else place
+    return (place,) if user == place or _is_ours(user.file) else (place, user)
+
+
+def _is_installed(file: str) -> bool:
+    return bool(INSTALLED.intersection(Path(file).parts)) or file.startswith((STANDARD_LIBRARY, "<"))
+
+
+def _is_ours(file: str) -> bool:
+    return file.startswith(HERE) and not file.startswith(SAMPLES)
+
+
+def _arguments(frame: FrameType, context: Any) -> dict[str, Any]:
+    """Return the arguments of the call of torch.compile that created a context of Dynamo, by name.
+
+    The context that `torch._dynamo.optimize` returns has only a backend.
+    """
+    backend = innermost_backend(context.callback)
+    backend = getattr(backend, "compiler_name", backend)
+    if frame.f_code is not _code_of_compile():
+        return {"backend": backend}
+    names = inspect.signature(inspect.unwrap(torch.compile)).parameters
+    options = {name: frame.f_locals.get(name) for name in names if name != "model"}
+    # torch itself sets the mode.
+    options["mode"] = None if options.get("mode") == "default" else options.get("mode")
+    return {**options, "backend": backend}
+
+
+def _code_of_compile() -> CodeType:
+    return inspect.unwrap(torch.compile).__code__
 
 
 def _name(model: Any) -> str:

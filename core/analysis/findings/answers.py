@@ -168,7 +168,7 @@ def logs_set_too_late(facts: RunFacts) -> Iterator[Finding]:
     yield Finding(
         rule="TORCH_LOGS set too late",
         title=f"`TORCH_LOGS` at {places(lines)} has no effect: it is set after torch was imported.",
-        reason="torch reads the variable once, at import; a run imports torch before it loads the file.",
+        reason="torch reads the variable once, at import.",
         advice=_set_logs_advice(lines[0].text),
         page="overview",
         weight="note",

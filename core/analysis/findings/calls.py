@@ -12,7 +12,7 @@ from core.analysis.durations import AHEAD_OF_TIME, phase_class, phase_totals
 from core.analysis.findings.finding import Finding, Proposal, Rule, RunFacts
 from core.analysis.kernels import kernels_disturbed, summary
 from core.analysis.work import frame_of
-from core.base.words import count, duration_s, number, percent
+from core.base.words import DEPRECATED, SLOW, count, duration_s, number, percent
 from core.report import Compilation
 
 SMALL_CALL_S = 1e-3
@@ -247,7 +247,10 @@ def _is_within(path: str, module: str) -> bool:
 
 def printed(facts: RunFacts) -> Iterator[Finding]:
     """Yield findings for the first lines in which a library reports a slow path or a deprecation."""
-    lines = printed_lines(facts.output)
+    remarks = (remark for source in facts.report.sources for remark in source.remarks)
+    own = [remark.line.text for remark in remarks if remark.kind == "slow text"]
+    # The code's own print is no advice.
+    lines = [line for line in printed_lines(facts.output) if line.place or not any(text in line.text for text in own)]
     for kind in ("slow", "deprecated"):
         advice = "slow on cpu" if kind == "slow" and facts.on_cpu else kind
         yield from (_finding(line, advice) for line in [line for line in lines if line.kind == kind][:MOST])
@@ -275,12 +278,6 @@ CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 WARNING = re.compile(r"^(?P<file>\S[^:]*):(?P<line>\d{1,7}): (?P<kind>\w*Warning): (?P<text>.*)$")
 # Line of torch's own loggers: `W1123 17:33:28.036000 19654 torch/_logging/_internal.py:1345] [2/0]`.
 LOGGED = re.compile(r"^[VDIWEC]\d{4} [\d:.]+ \d+ (?P<file>\S+?):(?P<line>\d{1,7})\] (?:\[[^\]]*\] )?(?P<text>.*)$")
-SLOW = re.compile(
-    r"\b(?:fall(?:s|ing)?[ -]?back|fallback|much slower|slower|slow path|is slow|(?:is|are) not installed"
-    r"|fast path is not available|not been compiled with|without (?:the )?(?:fast|optimi[sz]ed))\b",
-    re.IGNORECASE,
-)
-DEPRECATED = re.compile(r"\bdeprecated\b|\bDeprecationWarning\b|\bFutureWarning\b", re.IGNORECASE)
 MOST_LINES = 2_000
 LONGEST_LINE = 600
 

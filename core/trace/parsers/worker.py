@@ -10,6 +10,7 @@ from typing import Any, get_args
 
 from core.base.decoder import converted, counted
 from core.base.syntax import NOT_READ, module
+from core.base.words import DEPRECATED, SLOW
 from core.report import (
     Binary,
     Buffer,
@@ -267,30 +268,42 @@ LONGEST_LINE = 200
 
 
 def source_remarks(path: str, text: str) -> tuple[SourceRemark, ...]:
-    """Return remarks on the lines that ask whether the code is compiled, or that set TORCH_LOGS.
+    """Return remarks on lines that ask whether the code is compiled, set TORCH_LOGS, or print a text of a slow path.
 
-    Only the first such lines have a remark. Empty if the file is not Python.
+    TORCH_LOGS counts once torch is imported. A remark on a text has the text itself in place of the line. Only the
+    first such lines have a remark. Empty if the file is not Python.
     """
-    if not WORTH_READING.search(text):
+    if not any(pattern.search(text) for pattern in (WORTH_READING, SLOW, DEPRECATED)):
         return ()
     try:
         tree = module(text)
     except NOT_READ:
         return ()
     lines = text.split("\n")
-    places = sorted({(line, kind) for line, kind in _lines(tree)})
+    places = sorted({(line, kind, literal or lines[line - 1].strip()) for line, kind, literal in _lines(tree)})
     return tuple(
-        SourceRemark(kind, Frame(path, line, text=lines[line - 1].strip()[:LONGEST_LINE]))
-        for line, kind in places[:MOST_REMARKS]
+        SourceRemark(kind, Frame(path, line, text=shown[:LONGEST_LINE])) for line, kind, shown in places[:MOST_REMARKS]
     )
 
 
-def _lines(tree: ast.Module) -> Iterator[tuple[int, RemarkKind]]:
+def _lines(tree: ast.Module) -> Iterator[tuple[int, RemarkKind, str]]:
+    """Yield the line and the kind of each remark, and the text of a string."""
+    imported = min((node.lineno for node in tree.body if _imports_torch(node)), default=0)
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and _name(node.func) in ASKS:
-            yield node.lineno, "asks whether it is compiled"
-        elif isinstance(node, (ast.Assign, ast.Call)) and _sets_logs(node):
-            yield node.lineno, "sets TORCH_LOGS"
+            yield node.lineno, "asks whether it is compiled", ""
+        elif isinstance(node, (ast.Assign, ast.Call)) and node.lineno > imported and _sets_logs(node):
+            yield node.lineno, "sets TORCH_LOGS", ""
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            for text in map(str.strip, node.value.splitlines()):
+                if SLOW.search(text) or DEPRECATED.search(text):
+                    yield node.lineno, "slow text", text
+
+
+def _imports_torch(node: ast.stmt) -> bool:
+    names = [name.name for name in node.names] if isinstance(node, ast.Import) else []
+    names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+    return any(name.partition(".")[0] == "torch" for name in names)
 
 
 def _name(node: ast.expr) -> str:

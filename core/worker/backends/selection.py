@@ -21,7 +21,8 @@ from core.accelerator.backends import SHIPPED_BACKENDS
 from core.base.errors import JobError
 from core.base.machine import own_module
 from core.base.words import number
-from core.job import CompileJob, CompileOptions
+from core.job import FILE_SETTINGS, CompileJob, CompileOptions
+from core.job.prepared import TORCH_COMPILE, TRAINING
 from core.worker.calls import ModelCalls, observed
 from core.worker.conditions import set_dynamo, set_threads
 from core.worker.config import alias_notes, check_option
@@ -151,16 +152,60 @@ def compiled_by(job: CompileJob, model_copy: ModelCopy) -> Callable[..., Any]:
     if options.backend == INDUCTOR:
         for name in options.options or {}:
             check_option(f"compile.options.{name}", "inductor", name)
+    parameters = {name: getattr(options, name) for name in ("fullgraph", "dynamic", "mode", "options")}
+    parameters |= executed_parameters(job, model_copy)
+    backend = parameters.pop("backend", options.backend)
+    if isinstance(backend, str):
+        backend = compiler_of(replace(job, compile=replace(options, backend=backend)), model_copy)
     function: Callable[..., Any] = torch.compile(
-        model_copy.model,
-        fullgraph=options.fullgraph,
-        dynamic=options.dynamic,
-        backend=compiler_of(job, model_copy),
-        mode=options.mode,
-        options=options.options,
-        **_newer_parameters(options, model_copy),
+        model_copy.model, backend=backend, **parameters, **_newer_parameters(options, model_copy)
     )
     return function
+
+
+def executed_parameters(job: CompileJob, model_copy: ModelCopy) -> dict[str, Any]:
+    """Return the parameters in the executed `torch_compile` of a file that its text does not show.
+
+    They are values that are no literals, or that the file changes later. Raises JobError for an unknown parameter.
+    """
+    executed = model_copy.values().get(TORCH_COMPILE)
+    left = job.as_file_says()
+    if executed is None or not left:
+        return {}
+    strange = (
+        list(executed) if not isinstance(executed, dict) else [name for name in executed if name not in FILE_SETTINGS]
+    )
+    if strange:
+        raise JobError("model", f"`torch_compile` in the file has {strange!r:.100}, and no parameters of torch.compile")
+    named = job.compile.mode is not None or job.compile.options is not None or job.compile.backend != INDUCTOR
+    dropped = ("mode", "options") if named and not {"mode", "options", "backend"}.issubset(left) else ()
+    return {
+        name: value
+        for name, value in executed.items()
+        if name in left and name not in dropped and value != job.setting(name)
+    }
+
+
+def _value_text(value: Any) -> str:
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{name!r}: {_value_text(each)}' for name, each in value.items())}}}"
+    return str(getattr(value, "__qualname__", None) or f"{value!r:.200}")
+
+
+def executed_words(job: CompileJob, model_copy: ModelCopy) -> Iterator[str]:
+    """Yield a note if parameters of torch.compile come from the executed file.
+
+    Raises JobError if the executed `training` differs from the one in the text, with the line.
+    """
+    training = model_copy.values().get(TRAINING)
+    if isinstance(training, (bool, int)) and TRAINING in job.as_file_says() and bool(training) != bool(job.training):
+        place = f"`{TRAINING}` in {model_copy.place_of(TRAINING)}"
+        raise JobError("training", f"{place} is no literal, and its value is {training!r}: write it, or choose it")
+    parameters = executed_parameters(job, model_copy)
+    if parameters:
+        values = ", ".join(f"{name}={_value_text(value)}" for name, value in parameters.items())
+        place = f"`{TORCH_COMPILE}` in {model_copy.place_of(TORCH_COMPILE)}"
+        yield f"{place} is no literal. The run used its executed value: {values}."
 
 
 def _newer_parameters(options: CompileOptions, model_copy: ModelCopy) -> dict[str, Any]:
@@ -215,8 +260,13 @@ def parts_words(parts: Sequence[str]) -> str:
     return f"The file compiles {named}{more} by themselves. This run compiles the whole model, with them inlined."
 
 
-def compile_notes(job: CompileJob, model: Any) -> Iterator[str]:
-    """Yield a note if the file compiles its model or parts of it, and a note for each option alias."""
+def compile_notes(job: CompileJob, model_copy: ModelCopy) -> Iterator[str]:
+    """Yield notes on a model that its file compiles, on executed settings, and on each option alias.
+
+    Raises JobError for settings in the file that cannot be used.
+    """
+    yield from executed_words(job, model_copy)
+    model = model_copy.model
     if is_compiled(model):
         yield compiled_words(job)
     elif parts := compiled_parts(model):

@@ -184,7 +184,7 @@ def _instead(job: CompileJob, rival: CompileOptions) -> CompileJob:
     """
     same = rival.backend == job.compile.backend and not rival.backend_code
     code = job.compile.backend_code if same else rival.backend_code
-    return replace(job, compile=replace(rival, backend_code=code), rival=None)
+    return replace(job, compile=replace(rival, backend_code=code), rival=None, from_file=())
 
 
 def _made(job: CompileJob, paths: tuple[Path, Path], calls: list[Call]) -> PreparedCall | None:

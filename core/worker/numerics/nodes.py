@@ -6,7 +6,6 @@ cloned right after its node.
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,9 +16,6 @@ from typing import Any
 
 import psutil
 import torch
-import torch._inductor.metrics
-import torch._logging._internal as torch_logging
-from torch._dynamo.utils import counters
 from torch._guards import CompileContext
 from torch.fx import Graph, GraphModule, Interpreter, Node
 from torch.fx.node import map_arg
@@ -33,7 +29,7 @@ from core.worker.conditions import Mode
 from core.worker.load import ModelCopy, first_line, rng_state, seed
 from core.worker.numerics.accuracy import accuracy, apart
 from core.worker.numerics.wide import InFloat64, widened
-from core.worker.record import emit, silence
+from core.worker.record import emit, silence, unrecorded
 from core.worker.results.compare import has_room
 
 MOST_TAPS = 128
@@ -49,7 +45,6 @@ CAPTURED_ONCE = {"capture_scalar_outputs": True, "capture_dynamic_output_shape_o
 Values = tuple[Any, ...]
 NOT_CALLED = "it was not called"
 TOO_MUCH = "its inputs take more memory than the run has left for them"
-METRICS = ("generated_kernel_count", "generated_cpp_vec_kernel_count", "ir_nodes_pre_fusion", "num_bytes_accessed")
 CALLS = ("call_function", "call_method", "call_module")
 RANDOM = "draws random numbers; all three go on with eager's"
 VIEW = "a view of another value"
@@ -325,23 +320,12 @@ def quiet_compilation() -> Iterator[None]:
 
     Dynamo is reset before and after the context.
     """
-    handler = torch_logging.LOG_TRACE_HANDLER
-    counted = deepcopy(dict(counters))
-    metrics = {name: getattr(torch._inductor.metrics, name) for name in METRICS}
-    log: logging.Logger = torch_logging.trace_log
-    if handler is not None:
-        log.removeHandler(handler)
-    torch.compiler.reset()
-    try:
-        yield
-    finally:
+    with unrecorded():
         torch.compiler.reset()
-        if handler is not None:
-            log.addHandler(handler)
-        counters.clear()
-        counters.update(counted)
-        for name, value in metrics.items():
-            setattr(torch._inductor.metrics, name, value)
+        try:
+            yield
+        finally:
+            torch.compiler.reset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,6 +43,9 @@ LOG = (
         "LOG_TRACE_HANDLER",
         "LazyTraceHandler.root_dir",
     ),
+    PrivateName(
+        "torch._logging._internal", "_track_handler", "a script's own TORCH_TRACE writes to its own directory, too"
+    ),
     *rows(
         "torch._logging._internal",
         "records torch's own log messages, by the names that TORCH_LOGS takes",
@@ -91,6 +94,14 @@ DYNAMO = (
     PrivateName(
         "torch._dynamo.backends.registry", "_COMPILER_FNS", "a backend that the file registers is taken out again"
     ),
+    PrivateName("torch._dynamo.backends.registry", "_BACKENDS", "a script sees torch's own backends alone"),
+    *rows(
+        "torch._dynamo.eval_frame",
+        "wrapped while a script runs: returns what torch.compile returns",
+        "OptimizeContext",
+        "OptimizeContext.__call__",
+    ),
+    PrivateName("torch", "_has_compatible_shallow_copy_type", "a tensor is moved in place, or swapped"),
     PrivateName(
         "torch._library.custom_ops",
         "OPDEFS",

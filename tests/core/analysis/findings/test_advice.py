@@ -7,7 +7,20 @@ import pytest
 from core.analysis.findings import findings
 from core.analysis.findings.answers import set_logs_call
 from core.analysis.findings.break_advice import DYNAMIC
-from core.report import Difference, Frame, GraphBreak, Guard, Place, Recompile, Report, Setting, Specialization, Symbol
+from core.report import (
+    Difference,
+    Frame,
+    GraphBreak,
+    Guard,
+    Payload,
+    Place,
+    Recompile,
+    Report,
+    Setting,
+    Source,
+    Specialization,
+    Symbol,
+)
 from core.trace.parsers.worker import source_remarks
 from tests.support.reports.findings import FALLS_BACK, FIRES, QUIET, asking, call, frame, of
 
@@ -113,6 +126,8 @@ def test_lines_that_ask_are_found_in_code_and_not_in_text() -> None:
         ("sets TORCH_LOGS", 6, 'os.environ.setdefault("TORCH_LOGS", "x")'),
     ]
     assert source_remarks("m.py", "is_compiling( no Python") == ()
+    before = 'import os\nos.environ["TORCH_LOGS"] = "dynamo"\nfrom torch import nn\nprint(f"{nn} is deprecated")\n'
+    assert [(item.kind, item.line.text) for item in source_remarks("m.py", before)] == [("slow text", "is deprecated")]
 
 
 def broken(file: str, *hints: str, reason: str = "no") -> Report:
@@ -231,7 +246,7 @@ def test_torch_logs_that_is_set_after_the_import_has_no_effect_and_a_call_has() 
     (finding,) = of(replace(QUIET, sources=(source,)), "TORCH_LOGS set too late")
     assert (finding.title, finding.reason, finding.advice, finding.weight) == (
         "`TORCH_LOGS` at `m.py:5` has no effect: it is set after torch was imported.",
-        "torch reads the variable once, at import; a run imports torch before it loads the file.",
+        "torch reads the variable once, at import.",
         "Replace it with `torch._logging.set_logs(guards=True)`. While the variable is set, torch ignores that call.",
         "note",
     )
@@ -261,6 +276,14 @@ def test_a_library_that_says_it_is_slow_is_quoted_with_its_line() -> None:
     (found,) = findings(QUIET, printed * 2)
     assert (found.title, found.weight) == (f"The library printed: {FALLS_BACK}", "cost")
     assert found.reason == "`conv.py:7` printed it, 2 times."
+
+
+def test_a_print_of_the_code_itself_is_no_advice() -> None:
+    code = "import torch\nfor n in range(2):\n    print(f'Segment {n}: fallback (2 ops)')\n"
+    report = replace(QUIET, sources=(Source("m.py", Payload(0, 0), source_remarks("m.py", code)),))
+    printed = "Segment 0: fallback (2 ops)\nSegment 1: fallback (2 ops)\n"
+    assert findings(report, printed) == findings(report, "")
+    assert [found.rule for found in findings(report, f"{printed}{FALLS_BACK}\n")] == ["printed"]
 
 
 @pytest.mark.parametrize(("device", "weight"), [("cpu", "note"), ("cuda", "cost")])

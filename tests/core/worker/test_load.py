@@ -1,0 +1,52 @@
+"""Loading of a model's file: on the CPU, as its author runs it, and then on the job's device."""
+
+from pathlib import Path
+
+import pytest
+
+from core import CompileJob, Model
+
+pytestmark = pytest.mark.torch
+CODE = """import torch
+generator = torch.Generator().manual_seed(3)
+table = torch.randn(4, generator=generator)
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.randn(4, generator=generator))
+        self.plain = [torch.randn(4, generator=generator)]
+
+    def forward(self, x):
+        return x * self.weight + self.plain[0] + table
+
+def scaled(scale=torch.ones(4)):
+    return lambda x: x * scale
+
+model, other = Net(), scaled()
+inputs = (torch.randn(4, generator=generator),)
+"""
+
+
+def test_a_file_with_a_generator_of_the_cpu_loads_for_another_device(tmp_path: Path) -> None:
+    from core.worker.load import ModelCopy
+
+    path = tmp_path / "drawn.py"
+    path.write_text(CODE)
+    copies = [
+        ModelCopy(path, CompileJob(Model("file", str(path)), device=device), "drawn") for device in ("cpu", "meta")
+    ]
+    for copy, device in zip(copies, ("cpu", "meta"), strict=True):
+        ((x,), _) = next(copy.calls())
+        net = copy.values()["Net"]
+        assert isinstance(copy.model, net)
+        tensors = [
+            x,
+            copy.model.weight,
+            copy.model.plain[0],
+            copy.values()["table"],
+            copy.values()["other"].__closure__[0].cell_contents,
+        ]
+        assert [tensor.device.type for tensor in tensors] == [device] * 5
+        assert copy.model(x).device.type == device
+    assert copies[1].model.weight.requires_grad
