@@ -223,7 +223,7 @@ class _File:
         )
 
     def _aliases(self) -> Iterator[str]:
-        """Yield names that are torch.compile itself, or a function made of it: `jit = partial(torch.compile, …)`."""
+        """Yield names of torch.compile itself, or of a function made of it: `jit = partial(torch.compile)`."""
         for node in ast.walk(self._tree):
             if (
                 isinstance(node, ast.Assign)

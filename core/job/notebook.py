@@ -84,7 +84,9 @@ def place_of(code: str, line: int) -> str:
 
 
 def _code(text: str, shows: bool = True) -> str:
-    """Return the code of a cell as Python, which prints the last value if `shows`; the lines keep their numbers.
+    """Return the code of a cell as Python with the same line numbers.
+
+    If `shows`, the last value is printed.
 
     Only a cell that is not valid Python is searched for IPython's lines, since a string may contain a line like them.
     """

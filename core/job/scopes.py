@@ -1,4 +1,4 @@
-"""Names in the syntax tree of a file: imported, bound and assigned ones, and the code that a call runs."""
+"""Names in the syntax tree of a file, imported, bound or assigned, and the code that a call runs."""
 
 from __future__ import annotations
 

@@ -196,14 +196,14 @@ CELLS = "notebook"
 
 
 def cell_paths(path: Path, code: str) -> dict[Path, str]:
-    """Return the file of each cell in the script of a notebook, with its code: `cell 3.py`; empty for other code."""
+    """Return the file of each cell of a notebook, `cell 3.py`, with its code; empty for other code."""
     if not is_notebook(code):
         return {}
     return {path.parent / CELLS / f"cell {number}.py": text for number, text in cells_of(code) if number}
 
 
 def write_cells(path: Path, code: str) -> list[Path]:
-    """Write each cell of a notebook's script to its file, so that a place names the cell; return the files."""
+    """Write each cell of a notebook to its file, so that a place names the cell; return the files."""
     cells = cell_paths(path, code)
     for cell, text in cells.items():
         cell.parent.mkdir(exist_ok=True)

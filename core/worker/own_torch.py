@@ -32,7 +32,7 @@ PLAIN = (bool, int, float, str, type(None))
 
 
 class _TorchsNames(dict[str, Any]):
-    """Torch's table of backends, with the built-in ones of Compileboard out of sight; they can still be named."""
+    """Torch's table of backends, which hides Compileboard's own; they can still be named."""
 
     def __init__(self, table: dict[str, Any], functions: dict[str, Any]) -> None:
         super().__init__(table)

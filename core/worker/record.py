@@ -43,7 +43,7 @@ TAIL_BYTES = 1 << 20
 
 
 class RunLog(logging.Handler):
-    """A handler for our records, which writes to the file of torch's handler even after a script closed that."""
+    """A handler for our records in the file of torch's handler, even after a script closed that."""
 
     def __init__(self) -> None:
         super().__init__(logging.DEBUG)
@@ -162,7 +162,7 @@ class LogWatch(logging.Filter):
 
     @property
     def lacks_torchs_records(self) -> bool:
-        """True if torch's logger no longer writes to the log, since user code changed the logger or its handler."""
+        """True if torch's logger no longer writes to the log: user code changed it or its handler."""
         log = torch_logging.trace_log
         attached = self._log.torchs in log.handlers and not log.disabled and log.level <= logging.DEBUG
         return not attached or not self._has_torchs()

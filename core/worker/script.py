@@ -48,6 +48,8 @@ HERE = str(Path(__file__).parents[1])
 SAMPLES = str(Path(HERE) / "samples")
 STANDARD_LIBRARY = sysconfig.get_path("stdlib")
 INSTALLED = {"site-packages", "dist-packages"}
+# Methods of a module that call the module itself.
+CALLS = {"forward", "__call__", "_call_impl", "_wrapped_call_impl"}
 DEFAULTS: dict[str, Any] = {"fullgraph": False, "disable": False, "isolate_recompiles": False}
 
 
@@ -240,9 +242,9 @@ class ScriptRecorder:
 
 
 def _callers(frame: FrameType | None) -> tuple[Place, ...]:
-    """Return the line that called torch.compile, and if it is a library's, the user's line that called the library.
+    """Return the line that called torch.compile.
 
-    Empty if other code of torch called it.
+    If a library called it, the user's line that called the library follows. Empty if other code of torch called it.
     """
     while frame is not None and frame.f_code.co_filename in (torch.__file__, torch.nn.modules.module.__file__):
         frame = frame.f_back
@@ -285,9 +287,11 @@ def _code_of_compile() -> CodeType:
 
 def _name(model: Any) -> str:
     owner = getattr(model, "__self__", None)
-    if isinstance(owner, torch.nn.Module):
-        return type(owner).__qualname__[:MAX_TEXT_CHARS]
     name = getattr(model, "__qualname__", None)
+    if isinstance(owner, torch.nn.Module):
+        method = getattr(model, "__name__", "")
+        kind = type(owner).__qualname__
+        return (kind if method in CALLS else f"{kind}.{method}")[:MAX_TEXT_CHARS]
     return (name if isinstance(name, str) else type(model).__qualname__)[:MAX_TEXT_CHARS]
 
 

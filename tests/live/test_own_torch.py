@@ -17,7 +17,7 @@ TRACE = "import logging, logging.config\nimport torch\nlog = logging.getLogger('
 REMOVES = "for handler in log.handlers[:]:\n    log.removeHandler(handler)\n"
 OWN = (
     f"{REMOVES}    handler.close()\nclass Own(logging.Handler):\n    def emit(self, record):\n"
-    "        print(sorted(record.metadata)[:1])\nlog.addHandler(Own())\n"
+    "        if 'dynamo_output_graph' in record.metadata:\n            print('graph')\nlog.addHandler(Own())\n"
 )
 DISABLES = "logging.config.dictConfig({'version': 1, 'disable_existing_loggers': True})\n"
 LOOKS = """import os

@@ -141,7 +141,7 @@ def test_the_exit_code_and_the_line_of_an_exception_are_the_scripts(runner: Runn
         assert (run.status().state, report.script.exit_code if report.script else None) == ("done", 0)
         view = ScriptView.of(report)
         assert view is not None
-        assert "made no call of torch.compile" in view.note
+        assert "compiled nothing" in view.note
 
 
 def test_a_script_ends_as_python_ends_it(runner: Runner, tmp_path: Path) -> None:

@@ -268,10 +268,11 @@ LONGEST_LINE = 200
 
 
 def source_remarks(path: str, text: str) -> tuple[SourceRemark, ...]:
-    """Return remarks on lines that ask whether the code is compiled, set TORCH_LOGS, or print a text of a slow path.
+    """Return remarks on lines of the model's file.
 
-    TORCH_LOGS counts once torch is imported. A remark on a text has the text itself in place of the line. Only the
-    first such lines have a remark. Empty if the file is not Python.
+    They ask whether the code is compiled, set TORCH_LOGS, or have a text about a slow path. TORCH_LOGS counts once
+    torch is imported. A remark on a text has the text itself in place of the line. Only the first such lines have a
+    remark. Empty if the file is not Python.
     """
     if not any(pattern.search(text) for pattern in (WORTH_READING, SLOW, DEPRECATED)):
         return ()
