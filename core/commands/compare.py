@@ -84,7 +84,7 @@ def _figure(figure: Figure) -> str:
 
 
 def _graph(graph: GraphDifference) -> str:
-    if not graph.left or not graph.right:
+    if not graph.moved and (not graph.left or not graph.right):
         return f"{graph.stage} only on the {'left' if graph.left else 'right'}"
     changes = (f"{number(times)} {change}" for change, times in graph.changes.items() if times)
     return f"{graph.stage}: {', '.join(changes)}"

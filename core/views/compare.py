@@ -30,8 +30,16 @@ from core.views.speedup import CompareTimes
 
 __all__ = ["CompareView", "PairView"]
 
-SIGNS: dict[Change, str] = {"only right": "+", "only left": "−", "changed": "~", "moved": "↕"}
+SIGNS: dict[Change, str] = {
+    "only right": "+",
+    "only left": "−",
+    "changed": "~",
+    "moved": "↕",
+    "to another graph": "→",
+    "from another graph": "←",
+}
 UNLIKE, UNKNOWN = "≠", "–"
+MOVED_NOTE = "→ and ← count nodes that are in another graph of the other run; the drawing shows them on one side only"
 ONCE = "measured once"
 MOST_PHASES = 40
 PHASES_NOTE = (
@@ -81,10 +89,12 @@ class PairView:
 
     @property
     def lone_stages(self) -> str:
-        """Number of stages in only one of the two compilations; empty if there are none."""
+        """Number of stages in only one of the two compilations, and of moved nodes; empty if there are none."""
         graphs = self.comparison.graphs
         counts = {"left": sum(not graph.right for graph in graphs), "right": sum(not graph.left for graph in graphs)}
-        return "; ".join(f"only on the {side}: {fmt.count(count, 'stage')}" for side, count in counts.items() if count)
+        lone = [f"only on the {side}: {fmt.count(count, 'stage')}" for side, count in counts.items() if count]
+        moved = [MOVED_NOTE] if any(graph.moved for graph in graphs) else []
+        return "; ".join([*lone, *moved])
 
     def union(self, graph_id: str) -> GraphUnionView:
         """Return a graph of the left compilation and its counterpart as one graph."""

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
-from core.analysis.comparison import RunSide
-from core.analysis.kernels import Comparison, KernelPair, KernelSide, Side, compare, opposite, side_of
+from core.analysis.comparison import RunSide, kernel_comparison
+from core.analysis.kernels import Comparison, KernelPair, KernelSide, compare, opposite, side_of
 from core.base import words as fmt
 from core.code import TextDiff, diff_texts
+from core.code.output_code import kernel_code
 from core.views.compare import UNKNOWN, UNLIKE
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain
 
@@ -162,26 +163,26 @@ class KernelPairsView:
     no_kernels = "Neither compilation has a kernel."
     column_help = COLUMN_HELP
 
-    def __init__(self, left: Side, right: Side) -> None:
-        """Compare two compilations with kernels; `of` makes the sides."""
-        self._left, self._right = left, right
-        self.comparison: Comparison = compare(left, right)
+    def __init__(self, comparison: Comparison, left: RunSide, right: RunSide) -> None:
+        """Show a comparison of two compilations' kernels; `of` makes it."""
+        self.comparison, self._left, self._right = comparison, left, right
 
     @classmethod
     def of(cls, left: RunSide, left_id: str, right: RunSide, right_id: str = "") -> KernelPairsView | None:
         """Compare two compilations by their ids; None if there is no right compilation.
 
         Without `right_id`, the right compilation has the same id as the left, if that compilation has kernels.
-        Otherwise it is the first compilation with kernels.
+        Otherwise it is the first compilation with kernels. With `right_id`, equal kernels of other compilations are
+        paired, too.
         """
         left_compilation = left.report.compilation(left_id)
         assert left_compilation is not None
         right_compilation = right.report.compilation(right_id) if right_id else opposite(right.report, left_compilation)
         if right_compilation is None:
             return None
-        return cls(
-            side_of(left.report, left_compilation, left.text), side_of(right.report, right_compilation, right.text)
-        )
+        sides = side_of(left.report, left_compilation, left.text), side_of(right.report, right_compilation, right.text)
+        matched = kernel_comparison(left, left_id, right, right_id) if right_id else None
+        return cls(matched or compare(*sides), left, right)
 
     @property
     def title(self) -> str:
@@ -220,8 +221,13 @@ class KernelPairsView:
         return f"{_times_words('Left', left)}; {_times_words('Right', right)}. Cells with ≠ differ; – means unknown."
 
 
-def _source(side: Side, kernel: KernelSide | None) -> str:
-    return side.code.get(kernel.kernel, "") if kernel is not None else ""
+def _source(run: RunSide, kernel: KernelSide | None) -> str:
+    """Return the source of a generated kernel of a run; empty for a library function."""
+    if kernel is None or kernel.extern:
+        return ""
+    kernels = (each for compilation in run.report.compilations for each in compilation.kernels)
+    found = next((each for each in kernels if each.id == kernel.kernel), None)
+    return kernel_code(found, run.text(found.output_code)) if found is not None else ""
 
 
 def _times_words(name: str, kernels: Sequence[KernelSide]) -> str:

@@ -1,11 +1,14 @@
 """Comparison of two runs: options, compiled graphs and kernels, and times."""
 
+from core.analysis.comparison.compilations import (
+    CompilationComparison,
+    GraphDifference,
+    kernel_comparison,
+)
 from core.analysis.comparison.figures import Figure, PhasePair, TimeComparison
 from core.analysis.comparison.graphs import BOTH, Change, GraphUnion, UnionNode, graph_union
 from core.analysis.comparison.matching import GuardDifference, MatchedPair, OptionDifference, RunSide, SourceDifference
 from core.analysis.comparison.run import (
-    CompilationComparison,
-    GraphDifference,
     RunComparison,
     compare_runs,
     comparison_data,
@@ -36,6 +39,7 @@ __all__ = [
     "comparison_sentence",
     "differs",
     "graph_union",
+    "kernel_comparison",
     "seconds_words",
     "speed_words",
 ]

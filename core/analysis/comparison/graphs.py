@@ -18,7 +18,7 @@ from typing import Literal
 
 from core.report import FxNode
 
-Change = Literal["same", "changed", "moved", "only left", "only right"]
+Change = Literal["same", "changed", "moved", "only left", "only right", "to another graph", "from another graph"]
 Frames = tuple[tuple[int, int], ...]
 # Frames of the union as a film: left graph, both graphs, right graph.
 LEFT, BOTH, RIGHT = range(3)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import Any
 
+from core.analysis.comparison.compilations import CompilationComparison, compare_compilations
 from core.analysis.comparison.figures import (
     AT_LEAST,
     BREAKS,
@@ -18,29 +19,23 @@ from core.analysis.comparison.figures import (
     phase_pairs,
     time_comparison,
 )
-from core.analysis.comparison.graphs import Change, graph_union
 from core.analysis.comparison.matching import (
-    GuardDifference,
     MatchedPair,
     OptionDifference,
     RunSide,
     SourceDifference,
     breaks,
-    compilations,
-    guard_difference,
-    matched,
     option_differences,
     recompiles,
     source_differences,
 )
 from core.analysis.dynamo.failures import failure_sentence, failures
 from core.analysis.interval import NOT_MEASURABLE, Interval
-from core.analysis.kernels import Comparison, compare, side_of
 from core.analysis.results import results
 from core.analysis.verdict import side_words
 from core.base.words import agree, count, duration_s, number, ratio
 from core.job.options import OPTIONS
-from core.report import Compilation, FxGraph, GraphBreak, Recompile, Report, Stage
+from core.report import GraphBreak, Recompile, Report
 
 # Options of a job that don't change its eager call.
 OF_THE_COMPILER = frozenset(option.name for option in OPTIONS if not option.eager)
@@ -51,39 +46,6 @@ VERBS = {"only right": "added", "only left": "removed", "changed": "changed", "m
 GRAPH = "dynamo_output_graph"
 NO_SPEED = "no difference in speed seen"
 DRIFTED = "compared by speedup over eager, because eager itself took different times"
-
-
-@dataclass(frozen=True, slots=True)
-class GraphDifference:
-    """A pair of graphs of two matched compilations.
-
-    `left` and `right` are graph ids, empty if one compilation has no such graph; `changes` counts nodes per change.
-    """
-
-    stage: Stage
-    left: str
-    right: str
-    changes: dict[Change, int]
-
-    @property
-    def same(self) -> bool:
-        """True if no node differs."""
-        return not {change for change, count in self.changes.items() if count} - {"same"}
-
-
-@dataclass(frozen=True, slots=True)
-class CompilationComparison:
-    """A pair of matched compilations by id.
-
-    If a run has no counterpart, its id is empty and nothing is compared.
-    """
-
-    left: str
-    right: str
-    name: str
-    guards: GuardDifference | None = None
-    graphs: tuple[GraphDifference, ...] = ()
-    kernels: Comparison | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +83,7 @@ def compare_runs(left: RunSide, right: RunSide) -> RunComparison:
         options,
         sources,
         figures(left_report, right_report),
-        tuple(_compilation_comparison(left, right, pair) for pair in compilations(left_report, right_report)),
+        compare_compilations(left, right),
         breaks(left_report, right_report),
         recompiles(left_report, right_report),
         phase_pairs(left_report, right_report),
@@ -146,84 +108,6 @@ def same_eager(
         difference.name for difference in options if not difference.name.startswith(("options.", "dynamo.", "rival."))
     }
     return comparable and not sources and not differing - OF_THE_COMPILER - {"model"}
-
-
-def graph_pairs(left: Compilation, right: Compilation) -> tuple[MatchedPair[FxGraph], ...]:
-    """Return the graphs of two compilations, matched by stage and direction.
-
-    If a compilation was restarted, only the last attempt counts.
-    """
-    return matched(left.last_graphs, right.last_graphs, lambda graph: (graph.stage, graph.direction))
-
-
-def _compilation_comparison(left: RunSide, right: RunSide, pair: MatchedPair[Compilation]) -> CompilationComparison:
-    left_compilation, right_compilation = pair.left, pair.right
-    if left_compilation is None or right_compilation is None:
-        either = left_compilation or right_compilation
-        return CompilationComparison(
-            left_compilation.id if left_compilation else "",
-            right_compilation.id if right_compilation else "",
-            either.frame.name if either else "",
-        )
-    kernels = None
-    if left_compilation.kernels or right_compilation.kernels:
-        kernels = compare(
-            side_of(left.report, left_compilation, left.text), side_of(right.report, right_compilation, right.text)
-        )
-    return CompilationComparison(
-        left_compilation.id,
-        right_compilation.id,
-        left_compilation.frame.name,
-        guard_difference(left_compilation.guards, right_compilation.guards),
-        tuple(
-            _graph_difference(left, right, (left_compilation, right_compilation), graphs)
-            for graphs in graph_pairs(left_compilation, right_compilation)
-        ),
-        kernels,
-    )
-
-
-def _graph_difference(
-    left: RunSide, right: RunSide, within: tuple[Compilation, Compilation], pair: MatchedPair[FxGraph]
-) -> GraphDifference:
-    left_graph, right_graph = pair.left, pair.right
-    either = left_graph or right_graph
-    assert either is not None
-    changes = _changes(left, right, within, left_graph, right_graph)
-    return GraphDifference(
-        either.stage, left_graph.id if left_graph else "", right_graph.id if right_graph else "", changes
-    )
-
-
-def _changes(
-    left: RunSide,
-    right: RunSide,
-    within: tuple[Compilation, Compilation],
-    left_graph: FxGraph | None,
-    right_graph: FxGraph | None,
-) -> dict[Change, int]:
-    """Count node changes of two graphs.
-
-    Skips alignment if the texts are equal or a run has no such graph.
-    """
-    if left_graph is None or right_graph is None:
-        return (
-            {"only right": _node_count(right_graph)}
-            if left_graph is None and right_graph
-            else {"only left": _node_count(left_graph)}
-        )
-    if _without_comments(left.text(left_graph.payload)) == _without_comments(right.text(right_graph.payload)):
-        return {"same": _node_count(left_graph)}
-    return graph_union(left.nodes(within[0], left_graph), right.nodes(within[1], right_graph)).changes()
-
-
-def _node_count(graph: FxGraph | None) -> int:
-    return sum(count for op, count in graph.ops.items() if op != "output") if graph else 0
-
-
-def _without_comments(text: str) -> list[str]:
-    """Return the lines of a graph without comments, since comments contain file names of the run."""
-    return [line for line in text.splitlines() if not line.lstrip().startswith("#")]
 
 
 def _failure_words(report: Report) -> str:
@@ -348,15 +232,24 @@ def _capture_words(comparison: RunComparison) -> Iterator[str]:
     graphs = [graph for pair in comparison.compilations for graph in pair.graphs]
     totals: Counter[str] = Counter()
     for graph in graphs:
-        if graph.stage == GRAPH and graph.left and graph.right:
+        if graph.stage == GRAPH and ((graph.left and graph.right) or graph.moved):
             totals.update(graph.changes)
-    changes = [f"{number(totals[change])} {verb}" for change, verb in VERBS.items() if totals[change]]
+    verbs = {**VERBS, "to another graph": _moved_verb(comparison)}
+    changes = [f"{number(totals[change])} {verb}" for change, verb in verbs.items() if totals[change]]
     if changes:
         first, *rest = changes
-        how_many, verb = first.split(" ")
+        how_many, verb = first.split(" ", 1)
         yield ", ".join([f"{how_many} captured {'node' if how_many == '1' else 'nodes'} {verb}", *rest])
     elif any(not graph.same for graph in graphs if graph.left and graph.right):
         yield "the captured graphs are the same, later graphs differ"
+
+
+def _moved_verb(comparison: RunComparison) -> str:
+    """Return how nodes moved between graphs: to more graphs by a split, from more graphs by a merge."""
+    graphs = comparison.figure("graphs")
+    left, right = graphs.left or 0, graphs.right or 0
+    second = "a second graph" if {left, right} == {1, 2} else "another graph"
+    return f"moved {'from' if right < left else 'to'} {second if left != right else 'another graph'}"
 
 
 def _guard_words(comparison: RunComparison) -> Iterator[str]:

@@ -1,5 +1,6 @@
 """Kernel analyses: traffic, times and roofline of a run, and the comparison of two runs."""
 
+from core.analysis.kernels.across import compare_all
 from core.analysis.kernels.comparison import (
     ASPECTS,
     Comparison,
@@ -52,6 +53,7 @@ __all__ = [
     "allowed_s",
     "ceilings",
     "compare",
+    "compare_all",
     "counterpart",
     "kernel_kind",
     "kernel_ledger",

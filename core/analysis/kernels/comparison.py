@@ -102,7 +102,8 @@ COUNTED = ("tiling", "config", "registers", "spills", "shared memory")
 class KernelPair:
     """Two kernels that compute the same part of the model, or one kernel without a counterpart.
 
-    `only_left` and `only_right` are the ops of only that side. `same_text` is True if the sources are equal
+    `only_left` and `only_right` are the ops of only that side. `elsewhere` is True if the two kernels are in
+    compilations that do not match, as after a graph break. `same_text` is True if the sources are equal
     except for names and the device's properties; None if the languages differ or a source is missing. `differs`
     names the aspects that are known to differ, including `fusion` and `source`.
     """
@@ -113,6 +114,7 @@ class KernelPair:
     only_right: tuple[str, ...] = ()
     same_text: bool | None = None
     differs: tuple[str, ...] = ()
+    elsewhere: bool = False
 
     @property
     def either(self) -> KernelSide:
@@ -143,7 +145,13 @@ class Comparison:
         """Differences in words."""
         both = [pair for pair in self.pairs if pair.both and not pair.either.extern]
         same = [pair for pair in both if "language" not in pair.differs]
-        parts = [*_fusion_words(self.pairs, both), *_language_words(both), *_count_words(same), *_text_words(same)]
+        parts = [
+            *_fusion_words(self.pairs, both),
+            *_elsewhere_words(self.pairs),
+            *_language_words(both),
+            *_count_words(same),
+            *_text_words(same),
+        ]
         functions = sum("function" in pair.differs for pair in self.pairs)
         if functions:
             parts.append(f"{counted(functions, 'extern call')} {agree(functions, 'is', 'are')} of another function")
@@ -153,12 +161,12 @@ class Comparison:
 
 def compare(left: Side, right: Side) -> Comparison:
     """Pair the kernels of two compilations of one model, and compare the kernels of each pair."""
-    left_sides, right_sides = _sides(left), _sides(right)
+    left_sides, right_sides = kernel_sides(left), kernel_sides(right)
     return Comparison(
         side_words(left.report),
         side_words(right.report),
         tuple(
-            _pair(
+            kernel_pair(
                 left_sides[a.id] if a else None,
                 right_sides[b.id] if b else None,
                 left.code.get(a.id, "") if a else "",
@@ -169,7 +177,8 @@ def compare(left: Side, right: Side) -> Comparison:
     )
 
 
-def _pair(left: KernelSide | None, right: KernelSide | None, left_code: str, right_code: str) -> KernelPair:
+def kernel_pair(left: KernelSide | None, right: KernelSide | None, left_code: str, right_code: str) -> KernelPair:
+    """Return two kernels as a pair with their differences."""
     if left is None or right is None:
         return KernelPair(left, right)
     left_ops, right_ops = Counter(left.ops), Counter(right.ops)
@@ -193,10 +202,10 @@ def same_source(left: str, left_name: str, right: str, right_name: str) -> bool:
 
     In Triton, hints and device properties are ignored, too.
     """
-    return _body(left, left_name) == _body(right, right_name)
+    return kernel_body(left, left_name) == kernel_body(right, right_name)
 
 
-def _body(code: str, name: str) -> str:
+def kernel_body(code: str, name: str) -> str:
     """Return a kernel's source with a neutral name.
 
     In Triton, the source starts after `@triton.jit`: without imports, hints and device properties.
@@ -205,7 +214,7 @@ def _body(code: str, name: str) -> str:
     return (body if separator else code).replace(name, "kernel").strip().removesuffix("device_str='cuda')").rstrip()
 
 
-def _sides(side: Side) -> dict[str, KernelSide]:
+def kernel_sides(side: Side) -> dict[str, KernelSide]:
     """Return the kernels of a side by id, with the sums over their calls."""
     facts = {
         kernel.id: cpp_facts(side.code[kernel.id])
@@ -279,6 +288,12 @@ def _fusion_words(pairs: Sequence[KernelPair], both: Sequence[KernelPair]) -> It
     for side, count in only.items():
         if count:
             yield f"{counted(count, 'kernel')} {agree(count, 'is', 'are')} only on the {side}"
+
+
+def _elsewhere_words(pairs: Sequence[KernelPair]) -> Iterator[str]:
+    moved = sum(pair.elsewhere for pair in pairs)
+    if moved:
+        yield f"{counted(moved, 'kernel')} {agree(moved, 'is', 'are')} in another compilation of the other run"
 
 
 def _language_words(both: Sequence[KernelPair]) -> Iterator[str]:

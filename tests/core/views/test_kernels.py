@@ -55,7 +55,7 @@ def test_pictures_are_those_with_figures_and_areas_are_the_largest_first() -> No
     assert KERNELS.pictures == ["time", "traffic", "roofline"]
     areas = [(row.name, words) for row, _, words in KERNELS.areas("time", KERNELS.rows)]
     assert areas == [(MM.name, "2.50 ms"), (GELU.name, "2.00 ms")]
-    unknown = [replace(row, bytes_moved=None) for row in KERNELS.rows]
+    unknown = [replace(row, bytes_read=None, bytes_written=None) for row in KERNELS.rows]
     sizes = [(size, words) for _, size, words in KERNELS.areas("traffic", unknown)]
     assert sizes == [(1.0, "traffic not recorded")] * len(unknown)
 
