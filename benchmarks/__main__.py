@@ -23,6 +23,7 @@ from benchmarks import (
     recording,
     second_clock,
     server_memory,
+    start_up,
     sweeps,
     synthetic,
     visitors,
@@ -50,6 +51,7 @@ BENCHMARKS = {
     "ranks": ranks,
     "cluster_queue": cluster_queue,
     "first_record": first_record,
+    "start_up": start_up,
     "many_runs": many_runs,
 }
 

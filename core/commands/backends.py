@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 import msgspec
 
 from core.base.words import count, number
-from core.commands.output import OK, add_json_option, add_node_options
+from core.commands.output import OK, add_json_option, add_node_options, print_start
 from core.commands.run import exit_code, run_job
 from core.job import CompileJob, Model, add_job_options, job_of
 from core.runs.engine.opening import open_local_engine
@@ -37,6 +37,7 @@ def add_backends_command(command: argparse.ArgumentParser) -> None:
 
 def _list(arguments: argparse.Namespace) -> int:
     """Print each backend: whether it runs here, its last stage, and its purpose; returns the exit code."""
+    print_start()
     backends = tried_backends()
     if arguments.json:
         print(json.dumps(msgspec.to_builtins(backends), indent=2))

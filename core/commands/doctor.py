@@ -19,7 +19,7 @@ from core.base.errors import CompileboardError
 from core.base.machine import ConfigModule, ConfigOption, Environment, default_home
 from core.base.words import count, duration_s, number
 from core.commands.backends import CODE
-from core.commands.output import FAILED, OK, add_json_option, complain
+from core.commands.output import FAILED, OK, add_json_option, complain, print_start
 from core.job import CompileJob, Model
 from core.runs.doctor import Check, checks, summary
 from core.runs.engine.opening import environment_here, open_local_engine
@@ -72,7 +72,7 @@ def _compiled(store: Store) -> tuple[Environment, tuple[Check, ...]]:
     engine = open_local_engine(store)
     job = CompileJob(Model("code", CODE), measure=False, time_limit_s=COMPILE_LIMIT_S)
     try:
-        print("  torch is starting", file=sys.stderr)
+        print_start()
         environment = engine.environment()
         print("  `x.sin() + 1` is being compiled, with empty caches", file=sys.stderr)
         runner = Runner(store, engine)
@@ -98,6 +98,7 @@ def add_options_command(command: argparse.ArgumentParser) -> None:
 
 def _list(arguments: argparse.Namespace) -> int:
     """Print each option that matches; returns the exit code, `FAILED` if torch cannot start."""
+    print_start()
     environment = environment_here()
     if environment.problem:
         return complain(environment.problem, FAILED)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from core.base.errors import StoreError
 from core.base.words import count
 from core.commands.export import add_scrub_options, scrubber_of
-from core.commands.output import FAILED, OK, add_json_option, complain, write_file
+from core.commands.output import FAILED, OK, add_json_option, complain, print_start, write_file
 from core.report import as_json
 from core.runs.engine.opening import environment_here
 from core.runs.store import Store
@@ -47,6 +47,7 @@ def _logs(arguments: argparse.Namespace) -> int:
 
 
 def _list_names() -> int:
+    print_start()
     environment = environment_here()
     if environment.problem:
         return complain(environment.problem, FAILED)

@@ -67,6 +67,11 @@ def print_markdown(line: str) -> None:
     print(line.replace("`", "").replace("\\", ""))
 
 
+def print_start() -> None:
+    """Print to standard error that torch starts, which takes seconds."""
+    print("  starting torch", file=sys.stderr, flush=True)
+
+
 def complain(message: str, code: int) -> int:
     """Print a message to standard error; returns the exit code."""
     print(message, file=sys.stderr)
