@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -104,8 +105,10 @@ def _missing(name: str, value: Any, options: CompileOptions, job: CompileJob, mo
     functions = [key for key, value in values.items() if callable(value) and not key.startswith("_")][:MOST_NAMED]
     what = f"is a {type(value).__name__} in {where}, and no callable" if value is not None else f"is not in {where}"
     has = f", which has {', '.join(functions)}" if functions else ""
-    torch_names = ", ".join(sorted(torch._dynamo.list_backends(exclude_tags=())))
-    return f"no backend `{name}`: it {what}{has}; torch has {torch_names}"
+    names = sorted(torch._dynamo.list_backends(exclude_tags=()))
+    close = get_close_matches(name, names, 1, 0.7)
+    hint = f" (did you mean `{close[0]}`?)" if close else ""
+    return f"no backend `{name}`{hint}: it {what}{has}; torch has {', '.join(names)}"
 
 
 def register_built_in() -> None:

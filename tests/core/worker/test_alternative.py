@@ -59,6 +59,13 @@ def test_a_rival_that_cannot_be_compiled_says_why(tmp_path: Path) -> None:
     assert found.reason.startswith(told)
 
 
+def test_an_unknown_backend_is_answered_with_a_similar_one(tmp_path: Path) -> None:
+    found, _ = rival_of(replace(JOB, rival=CompileOptions(backend="aot_eagr")), tmp_path)
+    assert found.reason.startswith(
+        "JobError: compile.backend: no backend `aot_eagr` (did you mean `aot_eager`?): it is not"
+    )
+
+
 def test_a_rival_of_the_same_name_is_a_backend_of_the_same_code(tmp_path: Path) -> None:
     from core.worker.backends.selection import write_code
 

@@ -9,6 +9,7 @@ detached actor, which owns a host. Ray carries the host's bytes, and reports whi
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import sys
@@ -69,7 +70,7 @@ class Bridge:
                 self._output.write(BridgeNodes(" ".join(sorted(heads)), tuple(hosts)))
                 time.sleep(NODES_S)
         except Exception as error:
-            self._output.write(BridgeProblem(_words(error)))
+            _report(self._output, error)
             os._exit(1)
 
     def answer(self, call: BridgeCall) -> None:
@@ -106,6 +107,12 @@ class Bridge:
         return self._ray.remote(HostActor)
 
 
+def _report(output: BridgeOutput, error: Exception) -> None:
+    """Write why the cluster cannot be reached, unless the server has ended."""
+    with contextlib.suppress(OSError):
+        output.write(BridgeProblem(_words(error)))
+
+
 def _words(error: Exception) -> str:
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return lines[-1][:600]
@@ -121,7 +128,7 @@ def main(address: str, code: str, hosts: str) -> None:
     try:
         bridge = Bridge(address, code == "code", hosts, output)
     except Exception as error:
-        output.write(BridgeProblem(_words(error)))
+        _report(output, error)
         return
     threading.Thread(target=bridge.report_nodes, daemon=True).start()
     answer_calls(bridge.answer, THREADS)

@@ -393,6 +393,8 @@ class Puller:
         self._over = threading.Event()
         # The threads that have a connection.
         self._connected: set[int] = set()
+        # None until the first reply or failure.
+        self._answers: bool | None = None
         self._noting = threading.Lock()
         self._refused = ""
 
@@ -454,10 +456,10 @@ class Puller:
         return data
 
     def _note(self, is_connected: bool, why: str = "") -> None:
-        """Record whether this thread is connected; report the first connection, and the loss of the last one."""
+        """Record whether this thread is connected; report when the first one is, or none is."""
         with self._noting:
-            before = bool(self._connected)
             (self._connected.add if is_connected else self._connected.discard)(threading.get_ident())
-            if before == bool(self._connected):
+            before, self._answers = self._answers, bool(self._connected)
+            if before == self._answers or self._refused:
                 return
-        self._say("connected; waiting for runs" if not before else f"the server does not answer: {why}; trying again")
+        self._say("connected; waiting for runs" if is_connected else f"the server does not answer: {why}; trying again")

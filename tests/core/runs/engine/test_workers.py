@@ -271,3 +271,19 @@ def test_a_worker_without_runs_ends_after_its_idle_limit(
     assert runner.wait(run).status().state == "done"
     assert said[-1] == "no run for 0 s: this worker ends"
     kill(server)
+
+
+def test_a_worker_that_reaches_no_server_says_so_once(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    said: list[str] = []
+    puller, ended = (
+        Puller(f"http://127.0.0.1:{port}", "t" * 32, Host(tmp_path, NodeEngine()), said.append),
+        threading.Event(),
+    )
+    thread = threading.Thread(target=puller.run, args=(ended,))
+    thread.start()
+    until(lambda: said != [])
+    ended.set()
+    thread.join()
+    assert said == ["the server does not answer: [Errno 111] Connection refused; trying again"]
