@@ -8,6 +8,7 @@ nodes, otherwise from the scheduler's log.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -16,6 +17,9 @@ from core.ops.costs import aten_name, op_class
 from core.report import Call, Compilation, FxGraph, FxNode, Kernel, Report, Schedule, SchedulerNode, stored
 
 UNEVEN = "Memory traffic is not comparable in this log: torch counted fused nodes by another rule."
+
+# Prefix of a compilation within a graph of compiled autograd.
+CAPTURE = re.compile(r"(?<![^:])!\d+/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,8 +151,8 @@ def _weight(compilation: Compilation) -> tuple[bool, int, int]:
 
 
 def frame_of(compilation: Compilation) -> str:
-    """Return the frame of a compilation: `0` of `0/1`."""
-    return compilation.id.rpartition("/")[0] or compilation.id
+    """Return the frame of a compilation: `0` of `0/1`, and `2` of `!8/2/1`, whose `!8` is compiled autograd's graph."""
+    return CAPTURE.sub("", compilation.id.rpartition("/")[0]) or compilation.id
 
 
 def distinct_kernels(kernels: Iterable[Kernel]) -> int:

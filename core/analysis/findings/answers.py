@@ -19,6 +19,12 @@ from core.base.words import agree, count, number
 from core.report import Compilation, Frame, FxGraph, RemarkKind
 
 RANDOM = "random"
+# Errors of `torch.export` and of `mark_dynamic` for a sample of size 0 or 1.
+SPECIALIZED = (
+    re.compile(r"marked (?P<name>\S+) as dynamic but your code specialized it to be a constant \((?P<size>[01])\)"),
+    re.compile(r"export 0/1 specialized due to hint of (?P<size>[01]) for dimension (?P<name>[^\s]+\])"),
+    re.compile(r"(?P<name>L\[\S+?\.size\(\)\[\d+\]) was inferred to be a constant \((?P<size>[01])\)"),
+)
 DIRECTIONS = ("aot_joint_graph", "aot_forward_graph", "aot_backward_graph")
 # Ops that draw random numbers; the first draws from a seed, which the next two make.
 SEEDED_OP, SEED_OPS = "inductor_random", ("inductor_seeds", "inductor_seed")
@@ -282,6 +288,23 @@ def _ops(graph: FxGraph) -> Counter[str]:
     return counts
 
 
+def sample_size(facts: RunFacts) -> Iterator[Finding]:
+    """Yield a finding for a dynamic dimension whose sample has size 0 or 1, which torch specializes."""
+    error = facts.report.error
+    for pattern in SPECIALIZED if error is not None else ():
+        match = pattern.search(error.message if error else "")
+        if match:
+            yield Finding(
+                rule="sample size",
+                title=f"The dynamic dimension `{match['name']}` has size {match['size']} in the sample.",
+                reason="torch makes sizes 0 and 1 constants, since broadcasting treats them in other ways.",
+                advice="Use a sample whose size there is 2 or more: the dimension then stays dynamic.",
+                page="overview",
+                weight="wrong",
+            )
+            return
+
+
 def cuda_graphs(facts: RunFacts) -> Iterator[Finding]:
     """Yield a finding if CUDA graphs were requested and skipped, with torch's first reason."""
     counters = facts.report.counters
@@ -417,6 +440,7 @@ def next_rung(facts: RunFacts, output: str = "") -> tuple[str, Proposal | None]:
 
 RULES: tuple[Rule, ...] = (
     backward_draws,
+    sample_size,
     differs,
     other_strides,
     asks_whether_compiled,

@@ -13,7 +13,7 @@ from core.analysis.findings.finding import Finding, Proposal, Rule, RunFacts
 from core.analysis.kernels import kernels_disturbed, summary
 from core.analysis.work import frame_of
 from core.base.words import DEPRECATED, SLOW, count, duration_s, number, percent
-from core.report import Compilation
+from core.report import Compilation, GuardCosts, GuardFilter
 
 SMALL_CALL_S = 1e-3
 TOO_SMALL = "the call is too small to pay off. Run it eagerly, or compile a larger part of the model."
@@ -23,6 +23,10 @@ HAVE_CUDA_GRAPHS, CUDA_GRAPHS = ("reduce-overhead", "max-autotune"), "triton.cud
 INDEXED, MANY_LAYERS = re.compile(r"(?:\.|\[')\d+(?:'\])?$"), 4
 # A region with fewer ops saves little compile time, and prevents fusion across its border.
 OPS_OF_A_LAYER = 5
+FILTER, OF_MODULES = "skip_guard_on_inbuilt_nn_modules_unsafe", "drops the guards of torch's own modules"
+# Part of the check time that a guard filter must save, and part of the largest saving that is as good.
+LEAST_SAVING, NEARLY = 0.05, 0.9
+NO_FILTER = "None of torch's filters saved time here. Larger inputs make the guards a smaller part of a call."
 MUCH_OF_THE_FIRST_CALL, LONG_S = 0.4, 2.0
 MOST = 3
 ADVICE = {
@@ -109,24 +113,38 @@ def guards(facts: RunFacts) -> Iterator[Finding]:
         rule="guards",
         title=f"Guards take {duration_s(checked_s)} of every call, {percent(checked_s / waited.compiled_s)} of it.",
         reason=f"`[{slowest.id}]` checks {count(slowest.guard_leaves or len(slowest.guards), 'guard')} at every call.",
-        advice=_guard_advice(facts.options),
+        advice=_guard_advice(facts.options, slowest.guard_costs),
         page="guards",
         compilation=slowest.id,
         each_s=checked_s,
     )
 
 
-def _guard_advice(options: Mapping[str, Any]) -> str:
+def _best_filter(costs: GuardCosts) -> GuardFilter | None:
+    """Return the filter that keeps most guards among those with nearly the largest measured saving."""
+    least_us = min((choice.check_us for choice in costs.filters), default=0.0)
+    most = NEARLY * (costs.check_us - least_us)
+    worth = [choice for choice in costs.filters if costs.check_us - choice.check_us >= most]
+    return max(worth, key=lambda choice: choice.kept, default=None)
+
+
+def _guard_advice(options: Mapping[str, Any], costs: GuardCosts | None) -> str:
     """Return the advice to drop guards, with the call of `torch.compile`.
 
-    The call lists the options of the job's mode, since `torch.compile` does not take a mode and options together.
+    Where filters were measured, it names the best one, or that none saves time. The call lists the options of the
+    job's mode, since `torch.compile` does not take a mode and options together.
     """
+    best = _best_filter(costs) if costs else None
+    if costs is not None and best is not None and costs.check_us - best.check_us < LEAST_SAVING * costs.check_us:
+        return NO_FILTER
     mode = f"**torch._inductor.list_mode_options('{options['mode']}'), " if options.get("mode") else ""
     addition = ", added to the options of the job," if options.get("options") else ""
-    filtered = f"options={{{mode}'guard_filter_fn': torch.compiler.skip_guard_on_inbuilt_nn_modules_unsafe}}"
+    name = best.name if best else FILTER
+    filtered = f"options={{{mode}'guard_filter_fn': torch.compiler.{name}}}"
+    saved = f" saved {duration_s((costs.check_us - best.check_us) / 1e6)} here" if costs and best else f" {OF_MODULES}"
     return (
-        f"Drop guards on values that never change in your use: `torch.compile(model, {filtered})`{addition} drops the "
-        "guards of torch's own modules."
+        f"Drop guards on values that never change in your use: `torch.compile(model, {filtered})`{addition}{saved}. If "
+        "such a value changes, the old code runs anyway."
     )
 
 

@@ -235,8 +235,9 @@ def _limit_advice(facts: RunFacts, compile_id: str) -> tuple[str, Proposal | Non
 
 def _limit_cause(facts: RunFacts, compile_id: str) -> tuple[str, list[Recompile]]:
     """Return the most frequent cause of a frame's recompiles; empty without a recompile."""
-    frame = _frame_key(compile_id)
-    causes = _by_cause(facts, {member.id for member in facts.report.compilations if frame_of(member) == frame})
+    first = facts.report.compilation(compile_id)
+    members = [member for member in facts.report.compilations if first and frame_of(member) == frame_of(first)]
+    causes = _by_cause(facts, {member.id for member in members})
     return max(causes.items(), key=lambda entry: len(entry[1]), default=("", []))
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from core import load_text
 from core.analysis import Traffic, counted_words, distinct_kernels, sentence, traffic_words, verdict
-from core.analysis.work import Work, traffic_of, work, work_words
+from core.analysis.work import Work, frame_of, traffic_of, work, work_words
 from core.report import (
     Buffer,
     Compilation,
@@ -24,6 +24,7 @@ from core.report import (
 from core.views.header import verdict_facts
 from tests.support.logs import recorded_report
 from tests.support.places import TRACES
+from tests.support.reports.findings import frame as quiet_frame
 
 FRAME = Frame("/m.py", 1, "forward")
 TARGETS = {
@@ -179,3 +180,8 @@ def test_kernels_and_calls_are_those_that_the_output_code_makes(scenario: str) -
             told = distinct_kernels(ours), sum(len(kernel.calls) for kernel in ours)
             names, calls = call_sites(load_text(log, output_code))
             assert told == (len(names), calls)
+
+
+def test_a_graph_of_compiled_autograd_is_no_frame_of_its_own() -> None:
+    ids = ("0/1", "!8/2/1", "!9/2/2", "1:!3/0/0", "0")
+    assert [frame_of(quiet_frame(name)) for name in ids] == ["0", "2", "2", "1:0", "0"]

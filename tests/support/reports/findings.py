@@ -22,6 +22,7 @@ from core.report import (
     Place,
     RemarkKind,
     Report,
+    RunError,
     Schedule,
     SchedulerNode,
     Setting,
@@ -181,6 +182,17 @@ FIRES: dict[str, Report] = {
     "TF32 off": with_tf32(),
     "missed fusion": unfused("numel/rnumel mismatch (reduce) (64, 1), (10, 64)"),
     "first call": replace(QUIET, phases=compiling(a0_0=5.0)),
+    "sample size": replace(
+        QUIET,
+        error=RunError(
+            "export",
+            "UserError",
+            "",
+            "You marked batch as dynamic but your code specialized it to be a constant (1).",
+            (),
+            "",
+        ),
+    ),
     "cache bypassed": replace(
         QUIET,
         caches=(CacheEvent("aotautograd", "bypass", "0/0", "", "Unsupported call_function target _enter_autocast"),),

@@ -5,7 +5,21 @@ from dataclasses import replace
 import pytest
 
 from core.analysis.kernels import uneven_repeats
-from core.report import Buffer, CacheEvent, Difference, KernelCall, KernelTime, Load, Module, Phase, Setting, Timing
+from core.report import (
+    Buffer,
+    CacheEvent,
+    Difference,
+    GuardCosts,
+    GuardFilter,
+    KernelCall,
+    KernelTime,
+    Load,
+    Module,
+    Phase,
+    RunError,
+    Setting,
+    Timing,
+)
 from tests.support.reports.findings import FIRES, QUIET, STEADY, call, frame, of, redrawn, timed, twice, with_kernels
 from tests.support.reports.timed import GELU, ITEM, LIMITS, MM, REPORT, SCHEDULE, kernel, node
 
@@ -277,6 +291,39 @@ def test_backward_draws_if_it_has_random_ops_without_forwards_seed(backward: dic
         "Backward draws its own random numbers: 1 random op of forward is recomputed."
     ] * fires
     assert all(finding.weight == "wrong" for finding in found)
+
+
+@pytest.mark.parametrize(
+    ("message", "title"),
+    [
+        ("You marked batch as dynamic but your code specialized it to be a constant (1).", "`batch` has size 1"),
+        (
+            "export 0/1 specialized due to hint of 0 for dimension inputs['x'].shape[0].",
+            "`inputs['x'].shape[0]` has size 0",
+        ),
+        ("You marked batch as dynamic but your code specialized it to be a constant (8).", ""),
+    ],
+)
+def test_a_sample_of_size_one_is_why_a_dynamic_dimension_is_a_constant(message: str, title: str) -> None:
+    error = RunError("export", "UserError", "", message, (), "")
+    found = of(replace(QUIET, error=error), "sample size")
+    assert [title in finding.title for finding in found] == [True] * bool(title)
+
+
+def test_the_advised_guard_filter_is_the_one_that_saved_most() -> None:
+    filters = (
+        GuardFilter("skip_guard_on_inbuilt_nn_modules_unsafe", 9, 9, 10.0),
+        GuardFilter("keep_tensor_guards_unsafe", 3, 9, 4.0),
+        GuardFilter("skip_all_guards_unsafe", 0, 9, 3.8),
+    )
+    for check_us, words in (
+        (10.0, "torch.compiler.keep_tensor_guards_unsafe}"),
+        (3.9, "None of torch's filters saved"),
+    ):
+        costs = GuardCosts(check_us, {}, filters)
+        slow = frame("0/0", guard_warm_us=90.0, guard_leaves=7, guard_costs=costs)
+        (found,) = of(replace(QUIET, compilations=(slow,), timing=STEADY), "guards")
+        assert words in found.advice
 
 
 USES_TIMES = ("products at the roofline", "fallbacks", "copies", "float64", "TF32 off", "outside of kernels")
