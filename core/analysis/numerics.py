@@ -314,10 +314,15 @@ def _cause(bisection: Bisection) -> str:
 
 def opaque_words(bisection: Bisection) -> str:
     """Return a sentence on how to avoid a faulty Inductor lowering; empty if the fault is elsewhere."""
+    if bisection.mitigation:
+        return f"With `options={bisection.mitigation}`, all results equal eager's."
     if bisection.subsystem != LOWERINGS or not bisection.what:
         return ""
     node = _named(bisection.what)
-    return f"Until it is fixed: Inductor does not lower an op inside `torch.library.custom_op`; put `{node}` into one."
+    return (
+        f"Until it is fixed: Inductor does not lower an op inside `torch.library.custom_op`; put `{node}` into one. "
+        "Compare again: other nodes may be lowered wrongly, too."
+    )
 
 
 def _named(what: str) -> str:

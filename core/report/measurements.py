@@ -92,6 +92,8 @@ class Bisection(Record):
     """first node of Dynamo's graphs that makes a NaN in eager from inputs without one; empty if there is none"""
     nan_line: str = ""
     """line of that node's code, as torch's stack trace has it"""
+    mitigation: str = ""
+    """options of Inductor with which all results equal eager's; empty if none was found, or none was tried"""
 
 
 @dataclass(frozen=True, slots=True)

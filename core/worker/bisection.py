@@ -44,6 +44,12 @@ NOT_REPRODUCED = "compiled once more, the model neither fails nor differs"
 OUT_OF_TIME = "the run's time limit was near"
 MAX_WHAT_CHARS = 2_000
 DIFFERS = "differs"
+LOWERINGS = "lowerings"
+# Options of Inductor that avoid many wrong kernels, from the least to the most that is given up.
+MITIGATIONS: tuple[dict[str, Any], ...] = (
+    {"cpp.simdlen": 1},
+    {"max_fusion_size": 1, "epilogue_fusion": False},
+)
 # That of torch._dynamo.config.repro_tolerance.
 TOLERANCE = 1e-3
 MAX_SCRIPT_CHARS = 200_000
@@ -142,19 +148,35 @@ def _of_graphs(job: CompileJob, path: Path, until_s: float) -> dict[str, Any]:
 
 
 def _bisected(trial: ComparedCompilation) -> Bisection:
+    mitigation = ""
     try:
         # A graph from torch's caches would hide the compilation.
         with quiet_compilation(), silence(), lookups(Conditions()):
             if trial():
                 return Bisection(problem=NOT_REPRODUCED)
             result = CompilerBisector.do_bisect(trial)
+            if result is not None and result.subsystem == LOWERINGS:
+                _end_bisection()
+                mitigation = _mitigation(trial)
     except OutOfTimeError:
         return Bisection(problem=OUT_OF_TIME)
     except Exception as error:
         return Bisection(problem=f"{type(error).__name__}: {error}"[:MAX_WHAT_CHARS])
     finally:
         _end_bisection()
-    return Bisection() if result is None else _reported(result)
+    return Bisection() if result is None else replace(_reported(result), mitigation=mitigation)
+
+
+def _mitigation(trial: ComparedCompilation) -> str:
+    """Return the first options of Inductor with which all results equal eager's; empty if there are none."""
+    for options in MITIGATIONS:
+        try:
+            with torch._inductor.config.patch(options):
+                if trial():
+                    return repr(options)
+        except OutOfTimeError:
+            return ""
+    return ""
 
 
 def _end_bisection() -> None:
@@ -289,11 +311,12 @@ def _smallest(trial: GraphTrial, captured: CapturedGraph, code: str) -> dict[str
         return {"not_minified": first_line(error)}
     graph, inputs = trial.best
     title = f"Graph [{captured.compilation}], minified by torch from {count(ops_of(captured.graph), 'op')}."
-    random, inlined = (script_of(graph, inputs, title, trial.job.seed, inline) for inline in (0, MOST_INLINE))
-    alone = random if _reproduces(trial, random) else inlined
-    after_code = f"{code.rstrip()}\n\n\n{alone}"
-    script = next((text for text in (alone, after_code) if _fails_alone(trial, text)), "")
-    reproduces, script = bool(script), script or alone
+    scripts = [script_of(graph, inputs, title, trial.job.seed, inline) for inline in (0, MOST_INLINE)]
+    # Random values may fail here, where the process is warm, and not in a process of their own.
+    alone = [text for text in dict.fromkeys(scripts) if _reproduces(trial, text)] or scripts[-1:]
+    after_code = f"{code.rstrip()}\n\n\n{alone[0]}"
+    script = next((text for text in (*alone, after_code) if _fails_alone(trial, text)), "")
+    reproduces, script = bool(script), script or alone[-1]
     if len(script) > MAX_SCRIPT_CHARS:
         return {"not_minified": TOO_LONG}
     return {

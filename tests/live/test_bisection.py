@@ -101,7 +101,7 @@ def test_a_wrong_lowering_is_named_with_its_node(wrong_lowering: Bisection) -> N
 def test_an_opaque_custom_op_avoids_a_wrong_lowering_as_it_is_advised(
     runner: Runner, wrong_lowering: Bisection
 ) -> None:
-    assert opaque_words(wrong_lowering).endswith(f"put `{wrong_lowering.what}` into one.")
+    assert f"put `{wrong_lowering.what}` into one." in opaque_words(wrong_lowering)
     opaque = f"{WRONG_LOWERING}\n{OPAQUE}"
     run = runner.wait(runner.submit(CompileJob(Model("code", opaque), measure=False)))
     report = open_report(run)
