@@ -151,7 +151,10 @@ def _weight(compilation: Compilation) -> tuple[bool, int, int]:
 
 
 def frame_of(compilation: Compilation) -> str:
-    """Return the frame of a compilation: `0` of `0/1`, and `2` of `!8/2/1`, whose `!8` is compiled autograd's graph."""
+    """Return the frame of a compilation: `0` of `0/1`, and `2` of `!8/2/1`.
+
+    `!8` is a graph of compiled autograd.
+    """
     return CAPTURE.sub("", compilation.id.rpartition("/")[0]) or compilation.id
 
 

@@ -28,7 +28,17 @@ OURS = ("core/", "pages/", "tests/", "docs/", "benchmarks/", ".ci/", ".streamlit
 FILE = re.compile(r"`((?:[\w.]+/)+[\w.]*|[\w]+\.(?:py|md|toml|txt)|Makefile|Dockerfile)`")
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
 # Files of the user's, of a run, or that a document proposes.
-EXAMPLES = {"model.py", "compileboard.toml", "FILE.py", "script.py", "job.json", "status.json", "report.json"}
+EXAMPLES = {
+    "ir_pre_fusion.txt",
+    "ir_post_fusion.txt",
+    "model.py",
+    "compileboard.toml",
+    "FILE.py",
+    "script.py",
+    "job.json",
+    "status.json",
+    "report.json",
+}
 # Variables that our processes set for one another.
 INTERNAL = {"COMPILEBOARD_GROUP", "COMPILEBOARD_CACHE", "COMPILEBOARD_FORK_SERVER", "COMPILEBOARD_FORK_SERVER_PARENT"}
 MODULES = {path.name for top in ("core", "pages", "tests") for path in (ROOT / top).rglob("*.py")}

@@ -57,7 +57,10 @@ def checked_logs(path: Path, scratch: Path, name: str = "", most_bytes: int = MA
 
 
 def _logs_of_file(path: Path, scratch: Path, named: str, most_bytes: int) -> RankLogs:
-    """Return a file as a log, tlparse's `raw.jsonl` converted; raises TraceError for a known file of another tool."""
+    """Return a file as a log, with tlparse's `raw.jsonl` converted.
+
+    Raises TraceError for a known file of another tool.
+    """
     if is_tlparse_index(path):
         return log_of_index(path, scratch / "made", most_bytes)
     if words := foreign_file_words(path):

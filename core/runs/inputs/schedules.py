@@ -73,7 +73,10 @@ class _Layout:
 
 
 def schedule_of(before: str, after: str, graph: str, direction: str) -> dict[str, Any] | None:
-    """Return a record of the schedule in the two texts, with inputs from the text of the graph; None without nodes."""
+    """Return a record of the schedule in the two texts, with inputs from the text of the graph.
+
+    None without nodes.
+    """
     nodes_before, nodes_after = list(_nodes(before)), list(_nodes(after))
     if not nodes_before or not nodes_after:
         return None

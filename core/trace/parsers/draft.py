@@ -277,7 +277,7 @@ class ReportDraft:
         return f"{self.resets + 1}:{compile_id}" if self.resets and compile_id else compile_id
 
     def id_of(self, key: str) -> str:
-        """Return the id of the compilation that a record of ours named by a key; the key without such a record."""
+        """Return the id of the compilation with this key; the key itself if no record has it."""
         return self.keys.get(key, key)
 
     def compilation(self, record: TraceRecord) -> CompilationDraft:
