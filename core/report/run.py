@@ -60,7 +60,9 @@ class Difference:
     type, layout, device, dtype, shape, strides, requires_grad, tree, Python value, aliasing, mutation. `same` is
     None if undecided; `reason` is why it is undecided, or why unequal results count as the same. `error` is the
     norm of the difference divided by eager's norm, None if it is not a finite number or was not recorded.
-    `tolerance` is the dtype's tolerance for `error`.
+    `tolerance` is the dtype's tolerance for `error`. `refused_by_torch` is True if torch's own accuracy check,
+    `torch._dynamo.utils.same` with a float64 reference, refuses a result that is not refused here; None if the check
+    was not necessary or not possible.
     """
 
     what: str
@@ -73,6 +75,7 @@ class Difference:
     max_abs: float = 0.0
     error: float | None = None
     tolerance: float = 0.0
+    refused_by_torch: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +85,13 @@ class Call(Record):
     Outputs and gradients always have a row of `differences`; inputs and state have one if a call changed them. The
     tolerance is 2e-5 for float32 and 1e-2 for bfloat16. Each element's error is divided by its magnitude or by the
     typical magnitude around it, whichever is larger. The root mean square of these errors must be within the tolerance
-    for the whole tensor, and within twenty times the tolerance for each row, each column and each element. Fill values
-    (-1e9, finfo.min) don't count as typical magnitudes.
+    for each part of the tensor (elements of similar magnitude), and within twenty times the tolerance for each row,
+    each column and each element. Fill values (-1e9, finfo.min) don't count as typical magnitudes.
 
     If a result exceeds the tolerance, a third copy of the model, in float64, is loaded and decides: compiled is the
-    same if its error is at most 3 times eager's (10 times for fewer than ten elements). `same` is null if the call
+    same if its error is at most 3 times eager's (10 times for fewer than ten elements). Elements where eager lost its
+    digits (its error is at least 0.3 of the result in float64) are judged apart: they are the same if the rounding
+    noise, measured by a float64 copy with random rounding errors, explains both errors. `same` is null if the call
     draws random numbers and compiled draws different ones, or if eager is not deterministic. A backward begins with
     random gradients, the same for every copy (1 for a scalar output), so that gradients are of order one for any output
     size.

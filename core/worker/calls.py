@@ -27,8 +27,8 @@ from core.worker.numerics.accuracy import call_numerics
 from core.worker.numerics.wide import as_written
 from core.worker.record import emit, silence
 from core.worker.recorders.bytecode import CodeReuse, watching_reuse
-from core.worker.results.compare import Around, CallContext, Judge
 from core.worker.results.effects import CallEffects, PrintedText, StateBefore, differences, print_difference, unlike
+from core.worker.results.judge import Around, CallContext, Judge
 from core.worker.results.named import Leaves, leaves
 
 Enter = Callable[[str], None]

@@ -113,7 +113,7 @@ def told(
         (
             "z = y.clone()\nz[0] = z[0] * (0 if wrong() else 1e-6)\nreturn z",
             False,
-            "output: 1 of 8 rows is off by up to 0.854 of its magnitude",
+            "output: 1 of 8 rows is off by up to 1.00 of its norm",
         ),
     ],
 )

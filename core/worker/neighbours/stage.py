@@ -35,8 +35,9 @@ from core.worker.measuring.instruments import WallClock
 from core.worker.measuring.pairs import LIMIT_S, SampledSide, prepared_side, time_sides
 from core.worker.memory.allocator import last_call
 from core.worker.record import emit
-from core.worker.results.compare import CallContext, Judge, compare, compare_leaf
+from core.worker.results.compare import compare, compare_leaf
 from core.worker.results.effects import CallEffects, unlike
+from core.worker.results.judge import CallContext, Judge
 from core.worker.standby import StandBy
 
 MOST_TASK_S = 180.0

@@ -9,20 +9,19 @@ from typing import Any
 import torch
 
 from core.report import Accuracy, CallNumerics, Difference, ResultAccuracy
-from core.worker.results.compare import CallContext, Judge, compare_leaf, judged, relative
+from core.worker.results.compare import compare_leaf, relative
+from core.worker.results.judge import CallContext, Judge
 from core.worker.results.named import Leaves
 from core.worker.results.scaled import Distance, distance
+from core.worker.results.verdict import Noise, judged
 
 VALUES = ("value", "mutation")
 DRAWS = "the call draws random numbers, and in float64 it may draw others"
 NOT_RUN = "the model could not be run in float64"
 
 
-def accuracy(what: str, eager: torch.Tensor, compiled: Any, reference: Any, scale: float) -> Accuracy:
-    """Return the errors of eager and compiled, and whether compiled is as accurate as eager.
-
-    `scale` is the largest magnitude among the graph's inputs and the eager values compared so far.
-    """
+def accuracy(what: str, eager: torch.Tensor, compiled: Any, reference: Any, noise: Noise) -> Accuracy:
+    """Return the errors of eager and compiled, and whether compiled is as accurate as eager."""
     told = compare_leaf(what, eager, compiled)[0]
     found = Accuracy(told.dtype, eager.numel(), tolerance=told.tolerance, same=told.same, reason=told.reason)
     if told.kind != "value" or told.same is None:
@@ -31,7 +30,7 @@ def accuracy(what: str, eager: torch.Tensor, compiled: Any, reference: Any, scal
     if not _fits(reference, eager):
         return replace(found, reason=found.reason or "float64 gives no such value")
     if told.same is False:
-        last = judged(told, eager, compiled, reference, scale)
+        last = judged(told, eager, compiled, reference, noise)
         found = replace(found, same=last.same, reason=last.reason)
     return with_errors(found, eager, compiled, reference)
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,8 @@ from core.worker.load import ModelCopy, first_line, rng_state, seed
 from core.worker.numerics.accuracy import accuracy, apart
 from core.worker.numerics.wide import InFloat64, widened
 from core.worker.record import emit, silence, unrecorded
-from core.worker.results.compare import has_room
+from core.worker.results.judge import has_room
+from core.worker.results.verdict import error_of
 
 MOST_TAPS = 128
 MOST_TAPPED_BYTES = 256 * 2**20
@@ -150,7 +152,6 @@ class GraphComparison:
         self._drawn = {name: met for name, met in meeting.met.items() if met.drawn is not None}
         self._inputs = (*captured.inputs, *(met.drawn for met in self._drawn.values()))
         self._found = {name: NodeAccuracy(name, left_out=met.left_out) for name, met in self._met.items()}
-        self._largest = max(map(_size, captured.inputs), default=0.0)
 
     @property
     def narrowed(self) -> tuple[str, ...]:
@@ -208,21 +209,21 @@ class GraphComparison:
     def _compare_part(self, taps: Sequence[str]) -> Values:
         """Compare some values; return the compiled graph's own outputs."""
         compiled = self._compiled(taps)
-        eager, wide = self._eager(taps), self._wide(taps)
-        for name, one, other, reference in zip(
-            taps, *(given[-len(taps) :] for given in (eager, compiled, wide)), strict=True
-        ):
-            self._largest = max(self._largest, _size(one))
-            self._found[name] = NodeAccuracy(name, accuracy(name, one, other, reference, self._largest))
+        eager, wide = self._eager(taps), self._wide(taps, self._float64)
+        rounded = cache(lambda dtype: self._wide(taps, InFloat64(torch.finfo(dtype).eps)))
+        for place in range(-len(taps), 0):
+            noise = partial(_noise, rounded, place, eager[place].dtype, wide[place])
+            found = accuracy(taps[place], eager[place], compiled[place], wide[place], noise)
+            self._found[taps[place]] = NodeAccuracy(taps[place], found)
         return compiled[: -len(taps)]
 
     def _eager(self, taps: Sequence[str]) -> Values:
         with self._mode.on(), torch.compiler.set_stance("force_eager"):
             return tuple(tapped(self._graph, taps, self._drawn)(*copies(self._inputs)))
 
-    def _wide(self, taps: Sequence[str]) -> Values:
+    def _wide(self, taps: Sequence[str], mode: InFloat64) -> Values:
         graph = deepcopy(tapped(self._graph, taps, self._drawn)).to(torch.float64)
-        with torch.no_grad(), torch.compiler.set_stance("force_eager"), self._float64:
+        with torch.no_grad(), torch.compiler.set_stance("force_eager"), mode:
             return tuple(graph(*map(widened, copies(self._inputs))))
 
     def _compiled(self, taps: Sequence[str]) -> Values:
@@ -248,11 +249,11 @@ def _kept(values: Sequence[Any]) -> Iterator[Any]:
     return (value.detach().clone() if isinstance(value, torch.Tensor) else value for value in values)
 
 
-def _size(value: Any) -> float:
-    """Return the largest finite magnitude in a floating tensor; 0 for any other value."""
-    if not isinstance(value, torch.Tensor) or not value.is_floating_point() or not value.numel():
-        return 0.0
-    return float(value.detach().abs().nan_to_num(0, 0, 0).max())
+def _noise(
+    rounded: Callable[[torch.dtype], Values], place: int, dtype: torch.dtype, reference: torch.Tensor
+) -> torch.Tensor:
+    """Return the rounding noise of one value: the change by random rounding errors in its dtype."""
+    return error_of(rounded(dtype)[place], reference)
 
 
 @dataclass(slots=True)

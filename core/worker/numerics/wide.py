@@ -1,7 +1,13 @@
-"""Float64 mode: casts to narrower floats inside a call are ignored, as in torch's accuracy tools."""
+"""Float64 mode: casts to narrower floats inside a call are ignored, as in torch's accuracy tools.
+
+With a rounding error, each op reads its float inputs with small random errors. The change of a result is its
+rounding noise in a dtype of this epsilon. It includes cancellation, and leaves out values without influence
+on the result, such as a mask of -1e9 before a softmax.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
@@ -15,6 +21,19 @@ from torch.utils._pytree import tree_map_only
 NARROW = {torch.float32, torch.float16, torch.bfloat16}
 # Ops that read the bits of a number, which differ in float64.
 OF_BITS = ("aten::view.dtype",)
+# Ops that only select, copy or compare numbers, so that they never round.
+EXACT = re.compile(
+    r"""(?x)( _local_scalar_dense | _to_copy | _unsafe_view
+    | abs | amax | amin | aminmax | argmax | argmin | argsort | bitwise_and | bitwise_not | bitwise_or | bucketize
+    | cat | ceil | clamp | clamp_max | clamp_min | clone | constant_pad_nd | copy | cummax | cummin | embedding
+    | eq | fill | flip | floor | floor_divide | fmax | fmin | gather | ge | gt | hardtanh | heaviside | index |
+    index_put | index_select | is_nonzero | isfinite | isinf | isnan | kthvalue | le | leaky_relu | logical_and
+    | logical_not | logical_or | logical_xor | lt | masked_fill | masked_scatter | masked_select | max |
+    max_pool2d_with_indices | max_pool3d_with_indices | maximum | median | min | minimum | mode | nan_to_num |
+    ne | neg | nonzero | ones_like | relu | repeat | roll | round | scatter | searchsorted | select_scatter |
+    sgn | sign | signbit | slice_scatter | sort | stack | threshold | threshold_backward | topk | tril | triu |
+    trunc | unique_consecutive | where | zero | zeros_like)_?"""
+)
 
 
 KEPT = ContextVar("KEPT", default=False)
@@ -33,36 +52,42 @@ def as_written() -> Iterator[None]:
 class InFloat64:
     """Context that replaces narrower float dtypes by float64, so that float64 inputs give float64 results.
 
-    `narrowed` are the ops that torch does not have in float64, which are computed in float32.
+    `narrowed` are the ops that torch does not have in float64, which are computed in float32. `rounding` is the
+    epsilon of the dtype whose rounding errors each read number gets, drawn with `seed`; 0 for none.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, rounding: float = 0.0, seed: float = 0) -> None:
         self.narrowed: set[str] = set()
+        self._rounding, self._seed = rounding, int(seed)
         self._within = ExitStack()
 
     def __enter__(self) -> None:
         self._within.callback(torch.set_default_dtype, torch.get_default_dtype())
         torch.set_default_dtype(torch.float64)
-        self._within.enter_context(Widening(self.narrowed))
+        self._within.enter_context(Widening(self.narrowed, self._rounding, self._seed))
 
     def __exit__(self, *_: object) -> None:
         self._within.close()
 
 
 class Widening(TorchDispatchMode):
-    """Mode that replaces each requested narrower float dtype by float64."""
+    """Mode that replaces each requested narrower float dtype by float64, and adds rounding errors."""
 
     supports_higher_order_operators = True
 
-    def __init__(self, narrowed: set[str]) -> None:
+    def __init__(self, narrowed: set[str], rounding: float = 0.0, seed: int = 0) -> None:
         super().__init__()
         self._narrowed = narrowed
+        self._rounding, self._seed = rounding, seed
+        self._generators: dict[torch.device, torch.Generator] = {}
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         if not isinstance(func, OpOverload) or func.name() in OF_BITS or KEPT.get():
             return func(*args, **kwargs)
         args, kwargs = tree_map_only(torch.dtype, wider, (args, kwargs))
+        if self._rounding and not func.is_view and not EXACT.fullmatch(func._opname):
+            args, kwargs = self._with_errors(func, args, kwargs)
         try:
             return func(*args, **kwargs)
         except RuntimeError:
@@ -73,6 +98,24 @@ class Widening(TorchDispatchMode):
             value = tree_map_only(torch.Tensor, widened, func(*args, **kwargs))
             self._narrowed.add(func.name().partition(".")[0])
             return value
+
+    def _with_errors(self, func: OpOverload, args: Any, kwargs: Any) -> tuple[Any, Any]:
+        """Return the arguments of an op, with rounding errors in those that it does not write."""
+        written = {each.name for each in func._schema.arguments if each.alias_info and each.alias_info.is_write}
+        names = [each.name for each in func._schema.arguments]
+        read = [value if name in written else self._read(value) for name, value in zip(names, args, strict=False)]
+        return read, {name: value if name in written else self._read(value) for name, value in kwargs.items()}
+
+    def _read(self, value: Any) -> Any:
+        return tree_map_only(torch.Tensor, self._with_error, value)
+
+    def _with_error(self, value: torch.Tensor) -> torch.Tensor:
+        if not value.is_floating_point() or value.layout != torch.strided:
+            return value
+        if value.device not in self._generators:
+            self._generators[value.device] = torch.Generator(value.device).manual_seed(self._seed)
+        most, generator = self._rounding / 2, self._generators[value.device]
+        return value * (1 + torch.empty_like(value).uniform_(-most, most, generator=generator))
 
 
 def wider(dtype: torch.dtype) -> torch.dtype:

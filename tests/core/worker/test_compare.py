@@ -9,9 +9,10 @@ import pytest
 import torch
 
 from core.report import Difference
-from core.worker.results.compare import LOST_IN_ROUNDING, NOISE, RIGHT, ROUNDING, compare, compare_leaf, judged
+from core.worker.results.compare import compare, compare_leaf
 from core.worker.results.named import Container, _simple, aliases, leaves
 from core.worker.results.scaled import Distance, distance
+from core.worker.results.verdict import LOST_IN_ROUNDING, NOISE, RIGHT, ROUNDING, judged
 
 
 def verdict(one: Any, other: Any) -> tuple[bool | None, str]:
@@ -47,6 +48,10 @@ def of(values: list[float], dtype: torch.dtype = torch.float32) -> torch.Tensor:
         (torch.tensor(2.0), torch.tensor(2.0), (True, "")),
         (0.1, 0.1 + 1e-8, (True, "")),
         (0.1, 0.2, (False, "2.00 times eager's norm")),
+        (1e-50, 2e-50, (False, "2.00 times eager's norm")),
+        (1e60, 2e60, (False, "2.00 times eager's norm")),
+        (1e-42, 0.0, (False, "all zeros")),
+        (torch.tensor(1e-42).item(), 0.0, (True, "")),
         (1, True, (False, "True")),
         ("a", "b", (False, "'b'")),
     ],
@@ -199,7 +204,7 @@ def test_compiled_is_right_if_it_is_no_further_from_float64_than_eager(
     eager: list[float], compiled: list[float], reference: list[float], said: tuple[bool | None, str]
 ) -> None:
     exact = torch.tensor(reference, dtype=torch.float64)
-    found = judged(LOOKS_DIFFERENT, of(eager), of(compiled), exact, scale=1.0)
+    found = judged(LOOKS_DIFFERENT, of(eager), of(compiled), exact, lambda: torch.full_like(exact, 1e-8))
     assert (found.same, found.reason) == said
 
 

@@ -9,7 +9,7 @@ from torch.fx import GraphModule
 from core.worker.numerics.accuracy import accuracy
 from core.worker.numerics.nodes import RANDOM, SEVERAL, VIEW, NodeRecorder, tapped
 from core.worker.numerics.wide import InFloat64, as_written, widened
-from core.worker.results.compare import RIGHT
+from core.worker.results.verdict import RIGHT
 
 X = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
 
@@ -106,13 +106,15 @@ def test_an_op_that_torch_lacks_in_float64_is_computed_in_float32() -> None:
 def test_both_are_held_against_float64(
     eager: list[float], compiled: list[float], same: bool, errors: tuple[float, float, float], reason: str
 ) -> None:
-    found = accuracy("y", torch.tensor(eager), torch.tensor(compiled), widened(torch.ones(2)), 1.0)
+    found = accuracy("y", torch.tensor(eager), torch.tensor(compiled), widened(torch.ones(2)), lambda: None)
 
     assert (found.same, found.reason, found.elements) == (same, reason, 2)
     assert (found.eager_error, found.compiled_error, found.apart) == pytest.approx(errors)
 
 
 def test_of_whole_numbers_the_part_that_differs_is_the_error() -> None:
-    found = accuracy("mask", torch.tensor([1, 2, 3, 4]), torch.tensor([1, 2, 3, 5]), torch.tensor([1, 2, 3, 4]), 1.0)
+    found = accuracy(
+        "mask", torch.tensor([1, 2, 3, 4]), torch.tensor([1, 2, 3, 5]), torch.tensor([1, 2, 3, 4]), lambda: None
+    )
 
     assert (found.same, found.eager_error, found.compiled_error) == (False, 0.0, 0.25)

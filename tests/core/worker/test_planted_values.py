@@ -7,8 +7,9 @@ import pytest
 import torch
 
 from core.report import Difference
-from core.worker.results.compare import UNRESOLVED, compare_leaf, judged, without_reference
-from core.worker.results.scaled import CHUNK, _shown, largest_unrepeated, scaled
+from core.worker.results.compare import compare_leaf
+from core.worker.results.scaled import CHUNK, _shown, scaled
+from core.worker.results.verdict import UNRESOLVED, judged, without_reference
 
 SIZE = 64
 HALF = torch.arange(SIZE * SIZE).reshape(SIZE, SIZE) % 2 == 0
@@ -27,10 +28,12 @@ def rounded(values: torch.Tensor, dtype: torch.dtype, seed: int) -> torch.Tensor
     return (values + noise * values.abs() * torch.finfo(dtype).eps / 2).to(dtype)
 
 
-def last_word(eager: torch.Tensor, compiled: torch.Tensor, reference: torch.Tensor) -> bool | None:
-    """Of both looks together."""
+def last_word(
+    eager: torch.Tensor, compiled: torch.Tensor, reference: torch.Tensor, noise: torch.Tensor | None = None
+) -> bool | None:
+    """The verdict of the comparison, or of float64 if it differs."""
     (found, *_) = compare_leaf("output", eager, compiled)
-    return found.same if found.same is not False else judged(found, eager, compiled, reference, 1.0).same
+    return found.same if found.same is not False else judged(found, eager, compiled, reference, lambda: noise).same
 
 
 def masked(mask: torch.Tensor, fill: float) -> Change:
@@ -90,7 +93,7 @@ def test_a_row_that_is_off_cannot_be_told_without_a_reference() -> None:
     lost = eager.clone()
     lost[7] = 0
     (found,) = compare_leaf("output", eager, lost)
-    words = "1 of 64 rows is off by up to 0.827 of its magnitude"
+    words = "1 of 64 rows is off by up to 1.00 of its norm"
     assert (found.same, found.actual) == (False, words)
     told = without_reference(found, eager, lost)
     assert (told.same, told.reason) == (None, f"{words}; {UNRESOLVED}")
@@ -112,9 +115,9 @@ def test_honest_rounding_is_never_blamed(name: str, dtype: torch.dtype) -> None:
     for seed in range(20):
         drawn = torch.Generator().manual_seed(seed)
         eps = around * torch.finfo(dtype).eps
-        noise = [torch.randn(values.shape, dtype=torch.float64, generator=drawn) * eps for _ in range(2)]
+        noise = [torch.randn(values.shape, dtype=torch.float64, generator=drawn) * eps for _ in range(3)]
         eager, compiled = (rounded(values + noise[i], dtype, 2 * seed + i) for i in range(2))
-        assert last_word(eager, compiled, values) is True
+        assert last_word(eager, compiled, values, noise[2].abs() + values.abs() * eps) is True
 
 
 def test_the_words_say_what_is_wrong_beside_a_fill() -> None:
@@ -123,17 +126,31 @@ def test_the_words_say_what_is_wrong_beside_a_fill() -> None:
     assert found.actual == "2,048 of 4,096 elements differ, by up to 0.500 of the magnitude around them"
 
 
+@pytest.mark.parametrize("share", [0.5, 0.99])
+@pytest.mark.parametrize("fill", [-1e4, -1e9, 1e3])
+def test_an_additive_mask_hides_no_error_of_its_scores(fill: float, share: float) -> None:
+    scores = exact()
+    pad = (torch.rand(SIZE, SIZE, generator=torch.Generator().manual_seed(3)) < share) * fill
+    eager, right = (rounded(scores, torch.float32, seed) + pad.float() for seed in (1, 2))
+    wrong = rounded(scores * 1.001, torch.float32, 2) + pad.float()
+    assert [last_word(eager, other, scores + pad) for other in (right, wrong)] == [True, False]
+
+
+def test_a_noisy_element_excuses_no_other_element() -> None:
+    reference = exact()
+    eager, right = (rounded(reference, torch.float32, seed) for seed in (1, 2))
+    eager[:8], right[:8], noise = 0.3, -0.2, torch.full_like(reference, 1e-7)
+    reference[:8], noise[:8] = 0.0, 0.1
+    wrong = torch.cat([right[:8], 1.05 * right[8:]])
+    assert [last_word(eager, other, reference, noise) for other in (right, wrong)] == [True, False]
+
+
 def test_errors_do_not_depend_on_the_blocks_they_are_read_in() -> None:
     one = torch.randn(2, CHUNK + 5, generator=torch.Generator().manual_seed(0))
     other = one * 1.5
     whole, rows, *_ = scaled(one, other)
     assert [float(whole.most), *rows.most.tolist()] == pytest.approx([0.5, 0.5, 0.5])
     assert whole.differing.tolist() == [one.numel()]
-
-
-def test_a_large_number_of_a_mask_is_not_the_largest_number_around() -> None:
-    assert largest_unrepeated(torch.tensor([-1e9, 3.0, -1e9, math.inf, 2.0])) == 3.0
-    assert largest_unrepeated(torch.ones(4)) == 1.0
 
 
 class Own(torch.Tensor):
