@@ -105,7 +105,15 @@ from core.analysis.pipeline import (
     pipelines,
 )
 from core.analysis.recorded import break_count_words, recompile_words, records_dynamo
-from core.analysis.results import Results, compared_words, difference_words, ending_words, results, results_words
+from core.analysis.results import (
+    Results,
+    compared_words,
+    difference_words,
+    ending_words,
+    excuse_words,
+    results,
+    results_words,
+)
 from core.analysis.speed import (
     Speed,
     alternative_results,
@@ -233,6 +241,7 @@ __all__ = [
     "doubts",
     "ended_words",
     "ending_words",
+    "excuse_words",
     "failure_counts",
     "failure_sentence",
     "failures",

@@ -10,16 +10,26 @@ from core.base.words import count, number
 from core.report import Call, Difference, Report
 
 Outcome = Literal["same", "differs", "other strides", "not comparable"]
+# Kinds of results whose differences come first; state of the user's code comes last.
+RANKS = {"output": 0, "gradient": 1, "attribute": 3, "global": 3}
+OTHER_RANK, STRIDES_RANK = 2, 4
+TORCH_CHECK = "torch._dynamo.utils.same"
 MAX_REASON_CHARS = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """Differences from eager, undecided comparisons, and the number of compared values per kind."""
+    """Differences from eager, undecided comparisons, and the number of compared values per kind.
+
+    `excused` are differences beyond the tolerance that count as the same, each for its reason. `refused` are results
+    that torch's own accuracy check refuses, but Compileboard does not.
+    """
 
     differing: tuple[Difference, ...]
     untold: tuple[Difference, ...]
     compared: dict[str, int]
+    excused: tuple[Difference, ...] = ()
+    refused: tuple[Difference, ...] = ()
 
     @property
     def outcome(self) -> Outcome:
@@ -40,10 +50,13 @@ class Results:
 
     @property
     def told(self) -> tuple[Difference, ...]:
-        """Differences that decide the outcome, strides last."""
-        if self.outcome == "not comparable":
-            return self.untold
-        return tuple(sorted(self.differing, key=lambda difference: difference.kind == "strides"))
+        """Differences that decide the outcome: outputs, gradients, inputs and state, attributes, strides."""
+        return tuple(sorted(self.untold if self.outcome == "not comparable" else self.differing, key=_rank))
+
+
+def _rank(difference: Difference) -> int:
+    kind = difference.what.partition(" ")[0].partition("[")[0].partition(".")[0]
+    return STRIDES_RANK if difference.kind == "strides" else RANKS.get(kind, OTHER_RANK)
 
 
 def results(report: Report) -> Results | None:
@@ -60,7 +73,16 @@ def results_of(calls: Sequence[Call]) -> Results | None:
         differing=tuple(difference for difference in differences if difference.same is False),
         untold=tuple(difference for difference in differences if difference.same is None),
         compared=next((call.compared for call in reversed(calls) if call.compared), {}),
+        excused=tuple(difference for difference in differences if difference.same and difference.reason),
+        refused=tuple(difference for difference in differences if difference.refused_by_torch),
     )
+
+
+def excuse_words(comparison: Results) -> list[str]:
+    """Return the excused differences and the refusals of torch's own check, each as a sentence."""
+    excused = [f"{row.what} counts as the same ({row.actual or row.kind}): {row.reason}" for row in comparison.excused]
+    refused = [f"torch's own check (`{TORCH_CHECK}`) refuses {row.what}" for row in comparison.refused]
+    return list(dict.fromkeys([*excused, *refused]))
 
 
 def difference_words(difference: Difference, compared: str = "compiled") -> str:

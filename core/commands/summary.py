@@ -19,6 +19,7 @@ from core.analysis import (
     difference_words,
     distinct_kernels,
     ending_words,
+    excuse_words,
     failures,
     memory_sentence,
     memory_unmeasured,
@@ -208,8 +209,11 @@ def _summarise_results(report: Report) -> None:
         return
     compared = compared_words(comparison.compared)
     print(f"  result: {comparison.outcome}" + (f"; compared: {compared}" if compared else ""))
-    for difference in [*comparison.differing, *comparison.untold][:MAX_DIFFERENCES]:
+    differing = comparison.differing if comparison.outcome == "not comparable" else comparison.told
+    for difference in [*differing, *comparison.untold][:MAX_DIFFERENCES]:
         print(f"    {difference_words(difference)}")
+    for line in excuse_words(comparison)[:MAX_DIFFERENCES]:
+        print_markdown(f"    {line}")
 
 
 def _print_error(error: RunError | None) -> None:

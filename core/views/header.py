@@ -21,6 +21,7 @@ from core.analysis import (
     compared_words,
     compile_seconds,
     counted_words,
+    excuse_words,
     failure_counts,
     failures,
     frame_names,
@@ -469,6 +470,7 @@ def _speed_fact(speed: Speed) -> HeaderFact:
 def _result_fact(result: Results, ended: bool) -> HeaderFact:
     compared = compared_words(result.compared)
     text = results_words(result) or (f"Compared with eager: {compared}" if compared else "")
+    text = "; ".join(filter(None, [text, *excuse_words(result)]))
     label = "in results" if result.outcome == "other strides" else "result" if ended else "result so far"
     tone = RESULT_TONES[result.outcome]
     return HeaderFact(

@@ -16,6 +16,7 @@ from core.analysis import (
     difference_words,
     doubts,
     ended_words,
+    excuse_words,
     failures,
     flattened,
     lowered_ops,
@@ -326,6 +327,15 @@ class OverviewView:
         differs = result.outcome == "differs"
         title = "Compiled differs from eager" if differs else "Not comparable with eager"
         return ResultNote(title, prose("; ".join(texts[:SHOWN_DIFFERENCES]) + more, LONGEST_TEXT), differs)
+
+    @property
+    def excuses(self) -> str:
+        """The excused differences and the refusals of torch's own check, as Markdown; empty if there are none."""
+        result = results(self.report)
+        texts = excuse_words(result) if result is not None else []
+        more = f"; and {fmt.number(len(texts) - SHOWN_DIFFERENCES)} more" if len(texts) > SHOWN_DIFFERENCES else ""
+        text = "; ".join(texts[:SHOWN_DIFFERENCES]) + more
+        return prose(f"{text[:1].upper()}{text[1:]}.", LONGEST_TEXT) if text else ""
 
     @property
     def evidence(self) -> tuple[Evidence, ...]:

@@ -252,8 +252,13 @@ def _comparison(difference: Difference) -> dict[str, object]:
         "tolerance": fmt.number(difference.tolerance) if difference.dtype else "",
         "max abs": fmt.number(difference.max_abs),
         "result": OUTCOMES[difference.same],
-        "why": one_line(difference.reason, LONGEST_LINE),
+        "why": one_line(_reason(difference), LONGEST_LINE),
     }
+
+
+def _reason(difference: Difference) -> str:
+    refused = "torch's own check refuses it" if difference.refused_by_torch else ""
+    return "; ".join(filter(None, [difference.reason, refused]))
 
 
 def _no_comparison(call: Call) -> Difference:

@@ -21,7 +21,7 @@ from core.analysis.repairs.offers import (
 )
 from core.analysis.results import Results, results, results_words
 from core.base.words import agree, count, number
-from core.report import GraphBreak, Recompile, Report
+from core.report import Difference, GraphBreak, Recompile, Report
 
 TrialOutcome = Literal["repaired", "partly", "nothing", "worse", "differs", "untold"]
 REFUSED = "Refused: the results differ from the original code, run eagerly"
@@ -71,8 +71,11 @@ class Trial:
 
     @property
     def outcome(self) -> TrialOutcome:
-        """Outcome; `repaired` only if nothing is left, and results and prints are equal but for strides."""
-        if self.result is not None and self.result.outcome == "differs":
+        """Outcome; `repaired` only if nothing is left, and results and prints are equal but for strides.
+
+        Differences that the original compiled code has, too, don't count.
+        """
+        if self._differs and not self._differs_as_before:
             return "differs"
         if self._worse:
             return "worse"
@@ -81,6 +84,17 @@ class Trial:
         if not self.done:
             return "nothing"
         return "partly" if self.left or self.printed else "repaired"
+
+    @property
+    def _differs(self) -> bool:
+        return self.result is not None and self.result.outcome == "differs"
+
+    @property
+    def _differs_as_before(self) -> bool:
+        earlier = results(self.before)
+        if earlier is None or self.result is None:
+            return False
+        return set(map(_difference_key, self.result.differing)) <= set(map(_difference_key, earlier.differing))
 
     @property
     def _worse(self) -> bool:
@@ -95,7 +109,7 @@ class Trial:
             "differs": f"{REFUSED}. {results_words(self.result) if self.result else ''}",
             "worse": f"{WORSE}: {', '.join(self._worse_counts())}",
             "untold": f"{self._removed_words()}. {UNDECIDED}{self._undecided_words()}",
-            "nothing": f"{NOTHING}. The results are equal",
+            "nothing": f"{NOTHING}. {'The results differ as before' if self._differs else 'The results are equal'}",
             "partly": f"{number(self.done)} of {number(self.total)} fixed, "
             f"{self._equal_words()}{self._remaining_words()}",
             "repaired": f"{self._removed_words()}, {self._equal_words()}{self._untried_words()}",
@@ -119,6 +133,8 @@ class Trial:
     def _equal_words(self) -> str:
         strides = self.result is not None and self.result.outcome == "other strides"
         values = "equal values, other strides" if strides else "equal results"
+        if self._differs:
+            values = "the results differ from eager as before"
         return f"{values}, but {self.printed}" if self.printed else values
 
     def _remaining_words(self) -> str:
@@ -131,6 +147,10 @@ class Trial:
 
     def _undecided_words(self) -> str:
         return f": {results_words(self.result)}" if self.result is not None else ""
+
+
+def _difference_key(difference: Difference) -> tuple[str, ...]:
+    return difference.what, difference.kind, difference.expected, difference.actual
 
 
 def _breaks(report: Report) -> int:

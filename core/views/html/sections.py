@@ -85,6 +85,7 @@ def _findings(overview: OverviewView) -> Iterator[Block]:
     note = overview.result_note
     if note is not None:
         yield from paragraph(f"**{note.title}**: {note.text}", "bad" if note.differs else "warn")
+    yield from paragraph(overview.excuses)
     for finding in overview.findings:
         yield Fold(spans(finding.title), tuple(_finding(finding)), is_open=True)
     yield from paragraph(overview.nothing_compiled)

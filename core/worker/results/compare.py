@@ -53,6 +53,7 @@ def _is_float32(value: float) -> bool:
 ELEMENT = 20
 # Rows or columns are named if at most one of so many exceeds the tolerance.
 FEW_GROUPS = 8
+MAX_LETTERS = 120
 
 
 def compare(eager: Leaves, compiled: Leaves, layout: bool = False) -> list[Difference]:
@@ -74,7 +75,7 @@ def compare_leaf(what: str, left: Any, right: Any, layout: bool = False) -> list
     if isinstance(left, (Container, torch.Tensor)) or isinstance(right, (Container, torch.Tensor)):
         # Tensors and numbers compare by value, but their types differ.
         same = isinstance(left, Container) and isinstance(right, Container) and left == right
-        return [] if same else [Difference(what, False, "tree", _word(left), _word(right))]
+        return [] if same else [Difference(what, False, "tree", *_tree_words(left, right))]
     if isinstance(left, float) and isinstance(right, float):
         one, other = (torch.tensor(side, dtype=torch.float64) for side in (left, right))
         return [replace(_values(what, one, other, Precision.of(left)), dtype="float32")]
@@ -82,6 +83,21 @@ def compare_leaf(what: str, left: Any, right: Any, layout: bool = False) -> list
         return []
     same = alike(left, right)
     return [Difference(what, same, "Python value", _word(left), _word(right))]
+
+
+def _tree_words(left: Any, right: Any) -> tuple[str, str]:
+    """Return two different containers or leaves in words, by their different keys if all else is equal."""
+    words = _word(left), _word(right)
+    if words[0] != words[1] or not (isinstance(left, Container) and isinstance(right, Container)):
+        return words
+    sides = [key for key in left.keys if key not in right.keys], [key for key in right.keys if key not in left.keys]
+    if not (sides[0] or sides[1]):
+        return _with_keys(left.type, left.keys), _with_keys(right.type, right.keys)
+    return _with_keys(left.type, sides[0]), _with_keys(right.type, sides[1])
+
+
+def _with_keys(kind: str, keys: Sequence[str]) -> str:
+    return f"{kind} with {', '.join(keys)}"[:MAX_LETTERS] if keys else f"{kind} without them"
 
 
 def _word(value: Any) -> str:

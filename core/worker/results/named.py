@@ -21,6 +21,8 @@ Leaves = dict[str, Any]
 MAX_LEAVES = 20_000
 MAX_DEPTH = 24
 MAX_COPIED_BYTES = 64 * 2**20
+# Addresses that `id()` returns in a 64-bit process.
+LEAST_ADDRESS, ADDRESSES, ALIGNMENT = 2**32, 2**48, 16
 # Not traversed: their contents aren't results, or are compared as the model's state.
 OPAQUE = (torch.nn.Module, ModuleType, FunctionType, BuiltinFunctionType, MethodType, type, torch.dtype, torch.device)
 SIMPLE = (torch.Tensor, bool, int, float, str, type(None), list, tuple, dict)
@@ -42,7 +44,8 @@ class Container:
 def leaves(name: str, value: Any, objects: bool = True) -> Leaves:
     """Return all leaves and containers of a value by name, at most `MAX_LEAVES`.
 
-    If `objects` is True, objects of any class are traversed too.
+    If `objects` is True, objects of any class are traversed too. The values of a dict whose keys are all object ids
+    are named by their order: `[id 0]`.
     """
     found: Leaves = {}
     for where, leaf in _walk(name, value, objects, MAX_DEPTH):
@@ -76,7 +79,9 @@ def _held(value: Any, objects: bool) -> list[tuple[str, Any]] | None:
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return _attributes(value, value._fields)
     if isinstance(value, Mapping):
-        return [(f"[{key!r}]"[:80], item) for key, item in value.items()]
+        by_id = bool(value) and all(map(_may_be_id, value))
+        keys = (f"id {place}" if by_id else repr(key) for place, key in enumerate(value))
+        return [(f"[{key}]"[:80], item) for key, item in zip(keys, value.values(), strict=True)]
     if isinstance(value, (set, frozenset)) and any(isinstance(item, torch.Tensor) for item in value):
         return [(f"{{{index}}}", item) for index, item in enumerate(sorted(value, key=_rank))]
     if isinstance(value, (list, tuple, deque)):
@@ -84,6 +89,11 @@ def _held(value: Any, objects: bool) -> list[tuple[str, Any]] | None:
     if objects and hasattr(value, "__dict__"):
         return _attributes(value, (name for name in vars(value) if not name.startswith("_")))
     return None
+
+
+def _may_be_id(key: Any) -> bool:
+    """Return True if a key may be the address of a Python object, which differs in each model copy."""
+    return type(key) is int and LEAST_ADDRESS <= key < ADDRESSES and key % ALIGNMENT == 0
 
 
 def _rank(leaf: Any) -> tuple[Any, ...]:

@@ -309,8 +309,11 @@ def evidence(overview: OverviewView) -> None:
 
 
 def result_note(report: Report) -> None:
-    """Draw the differences from eager, or why results could not be compared; nothing if all are the same."""
-    note = OverviewView(report).result_note
+    """Draw differences from eager, or why results could not be compared, and excused differences."""
+    view = OverviewView(report)
+    note = view.result_note
+    if view.excuses:
+        st.info(view.excuses, icon=":material/rule:")
     if note is None:
         return
     (st.error if note.differs else st.warning)(f"**{note.title}.** {note.text}", icon=":material/difference:")

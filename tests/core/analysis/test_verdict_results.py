@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from core import build_report, sentence, verdict
-from core.analysis import Results, compared_words, difference_words, results, results_words
+from core.analysis import Results, compared_words, difference_words, excuse_words, results, results_words
 from core.report import Call, Difference, Report, Setting
 from tests.support.homes import record
 
@@ -85,6 +85,27 @@ def test_the_headline_begins_with_what_differs() -> None:
 )
 def test_a_difference_in_words(difference: Difference, words: str) -> None:
     assert difference_words(difference) == words
+
+
+NOISY = Difference("output", True, actual="3.00 times eager's norm", reason="zero but for rounding")
+REFUSED = Difference("gradient of `w`", True, refused_by_torch=True)
+
+
+def test_an_excused_difference_and_a_refusal_by_torch_are_named() -> None:
+    found = results(report_of(NOISY, REFUSED, NOISY))
+    assert found is not None
+    assert (found.outcome, found.excused, found.refused) == ("same", (NOISY, NOISY), (REFUSED,))
+    assert excuse_words(found) == [
+        "output counts as the same (3.00 times eager's norm): zero but for rounding",
+        "torch's own check (`torch._dynamo.utils.same`) refuses gradient of `w`",
+    ]
+
+
+def test_differences_of_outputs_and_gradients_come_before_attributes() -> None:
+    names = ("attribute `seen`", "output[0]", "buffer `b`", "gradient of `w`", "global `g`")
+    found = results(report_of(*(Difference(name, False) for name in names)))
+    assert found is not None
+    assert [row.what for row in found.told] == [names[1], names[3], names[2], names[0], names[4]]
 
 
 def test_what_was_compared_in_words() -> None:

@@ -156,6 +156,34 @@ def test_what_a_container_lacks_is_told_once() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "words"),
+    [
+        ({7: 1, 8: 2}, {7: 1, 9: 2}, ("dict with [8]", "dict with [9]")),
+        ({3: 1}, {4: 1}, ("dict with [3]", "dict with [4]")),
+        ({1: 1, 2: 2}, {2: 2, 1: 1}, ("dict with [1], [2]", "dict with [2], [1]")),
+        ({f"key{place:03}": 1 for place in range(99)}, {f"key{place:03}": 1 for place in range(98)},
+         ("dict with ['key098']", "dict without them")),
+    ],
+)  # fmt: skip
+def test_different_keys_are_named(one: Any, other: Any, words: tuple[str, str]) -> None:
+    found = compare(leaves("output", one), leaves("output", other))
+    assert [item for item in found if item.kind == "tree"] == [Difference("output", False, "tree", *words)]
+
+
+def test_values_by_object_id_are_compared_in_their_order() -> None:
+    objects = object(), object(), object(), object()
+    one, other = (
+        {id(key): value for key, value in zip(keys, (5, 6), strict=True)} for keys in (objects[:2], objects[2:])
+    )
+    assert list(leaves("attribute `seen`", one)) == [
+        "attribute `seen`",
+        "attribute `seen`[id 0]",
+        "attribute `seen`[id 1]",
+    ]
+    assert [item.same for item in compare(leaves("seen", one), leaves("seen", other))] == [True, True]
+
+
 def test_a_tensor_in_place_of_an_equal_number_is_a_difference() -> None:
     assert compare(leaves("output", 2.0), leaves("output", torch.tensor(2.0))) == [
         Difference("output", False, "tree", "2.0", "a tensor")

@@ -85,6 +85,17 @@ def test_other_results_are_refused_and_what_cannot_be_compared_is_told() -> None
         assert trial(BEFORE, after("where:25", report=report), ("where:25",)).outcome == outcome
 
 
+def test_a_repair_that_leaves_a_difference_as_it_was_is_not_refused() -> None:
+    wrong, worse = (Difference("output", False, actual=f"{times}.00 times eager's norm") for times in (3, 4))
+    before = TrialSide(replace(BROKEN, calls=(Call(0, "f32[4]", 1.0, 1.0, (wrong,)),)), ZOO, PATH)
+    for difference, outcome in ((wrong, "repaired"), (worse, "differs")):
+        report = replace(WHOLE, calls=(Call(0, "f32[4]", 1.0, 1.0, (difference,)),))
+        found = trial(before, after("keep_tensor:31", breaks=other_lines(31), report=report), ("keep_tensor:31",))
+        assert found.outcome == outcome
+        if outcome == "repaired":
+            assert found.words.startswith("1 graph break fewer, the results differ from eager as before.")
+
+
 def test_without_a_break_fewer_nothing_is_repaired() -> None:
     found = trial(BEFORE, after("keep_tensor:31", breaks=BROKEN.graph_breaks), ("keep_tensor:31",))
     assert found.outcome == "nothing"
