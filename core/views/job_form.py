@@ -217,7 +217,11 @@ class JobForm:
     @property
     def unread(self) -> list[str]:
         """Sentences about the settings in the model's file that can't be read."""
-        return [f"`{name}` in the file is no literal, so it is not read: choose it here." for name in self.file.unread]
+        uses = {
+            "training": "choose it here, as the file has it.",
+            "torch_compile": "the run uses its value when the file has run, and the form cannot show it.",
+        }
+        return [f"`{name}` in the file is no literal: {uses[name]}" for name in self.file.unread]
 
     @cached_property
     def call(self) -> Rows:

@@ -124,7 +124,7 @@ def work(run: Run, job: CompileJob) -> int:
     faulthandler.register(signal.SIGUSR2, 2)
     is_file = job.model.kind == "file" and not job.model.value.endswith(SUFFIX)
     on_disk = Path(job.model.value) if is_file else run.model_path
-    sys.path.insert(0, str(_directory(run, job) if job.model.kind == "file" else on_disk.parent))
+    sys.path.insert(0, str(Path(job.model.value).parent if job.model.kind == "file" else on_disk.parent))
     path = on_disk if not job.repairs and _has_code(run, on_disk) else run.model_path
     os.chdir(_directory(run, job))
     conditions = job.conditions
@@ -177,10 +177,13 @@ def work(run: Run, job: CompileJob) -> int:
         emit(bisection(job, original, path, time.monotonic() + _left_s(job) * BISECTED))
     later.record()
     emit_counters()
-    if log.lacks_torchs_records:
+    lacks = log.lacks_torchs_records
+    if lacks:
         emit(NoteRecord(text=HANDLERS_CHANGED))
     flush()
-    return code if log.end(OUTCOMES[code]) or code == DISK_FULL else LOG_LOST
+    # A script's own end counts. The report of a model is made of torch's records.
+    is_whole = log.end(OUTCOMES[code]) and (job.model.is_script or not lacks)
+    return code if is_whole or code == DISK_FULL else LOG_LOST
 
 
 def _directory(run: Run, job: CompileJob) -> Path:

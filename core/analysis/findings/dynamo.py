@@ -70,9 +70,15 @@ CAUSES = (
         "compilations are expected.",
     ),
     Cause(
+        re.compile(r"GLOBAL_STATE changed: (?P<name>grad_mode)"),
+        "torch's `{name}` changed",
+        "Training, and evaluation under `torch.no_grad()`, are compiled separately. If you need both, two compilations "
+        "are expected.",
+    ),
+    Cause(
         re.compile(r"GLOBAL_STATE changed: (?P<name>\w+)"),
         "torch's `{name}` changed",
-        "Make all calls in one state: `torch.no_grad()`, autocast, the default dtype and deterministic algorithms are "
+        "Make all calls in one state: autocast, the default dtype and deterministic algorithms are "
         "each compiled separately.",
     ),
     Cause(

@@ -188,7 +188,7 @@ def test_the_line_of_the_conditions_has_those_that_differ() -> None:
 def test_settings_that_are_no_literals_are_named() -> None:
     model = Model("code", "import os\ntraining = bool(os.environ)\n")
     form = JobForm(ENVIRONMENT, CompileJob(model), Limits())
-    assert form.unread == ["`training` in the file is no literal, so it is not read: choose it here."]
+    assert form.unread == ["`training` in the file is no literal: choose it here, as the file has it."]
     assert fields(form)["training"].choices["as the file says"] == "off (file)"
 
 
