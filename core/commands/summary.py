@@ -40,7 +40,7 @@ from core.analysis.findings import FIRST, findings
 from core.analysis.interval import Interval
 from core.analysis.numerics import bisection_words, bits_words, minified_words, nan_words, numerics_lines, opaque_words
 from core.base.words import count, duration_s, number
-from core.commands.output import SLOW, WRONG
+from core.commands.output import SLOW, WRONG, print_markdown
 from core.report import Report, RunError
 from core.report import as_json as data_as_json
 from core.runs.status import Status

@@ -6,6 +6,7 @@ and the failures.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
@@ -44,6 +45,8 @@ __all__ = ["FindingView", "OutcomeView", "OverviewView"]
 ENDED_BY_CHOICE = ("cancelled", "interrupted")
 FAULTS = ("failed", "crashed", "timed out", "out of memory")
 MOST_FAILURES = 5
+# Parts of torch's messages that differ between equal failures: temporary paths and addresses.
+TEMPORARY = re.compile(r"/[^\s'\":,]*(?:tmp|temp)[^\s'\":,]*|\btmp\w{6,}|\b0x[0-9a-f]+", re.IGNORECASE)
 SHOWN_DIFFERENCES = 5
 HEAVIEST = 5
 SHOWN_LINES = 500
@@ -191,8 +194,16 @@ class OutcomeView:
 
     @property
     def first_failures(self) -> list[FailureView]:
-        """The failures that are shown without unfolding."""
-        return self.failures[:MOST_FAILURES]
+        """The failures that are shown without unfolding, one for each reason."""
+        return [replace(group[0], others=len(group) - 1) for group in self._groups[:MOST_FAILURES]]
+
+    @cached_property
+    def _groups(self) -> list[list[FailureView]]:
+        """Failures grouped by kind and reason; reasons that differ in a temporary name are the same."""
+        groups: dict[tuple[str, str], list[FailureView]] = {}
+        for view in self.failures:
+            groups.setdefault((view.failure.kind, TEMPORARY.sub("", view.failure.reason)), []).append(view)
+        return list(groups.values())
 
     def has_card(self, failure: FailureView) -> bool:
         """Return True if this failure is the first of its kind, so that a finding shows its reason."""
@@ -202,7 +213,7 @@ class OutcomeView:
     @property
     def failures_left_out(self) -> str:
         """The number of failures beyond `first_failures`; empty if there are none."""
-        more = len(self.failures) - MOST_FAILURES
+        more = sum(map(len, self._groups[MOST_FAILURES:]))
         return f"{fmt.number(more)} more on *Compilations*." if more > 0 else ""
 
 

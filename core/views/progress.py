@@ -343,10 +343,14 @@ def _performance(report: Report) -> Iterator[Evidence]:
 
 @dataclass(frozen=True)
 class FailureView:
-    """A failed compilation, or a frame that runs eagerly; `compilation` is None if the report lacks it."""
+    """A failed compilation, or a frame that runs eagerly; `compilation` is None if the report lacks it.
+
+    `others` counts the further failures with the same reason.
+    """
 
     failure: Failure
     compilation: Compilation | None
+    others: int = 0
 
     @property
     def failed(self) -> bool:
@@ -358,7 +362,8 @@ class FailureView:
         """The compilation, torch's reason and the consequence, as Markdown."""
         place = f" at {code(self.failure.place.short)}" if self.failure.place.file else ""
         name = f"\\[{plain(self.failure.compilation)}\\] {code(self.failure.frame)}{place}"
-        return f"{name}: **{prose(self.failure.reason, LONGEST_TEXT)}**; {self.failure.consequence}."
+        others = f" {fmt.count(self.others, 'more')} for the same reason." if self.others else ""
+        return f"{name}: **{prose(self.failure.reason, LONGEST_TEXT)}**; {self.failure.consequence}.{others}"
 
     @property
     def traceback_title(self) -> str:

@@ -30,7 +30,7 @@ DECIDES = (
     "the compiled function."
 )
 ON_GPU = "On a GPU the kernel is part of the graph: choose a target, or compile there."
-UNKNOWN_CAUSE = "*Graph breaks* has torch's explanation and the stack."
+UNKNOWN_CAUSE = "The page Graph breaks has torch's explanation and the stack."
 # Names that Dynamo gives to arguments of a wrapper with `**kwargs`, and of its own wrapper.
 KEYWORD = re.compile(r"^kwargs\['(\w+)'\]")
 WRAPPED = {"args[": "inputs[", "fn.": "model."}
@@ -214,4 +214,4 @@ def _advice_without_marks(advice: SizeAdvice, name: str) -> str:
         return f"Tracing specializes on this size{at}, so each size needs a compilation: pad inputs to few sizes."
     if advice.why == "branch":
         return "The size of the first call takes a different branch in the code, and each branch needs a compilation."
-    return f"{DYNAMIC}." if advice.dynamic else "*Recompiles* shows which guard failed at which call."
+    return f"{DYNAMIC}." if advice.dynamic else "The page Recompiles shows which guard failed at which call."

@@ -29,11 +29,11 @@ from core.analysis.findings.number_advice import (
 )
 from core.analysis.work import frame_of
 from core.base.words import count, duration_s, number
-from core.report import Compilation, GraphBreak, Place, Recompile
+from core.report import NO_REASON, Compilation, GraphBreak, Place, Recompile
 
 # Most compilations left before the recompile limit for a finding.
 FEW_LEFT = 2
-UNKNOWN_CAUSE = "*Recompiles* shows which guard failed at which call."
+UNKNOWN_CAUSE = "The page Recompiles shows which guard failed at which call."
 OWN_CODE = "There is nothing to change: the code is torch's own."
 MODEL_COMPILED = "The model inside is compiled by itself."
 FRAME_SKIPPED = (
@@ -48,6 +48,29 @@ ONE_TENSOR = (
 )
 
 
+# Pattern of torch's error → the missing part of the toolchain, and how to install it; no backend is at fault.
+TOOLCHAIN = (
+    (
+        re.compile(r"Python\.h\b.*(?:No such file|not found)|(?:No such file|not found).*Python\.h\b", re.DOTALL),
+        "The C compiler did not find Python's headers. Install them for this Python: `apt-get install python3-dev`.",
+    ),
+    (
+        re.compile(r"cannot find -lcuda\b|libcuda\.so[^\n]*(?:cannot|not found|No such file)"),
+        "The linker did not find libcuda, the library of NVIDIA's driver: install the driver, or add its directory to "
+        "`LIBRARY_PATH`.",
+    ),
+    (
+        re.compile(r"(?:cuda_utils|__triton_launcher|driver|main)\.c\b.*returned non-zero exit status", re.DOTALL),
+        "The C compiler failed on Triton's launcher, most often because Python's headers (`python3-dev`) or libcuda "
+        "are missing. The command in torch's error, run in a shell, prints which.",
+    ),
+    (
+        re.compile(r"Failed to find C compiler|No working C\+\+ compiler found|InvalidCxxCompiler"),
+        "There is no C compiler: install one (`apt-get install g++`), or name it in `CC` and `CXX`.",
+    ),
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Cause:
     """A cause of failed guards: the pattern of torch's reason, the cause in words, and the advice."""
@@ -58,6 +81,17 @@ class Cause:
 
 
 CAUSES = (
+    Cause(
+        re.compile(rf"(?P<name>){NO_REASON}$"),
+        NO_REASON,
+        "torch did not log the reason. `TORCH_LOGS=recompiles` prints it.",
+    ),
+    Cause(
+        re.compile(r"(?P<name>)(?:BACKEND_MATCH|.*___check_current_backend)"),
+        "compiled by two `torch.compile` calls with different backends or options",
+        "Call `torch.compile` once and keep its result, or pass the same backend and options in each call: each "
+        "backend callable needs a compilation.",
+    ),
     Cause(
         re.compile(r"tensor '(?P<name>.+?)' size mismatch at index (?P<index>\d+)\. expected \d+, actual \d+"),
         "dimension {index} of `{name}` changed size",
@@ -94,8 +128,8 @@ CAUSES = (
     Cause(
         re.compile(r"(?:-?\d+ (?:<=|<) )?(?P<name>[\w.\[\]'\"]+)\.size\(\)\[(?P<index>\d+)\].*(?:<=|>=|<|>|==|!=)"),
         "dimension {index} of `{name}` is on the other side of a size condition",
-        "The code compares this size, so each side of the comparison is compiled separately. *Recompiles* shows the "
-        "line.",
+        "The code compares this size, so each side of the comparison is compiled separately. The page Recompiles shows "
+        "the line.",
     ),
     Cause(
         re.compile(r"len\((?P<name>.+?)\) != \d+"),
@@ -206,6 +240,8 @@ def _failure_advice(facts: RunFacts, kind: FailureKind, first: Failure) -> tuple
         return _skipped_advice(facts, first)
     if kind == "over the limit":
         return _limit_advice(facts, first.compilation)
+    if advice := _toolchain_advice(facts, first.compilation):
+        return advice, None
     backend_error = _backend_error(facts, first.compilation)
     if backend_error:
         return backend_error, None
@@ -225,6 +261,13 @@ def _skipped_advice(facts: RunFacts, first: Failure) -> tuple[str, Proposal | No
         if fix is not None:
             return fix_words(fix), setting_proposal(facts, graph_break)
     return FRAME_SKIPPED, None
+
+
+def _toolchain_advice(facts: RunFacts, compile_id: str) -> str:
+    """Return the missing part of the C toolchain that torch's error names; empty without one."""
+    compilation = facts.report.compilation(compile_id)
+    error = compilation.error if compilation is not None else ""
+    return next((advice for pattern, advice in TOOLCHAIN if pattern.search(error)), "")
 
 
 def _limit_advice(facts: RunFacts, compile_id: str) -> tuple[str, Proposal | None]:
@@ -355,7 +398,7 @@ def _recompile_finding(facts: RunFacts, cause: str, members: Sequence[CauseMembe
     return Finding(
         rule="recompiles",
         title=f"`{first.name}`{others} recompiled {count(len(group), 'time')}{within}{took}: {cause}.",
-        reason=f"A guard failed: `{last.reason}`.",
+        reason=_guard_words(last),
         advice=advice,
         page="recompiles",
         compilation=last.compilation,
@@ -363,6 +406,10 @@ def _recompile_finding(facts: RunFacts, cause: str, members: Sequence[CauseMembe
         once_s=cost_s,
         proposal=proposal,
     )
+
+
+def _guard_words(recompile: Recompile) -> str:
+    return f"A guard failed: `{recompile.reason}`." if recompile.reason != NO_REASON else "A guard failed."
 
 
 def _by_cause(facts: RunFacts, compiled: Collection[str]) -> dict[str, list[Recompile]]:

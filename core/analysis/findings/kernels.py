@@ -80,7 +80,7 @@ KEEP_THE_LAYOUT = "They read memory in different orders, as after a transpose: k
 FEWER_REGISTERS = "A fused kernel would spill registers: use smaller tiles or a lower precision."
 # From this factor on, computing on the whole tensor writes at least as many bytes as fusion saves.
 TOO_LARGE = 2
-SEE_BOTH = "*Fusion* shows both, with torch's reasons."
+SEE_BOTH = "The page Fusion shows both, with torch's reasons."
 
 
 def unlike_times(facts: RunFacts) -> Iterator[Finding]:

@@ -164,6 +164,10 @@ def draft_report(draft: ReportDraft) -> Report:
     autotuned: tuple[Autotuning, ...] = values.pop("autotuned", ())
     tried = {tuning.name: tuning for tuning in reversed(autotuned) if tuning.kind == "configs"}
     drafts = _with_frames(draft)
+    if draft.notes and not (draft.kinds["dynamo_start"] or draft.kinds["compilation_metrics"]):
+        # In a log made from a dump of graphs, no record says which compilation did not finish.
+        for compilation in drafts:
+            compilation.finished |= bool(compilation.graphs or compilation.kernels)
     graph_breaks, break_record = _graph_breaks(draft, drafts)
     values["recompiles"] = values.get("recompiles") or _later_compilations(draft, drafts)
     compilations = tuple(_compilation(compilation, tried) for compilation in drafts)
@@ -310,9 +314,7 @@ def _error_place(metrics: Mapping[str, Any]) -> Place | None:
 def _status(draft: CompilationDraft) -> Status:
     if draft.metrics.get("fail_type"):
         return "failed"
-    # A dump of graphs has no record of Dynamo, so nothing says that a compilation did not finish.
-    begun = bool(draft.stack or draft.frame.name or not draft.graphs)
-    if not draft.finished and "/" in draft.id and begun:
+    if not draft.finished and "/" in draft.id:
         return "not finished"
     return "ok" if draft.graphs else "empty"
 

@@ -23,6 +23,7 @@ from typing import Any
 from core.base.decoder import decoded, whole
 from core.base.errors import DecodeError
 from core.report import (
+    NO_REASON,
     Bytecode,
     Counters,
     Frame,
@@ -187,7 +188,17 @@ def recompile_reasons(draft: ReportDraft, record: TraceRecord) -> None:
         before = draft.unique_id(failed)
         draft.keep(
             record,
-            Recompile(compilation, before, guard.text, expected, actual, guard.code, guard.location, call, guard.hint),
+            Recompile(
+                compilation,
+                before,
+                guard.text or NO_REASON,
+                expected,
+                actual,
+                guard.code,
+                guard.location,
+                call,
+                guard.hint,
+            ),
         )
 
 

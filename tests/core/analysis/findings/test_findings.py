@@ -130,7 +130,7 @@ CAUSES = {
     "self.scale == 0.5": ("the attribute `self.scale`", "store it in a tensor", False),
     "key == 'attentions'": ("`key` changed value.", "an argument that is neither a tensor", False),
     "self.mode == 'sin'": ("`self.mode` changed value.", "attribute", False),
-    "what nobody has seen before": ("`what nobody has seen before`", "*Recompiles* shows", False),
+    "what nobody has seen before": ("`what nobody has seen before`", "The page Recompiles shows", False),
 }
 
 
