@@ -109,32 +109,35 @@ def compile_time_s(report: Report) -> float:
     return sum(compile_seconds(report).values())
 
 
+@stored
 def class_seconds(report: Report) -> dict[str, float]:
     """Return compile time by phase class; the sum is `compile_time_s`."""
-    totals: dict[str, float] = {}
-    for of_compilation in compilation_seconds(report).values():
-        for kind, seconds in of_compilation.items():
-            totals[kind] = totals.get(kind, 0.0) + seconds
-    return totals
+    seconds_of: dict[str, float] = {}
+    for _, kind, seconds in _class_intervals(report.phases):
+        seconds_of[kind] = seconds_of.get(kind, 0.0) + seconds
+    return seconds_of
 
 
 @stored
 def compilation_seconds(report: Report) -> dict[str, dict[str, float]]:
-    """Return compilation → compile time by phase class; the sum is `compile_time_s`.
-
-    Each instant counts once. A phase without a class counts for the nearest enclosing span with a class,
-    otherwise for Dynamo.
-    """
-    phases = report.phases
-    kinds = [phase_class(phase.name) for phase in phases]
+    """Return compilation → compile time by phase class; the sum is `compile_time_s`."""
     seconds_of: dict[str, dict[str, float]] = {}
+    for compilation, kind, seconds in _class_intervals(report.phases):
+        of_compilation = seconds_of.setdefault(compilation, {})
+        of_compilation[kind] = of_compilation.get(kind, 0.0) + seconds
+    return seconds_of
+
+
+def _class_intervals(phases: Sequence[Phase]) -> Iterator[tuple[str, str, float]]:
+    """Yield compilation, phase class and seconds; each instant counts once.
+
+    A phase without a class counts for the nearest enclosing span with a class, otherwise for Dynamo.
+    """
+    kinds = [phase_class(phase.name) for phase in phases]
     for seconds, open_spans in _open_intervals(phases):
         owner = _owner(phases, open_spans)
         inward = (kinds[owner], *(kinds[index] for index in reversed(open_spans)))
-        kind = next((known for known in inward if known != "other"), "dynamo")
-        of_compilation = seconds_of.setdefault(phases[owner].compilation, {})
-        of_compilation[kind] = of_compilation.get(kind, 0.0) + seconds
-    return seconds_of
+        yield phases[owner].compilation, next((kind for kind in inward if kind != "other"), "dynamo"), seconds
 
 
 def parallel_totals(totals: Sequence[PhaseTotal]) -> tuple[PhaseTotal, ...]:

@@ -266,7 +266,7 @@ def uncompiled_calls_words(report: Report) -> str:
     """
     if report.script is not None:
         return ""
-    if report.compilations and not any(compilation.status == "ok" for compilation in report.compilations):
+    if report.compilations and all(compilation.status in ("failed", "empty") for compilation in report.compilations):
         # A call that compiled a frame without a graph ran eagerly, too.
         calls = tuple(replace(call, how="eager") if call.how in RAN else call for call in report.calls)
         return _share(replace(report, calls=calls), "eager", NO_GRAPH)
