@@ -12,7 +12,7 @@ from core.base.errors import NodeWaitError
 from core.base.machine import Environment
 from core.base.words import limit_s
 from core.runs.engine.opening import VARIABLE
-from core.runs.engine.queues import CPU, Assignment
+from core.runs.engine.queues import CPU, Assignment, Shortage
 from core.runs.runner import Runner, Wait
 from core.runs.store import Run
 from core.views.progress import answers_words, silent_words, waiting_words
@@ -46,14 +46,16 @@ class NodeWatch:
     def environment(self) -> Environment:
         """Return the capabilities of the engine's nodes; raises NodeWaitError if none answers in time."""
         while not self._engine.nodes(CPU):
-            self._look_at(Wait(CPU, self._engine.shortage(CPU)))
+            shortage = self._engine.shortage(CPU) or Shortage("")
+            self._look_at(Wait(CPU, shortage.reason, starts="torch" if shortage.is_starting else ""))
             time.sleep(POLL_S)
         self._look_at(Wait(starts=self._engine.lacks(Assignment(Run("", self._runner.store.runs_dir)))))
         return self._engine.environment()
 
     def _look_at(self, wait: Wait) -> None:
         now = time.monotonic()
-        self._since_s = min(self._since_s, now) if wait.node_for else math.inf
+        # A start of torch may take minutes, and ends by itself.
+        self._since_s = min(self._since_s, now) if wait.node_for and not wait.starts else math.inf
         waited_s = now - self._since_s
         if waited_s > self._limit_s:
             of = f" of {self._address}" if self._address else ""

@@ -41,6 +41,7 @@ from core.runs.stored import add_profile
 from core.runs.tools import Request, create, task_for, tool_run
 
 TOOLS_AT_ONCE = 2
+TORCH = "torch"
 TURN_S = 0.2
 
 
@@ -48,7 +49,8 @@ TURN_S = 0.2
 class Wait:
     """Reason why a queued run has not started; empty shortly before the start.
 
-    `node_for` is the run's device if no available node has it, and `reason` says why. `earlier` is the number of runs
+    `node_for` is the run's device if no available node has it, and `reason` says why; `starts` then means that torch is
+    starting on a node that may have it. `earlier` is the number of runs
     ahead. `starts` is the process that must start first, such as `torch for CUDA`. `is_blocked` is True if another
     server measures on the device. `is_elsewhere` is True if another server has queued the run.
     """
@@ -284,7 +286,10 @@ class Runner:
         return self.waits_for(first.run)
 
     def _wait_for_node(self, waiting: Assignment) -> Wait:
-        return Wait(waiting.device, self.engine.shortage(waiting.device))
+        shortage = self.engine.shortage(waiting.device)
+        return (
+            Wait(waiting.device, shortage.reason, starts=TORCH if shortage.is_starting else "") if shortage else Wait()
+        )
 
     def is_blocked(self, run: Run) -> bool:
         """Return True if a run waits for another process's measurement on its device."""

@@ -13,7 +13,7 @@ from typing import Protocol
 from core import Environment, Run, WorkerError
 from core.runs.engine.local import Turns
 from core.runs.engine.processes import LocalLiveness
-from core.runs.engine.queues import HERE, Assignment
+from core.runs.engine.queues import HERE, Assignment, Shortage
 from core.runs.status import Liveness
 
 WAIT_S = 120.0
@@ -160,8 +160,8 @@ class FakeSite:
     def refusal(self, _: str, /) -> str:
         return ""
 
-    def shortage(self, _: str, /) -> str:
-        return "" if self.site.nodes() else "no node has answered yet"
+    def shortage(self, _: str, /) -> Shortage | None:
+        return None if self.site.nodes() else Shortage("no node has answered yet")
 
     def silent(self) -> tuple[str, ...]:
         return ()

@@ -22,7 +22,7 @@ from core.base.machine import Environment
 from core.job.targets import TARGETS
 from core.runs.engine.forkserver import COMMAND, ForkServer, Probe, ProbeResult
 from core.runs.engine.processes import LocalLiveness, end_tree, engine_of, supervisor_of
-from core.runs.engine.queues import CPU, HERE, Assignment
+from core.runs.engine.queues import CPU, HERE, Assignment, Shortage
 from core.runs.status import Status
 from core.runs.store import Run
 
@@ -60,9 +60,9 @@ class LocalEngine(LocalLiveness):
         """Return an empty text: the run itself fails if torch does not have the device."""
         return ""
 
-    def shortage(self, _device: str, /) -> str:
-        """Return an empty text: this machine is always there."""
-        return ""
+    def shortage(self, _device: str, /) -> Shortage | None:
+        """Return None: this machine is always there."""
+        return None
 
     def silent(self) -> Sequence[str]:
         """Return no names: this machine always answers."""

@@ -37,6 +37,17 @@ class Assignment:
     node: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Shortage:
+    """Reason why no node can execute a run on a device now.
+
+    `is_starting` is True if torch is starting on a node that may have the device.
+    """
+
+    reason: str
+    is_starting: bool = False
+
+
 class Engine(Liveness, Protocol):
     """An executor of assignments, which knows the live runs and can end them. Safe to use from threads."""
 
@@ -49,8 +60,8 @@ class Engine(Liveness, Protocol):
     def refusal(self, device: str, /) -> str:
         """Return the reason why no node will execute a run on a device; empty if a node may."""
 
-    def shortage(self, device: str, /) -> str:
-        """Return the reason why no node can execute a run on a device now; empty if a node can."""
+    def shortage(self, device: str, /) -> Shortage | None:
+        """Return the reason why no node can execute a run on a device now; None if a node can."""
 
     def silent(self) -> Sequence[str]:
         """Return the names of the nodes that do not answer and may come back."""

@@ -85,6 +85,19 @@ def test_a_node_that_stops_answering_is_named_and_so_is_its_return(
     ]
 
 
+def test_torch_that_starts_on_a_node_is_waited_for_without_a_limit(
+    nodes: Nodes, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nodes.add("one", NodeEngine(devices={}))
+    runner = Runner(nodes.store(), nodes.server())
+    runner.submit(JOB)
+    until(lambda: (wait := runner.stalled()) is not None and wait.starts != "")
+    watch = watch_of(runner, 0.0)
+    watch.look()
+    watch.look()
+    assert capsys.readouterr().err == f"  waiting for a node of {AT} with cpu: torch is starting on one…\n"
+
+
 def test_torch_that_starts_is_reported_once(nodes: Nodes, capsys: pytest.CaptureFixture[str]) -> None:
     runner = Runner(nodes.store(), FakeEngine(slow=JOB.seed))
     runner.submit(JOB)

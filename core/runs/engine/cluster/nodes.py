@@ -33,6 +33,7 @@ from core.runs.engine.cluster.messages import (
     packed,
     reply_of,
 )
+from core.runs.engine.queues import Shortage
 from core.runs.store import Store
 
 HELLO_S, CALL_S, LONG_CALL_S, RETRY_S = 10.0, 30.0, 300.0, 1.0
@@ -144,19 +145,19 @@ class Nodes:
         have = f"the nodes have {', '.join(offered)}" if offered else f"torch does not start: {'; '.join(problems)}"
         return f"no node has it; {have}"
 
-    def shortage(self, device: str) -> str:
-        """Return the reason why no node can execute a run on a device now; empty if a node can."""
+    def shortage(self, device: str) -> Shortage | None:
+        """Return the reason why no node can execute a run on a device now; None if a node can."""
         nodes = [node for node in self.all().values() if not node.lost]
         if any(node.has(device) for node in nodes):
-            return ""
+            return None
         if refusal := self._problem or self.refusal(device):
-            return refusal
+            return Shortage(refusal)
+        starting = sorted(node.facts.name for node in nodes if node.answers and not node.facts.devices)
+        if starting:
+            return Shortage(f"torch is starting on {', '.join(starting)}", is_starting=True)
         if silent := self.silent():
-            return f"{', '.join(silent)} {agree(len(silent), 'does', 'do')} not answer"
-        starting = sorted(node.facts.name for node in nodes if not node.facts.devices)
-        return (
-            f"torch is starting on {', '.join(starting)}" if starting else self._refused or "no node has answered yet"
-        )
+            return Shortage(f"{', '.join(silent)} {agree(len(silent), 'does', 'do')} not answer")
+        return Shortage(self._refused or "no node has answered yet")
 
     def greet(self) -> bool:
         """Greet the hosts that were greeted longest ago, new hosts first.

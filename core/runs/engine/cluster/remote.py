@@ -29,7 +29,7 @@ from core.runs.engine.cluster.messages import (
 )
 from core.runs.engine.cluster.nodes import HELLO_S, HostNode, Nodes, R, Transport
 from core.runs.engine.processes import LocalLiveness, engine_of
-from core.runs.engine.queues import CPU, Assignment
+from core.runs.engine.queues import CPU, Assignment, Shortage
 from core.runs.store import Run, Store
 
 GREETING_S = 1.0
@@ -66,8 +66,8 @@ class RemoteEngine(LocalLiveness):
         """
         return self._nodes.refusal(device)
 
-    def shortage(self, device: str, /) -> str:
-        """Return the reason why no node can execute a run on a device now; empty if a node can."""
+    def shortage(self, device: str, /) -> Shortage | None:
+        """Return the reason why no node can execute a run on a device now; None if a node can."""
         return self._nodes.shortage(device)
 
     def silent(self) -> tuple[str, ...]:
@@ -155,7 +155,8 @@ class RemoteEngine(LocalLiveness):
         end_s = time.monotonic() + FIRST_NODE_S
         while not (nodes := [node for node in self._nodes.all().values() if node.environment]):
             if time.monotonic() > end_s or self._nodes.closed.wait(POLL_S):
-                raise WorkerError(f"{self._nodes.shortage(CPU)}; start a node, and try again")
+                shortage = self._nodes.shortage(CPU)
+                raise WorkerError(f"{shortage.reason if shortage else 'no torch'}; start a node, and try again")
         return union(nodes)
 
     def on_change(self, changed: Callable[[], None]) -> None:

@@ -9,7 +9,7 @@ import pytest
 from core import CompileJob, Model, Runner
 from core.runs.engine.cluster import messages
 from core.runs.engine.cluster.host import Host
-from core.runs.engine.queues import Assignment
+from core.runs.engine.queues import Assignment, Shortage
 from tests.support.cluster import NodeEngine, Nodes, nodes_below
 from tests.support.engines import until
 
@@ -73,19 +73,30 @@ def test_a_run_cancelled_while_its_node_is_silent_starts_nowhere(nodes: Nodes) -
 
 def test_the_reason_why_no_node_can_execute_a_run_names_nodes_and_devices(nodes: Nodes) -> None:
     server = nodes.server()
-    assert server.shortage("cpu") == "no node has answered yet"
+
+    def reason(device: str) -> str:
+        shortage = server.shortage(device)
+        return shortage.reason if shortage else ""
+
+    assert reason("cpu") == "no node has answered yet"
     nodes.add("one")
-    until(lambda: server.shortage("cpu") == "")
-    assert server.shortage("cuda:0") == "no node has it; the nodes have cpu"
+    until(lambda: reason("cpu") == "")
+    assert reason("cuda:0") == "no node has it; the nodes have cpu"
     nodes.add("two", NodeEngine(devices={"cpu": "a CPU", "cuda:0": "a card"}))
-    until(lambda: server.shortage("cuda:0") == "")
+    until(lambda: reason("cuda:0") == "")
     nodes.transport.silent.add("two")
-    until(lambda: server.shortage("cuda:0") == "two does not answer")
-    assert (server.silent(), server.shortage("cpu")) == (("two",), "")
+    until(lambda: reason("cuda:0") == "two does not answer")
+    assert (server.silent(), reason("cpu")) == (("two",), "")
     nodes.transport.broken = True
-    until(lambda: server.shortage("cpu") == "the cluster does not answer")
+    until(lambda: reason("cpu") == "the cluster does not answer")
     nodes.transport.broken = False
-    until(lambda: server.shortage("cpu") == "")
+    until(lambda: reason("cpu") == "")
+
+
+def test_torch_that_starts_on_a_node_is_a_shortage_that_ends_by_itself(nodes: Nodes) -> None:
+    nodes.add("one", NodeEngine(devices={}))
+    server = nodes.server()
+    until(lambda: server.shortage("cpu") == Shortage("torch is starting on one", is_starting=True))
 
 
 def test_nodes_of_one_name_are_told_apart_by_their_ids(nodes: Nodes) -> None:
