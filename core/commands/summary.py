@@ -65,6 +65,8 @@ def check_report(report: Report, arguments: argparse.Namespace) -> int:
         wrong = f"results differ from eager: {results_words(accuracy)}"
     elif accuracy.outcome != "same":
         unsure = f"results are {accuracy.outcome}: {results_words(accuracy)}"
+    else:
+        unsure = "; ".join(excuse_words(accuracy)).replace("`", "")
     took = speed(report.timing)
     return _check(arguments, wrong, unsure, took.interval if took else None, "eager")
 
