@@ -20,7 +20,6 @@ from core.worker.numerics.wide import InFloat64
 from core.worker.results.compare import Precision, compare_leaf
 from core.worker.results.named import Leaves
 from core.worker.results.verdict import (
-    FEW,
     Noise,
     error_of,
     is_close_by_torch,
@@ -29,7 +28,7 @@ from core.worker.results.verdict import (
     without_reference,
 )
 
-# Measurements of the rounding noise of few elements: one alone may be near zero by luck.
+# Measurements of the rounding noise: one alone may be near zero by luck.
 SAMPLES = 3
 # Float64 can't represent smaller rounding errors well.
 LEAST_EPS = 2.0**-48
@@ -158,8 +157,7 @@ class Judge:
 
     def _noise_of(self, what: str, eps: float, reference: torch.Tensor, call: CallContext) -> Noise:
         def noise() -> torch.Tensor | None:
-            samples = range(SAMPLES if reference.numel() < FEW else 1)
-            names = [f"{ROUNDED}{max(eps, LEAST_EPS)} {sample}" for sample in samples]
+            names = [f"{ROUNDED}{max(eps, LEAST_EPS)} {sample}" for sample in range(SAMPLES)]
             rounded = [_tensor(self._replayed(name, call.index).get(what)) for name in names]
             errors = [
                 error_of(each, reference) for each in rounded if each is not None and each.shape == reference.shape

@@ -101,6 +101,22 @@ def group_error(left: torch.Tensor, right: torch.Tensor, kind: Kind, index: int)
     return gap.error / gap.norm if gap.norm else math.inf
 
 
+def typical_around(sizes: torch.Tensor) -> torch.Tensor:
+    """Return the typical magnitude around each element: of all elements, times factors of its row and column.
+
+    Zeros do not count. A row or column with fewer than `FEWEST` counted elements has a factor of 1.
+    """
+    matrix = sizes.reshape(_shape(sizes))
+    counted = matrix > 0
+    logs = matrix.masked_fill(~counted, 1).log()
+    typical = logs.sum() / counted.sum().clamp(min=1)
+    factors = []
+    for dim in (0, 1):
+        counts = counted.sum(dim, keepdim=True)
+        factors.append((logs.sum(dim, keepdim=True) / counts.clamp(min=1) - typical) * (counts >= FEWEST))
+    return (typical + factors[0] + factors[1]).exp().reshape(sizes.shape)
+
+
 def _shape(tensor: torch.Tensor) -> tuple[int, int]:
     """Return the numbers of rows and columns of a tensor as a matrix.
 

@@ -16,7 +16,7 @@ from torch._dynamo.utils import same as same_by_torch
 from core.base.tolerances import TORCH_OTHERWISE, TORCH_SAME
 from core.report import Difference
 from core.worker.results.compare import ELEMENT, Precision, beyond, close, failing
-from core.worker.results.scaled import Groups, distance, scaled, wide
+from core.worker.results.scaled import Groups, distance, scaled, typical_around, wide
 
 # Allowed multiple of eager's error, by tensor size, as in torch's own accuracy check.
 FACTORS = ((10, 10.0), (500, 8.0), (math.inf, 3.0))
@@ -29,6 +29,8 @@ UNSURE = 20.0
 LOST = 0.3
 # Allowed multiple of the rounding noise: a long sum adds up more roundings than the noise has.
 MUCH = 64.0
+# The noise of an element is so many times smaller than the noise around it only by luck.
+LUCK = 30.0
 NO_REFERENCE = "within what two ways of computing may differ by; the model could not be run in float64 to tell"
 UNRESOLVED = "the model could not be run in float64 to tell whether that is rounding"
 ROUNDING = "eager is about as far from the result in float64"
@@ -198,7 +200,8 @@ def _as_near(group: Groups, precision: Precision, noisy: bool) -> torch.Tensor:
 
 def _is_explained(errors: torch.Tensor, level: torch.Tensor, factor: float) -> bool:
     """Return True if each error is at most `factor` times its level or the typical level around."""
-    return all(bool((group.most <= factor).all()) for group in scaled(level, level + errors))
+    typical = torch.minimum(typical_around(level), LUCK * level)
+    return bool((errors <= factor * torch.maximum(level, typical)).all())
 
 
 def error_of(values: torch.Tensor, reference: torch.Tensor) -> torch.Tensor:
