@@ -423,7 +423,7 @@ class ScriptView:
                 "torch.compile at": one_line(_place_words(entry), LONGEST_NAME),
                 "backend": one_line(entry.backend, LONGEST_NAME),
                 "options": one_line(entry.options, LONGEST_LINE),
-                "calls": NOT_SEEN if self._is_unseen(calls) else calls,
+                "calls": self._calls_words(calls) if self.unseen else calls,
             }
             for entry, calls in self._counted
         ]

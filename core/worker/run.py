@@ -126,7 +126,7 @@ def work(run: Run, job: CompileJob) -> int:
     on_disk = Path(job.model.value) if is_file else run.model_path
     sys.path.insert(0, str(Path(job.model.value).parent if job.model.kind == "file" else on_disk.parent))
     path = on_disk if not job.repairs and _has_code(run, on_disk) else run.model_path
-    os.chdir(_directory(run, job))
+    os.chdir(working_directory(run, job))
     conditions = job.conditions
     register_built_in()
     write_code(job, run.path)
@@ -186,7 +186,7 @@ def work(run: Run, job: CompileJob) -> int:
     return code if is_whole or code == DISK_FULL else LOG_LOST
 
 
-def _directory(run: Run, job: CompileJob) -> Path:
+def working_directory(run: Run, job: CompileJob) -> Path:
     """Return the working directory: that of the model's file, or a new one in the run's directory.
 
     On a node of a cluster, it is always a new one, which the node deletes with the run.

@@ -202,4 +202,21 @@ def test_a_setting_that_is_no_literal_is_said_to_be_unread(submitted: list[Compi
     app.session_state["pasted-code"] = {"text": "import os\ntraining = bool(os.environ)\n" + TEMPLATE}
     app.run()
     assert_sound(app)
-    assert "`training` in the file is no literal, so it is not read: choose it here." in words(app)
+    assert "`training` in the file is no literal: choose it here, as the file has it." in words(app)
+
+
+def test_pasted_code_runs_as_a_script_or_as_a_model_on_request(submitted: list[CompileJob]) -> None:
+    app = opened(menu.NEW_RUN.script, held=OWN_CODE)
+    app.session_state["pasted-code"] = {"text": f"{TEMPLATE}print(torch.compile(model)(*inputs))\n"}
+    app.run()
+    app.button(key="compile-code").click().run()
+    for kind in ("Script", "Model"):
+        control = next(item for item in app.button_group if item.label == "Run as")
+        control.select(kind).run()
+        app.button(key="compile-code").click().run()
+    assert_sound(app)
+    assert [(job.model.name, job.model.as_model, prepared(job)[0].model.is_script) for job in submitted] == [
+        ("model", False, True),
+        ("", False, True),
+        ("model", True, False),
+    ]

@@ -198,6 +198,18 @@ def test_a_file_that_cannot_be_read_sets_nothing(value: str) -> None:
     assert (form.unread, fields(form)["mode"].choices["as the file says"]) == ([], "default (file)")
 
 
+@pytest.mark.parametrize("kind", JobForm.kinds)
+def test_the_form_requests_a_script_or_a_model(kind: str) -> None:
+    model = JobForm.model_run_as(Model("code", "model = abs\ninputs = (1,)\n"), kind)
+    assert JobForm.run_as(model) == kind
+    assert (model.is_script, model.as_model) == (kind == "Script", kind == "Model")
+
+
+@pytest.mark.parametrize(("code", "kind"), [("print(1)\n", "As the code decides"), ("model = inputs = 1\n", "Script")])
+def test_a_script_that_is_run_again_stays_one(code: str, kind: str) -> None:
+    assert JobForm.run_as(JobForm.reopened(Model("code", code, ""), code)) == kind
+
+
 def test_an_editor_starts_with_the_backend_of_the_job() -> None:
     built_in = ["template", "inspect", "registry", "aot", "pattern"]
     custom = JOB.with_settings(backend="mine", backend_code=CODE)

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from core.report import EntryPoint, Place, Script
 from core.views.progress import ScriptView
 from tests.support.logs import recorded_report
 from tests.support.places import TRACES
@@ -31,3 +32,23 @@ def test_counts_and_entry_points_of_a_damaged_log_need_not_fit() -> None:
     named = replace(script, entries=(replace(script.entries[0], name="a\nb\x1b[2J"),), calls=(1,))
     (line,) = ScriptView(named, ()).lines[2:]
     assert line.isprintable()
+
+
+def test_calls_outside_the_recorded_ones_are_not_seen() -> None:
+    library = Place("/venv/site-packages/fast/wrap.py", 9)
+    entry = EntryPoint("Net", Place("/home/me/train.py", 4), "inductor", library=library)
+    script = Script(arguments=(), exit_code=0, seconds=1.0, entries=(entry,), calls=(0,))
+    seen, unseen = ScriptView(script, ()), ScriptView(script, (), unseen=True)
+    assert (seen.title, unseen.title) == (
+        "Exit code 0 after 1.00 s: 1 compiled callable, 0 calls.",
+        "Exit code 0 after 1.00 s: 1 compiled callable, calls not seen.",
+    )
+    assert unseen.lines[-1] == "  Net, compiled at train.py:4 (by wrap.py:9) for inductor: calls not seen"
+    assert [row["calls"] for row in unseen.entry_rows] == ["calls not seen"]
+
+
+def test_a_place_in_a_notebook_is_a_cell_and_a_line() -> None:
+    assert [Place(file, 2).short for file in ("/runs/1/notebook/cell 3.py", "/home/me/m.py")] == [
+        "cell 3, line 2",
+        "m.py:2",
+    ]

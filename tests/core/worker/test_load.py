@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from core import CompileJob, Model
+from core import CompileJob, Model, Run
 
-pytestmark = pytest.mark.torch
+# Torch's own imports warn.
+pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore")]
 CODE = """import torch
 generator = torch.Generator().manual_seed(3)
 table = torch.randn(4, generator=generator)
@@ -50,3 +51,16 @@ def test_a_file_with_a_generator_of_the_cpu_loads_for_another_device(tmp_path: P
         assert [tensor.device.type for tensor in tensors] == [device] * 5
         assert copy.model(x).device.type == device
     assert copies[1].model.weight.requires_grad
+
+
+def test_a_node_of_a_cluster_runs_a_file_in_the_directory_of_its_run(tmp_path: Path) -> None:
+    from core.worker.run import working_directory
+
+    for folder in ("mine", "abc", "abc-of-a-server"):
+        (tmp_path / folder).mkdir()
+    job = CompileJob(Model("file", str(tmp_path / "mine" / "model.py")))
+    here, node = Run("abc", tmp_path / "abc"), Run("abc", tmp_path / "abc-of-a-server")
+    assert working_directory(here, job) == tmp_path / "mine"
+    assert working_directory(node, job) == node.path / "script"
+    gone = CompileJob(Model("file", str(tmp_path / "gone" / "model.py")))
+    assert working_directory(here, gone) == here.path / "script"
