@@ -38,6 +38,7 @@ from core.report import Call, Compilation, EntryPoint, Report, Script, stored
 from core.runs.index import RunIndex
 from core.runs.people import ReachedLimit
 from core.runs.progress import Progress, progress
+from core.runs.rank_counts import RankCounts, rank_counts
 from core.runs.remote import bring_back, is_away, remote_archive
 from core.runs.retention import trim
 from core.runs.runner import Wait
@@ -55,26 +56,38 @@ AGAIN_S = 30.0
 
 
 def followed_words(run: Run, report: Report | None, now_s: float) -> str:
-    """Return the counts recorded so far, and torch's current work or the time since the last record."""
-    so_far, ranks = progress(report), len(run.ranks())
+    """Return the counts recorded so far, and torch's current work or the time since the last record.
+
+    With several ranks, the counts and the last record are those of all ranks.
+    """
+    so_far = progress(report)
+    if len(run.ranks()) > 1:
+        return _all_ranks_words(rank_counts(run), so_far, now_s)
     if not so_far.log_bytes:
         return f"{WAITING} Start the script with TORCH_TRACE set to the followed directory."
-    counts = [
-        *([fmt.count(ranks, "rank")] if ranks > 1 else []),
-        fmt.count(so_far.compilations, "compilation"),
-        fmt.count(so_far.graphs, "graph"),
-        fmt.bytes_(so_far.log_bytes),
-    ]
-    return " ".join(filter(None, (f"So far: {', '.join(counts)}.", _now_words(run, so_far, now_s))))
-
-
-def _now_words(run: Run, so_far: Progress, now_s: float) -> str:
     log = run.log_path()
     status = regular(log) if log is not None else None
-    if status is None:
-        return ""
-    if now_s - status.st_mtime > QUIET_S:
-        return f"Last written {fmt.duration_s(float(round(now_s - status.st_mtime)))} ago."
+    counts = _counts(so_far.compilations, so_far.graphs, so_far.log_bytes)
+    return _so_far_words(counts, _now_words(status.st_mtime, so_far, now_s) if status is not None else "")
+
+
+def _all_ranks_words(ranks: RankCounts, so_far: Progress, now_s: float) -> str:
+    counts = [fmt.count(ranks.ranks, "rank"), *_counts(ranks.compilations, ranks.graphs, ranks.log_bytes)]
+    return _so_far_words(counts, _now_words(ranks.written_s, so_far, now_s))
+
+
+def _counts(compilations: int | None, graphs: int | None, log_bytes: int) -> list[str]:
+    counted = [] if compilations is None or graphs is None else [(compilations, "compilation"), (graphs, "graph")]
+    return [*(fmt.count(number, noun) for number, noun in counted), fmt.bytes_(log_bytes)]
+
+
+def _so_far_words(counts: Sequence[str], now: str) -> str:
+    return " ".join(filter(None, (f"So far: {', '.join(counts)}.", now)))
+
+
+def _now_words(written_s: float, so_far: Progress, now_s: float) -> str:
+    if now_s - written_s > QUIET_S:
+        return f"Last written {fmt.duration_s(float(round(now_s - written_s)))} ago."
     return f"Now {so_far.words}." if so_far.words else ""
 
 

@@ -24,6 +24,10 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_DEPTH": "classes and functions in one another whose statements are parsed apart",
         },
         "core/accelerator/program/file.py": {"MAX_NAME_BYTES": "a name in a program of the accelerator"},
+        "core/runs/rank_counts.py": {
+            "MOST_COUNTED": "ranks of a followed job whose logs are counted",
+            "MOST_NEW_BYTES": "new bytes of a rank's log that are counted at once",
+        },
         "core/runs/store.py": {
             "MAX_LOG_BYTES": "a log that is added",
             "MOST_EARLIER": "earlier logs of a directory that become runs",

@@ -57,7 +57,7 @@ def checked_logs(path: Path, scratch: Path, name: str = "", most_bytes: int = MA
 
 
 def _logs_of_file(path: Path, scratch: Path, named: str, most_bytes: int) -> RankLogs:
-    """Return a file as a log, with tlparse's `raw.jsonl` converted.
+    """Return a file as a log; tlparse's `raw.jsonl` is converted.
 
     Raises TraceError for a known file of another tool.
     """

@@ -73,9 +73,9 @@ class _Layout:
 
 
 def schedule_of(before: str, after: str, graph: str, direction: str) -> dict[str, Any] | None:
-    """Return a record of the schedule in the two texts, with inputs from the text of the graph.
+    """Return a record of the schedule in two texts; None without nodes.
 
-    None without nodes.
+    `graph` is the text of the graph, which has the dtypes of the inputs.
     """
     nodes_before, nodes_after = list(_nodes(before)), list(_nodes(after))
     if not nodes_before or not nodes_after:

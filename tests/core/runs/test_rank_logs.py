@@ -1,16 +1,18 @@
 """Logs of several ranks: one run, and one rank of it by `ID@3`."""
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from core import Run, Store, StoreError, TraceError, open_report, open_summary
-from core.base.words import ranges_words
+from core.base.words import bytes_, ranges_words
 from core.commands.main import main
 from core.runs.tools.tasks import Ladder, digest
 from core.trace.ranks import rank_logs, unread_words
+from core.views.progress import followed_words
 from tests.support.places import TRACES
 
 LOG = (TRACES / "foreign" / "trace.log").read_bytes()
@@ -198,3 +200,19 @@ def test_two_ranks_are_compared(folder: Path, capsys: pytest.CaptureFixture[str]
 @pytest.mark.parametrize(("numbers", "words"), [((), ""), ((3,), "3"), ((0, 1, 2), "0–2"), ((0, 2, 3, 7), "0, 2–3, 7")])
 def test_ranks_are_written_as_ranges(numbers: tuple[int, ...], words: str) -> None:
     assert ranges_words(numbers) == words
+
+
+def test_a_followed_job_shows_the_counts_and_the_newest_record_of_all_ranks(folder: Path, tmp_path: Path) -> None:
+    run = added(tmp_path / "home", folder)
+    logs = [run.of_rank(rank).log_path() for rank in run.ranks()]
+    sizes = [log.stat().st_size for log in logs if log is not None]
+    for seconds, log in enumerate(logs):
+        assert log is not None
+        os.utime(log, (1_000.0 + seconds, 1_000.0 + seconds))
+    report = open_report(run.of_rank(0))
+    text = followed_words(run, report, 1_063.0)
+    compilations = 3 * len(report.compilations) + 1
+    graphs = 3 * report.kinds["dynamo_output_graph"]
+    assert text == (
+        f"So far: 4 ranks, {compilations} compilations, {graphs} graphs, {bytes_(sum(sizes))}. Last written 60.0 s ago."
+    )
