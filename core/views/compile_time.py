@@ -58,6 +58,10 @@ OF_CACHES = {
     "cold": "The FX graph and AOTAutograd caches were on, and empty at the start.",
     "warm": "The FX graph and AOTAutograd caches were on, and an earlier process filled them.",
 }
+FROM_METRICS = (
+    "This log has no Chromium events, so the seconds are those of torch's metrics. They do not say when a phase began, "
+    "and leave out the compilation of backward graphs."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,10 +154,17 @@ class CompileTimeView:
             if self.compile_id
             else _run_unfinished_and_beside(self.report)
         )
-        notes = [parallel_words(self._totals, beside)]
+        notes = [parallel_words(self._totals, beside), self._origin_note]
         if unfinished:
             notes.append(f"{fmt.count(unfinished, 'phase')} never ended and cannot be drawn.")
         return " ".join(filter(None, notes))
+
+    @property
+    def _origin_note(self) -> str:
+        """A note on phases that are from torch's metrics; empty if torch logged Chromium events."""
+        if not self.report.kinds.get("compilation_metrics") or self.report.kinds.get("chromium_event"):
+            return ""
+        return FROM_METRICS
 
     @property
     def rows(self) -> list[dict[str, object]]:

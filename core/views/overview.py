@@ -22,6 +22,7 @@ from core.analysis import (
     flattened,
     lowered_ops,
     printed_lines,
+    records_dynamo,
     results,
     sentence,
     verdict,
@@ -282,7 +283,6 @@ class FindingView:
 class OverviewView:
     """Overview of a run with a report, and the output of its code."""
 
-    no_findings = "No issues found."
     log_note = (
         "Records of a kind with an empty *shown* cell appear on no page. Download the log on *Runs*, and open it in "
         "tlparse."
@@ -291,6 +291,13 @@ class OverviewView:
     def __init__(self, report: Report, output: str = "", source: str = "") -> None:
         """Store the report, the run's output, and the text of the model's file, which findings use."""
         self.report, self.output, self.source = report, output, source
+
+    @property
+    def no_findings(self) -> str:
+        """A sentence for a run without findings, which names what its log does not record."""
+        if records_dynamo(self.report):
+            return "No issues found."
+        return "No issues found in this dump, which has no graph breaks, guards or recompiles."
 
     @cached_property
     def findings(self) -> tuple[FindingView, ...]:

@@ -42,7 +42,7 @@ LARGEST_LOG_BYTES = 4_000_000
 SPEEDUP = "speedup"
 COLUMN_HELP = {
     SPEEDUP: "Eager over compiled in the steady state, with its 99 % interval",
-    "doubt": "Why the speedup is not measurable, or not reliable",
+    "doubt": "Why the speedup is not measurable or not reliable, and whether graph breaks are recorded",
     "breaks": "Graph breaks",
     "result": "Compiled against eager",
     "memory": "Peak memory of the run's processes",
@@ -135,9 +135,16 @@ class ListedRun:
 
     @property
     def doubt(self) -> str:
-        """The reason why the ratio is missing or unreliable; empty if it is reliable or not measured."""
-        speed = self.summary.speed if self.summary else None
-        return "" if speed is None else speed.unknown or speed.disturbed
+        """The reason why the ratio is missing or unreliable, and whether the breaks are a lower bound.
+
+        Empty if the ratio is reliable or not measured, and all breaks are recorded.
+        """
+        if self.summary is None:
+            return ""
+        speed = self.summary.speed
+        of_speed = "" if speed is None else speed.unknown or speed.disturbed
+        is_partial = self.summary.more_breaks or self.summary.breaks is None
+        return "; ".join(filter(None, (of_speed, self.summary.break_words if is_partial else "")))
 
 
 def delete_label(runs: int) -> str:

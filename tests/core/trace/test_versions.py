@@ -17,6 +17,7 @@ from core.runs.inputs import opened_input
 from core.trace import index_of
 from core.trace.parsers import outline
 from core.trace.parsers.build import build_report
+from core.views.compile_time import CompileTimeView
 from core.views.graph_breaks import GraphBreaksView
 from core.views.header import first_facts, page_contents
 from tests.support.places import ROOT
@@ -116,6 +117,12 @@ def test_each_compilation_has_its_seconds(version: str) -> None:
 def test_seconds_without_chromium_events_are_those_of_the_metrics() -> None:
     seconds = compile_seconds(report_of("2.4", "training"))
     assert seconds == {"0/0": pytest.approx(14.616576)}
+
+
+@pytest.mark.parametrize("version", ["2.4", "2.5"])
+def test_seconds_from_metrics_are_named_as_such(version: str) -> None:
+    note = CompileTimeView(report_of(version, "training")).chart_note
+    assert ("no Chromium events" in note) is (version == "2.4")
 
 
 @pytest.mark.parametrize("version", VERSIONS)

@@ -11,6 +11,7 @@ from core.runs.status import State
 from core.views.overview import OutcomeView, OverviewView
 from tests.support.logs import recorded_report
 from tests.support.places import TRACES
+from tests.support.reports.findings import frame
 
 
 def report_of(name: str) -> Report:
@@ -109,3 +110,24 @@ def test_the_cause_that_the_bisector_found_is_said() -> None:
         "The cause is the 3rd application of `lowerings`"
     )
     assert ended("done", Report(Setting())).bisection == ""
+
+
+def test_failures_whose_reasons_differ_in_a_temporary_path_are_one() -> None:
+    reasons = [
+        *(f"Command '/usr/bin/gcc /tmp/tmpab{name}/cuda_utils.c' failed" for name in ("a1b2", "c3d4", "e5f6")),
+        "x",
+    ]
+    failed = tuple(
+        frame(f"{number}/0", status="failed", error=reason, error_type="E") for number, reason in enumerate(reasons)
+    )
+    view = OutcomeView(Status("done", 0.0, "log"), Report(Setting(), failed))
+    assert [(each.failure.compilation, each.others) for each in view.first_failures] == [("0/0", 2), ("3/0", 0)]
+    assert view.first_failures[0].text.endswith("nothing was compiled. 2 more for the same reason.")
+    assert view.failures_left_out == ""
+
+
+def test_a_dump_without_findings_names_what_it_does_not_record() -> None:
+    report = Report(Setting(), break_record="none", kinds={"inductor_output_code": 1})
+    assert OverviewView(report).no_findings == (
+        "No issues found in this dump, which has no graph breaks, guards or recompiles."
+    )

@@ -175,7 +175,8 @@ def test_a_failed_compilation_is_red_and_first_on_the_overview(home: Path, kind:
 
 def test_of_many_failures_the_first_are_told_and_the_rest_counted(home: Path) -> None:
     log = b"".join(
-        broken(number, "f") + compilation(number, "f", fail_type="Unsupported", fail_reason="no") for number in range(8)
+        broken(number, "f") + compilation(number, "f", fail_type="Unsupported", fail_reason=f"no {number}")
+        for number in range(8)
     )
     app = opened(menu.OVERVIEW.script, add_run(home, "log", log, kind="log").id)
 

@@ -130,8 +130,35 @@ CAUSES = {
     "self.scale == 0.5": ("the attribute `self.scale`", "store it in a tensor", False),
     "key == 'attentions'": ("`key` changed value.", "an argument that is neither a tensor", False),
     "self.mode == 'sin'": ("`self.mode` changed value.", "attribute", False),
+    "BACKEND_MATCH failure: torch.compile detected different backend callables.": (
+        "compiled by two `torch.compile` calls with different backends or options.",
+        "Call `torch.compile` once",
+        False,
+    ),
+    "___check_current_backend(140)": ("compiled by two `torch.compile` calls", "the same backend", False),
+    "reason not recorded": ("recompiled 1 time (1.50 s): reason not recorded.", "TORCH_LOGS=recompiles", False),
     "what nobody has seen before": ("`what nobody has seen before`", "The page Recompiles shows", False),
 }
+
+
+@pytest.mark.parametrize(
+    ("error", "advice"),
+    [
+        ("/tmp/tmpa/main.c:4:10: fatal error: Python.h: No such file or directory", "Python's headers"),
+        ("/usr/bin/ld: cannot find -lcuda: No such file or directory", "libcuda"),
+        (
+            "CalledProcessError: Command '['/usr/bin/gcc', '/tmp/tmpa/cuda_utils.c', '-lcuda']' returned non-zero exit "
+            "status 1.",
+            "Python's headers (`python3-dev`) or libcuda",
+        ),
+        ("RuntimeError: Failed to find C compiler. Please specify via CC environment variable.", "install one"),
+    ],
+)
+def test_an_error_of_the_c_compiler_has_the_missing_part_as_advice(error: str, advice: str) -> None:
+    failed = replace(frame("0/0"), status="failed", error=error, error_type="BackendCompilerFailed")
+    (finding,) = of(replace(QUIET, compilations=(failed,)), "not compiled")
+    assert advice in finding.advice
+    assert "aot_eager" not in finding.advice
 
 
 @pytest.mark.parametrize("reason", CAUSES)
