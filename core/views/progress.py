@@ -375,7 +375,7 @@ class FailureView:
         """The compilation, torch's reason and the consequence, as Markdown."""
         place = f" at {code(self.failure.place.short)}" if self.failure.place.file else ""
         name = f"\\[{plain(self.failure.compilation)}\\] {code(self.failure.frame)}{place}"
-        others = f" {fmt.count(self.others, 'more')} for the same reason." if self.others else ""
+        others = f" {fmt.count(self.others, 'more', 'more')} for the same reason." if self.others else ""
         return f"{name}: **{prose(self.failure.reason, LONGEST_TEXT)}**; {self.failure.consequence}.{others}"
 
     @property
