@@ -190,7 +190,8 @@ def summarise(report: Report, ended: str, output: str = "", source: str = "") ->
         hits = count(len(graph_break.compilations), "time")
         print(f"  graph break at {graph_break.place}, hit {hits}: {graph_break.reason}")
     for recompile in report.recompiles:
-        print(f"  [{recompile.failed}] → [{recompile.compilation}]: {recompile.reason.splitlines()[0]}")
+        before = f"[{recompile.failed}] → " if recompile.failed else ""
+        print(f"  {before}[{recompile.compilation}]: {recompile.reason.splitlines()[0]}")
     for finding in findings(report, output, source)[:FIRST]:
         print(f"  → {finding.title} {' '.join(finding.advice.split())}")
     for problem in report.problems:

@@ -392,7 +392,9 @@ def _times(graph_break: GraphBreak | None) -> str:
 
 
 def _edge(recompile: Recompile | None) -> str:
-    return f"[{recompile.failed}] → [{recompile.compilation}]" if recompile else UNKNOWN
+    if recompile is None:
+        return UNKNOWN
+    return f"[{recompile.failed}] → [{recompile.compilation}]" if recompile.failed else f"[{recompile.compilation}]"
 
 
 def _seconds_by_class(report: Report) -> dict[str, float]:

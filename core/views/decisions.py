@@ -74,6 +74,8 @@ class DecisionsView:
     def title(self) -> str:
         """Number of ops for each kind of computation: fused, library call, template …"""
         counts = Counter(decision.how for decision in self.decisions)
+        if set(counts) == {"no kernel"} and self.compilation.kernels:
+            return f"{fmt.count(len(self.decisions), 'op')}; which kernel computes each was not recorded"
         parts = [f"{fmt.number(counts[kind])} {words}" for kind, words in KINDS.items() if counts[kind]]
         return f"{fmt.count(len(self.decisions), 'op')}: {'; '.join(parts)}"
 

@@ -20,6 +20,7 @@ from core.analysis import (
     lineage_groups,
     lineages,
     recompiled,
+    records_dynamo,
     refused_calls,
     uncompiled_calls_words,
 )
@@ -100,7 +101,7 @@ class RecompileDetails:
     @property
     def guards_label(self) -> str:
         """The label of a link to the guards of the compilation whose guard failed."""
-        return f"Guards of [{self.failed}]"
+        return f"Guards of [{self.failed}]" if self.failed else "Guards"
 
     @property
     def graph_label(self) -> str:
@@ -136,6 +137,8 @@ class RecompilesView:
             return "No recompile: Dynamo compiled no frame in this log."
         if all(compilation.status == "failed" for compilation in self.report.compilations):
             return "No recompile: no frame could be compiled."
+        if not records_dynamo(self.report):
+            return "Recompiles were not recorded."
         if not self.count:
             calls = uncompiled_calls_words(self.report)
             return f"No recompile: {calls or 'the first compilation of every frame served all calls'}."
@@ -229,7 +232,7 @@ class RecompilesView:
         failed = node.compilation.status == "failed"
         return RecompileDetails(
             compile_id,
-            heading=f"**\\[{plain(edge.reason.failed)}\\] → \\[{plain(compile_id)}\\]**{took}",
+            heading=f"**{_edge_words(edge.reason.failed, compile_id)}**{took}",
             recompile=self._newest.get(compile_id),
             failed=edge.reason.failed,
             guard_search=(edge.guard.source or edge.guard.kind) if edge.guard else "",
@@ -273,6 +276,12 @@ def _row(node: LineageNode) -> RecompileRow:
         took="" if node.seconds is None else fmt.duration_s(node.seconds),
         calls="".join(LETTERS[use] for use in node.calls),
     )
+
+
+def _edge_words(failed: str, compile_id: str) -> str:
+    """Return the two compilations of a recompile as Markdown; the first one is unknown in logs without reasons."""
+    before = f"\\[{plain(failed)}\\] → " if failed else ""
+    return f"{before}\\[{plain(compile_id)}\\]"
 
 
 def _condition(recompile: Recompile) -> str:

@@ -20,6 +20,7 @@ from core.trace.parsers.build import build_report
 from core.views.compile_time import CompileTimeView
 from core.views.graph_breaks import GraphBreaksView
 from core.views.header import first_facts, page_contents
+from core.views.recompiles import RecompilesView, _edge_words
 from tests.support.places import ROOT
 
 VERSIONS = ("2.4", "2.5", "2.6", "2.7", "2.9")
@@ -104,6 +105,13 @@ def test_recompiles_without_reasons_are_counted_by_compile_ids() -> None:
     recompiled = [(each.compilation, each.reason) for each in report.recompiles]
     assert recompiled == [(name, "reason not recorded") for name in ("0/1", "1/1", "1/2", "2/1", "3/1", "4/1")]
     assert sentence(verdict(report)) == "11 graphs, graph breaks not recorded, 6 recompiles."
+
+
+def test_a_recompile_without_reason_names_only_itself() -> None:
+    view = RecompilesView(report_of("2.4", "recompiles"))
+    assert view.title.startswith("6 recompiles")
+    assert _edge_words("", "0/1") == "\\[0/1\\]"
+    assert _edge_words("0/0", "0/1") == "\\[0/0\\] → \\[0/1\\]"
 
 
 @pytest.mark.parametrize("version", VERSIONS)
