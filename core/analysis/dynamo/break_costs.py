@@ -125,7 +125,7 @@ def _frames_of(graph_break: GraphBreak, report: Report) -> set[str]:
         for compilation in report.compilations
         if compilation.frame.name in names and _is_resume(compilation)
     }
-    first_of_call = {hit.call: frame_of(hit) for hit in reversed(hits)}
+    first_of_call = {_call(hit): frame_of(hit) for hit in reversed(hits)}
     return resume_frames | {frame_of(hit) for hit in hits} - set(first_of_call.values())
 
 
@@ -150,11 +150,16 @@ def _last_cause(compilation: Compilation, hits: Sequence[tuple[Compilation, int]
     """
     above = {_function(frame) for frame in compilation.stack[:-1]}
     functions = {_function(compilation.frame)} if _is_resume(compilation) else above
-    same_call = [(hit, index) for hit, index in hits if hit.call == compilation.call]
+    same_call = [(hit, index) for hit, index in hits if _call(hit) == _call(compilation)]
     explained = [index for hit, index in same_call if _function(hit.frame) in functions]
     if not explained and any(frame.name == INSIDE for frame in compilation.stack[:-1]):
         explained = [index for _, index in same_call]
     return explained[-1] if explained else None
+
+
+def _call(compilation: Compilation) -> tuple[str, int | None]:
+    """Return the call that compiled, by the prefix of ids after a reset and the call's index, if recorded."""
+    return compilation.id.rpartition(":")[0], compilation.call
 
 
 def _function(frame: Frame) -> tuple[str, str]:

@@ -92,6 +92,12 @@ def test_a_break_costs_the_frames_that_there_are_because_of_it(report: Report, c
     assert (cost_words(costs), code_words(costs)) == (cost, code)
 
 
+def test_a_frame_after_a_reset_is_no_cost_without_recorded_calls() -> None:
+    unknown = [replace(each, call=None) for each in AFTER_RESET.compilations]
+    costs = break_costs(replace(AFTER_RESET, compilations=tuple(unknown)))
+    assert [each.id for each in costs[0].compilations] == ["1/0", "2:1/0"]
+
+
 def test_a_run_of_one_frame_has_a_break_without_a_cost() -> None:
     report = report_of((Frame(FILE, 9, "step"),), ("0/0",), made("0/0", "step", status="failed"))
     assert (cost_words(break_costs(report)), code_words(break_costs(report))) == ("", "")
