@@ -325,8 +325,15 @@ class _RunFacts:
 
     @cached_property
     def _reused(self) -> list[float]:
-        """Seconds of the calls that compiled nothing."""
-        return [call.compiled_s for call in self.report.calls if call.how == "reused" and call.compiled_s is not None]
+        """Seconds of the calls that compiled nothing; in older logs, of the calls without a compilation."""
+        compiling = {compilation.call for compilation in self.report.compilations}
+        old = None not in compiling
+        return [
+            call.compiled_s
+            for call in self.report.calls
+            if call.compiled_s is not None
+            and (call.how == "reused" or (not call.how and old and call.index not in compiling))
+        ]
 
     @property
     def _no_reuse(self) -> str:

@@ -117,6 +117,7 @@ def test_calls_that_all_compiled_are_no_time_of_a_call() -> None:
     again = replace(calls[0], index=1, how="reused", compiled_s=2e-3)
     running = tour("training_step", calls=(*calls, again)).stops[-1]
     assert (running.time, running.facts[0]) == ("2.00 ms", "last call without compiling, timed once")
+    assert tour("dynamic_batch").stops[-1].facts[0] == "last call without compiling, timed once"
     limit = tour("recompile_zoo").stops[-1]
     assert limit.facts[0] == "no call ran only reused code"
 
