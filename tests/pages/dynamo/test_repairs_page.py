@@ -48,8 +48,8 @@ def test_breaks_stand_by_what_they_cost_with_the_method_said(runs: dict[str, str
     assert [head.partition(".")[0] for head in heads] == ["**1", "**2", "**3", "**4", "**5"]
     assert sum("Dynamic shape operator" in head for head in heads) == 1
     captions = [item.value for item in app.caption]
-    assert sum("Ranked by the compile time each break adds" in text for text in captions) == 1
-    assert "line 36 in select · hit 2 times, in \\[9/0\\], \\[10/0\\] · 2 more graphs in 3 compilations, " in (
+    assert sum("Ranked by Dynamo's time in the frames that a break adds" in text for text in captions) == 1
+    assert "line 36 in select · hit 2 times, in \\[9/0\\], \\[10/0\\] · 3 more frames (2 resume functions), " in (
         "\n".join(captions)
     )
     assert "core/worker" not in "\n".join(item.value for item in app.code)
