@@ -91,7 +91,7 @@ def test_each_run_has_its_verdict_and_no_cell_reads_none(empty_home: Path) -> No
     assert table[["graphs", "breaks", "recompiles", "kernels"]].fillna(-1).to_numpy().tolist() == [
         [9, 5, 0, 9],
         [1, 0, 0, -1],
-        [8, 0, 8, 2],
+        [8, 0, 7, 2],
         [6, 2, 0, 16],
         [1, 0, 0, 6],
     ]
