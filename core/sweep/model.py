@@ -313,9 +313,9 @@ def _axis_hint(field: str, separator: str) -> str:
     if not separator:
         return "write it as FIELD=VALUE,VALUE,…"
     close = difflib.get_close_matches(field[:60], fields, 2, 0.6)
-    hint = f"did you mean {' or '.join(close)}? " if close else ""
+    hint = f" (did you mean {' or '.join(close)}?)" if close else ""
     prefixed = ", ".join(f"{prefix}NAME" for prefix in (OPTIONS, DYNAMO, INPUTS))
-    return f"no field of the job is called so; {hint}There are {', '.join(fields)}, {prefixed}"
+    return f"no field of the job is called so{hint}; there are {', '.join(fields)}, {prefixed}"
 
 
 def changed(job: CompileJob, lines: Sequence[str]) -> CompileJob:

@@ -95,6 +95,14 @@ def test_importing_core_loads_neither_torch_nor_streamlit(module: str) -> None:
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
 
 
+def test_every_public_name_comes_from_the_module_that_its_import_names() -> None:
+    import core
+
+    homes = {name: f"core.{module}" for name, module in core._HOMES.items()}
+    assert homes == {name: module for module, names in imports("core/__init__.py") for name in names if name in homes}
+    assert [*sorted(homes)] == sorted(core.__all__)
+
+
 def test_every_public_name_is_there() -> None:
     import core
 

@@ -149,7 +149,7 @@ def test_a_backend_is_a_name_or_that_of_a_callable_in_a_file_which_is_read(
     assert runner.jobs[1].compile.as_call() == "torch.compile(model, backend=backend)"
     capsys.readouterr()
     assert main(["run", "sin_cos", "--backend", f"{home}/none.py"]) == USAGE
-    assert capsys.readouterr().err == f"compile.backend: {home}/none.py cannot be read: No such file or directory\n"
+    assert capsys.readouterr().err == f"--backend: {home}/none.py cannot be read: No such file or directory\n"
 
 
 def test_a_model_is_a_sample_a_file_a_name_in_a_file_or_a_whole_job(ends: Callable[..., Ends], home: Path) -> None:

@@ -50,7 +50,7 @@ def test_an_error_suggests_similar_names_and_prints_the_usage_of_its_command(
         ("run mlp --dtype int64", "--dtype: `int64` is none of float64,"),
         ("run mlp --call f33[1]", "--call: `f33` is no dtype"),
         ("sweeps --csv", "--csv: a list has no table: give the id of one sweep"),
-        ("sweep mlp --axis bakend=eager", "axis bakend: no field of the job is called so; did you mean backend"),
+        ("sweep mlp --axis bakend=eager", "axis bakend: no field of the job is called so (did you mean backend"),
     ],
 )
 def test_an_invalid_job_names_the_option(arguments: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:

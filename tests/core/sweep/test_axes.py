@@ -58,8 +58,16 @@ def test_ellipsis_goes_on_as_the_numbers_before_it_do(typed: str, values: tuple[
 @pytest.mark.parametrize(
     ("text", "field", "says"),
     [
-        ("speed=1", "axis speed", "no field of the job is called so; There are backend, batch, caches,"),
-        ("bakend=eager", "axis bakend", "did you mean backend or force_backend? There are backend, batch,"),
+        (
+            "speed=1",
+            "axis speed",
+            "no field of the job is called so (did you mean seed?); there are backend, batch,",
+        ),
+        (
+            "bakend=eager",
+            "axis bakend",
+            "(did you mean backend or force_backend?); there are backend, batch,",
+        ),
         ("backend", "axis backend", "write it as FIELD=VALUE"),
         ("variant=1", "axis variant", "no field of the job is called so"),
         ("inputs.=1", "axis inputs.", "options.NAME, dynamo.NAME, inputs.NAME"),
@@ -131,7 +139,7 @@ def test_fields_that_are_typed_change_a_job_with_options_in_the_place_of_its_mod
     [
         (["batch=1,2"], "axis batch", "give it one value here"),
         (["batch=1", "batch=2"], "axis batch", "given twice"),
-        (["speed=1"], "axis speed", "a field of the job"),
+        (["speed=1"], "axis speed", "no field of the job"),
         (["seed=-1.5"], "axis seed", "no whole number"),
     ],
 )
