@@ -169,7 +169,12 @@ def dynamic(text: str) -> bool | None:
 
     Other texts are read as by `flag_or_none`.
     """
-    return DYNAMIC[text] if text in DYNAMIC else flag_or_none(text)
+    if text in DYNAMIC:
+        return DYNAMIC[text]
+    try:
+        return flag_or_none(text)
+    except ValueError:
+        raise ValueError(f"`{text[:60]}` is none of {', '.join(DYNAMIC)}, true, false") from None
 
 
 def word(text: str) -> str:

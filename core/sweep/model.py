@@ -183,7 +183,8 @@ def _validate(sweep: Sweep, at: tuple[str, ...], job: CompileJob) -> CompileJob:
         return validated(job)
     except JobError as error:
         where = ", ".join(f"{axis.field}={name[:60]}" for axis, name in zip(sweep.axes, at, strict=True))
-        raise JobError(f"cell {where}", f"{error.field}: {error.message}") from None
+        is_named = error.field.rpartition(".")[2] in {axis.field for axis in sweep.axes}
+        raise JobError(f"cell {where}", error.message if is_named else str(error)) from None
 
 
 def applied(job: CompileJob, field: str, value: Any) -> CompileJob:
@@ -192,7 +193,9 @@ def applied(job: CompileJob, field: str, value: Any) -> CompileJob:
         changed = _changer(field)(job, field, value)
         return converted(msgspec.to_builtins(changed), CompileJob)
     except DecodeError as error:
-        raise JobError(f"axis {field[:60]}", f"`{str(value)[:60]}`: {error}") from None
+        flag = AXES[field].flag if field in AXES else None
+        problem = f" is none of {', '.join(flag.choices)}" if flag and flag.choices else f": {error}"
+        raise JobError(f"axis {field[:60]}", f"`{str(value)[:60]}`{problem}") from None
 
 
 def is_field(field: str) -> bool:
