@@ -13,7 +13,7 @@ from typing import Literal
 from core.report.places import Frame, Payload, Place, Record
 
 IssueKind = Literal["data-dependent", "missing fake kernel", "mismatched fake kernel"]
-GuardFamily = Literal["tensor", "shape", "module", "global", "other"]
+GuardFamily = Literal["tensor", "shape", "number", "module", "global", "other"]
 BreakRecord = Literal["complete", "lower bound", "none"]
 # Reason of a graph break or recompile whose reason torch did not log.
 NO_REASON = "reason not recorded"
@@ -27,6 +27,7 @@ OF_TENSORS = frozenset(
         "STORAGE_OVERLAPPING",
     }
 )
+SIZE = re.compile(r"\.(?:size|stride|storage_offset)\(\)")
 # Dynamo's name of the module whose `forward` is compiled, but also of `self` in any other method.
 SELF = "L['self']"
 # Attributes that only an `nn.Module` has: the dictionaries of its children, parameters and buffers.
@@ -238,17 +239,20 @@ def module_roots(sources: Iterable[str]) -> frozenset[str]:
     return frozenset({SELF, *(source[: match.start()] for source, match in matches if match)})
 
 
-def guard_family(kind: str, source: str, modules: Iterable[str], last: bool) -> GuardFamily:
+def guard_family(kind: str, source: str, modules: Iterable[str], last: bool, expression: str = "") -> GuardFamily:
     """Return the family of a guard; every guard on a value inside one of `modules` is in `module`.
 
-    `last` is True for a guard that torch checks after all others, with symbolic sizes.
+    `last` is True for a guard that torch checks after all others, with symbolic sizes and numbers. Its family is
+    `number` if most lines of its expression have no size.
     """
     if any(_within(source, module) for module in modules):
         return "module"
     if source == "G" or source.startswith("G["):
         return "global"
     if last or kind == "SYMBOLIC_SHAPE_GUARD":
-        return "shape"
+        lines = [line for line in expression.split("\n") if line.strip()]
+        sizes = sum(SIZE.search(line) is not None for line in lines)
+        return "number" if lines and 2 * sizes < len(lines) else "shape"
     return "tensor" if kind in OF_TENSORS else "other"
 
 

@@ -16,6 +16,7 @@ __all__ = ["GuardsView"]
 FAMILIES: dict[GuardFamily, tuple[str, str]] = {
     "tensor": ("Tensor", "inputs and other tensors outside of modules"),
     "shape": ("Shape", "conditions on symbolic sizes"),
+    "number": ("Number", "conditions on symbolic numbers, such as not being NaN"),
     "module": ("Module", "attributes, parameters and buffers of modules"),
     "global": ("Global", "globals, including those of torch's modules"),
     "other": ("Other", "torch settings and all other values"),

@@ -355,7 +355,11 @@ PROTECTS = {
     "TUPLE_ITERATOR_LEN": "a tuple iterator is at the same position",
     "TYPE_MATCH": "a value keeps its type",
 }
-SIZES = "sizes and strides satisfy the conditions of the compiled code"
+# Condition of the guards that torch checks last, by family.
+OF_LAST: dict[GuardFamily, str] = {
+    "shape": "sizes and strides satisfy the conditions of the compiled code",
+    "number": "numbers satisfy the conditions of the compiled code, such as not being NaN",
+}
 # Files of our worker, which calls the model, and of torch, which traces its graphs again: no user code.
 NOT_USER_CODE = re.compile(r"/core/worker/|/torch/(?:fx/|_)|^<string>$")
 
@@ -371,7 +375,7 @@ class GuardRow:
     @property
     def protects(self) -> str:
         """Condition that the guard protects, in words; empty for an unknown kind."""
-        return SIZES if self.family == "shape" else PROTECTS.get(self.guard.kind, "")
+        return OF_LAST.get(self.family) or PROTECTS.get(self.guard.kind, "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -408,7 +412,7 @@ def guard_rows(report: Report, compilation: Compilation) -> tuple[GuardRow, ...]
     return tuple(
         GuardRow(
             guard,
-            guard_family(guard.kind, guard.source, modules, guard.depth == 0),
+            guard_family(guard.kind, guard.source, modules, guard.depth == 0, guard.expression),
             tuple(recompiles.get(id(guard), ())),
         )
         for guard in compilation.guards

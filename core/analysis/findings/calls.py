@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from core.analysis.durations import AHEAD_OF_TIME, phase_class, phase_totals
+from core.analysis.dynamo.recompiles import guard_rows
 from core.analysis.findings.finding import Finding, Proposal, Rule, RunFacts
 from core.analysis.kernels import kernels_disturbed, summary
 from core.analysis.work import frame_of
 from core.base.words import DEPRECATED, SLOW, count, duration_s, number, percent
-from core.report import Compilation, GuardCosts, GuardFilter
+from core.report import Compilation, GuardCosts, GuardFilter, Report
 
 SMALL_CALL_S = 1e-3
 TOO_SMALL = "the call is too small to pay off. Run it eagerly, or compile a larger part of the model."
@@ -23,9 +24,17 @@ HAVE_CUDA_GRAPHS, CUDA_GRAPHS = ("reduce-overhead", "max-autotune"), "triton.cud
 INDEXED, MANY_LAYERS = re.compile(r"(?:\.|\[')\d+(?:'\])?$"), 4
 # A region with fewer ops saves little compile time, and prevents fusion across its border.
 OPS_OF_A_LAYER = 5
+SPECIALIZE_FLOAT = "torch._dynamo.config.specialize_float = True"
+OF_FLOATS = (
+    f"{{conditions}} on floats take {{took}}. `{SPECIALIZE_FLOAT}` makes floats constants, without these conditions; "
+    "each new value then needs a compilation. `torch._dynamo.config.use_recursive_dict_tags_for_guards = True` skips "
+    "modules that did not change."
+)
 FILTER, OF_MODULES = "skip_guard_on_inbuilt_nn_modules_unsafe", "drops the guards of torch's own modules"
 # Part of the check time that a guard filter must save, and part of the largest saving that is as good.
 LEAST_SAVING, NEARLY = 0.05, 0.9
+# Part of the check time from which a family of guards has an advice of its own.
+MUCH_OF_GUARDS = 0.25
 NO_FILTER = "None of torch's filters saved time here. Larger inputs make the guards a smaller part of a call."
 MUCH_OF_THE_FIRST_CALL, LONG_S = 0.4, 2.0
 MOST = 3
@@ -109,15 +118,28 @@ def guards(facts: RunFacts) -> Iterator[Finding]:
     if waited is None or checked_s < COSTLY_GUARDS * waited.compiled_s:
         return
     slowest = max(newest.values(), key=lambda compilation: compilation.guard_warm_us or 0.0)
+    floats = _float_advice(facts.report, slowest)
     yield Finding(
         rule="guards",
         title=f"Guards take {duration_s(checked_s)} of every call, {percent(checked_s / waited.compiled_s)} of it.",
         reason=f"`[{slowest.id}]` checks {count(slowest.guard_leaves or len(slowest.guards), 'guard')} at every call.",
-        advice=_guard_advice(facts.options, slowest.guard_costs),
+        advice=floats or _guard_advice(facts.options, slowest.guard_costs),
         page="guards",
         compilation=slowest.id,
         each_s=checked_s,
+        proposal=Proposal(SPECIALIZE_FLOAT, dynamo={"specialize_float": True}) if floats else None,
     )
+
+
+def _float_advice(report: Report, compilation: Compilation) -> str:
+    """Return the advice against conditions on floats; empty if they take a small part of the check."""
+    costs = compilation.guard_costs
+    took_us = costs.families_us.get("number", 0.0) if costs else 0.0
+    if costs is None or took_us < MUCH_OF_GUARDS * costs.check_us:
+        return ""
+    rows = [row for row in guard_rows(report, compilation) if row.family == "number"]
+    conditions = sum(len(row.guard.expression.split("\n")) for row in rows)
+    return OF_FLOATS.format(conditions=count(conditions, "condition"), took=duration_s(took_us / 1e6))
 
 
 def _best_filter(costs: GuardCosts) -> GuardFilter | None:

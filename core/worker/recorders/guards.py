@@ -183,6 +183,10 @@ def warm_us(root: Any, scope: dict[str, Any] | None, checks: int = CHECKS) -> fl
     return min(seconds[WARM_UP:]) * 1e6
 
 
+def _text(leaf: Leaf) -> str:
+    return "\n".join(leaf.guard.verbose_code_parts()) if leaf.last else ""
+
+
 class GuardClock:
     """Timer for the guards of one compilation, with a time limit; guards after the limit are not timed."""
 
@@ -205,13 +209,17 @@ class GuardClock:
         self._measure_families(families)
         self._measure_filters(guards)
         self._measure_leaves()
-        shapes = [us for us, family in zip(self.checks_us, families, strict=True) if family == "shape"]
-        if shapes and None not in shapes:
-            self.families_us["shape"] = sum(us for us in shapes if us is not None)
+        for last in ("shape", "number"):
+            checks = [us for us, family in zip(self.checks_us, families, strict=True) if family == last]
+            if checks and None not in checks:
+                self.families_us[last] = sum(us for us in checks if us is not None)
 
     def _families(self) -> list[str]:
         modules = module_roots({leaf.source for leaf in self._leaves})
-        return [guard_family(type(leaf.guard).__name__, leaf.source, modules, leaf.last) for leaf in self._leaves]
+        return [
+            guard_family(type(leaf.guard).__name__, leaf.source, modules, leaf.last, _text(leaf))
+            for leaf in self._leaves
+        ]
 
     def _measure_families(self, families: Sequence[str]) -> None:
         for family in CLONED:

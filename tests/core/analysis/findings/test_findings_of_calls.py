@@ -4,11 +4,13 @@ from dataclasses import replace
 
 import pytest
 
+from core.analysis.dynamo.recompiles import guard_rows
 from core.analysis.kernels import uneven_repeats
 from core.report import (
     Buffer,
     CacheEvent,
     Difference,
+    Guard,
     GuardCosts,
     GuardFilter,
     KernelCall,
@@ -324,6 +326,28 @@ def test_the_advised_guard_filter_is_the_one_that_saved_most() -> None:
         slow = frame("0/0", guard_warm_us=90.0, guard_leaves=7, guard_costs=costs)
         (found,) = of(replace(QUIET, compilations=(slow,), timing=STEADY), "guards")
         assert words in found.advice
+
+
+def test_conditions_on_floats_are_numbers_and_have_a_setting_where_they_take_longest() -> None:
+    conditions = "\n".join(f"not math.isnan(L['self'].layers[{index}].gain)" for index in range(80))
+    last = Guard("LAMBDA_GUARD", "", conditions, 0)
+    for numbers_us, fires in ((4.0, True), (1.0, False)):
+        costs = GuardCosts(10.0, {"number": numbers_us, "module": 3.0})
+        slow = frame("0/0", guard_warm_us=90.0, guard_leaves=7, guard_costs=costs, guards=(last,))
+        report = replace(QUIET, compilations=(slow,), timing=STEADY)
+        (found,) = of(report, "guards")
+        assert (
+            found.advice.startswith(
+                "80 conditions on floats take 4.00 µs. `torch._dynamo.config.specialize_float = True`"
+            )
+            is fires
+        )
+        assert (found.proposal is not None) is fires
+    (row,) = guard_rows(report, slow)
+    assert (row.family, row.protects) == (
+        "number",
+        "numbers satisfy the conditions of the compiled code, such as not being NaN",
+    )
 
 
 USES_TIMES = ("products at the roofline", "fallbacks", "copies", "float64", "TF32 off", "outside of kernels")
