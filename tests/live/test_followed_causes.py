@@ -13,6 +13,7 @@ from typing import NamedTuple
 import pytest
 
 from core import CompileJob, LocalEngine, Model, Run, Runner, Store, open_report
+from core.analysis.dynamo.recompiles import guard_rows
 from core.analysis.findings import Finding, findings
 from core.job import Conditions
 from tests.support.foreign_models import HEAD
@@ -291,3 +292,30 @@ def test_backward_draws_anew_with_a_small_memory_budget_and_not_with_the_advised
         found.append([finding.advice for finding in findings(report) if finding.rule == "backward draws"])
     assert [len(advice) for advice in found] == [1, 0]
     assert "Leave `torch._functorch.config.activation_memory_budget` at 1" in found[0][0]
+
+
+GAINS = """
+class Scaled(nn.Module):
+    def __init__(self, gain):
+        super().__init__()
+        self.gain, self.weight = gain, nn.Parameter(torch.ones(4))
+    def forward(self, x):
+        return x * self.weight * self.gain
+model = nn.Sequential(*(Scaled(1 + index / 8) for index in range(3)))
+inputs = (R(2, 4),)
+"""
+
+
+def test_no_condition_on_floats_is_left_where_floats_are_specialized(here: Runner) -> None:
+    numbers = []
+    for dynamo in (None, {"specialize_float": True}):
+        job = CompileJob(
+            Model("code", HEAD + GAINS),
+            measure=False,
+            compile=replace(EAGER, dynamic=True),
+            conditions=Conditions(dynamo=dynamo),
+        )
+        report = open_report(here.wait(here.submit(job)))
+        (compilation,) = report.compilations
+        numbers.append([row.guard for row in guard_rows(report, compilation) if row.family == "number"])
+    assert [len(guards) for guards in numbers] == [1, 0]
