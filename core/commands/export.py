@@ -9,10 +9,10 @@ import argparse
 
 from core.base.errors import JobError
 from core.base.words import bytes_
-from core.commands.output import OK, write_file
+from core.commands.output import FAILED, OK, complain, write_file
 from core.runs.store import Run, Store
 from core.views.run_files import RunFiles
-from core.views.scrub import KINDS, Scrubber, checked_kinds
+from core.views.scrub import KINDS, Scrubber, checked_kinds, leftover_words
 
 
 def add_export_command(command: argparse.ArgumentParser) -> None:
@@ -29,6 +29,7 @@ def add_scrub_options(command: argparse.ArgumentParser) -> None:
     """Add the options that replace secrets in a file by placeholders, and that preview the replacements."""
     command.add_argument("--scrub", metavar="KINDS", default="", help=f"replace by placeholders: {', '.join(KINDS)}")
     command.add_argument("--scrub-preview", action="store_true", help="show what --scrub replaces, and write nothing")
+    command.add_argument("--allow-leftovers", action="store_true", help="write the file even if a scrubbed text stays")
 
 
 def scrubber_of(files: RunFiles, arguments: argparse.Namespace, right: Run | None = None) -> Scrubber:
@@ -38,6 +39,16 @@ def scrubber_of(files: RunFiles, arguments: argparse.Namespace, right: Run | Non
     except ValueError as error:
         raise JobError("--scrub", str(error)) from None
     return files.scrubber(kinds, right)
+
+
+def scrubbed_well(content: bytes, scrubber: Scrubber, arguments: argparse.Namespace) -> bool:
+    """Return True if a finished file may be written; print the scrubbed texts that it still has."""
+    leftovers = RunFiles.leftovers(content, scrubber)
+    if not leftovers:
+        return True
+    written = "" if arguments.allow_leftovers else " It was not written; `--allow-leftovers` writes it."
+    complain(f"{leftover_words(leftovers)}{written}", FAILED)
+    return bool(arguments.allow_leftovers)
 
 
 def _export(arguments: argparse.Namespace) -> int:
@@ -51,18 +62,24 @@ def _export(arguments: argparse.Namespace) -> int:
     if arguments.scrub_preview:
         print("\n".join(scrubber.preview) or "nothing to scrub")
         return OK
+    written = []
     if arguments.perfetto:
-        _write(arguments.perfetto, scrubber.document(files.perfetto().decode()), ", to open on ui.perfetto.dev")
+        text = scrubber.document(files.perfetto().decode())
+        written.append(_write(arguments.perfetto, text, ", to open on ui.perfetto.dev", scrubber, arguments))
     if arguments.html:
         html = files.comparison_html(right, scrubber) if right else files.html(scrubber)
-        _write(arguments.html, html, ", to open in a browser")
-    return OK
+        written.append(_write(arguments.html, html, ", to open in a browser", scrubber, arguments))
+    return OK if all(written) else FAILED
 
 
-def _write(path: str, text: str, use: str) -> None:
+def _write(path: str, text: str, use: str, scrubber: Scrubber, arguments: argparse.Namespace) -> bool:
+    """Write a file and print its size; return False if it still has scrubbed texts and was not written."""
     content = text.encode("utf-8", "replace")
+    if not scrubbed_well(content, scrubber, arguments):
+        return False
     write_file(path, content)
     print(f"{path}: {bytes_(len(content))}{use}")
+    return True
 
 
 def add_issue_command(command: argparse.ArgumentParser) -> None:
@@ -78,9 +95,11 @@ def _issue(arguments: argparse.Namespace) -> int:
     scrubber = scrubber_of(files, arguments)
     if arguments.scrub_preview:
         print("\n".join(scrubber.preview) or "nothing to scrub")
-    elif arguments.out:
-        write_file(arguments.out, files.issue_zip(scrubber))
-        print(arguments.out)
-    else:
-        print(files.issue_markdown(scrubber), end="")
-    return 0
+        return OK
+    content = files.issue_zip(scrubber) if arguments.out else files.issue_markdown(scrubber).encode("utf-8", "replace")
+    if not scrubbed_well(content, scrubber, arguments):
+        return FAILED
+    if arguments.out:
+        write_file(arguments.out, content)
+    print(arguments.out or content.decode(), end="\n" if arguments.out else "")
+    return OK

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from core.base.errors import StoreError
 from core.base.words import count
-from core.commands.export import add_scrub_options, scrubber_of
+from core.commands.export import add_scrub_options, scrubbed_well, scrubber_of
 from core.commands.output import FAILED, OK, add_json_option, complain, print_start, write_file
 from core.report import as_json
 from core.runs.engine.opening import environment_here
@@ -115,7 +115,10 @@ def _debug(arguments: argparse.Namespace) -> int:
         return 0
     folder = debug_folder(run)
     if arguments.out:
-        write_file(arguments.out, folder.as_zip(scrubber))
+        content = folder.as_zip(scrubber)
+        if not scrubbed_well(content, scrubber, arguments):
+            return FAILED
+        write_file(arguments.out, content)
     print(f"{folder.title}. {folder.missing}".rstrip())
     for path, text in folder.files():
         print(f"  {path}  {count(len(text), 'character')}")

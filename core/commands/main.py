@@ -27,12 +27,13 @@ The main options of each command (`--help` lists all):
     python -m core archive RUN… | TERM… --out FILE.tar.gz
     python -m core import FILE.tar.gz
     python -m core backends [--json]
-    python -m core issue RUN [--out FILE.zip] [--scrub KINDS] [--scrub-preview]
-    python -m core debug RUN [--out FILE.zip] [--scrub KINDS] [--scrub-preview]
+    python -m core issue RUN [--out FILE.zip] [--scrub KINDS] [--scrub-preview] [--allow-leftovers]
+    python -m core debug RUN [--out FILE.zip] [--scrub KINDS] [--scrub-preview] [--allow-leftovers]
     python -m core logs [RUN] [--name NAME] [--compilation ID] [--search TEXT]
     python -m core artifacts RUN | LOG [--kind KIND] [--compilation ID] [--search TEXT] [--all] [--show N] [--json]
     python -m core profile RUN [FILE]
     python -m core export RUN [RIGHT] [--html FILE] [--perfetto FILE] [--scrub KINDS] [--scrub-preview]
+        [--allow-leftovers]
     python -m core doctor [--no-compile] [--json]
     python -m core options [WORD…] [--module inductor|dynamo] [--changed] [--json]
     python -m core landmarks [RUN]

@@ -7,29 +7,25 @@ import re
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import PurePath
 from typing import Any, ClassVar
 
 import msgspec
 
 from core.analysis.kernels import measured_seconds
 from core.base.errors import StoreError
-from core.base.words import bytes_, count
+from core.base.words import count
 from core.code.diff import diff_texts
-from core.job import job_to_json
 from core.report import Payload, Report, to_json
 from core.report.measurements import MemoryUse
 from core.report.model import DEBUG_FILES
 from core.runs.store import Run
 from core.runs.stored import open_report, side_of_run
-from core.views.comments import CommentsView
-from core.views.html import as_html, comparison_as_html, words_of_file
-from core.views.scrub import NOTHING, Kind, Scrubber, read_log
+from core.views.html import as_html, comparison_as_html, texts_of_file, words_of_file
+from core.views.scrub import NOTHING, Kind, Scrubber
 from core.views.scrub import scrubber as make_scrubber
+from core.views.searched import searched_texts
 from core.views.sharing import issue_of
-from core.views.texts import SourceView
 
-MAX_SCRUBBED_BYTES = 64 * 1024**2
 COMPILING, KERNELS, MEMORY = 1, 2, 3
 PROCESSES = {
     COMPILING: "torch.compile: phases",
@@ -76,7 +72,7 @@ class RunFiles:
         """Return a scrubber for the files of this run and of `right`; raises StoreError if a log is too large."""
         if not (kinds := tuple(kinds)):
             return NOTHING
-        parts = [_identifying(run) for run in (self.run, right) if run is not None]
+        parts = [searched_texts(run) for run in (self.run, right) if run is not None]
         return make_scrubber(
             kinds,
             codes=[text for part in parts for text in part.codes],
@@ -84,7 +80,13 @@ class RunFiles:
             names=[text for part in parts for text in part.names],
             reserved=words_of_file(),
             devices=[part.device for part in parts],
+            places=[place for part in parts for place in part.places],
         )
+
+    @staticmethod
+    def leftovers(content: bytes, scrubber: Scrubber) -> tuple[str, ...]:
+        """Return the replaced texts that are still in a finished file of `RunFiles`."""
+        return scrubber.leftovers(content, texts_of_file())
 
     @property
     def has_debug_files(self) -> bool:
@@ -109,33 +111,6 @@ class RunFiles:
     def debug_zip(self, scrubber: Scrubber = NOTHING) -> bytes:
         """Return torch's debug directories as one ZIP."""
         return debug_folder(self.run).as_zip(scrubber)
-
-
-@dataclass(frozen=True, slots=True)
-class Identifying:
-    """The content of a run that a scrubber searches: code, other texts, names, and the device."""
-
-    codes: tuple[str, ...]
-    texts: tuple[str, ...]
-    names: tuple[str, ...]
-    device: str
-
-
-def _identifying(run: Run) -> Identifying:
-    """Return the content of a run that a scrubber searches; raises StoreError if its log is too large."""
-    side, log = (side_of_run(run), run.log_path()) if run.log_path() else (None, None)
-    if log is not None and log.stat().st_size > MAX_SCRUBBED_BYTES:
-        raise StoreError(f"the log has more than {bytes_(MAX_SCRUBBED_BYTES)}: it cannot be scrubbed")
-    job, status, sources = run.job(), run.status(), side.report.sources if side else ()
-    code = SourceView(side.report, side.text) if side else None
-    authors = (each.by for each in CommentsView.stored(run).talk.comments if each.by)
-    names = [run.name(), status.title, *(PurePath(source.path).stem for source in sources), run.note(), *authors]
-    return Identifying(
-        codes=(run.code() if job else "", *(code.text(source.path) for source in sources if code)),
-        texts=(read_log(log) if log else "", run.output_tail(), job_to_json(job).decode() if job else ""),
-        names=(*names, *([job.model.value] if job else [])),
-        device=side.report.setting.device if side else "",
-    )
 
 
 # Lines of fx_graph_runnable.py that set the process up: the worker's settings stay as they are.

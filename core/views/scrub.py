@@ -10,25 +10,45 @@ from __future__ import annotations
 import ast
 import builtins
 import hashlib
+import html
+import io
 import json
 import keyword
 import re
+import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Literal, TypeVar, cast
 
+import core.report
 from core.base.decoder import decoded
 from core.base.errors import DecodeError
 from core.base.syntax import NOT_READ, module
-from core.base.words import number
+from core.base.words import count, number
+from core.report import records
+from core.report.records import compilation
 from core.views.glossary import GLOSSARY
+from core.views.identifying import (
+    GENERIC,
+    WORD,
+    addresses,
+    corpus_of,
+    guessed_paths,
+    known_places,
+    path_forms,
+    path_spellings,
+    path_words,
+    people,
+    private_packages,
+)
+from core.views.model_names import OF_TORCH, code_names, log_names
 
 Kind = Literal["paths", "names", "source", "constants", "environment"]
 KINDS: dict[Kind, str] = {
     "paths": "directories, and the names of users and hosts",
-    "names": "classes, functions, attributes and files of the model",
+    "names": "classes, functions, attributes, modules and files of the model",
     "source": "lines of source code",
     "constants": "texts and large numbers in the code",
     "environment": "the device's name and environment variables",
@@ -36,22 +56,19 @@ KINDS: dict[Kind, str] = {
 LEAST_NAME, LEAST_LINE, LEAST_NUMBER = 3, 8, 4
 MOST_EXAMPLES = 5
 ROUNDS = 10
-SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/proc", "/dev", "/sys", "/etc")
-# A directory below another: of an installed package, its own path stays, as in `/torch/_inductor`.
-POSIX = re.compile(r"(?<![\w./\\>-])/(?:[\w.@+~=-]+/)+")
-WINDOWS = re.compile(r"\b[A-Za-z]:\\(?:[\w.@+~= -]+\\)+")
-INSTALLED = re.compile(r".*?/(?:site|dist)-packages(?=/)")
-USER = re.compile(r"(?:/home/|/Users/|\\Users\\)([\w.@+~=-]+)")
-NAMED_HOST = re.compile(r'"(?:user|username|host|hostname)": "([^"\\]+)"')
 VARIABLE = re.compile(r"os\.environ\[['\"]\w+['\"]\] = ['\"]([^'\"\n]+)['\"]")
-OF_TORCH = re.compile(r"\b(?:torch|aten|prims|inductor|nn|F)\.([\w.]+)")
-WORD = re.compile(r"[A-Za-z0-9_]+")
+TORCH_NAME = re.compile(r"\b(?:torch|aten|prims|inductor|nn|F)\.([\w.]+)")
 NUMBER = re.compile(r"(?<![\w.])\d[\d_]*(?:\.\d+)?(?:e-?\d+)?(?![\w.])")
 PLACEHOLDERS = {"paths": "dir", "names": "name", "source": "line", "constants": "const", "environment": "env"}
 # Fields of a page that are no text of a run: what the template and the script look up.
 FIXED = frozenset({"tone", "kind", "id", "section", "language", "colour", "first"})
 FIXED_KEYS = frozenset({"digest", "cls", "kind", "unit", "channel", "source", "step", "light", "dark", "colour"})
-RESERVED = {*keyword.kwlist, *dir(builtins), *PLACEHOLDERS.values(), "forward", "self", "torch", "user", "host"}
+RESERVED = {*keyword.kwlist, *dir(builtins), *PLACEHOLDERS.values(), *OF_TORCH, *GENERIC}
+RESERVED |= {"self", "torch", "user", "host", "model", "inputs", "calls", "training", "torch_compile"}
+# A shorter name is not searched within longer words.
+LEAST_WITHIN = 6
+SEPARATOR = re.compile(r"[\\/]")
+TAG = re.compile(r"<[^<>]*>")
 # A line of a log before its payload: a level, a date, a place, and a header in JSON.
 RECORD = re.compile(r'"has_payload": "[0-9a-f]{32}"')
 
@@ -60,7 +77,7 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """A text to replace, and its placeholder.
+    """A text to replace, its placeholder, and its other forms as (form, rest after the placeholder).
 
     A word is replaced only as a whole word or between underscores.
     """
@@ -69,29 +86,68 @@ class Secret:
     kind: Kind
     is_word: bool
     placeholder: str = ""
+    aliases: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TextPart:
+    """A text that is replaced wherever it occurs; a path is not replaced within a longer part of a path."""
+
+    text: str
+    placeholder: str
+    is_path: bool
+    pattern: re.Pattern[str] | None
+
+    @classmethod
+    def of(cls, text: str, placeholder: str, kind: Kind) -> TextPart:
+        """Create a part of a kind."""
+        is_path = kind == "paths"
+        begin = r"(?<!\w)" if is_path and text[0].isalnum() else ""
+        pattern = re.compile(f"{begin}{re.escape(text)}(?!\\w)") if is_path else None
+        return cls(text, placeholder, is_path and SEPARATOR.search(text) is not None, pattern)
+
+    def replaced(self, text: str) -> str:
+        """Return a text with the placeholder in the place of this part."""
+        if self.pattern is None:
+            return text.replace(self.text, self.placeholder)
+        return self.pattern.sub(lambda _: self.placeholder, text)
 
 
 @dataclass(frozen=True)
 class Scrubber:
     """Secrets with their placeholders; without secrets, texts stay as they are.
 
-    `kept` are names and constants that stay, since they are words of Python, torch or Compileboard.
+    `kept` are the names and constants that stay, since they are words of Python, torch or Compileboard. `suspects` are
+    words of the run that have a secret in them and are not replaced.
     """
 
     secrets: tuple[Secret, ...] = ()
     kept: tuple[str, ...] = ()
+    kinds: frozenset[Kind] = frozenset()
+    suspects: frozenset[str] = frozenset()
 
     @cached_property
-    def _parts(self) -> dict[str, str]:
-        """Text → placeholder of the secrets that are not words, in all their `forms`, longest text first."""
+    def _parts(self) -> tuple[TextPart, ...]:
+        """The secrets that are not words, their aliases, and single parts of paths, longest text first."""
         whole = [secret for secret in self.secrets if not secret.is_word]
-        parts = {form: secret.placeholder for secret in whole for form in forms(secret.text)}
-        return dict(sorted(parts.items(), key=lambda part: -len(part[0])))
+        names = [(each, each.text, "") for each in whole if each.kind == "paths" and not SEPARATOR.search(each.text)]
+        texts = [(each, each.text, "") for each in whole if each.kind != "paths" or SEPARATOR.search(each.text)]
+        texts += [(each, text, rest) for each in whole for text, rest in each.aliases if not rest]
+        files = [(each, text, rest) for each in whole for text, rest in each.aliases if rest]
+        groups = (texts, files, names)
+        ordered = [part for group in groups for part in sorted(group, key=lambda part: -len(part[1]))]
+        parts: dict[str, TextPart] = {}
+        for secret, text, rest in ordered:
+            for form in _spellings(text, secret.kind):
+                parts.setdefault(form, TextPart.of(form, f"{secret.placeholder}{rest}", secret.kind))
+        return tuple(parts.values())
 
     @cached_property
     def _words(self) -> dict[tuple[str, ...], str]:
-        """Pieces between underscores → placeholder, of each secret that is a word."""
-        return {tuple(secret.text.split("_")): secret.placeholder for secret in self.secrets if secret.is_word}
+        """Pieces between underscores → placeholder, of each secret that is a word, and of its aliases."""
+        words = [secret for secret in self.secrets if secret.is_word]
+        aliases = {tuple(form.split("_")): each.placeholder for each in words for form, _ in each.aliases}
+        return aliases | {tuple(secret.text.split("_")): secret.placeholder for secret in words}
 
     @cached_property
     def _longest(self) -> int:
@@ -109,14 +165,16 @@ class Scrubber:
         return "(scrubbed)"
 
     def _once(self, text: str) -> str:
-        for part, placeholder in self._parts.items():
-            if part in text:
-                text = text.replace(part, placeholder)
-        text = WORD.sub(self._word, text) if self._words else text
+        has_separator = SEPARATOR.search(text) is not None
+        for part in self._parts:
+            if (has_separator or not part.is_path) and part.text in text:
+                text = part.replaced(text)
+        text = WORD.sub(lambda match: self.replaced_word(match.group()), text) if self._words else text
         return NUMBER.sub(lambda match: self._words.get((match.group(),), match.group()), text)
 
-    def _word(self, match: re.Match[str]) -> str:
-        pieces = match.group().split("_")
+    def replaced_word(self, word: str) -> str:
+        """Return a word of letters, digits and underscores without secrets."""
+        pieces = word.split("_")
         found: list[str] = []
         at = 0
         while at < len(pieces):
@@ -190,6 +248,25 @@ class Scrubber:
         indented = "".join(f"\n\t{line}" for line in text.split("\n"))
         return RECORD.sub(f'"has_payload": "{digest}"', shown) + indented
 
+    def leftovers(self, content: bytes, fixed: Iterable[str] = ()) -> tuple[str, ...]:
+        """Return the secrets that are still in a finished file, in all spellings and within longer words.
+
+        A ZIP is searched by its files. `fixed` are texts of Compileboard in the file. Numbers are not searched.
+        """
+        if not self.secrets:
+            return ()
+        text = "\n".join(_file_texts(content))
+        for each in fixed:
+            text = text.replace(each, "")
+        text = f"{text}\n{html.unescape(TAG.sub('', text))}"
+        words, lower = set(WORD.findall(text)), text.casefold()
+        exact = (secret.text for secret in self.secrets if _is_left(secret, lower if secret.kind == "paths" else text))
+        return tuple(dict.fromkeys((*exact, *sorted(word for word in words if self._is_left(word)))))
+
+    def _is_left(self, word: str) -> bool:
+        """Return True if a word of a finished file is a secret, or a longer word of the run with one in it."""
+        return word in self.suspects or (not word.isdigit() and self.replaced_word(word) != word)
+
     @property
     def preview(self) -> tuple[str, ...]:
         """A line for each kind, with its number of secrets and examples; a line for the words that stay."""
@@ -208,6 +285,14 @@ class Scrubber:
 NOTHING = Scrubber()
 
 
+def leftover_words(leftovers: Sequence[str]) -> str:
+    """Return a sentence with the first texts that stay in a finished file."""
+    shown = ", ".join(repr(text[:60]) for text in leftovers[:MOST_EXAMPLES])
+    more = len(leftovers) - MOST_EXAMPLES
+    others = f" and {number(more)} more" if more > 0 else ""
+    return f"The file still has {count(len(leftovers), 'text')} of the author: {shown}{others}."
+
+
 def read_log(path: Path) -> str:
     """Return the text of a log; bytes that are not UTF-8 survive when the text is written again."""
     return path.read_bytes().decode("utf-8", "surrogateescape")
@@ -219,6 +304,30 @@ def forms(text: str) -> set[str]:
     return {text, line, json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1], repr(text)[1:-1]}
 
 
+def _file_texts(content: bytes) -> Iterator[str]:
+    """Yield a file's text; of a ZIP, the names and texts of its files."""
+    if not content.startswith(b"PK"):
+        yield content.decode("utf-8", "replace")
+        return
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        for name in archive.namelist():
+            yield f"{name}\n{archive.read(name).decode('utf-8', 'replace')}"
+
+
+def _is_left(secret: Secret, text: str) -> bool:
+    """Return True if a secret that is not a word is in a text; a path in a text of small letters."""
+    texts = () if secret.is_word else (secret.text, *(alias for alias, _ in secret.aliases))
+    forms = {form for each in texts for form in _spellings(each, secret.kind)}
+    forms = {form.casefold() for form in forms} if secret.kind == "paths" else forms
+    parts = (TextPart.of(form, "", secret.kind) for form in forms if form in text)
+    return any(part.replaced(text) != text for part in parts)
+
+
+def _spellings(text: str, kind: Kind) -> set[str]:
+    """Return all forms of a text; of a path, also as an address and with escaped slashes."""
+    return {form for each in (path_spellings(text) if kind == "paths" else (text,)) for form in forms(each)}
+
+
 def scrubber(
     kinds: Iterable[Kind],
     *,
@@ -227,30 +336,83 @@ def scrubber(
     names: Iterable[str] = (),
     reserved: Iterable[str] = (),
     devices: Iterable[str] = (),
+    places: Iterable[str] = (),
 ) -> Scrubber:
     """Return a scrubber of these kinds of secrets for the files of a run.
 
-    `texts` are the contents of the files, `codes` the model's code, `names` and `devices` further secrets. The
+    `texts` are the contents of the files, `codes` the model's code, `names` and `devices` further secrets, and
+    `places` known paths. The
     words of `reserved`, Python, torch and Compileboard stay: they identify nobody, and the files are useless
     without them.
     """
-    wanted, codes = set(kinds), tuple(codes)
-    corpus = "\n".join((*codes, *texts))
-    stay = {*RESERVED, *reserved, *_words(" ".join((*GLOSSARY, *GLOSSARY.values()))), *_of_torch(corpus)}
+    wanted, codes, texts = set(kinds), tuple(codes), tuple(texts)
+    corpus = corpus_of((*codes, *texts))
+    stay = {
+        *RESERVED,
+        *reserved,
+        *record_fields(),
+        *_words(" ".join((*GLOSSARY, *GLOSSARY.values()))),
+        *_of_torch(corpus),
+    }
     found: list[Secret] = []
     if "paths" in wanted:
-        found += (Secret(path, "paths", is_word=False) for path in _directories(corpus))
-        found += (_word(name, "paths") for name in _people(corpus))
+        found += _of_paths(corpus, places)
     if "environment" in wanted:
         found += (Secret(text, "environment", is_word=False) for text in (*devices, *VARIABLE.findall(corpus)))
     if "names" in wanted:
         found += (_word(name, "names") for name in names)
     for code in codes:
         found += _of_code(code, wanted)
-    chosen = {(secret.text, secret.is_word): secret for secret in found if _is_secret(secret)}
+    if "names" in wanted:
+        found += (_word(name, "names") for text in texts for name in log_names(text))
+    chosen: dict[tuple[str, bool], Secret] = {}
+    for secret in filter(_is_secret, found):
+        chosen.setdefault((secret.text, secret.is_word), secret)
     kept = [secret.text for secret in chosen.values() if secret.is_word and _stays(secret, stay)]
-    secrets = [secret for secret in chosen.values() if secret.text not in kept]
-    return Scrubber(tuple(_numbered(secrets, kept)), tuple(dict.fromkeys(kept)))
+    secrets = [_with_lower_case(secret, stay) for secret in chosen.values() if secret.text not in kept]
+    numbered = tuple(_numbered(secrets, kept))
+    return Scrubber(numbered, tuple(dict.fromkeys(kept)), frozenset(wanted), _suspects(numbered, stay, corpus))
+
+
+def _suspects(secrets: Sequence[Secret], stay: set[str], corpus: str) -> frozenset[str]:
+    """Return the words of a text with a name in them that is no whole word between underscores."""
+    scrub = Scrubber(tuple(secrets))
+    # A word of small letters alone is the language's: `branching` beside the attribute `branch`.
+    words = {word for word in set(WORD.findall(corpus)) if not (word.isalpha() and word.islower())}
+    rests = {word: _without(scrub.replaced_word(word), stay).casefold() for word in words}
+    joined = "\n".join(rests.values())
+    names = {each.text.casefold() for each in secrets if each.is_word and each.kind in ("names", "paths")}
+    within = (name for name in names if len(name) >= LEAST_WITHIN and name in joined)
+    return frozenset(word for name in within for word in words if name in rests[word])
+
+
+def _without(word: str, stay: set[str]) -> str:
+    return "_".join(piece for piece in word.split("_") if piece not in stay)
+
+
+def _of_paths(corpus: str, places: Iterable[str]) -> Iterator[Secret]:
+    """Yield the secrets of the kind `paths`: directories, parts of known ones, people and addresses."""
+    known = known_places(corpus, places)
+    for path in path_forms((*known, *guessed_paths(corpus))):
+        yield Secret(path.directory, "paths", is_word=False, aliases=path.aliases)
+    for name in (*path_words(known), *people(corpus), *private_packages(corpus)):
+        yield _word(name, "paths")
+    yield from (Secret(address, "paths", is_word=False) for address in addresses(corpus))
+
+
+def _with_lower_case(secret: Secret, stay: set[str]) -> Secret:
+    """Return a word with its forms in lower case as aliases: names of FX nodes are in lower case."""
+    if not secret.is_word or secret.kind not in ("names", "paths"):
+        return secret
+    snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", secret.text)
+    lower = [word for word in dict.fromkeys((snake.lower(), secret.text.lower())) if word != secret.text]
+    return replace(secret, aliases=tuple((word, "") for word in lower if not _stays(replace(secret, text=word), stay)))
+
+
+def record_fields() -> set[str]:
+    """Return the names of fields of the report and of the worker's records."""
+    types = (each for module in (core.report, records, compilation) for each in vars(module).values())
+    return {field.name for each in types if isinstance(each, type) and is_dataclass(each) for field in fields(each)}
 
 
 def _word(text: str, kind: Kind) -> Secret:
@@ -260,7 +422,11 @@ def _word(text: str, kind: Kind) -> Secret:
 
 def _is_secret(secret: Secret) -> bool:
     least = LEAST_LINE if secret.kind == "source" else LEAST_NAME
-    return len(secret.text) >= least and not (secret.text.startswith("__") and secret.text.endswith("__"))
+    return (
+        any(map(str.isalnum, secret.text))
+        and len(secret.text) >= least
+        and not (secret.text.startswith("__") and secret.text.endswith("__"))
+    )
 
 
 def _stays(secret: Secret, stay: set[str]) -> bool:
@@ -286,26 +452,7 @@ def _words(text: str) -> set[str]:
 
 
 def _of_torch(corpus: str) -> set[str]:
-    return _words(" ".join(OF_TORCH.findall(corpus)))
-
-
-def _directories(corpus: str) -> list[str]:
-    """Return the directories in a text, without system directories.
-
-    The path of an installed package is cut after `site-packages`.
-    """
-    found: dict[str, None] = {}
-    for path in (*POSIX.findall(corpus), *WINDOWS.findall(corpus)):
-        installed = INSTALLED.match(path)
-        directory = installed.group() if installed else path[:-1]
-        if not f"{directory}/".startswith(tuple(f"{system}/" for system in SYSTEM)):
-            found[directory] = None
-    return list(found)
-
-
-def _people(corpus: str) -> list[str]:
-    """Return the names of users and hosts in a text."""
-    return list(dict.fromkeys((*USER.findall(corpus), *NAMED_HOST.findall(corpus))))
+    return _words(" ".join(TORCH_NAME.findall(corpus)))
 
 
 def _of_code(code: str, wanted: set[Kind]) -> Iterator[Secret]:
@@ -316,7 +463,7 @@ def _of_code(code: str, wanted: set[Kind]) -> Iterator[Secret]:
         yield from (Secret(part, "source", is_word=False) for part in parts)
     for node in ast.walk(tree) if tree is not None else ():
         if "names" in wanted:
-            yield from (_word(name, "names") for name in _names(node))
+            yield from (_word(name, "names") for name in code_names(node))
         if "constants" in wanted and isinstance(node, ast.Constant):
             yield from _constants(node, lines)
 
@@ -326,13 +473,6 @@ def _tree(code: str) -> ast.Module | None:
         return module(code)
     except NOT_READ:
         return None
-
-
-def _names(node: ast.AST) -> Iterator[str]:
-    if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-        yield node.name
-    elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-        yield node.attr
 
 
 def _constants(node: ast.Constant, lines: Sequence[str]) -> Iterator[Secret]:

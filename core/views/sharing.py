@@ -34,7 +34,7 @@ from core.views import wire
 from core.views.colours import kernel_colours
 from core.views.fx_graph import FxGraphView, GraphStages
 from core.views.header import first_compilation
-from core.views.markdown import CONTROL, LONGEST_LINE, LONGEST_NAME, code, one_line, plain, table
+from core.views.markdown import CONTROL, LONGEST_LINE, LONGEST_NAME, WORD_JOINER, code, one_line, plain, prose, table
 from core.views.scrub import KINDS, NOTHING, Scrubber, read_log
 
 __all__ = ["BudgetView", "CardView", "issue_of", "may_preview", "preview_token", "set_preview"]
@@ -42,6 +42,8 @@ __all__ = ["BudgetView", "CardView", "issue_of", "may_preview", "preview_token",
 # GitHub takes 65,536 characters; the two longest parts share them.
 MAX_PART_CHARS = 25_000
 MAX_LOG_BYTES = 64 * 1024**2
+# Where GitHub makes a link of a text whose markup is escaped.
+LINKED = re.compile(r"(?<=[@#])(?=\w)|(?<=\bGH)(?=\\?-\d)", re.IGNORECASE)
 FENCE = re.compile(r"`{3,}")
 # Frames of the process that ran the model, which no reader of the report has.
 OUR_FRAMES = re.compile(r'^  File "[^"\n]*/core/worker/[^"\n]*", line .*\n(?:    .*\n)*', re.MULTILINE)
@@ -109,7 +111,7 @@ class IssueView:
     def markdown(self) -> str:
         """The report as Markdown, with the headings of PyTorch's issue template."""
         parts = [
-            f"# {self.title}",
+            f"# {unlinked(plain(self.title))}",
             "### 🐛 Describe the bug",
             *self._facts(),
             fenced(self.script, "python"),
@@ -130,16 +132,16 @@ class IssueView:
         if self.report is None:
             yield f"The run ended: {self.status.state}."
             return
-        yield sentence(verdict(self.report))
+        yield unlinked(prose(sentence(verdict(self.report))))
         if ending := ending_words(self.run, self.report):
-            yield ending
+            yield unlinked(prose(ending))
         if self.report.bisection is not None:
             words = (bisection_words, minified_words, nan_words)
-            yield from filter(None, (write(self.report.bisection) for write in words))
+            yield from (unlinked(prose(text)) for write in words if (text := write(self.report.bisection)))
 
         settings = ", ".join(self.job.differences())
         if settings:
-            yield f"Settings: `{settings}`"
+            yield f"Settings: {code(settings)}"
 
     def _versions(self) -> Iterator[str]:
         """Yield the versions, and the device, CPUs and threads of the run.
@@ -156,7 +158,7 @@ class IssueView:
             recorded = {"PyTorch": setting.torch, "Python": setting.python}
             yield fenced("\n".join(f"{name} version: {recorded[name] or 'not recorded'}" for name in recorded), "")
             yield NOT_COLLECTED if here else NOT_HERE
-        device = f"Device of the run: {setting.device or self.job.device}"
+        device = f"Device of the run: {unlinked(plain(setting.device or self.job.device))}"
         yield f"{device}, CPUs: {setting.cpus or 'not recorded'}, threads of torch: {setting.threads or 'not recorded'}"
 
     def as_zip(self, scrubber: Scrubber = NOTHING) -> bytes:
@@ -189,6 +191,11 @@ class IssueView:
         if kinds:
             lines.append(f"Replaced by placeholders: {', '.join(kinds)}.")
         return "\n".join(lines) + "\n"
+
+
+def unlinked(markdown: str) -> str:
+    """Return Markdown in which GitHub makes no link of a mention, an issue's number or an address."""
+    return LINKED.sub(WORD_JOINER, markdown)
 
 
 def fenced(text: str, language: str) -> str:

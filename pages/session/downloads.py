@@ -65,24 +65,24 @@ def html_download(run: Run) -> None:
         if scrubber is None:
             return
         files = RunFiles(run)
-        st.download_button(
+        scrubbed_download(
             "HTML",
             lambda: files.html(scrubber),
-            f"{run.id}.html",
-            "text/html",
+            scrubber,
+            file_name=f"{run.id}.html",
+            mime="text/html",
             icon=":material/html:",
-            on_click="ignore",
             key=f"html-{run.id}",
             help="Findings, graphs, code, guards and charts in one file",
         )
         if files.has_debug_files:
-            st.download_button(
+            scrubbed_download(
                 "Debug files",
                 lambda: files.debug_zip(scrubber),
-                f"{run.id}-debug.zip",
-                "application/zip",
+                scrubber,
+                file_name=f"{run.id}-debug.zip",
+                mime="application/zip",
                 icon=":material/folder_zip:",
-                on_click="ignore",
                 key=f"debug-{run.id}",
                 help="The files of TORCH_COMPILE_DEBUG=1, as far as they were recorded",
             )
@@ -94,16 +94,38 @@ def comparison_download(left: Run, right: Run) -> None:
         scrubber = scrub_choice("compare", left, right)
         if scrubber is None:
             return
-        st.download_button(
+        scrubbed_download(
             "HTML",
             lambda: RunFiles(left).comparison_html(right, scrubber),
-            f"{left.id}-{right.id}.html",
-            "text/html",
+            scrubber,
+            file_name=f"{left.id}-{right.id}.html",
+            mime="text/html",
             icon=":material/html:",
-            on_click="ignore",
             key=f"compare-html-{left.id}-{right.id}",
             help="Verdicts, differences, graphs, kernels, guards and times in one file",
         )
+
+
+def scrubbed_download(
+    label: str, make: Callable[[], str | bytes], scrubber: scrub.Scrubber, *, key: str, **options: Any
+) -> None:
+    """Draw the download of a file; if scrubbed texts stay in it, list them and let the visitor allow it."""
+    left = _leftovers(key, tuple(secret.text for secret in scrubber.secrets), make, scrubber)
+    allowed = True
+    if left:
+        st.warning(code(scrub.leftover_words(left)))
+        allowed = st.checkbox(f"Download {label} with these texts", key=f"leftovers-{key}")
+    st.download_button(label, make, on_click="ignore", key=key, disabled=not allowed, **options)
+
+
+@cached()
+def _leftovers(
+    key: str, secrets: tuple[str, ...], _make: Callable[[], str | bytes], _scrubber: scrub.Scrubber
+) -> tuple[str, ...]:
+    if not secrets:
+        return ()
+    content = _make()
+    return RunFiles.leftovers(content.encode("utf-8", "replace") if isinstance(content, str) else content, _scrubber)
 
 
 def scrub_choice(place: str, run: Run, right: Run | None = None) -> scrub.Scrubber | None:

@@ -12,7 +12,7 @@ import hashlib
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -53,7 +53,7 @@ from core.views.html.page import (
     spans,
     table,
 )
-from core.views.html.sections import sections
+from core.views.html.sections import COMMENTS, sections
 from core.views.kernel_pairs import KernelPairsView, PairOfKernels
 from core.views.markdown import LONGEST_LINE, code, one_line, plain
 from core.views.overview import OutcomeView
@@ -67,8 +67,14 @@ UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u200b-\u200f\u2028-\u202e\
 
 
 def as_html(run: Run, scrubber: Scrubber = NOTHING) -> str:
-    """Return a stored run as the text of one HTML file, scrubbed; raises StoreError, TraceError."""
-    return render(scrubber.value(page_of(run)))
+    """Return a stored run as the text of one HTML file, scrubbed; raises StoreError, TraceError.
+
+    Without names, it has no comments.
+    """
+    page = page_of(run)
+    if "names" in scrubber.kinds:
+        page = replace(page, sections=tuple(part for part in page.sections if part.id != COMMENTS))
+    return render(scrubber.value(page))
 
 
 def comparison_as_html(left: Run, right: Run, scrubber: Scrubber = NOTHING) -> str:
@@ -79,8 +85,13 @@ def comparison_as_html(left: Run, right: Run, scrubber: Scrubber = NOTHING) -> s
 @lru_cache
 def words_of_file() -> frozenset[str]:
     """Return the words that the template and its assets put into every exported file."""
-    names = ("page.html.jinja", "page.css", "graph.css", "page.min.js")
-    return frozenset(piece for name in names for piece in re.findall("[A-Za-z0-9]+", _asset(name)))
+    return frozenset(piece for text in texts_of_file() for piece in re.findall("[A-Za-z0-9]+", text))
+
+
+@lru_cache
+def texts_of_file() -> tuple[str, ...]:
+    """Return the template and its assets, which are in every exported file."""
+    return tuple(map(_asset, ("page.html.jinja", "page.css", "graph.css", "page.min.js")))
 
 
 def page_of(run: Run) -> HtmlPage:

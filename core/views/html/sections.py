@@ -41,6 +41,7 @@ from core.views.recompiles import RecompilesView, RecompileTree
 from core.views.speedup import SpeedupView
 from core.views.texts import SourceView
 
+COMMENTS = "comments"
 MOST_PHASES = 15
 MOST_EXPLAINED = 100
 MOST_POINTS = 500
@@ -54,7 +55,7 @@ def sections(source: Source, outcome: OutcomeView, graphs: Graphs) -> Iterator[S
     overview = OverviewView(source.report, source.run.output_tail(), code)
     yield from section("failure", "Failure", _failure(outcome))
     yield from section("findings", "Findings", _findings(overview))
-    yield from section("comments", "Comments", _comments(source))
+    yield from section(COMMENTS, "Comments", _comments(source))
     yield from section("graphs", "Graphs and fusion", _graphs(source, graphs))
     yield from section("kernels", "Kernels", _kernels(source))
     yield from section("graph_breaks", "Graph breaks", _breaks(source))

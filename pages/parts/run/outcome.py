@@ -28,7 +28,7 @@ from pages.parts.code import source_text, user_code
 from pages.parts.run.submit import job_again, job_to_change, missing_device, open_recorded, recorded_as, submit_or_open
 from pages.session import actions, server, url
 from pages.session.actions import attempt, toasted
-from pages.session.downloads import scrub_choice
+from pages.session.downloads import scrub_choice, scrubbed_download
 from pages.session.header import page_title
 from pages.session.server import cached
 from pages.session.shown import RunView, ShownRun, open_shown
@@ -178,23 +178,23 @@ def report_issue(shown: ShownRun) -> None:
         scrubber = scrub_choice("issue", shown.run)
         if scrubber is None:
             return
-        st.download_button(
+        scrubbed_download(
             "Markdown",
             lambda: files.issue_markdown(scrubber),
-            "issue.md",
-            "text/markdown",
+            scrubber,
+            file_name="issue.md",
+            mime="text/markdown",
             icon=":material/download:",
-            on_click="ignore",
-            key="issue-markdown",
+            key=f"issue-markdown-{shown.run.id}",
         )
-        st.download_button(
+        scrubbed_download(
             "ZIP with script, model, job and trace",
             lambda: files.issue_zip(scrubber),
-            "issue.zip",
-            "application/zip",
+            scrubber,
+            file_name="issue.zip",
+            mime="application/zip",
             icon=":material/download:",
-            on_click="ignore",
-            key="issue-zip",
+            key=f"issue-zip-{shown.run.id}",
         )
 
 

@@ -35,3 +35,19 @@ def test_two_runs_become_one_html_file(
     assert f"Runs {left} (left) and {right} (right)" in file.read_text(encoding="utf-8")
     assert main(["export", left, right, "--perfetto", str(file)]) == USAGE
     assert capsys.readouterr().err == "--perfetto writes one run: leave the second one out\n"
+
+
+def test_a_file_with_a_scrubbed_text_is_written_on_request_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COMPILEBOARD_HOME", str(tmp_path))
+    run = add_scenario(tmp_path, "transformer_block")
+    (tmp_path / "runs" / run / "model.py").write_text("class QuokkaNet: ...\nprint('MyQuokkaNets')\n")
+    file = tmp_path / "issue.zip"
+    command = ["issue", run, "--out", str(file), "--scrub", "names"]
+    assert main(command) == FAILED
+    assert not file.exists()
+    left = "The file still has 1 text of the author: 'MyQuokkaNets'."
+    assert capsys.readouterr().err == f"{left} It was not written; `--allow-leftovers` writes it.\n"
+    assert main([*command, "--allow-leftovers"]) == OK
+    assert (capsys.readouterr().err, file.exists()) == (f"{left}\n", True)

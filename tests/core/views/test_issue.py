@@ -36,6 +36,7 @@ def test_a_failed_run_is_reported_with_its_error(empty_home: Path) -> None:
     error = view.report.error if view.report else None
     assert error is not None
     assert view.title == f"{view.call} raises {error.type}: {error.message.partition(chr(10))[0]}"
+    assert view.markdown.startswith("# torch\\.compile\\(model\\) raises ValueError\\: at most four rows\n")
     places = [view.markdown.index(heading) for heading in HEADINGS]
     assert places == sorted(places)
     assert error.traceback.strip().splitlines()[-1] in view.markdown
@@ -111,3 +112,17 @@ def test_a_crashed_run_is_reported_with_its_last_words(empty_home: Path) -> None
     crashed = replace(view, report=None, run=SimpleNamespace(output_tail=lambda: "Segmentation fault"))  # type: ignore[arg-type]
     assert crashed.title == f"{view.call}: the process crashed"
     assert "Segmentation fault" in crashed.markdown
+
+
+def test_the_text_of_an_error_is_no_live_markdown(empty_home: Path) -> None:
+    view = issue(empty_home, "error", "failed")
+    assert view.report is not None
+    assert view.report.error is not None
+    error = replace(view.report.error, message="![x](https://evil.example/p.png) @team fixes #1 GH-2 <img src=x>")
+    lines = replace(view, report=replace(view.report, error=error)).markdown.split("### Error logs")[0].splitlines()
+    outside = " ".join(line for line in lines if line.startswith("#") or "evil" in line)
+    assert "evil" in outside
+    assert [mark for mark in ("![", "](", "://", "@team", "#1", "GH-2", "GH\\-2", "<img") if mark in outside] == [
+        "<img"
+    ]
+    assert outside.count("<img") == outside.count("\\<img")
