@@ -279,7 +279,7 @@ def _row(node: LineageNode) -> RecompileRow:
 
 
 def _edge_words(failed: str, compile_id: str) -> str:
-    """Return the two compilations of a recompile as Markdown; the first one is unknown in logs without reasons."""
+    """Return the two compilations of a recompile as Markdown, or one if the first is unknown."""
     before = f"\\[{plain(failed)}\\] → " if failed else ""
     return f"{before}\\[{plain(compile_id)}\\]"
 
