@@ -342,8 +342,11 @@ class LandmarksView:
     def text(self) -> Iterator[str]:
         """The landmarks as lines of text."""
         yield self.title
+        if self.report is not None:
+            yield self.note
         for row in self.rows:
-            timed = f" ({row['entered']} times, {row['time']})" if row["time"] else ""
+            times = "time" if row["entered"] == "1" else "times"
+            timed = f" ({row['entered']} {times}, {row['time']})" if row["time"] else ""
             yield f"  {row['stop']}: {row['landmark']}, {row['source']}{timed}: {row['what it does']}"
 
 

@@ -162,14 +162,20 @@ def sentence(crossing: Crossover, rows: Sequence[SweepRow]) -> str:
     if crossing.fast is None and crossing.back:
         words = f"Compiled is faster at {listed(before)}, but not at the largest {name}, {high}"
     elif crossing.fast is None:
-        words = f"Compiled is not clearly faster than eager at any {name} from {low} to {high}"
+        words = f"Compiled is not clearly faster than eager at {_span('any', name, low, high)}"
     elif crossing.slow is None:
-        words = f"Compiled is faster than eager at every {name} from {low} to {high}"
+        words = f"Compiled is faster than eager at {_span('every', name, low, high)}"
     else:
         words = f"Compiled becomes faster at a {name} between {_plain(crossing.slow)} and {_plain(crossing.fast)}"
         words += f"; also faster at {listed(before)}" if before else ""
     lost = [_plain(value(row)) for row in rows if slower(row)]
-    return words + (f"; slower at {listed(lost)}." if lost else ".")
+    words += f"; slower at {listed(lost)}" if lost else ""
+    missing = [_plain(value(row)) for row in sorted(rows, key=value) if row.ratio is None]
+    return f"{words}{f'; no measurement at {listed(missing)}' if missing else ''}."
+
+
+def _span(each: str, name: str, low: str, high: str) -> str:
+    return f"{name} {low}" if low == high else f"{each} {name} from {low} to {high}"
 
 
 def call_parts(rows: Sequence[SweepRow]) -> tuple[CallParts, ...]:

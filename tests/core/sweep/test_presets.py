@@ -208,6 +208,11 @@ def batches(*ratios: Interval, **more: object) -> tuple[SweepRow, ...]:
             Crossover("batch", 2, None),
         ),
         (
+            (*batches(SLOWER), timed("2"), timed("4")),
+            "Compiled is not clearly faster than eager at batch 1; slower at 1; no measurement at 2 and 4.",
+            Crossover("batch", 1, None),
+        ),
+        (
             batches(FASTER, SAME, FASTER),
             "Compiled becomes faster at a batch between 2 and 4; also faster at 1.",
             Crossover("batch", 2, 4, back=True),
