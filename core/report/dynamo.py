@@ -27,6 +27,7 @@ OF_TENSORS = frozenset(
         "STORAGE_OVERLAPPING",
     }
 )
+OF_NUMBER = re.compile(r"\bis(?:nan|inf)\(|[<>]|[!=]=")
 SIZE = re.compile(r"\.(?:size|stride|storage_offset)\(\)")
 # Dynamo's name of the module whose `forward` is compiled, but also of `self` in any other method.
 SELF = "L['self']"
@@ -243,7 +244,7 @@ def guard_family(kind: str, source: str, modules: Iterable[str], last: bool, exp
     """Return the family of a guard; every guard on a value inside one of `modules` is in `module`.
 
     `last` is True for a guard that torch checks after all others, with symbolic sizes and numbers. Its family is
-    `number` if most lines of its expression have no size.
+    `number` if most lines of its expression compare numbers that are no sizes.
     """
     if any(_within(source, module) for module in modules):
         return "module"
@@ -251,8 +252,8 @@ def guard_family(kind: str, source: str, modules: Iterable[str], last: bool, exp
         return "global"
     if last or kind == "SYMBOLIC_SHAPE_GUARD":
         lines = [line for line in expression.split("\n") if line.strip()]
-        sizes = sum(SIZE.search(line) is not None for line in lines)
-        return "number" if lines and 2 * sizes < len(lines) else "shape"
+        numbers = sum(SIZE.search(line) is None and OF_NUMBER.search(line) is not None for line in lines)
+        return "number" if 2 * numbers > len(lines) else "shape"
     return "tensor" if kind in OF_TENSORS else "other"
 
 

@@ -212,7 +212,7 @@ class CompileTimeView:
 
     @property
     def cache_notes(self) -> tuple[str, ...]:
-        """Use of the caches by the job, and the reason of a bypass; empty for an imported log without a bypass."""
+        """Notes on the use of the caches and on bypasses; empty for an imported log without a bypass."""
         conditions = (self.report.setting.job or {}).get("conditions") or {}
         used = OF_CACHES.get(str(conditions.get("caches", "objects"))) if self.report.setting.job else ""
         reasons = [event for event in self.report.caches if event.outcome == "bypass" and event.reason]

@@ -131,8 +131,8 @@ class GuardsRecord(Record):
     can't skip guards by torch's record of unchanged dictionaries
     """
     families_us: dict[str, float] = field(default_factory=dict)
-    """`module`, `global`, `tensor`: microseconds that a copy without the family saves; `shape`: the sum of its guards,
-    each measured alone
+    """`module`, `global`, `tensor`: microseconds that a copy without the family saves; `shape`, `number`: the sum of
+    their guards, each measured alone
     """
     filters: tuple[GuardFilter, ...] = ()
     """the guards that each filter of `torch.compiler` keeps, measured on copies without the other guards"""
