@@ -75,6 +75,10 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_TEXT_CHARS": "a text of an event",
         },
         "core/runs/engine/reading.py": {"MOST_AT_ONCE": "files of visitors that are read at once"},
+        "core/base/connections.py": {
+            "MOST_HALF_OPEN": "connections of one address that have sent no whole header",
+            "MOST_FILES": "open files of a server, if the system allows so many",
+        },
         "core/runs/retention.py": {"MOST_RUNS": "runs that one pass of retention moves or deletes"},
         "core/runs/index/entry.py": {
             "MOST_SETTINGS": "settings of a run in the index",

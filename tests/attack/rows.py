@@ -115,6 +115,7 @@ ROWS: dict[str, str] = {
     "sandbox 2": "secrets below a directory that is shown, under the name of a link, or in the environment of another process",
     "sandbox 3": "the memory of the machine, by files in the sandbox",
     "abuse 19": "small files that take minutes to read: profiles of very many, nested or damaged events",
+    "abuse 20": "connections that never send a whole header, until no file is left for others",
     "role 4": "all the room for comments on a run, taken by guests who come and go",
     "login 1": "no sign-in, or a cookie that this server did not sign",
     "login 2": "an address that the provider does not call verified",
@@ -132,6 +133,8 @@ ROWS: dict[str, str] = {
 }
 
 ELSEWHERE: dict[str, tuple[str, ...]] = {
+    "tests/core/base/test_connections.py::test_a_half_open_connection_is_closed_and_others_stay": ("abuse 20",),
+    "tests/core/base/test_connections.py::test_an_address_has_so_many_half_open_connections": ("abuse 20",),
     "tests/core/runs/engine/test_workers.py::test_a_worker_answers_no_call_to_another_worker": ("worker 8",),
     "tests/core/runs/engine/test_workers.py::test_silent_hosts_without_a_run_are_forgotten_and_shut_out_no_other": ("worker 9",),
     "tests/core/runs/engine/test_reading.py::test_a_profile_that_takes_too_long_ends_at_the_limit_and_stores_nothing": ("abuse 19",),

@@ -16,6 +16,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from core.base.connections import limit_half_open
 from core.base.decoder import decoded_as
 from core.base.errors import DecodeError
 from core.base.files import make_private, read, write_atomically
@@ -36,7 +37,11 @@ class _Server:
 
 @contextlib.contextmanager
 def announced(home: Path, url: str) -> Iterator[None]:
-    """Announce this server's address in a store while the context is entered; write errors are ignored."""
+    """Announce this server's address in a store while the context is entered; write errors are ignored.
+
+    From now on, half-open connections to the server are limited.
+    """
+    limit_half_open()
     path = home / DIRECTORY / f"{os.getpid()}.json"
     with contextlib.suppress(OSError):
         make_private(path.parent)

@@ -42,6 +42,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from core.base.connections import limit_half_open
 from core.base.decoder import unpacked_as
 from core.base.errors import DecodeError, NodeError, SettingError
 from core.base.files import in_words, one_line, read_line
@@ -124,6 +125,7 @@ class WorkersTransport:
     scheme = "workers"
 
     def __init__(self, address: str, home: Path) -> None:
+        limit_half_open()
         listening = listening_socket(address)
         self.port: int = listening.getsockname()[1]
         self._token, self._servers_token = token_of(home), token_of(home, SERVERS_TOKEN_FILE)
