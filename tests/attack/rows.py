@@ -133,6 +133,7 @@ ROWS: dict[str, str] = {
 }
 
 ELSEWHERE: dict[str, tuple[str, ...]] = {
+    "tests/core/runs/test_engine.py::test_a_run_starts_on_a_new_fork_server_if_the_first_died": ("kill 3",),
     "tests/core/base/test_connections.py::test_a_half_open_connection_is_closed_and_others_stay": ("abuse 20",),
     "tests/core/base/test_connections.py::test_an_address_has_so_many_half_open_connections": ("abuse 20",),
     "tests/core/runs/engine/test_workers.py::test_a_worker_answers_no_call_to_another_worker": ("worker 8",),

@@ -155,7 +155,7 @@ class ForkServer:
 
         `ended` is called in a new thread after the supervisor has ended.
         """
-        pid = self.request(Start(str(run.path), run.id), StartMessage).pid
+        pid = self._request_start(run).pid
         with self._answered:
             self._ended[pid] = ended
             early = pid in self._ended_early
@@ -163,6 +163,18 @@ class ForkServer:
         if early or not self.ready:
             self._end(pid)
         return pid
+
+    def _request_start(self, run: Run) -> StartMessage:
+        """Request a supervisor; if the fork server dies first, request it once from a new fork server."""
+        message = Start(str(run.path), run.id)
+        try:
+            return self.request(message, StartMessage)
+        except WorkerError:
+            # All that a dead fork server has forked was ended before.
+            was_lost = self._ready and not self.ready and not self._closed
+            if not was_lost or run.written_status().state != "queued":
+                raise
+        return self.request(message, StartMessage)
 
     def warm_up(self) -> None:
         """Build the precompiled header of C++ kernels in the background; raises WorkerError."""

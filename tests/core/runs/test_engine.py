@@ -7,6 +7,7 @@ Their process is a script that listens as soon as a file with its backend's name
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -125,3 +126,35 @@ def test_a_server_that_cannot_start_says_why(make: Callable[[str], Servers], scr
     with pytest.raises(WorkerError) as error:
         failing.engine.prepare(failing.run())
     assert str(error.value).endswith(words)
+
+
+DYING = """
+import json, os, sys
+from pathlib import Path
+
+folder = Path(sys.argv[1])
+print(json.dumps({"type": "Ready"}), flush=True)
+for line in sys.stdin:
+    with (folder / "requests").open("a") as requests:
+        requests.write("x")
+    if (folder / "requests").stat().st_size <= int((folder / "deaths").read_text()):
+        os._exit(1)
+    print(json.dumps({"type": "StartMessage", "pid": os.getpid()}), flush=True)
+"""
+
+
+def test_a_run_starts_on_a_new_fork_server_if_the_first_died(make: Callable[[str], Servers], tmp_path: Path) -> None:
+    servers = make(DYING)
+    (tmp_path / "deaths").write_text("1")
+    servers.engine.start(servers.run(), lambda: None)
+    assert (tmp_path / "requests").read_text() == "xx"
+
+
+def test_a_run_is_started_again_once_and_never_if_it_has_begun(make: Callable[[str], Servers], tmp_path: Path) -> None:
+    servers, begun = make(DYING), make(DYING).run()
+    (tmp_path / "deaths").write_text("9")
+    begun.run.write_status(replace(begun.run.written_status(), state="running"))
+    for assignment, requests in ((servers.run(), "xx"), (begun, "xxx")):
+        with pytest.raises(WorkerError, match="the fork server ended; try again"):
+            servers.engine.start(assignment, lambda: None)
+        assert (tmp_path / "requests").read_text() == requests
