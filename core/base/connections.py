@@ -62,7 +62,9 @@ def _watch(connection: Any) -> None:
         waiting = [each for each in connection.connections if _is_waiting(each, connection.client)]
         if len(waiting) > MOST_HALF_OPEN:
             # The oldest one, so that an honest visitor at the same address gets in.
-            min(waiting, key=lambda each: each.header_timer.when()).transport.abort()
+            oldest = min(waiting, key=lambda each: each.header_timer.when())
+            _stop(oldest)
+            oldest.transport.abort()
 
 
 def _is_waiting(connection: Any, client: tuple[str, int] | None) -> bool:
