@@ -37,6 +37,8 @@ MOST_FURTHER_OF_ADMINS = 100
 MOST_AT_A_RATE = 20
 RATE_S = 600.0
 MOST_COMMENT_CHARS = 2_000
+# The author and the id of a comment from another server.
+MOST_NAME_CHARS = 200
 MOST_PINNED_PARTS = 50
 MOST_PART_CHARS = 500
 MAX_COMMENTS_BYTES = 8_000_000
@@ -223,10 +225,22 @@ def import_talk(source: Path, target: Path) -> None:
         return
     talk = talk_of(Run(source.name, source))
     comments = tuple(
-        replace(comment, anchor=_bounded(comment.anchor), text=_cleaned(comment.text), imported=True)
+        replace(
+            comment,
+            id=one_line(comment.id, MOST_NAME_CHARS),
+            by=one_line(comment.by, MOST_NAME_CHARS),
+            reply_to=one_line(comment.reply_to, MOST_NAME_CHARS),
+            resolved_by=one_line(comment.resolved_by, MOST_NAME_CHARS),
+            anchor=_bounded(comment.anchor),
+            text=_cleaned(comment.text),
+            imported=True,
+        )
         for comment in talk.comments[:MOST_COMMENTS]
     )
-    pins = tuple(replace(pin, anchor=_bounded(pin.anchor), imported=True) for pin in talk.pins[:MOST_PINNED_PARTS])
+    pins = tuple(
+        replace(pin, anchor=_bounded(pin.anchor), by=one_line(pin.by, MOST_NAME_CHARS), imported=True)
+        for pin in talk.pins[:MOST_PINNED_PARTS]
+    )
     write_atomically(target / COMMENTS, msgspec.json.encode(Talk(comments, pins)))
 
 

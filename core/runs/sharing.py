@@ -47,6 +47,9 @@ FILES = (
     *(NAME, NOTE, TAGS, PINNED, AUDIENCE, COMMENTS, "output.txt", "profile.json"),
 )
 MOST_RUNS = 2_000
+# Start of the author of an imported run; no address and no name of a guest has a space.
+IMPORTED = "imported: "
+MOST_AUTHOR_CHARS = 200
 MAX_UNPACKED_BYTES = 64 * 1024**3
 
 
@@ -98,7 +101,7 @@ def import_archive(store: Store, source: Path, by: str = "") -> ImportedRuns:
     An existing run with the same id stays unchanged. Nothing of an archive is executed or trusted. Raises StoreError,
     TraceError.
     """
-    with in_words(source), open_regular(source) as file, _scratch(store) as unpacked:
+    with in_words(source), open_regular(source) as file, in_words(store.home), _scratch(store) as unpacked:
         unpack(file, kind_of(file), unpacked, source.name, MAX_UNPACKED_BYTES)
         if not unpacked.is_dir():
             raise TraceError(f"{source.name} is no archive of runs")
@@ -128,10 +131,16 @@ def _added(store: Store, directories: Iterable[Path], by: str) -> ImportedRuns:
             if (store.runs_dir / directory.name).exists():
                 known.append(name)
                 continue
-            added.append(_add(store, directory, replace(status, by=by or status.by)))
+            added.append(_add(store, directory, replace(status, by=by or _imported_author(status.by))))
         except CompileboardError as error:
             problems.append(f"{name}: {error}")
     return ImportedRuns(tuple(added), tuple(known), tuple(problems))
+
+
+def _imported_author(name: str) -> str:
+    """Return the author of a run from another server, who is nobody of this server; empty for its owner."""
+    name = one_line(name.removeprefix(IMPORTED), MOST_AUTHOR_CHARS)
+    return f"{IMPORTED}{name}" if name else ""
 
 
 def _status(directory: Path) -> Status:

@@ -43,6 +43,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_TAG_CHARS": "such a tag",
             "MOST_COMMENTS": "comments on a run",
             "MOST_OF_ONE_PERSON": "comments of one person on a run, admins excepted",
+            "MOST_NAME_CHARS": "the author and the id of a comment from another server",
             "MOST_FURTHER_OF_ADMINS": "further comments of admins on a run",
             "MOST_AT_A_RATE": "comments of one person on a run in 10 min, admins excepted",
             "MOST_COMMENT_CHARS": "a comment",
@@ -53,6 +54,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         "core/runs/sharing.py": {
             "MOST_TOKEN_CHARS": "the token of a link that previews",
             "MOST_RUNS": "runs of an archive that is written",
+            "MOST_AUTHOR_CHARS": "the author of an imported run",
             "MAX_UNPACKED_BYTES": "an archive of runs, unpacked",
         },
         "core/runs/stored.py": {"MAX_SUMMARY_BYTES": "the stored summary of a run"},

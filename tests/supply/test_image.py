@@ -127,6 +127,7 @@ def test_the_profile_several_has_the_processes_that_caddy_passes_requests_to() -
     recipe = (ROOT / "Caddyfile").read_text(encoding="utf-8")
     (line,) = [line.split() for line in recipe.splitlines() if "reverse_proxy" in line]
     assert line[1:-1] == [f"127.0.0.1:{port + index}" for index in range(count)]
+    assert re.fullmatch(r"\$\{CADDY_IMAGE:-caddy:\d+\.\d+\.\d+\}", caddy["image"])
     assert caddy["network_mode"] == "service:compileboard-several"
     assert "./Caddyfile:/etc/caddy/Caddyfile:ro" in caddy["volumes"]
     assert several["profiles"] == caddy["profiles"] == ["several"]

@@ -1,5 +1,6 @@
 """Archives of runs: what goes out comes back with its id, and nothing that an archive holds is trusted."""
 
+import errno
 import io
 import json
 import tarfile
@@ -163,3 +164,29 @@ def test_nothing_is_left_beside_the_runs(there: Store, tmp_path: Path) -> None:
     import_archive(there, made(tmp_path / "runs.tar.gz", **{f"{NAME}__status.json": STATUS}))
     assert run.status().title == "mlp"
     assert sorted(path.name for path in there.home.iterdir()) == ["cache", "runs"]
+
+
+@pytest.mark.parametrize(
+    ("author", "imported"),
+    [("", ""), ("boss@example.org", "imported: boss@example.org"), ("x" * 9_000, f"imported: {'x' * 200}")],
+)
+def test_an_imported_run_belongs_to_nobody_here(here: Store, tmp_path: Path, author: str, imported: str) -> None:
+    run = add_run(here.home, "mlp", b"")
+    run.write_status(replace(run.status(), by=author))
+    write_archive([run], tmp_path / "runs.tar.gz")
+    for name in ("one", "two"):
+        (there,) = import_archive(Store(tmp_path / name), tmp_path / "runs.tar.gz").added
+        assert there.status().by == imported
+        write_archive([there], tmp_path / "runs.tar.gz")
+
+
+def test_a_full_disk_on_import_names_the_store(here: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_archive([add_run(here.home, "mlp", b"")], tmp_path / "runs.tar.gz")
+    there = Store(tmp_path / "there")
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(sharing, "unpack", full)
+    with pytest.raises(StoreError, match=str(there.home)):
+        import_archive(there, tmp_path / "runs.tar.gz")
