@@ -10,9 +10,9 @@ import torch
 
 from core.report import Accuracy, CallNumerics, Difference, ResultAccuracy
 from core.worker.results.compare import compare_leaf, relative
+from core.worker.results.distance import Distance, distance
 from core.worker.results.judge import CallContext, Judge
 from core.worker.results.named import Leaves
-from core.worker.results.scaled import Distance, distance
 from core.worker.results.verdict import Noise, judged
 
 VALUES = ("value", "mutation")

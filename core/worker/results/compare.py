@@ -18,8 +18,9 @@ import torch
 from core.base.tolerances import BY_NORM
 from core.base.words import agree, number
 from core.report import Difference
+from core.worker.results.distance import Distance, distance
 from core.worker.results.named import Container, Leaves, alike
-from core.worker.results.scaled import Distance, Groups, distance, group_error, scaled
+from core.worker.results.scaled import Groups, group_error, scaled
 
 TOLERANCE = {getattr(torch, name): part for name, part in BY_NORM.items()}
 
@@ -53,7 +54,7 @@ def _is_float32(value: float) -> bool:
 ELEMENT = 20
 # Rows or columns are named if at most one of so many exceeds the tolerance.
 FEW_GROUPS = 8
-MAX_LETTERS = 120
+MAX_KEYS_CHARS = 120
 
 
 def compare(eager: Leaves, compiled: Leaves, layout: bool = False) -> list[Difference]:
@@ -97,7 +98,7 @@ def _tree_words(left: Any, right: Any) -> tuple[str, str]:
 
 
 def _with_keys(kind: str, keys: Sequence[str]) -> str:
-    return f"{kind} with {', '.join(keys)}"[:MAX_LETTERS] if keys else f"{kind} without them"
+    return f"{kind} with {', '.join(keys)}"[:MAX_KEYS_CHARS] if keys else f"{kind} without them"
 
 
 def _word(value: Any) -> str:

@@ -1,12 +1,10 @@
-"""Distance of two tensors, and errors scaled so that fills and large rows can't hide a wrong value.
+"""Errors of two tensors, scaled so that fills and large rows can't hide a wrong value.
 
 Each error is divided by the larger of the element's magnitude and its group's typical magnitude. Groups are
 the parts of the tensor, its rows and its columns. Parts are elements of similar magnitude: a gap in the
 magnitudes separates two parts, such as scores with and without an additive mask of -1e4. Most tensors have
 one part. The typical magnitude is a geometric mean, which a few large values hardly change. The mean leaves
 out zeros and fills. Fills are the largest values that repeat and are equal on both sides (-1e9, finfo.min).
-
-`distance` works in bounded memory.
 """
 
 from __future__ import annotations
@@ -18,6 +16,8 @@ from functools import cached_property
 from typing import Literal
 
 import torch
+
+from core.worker.results.distance import distance
 
 # Elements per block, few enough for a CPU's cache.
 CHUNK = 2**17
@@ -34,7 +34,6 @@ LEAST_EXPONENT = -1074
 EXPONENTS = 1024 - LEAST_EXPONENT + 1
 Kind = Literal["parts", "rows", "columns"]
 Block = tuple[slice, slice]
-DISTANCE_CHUNK = 2**21
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +94,7 @@ def is_close(wanted: torch.Tensor, actual: torch.Tensor, tolerance: float) -> bo
 
 
 def group_error(left: torch.Tensor, right: torch.Tensor, kind: Kind, index: int) -> float:
-    """Return the norm of the difference in one row or column, divided by its norm in the first tensor."""
+    """Return the norm of the difference in a row or column, divided by its norm in the first tensor."""
     sides = [side.detach().reshape(_shape(left)) for side in (left, right)]
     gap = distance(*(side[index] if kind == "rows" else side[:, index] for side in sides))
     return gap.error / gap.norm if gap.norm else math.inf
@@ -275,76 +274,3 @@ class _Family:
 def _rms(pair: tuple[torch.Tensor, torch.Tensor], elements: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     squares, most = pair
     return (squares / elements.clamp(min=1)).sqrt(), most
-
-
-@dataclass(frozen=True, slots=True)
-class Distance:
-    """Distance of a tensor `b` from `a`: norms, largest absolute values, and count of unequal elements.
-
-    `odd` counts the elements that are NaN or infinite on one side and not the same on the other. `elements` and
-    `unequal` include these elements, the other fields ignore them.
-    """
-
-    elements: int = 0
-    error: float = 0.0
-    norm: float = 0.0
-    other_norm: float = 0.0
-    max_error: float = 0.0
-    largest: float = 0.0
-    unequal: int = 0
-    odd: int = 0
-
-
-def distance(a: torch.Tensor, b: torch.Tensor) -> Distance:
-    """Return the distance of two tensors of one shape.
-
-    Raises RuntimeError if torch can't convert them.
-    """
-    found = [_of(x, y) for x, y in _chunks(a, b)]
-    return Distance(
-        elements=a.numel(),
-        error=math.hypot(*(item.error for item in found)),
-        norm=math.hypot(*(item.norm for item in found)),
-        other_norm=math.hypot(*(item.other_norm for item in found)),
-        max_error=max((item.max_error for item in found), default=0.0),
-        largest=max((item.largest for item in found), default=0.0),
-        unequal=sum(item.unequal for item in found),
-        odd=sum(item.odd for item in found),
-    )
-
-
-def _chunks(a: torch.Tensor, b: torch.Tensor) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-    one, other = a.detach().reshape(-1), b.detach().reshape(-1)
-    for start in range(0, a.numel(), DISTANCE_CHUNK):
-        yield _wide(one[start : start + DISTANCE_CHUNK]), _wide(other[start : start + DISTANCE_CHUNK])
-
-
-def _wide(chunk: torch.Tensor) -> torch.Tensor:
-    """Return values in their widest dtype; integers stay integers, so that each bit of an int64 counts."""
-    if chunk.dtype.is_complex:
-        return chunk.cpu().to(torch.complex128)
-    if chunk.dtype.is_floating_point:
-        return chunk.cpu().to(torch.float64)
-    return chunk.cpu().view(torch.int64) if chunk.dtype == torch.uint64 else chunk.cpu().to(torch.int64)
-
-
-def _of(a: torch.Tensor, b: torch.Tensor) -> Distance:
-    same = (a == b) | (a.isnan() & b.isnan())
-    odd = ~same & ~(a.isfinite() & b.isfinite())
-    hidden = odd | ~a.isfinite()
-    x, y = (_shown(side, hidden) for side in (a, b))
-    gap = (x - y).abs()
-    return Distance(
-        error=float(torch.linalg.vector_norm(gap)),
-        norm=float(torch.linalg.vector_norm(x)),
-        other_norm=float(torch.linalg.vector_norm(y)),
-        max_error=float(gap.max()),
-        largest=float(x.abs().max()),
-        unequal=int((~same).sum()),
-        odd=int(odd.sum()),
-    )
-
-
-def _shown(side: torch.Tensor, hidden: torch.Tensor) -> torch.Tensor:
-    wide = side if side.dtype.is_complex else side.to(torch.float64)
-    return wide.masked_fill(hidden, 0)

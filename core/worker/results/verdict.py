@@ -16,7 +16,8 @@ from torch._dynamo.utils import same as same_by_torch
 from core.base.tolerances import TORCH_OTHERWISE, TORCH_SAME
 from core.report import Difference
 from core.worker.results.compare import ELEMENT, Precision, beyond, close, failing
-from core.worker.results.scaled import Groups, distance, scaled, typical_around, wide
+from core.worker.results.distance import distance
+from core.worker.results.scaled import Groups, scaled, typical_around, wide
 
 # Allowed multiple of eager's error, by tensor size, as in torch's own accuracy check.
 FACTORS = ((10, 10.0), (500, 8.0), (math.inf, 3.0))

@@ -10,8 +10,8 @@ import torch
 
 from core.report import Difference
 from core.worker.results.compare import compare, compare_leaf
+from core.worker.results.distance import Distance, distance
 from core.worker.results.named import Container, _simple, aliases, leaves
-from core.worker.results.scaled import Distance, distance
 from core.worker.results.verdict import LOST_IN_ROUNDING, NOISE, RIGHT, ROUNDING, judged
 
 

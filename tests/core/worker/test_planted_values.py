@@ -8,7 +8,8 @@ import torch
 
 from core.report import Difference
 from core.worker.results.compare import compare_leaf
-from core.worker.results.scaled import CHUNK, _shown, scaled
+from core.worker.results.distance import _shown
+from core.worker.results.scaled import CHUNK, scaled
 from core.worker.results.verdict import UNRESOLVED, judged, without_reference
 
 SIZE = 64
