@@ -23,6 +23,7 @@ DOCUMENT = PROJECT_DIR / "docs" / "seeds.md"
 CODE = re.compile(r"`([^`]+)`")
 # The number of an item in its document.
 DIGITS = re.compile(r"\.?\d+$")
+EXIT = re.compile(r"exit \d+")
 RUN = "RUN"
 LIMIT_S = 900.0
 
@@ -31,7 +32,8 @@ LIMIT_S = 900.0
 class SeedRow:
     """A row of docs/seeds.md: items, question, page, command arguments, and expected texts.
 
-    For a row without a command, `asks` has the reason.
+    The command must exit with 0, or with the code of a text such as `exit 1`. For a row without a command, `asks` has
+    the reason.
     """
 
     items: tuple[str, ...]
@@ -39,6 +41,13 @@ class SeedRow:
     page: str
     arguments: tuple[str, ...]
     prints: tuple[str, ...]
+
+    @property
+    def wanted(self) -> tuple[str, ...]:
+        """The texts that the output must have, with the exit code; empty for a row without a command."""
+        if not self.arguments:
+            return ()
+        return self.prints if any(map(EXIT.fullmatch, self.prints)) else (*self.prints, "exit 0")
 
     def matches(self, wanted: Sequence[str]) -> bool:
         """Return True if the row has one of these items or documents, or if `wanted` is empty."""
@@ -75,8 +84,12 @@ def _seeds(arguments: argparse.Namespace) -> int:
 
 
 def _all(rows: Sequence[SeedRow]) -> str:
-    items = sum(len(row.items) for row in rows)
-    return f"{count(items, 'item')} in {count(len(rows), 'row')}: everything is as docs/seeds.md says."
+    checked = [row for row in rows if row.arguments]
+    items, left = (
+        sum(len(row.items) for row in each) for each in (checked, [row for row in rows if not row.arguments])
+    )
+    words = f"{count(items, 'item')} in {count(len(checked), 'row')}: everything is as docs/seeds.md says."
+    return f"{words} {count(left, 'item')} without a command: not checked." if left else words
 
 
 def _outputs(rows: Sequence[SeedRow]) -> Iterator[tuple[SeedRow, str]]:
@@ -122,7 +135,8 @@ def _output(home: Path, arguments: tuple[str, ...]) -> str:
 
 def _report(row: SeedRow, output: str) -> int:
     """Print a row's items and the missing texts; return the number of missing texts."""
-    missing = [text for text in row.prints if text not in output]
+    lines = output.splitlines()
+    missing = [text for text in row.wanted if text not in (lines if EXIT.fullmatch(text) else output)]
     print(f"  {', '.join(row.items)}: {row.asks}")
     for text in missing:
         print(f"    missing: {text}")

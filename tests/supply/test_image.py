@@ -108,9 +108,10 @@ def test_the_profile_cuda_is_the_same_service_with_all_gpus() -> None:
     services = COMPOSE["services"]
     assert set(services) == {"compileboard", "compileboard-cuda", "compileboard-several", "caddy"}
     assert services["compileboard-cuda"] == {
-        "extends": {"service": "compileboard"},
+        **SERVICE,
         "profiles": ["cuda"],
         "image": "compileboard-cuda",
+        "ports": ["127.0.0.1:8502:8501"],
         "deploy": {
             "resources": {
                 "reservations": {"devices": [{"driver": "nvidia", "count": "all", "capabilities": ["gpu"]}]},
@@ -118,6 +119,13 @@ def test_the_profile_cuda_is_the_same_service_with_all_gpus() -> None:
         },
     }
     assert "deploy" not in SERVICE
+
+
+def test_no_two_services_publish_the_same_port() -> None:
+    services = COMPOSE["services"].values()
+    ports = [port.rpartition(":")[0].rpartition(":")[2] for service in services for port in service.get("ports", ())]
+    assert sorted(ports) == ["443", "80", "8501", "8502"]
+    assert not any("extends" in service for service in services), "Compose joins the ports of services that extend"
 
 
 def test_the_profile_several_has_the_processes_that_caddy_passes_requests_to() -> None:

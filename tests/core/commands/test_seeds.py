@@ -41,3 +41,18 @@ def test_a_text_that_is_missing_is_printed_and_fails(
     assert "missing: sin_cos" not in printed
     assert printed.endswith("1 row, 1 missing text.\n")
     assert main(["seeds", "S8"]) == 0
+
+
+def test_an_exit_code_counts_and_a_row_without_a_command_is_not_checked(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = (
+        "| S9.1 | no run | overview | `report no-such-run` | `no-such-run` |\n| S9.2, S9.3 | words | glossary | | |\n"
+    )
+    monkeypatch.setattr(seeds, "seed_rows", lambda text: seed_rows(rows))
+    assert main(["seeds", "S9.1"]) == 1
+    assert capsys.readouterr().out.endswith("    missing: exit 0\n1 row, 1 missing text.\n")
+    monkeypatch.setattr(seeds, "seed_rows", lambda text: seed_rows(rows.replace("| `no-such-run` |", "| `exit 3` |")))
+    assert main(["seeds"]) == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last == "1 item in 1 row: everything is as docs/seeds.md says. 2 items without a command: not checked."
