@@ -17,7 +17,7 @@ from core.base.errors import JobError, NodeWaitError
 from core.base.machine import Environment
 from core.base.words import bytes_, count, duration_s, estimate_s, number
 from core.commands.output import CANCELLED, FAILED, OK, add_json_option, add_node_options
-from core.commands.waiting import NodeWatch
+from core.commands.run import NodeWatch
 from core.job import add_job_options, job_of
 from core.runs.engine.opening import open_engine, open_local_engine
 from core.runs.runner import Runner

@@ -31,9 +31,8 @@ from core.base.words import count, number
 from core.code.diff import normalised, normalised_guards
 from core.report.places import Payload, Place
 from core.report.run import Collective, Fingerprint, MarkKind, RankCompilation, RankMark
-from core.trace.newest import MOST_READ_BYTES, first_time, without_copies
 from core.trace.parsers.dynamo import parse_graph_break, parse_recompile_reasons
-from core.trace.reader import TraceReader, TraceRecord, header_lines
+from core.trace.reader import MOST_READ_BYTES, TraceReader, TraceRecord, first_time, header_lines, without_copies
 
 MAX_MARKS = 100_000
 MAX_COMPILATIONS = 20_000

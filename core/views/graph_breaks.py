@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,13 +17,15 @@ from core.analysis import (
     failure_counts,
     failures,
 )
+from core.analysis.dynamo.failures import resumed
 from core.analysis.registry import graph_break_registry
 from core.base import words as fmt
+from core.base.syntax import NOT_READ, module
+from core.base.words import number
 from core.graph import source_path
 from core.report import Frame, GraphBreak, Report
 from core.views.markdown import LONGEST_NAME, LONGEST_TEXT, code, one_line, plain, prose
 from core.views.texts import line_in, place_in_folder
-from core.views.untraced import MORE_BREAKS, untraced_words
 
 __all__ = ["BreakBox", "GraphBreaksView"]
 
@@ -264,3 +267,38 @@ def _registry_note(registry_id: str) -> RegistryNote | None:
         origin=f"From torch {version}; text in braces is filled in for each break.",
         link=link,
     )
+
+
+MORE_BREAKS = "more breaks may follow"
+
+
+def untraced_words(text: str, frame: Frame) -> str:
+    """Return "Lines 40–44 ran eagerly: more breaks may follow."
+
+    `text` is the file of the skipped frame, empty if it was not recorded. A resume function begins after its line.
+    """
+    name, after = resumed(frame.name)
+    function = _function(text, name, frame.line)
+    if function is None:
+        begin = "The rest of this function" if after is not None else "This function"
+        return f"{begin} ran eagerly: {MORE_BREAKS}."
+    last = function.end_lineno or frame.line
+    first = function.body[0].lineno if after is None else min(after + 1, last)
+    lines = f"Lines {number(first)}–{number(last)}" if first < last else f"Line {number(first)}"
+    return f"{lines} ran eagerly: {MORE_BREAKS}."
+
+
+def _function(text: str, name: str, line: int) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+    """Return the innermost function of this name around a line; None if the text has none."""
+    try:
+        tree = module(text)
+    except NOT_READ:
+        return None
+    around = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and node.name == name
+        and min([node.lineno, *(each.lineno for each in node.decorator_list)]) <= line <= (node.end_lineno or 0)
+    ]
+    return max(around, key=lambda node: node.lineno, default=None)

@@ -146,9 +146,6 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
     },
     "An opened directory or archive": {
         "core/runs/inputs/foreign.py": {"MOST_READ_BYTES": "the start of a file in which another tool is recognized"},
-        "core/trace/newest.py": {
-            "MOST_READ_BYTES": "the start and the end of a log in which a rank or time is looked for"
-        },
         "core/trace/ranks.py": {
             "MOST_FILES": "files of a directory that are looked at",
             "MOST_LEVELS": "directories in one another",
@@ -178,6 +175,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
     "A trace": {
         "core/trace/reader.py": {
             "MAX_LOG_BYTES": "what is read of a log",
+            "MOST_READ_BYTES": "the start and the end of a log in which a rank or time is looked for",
             "MAX_HEADER_BYTES": "the header of a record",
             "MAX_RECORDS": "records of a log",
             "MAX_STRINGS": "names in its table of strings",

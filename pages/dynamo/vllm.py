@@ -3,7 +3,7 @@
 import streamlit as st
 
 from core.views.vllm import VllmView
-from pages.parts.dynamo.vllm import choose_call, configuration, piece_details, piece_table
+from pages.parts.dynamo.tables import choose_call, configuration, piece_details, piece_table
 from pages.session.downloads import json_twin
 from pages.session.header import page_title
 from pages.session.require import require_report

@@ -10,8 +10,7 @@ import pytest
 from core import CompileJob, Model, Runner
 from core.base.errors import NodeWaitError
 from core.commands.main import main
-from core.commands.output import NO_NODE, USAGE
-from core.commands.waiting import NodeWatch
+from core.commands.output import NO_NODE, USAGE, NodeWatch
 from core.runs.engine.opening import VARIABLE
 from tests.support.cluster import NodeEngine, Nodes, nodes_below
 from tests.support.engines import FakeEngine, until

@@ -3,7 +3,7 @@
 import pytest
 
 from core.report import Frame
-from core.views.untraced import untraced_words
+from core.views.graph_breaks import untraced_words
 
 TEXT = """import torch
 
