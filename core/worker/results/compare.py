@@ -54,7 +54,7 @@ def _is_float32(value: float) -> bool:
 ELEMENT = 20
 # Rows or columns are named if at most one of so many exceeds the tolerance.
 FEW_GROUPS = 8
-MAX_KEYS_CHARS = 120
+KEYS_WIDTH = 120
 
 
 def compare(eager: Leaves, compiled: Leaves, layout: bool = False) -> list[Difference]:
@@ -98,7 +98,7 @@ def _tree_words(left: Any, right: Any) -> tuple[str, str]:
 
 
 def _with_keys(kind: str, keys: Sequence[str]) -> str:
-    return f"{kind} with {', '.join(keys)}"[:MAX_KEYS_CHARS] if keys else f"{kind} without them"
+    return f"{kind} with {', '.join(keys)}"[:KEYS_WIDTH] if keys else f"{kind} without them"
 
 
 def _word(value: Any) -> str:
