@@ -1,7 +1,7 @@
 # `make help` lists what there is.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run setup test test-fast ray matrix image package issues check format bundles constraints audit bench record screens docs site
+.PHONY: help run setup test test-fast seeds ray matrix image package issues check format bundles constraints audit bench record screens docs site
 
 VENV := .venv
 PYTHON := $(VENV)/bin/python
@@ -38,6 +38,9 @@ test: $(DEVELOPMENT)  ## Run the tests (ARGS="-k guards" goes to pytest; PROCESS
 
 test-fast: $(DEVELOPMENT)  ## Run the tests that need neither torch nor a browser: what to run after each change
 	$(PYTHON) -m pytest $(PARALLEL) --fast $(ARGS)
+
+seeds: $(DEVELOPMENT)  ## Run the commands of docs/seeds.md and list missing texts (ARGS="S0 S3.7" for some; minutes)
+	$(PYTHON) -m core seeds $(ARGS)
 
 matrix: $(DEVELOPMENT)  ## Run the live tests with each supported torch, each in an environment of its own (ARGS="2.15.0" for one)
 	$(PYTHON) -m tests.matrix $(ARGS)
