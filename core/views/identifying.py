@@ -41,7 +41,9 @@ GUESSES = (
         )
     ),
     re.compile(rf"{BEGIN}/[A-Za-z_][\w.+@~-]{{2,}}+(?![/(])"),
-    re.compile(r"(?<![\w./\\~-])(?:[\w.@+%-]+/)+[\w.-]+\.(?:py|ipynb|cpp|cu|cuh|h|hpp|so|pt|pth|ckpt|safetensors)\b"),
+    re.compile(
+        r"(?<![\w./\\~@+%-])(?:[\w.@+%-]{1,99}/){1,30}[\w.-]{1,99}\.(?:py|ipynb|cpp|cu|cuh|h|hpp|so|pt|pth|ckpt|safetensors)\b"
+    ),
 )
 TAIL = re.compile(r"[.,;)\]}]+$")
 
@@ -101,7 +103,7 @@ TOP = (
     r"(?:com|org|net|edu|gov|mil|int|info|io|ai|dev|app|cloud|example|internal|local|corp|lan|test|invalid"
     r"|de|fr|uk|eu|ch|at|nl|se|jp|cn|in|us|ca|au|ru|br|it|es|pl|kr)"
 )
-EMAIL = re.compile(rf"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)*\.{TOP}\b")
+EMAIL = re.compile(rf"(?<![\w.+-])[\w.+-]{{1,64}}@[\w-]+(?:\.[\w-]+)*\.{TOP}\b")
 URL = re.compile(r"\b(?:https?|ftp|ssh|git|s3|gs|hdfs|abfss?|wss?)://([^\s\"'`<>()\[\]\\/:]+)([^\s\"'`<>()\[\]\\]*)")
 PUBLIC_HOST = re.compile(
     r"(?:.*\.)?(?:pytorch\.org|pytorch\.github\.io|python\.org|w3\.org|perfetto\.dev|nvidia\.com|readthedocs\.io)|localhost|127\.0\.0\.1"
