@@ -171,7 +171,6 @@ class Product:
         return complain(problem, FAILED) if problem else code
 
 
-POLL_S = 0.1
 # Nodes of a reachable engine answer within so many seconds, and no line is printed.
 QUIET_S = 2.0
 

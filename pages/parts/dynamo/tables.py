@@ -412,9 +412,9 @@ def message_details(view: RunView, logs: LogsView, index: int) -> None:
         code_view(picture, key="log-code", height=SHORT, selected=f"l:{message.line}")
 
 
-COLUMNS = {"tokens": st.column_config.TextColumn(width=120), "equal to": st.column_config.TextColumn(width=90)}
+PIECE_COLUMNS = {"tokens": st.column_config.TextColumn(width=120), "equal to": st.column_config.TextColumn(width=90)}
 OUTPUT_CODE = "inductor_output_code"
-FORMS = {"ops": fmt.number, "seconds": fmt.duration_s, "records": fmt.number}
+PIECE_FORMS = {"ops": fmt.number, "seconds": fmt.duration_s, "records": fmt.number}
 
 
 def choose_call(vllm: VllmView) -> VllmView:
@@ -433,8 +433,8 @@ def piece_table(vllm: VllmView) -> PiecewiseCompilation | None:
     if not vllm.compilations:
         st.write(vllm.no_compilation)
         return None
-    table = in_words(data_frame(vllm.rows), FORMS)
-    chosen = picked(table, vllm.compilations, f"pieces-{vllm.place}", column_config=COLUMNS, height=TALL)
+    table = in_words(data_frame(vllm.rows), PIECE_FORMS)
+    chosen = picked(table, vllm.compilations, f"pieces-{vllm.place}", column_config=PIECE_COLUMNS, height=TALL)
     return chosen or vllm.compilations[0]
 
 
