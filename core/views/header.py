@@ -413,7 +413,7 @@ def first_facts(summary: Verdict) -> list[HeaderFact]:
 
 def _break_fact(summary: Verdict) -> HeaderFact:
     if summary.break_record == "none":
-        return HeaderFact(NOT_RECORDED, "graph breaks", page="graph_breaks", help=BREAKS_SINCE)
+        return HeaderFact("graph breaks", NOT_RECORDED, page="graph_breaks", help=BREAKS_SINCE)
     hits = f"Places where Dynamo stopped tracing, hit {fmt.count(summary.break_hits, 'time')}"
     at_least = "at least " if summary.break_record == "lower bound" else ""
     return HeaderFact(
@@ -427,7 +427,7 @@ def _break_fact(summary: Verdict) -> HeaderFact:
 
 def _recompile_fact(summary: Verdict) -> HeaderFact:
     if summary.recompiles is None:
-        return HeaderFact(NOT_RECORDED, "recompiles", page="recompiles")
+        return HeaderFact("recompiles", NOT_RECORDED, page="recompiles")
     return HeaderFact(
         fmt.number(summary.recompiles),
         fmt.agree(summary.recompiles, "recompile", "recompiles"),

@@ -23,6 +23,7 @@ RECORDED = re.compile(
 )
 # What differs from run to run beside what all screens leave out: temporary paths and random ids.
 VARYING = (
+    (re.compile(r"`paths \(directories[^`]*`"), "`paths …`"),
     (re.compile(r"/[^\s`\"']*/pytest-[\w-]*/[^\s`\"'/]*/?[^\s`\"'/]*"), "HOME"),
     (re.compile(r"(?<=_repaired)-[0-9a-f]{4}\b"), ""),
     (re.compile(r"(?<=Starting torch…) [\d.]+ [a-z]+"), ""),

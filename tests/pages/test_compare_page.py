@@ -183,7 +183,7 @@ def test_what_if_takes_fields_as_a_sweep_does_and_tells_those_that_are_wrong(
     ("option", "word", "training"), [("training", "inference", False), ("dynamic", "always", True)]
 )
 def test_what_if_changes_what_it_names_and_leaves_the_rest_to_the_file(option: str, word: str, training: bool) -> None:
-    job, _ = prepared(CompileJob(Model("code", "training = True\n")))
+    job, _ = prepared(CompileJob(Model("code", "model, inputs = abs, (1,)\ntraining = True\n")))
     found, _ = prepared(runs.MENU[option](job)[word])
     assert (found.training, found.compile.dynamic) == (training, True if option == "dynamic" else None)
 

@@ -76,7 +76,7 @@ def test_an_old_address_still_leads_to_its_page(name: str) -> None:
 
 def test_a_pane_links_to_the_others_and_belongs_to_its_entry(runs: dict[str, str]) -> None:
     app = sound(opened(menu.GUARDS.script, runs["recompile_zoo"]))
-    assert list(panes(app)) == ["Recompiles :gray[8]", "Guards", "Dynamic shapes"]
+    assert list(panes(app)) == ["Recompiles :gray[7]", "Guards", "Dynamic shapes"]
     assert component(app, "menu")["entries"]["guards"] == "recompiles"
     links = {link.proto.page: link.proto.query_string for link in app.get("page_link")}
     assert f"run={runs['recompile_zoo']}" in links["dynamic_shapes"]

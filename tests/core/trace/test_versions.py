@@ -91,7 +91,7 @@ def test_breaks_without_a_trace_are_not_recorded(version: str) -> None:
     assert report.break_record == "none"
     assert "0 graph breaks" not in sentence(verdict(report))
     assert GraphBreaksView(report).title == "Graph breaks not recorded."
-    assert first_facts(verdict(report))[0][:2] == ("not recorded", "graph breaks")
+    assert first_facts(verdict(report))[0][:2] == ("graph breaks", "not recorded")
     assert page_contents(report, live=False)["graph_breaks"].why_empty == "Graph breaks were not recorded"
 
 
