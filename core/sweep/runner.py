@@ -39,8 +39,9 @@ NEWS_S = 30.0
 # Preset fields whose calls have other input sizes, and the stages in which a model rejects such sizes.
 OWN_SIZES = re.compile(r"(inputs|calls)\(")
 EAGER_FAILED = re.compile(r" while (call \d+: eager|making the inputs)")
-CANNOT_BE_RESIZED = (
-    "the model's inputs cannot be resized so: give `calls` of the sizes that it takes, or list them in the file ({})"
+SIZES_FAILED = (
+    "eager failed at the first sizes: {}. If only the sizes are wrong, give `calls` of sizes that the model takes, or "
+    "list them in the file."
 )
 # A cell whose worker was killed this often is not repeated.
 TRIES = 3
@@ -151,7 +152,7 @@ class SweepExecutor:
         else:
             self._fits = True
         if not self._fits and len(self._unfit) == (2 if job.sizes else 1):
-            raise JobError("calls", CANNOT_BE_RESIZED.format(self._unfit[-1].splitlines()[0][:200]))
+            raise JobError("calls", SIZES_FAILED.format(self._unfit[-1].splitlines()[0][:200]))
 
     def _try_submit(self, cell: SweepCell) -> bool:
         """Submit a cell's run; return False if a limit of the visitor is reached for now.

@@ -32,7 +32,7 @@ def test_a_preset_stops_once_the_model_does_not_take_inputs_of_other_sizes(
     found.wait(sweep.id)
     standing = found.standing(found.store.open(sweep.id))
     assert (len(engine.started), standing.state) == (started, "stopped" if started < 3 else "done")
-    assert ("the model's inputs cannot be resized so: give `calls`" in standing.reason) == (started < 3)
+    assert (f"eager failed at the first sizes: {UNFIT}." in standing.reason) == (started < 3)
 
 
 def test_a_model_that_takes_some_size_is_measured_at_all_of_them(
