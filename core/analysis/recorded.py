@@ -12,7 +12,9 @@ DYNAMO_RECORDS = frozenset({"dynamo_start", "dynamo_output_graph", "dynamo_cpp_g
 
 
 def records_dynamo(report: Report) -> bool:
-    """Return False for compilations without a record of Dynamo, as in a log made from a dump."""
+    """Return False for compilations without all records of Dynamo, as in a log made from a dump."""
+    if report.records_lost:
+        return False
     return report.break_record != "none" or not report.kinds.keys().isdisjoint(DYNAMO_RECORDS)
 
 

@@ -41,7 +41,8 @@ class Verdict:
 
     `graphs` counts the graphs passed to the backend, or the graphs captured without Dynamo. `inductor_graphs` counts
     Inductor's graphs in a log without records of Dynamo, None for other logs. `breaks` counts the recorded graph
-    breaks, `break_hits` their hits; `break_record` says whether these are all. `work` is Inductor's work on the ops.
+    breaks, `break_hits` their hits; `break_record` says whether these are all. `records_lost` is True if torch's later
+    records are missing. `work` is Inductor's work on the ops.
     In words, `ended` is the error that ended the run, `failures` the code that was not compiled, and
     `uncompiled_calls` the calls without compiled code. `outside` is what captured the graphs if Dynamo compiled
     nothing.
@@ -57,6 +58,7 @@ class Verdict:
     failures: str = ""
     break_hits: int = 0
     break_record: BreakRecord = "complete"
+    records_lost: bool = False
     inductor_graphs: int | None = None
     uncompiled_calls: str = ""
     ended: str = ""
@@ -77,6 +79,7 @@ def verdict(report: Report) -> Verdict:
         failures=failure_sentence(failures(report)),
         break_hits=sum(len(graph_break.compilations) for graph_break in report.graph_breaks),
         break_record=report.break_record,
+        records_lost=report.records_lost,
         inductor_graphs=None if records_dynamo(report) else inductor_graphs(report),
         uncompiled_calls=uncompiled_calls_words(report),
         ended=failed_words(report),
@@ -95,7 +98,7 @@ def graph_count(report: Report) -> int:
 def graph_words(summary: Verdict) -> str:
     """Return the number of graphs in words."""
     if summary.inductor_graphs is None:
-        return count(summary.graphs, "graph")
+        return count(summary.graphs, "graph") if not summary.records_lost else "graphs not recorded"
     return f"{count(summary.inductor_graphs, 'graph')} of Inductor"
 
 

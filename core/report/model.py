@@ -389,9 +389,10 @@ class LogText:
 class Report:
     """All facts about one run or one log.
 
-    `break_record` says how much the log has of its graph breaks: all of them, only some, or none. `notes` are sentences
-    about how the job was run. `script` is the end of a script that was run as it is. `memory` is
-    the memory use of one eager and one compiled call, if the job asks for it.
+    `break_record` says how much the log has of its graph breaks: all of them, only some, or none. `records_lost` is
+    True if the run's code stopped torch's records. `notes` are sentences about how the job was run. `script` is the end
+    of a script that was run as it is. `memory` is the memory use of one eager and one compiled call, if the job asks
+    for it.
 
     `autotuned` are the timed alternatives for ops, and for kernels that are in no output code. `untimed` is why the
     kernels could not be timed. `back_to_back_s` are seconds per compiled call, calls back to back, while kernels were
@@ -413,6 +414,7 @@ class Report:
     compilations: tuple[Compilation, ...] = ()
     graph_breaks: tuple[GraphBreak, ...] = ()
     break_record: BreakRecord = "complete"
+    records_lost: bool = False
     recompiles: tuple[Recompile, ...] = ()
     phases: tuple[Phase, ...] = ()
     caches: tuple[CacheEvent, ...] = ()

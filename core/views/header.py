@@ -454,6 +454,8 @@ def _graph_fact(summary: Verdict) -> HeaderFact:
     if summary.inductor_graphs is not None:
         noun = fmt.agree(summary.inductor_graphs, "graph of Inductor", "graphs of Inductor")
         return HeaderFact(fmt.number(summary.inductor_graphs), noun, page="fx_graph")
+    if summary.records_lost:
+        return HeaderFact("graphs", NOT_RECORDED, page="fx_graph")
     return HeaderFact(fmt.number(summary.graphs), fmt.agree(summary.graphs, "graph", "graphs"), page="fx_graph")
 
 

@@ -179,7 +179,7 @@ def work(run: Run, job: CompileJob) -> int:
     emit_counters()
     lacks = log.lacks_torchs_records
     if lacks:
-        emit(NoteRecord(text=HANDLERS_CHANGED))
+        emit(NoteRecord(text=HANDLERS_CHANGED, lost=True))
     flush()
     # A script's own end counts. The report of a model is made of torch's records.
     is_whole = log.end(OUTCOMES[code]) and (job.model.is_script or not lacks)

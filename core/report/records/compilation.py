@@ -356,6 +356,8 @@ class NoteRecord(Record):
 
     text: str
     """one or two sentences"""
+    lost: bool = False
+    """true if torch's later records are missing from the log"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -179,6 +179,7 @@ def draft_report(draft: ReportDraft) -> Report:
         autotuned=tuple(tuning for tuning in autotuned if tuning not in of_kernels),
         graph_breaks=graph_breaks,
         break_record=break_record,
+        records_lost=draft.lost,
         phases=tuple(draft.phases) or measured_phases(drafts),
         caches=tuple(draft.caches),
         steps=tuple(draft.steps),
@@ -200,6 +201,8 @@ def _graph_breaks(draft: ReportDraft, drafts: Sequence[CompilationDraft]) -> tup
     Logs of torch before 2.6 have no record of a break.
     """
     frames = [compilation for compilation in drafts if "/" in compilation.id]
+    if draft.lost:
+        return tuple(draft.graph_breaks.values()), "lower bound" if draft.graph_breaks else "none"
     if draft.graph_breaks or not frames:
         return tuple(draft.graph_breaks.values()), "complete"
     resumes = any(compilation.frame.name.startswith(RESUMES) for compilation in frames)

@@ -255,6 +255,7 @@ class ReportDraft:
     unparsed: Counter[str] = field(default_factory=Counter)
     without_id: Counter[str] = field(default_factory=Counter)
     debug_names: set[str] = field(default_factory=set)
+    lost: bool = False
     keys: dict[str, str] = field(default_factory=dict)
     vllm: list[VllmCallDraft] = field(default_factory=list)
     values: Values = field(default_factory=lambda: Values(Report))

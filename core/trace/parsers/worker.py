@@ -92,6 +92,7 @@ def step(draft: ReportDraft, record: TraceRecord, content: StepRecord) -> None:
 def note(draft: ReportDraft, record: TraceRecord, content: NoteRecord) -> None:
     """Add a note about the run."""
     draft.notes.append(content.text)
+    draft.lost |= content.lost
 
 
 def kernel(draft: ReportDraft, record: TraceRecord, content: KernelRecord) -> None:

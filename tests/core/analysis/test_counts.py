@@ -1,12 +1,15 @@
 """Counts of graphs and recompiles, as torch's own counters have them."""
 
+import json
+
 import pytest
 
-from core.analysis import captured_ops, graph_count, recompiled, verdict
+from core.analysis import captured_ops, graph_count, recompiled, sentence, verdict
 from core.report import FxGraph, Payload, Recompile, Report, Setting, Status
+from core.report.records import SCHEMA
 from core.runs.progress import progress
 from core.views.fx_graph import GraphStages
-from tests.support.logs import recorded_report
+from tests.support.logs import record, recorded_report, report_of
 from tests.support.places import TRACES
 from tests.support.reports.findings import frame
 
@@ -57,3 +60,12 @@ def test_a_recompile_counts_once_for_all_its_reasons() -> None:
     compilations = (frame("0/0"), frame("0/1"), frame("0/2", status="not finished"))
     reasons = (Recompile("0/1", "0/0", "a"), Recompile("0/2", "0/1", "b"), Recompile("0/2", "0/0", "a"))
     assert recompiled(Report(Setting(), compilations, recompiles=reasons)) == ("0/1", "0/2")
+
+
+def test_counts_of_a_run_whose_code_stopped_torchs_records_are_not_recorded() -> None:
+    note = {"artifact": {"name": "compileboard_note", "encoding": "json"}}
+    start = {"dynamo_start": {"stack": []}, "frame_id": 0, "frame_compile_id": 0, "attempt": 0}
+    log = record(start) + record(note, json.dumps({"schema": SCHEMA, "text": "Handlers removed.", "lost": True}))
+    summary = verdict(report_of(log))
+    assert sentence(summary) == "Graphs not recorded, graph breaks not recorded."
+    assert summary.recompiles is None
