@@ -438,7 +438,7 @@ def _cause(facts: RunFacts, reason: Recompile) -> tuple[Cause | None, dict[str, 
         match = cause.pattern.match(reason.reason)
         if match is not None:
             values = match.groupdict()
-            return cause, {**values, "name": users_name(facts, reason, values["name"] or values["empty"])}
+            return cause, {**values, "name": users_name(facts, reason, values.get("name") or values.get("empty") or "")}
     return None, {}
 
 

@@ -101,7 +101,9 @@ def group_error(left: torch.Tensor, right: torch.Tensor, kind: Kind, index: int)
 
 
 def typical_around(sizes: torch.Tensor) -> torch.Tensor:
-    """Return the typical magnitude around each element: of all elements, times factors of its row and column.
+    """Return the typical magnitude around each element.
+
+    It is the magnitude of all elements, times factors of the element's row and column.
 
     Zeros do not count. A row or column with fewer than `FEWEST` counted elements has a factor of 1.
     """

@@ -101,4 +101,4 @@ def test_bash_completes_commands_options_and_values(capsys: pytest.CaptureFixtur
         for typed, place in words.items()
     )
     ran = subprocess.run(["bash"], input=script + tried, capture_output=True, text=True, check=True)
-    assert ran.stdout.splitlines() == ["sweep sweeps", "--mode", "reduce-overhead"]
+    assert ran.stdout.splitlines() == ["sweep sweeps", "--model --mode", "reduce-overhead"]

@@ -10,7 +10,8 @@ import pytest
 from core import CompileJob, Model, Runner
 from core.base.errors import NodeWaitError
 from core.commands.main import main
-from core.commands.output import NO_NODE, USAGE, NodeWatch
+from core.commands.output import NO_NODE, USAGE
+from core.commands.run import NodeWatch
 from core.runs.engine.opening import VARIABLE
 from tests.support.cluster import NodeEngine, Nodes, nodes_below
 from tests.support.engines import FakeEngine, until
@@ -48,7 +49,7 @@ def look_until_the_end(watch: NodeWatch) -> str:
 def test_a_wait_for_a_node_is_reported_with_its_reason_and_ends(
     nodes: Nodes, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("core.commands.waiting.QUIET_S", 0.0)
+    monkeypatch.setattr("core.commands.run.QUIET_S", 0.0)
     runner = Runner(nodes.store(), nodes.server())
     runner.submit(replace(JOB, device="cuda"))
     nodes.add("one")

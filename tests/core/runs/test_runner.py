@@ -16,6 +16,9 @@ from tests.support.engines import FakeEngine, SlowToSay, until
 
 pytestmark = pytest.mark.usefixtures("any_site")
 
+# A model and its inputs, without which code is a script.
+GIVEN = "model, inputs = abs, (1,)\n"
+
 
 def job(seed: int = 0) -> CompileJob:
     return CompileJob(Model("sample", "mlp"), seed=seed, measure=False)
@@ -210,8 +213,8 @@ def test_a_repaired_run_keeps_the_code_as_it_was_beside_the_repaired_one(store: 
         ("device", CompileJob(Model("sample", "mlp"), device="cudaa")),
         ("device", CompileJob(Model("sample", "mlp"), device="cuda:")),
         ("seed", CompileJob(Model("sample", "mlp"), seed=-1)),
-        ("model", CompileJob(Model("code", "torch_compile = {'speed': 9}"))),
-        ("compile.mode", CompileJob(Model("code", "torch_compile = {'mode': 'fast'}"))),
+        ("model", CompileJob(Model("code", GIVEN + "torch_compile = {'speed': 9}"))),
+        ("compile.mode", CompileJob(Model("code", GIVEN + "torch_compile = {'mode': 'fast'}"))),
     ],
 )
 def test_wrong_job_is_refused_and_leaves_no_run(store: Store, field: str, wrong: CompileJob) -> None:
@@ -228,12 +231,14 @@ def test_wrong_job_is_refused_and_leaves_no_run(store: Store, field: str, wrong:
 )  # fmt: skip
 def test_code_that_asks_for_options_of_the_wrong_type_is_a_job_error(code: str) -> None:
     with pytest.raises(JobError):
-        prepared(CompileJob(Model("code", code)))
+        prepared(CompileJob(Model("code", GIVEN + code)))
 
 
 def test_job_takes_what_its_code_asks_for() -> None:
     code = "training = True\ntorch_compile = {'fullgraph': True}\n"
-    found, _ = prepared(CompileJob(Model("code", code)))
+    found, _ = prepared(CompileJob(Model("code", GIVEN + code)))
     assert (found.training, found.compile) == (True, CompileOptions(fullgraph=True))
-    found, _ = prepared(CompileJob(Model("code", code), training=False, compile=CompileOptions(backend="eager")))
+    found, _ = prepared(
+        CompileJob(Model("code", GIVEN + code), training=False, compile=CompileOptions(backend="eager"))
+    )
     assert (found.training, found.compile) == (False, CompileOptions(fullgraph=True, backend="eager"))

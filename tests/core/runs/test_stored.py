@@ -21,7 +21,12 @@ from tests.support.places import STORES, TRACES
 # Fields of a report that an older version did not have, as they are without a record.
 ADDED_SINCE: dict[str, Any] = {
     **dict.fromkeys(("bisection", "bits", "script", "explained")),
-    **{name: [] for name in ("debug_files", "logs", "captures", "neighbours", "metrics", "configs", "graph_runs")},
+    **{
+        name: []
+        for name in ("debug_files", "logs", "captures", "neighbours", "metrics", "configs", "graph_runs", "vllm")
+    },
+    "break_record": "none",
+    "records_lost": False,
 }
 
 # Lists that a compilation did not have.
@@ -31,6 +36,8 @@ ADDED_IN_LISTS: dict[str, dict[str, Any]] = {
     "graphs": {"name": ""},
     "kernels": {"tuning": None},
     "symbol_guards": {"sources": {}},
+    "pipelines": {"key": ""},
+    "invocations": {"key": ""},
 }
 
 
@@ -107,10 +114,13 @@ def test_a_store_of_an_older_version_opens_as_it_did(tmp_path: Path) -> None:
     ((run, _),) = Store(tmp_path).list()
     stored_then = json.loads(run.report_path.read_bytes()) | ADDED_SINCE
     stored_then["counters"] |= {"cudagraphs": {}}
-    for call in [*stored_then["calls"], *((stored_then["rival"] or {}).get("calls", ()))]:
+    for call in [*stored_then["calls"], *stored_then["rival"]["calls"]]:
         call |= {"entry": None, "stance": ""}
+    for compared in [*stored_then["calls"], *stored_then["rival"]["calls"], *stored_then["package_runs"]]:
+        compared["differences"] = [{"refused_by_torch": None, **found} for found in compared["differences"]]
     for compilation in stored_then["compilations"]:
-        compilation |= {name: [] for name in ADDED_LISTS}
+        # Its log has a note of a dump and no start of a compilation: no record says that one did not finish.
+        compilation |= {name: [] for name in ADDED_LISTS} | {"status": "ok"}
         for name, added in ADDED_IN_LISTS.items():
             compilation[name] = [{**added, **value} for value in compilation[name]]
     assert json.loads(to_json(open_report(run))) == stored_then

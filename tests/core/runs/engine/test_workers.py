@@ -179,6 +179,7 @@ def test_silent_hosts_without_a_run_are_forgotten_and_shut_out_no_other(
     assert set(transport.peers()) == {HOST, real}
     with pytest.raises(NodeError):
         transport.call(HOST, packed(ForgetCall(HOST, run)), 0.01)
+    monkeypatch.setattr(workers, "MOST_WORKERS", 3)
     monkeypatch.setattr(workers, "FORGET_S", 0.0)
     assert transport.peers() == {}
 

@@ -87,7 +87,6 @@ READ_IN_JSON_ALONE = {
     "Config.local_bytes",
     "Counters.inductor",
     "MemoryRecord.allocations",
-    "MemoryRecord.events",
     "PackagedFile.crc32",
     "Roofline.measured_s",
 }
