@@ -62,7 +62,7 @@ def test_a_crash_in_the_users_code_names_no_kernel_but_its_line(runner: Runner) 
 @pytest.mark.parametrize(
     ("code", "words"),
     [
-        (HANGS_IN_PYTHON, "The worker was, when its time limit was over, at `model.py:6`."),
+        (HANGS_IN_PYTHON, "The worker was, when its time limit was over, at `model.py:6`"),
         (HANGS_IN_A_KERNEL, "The worker was, when its time limit was over, in the kernel `cpp_fused_sin_0`"),
     ],
 )

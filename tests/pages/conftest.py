@@ -21,9 +21,11 @@ RECORDED = re.compile(
     r"pages/(kernels|backends|dynamo)/|"
     r"test_(aotinductor|graph|compare|compile_time|memory|neighbours|numerics|speedup|timeline|results|targets)_pages?\.py"
 )
-# What differs from run to run beside what all screens leave out: temporary paths and random ids.
+# What differs from run to run beside what all screens leave out: paths and random ids.
 VARYING = (
     (re.compile(r"`paths \(directories[^`]*`"), "`paths …`"),
+    # The checkout's directory can have such a name.
+    (re.compile(r"\n+ +_`stay, as words of torch or of Compileboard[^`]*`_"), ""),
     (re.compile(r"/[^\s`\"']*/pytest-[\w-]*/[^\s`\"'/]*/?[^\s`\"'/]*"), "HOME"),
     (re.compile(r"(?<=_repaired)-[0-9a-f]{4}\b"), ""),
     (re.compile(r"(?<=Starting torch…) [\d.]+ [a-z]+"), ""),
