@@ -136,8 +136,19 @@ def _assignments(statement: ast.stmt) -> Iterator[tuple[str, ast.expr]]:
     else:
         return
     for target in targets:
-        if isinstance(target, ast.Name) and statement.value is not None:
-            yield target.id, statement.value
+        if statement.value is not None:
+            yield from _named(target, statement.value)
+
+
+def _named(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr]]:
+    """Yield the names of a target, each with its own part of the value, else with the target."""
+    if isinstance(target, ast.Name):
+        yield target.id, value
+    elif isinstance(target, (ast.Tuple, ast.List)):
+        parts = value.elts if isinstance(value, (ast.Tuple, ast.List)) else []
+        matched = len(parts) == len(target.elts) and not any(isinstance(part, ast.Starred) for part in parts)
+        for index, name in enumerate(target.elts):
+            yield from _named(name, parts[index] if matched else target)
 
 
 def _read_sample(path: Path) -> Sample:

@@ -88,3 +88,7 @@ def test_code_that_no_job_may_have_is_not_read() -> None:
 def test_code_that_is_not_python_has_no_settings() -> None:
     assert (literals("training = ("), unread("training = (")) == ({}, ())
     assert (literals("training = True"), unread("training = f()")) == ({"training": True}, ("training",))
+    assert (literals("model, training = f(), True"), unread("model, training = f()")) == (
+        {"training": True},
+        ("training",),
+    )
