@@ -23,6 +23,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from core.report.nodes import SHORT_DTYPES, tensor_size
+
 NODE = re.compile(r"^(\w{1,2000}): (\w*SchedulerNode\w*)\((.{0,2000})\)$")
 PART = re.compile(r"^\w{1,2000}\.snodes\[\d{1,6}\] =$")
 FIELD = re.compile(r"^(\w{1,2000})\.(writes|unmet_dependencies|met_dependencies) =")
@@ -33,19 +35,8 @@ LAYOUT = re.compile(
     r"size=\[([^\]]{0,500})\], stride=\[([^\]]{0,500})\]"
 )
 INPUT = re.compile(r"\b(\w{1,200}): ?\"([a-z]+\d+)\[([\d, ]{0,500})\]")
-SHORT = {
-    "f64": "float64",
-    "f32": "float32",
-    "f16": "float16",
-    "bf16": "bfloat16",
-    "i64": "int64",
-    "i32": "int32",
-    "i16": "int16",
-    "i8": "int8",
-    "u8": "uint8",
-    "b8": "bool",
-}
-ITEM_BYTES = {"float64": 8, "int64": 8, "float32": 4, "int32": 4, "float16": 2, "bfloat16": 2, "int16": 2}
+# The short name that torch prints in graph code → torch's dtype name.
+DTYPES = {short: name for name, short in SHORT_DTYPES.items()}
 
 
 @dataclass(slots=True)
@@ -134,7 +125,7 @@ def _layouts(text: str) -> dict[str, _Layout]:
 def _inputs(graph: str) -> dict[str, _Layout]:
     signature = graph.partition("def forward(")[2].partition("\n")[0]
     return {
-        name: _Layout("", SHORT.get(dtype, dtype), _sizes(shape), is_input=True)
+        name: _Layout("", DTYPES.get(dtype, dtype), _sizes(shape), is_input=True)
         for name, dtype, shape in INPUT.findall(signature)
     }
 
@@ -163,7 +154,9 @@ def _bytes(buffer: str, elements: int | None, layouts: Mapping[str, _Layout]) ->
     layout = layouts.get(buffer)
     if layout is None:
         return 0
-    return (layout.elements if elements is None else elements) * ITEM_BYTES.get(layout.dtype, 1)
+    count = layout.elements if elements is None else elements
+    known = tensor_size(SHORT_DTYPES.get(layout.dtype, layout.dtype), (str(count),))
+    return count if known is None else known
 
 
 def _buffer(layout: _Layout) -> dict[str, Any]:

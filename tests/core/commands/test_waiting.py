@@ -1,4 +1,4 @@
-"""What a command prints while its runs wait, and how it ends if no node can execute them."""
+"""Messages of a command while its runs wait, and its exit if no node can execute them."""
 
 import argparse
 from collections.abc import Iterator

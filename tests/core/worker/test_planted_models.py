@@ -209,7 +209,7 @@ SAME = {
     ),
 }
 
-# Ways of which one is much less accurate in bfloat16.
+# Pairs of equal formulas; one of each pair is much less accurate in bfloat16.
 UNSTABLE = ("a product of probabilities", "tails of a softmax")
 
 

@@ -1,4 +1,4 @@
-"""What a graph break costs: the frames that Dynamo compiles only because of it."""
+"""Costs of graph breaks: the frames that Dynamo compiles only because of a break."""
 
 from dataclasses import replace
 

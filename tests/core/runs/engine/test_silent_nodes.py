@@ -99,7 +99,7 @@ def test_torch_that_starts_on_a_node_is_a_shortage_that_ends_by_itself(nodes: No
     until(lambda: server.shortage("cpu") == Shortage("torch is starting on one", is_starting=True))
 
 
-def test_nodes_of_one_name_are_told_apart_by_their_ids(nodes: Nodes) -> None:
+def test_nodes_of_the_same_name_are_distinguished_by_their_ids(nodes: Nodes) -> None:
     nodes.add("one")
     server = nodes.server()
     until(lambda: server.nodes("cpu") != ())
