@@ -22,7 +22,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal, TypeVar, cast
 
-import core.report
+import core.report as shapes
 from core.base.decoder import decoded
 from core.base.errors import DecodeError
 from core.base.syntax import NOT_READ, module
@@ -411,7 +411,7 @@ def _with_lower_case(secret: Secret, stay: set[str]) -> Secret:
 
 def record_fields() -> set[str]:
     """Return the names of fields of the report and of the worker's records."""
-    types = (each for module in (core.report, records, compilation) for each in vars(module).values())
+    types = (each for module in (shapes, records, compilation) for each in vars(module).values())
     return {field.name for each in types if isinstance(each, type) and is_dataclass(each) for field in fields(each)}
 
 

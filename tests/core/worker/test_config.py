@@ -1,7 +1,7 @@
 """Options of torch's configuration modules: all of them, as torch says, and the nearest to a wrong name."""
 
 from collections.abc import Iterator
-from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch._dynamo.config
@@ -12,6 +12,7 @@ from core.job import CompileJob, Conditions, Model
 from core.worker.backends.selection import compile_notes
 from core.worker.conditions import set_dynamo
 from core.worker.config import check_option, config_options, nearest
+from core.worker.load import ModelCopy
 
 OPTIONS = {(option.module, option.name): option for option in config_options()}
 
@@ -57,13 +58,16 @@ def test_an_environment_variable_is_named_with_its_value(monkeypatch: pytest.Mon
     assert OPTIONS["inductor", "max_autotune"].environment == ()
 
 
-def test_an_alias_names_its_option_and_sets_it(limit: None) -> None:
+def test_an_alias_names_its_option_and_sets_it(limit: None, tmp_path: Path) -> None:
     option = OPTIONS["dynamo", "cache_size_limit"]
     assert (option.alias, option.value) == ("torch._dynamo.config.recompile_limit", "")
     conditions = Conditions(dynamo={"cache_size_limit": 3})
     set_dynamo(conditions)
     assert torch._dynamo.config.recompile_limit == 3
-    (note,) = compile_notes(replace(CompileJob(Model("sample", "mlp")), conditions=conditions), torch.nn.ReLU())
+    path = tmp_path / "alias.py"
+    path.write_text("import torch\nmodel, inputs = torch.nn.ReLU(), (torch.ones(2),)\n")
+    job = CompileJob(Model("file", str(path)), conditions=conditions)
+    (note,) = compile_notes(job, ModelCopy(path, job, "alias"))
     assert note.startswith("`cache_size_limit` is an alias of `torch._dynamo.config.recompile_limit`")
 
 
