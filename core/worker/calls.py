@@ -265,7 +265,7 @@ class Replay:
                 call = self._side.next(self._last_index)
                 assert call is not None
                 before = self._side.before()
-                with self._around:
+                with self._around():
                     self._results = self._side.make(self._last_index, call, before)[0].all()
         return self._results
 

@@ -89,7 +89,7 @@ def test_why_no_node_was_compared_is_said(empty_home: Path, graph: GraphNumerics
 
 
 def test_results_that_cannot_be_told_say_why(empty_home: Path) -> None:
-    reason = "the call draws random numbers, and in float64 it may draw others"
+    reason = "the model could not be run in float64: in float64 the model draws random numbers in another order"
     app = opened(menu.NUMERICS.script, run_of(empty_home, numerics_log(("output", Accuracy("int64")), reason=reason)))
 
     assert_sound(app)

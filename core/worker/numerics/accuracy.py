@@ -16,7 +16,6 @@ from core.worker.results.named import Leaves
 from core.worker.results.verdict import Noise, judged
 
 VALUES = ("value", "mutation")
-DRAWS = "the call draws random numbers, and in float64 it may draw others"
 NOT_RUN = "the model could not be run in float64"
 
 
@@ -82,13 +81,14 @@ def call_numerics(
     judge: Judge, call: CallContext, differences: Sequence[Difference], eager: Leaves, compiled: Leaves
 ) -> CallNumerics:
     """Return the record of a call whose results were judged."""
-    known = {} if call.drew else judge.reference(call.index)
+    others = judge.other_numbers(call.drawn)
+    known = {} if others else judge.reference(call, eager)
     rows = [
         ResultAccuracy(item.what, judged_before(item, eager[item.what], compiled.get(item.what), known.get(item.what)))
         for item in differences
         if item.kind in VALUES and isinstance(eager.get(item.what), torch.Tensor)
     ]
     refused = f"{NOT_RUN}: {judge.refused}" if judge.refused else NOT_RUN
-    reason = DRAWS if call.drew else "" if known else refused
+    reason = others or ("" if known else refused)
     narrowed = tuple(sorted(judge.float64.narrowed))
     return CallNumerics(call=call.index, results=tuple(rows), reason=reason, narrowed=narrowed)

@@ -49,6 +49,11 @@ def as_written() -> Iterator[None]:
         KEPT.reset(token)
 
 
+def is_as_written() -> bool:
+    """Return True within `as_written`."""
+    return KEPT.get()
+
+
 class InFloat64:
     """Context that replaces narrower float dtypes by float64, so that float64 inputs give float64 results.
 
@@ -83,7 +88,7 @@ class Widening(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
-        if not isinstance(func, OpOverload) or func.name() in OF_BITS or KEPT.get():
+        if not isinstance(func, OpOverload) or func.name() in OF_BITS or is_as_written():
             return func(*args, **kwargs)
         args, kwargs = tree_map_only(torch.dtype, wider, (args, kwargs))
         if self._rounding and not func.is_view and not EXACT.fullmatch(func._opname):
@@ -115,7 +120,8 @@ class Widening(TorchDispatchMode):
         if value.device not in self._generators:
             self._generators[value.device] = torch.Generator(value.device).manual_seed(self._seed)
         most, generator = self._rounding / 2, self._generators[value.device]
-        return value * (1 + torch.empty_like(value).uniform_(-most, most, generator=generator))
+        with as_written():
+            return value * (1 + torch.empty_like(value).uniform_(-most, most, generator=generator))
 
 
 def wider(dtype: torch.dtype) -> torch.dtype:

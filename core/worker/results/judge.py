@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import torch._inductor.config
 from core.job import CompileJob
 from core.report import Difference
 from core.worker.load import Generators, ModelCopy, first_line
+from core.worker.numerics.draws import Draws, RecordDraws, RepeatDraws
 from core.worker.numerics.wide import InFloat64
 from core.worker.results.compare import Precision, compare_leaf
 from core.worker.results.named import Leaves
@@ -48,9 +50,11 @@ ALONE = "the stance refused an earlier call to the compiled model alone, so that
 
 THROUGHOUT = "float64 throughout"
 ROUNDED = "rounded by "
+# An eager replay whose random numbers are recorded, and the end of the name of a replay that repeats them.
+DRAWN, AS_DRAWN = "drawn", " as drawn"
 
 Replay = Callable[[int], Leaves]
-Around = AbstractContextManager[None]
+Around = Callable[[], AbstractContextManager[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +80,8 @@ class Judge:
     """Judge of a run's differences; it replays a call in eager only if the verdict needs it.
 
     An unchanged replay shows if eager gives the same result again; a float64 replay is the reference, and a float64
-    replay with random roundings measures the rounding noise.
+    replay with random roundings measures the rounding noise. If the call drew random numbers, another eager replay
+    records them, and the float64 replays repeat them.
 
     `replaying` takes a model copy and a context, and returns a replay function. The replay function takes a
     call index, makes the copy's eager calls up to this index, each in the context, and returns the results of
@@ -88,6 +93,7 @@ class Judge:
         self._path = path
         self._replaying = replaying
         self._replays: dict[str, Replay | None] = {}
+        self._draws = Draws()
         self.float64 = InFloat64()
         self.refused = ""
 
@@ -107,7 +113,7 @@ class Judge:
             return replace(difference, same=None, reason=ALONE)
         if call.unlike:
             return replace(difference, same=None, reason=f"the file makes another {call.unlike} each time it is loaded")
-        if other_numbers := self._other_numbers(call.drawn):
+        if other_numbers := self.other_numbers(call.drawn):
             return replace(difference, same=None, reason=other_numbers)
         # First, since a result that isn't repeatable may be close to the reference by chance.
         again = self._replayed("again", call.index).get(difference.what)
@@ -117,7 +123,7 @@ class Judge:
             return replace(difference, same=None, reason="eager, too, gives another result each time")
         return self._by_reference(difference, eager, compiled, call)
 
-    def _other_numbers(self, drawn: frozenset[Generators]) -> str:
+    def other_numbers(self, drawn: frozenset[Generators]) -> str:
         """Return why compiled draws other random numbers than eager; empty if both draw the same.
 
         Dynamo, and so every backend, draws torch's numbers in place of NumPy's.
@@ -135,7 +141,7 @@ class Judge:
         sides = _sides(difference, eager, compiled)
         if sides is None:
             return difference
-        reference = self._reference_of(difference.what, sides[0], call)
+        reference = self._reference_of(difference.what, eager, call)
         if reference is None:
             return without_reference(difference, *sides, Precision.of(eager[difference.what]))
         precision = Precision.of(eager[difference.what])
@@ -143,22 +149,38 @@ class Judge:
             noise = self._noise_of(difference.what, precision.eps, reference, call)
             return judged(difference, *sides, reference, noise, precision)
 
-    def _reference_of(self, what: str, like: torch.Tensor, call: CallContext) -> torch.Tensor | None:
+    def _reference_of(self, what: str, eager: Leaves, call: CallContext) -> torch.Tensor | None:
         """Return a result in float64; None if there is none.
 
         A result that the model itself casts to a narrower dtype comes from the replay that ignores such casts.
         """
-        if call.drew:
+        like = _tensor(eager[what])
+        if like is None or not self._has_draws(call, eager):
             return None
-        found = _tensor(self._replayed("float64", call.index).get(what))
+        found = _tensor(self._in_float64("float64", call).get(what))
         if found is None or _is_narrow(found):
-            found = _tensor(self._replayed(THROUGHOUT, call.index).get(what), otherwise=found)
+            found = _tensor(self._in_float64(THROUGHOUT, call).get(what), otherwise=found)
         return found if found is not None and found.shape == like.shape else None
+
+    def _has_draws(self, call: CallContext, eager: Leaves) -> bool:
+        """Return True if the random numbers of the call, if any, can be repeated: a replay with them gives eager's."""
+        if not call.drew:
+            return True
+        recorded = self._replayed(DRAWN, call.index)
+        return bool(recorded) and all(
+            one.same
+            for what, value in recorded.items()
+            if what in eager
+            for one in compare_leaf(what, eager[what], value)
+        )
+
+    def _in_float64(self, name: str, call: CallContext) -> Leaves:
+        return self._replayed(f"{name}{AS_DRAWN if call.drew else ''}", call.index)
 
     def _noise_of(self, what: str, eps: float, reference: torch.Tensor, call: CallContext) -> Noise:
         def noise() -> torch.Tensor | None:
             names = [f"{ROUNDED}{max(eps, LEAST_EPS)} {sample}" for sample in range(SAMPLES)]
-            rounded = [_tensor(self._replayed(name, call.index).get(what)) for name in names]
+            rounded = [_tensor(self._in_float64(name, call).get(what)) for name in names]
             errors = [
                 error_of(each, reference) for each in rounded if each is not None and each.shape == reference.shape
             ]
@@ -171,18 +193,20 @@ class Judge:
         sides = _sides(difference, eager, compiled) if difference.same is not False else None
         if sides is None or call.unlike or call.alone or is_close_by_torch(*sides):
             return difference
-        if self._other_numbers(call.drawn):
+        if self.other_numbers(call.drawn):
             return difference
-        reference = self._reference_of(difference.what, sides[0], call)
+        reference = self._reference_of(difference.what, eager, call)
         refused = None if reference is None else refused_by_torch(*sides, reference)
         return replace(difference, refused_by_torch=refused)
 
-    def reference(self, index: int) -> Leaves:
-        """Return the results of call `index` in float64; empty if the call can't run.
+    def reference(self, call: CallContext, eager: Leaves) -> Leaves:
+        """Return the results of a call in float64; empty if the call can't run.
 
         A result stays float64 even where the model itself casts to a narrower dtype, if that is possible.
         """
-        return self._replayed(THROUGHOUT, index) or self._replayed("float64", index)
+        if not self._has_draws(call, eager):
+            return {}
+        return self._in_float64(THROUGHOUT, call) or self._in_float64("float64", call)
 
     def _replayed(self, name: str, index: int) -> Leaves:
         """Return the results of call `index` on another model copy; empty if it can't run."""
@@ -199,16 +223,31 @@ class Judge:
         if not has_room(self._job):
             return None
         try:
-            twin = ModelCopy(self._path, self._job, f"compileboard_{name}", wide=name != "again")
+            twin = ModelCopy(self._path, self._job, f"compileboard_{name}", wide=name not in ("again", DRAWN))
             return self._replaying(twin, self._around(name))
         except Exception as error:
             self.refused = first_line(error)
             return None
 
     def _around(self, name: str) -> Around:
+        if name == DRAWN:
+            return partial(_within, RecordDraws(self._draws, self._job.device))
+        contexts: list[AbstractContextManager[object]] = [RepeatDraws(self._draws)] if name.endswith(AS_DRAWN) else []
+        name = name.removesuffix(AS_DRAWN)
         if name.startswith(ROUNDED):
-            return InFloat64(*map(float, name.removeprefix(ROUNDED).split()))
-        return self.float64 if name == THROUGHOUT else nullcontext()
+            contexts.append(InFloat64(*map(float, name.removeprefix(ROUNDED).split())))
+        elif name == THROUGHOUT:
+            contexts.append(self.float64)
+        return partial(_within, *contexts)
+
+
+@contextmanager
+def _within(*contexts: AbstractContextManager[object]) -> Iterator[None]:
+    """Enter contexts in order; each can be entered again later."""
+    with ExitStack() as stack:
+        for each in contexts:
+            stack.enter_context(each)
+        yield
 
 
 def has_room(job: CompileJob) -> bool:

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from core.analysis.results import difference_words, results_of
-from core.job import CompileJob, Model
+from core.job import CompileJob, CompileOptions, Model
 from core.report import Call
 from core.worker.calls import make_calls
 from core.worker.load import ModelCopy
@@ -51,6 +51,7 @@ def compared(
     outside: str = "",
     init: str = "",
     extra: str = "None",
+    backend: str = "inductor",
 ) -> tuple[str, list[str]]:
     """The outcome of a comparison with the model's other copy, and the words of all differences."""
     path = tmp_path / "model.py"
@@ -58,7 +59,7 @@ def compared(
     path.write_text(
         CODE.format(body=body, dtype=dtype, training=training, outside=outside, init=init or "pass", extra=extra)
     )
-    job = CompileJob(Model("file", "model.py"), training=training)
+    job = CompileJob(Model("file", "model.py"), training=training, compile=CompileOptions(backend=backend))
     eager, other = (ModelCopy(path, job, f"planted_{side}") for side in ("eager", "other"))
     vars(other._module)["_other"] = True
     calls: list[Call] = []
@@ -228,3 +229,26 @@ def test_another_way_to_compute_the_same_is_accepted(tmp_path: Path, ways: str, 
     eager, other = SAME[ways]
     body = f"return ({other}) if _other else ({eager})"
     assert compared(tmp_path, body, dtype=dtype, training=training) == ("same", [])
+
+
+# Drawn alike by both copies, since the backend draws as eager.
+DRAWN = {
+    "dropout": "F.dropout(self.l(x), 0.3)",
+    "dropout of a mask of weights": "F.dropout((self.l(x) @ x.T).softmax(-1), 0.3) @ x",
+    "noise": "self.l(x) + torch.randn_like(x)",
+    "uniform noise": "self.l(x) + torch.empty_like(x).uniform_(-1, 1)",
+    "a random choice": "self.l(x)[torch.randperm(8)]",
+    "a draw by probabilities": "self.l(x)[torch.multinomial(x[:, 0].abs(), 4)]",
+}
+
+
+@pytest.mark.parametrize("drawn", DRAWN.values(), ids=DRAWN)
+@pytest.mark.parametrize("training", [False, True], ids=["inference", "training"])
+def test_random_results_are_judged_with_eagers_numbers(tmp_path: Path, drawn: str, training: bool) -> None:
+    """A mean that is zero differs by its rounding alone; a small result that is wrong by a factor differs."""
+    zero = f"y = {drawn}\nreturn y, (y - y.mean(0)).{{}}"
+    equal = zero.format("mean(0) if _other else (y - y.mean(0)).sum(0) / len(y)")
+    assert compared(tmp_path, equal, training=training, backend="aot_eager") == ("same", [])
+    for factor in ("1.5", "1000"):
+        wrong = zero.format(f"mean(0) + ({factor} if _other else 1) * (1e-5 * y).sum(0)")
+        assert compared(tmp_path, wrong, training=training, backend="aot_eager")[0] == "differs"
