@@ -367,6 +367,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MAX_DEPTH": "containers in one another",
             "MAX_COPIED_BYTES": "values that are kept for a later comparison",
         },
+        "core/worker/numerics/draws.py": {"MOST_BYTES": "random numbers of eager that a replay in float64 repeats"},
         "core/worker/numerics/nodes.py": {
             "MOST_TAPS": "values of nodes that one more compilation of a graph gives out",
             "MOST_TAPPED_BYTES": "what those values hold together",

@@ -1,4 +1,4 @@
-"""Random numbers of eager calls: recorded, and repeated in a float64 replay, which would draw others itself."""
+"""Random numbers of eager calls: recorded, and repeated in a float64 replay."""
 
 from __future__ import annotations
 

@@ -163,7 +163,7 @@ class Judge:
         return found if found is not None and found.shape == like.shape else None
 
     def _has_draws(self, call: CallContext, eager: Leaves) -> bool:
-        """Return True if the random numbers of the call, if any, can be repeated: a replay with them gives eager's."""
+        """Return True if the call draws no random numbers, or if their replay gives eager's results."""
         if not call.drew:
             return True
         recorded = self._replayed(DRAWN, call.index)
