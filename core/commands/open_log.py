@@ -26,7 +26,7 @@ from core.base.errors import WorkerError
 from core.base.machine import DASHBOARD_DIR
 from core.commands.output import OK, add_engine_option
 from core.runs.engine.following import start_following
-from core.runs.engine.opening import VARIABLE
+from core.runs.engine.opening import VARIABLE, transport_module
 from core.runs.store import Run, Store
 
 HOST, PORT = "127.0.0.1", 8501
@@ -102,6 +102,10 @@ def _start(arguments: argparse.Namespace) -> int:
 
 
 def _variables(arguments: argparse.Namespace) -> dict[str, str]:
+    """Return the variables of the dashboard; raises SettingError for an engine that does not exist."""
+    address = os.environ.get(VARIABLE, "") if arguments.engine is None else arguments.engine
+    if address:
+        transport_module(address)
     return {} if arguments.engine is None else {VARIABLE: arguments.engine}
 
 

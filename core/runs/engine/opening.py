@@ -46,7 +46,12 @@ def open_local_engine(store: Store) -> Engine:
 
 
 def _transport(address: str, store: Store, code_allowed: bool) -> Transport:
-    """Return the transport of an address; raises SettingError.
+    opened: Transport = import_module(transport_module(address)).transport(address, store, code_allowed)
+    return opened
+
+
+def transport_module(address: str) -> str:
+    """Return the name of the module of an address's transport; raises SettingError for an unknown scheme.
 
     The address's scheme is the name of the transport's module in `transports`.
     """
@@ -55,8 +60,7 @@ def _transport(address: str, store: Store, code_allowed: bool) -> Transport:
     if scheme not in modules:
         *forms, last = (import_module(module).FORM for module in modules.values())
         raise SettingError(f"the engine is {address[:80]!r}; write {', '.join(forms)} or {last}, or leave it empty")
-    opened: Transport = import_module(modules[scheme]).transport(address, store, code_allowed)
-    return opened
+    return modules[scheme]
 
 
 def environment_here() -> Environment:

@@ -124,15 +124,16 @@ def test_a_command_ends_if_no_worker_comes(command: tuple[str, ...], capsys: pyt
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("command", "message"),
     [
-        (("--device", "cudaa"), "torch has no device `cudaa`; did you mean cuda?"),
-        (("--device", "gpu"), "torch has no device `gpu`; did you mean cuda?"),
-        (("--engine", "rai://x"), "the engine is 'rai://x'; write ray://HOST:PORT, sandbox or workers://HOST:PORT"),
+        (("run", "mlp", "--device", "cudaa"), "torch has no device `cudaa`; did you mean cuda?"),
+        (("run", "mlp", "--device", "gpu"), "torch has no device `gpu`; did you mean cuda?"),
+        (("run", "mlp", "--engine", "rai://x"), "the engine is 'rai://x'; write ray://HOST:PORT, sandbox or workers"),
+        (("dashboard", "--no-browser", "--engine", "rai://x"), "the engine is 'rai://x'; write ray://HOST:PORT, sand"),
     ],
 )
 def test_a_device_or_an_engine_that_does_not_exist_is_invalid(
-    options: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
+    command: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["run", "mlp", *options]) == USAGE
+    assert main(list(command)) == USAGE
     assert message in capsys.readouterr().err
