@@ -39,8 +39,9 @@ NAMES: dict[str, str] = {
         "masked_select"
     ),
     "random": (
-        "rand\\w*|randn\\w*|normal_?|uniform_?|bernoulli_?|dropout\\w*|native_dropout\\w*|multinomial|"
-        "inductor_random|inductor_seeds?"
+        "rand\\w*|(?:alpha_|feature_|feature_alpha_|native_)?dropout_?|rrelu\\w*_?(?<!_backward)|multinomial|poisson|"
+        "(?:bernoulli|binomial|cauchy|exponential|geometric|log_normal|normal|normal_functional|uniform)_?|"
+        "inductor_(?:random|randint|seeds?|lookup_seed)"
     ),
     "reduction": (
         "sum|mean|amax|amin|max|min|argmax|argmin|prod|var|var_mean|std|norm|linalg_vector_norm|logsumexp|any|all|cumsum|cumprod|"
@@ -75,12 +76,13 @@ COLLECTIVE = re.compile(NAMES["collective"])
 def op_class(target: str) -> str:
     """Return the class of an op, `other` if none matches.
 
-    `target` is the op's target as FX prints it: `torch.ops.aten.addmm.default`, `operator.add`, `view`.
+    `target` is the op's target as FX prints it: `torch.ops.aten.addmm.default`, `aten.addmm.default`, `operator.add`.
     """
     if COLLECTIVE.search(target):
         return "collective"
     parts = [part for part in target.split(".") if part not in ("default", "Tensor", "Scalar")]
-    name = aten_name(target) if "torch.ops." in target else parts[-1] if parts else ""
+    is_aten = "torch.ops." in target or target.startswith("aten.")
+    name = aten_name(target) if is_aten else parts[-1] if parts else ""
     if ATTENTION.search(name):
         return "attention"
     return next((kind for kind, pattern in PATTERNS if pattern.match(name)), "other")

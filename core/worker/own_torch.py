@@ -128,7 +128,7 @@ def _read_environment(changed: set[str]) -> None:
 def _read_config(name: str) -> None:
     """Set the settings of a config module whose defaults differ in the environment of now."""
     config: Any = importlib.import_module(name)
-    spec = importlib.util.spec_from_file_location(f"{name}_of_now", config.__file__)
+    spec = importlib.util.spec_from_file_location(f"{name}.of_now", config.__file__)
     assert spec is not None
     assert spec.loader is not None
     fresh: Any = importlib.util.module_from_spec(spec)

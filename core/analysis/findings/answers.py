@@ -16,6 +16,7 @@ from core.analysis.numerics import bisection_words, opaque_words
 from core.analysis.results import difference_words, results_words
 from core.base.syntax import NOT_READ, module
 from core.base.words import agree, count, number
+from core.ops.costs import op_class
 from core.report import Compilation, Frame, FxGraph, RemarkKind
 
 RANDOM = "random"
@@ -28,24 +29,8 @@ SPECIALIZED = (
 DIRECTIONS = ("aot_joint_graph", "aot_forward_graph", "aot_backward_graph")
 # Ops that draw random numbers; the first draws from a seed, which the next two make.
 SEEDED_OP, SEED_OPS = "inductor_random", ("inductor_seeds", "inductor_seed")
-DRAWING_OPS = frozenset(
-    {
-        SEEDED_OP,
-        *(
-            "rand",
-            "randn",
-            "randint",
-            "rand_like",
-            "randn_like",
-            "randint_like",
-            "randperm",
-            "bernoulli",
-            "native_dropout",
-        ),
-        *("multinomial", "poisson", "normal", "normal_functional", "uniform", "exponential", "cauchy", "geometric"),
-        *("log_normal", "rrelu_with_noise", "inductor_randint"),
-    }
-)
+# They draw nothing: `inductor_random` draws with their numbers.
+NO_DRAWS = (*SEED_OPS, "inductor_lookup_seed")
 KEEP_DRAWS = (
     "Leave `torch._functorch.config.activation_memory_budget` at 1, so that autograd saves what was drawn; with "
     "`torch.utils.checkpoint`, leave `preserve_rng_state` at True."
@@ -274,9 +259,15 @@ def _redrawn(compilation: Compilation) -> int:
     }
     if set(ops) != set(DIRECTIONS):
         return 0
-    joint, forward, backward = (sum(ops[stage][name] for name in DRAWING_OPS) for stage in DIRECTIONS)
-    seeds = any(ops[DIRECTIONS[-1]][name] > 0 for name in (*SEED_OPS, *DRAWING_OPS - {SEEDED_OP}))
+    joint, forward, backward = (_drawn(ops[stage]) for stage in DIRECTIONS)
+    last = ops[DIRECTIONS[-1]]
+    seeds = any(last[name] for name in SEED_OPS) or _drawn(last) > last[SEEDED_OP]
     return max(0, min(backward, forward + backward - joint)) if seeds else 0
+
+
+def _drawn(ops: Counter[str]) -> int:
+    """Return the number of ops that draw random numbers."""
+    return sum(times for name, times in ops.items() if op_class(name) == "random" and name not in NO_DRAWS)
 
 
 def _ops(graph: FxGraph) -> Counter[str]:

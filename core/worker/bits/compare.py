@@ -28,6 +28,7 @@ from core.base.syntax import NOT_READ, module
 from core.code.output_code import Buffers, buffers, definitions, tensor_names
 from core.job import BATCH, CompileJob, Conditions
 from core.job.checks import EVAL, other_configuration
+from core.ops.costs import op_class
 from core.report import BitComparison, NodeBits
 from core.worker.backends.selection import compiled_side, is_compiled
 from core.worker.calls import ModelCalls
@@ -45,7 +46,6 @@ LOW_PRECISION = (torch.float16, torch.bfloat16)
 # Partial sums of each thread, in a kernel that Inductor's C++ backend split over threads.
 SHARED = re.compile(r"_arr\[(?:tid|omp_get_thread_num\(\))\]")
 VECTORS = "at::vec::"
-RANDOM = ("rand", "bernoulli", "dropout", "multinomial", "normal.")
 ROWS = "its rows depend on each other: it reduces or normalizes over the batch"
 DRAWN = "it draws random numbers"
 LIBRARY = "the library chooses its algorithm by shapes, settings and threads"
@@ -165,7 +165,7 @@ class OwnSide:
         most, scale = _largest_difference(own, value)
         far = most is not None and most > OTHER_VALUES * scale
         reason = _reason(written, counterpart, own.dtype)
-        if any(word in written.node.op for word in RANDOM):
+        if op_class(written.node.op) == "random":
             reason = DRAWN
         elif far and source and self.batch:
             reason = ROWS

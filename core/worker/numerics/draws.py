@@ -10,18 +10,14 @@ from torch._ops import OpOverload
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from core.base.errors import JobError
+from core.ops.costs import op_class
 from core.worker.load import rng_state
 from core.worker.numerics.wide import is_as_written
 
 MOST_BYTES = 256 * 2**20
 DROPOUT = "native_dropout"
-# Ops whose results are the drawn numbers themselves; they compute nothing from other floats.
-DRAWN = re.compile(
-    r"(?:rand|randn|randint|randperm|rand_like|randn_like|randint_like|native_dropout|bernoulli|binomial|cauchy"
-    r"|exponential|geometric|log_normal|multinomial|normal|poisson|random|uniform)_?"
-)
-# Overloads that compute with their tensors, or write their result to another tensor.
-COMPUTED = re.compile(r"out$|_out$|Tensor_float|float_Tensor|Tensor_Tensor")
+# Random ops that compute with other floats, or write their result to another tensor.
+COMPUTED = re.compile(r"out$|Tensor_float|float_Tensor|Tensor_Tensor|rrelu|alpha_dropout")
 
 
 class Draws:
@@ -96,8 +92,8 @@ def _draws(func: Any) -> bool:
     return (
         isinstance(func, OpOverload)
         and torch.Tag.nondeterministic_seeded in func.tags
-        and DRAWN.fullmatch(func._opname) is not None
-        and not COMPUTED.search(func._overloadname)
+        and op_class(str(func)) == "random"
+        and COMPUTED.search(str(func)) is None
     )
 
 

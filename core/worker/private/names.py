@@ -156,6 +156,8 @@ DYNAMO = (
         "wrap_to_fake_tensor_and_record",
         "replaced: tensors that Dynamo makes of Python numbers stay on the CPU",
     ),
+    PrivateName("torch.nn", "Module._call_impl", "a frame of a module's call, in a traceback"),
+    PrivateName("torch.nn", "Module._wrapped_call_impl", "the same"),
     PrivateName("torch.nn", "Module._compiled_call_impl", "what Module.compile() left, which a call would take"),
     PrivateName("torch._dynamo.eval_frame", "_torchdynamo_disable", "on a model that is not to be compiled"),
     PrivateName("torch._dynamo.eval_frame", "_torchdynamo_orig_callable", "on a model that the file itself compiled"),
@@ -345,6 +347,7 @@ SCHEDULER = (
         "NoneLayout",
     ),
     *rows("torch._inductor.dependencies", "what one access of a node touches", "MemoryDep", "StarDep"),
+    PrivateName("torch._ops", "OpOverload._opname", "tells exact ops and dropout from others"),
     PrivateName("torch._ops", "OpOverload._schema", "which arguments of a library's call are written"),
     PrivateName("torch.utils.flop_counter", "flop_registry", "torch's formulas for the FLOPs of a call"),
 )

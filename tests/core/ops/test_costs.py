@@ -1,10 +1,11 @@
 """What an FX node costs: FLOPs and bytes."""
 
+import re
 from collections.abc import Sequence
 
 import pytest
 
-from core.ops.costs import Cost, FxCosts
+from core.ops.costs import Cost, FxCosts, op_class
 from tests.support.reports.fx_nodes import fx
 
 CASES = [
@@ -72,3 +73,23 @@ def test_a_tuples_bytes_are_those_of_its_items() -> None:
         fx("two", ["pair"], target="operator.getitem", meta="f32 4"),
     ]
     assert FxCosts({node.name: node for node in nodes}).cost(nodes[1]).bytes == 4 * 32 + 4 * 8
+
+
+@pytest.mark.torch
+def test_random_ops_are_those_that_torch_tags_as_seeded() -> None:
+    import torch
+
+    names = {name.removeprefix("aten::").partition(".")[0] for name in torch._C._dispatch_get_all_op_names()}
+    seeded = {
+        name
+        for name in names
+        for packet in [getattr(torch.ops.aten, name, None)]
+        if packet is not None
+        and any(torch.Tag.nondeterministic_seeded in getattr(packet, each).tags for each in packet.overloads())
+    }
+    others = re.compile(
+        r".*(attention|sdp|rnn|lstm|gru|dropout_state|softmax_with_shape|mem_eff|fused_dropout|_sample|_gamma).*|rnn_.*"
+    )
+    assert {name for name in names if op_class(f"aten.{name}.default") == "random"} == {
+        name for name in seeded if not others.fullmatch(name)
+    }
