@@ -4,7 +4,8 @@ import asyncio
 import resource
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 
 import pytest
@@ -57,6 +58,12 @@ async def served() -> AsyncIterator[Callable[[bytes], Awaitable[Opened]]]:
     await task
 
 
+def in_loop(check: Coroutine[None, None, None]) -> None:
+    """Run a check in a thread, since a test with a browser may have left its event loop in this one."""
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(asyncio.run, check).result()
+
+
 async def is_closed(opened: Opened) -> bool:
     """Wait until a connection ends without a response."""
     try:
@@ -86,7 +93,7 @@ def test_a_half_open_connection_is_closed_and_others_stay(monkeypatch: pytest.Mo
             assert await answer(idle, HALF + REST) == b"ok"
 
     monkeypatch.setattr(connections, "HEADER_S", 0.2)
-    asyncio.run(check())
+    in_loop(check())
 
 
 def test_an_address_has_so_many_half_open_connections(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,7 +108,7 @@ def test_an_address_has_so_many_half_open_connections(monkeypatch: pytest.Monkey
             assert await answer(idle, HALF + REST) == b"ok"
 
     monkeypatch.setattr(connections, "MOST_HALF_OPEN", 3)
-    asyncio.run(check())
+    in_loop(check())
 
 
 def test_a_server_may_open_more_files_than_its_shell_says() -> None:

@@ -99,13 +99,15 @@ def test_torch_that_starts_on_a_node_is_waited_for_without_a_limit(
 
 
 def test_torch_that_starts_is_reported_once(nodes: Nodes, capsys: pytest.CaptureFixture[str]) -> None:
-    runner = Runner(nodes.store(), FakeEngine(slow=JOB.seed))
+    engine = FakeEngine(slow=JOB.seed)
+    runner = Runner(nodes.store(), engine)
     runner.submit(JOB)
     until(lambda: (wait := runner.stalled()) is not None and wait.starts != "")
     watch = watch_of(runner, 0.0, "")
     watch.look()
     watch.look()
     assert capsys.readouterr().err == "  starting torch for CUDA, once…\n"
+    engine.release.set()
 
 
 def test_capabilities_of_nodes_are_waited_for_as_long_as_a_run(nodes: Nodes) -> None:
