@@ -7,25 +7,30 @@ import re
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path, PurePath
 from typing import Any, ClassVar
 
 import msgspec
 
 from core.analysis.kernels import measured_seconds
 from core.base.errors import StoreError
-from core.base.words import count
+from core.base.machine import PROJECT_DIR
+from core.base.words import bytes_, count
 from core.code.diff import diff_texts
+from core.job import CompileJob, job_to_json
 from core.report import Payload, Report, to_json
 from core.report.measurements import MemoryUse
 from core.report.model import DEBUG_FILES
 from core.runs.store import Run
 from core.runs.stored import open_report, side_of_run
+from core.views.comments import CommentsView
 from core.views.html import as_html, comparison_as_html, texts_of_file, words_of_file
-from core.views.scrub import NOTHING, Kind, Scrubber
+from core.views.scrub import NOTHING, Kind, Scrubber, read_log
 from core.views.scrub import scrubber as make_scrubber
-from core.views.searched import searched_texts
 from core.views.sharing import issue_of
+from core.views.texts import SourceView
 
+MAX_SCRUBBED_BYTES = 64 * 1024**2
 COMPILING, KERNELS, MEMORY = 1, 2, 3
 PROCESSES = {
     COMPILING: "torch.compile: phases",
@@ -111,6 +116,50 @@ class RunFiles:
     def debug_zip(self, scrubber: Scrubber = NOTHING) -> bytes:
         """Return torch's debug directories as one ZIP."""
         return debug_folder(self.run).as_zip(scrubber)
+
+
+@dataclass(frozen=True, slots=True)
+class SearchedTexts:
+    """Texts of a run that a scrubber searches: code, other texts, names, the device and known paths."""
+
+    codes: tuple[str, ...]
+    texts: tuple[str, ...]
+    names: tuple[str, ...]
+    device: str
+    places: tuple[str, ...]
+
+
+def searched_texts(run: Run) -> SearchedTexts:
+    """Return the content of a run that a scrubber searches; raises StoreError if its log is too large."""
+    side, log = (side_of_run(run), run.log_path()) if run.log_path() else (None, None)
+    if log is not None and log.stat().st_size > MAX_SCRUBBED_BYTES:
+        raise StoreError(f"the log has more than {bytes_(MAX_SCRUBBED_BYTES)}: it cannot be scrubbed")
+    job, status, sources = run.job(), run.status(), side.report.sources if side else ()
+    code = SourceView(side.report, side.text) if side else None
+    comments = CommentsView.stored(run).talk.comments
+    authors = [each.by for each in comments if each.by]
+    names = [run.name(), status.title, *(PurePath(source.path).stem for source in sources), run.note(), *authors]
+    return SearchedTexts(
+        codes=(run.code() if job else "", *(code.text(source.path) for source in sources if code)),
+        texts=(
+            *(read_log(log) if log else "", run.output_tail(), job_to_json(job).decode() if job else ""),
+            *(run.note(), *(each.text for each in comments), *authors),
+        ),
+        names=(*names, *_model_names(job)),
+        device=side.report.setting.device if side else "",
+        places=(
+            *(source.path for source in sources),
+            *([job.model.value] if job and job.model.kind == "file" else []),
+            *map(str, (run.path.parent, Path.cwd(), Path.home(), PROJECT_DIR)),
+        ),
+    )
+
+
+def _model_names(job: CompileJob | None) -> tuple[str, ...]:
+    """Return the name of the job's sample, or of its file."""
+    if job is None or job.model.kind == "code":
+        return ()
+    return (PurePath(job.model.value).stem if job.model.kind == "file" else job.model.value,)
 
 
 # Lines of fx_graph_runnable.py that set the process up: the worker's settings stay as they are.

@@ -26,6 +26,8 @@ VECTOR_MATH = (
 # A header with the compiler's options → its file: what this process, or one it was forked from, has precompiled.
 HEADERS: dict[str, str] = {}
 ELF_HEADER_BYTES = 64
+# Suffixes of a precompiled header, `x.h.gch`, and of the directory in which torch builds it, `x.h_CxxBuild`.
+HEADER, BUILD = ".gch", "_CxxBuild"
 # Place of the section headers in a file of 64 bits: their offset, the size of each, and their number.
 SECTIONS = ((40, 48), (58, 60), (60, 62))
 
@@ -66,9 +68,10 @@ def remember_headers() -> None:
 
 
 def rebuild_broken_objects() -> None:
-    """Have torch rebuild broken object files; torch itself loads any file with the right name.
+    """Have torch rebuild broken object files and headers; torch itself uses any file with the right name.
 
-    A cancelled or ended run leaves an empty or truncated object file in the shared cache.
+    A cancelled or ended run leaves an empty or truncated file in the shared cache. With a truncated precompiled
+    header, GCC reads all headers again for each kernel, which doubles the time to compile it.
     """
     build = codecache._worker_compile_cpp
 
@@ -84,8 +87,13 @@ def rebuild_broken_objects() -> None:
 
 
 def is_broken(path: Path) -> bool:
-    """Return True if a .so or .o file is empty, only zeros, or an ELF file without all section headers."""
+    """Return True for a .so or .o file that is empty, only zeros, or an ELF file without all section headers.
+
+    Also True for a precompiled header whose build directory is still there: torch removes it after the build.
+    """
     status = regular(path)
+    if status is not None and path.suffix == HEADER:
+        return path.with_name(f"{path.stem}{BUILD}").exists()
     if status is None or path.suffix not in (".so", ".o"):
         return False
     with path.open("rb") as file:

@@ -86,7 +86,7 @@ PAGES: dict[str, dict[str, str]] = {
         "MOST_EXPLAINED": "compilations whose recompiles an HTML file explains",
     },
     "core/runs/doctor.py": {"MOST_COLLECTED_CHARS": "characters of torch's collect_env in a bug report"},
-    "core/views/searched.py": {"MAX_SCRUBBED_BYTES": "bytes of a log that a scrubber reads"},
+    "core/views/run_files.py": {"MAX_SCRUBBED_BYTES": "bytes of a log that a scrubber reads"},
     "core/views/scrub.py": {"MOST_EXAMPLES": "examples of each kind in a scrubber's preview"},
     "core/views/exercises.py": {"MOST_HINTS": "messages of torch about a solution of an exercise"},
     "core/views/ranks/difference.py": {

@@ -12,7 +12,7 @@ from torch._inductor import codecache
 
 from core import Runner
 from core.worker import warmup
-from core.worker.warmup import VECTOR_MATH, remember_headers
+from core.worker.warmup import VECTOR_MATH, rebuild_broken_objects, remember_headers
 from tests.support.browser import PATIENCE_S
 from tests.support.places import ROOT
 from tests.support.user_code import EAGER, INPUTS, RunCode
@@ -67,3 +67,23 @@ def test_runs_know_the_headers_that_the_warm_up_has_precompiled(run_code: RunCod
     while "headers: 0" in run_code(says, compile=EAGER).output_tail():
         assert time.monotonic() < deadline
     assert "headers: 1" in run_code(says, compile=EAGER).output_tail()
+
+
+def test_a_header_whose_precompilation_was_killed_is_precompiled_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    header, build = tmp_path / "x.h.gch", tmp_path / "x.h_CxxBuild"
+    header.write_bytes(b"gpch")
+    left: list[bool] = []
+
+    class Builder:
+        def get_target_file_path(self) -> str:
+            return str(header)
+
+    monkeypatch.setattr(codecache, "_worker_compile_cpp", lambda *_: left.append(header.exists()))
+    rebuild_broken_objects()
+    for is_left in (False, True):
+        if is_left:
+            build.mkdir()
+        codecache._worker_compile_cpp(str(tmp_path / "lock"), [Builder()])
+    assert left == [True, False]

@@ -38,5 +38,5 @@ def test_the_dashboard_is_started_with_it(options: Sequence[str], monkeypatch: p
 
     monkeypatch.setattr(open_log, "_dashboard", started)
     monkeypatch.setattr(open_log, "_keep", lambda *_: None)
-    assert main(["dashboard", "--no-browser", *options, *ENGINE]) == OK
-    assert engines == ["ray:nowhere"] * (2 if options else 1)
+    assert main(["dashboard", "--no-browser", *options, "--engine", "ray://nowhere:1"]) == OK
+    assert engines == ["ray://nowhere:1"] * (2 if options else 1)
