@@ -15,7 +15,7 @@ OF_TORCH = word_set(
     weight bias training forward modules parameters buffers running_mean running_var num_batches_tracked in_features
     out_features in_channels out_channels kernel_size stride padding dilation groups eps affine momentum inplace
     normalized_shape num_embeddings embedding_dim batch_first dropout main module builtins input output size shape
-    dtype device requires_grad grad fn func inner wrapper code
+    dtype device requires_grad grad fn func inner wrapper code cpp triton extern
     """
 )
 

@@ -18,9 +18,9 @@ import re
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
-from typing import Literal, TypeVar, cast
+from typing import Literal, TypeVar, cast, get_args, get_origin
 
 import core.report as shapes
 from core.base.decoder import decoded
@@ -350,7 +350,7 @@ def scrubber(
     stay = {
         *RESERVED,
         *reserved,
-        *record_fields(),
+        *record_words(),
         *_words(" ".join((*GLOSSARY, *GLOSSARY.values()))),
         *_of_torch(corpus),
     }
@@ -409,10 +409,15 @@ def _with_lower_case(secret: Secret, stay: set[str]) -> Secret:
     return replace(secret, aliases=tuple((word, "") for word in lower if not _stays(replace(secret, text=word), stay)))
 
 
-def record_fields() -> set[str]:
-    """Return the names of fields of the report and of the worker's records."""
-    types = (each for module in (shapes, records, compilation) for each in vars(module).values())
-    return {field.name for each in types if isinstance(each, type) and is_dataclass(each) for field in fields(each)}
+@cache
+def record_words() -> frozenset[str]:
+    """Return the words in names and fixed values of fields of reports and of records."""
+    names: set[str] = set()
+    for each in (each for module in (shapes, records, compilation) for each in vars(module).values()):
+        if isinstance(each, type) and is_dataclass(each):
+            names.update(field.name for field in fields(each))
+        names.update(map(str, get_args(each) if get_origin(each) is Literal else ()))
+    return frozenset(_words(" ".join(names)))
 
 
 def _word(text: str, kind: Kind) -> Secret:

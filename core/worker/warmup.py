@@ -87,7 +87,7 @@ def rebuild_broken_objects() -> None:
 
 
 def is_broken(path: Path) -> bool:
-    """Return True for a .so or .o file that is empty, only zeros, or an ELF file without all section headers.
+    """Return True for an empty .so or .o file, only zeros, or an ELF file without all its sections.
 
     Also True for a precompiled header whose build directory is still there: torch removes it after the build.
     """

@@ -112,6 +112,19 @@ def test_a_scrubbed_log_is_a_log_with_the_right_checksums(empty_home: Path, tmp_
     assert hashlib.md5(payload.encode()).hexdigest() == record[1]
 
 
+@pytest.mark.parametrize("directory", ["check", "inference", "cpp", "remote", "leaf"])
+def test_a_directory_named_like_a_piece_of_a_record_leaves_the_log_readable(directory: str, tmp_path: Path) -> None:
+    path = tmp_path / "trace.log"
+    log = (TRACES / "graph_break_zoo" / "trace.log").read_text()
+    reports = []
+    for text in (log, scrubber({"paths"}, codes=[], texts=[log], places=[f"/{directory}/project/model.py"]).log(log)):
+        path.write_text(text)
+        reports.append(build_report(path))
+    kernels = [[len(each.kernels) for each in report.compilations] for report in reports]
+    assert kernels[0] == kernels[1]
+    assert reports[1].problems == ()
+
+
 @given(st.lists(NAMES, min_size=3, max_size=3, unique=True), st.sets(st.sampled_from(sorted(KINDS)), min_size=1))
 def test_a_scrubbed_text_has_no_secret(names: list[str], kinds: set[Kind]) -> None:
     owner, model, attribute = names
