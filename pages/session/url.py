@@ -151,6 +151,8 @@ def link(**more: str) -> dict[str, str]:
     return {**kept, **more}
 
 
+# The view of a graph, written by the browser alone.
+LOOK = "look"
 # Keys: the current page, stored by `app.py`; and a navigation within it, until the browser has the new URL.
 PAGE, WAY = "page", "way"
 
@@ -189,7 +191,7 @@ def go_to(page: menu.Page, query: Mapping[str, str]) -> NoReturn:
     """
     if page.name != state_of(PAGE):
         st.switch_page(page.script, query_params=dict(query))
-    set_state(WAY, _Way(page.name, st.query_params.to_dict(), dict(query)))
+    set_state(WAY, _Way(page.name, _without_look(), dict(query)))
     st.rerun()
 
 
@@ -202,10 +204,14 @@ def arrive(page: str) -> None:
     way: _Way | None = state_of(WAY)
     context = get_script_run_ctx()
     back = context is not None and context.is_history_navigation
-    if way is not None and way.page == page and way.left == st.query_params.to_dict() and not back:
+    if way is not None and way.page == page and way.left == _without_look() and not back:
         st.query_params.from_dict(way.wanted)
     else:
         set_state(WAY, None)
+
+
+def _without_look() -> dict[str, str]:
+    return {name: value for name, value in st.query_params.to_dict().items() if name != LOOK}
 
 
 # Key of the click that no page has taken yet: the page, the shown run, the button or view, and what was clicked.
