@@ -38,6 +38,7 @@ INDUCTOR = "inductor"
 MOST_PROBLEM_CHARS = 200
 MOST_LINES = 50
 NODE_COLUMN = "node"
+SCRIPT_WITHOUT_BACKEND = "The script gave no callable to torch.compile, so no backend was called."
 CellValue = str | int | float | None
 
 
@@ -90,7 +91,9 @@ class BackendProblem:
 
 
 def requested_backend(report: Report) -> str:
-    """Return the backend that the job names; empty for an imported log."""
+    """Return the backend of the job, or of a script's first entry point; empty for an imported log."""
+    if report.script is not None:
+        return next((entry.backend for entry in report.script.entries), "")
     options = (report.setting.job or {}).get("compile")
     name = options.get("backend") if isinstance(options, dict) else ""
     return name if isinstance(name, str) else ""
@@ -219,6 +222,8 @@ def backend_lines(report: Report) -> Iterator[str]:
 
 def _no_graph_words(report: Report) -> str:
     backend = requested_backend(report)
+    if report.script is not None and not backend:
+        return SCRIPT_WITHOUT_BACKEND
     if not backend:
         return "No backend call was recorded: an imported log does not contain them."
     if backend == INDUCTOR:

@@ -1,4 +1,7 @@
-"""`python -m core seeds`: run the commands of docs/seeds.md, and report missing texts in their output."""
+"""`python -m core seeds`: run the commands of docs/seeds.md, and report missing texts in their output.
+
+`make seeds` also opens the page of each row.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,8 @@ import shlex
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from core.base.errors import StoreError
@@ -30,24 +33,25 @@ LIMIT_S = 900.0
 
 @dataclass(frozen=True, slots=True)
 class SeedRow:
-    """A row of docs/seeds.md: items, question, page, command arguments, and expected texts.
+    """A row of docs/seeds.md: items, question, page, arguments of commands, and expected texts.
 
-    The command must exit with 0, or with the code of a text such as `exit 1`. For a row without a command, `asks` has
-    the reason.
+    `prints` are texts of the commands' output, and `shows` of the page: `make seeds` opens it with the commands' newest
+    run. Each command must exit with 0, or with the code of a text such as `exit 1`.
     """
 
     items: tuple[str, ...]
     asks: str
     page: str
-    arguments: tuple[str, ...]
+    commands: tuple[tuple[str, ...], ...]
     prints: tuple[str, ...]
+    shows: tuple[str, ...] = ()
 
-    @property
-    def wanted(self) -> tuple[str, ...]:
-        """The texts that the output must have, with the exit code; empty for a row without a command."""
-        if not self.arguments:
-            return ()
-        return self.prints if any(map(EXIT.fullmatch, self.prints)) else (*self.prints, "exit 0")
+    def missing(self, output: str) -> list[str]:
+        """Return the texts and exit codes that are not in the commands' output."""
+        codes = list(filter(EXIT.fullmatch, self.prints)) or ["exit 0"] * bool(self.commands)
+        found = set(filter(EXIT.fullmatch, output.splitlines()))
+        texts = [text for text in self.prints if text not in codes and text not in output]
+        return texts + [code for code in codes if found != {code}]
 
     def matches(self, wanted: Sequence[str]) -> bool:
         """Return True if the row has one of these items or documents, or if `wanted` is empty."""
@@ -60,12 +64,13 @@ def seed_rows(text: str) -> tuple[SeedRow, ...]:
     cells = [
         [cell.strip() for cell in line.strip("|").split("|")] for line in text.split("\n") if line.startswith("| ")
     ]
-    return tuple(_row(*row) for row in cells if len(row) == 5 and row[0] != "items")
+    return tuple(_row(*row) for row in cells if len(row) == 6 and row[0] != "items")
 
 
-def _row(items: str, asks: str, page: str, command: str, prints: str) -> SeedRow:
-    arguments = next(iter(CODE.findall(command)), "")
-    return SeedRow(tuple(items.split(", ")), asks, page, tuple(shlex.split(arguments)), tuple(CODE.findall(prints)))
+def _row(items: str, asks: str, page: str, commands: str, prints: str, shows: str) -> SeedRow:
+    arguments = (tuple(shlex.split(command)) for command in CODE.findall(commands))
+    texts = (tuple(CODE.findall(cell)) for cell in (prints, shows))
+    return SeedRow(tuple(items.split(", ")), asks, page, tuple(arguments), *texts)
 
 
 def add_seeds_command(command: argparse.ArgumentParser) -> None:
@@ -78,39 +83,56 @@ def _seeds(arguments: argparse.Namespace) -> int:
     if not DOCUMENT.is_file():
         raise StoreError("docs/seeds.md is not here: the command needs a clone of the project")
     rows = [row for row in seed_rows(DOCUMENT.read_text(encoding="utf-8")) if row.matches(arguments.items)]
-    missing = sum(_report(row, output) for row, output in _outputs(rows))
+    if not rows:
+        raise StoreError(f"docs/seeds.md has no item of {', '.join(arguments.items)}")
+    with tempfile.TemporaryDirectory(prefix="compileboard-seeds-") as home:
+        seeds = Seeds(Path(home))
+        missing = sum(_report(row, seeds.output(row)) for row in rows)
     print(f"{count(len(rows), 'row')}, {count(missing, 'missing text')}." if missing else _all(rows))
     return FAILED if missing else OK
 
 
 def _all(rows: Sequence[SeedRow]) -> str:
-    checked = [row for row in rows if row.arguments]
-    items, left = (
-        sum(len(row.items) for row in each) for each in (checked, [row for row in rows if not row.arguments])
-    )
+    checked = [row for row in rows if row.commands]
+    items, left = (sum(len(row.items) for row in each) for each in (checked, [row for row in rows if not row.commands]))
     words = f"{count(items, 'item')} in {count(len(checked), 'row')}: everything is as docs/seeds.md says."
-    return f"{words} {count(left, 'item')} without a command: not checked." if left else words
+    return f"{words} {count(left, 'item')} without a command: `make seeds` checks their pages." if left else words
 
 
-def _outputs(rows: Sequence[SeedRow]) -> Iterator[tuple[SeedRow, str]]:
-    """Run each command once, in a fresh store; yield each row with its command's output."""
-    with tempfile.TemporaryDirectory(prefix="compileboard-seeds-") as home:
-        outputs: dict[tuple[str, ...], str] = {(): ""}
-        for row in rows:
-            if row.arguments not in outputs:
-                outputs[row.arguments] = _output(Path(home), row.arguments)
-            yield row, outputs[row.arguments]
+@dataclass(frozen=True, slots=True)
+class Seeds:
+    """Outputs of the commands, each executed once, with the runs in a store of their own."""
+
+    home: Path
+    done: dict[tuple[str, ...], tuple[str, str]] = field(default_factory=dict)
+
+    def output(self, row: SeedRow) -> str:
+        """Return the output of a row's commands and of their runs, with the exit codes."""
+        return "\n".join(self._of(row)[0])
+
+    def run(self, row: SeedRow) -> str:
+        """Return the id of the newest run that a row's commands created; empty if there is none."""
+        return self._of(row)[1]
+
+    def _of(self, row: SeedRow) -> tuple[list[str], str]:
+        outputs, newest = [], ""
+        for words in row.commands:
+            command = tuple(newest if word == RUN else word for word in words)
+            if command not in self.done:
+                self.done[command] = _executed(self.home, command)
+            output, made = self.done[command]
+            outputs.append(output)
+            newest = made or newest
+        return outputs, newest
 
 
-def _output(home: Path, arguments: tuple[str, ...]) -> str:
-    """Run a command, and return its output and the output of the runs that it created.
+def _executed(home: Path, command: tuple[str, ...]) -> tuple[str, str]:
+    """Execute a command; return its output, and the newest run that it created.
 
-    Empty if the command did not end in `LIMIT_S` seconds.
+    Both are empty if the command did not end in `LIMIT_S` seconds.
     """
     store, start = Store(home), time.monotonic()
     before = {run.id for run, _ in store.list()}
-    newest = max(before, default="")
-    command = [newest if word == RUN else word for word in arguments]
     print(f"python -m core {shlex.join(command)}", end="", flush=True)
     try:
         process = subprocess.run(
@@ -125,18 +147,16 @@ def _output(home: Path, arguments: tuple[str, ...]) -> str:
         )
     except subprocess.TimeoutExpired:
         print(f" did not end in {duration_s(LIMIT_S)}")
-        return ""
+        return "", ""
     print(f" ({duration_s(time.monotonic() - start)}, exit code {process.returncode})")
     made = [run for run, _ in store.list() if run.id not in before]
-    return "\n".join(
-        [process.stdout, process.stderr, f"exit {process.returncode}", *(run.output_tail() for run in made)]
-    )
+    printed = [process.stdout, process.stderr, f"exit {process.returncode}", *(run.output_tail() for run in made)]
+    return "\n".join(printed), max((run.id for run in made), default="")
 
 
 def _report(row: SeedRow, output: str) -> int:
     """Print a row's items and the missing texts; return the number of missing texts."""
-    lines = output.splitlines()
-    missing = [text for text in row.wanted if text not in (lines if EXIT.fullmatch(text) else output)]
+    missing = row.missing(output)
     print(f"  {', '.join(row.items)}: {row.asks}")
     for text in missing:
         print(f"    missing: {text}")

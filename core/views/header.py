@@ -168,6 +168,8 @@ def _no_invocations(report: Report) -> str:
         return ""
     if requested_backend(report) == INDUCTOR:
         return "Only a run with a backend other than inductor has this page"
+    if report.script is not None and not report.script.entries:
+        return "The script gave no callable to torch.compile"
     return "The backend received no graph" if requested_backend(report) else "No backend call was recorded"
 
 

@@ -91,7 +91,8 @@ class OutcomeView:
         if error is not None:
             line = f" on line {error.frames[-1].line} of your code" if error.frames else ""
             message = prose(error.message.strip().partition("\n")[0].rstrip("."), LONGEST_LINE)
-            return f"The run failed{line}: {plain(error.type, LONGEST_NAME)}{message and f': {message}'}."
+            stop = "" if message.endswith(("?", "!")) else "."
+            return f"The run failed{line}: {plain(error.type, LONGEST_NAME)}{message and f': {message}'}{stop}"
         if status.state in ENDED_BY_CHOICE:
             return f"The run was {status.state}."
         if status.state == "timed out" and self.report and self.report.steps:

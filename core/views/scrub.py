@@ -413,7 +413,7 @@ def _with_lower_case(secret: Secret, stay: set[str]) -> Secret:
 def record_words() -> frozenset[str]:
     """Return the words in names and fixed values of fields of reports and of records."""
     names: set[str] = set()
-    for each in (each for module in (shapes, records, compilation) for each in vars(module).values()):
+    for each in (*vars(shapes).values(), *vars(records).values(), *vars(compilation).values()):
         if isinstance(each, type) and is_dataclass(each):
             names.update(field.name for field in fields(each))
         names.update(map(str, get_args(each) if get_origin(each) is Literal else ()))

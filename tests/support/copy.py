@@ -37,10 +37,14 @@ class Copy:
 
     def put(self, name: str, text: str, *, before: str) -> None:
         """Put something into a file, before what stands there once."""
+        self.replace(name, before, text + before)
+
+    def replace(self, name: str, old: str, new: str) -> None:
+        """Put something into a file instead of what stands there once."""
         path = self.folder / name
-        old = path.read_text(encoding="utf-8")
-        assert old.count(before) == 1, f"{name} has no one place for it"
-        path.write_text(old.replace(before, text + before), encoding="utf-8")
+        text = path.read_text(encoding="utf-8")
+        assert text.count(old) == 1, f"{name} has no one place for it"
+        path.write_text(text.replace(old, new), encoding="utf-8")
 
     def add(self, name: str, text: str) -> None:
         """Put something at the end of a file."""

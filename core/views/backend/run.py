@@ -65,7 +65,7 @@ class BackendView:
 
     @property
     def is_inductor(self) -> bool:
-        """True if the job names the backend `inductor`."""
+        """True if the job, or the first entry point of a script, names the backend `inductor`."""
         return requested_backend(self.report) == INDUCTOR
 
     @property
@@ -74,6 +74,8 @@ class BackendView:
         if self.is_inductor:
             return "Inductor received the Dynamo graph and generated kernels."
         backend = requested_backend(self.report)
+        if self.report.script is not None and not backend:
+            return "AOTAutograd and Inductor can also be called without torch.compile; *FX graph* shows their graphs."
         if not backend:
             return "Not recorded: only Compileboard runs record the graphs that a backend receives."
         return f"{code(backend)} received no graph, or its calls were not recorded."

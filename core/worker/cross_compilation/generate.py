@@ -174,8 +174,8 @@ def _loaded(original: Callable[..., Any]) -> classmethod[Any, ..., ModuleType]:
             record_binaries(file.read())
         module = ModuleType(key)
         module.__file__ = path
-        # Torch wraps CUDA graphs around the functions of a module's runner; this one has none.
-        runner = SimpleNamespace(recursively_apply_fns=lambda wrappers: None)
+        # Torch wraps CUDA graphs around the functions of a module's runner, and deletes its partitions: here are none.
+        runner = SimpleNamespace(recursively_apply_fns=lambda wrappers: None, partitions=[])
         vars(module).update(call=_not_run, runner=runner)
         return module
 

@@ -11,22 +11,27 @@ from core.analysis.backend import (
     backend_rows,
     backend_sentence,
     node_values,
+    requested_backend,
     strip_words,
 )
 from core.report import (
     BackendNode,
     Call,
     Compilation,
+    EntryPoint,
     Execution,
     Executions,
     Frame,
     Guard,
     Invocation,
+    Place,
     Recompile,
     Report,
+    Script,
     Setting,
     ToldTable,
 )
+from core.views.backend.run import BackendView
 
 NODES = (
     BackendNode("l_x_", "placeholder", "L_x_", "()", "{}", ("relu",), "f32[4, 8]"),
@@ -175,3 +180,16 @@ def test_a_run_is_told_line_by_line() -> None:
         "    call 1: used, since its 2 guards held",
         "  [0/0] reported 'kernels': 4 rows",
     ]
+
+
+def test_the_backend_of_a_script_is_that_of_its_entry_points() -> None:
+    job = {"compile": {"backend": "inductor"}}
+    script = Script(arguments=(), exit_code=0, seconds=1.0, entries=(), calls=())
+    entry = EntryPoint("f", Place("train.py", 4), "eager")
+    of = [Report(Setting(job=job), script=replace(script, entries=entries)) for entries in ((), (entry,))]
+    assert [requested_backend(report) for report in of] == ["", "eager"]
+    assert [backend_sentence(report) for report in of] == [
+        "The script gave no callable to torch.compile, so no backend was called.",
+        "`eager` received no graph.",
+    ]
+    assert "without torch.compile" in BackendView(of[0]).missing

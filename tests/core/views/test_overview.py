@@ -80,6 +80,8 @@ def test_an_error_is_named_with_its_place_and_its_first_paragraph() -> None:
     assert outcome.title == "The run failed: ValueError: no \\*good\\*."
     assert outcome.error == "**ValueError** at `compiling`: more"
     assert (outcome.traceback, outcome.line) == ("Traceback …", "")
+    asked = replace(error, message="no 'x'. Did you mean: 'y'?")
+    assert OutcomeView(Status("failed", 0.0), Report(Setting(), error=asked)).title.endswith("'y'?")
 
 
 def ended(state: State, report: Report | None = None, kind: Literal["run", "log"] = "run") -> OutcomeView:

@@ -1,0 +1,74 @@
+"""Each row of docs/seeds.md: its commands, its page, and a change of the code that makes the row fail."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.commands.seeds import DOCUMENT, SeedRow, Seeds, seed_rows
+from pages import menu
+from tests.live.seed_changes import CHANGES
+from tests.support.apps import homed, opened, sound
+from tests.support.copy import Copy
+from tests.support.places import ROOT
+from tests.support.screen import written
+
+ROWS = {row.items[0]: row for row in seed_rows(DOCUMENT.read_text())}
+
+
+def test_each_row_has_a_change_that_stands_once_in_the_code() -> None:
+    assert list(CHANGES) == list(ROWS)
+    assert {item: (ROOT / file).read_text().count(old) for item, (file, old, _) in CHANGES.items()} == dict.fromkeys(
+        CHANGES, 1
+    )
+
+
+@pytest.fixture(scope="module")
+def seeds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seeds]:
+    """One home for all rows, as in `core seeds`: commands run once."""
+    with homed(tmp_path_factory.mktemp("seeds")) as home:
+        yield Seeds(home)
+
+
+@pytest.mark.seeds
+@pytest.mark.parametrize("item", ROWS)
+def test_the_commands_print_and_the_page_shows_what_a_row_says(item: str, seeds: Seeds) -> None:
+    row = ROWS[item]
+    assert row.missing(seeds.output(row)) == []
+    text = written(page_of(row, seeds))
+    assert [shown for shown in row.shows if shown not in text] == []
+
+
+@pytest.mark.seeds
+@pytest.mark.parametrize("item", ROWS)
+def test_a_row_fails_when_what_it_asks_for_is_broken(item: str, tmp_path: Path) -> None:
+    copy = Copy(tmp_path)
+    shutil.copytree(ROOT / "docs" / "seeds", tmp_path / "docs" / "seeds")
+    shutil.copy(DOCUMENT, tmp_path / "docs")
+    copy.replace(*CHANGES[item])
+    printed = copy.fails(ONE_ROW.format(item=item))
+    assert ("missing: " in printed) or ("AssertionError: assert [" in printed)
+
+
+# The row by its command if it has one, by its page otherwise.
+ONE_ROW = """
+import sys
+import pytest
+from core.commands.main import main
+from tests.live.test_seeds import ROWS
+
+row = ROWS["{item}"]
+name = "tests/live/test_seeds.py::test_the_commands_print_and_the_page_shows_what_a_row_says[{item}]"
+flags = ["-n0", "-p", "no:cacheprovider", "-m", "seeds"]
+sys.exit(main(["seeds", "{item}"]) if row.commands else int(pytest.main([*flags, name])))
+"""
+
+
+def page_of(row: SeedRow, seeds: Seeds) -> AppTest:
+    """Open the page of a row with the newest run, or the newest sweep, of its commands."""
+    folder = seeds.home / "sweeps"
+    sweeps = sorted(path.name for path in folder.iterdir()) if row.page == "sweep" else []
+    of = {"sweep": sweeps[-1]} if sweeps else {}
+    return sound(opened(menu.PAGES[row.page].script, None if of else seeds.run(row) or None, **of))
