@@ -23,6 +23,14 @@ from tests.support.places import ROOT, TRACES
 pytestmark = pytest.mark.browser
 
 
+@pytest.fixture(autouse=True)
+def interrupted_as_in_a_terminal() -> Iterator[None]:
+    """Tests that a shell runs in the background ignore SIGINT, and so would what they start."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @contextmanager
 def opened(home: Path, log: Path, *more: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """The running command and the address that it prints; it is ended whatever happens."""
