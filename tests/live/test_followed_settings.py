@@ -1,0 +1,175 @@
+"""Advice about settings, caches and dtypes, followed on models that no rule was written for, does what it says."""
+
+import pytest
+
+from core import CompileJob, CompileOptions, LocalEngine, Model, Report, Runner, Store, open_report
+from core.analysis.durations import phase_class
+from core.analysis.findings import Finding, findings
+from core.analysis.kernels import ledger
+from core.job import Conditions
+from tests.support.foreign_models import HEAD
+
+pytestmark = pytest.mark.torch
+
+MODELS = {
+    "gated": (
+        "class M(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.both = nn.Linear(8, 16)\n    def forward(self, x):\n"
+        "        value, gate = self.both(x).chunk(2, -1)\n        return value * torch.sigmoid(gate)\n"
+        "model = M()\ninputs = (R(4, 8),)\n"
+    ),
+    "convolution": "model = nn.Sequential(nn.Conv1d(4, 8, 3), nn.GELU(), nn.Conv1d(8, 2, 1))\ninputs = (R(2, 4, 9),)\n",
+}
+# A body with autocast in the compiled function, and the same with autocast around the call.
+AUTOCAST = {
+    "gated": "value, gate = self.both(x).chunk(2, -1)\n{}return (value * torch.sigmoid(gate)).float().sum()",
+    "two layers": "x = torch.tanh(self.both(x))\n{}return self.last(x).float().sum()",
+}
+WITHIN = """
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.both, self.last = nn.Linear(8, 16), nn.Linear(16, 2)
+    def forward(self, x):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            {}
+model = M()
+inputs = (R(4, 8),)
+training = True
+"""
+AROUND = """
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.both, self.last = nn.Linear(8, 16), nn.Linear(16, 2)
+    def forward(self, x):
+        {}
+net = M()
+compiled = torch.compile(net)
+with torch.autocast("cpu", dtype=torch.bfloat16):
+    loss = compiled(R(4, 8))
+loss.backward()
+"""
+# A value that promotes what follows to float64, and the same in the model's dtype.
+PROMOTED = {
+    "an array": ("torch.from_numpy(numpy.linspace(0, 1, 64))", ".float()"),
+    "a tensor": ("torch.arange(64, dtype=torch.float64)", ".to(torch.float32)"),
+}
+DOUBLE = "import numpy\nscale = {}\ndef model(x):\n    return torch.tanh(x * scale) + 1\ninputs = (R(64, 64),)\n"
+WARM = Conditions(caches="warm")
+OPAQUE = """
+@torch.library.custom_op("followed::{name}", mutates_args=())
+def op(x: torch.Tensor) -> torch.Tensor:
+    return {body}
+@op.register_fake
+def _(x):
+    return torch.empty_like(x)
+"""
+BODIES = {"squashed": "x / (1 + x.abs())", "normed": "x * torch.rsqrt((x * x).mean(-1, keepdim=True) + 1e-6)"}
+AROUND_OP = "def model(x):\n    return torch.sin({}) + 1\ninputs = (R(16, 32),)\n"
+
+
+@pytest.fixture(scope="module")
+def here(engine: LocalEngine, tmp_path_factory: pytest.TempPathFactory) -> Runner:
+    return Runner(Store(tmp_path_factory.mktemp("settings")), engine)
+
+
+def recorded(here: Runner, code: str, **fields: object) -> Report:
+    job = CompileJob(Model("code", HEAD + code), measure=False, **fields)  # type: ignore[arg-type]
+    run = here.wait(here.submit(job))
+    assert run.status().state == "done", run.output_tail()
+    return open_report(run)
+
+
+def of(report: Report, rule: str) -> list[Finding]:
+    return [finding for finding in findings(report) if finding.rule == rule]
+
+
+def kernels(report: Report) -> list[str]:
+    return [kernel.name for compilation in report.compilations for kernel in compilation.kernels]
+
+
+def dtypes(report: Report) -> set[str]:
+    return {row.dtype for compilation in report.compilations for row in ledger(report, compilation)}
+
+
+@pytest.mark.parametrize("code", MODELS.values(), ids=MODELS)
+def test_without_the_mode_that_needs_cuda_nothing_is_skipped_and_kernels_are_the_same(here: Runner, code: str) -> None:
+    asked = recorded(here, code, compile=CompileOptions(mode="reduce-overhead"))
+    (skipped,) = of(asked, "CUDA graphs skipped")
+    assert "leave out `mode='reduce-overhead'`" in skipped.advice
+    followed = recorded(here, code)
+    assert of(followed, "CUDA graphs skipped") == []
+    assert kernels(followed) == kernels(asked)
+
+
+@pytest.mark.parametrize("code", MODELS.values(), ids=MODELS)
+def test_a_warm_start_takes_the_graph_from_the_caches(here: Runner, code: str) -> None:
+    warm = recorded(here, code, conditions=WARM)
+    assert {(event.cache, event.outcome) for event in warm.caches} == {("fx_graph", "hit"), ("aotautograd", "hit")}
+    assert any(phase_class(phase.name) == "dynamo" for phase in warm.phases)
+
+
+@pytest.mark.parametrize("body", AUTOCAST.values(), ids=AUTOCAST)
+def test_autocast_around_the_call_lets_the_cache_take_the_graph(here: Runner, body: str) -> None:
+    within = recorded(here, WITHIN.format(body.format(" " * 12)), conditions=WARM)
+    (bypassed,) = of(within, "cache bypassed")
+    assert "around the compiled call" in bypassed.advice
+    followed = recorded(here, AROUND.format(body.format(" " * 8)), conditions=WARM)
+    assert of(followed, "cache bypassed") == []
+    assert ("aotautograd", "hit") in {(event.cache, event.outcome) for event in followed.caches}
+
+
+@pytest.mark.parametrize(("value", "converted"), PROMOTED.values(), ids=PROMOTED)
+def test_no_kernel_computes_in_float64_once_the_value_has_the_models_dtype(
+    here: Runner, value: str, converted: str
+) -> None:
+    assert dtypes(recorded(here, DOUBLE.format(value))) == {"float64"}
+    assert dtypes(recorded(here, DOUBLE.format(value + converted))) == {"float32"}
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_a_custom_op_that_is_written_with_torchs_ops_is_fused(here: Runner, name: str) -> None:
+    opaque = OPAQUE.format(name=name, body=BODIES[name]) + AROUND_OP.format("op(x * 2)")
+    assert f"torch.ops.followed.{name}.default" in kernels(recorded(here, opaque))
+    written = AROUND_OP.format(BODIES[name].replace("x", "y")).replace("    return", "    y = x * 2\n    return")
+    assert len(kernels(recorded(here, written))) == 1
+
+
+EXPORTED = """
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        {parts}
+    def forward(self, x):
+        return {body}
+{name} = torch.export.Dim("{name}", max=16)
+program = torch.export.export(M(), (R({size}, {rest}),), dynamic_shapes={{"x": {{0: {name}}}}})
+print(tuple(program.module()(R(5, {rest})).shape))
+"""
+EXPORTS = {
+    "pooled": {
+        "parts": "self.conv, self.head = nn.Conv1d(3, 4, 3), nn.Linear(4, 2)",
+        "body": "self.head(torch.relu(self.conv(x)).mean(-1).view(x.shape[0], 4))",
+        "name": "samples",
+        "rest": "3, 9",
+    },
+    "sequence": {
+        "parts": "self.norm = nn.LayerNorm(8)",
+        "body": "self.norm(x.reshape(x.shape[0], 8) * 2)",
+        "name": "rows",
+        "rest": "2, 4",
+    },
+}
+
+
+@pytest.mark.parametrize("parts", EXPORTS.values(), ids=EXPORTS)
+def test_a_sample_of_size_two_keeps_the_dimension_dynamic(here: Runner, parts: dict[str, str]) -> None:
+    runs = []
+    for size in (1, 2):
+        job = CompileJob(Model("code", HEAD + EXPORTED.format(size=size, **parts)), measure=False)
+        runs.append(here.wait(here.submit(job)))
+    (found,) = of(open_report(runs[0]), "sample size")
+    assert (f"`{parts['name']}` has size 1" in found.title, "size there is 2 or more" in found.advice) == (True, True)
+    assert (runs[1].status().state, of(open_report(runs[1]), "sample size")) == ("done", [])
+    assert "(5, " in runs[1].output_tail()
