@@ -3,12 +3,15 @@
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.commands.seeds import DOCUMENT, SeedRow, Seeds, seed_rows
+from core.runs.engine.opening import environment_here
 from pages import menu
+from pages.session import server
 from tests.live.seed_changes import CHANGES
 from tests.support.apps import homed, opened, sound
 from tests.support.copy import Copy
@@ -27,8 +30,9 @@ def test_each_row_has_a_change_that_stands_once_in_the_code() -> None:
 
 @pytest.fixture(scope="module")
 def seeds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seeds]:
-    """One home for all rows, as in `core seeds`: commands run once."""
-    with homed(tmp_path_factory.mktemp("seeds")) as home:
+    """One home for all rows, as in `core seeds`: commands run once. Pages know this machine's torch."""
+    here = environment_here()
+    with homed(tmp_path_factory.mktemp("seeds")) as home, patch.object(server, "environment", lambda: here):
         yield Seeds(home)
 
 
