@@ -8,7 +8,7 @@ from unittest.mock import patch
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.commands.seeds import DOCUMENT, SeedRow, Seeds, seed_rows
+from core.commands.seeds import DOCUMENT, LIMIT_S, SeedRow, Seeds, seed_rows
 from core.runs.engine.opening import environment_here
 from pages import menu
 from pages.session import server
@@ -48,7 +48,7 @@ def test_the_commands_print_and_the_page_shows_what_a_row_says(item: str, seeds:
 @pytest.mark.seeds
 @pytest.mark.parametrize("item", ROWS)
 def test_a_row_fails_when_what_it_asks_for_is_broken(item: str, tmp_path: Path) -> None:
-    copy = Copy(tmp_path)
+    copy = Copy(tmp_path, LIMIT_S)
     shutil.copytree(ROOT / "docs" / "seeds", tmp_path / "docs" / "seeds")
     shutil.copy(DOCUMENT, tmp_path / "docs")
     copy.replace(*CHANGES[item])

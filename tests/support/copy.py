@@ -17,8 +17,8 @@ LIMIT_S = 240
 class Copy:
     """Its files are the project's, but for what a test puts into them."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, limit_s: float = LIMIT_S) -> None:
+        self.folder, self.limit_s = folder, limit_s
         for top in TOPS:
             shutil.copytree(
                 ROOT / top, folder / top, ignore=lambda at, names: _linked(Path(at), names), copy_function=_copied
@@ -76,7 +76,7 @@ class Copy:
             env=environment,
             capture_output=True,
             text=True,
-            timeout=LIMIT_S,
+            timeout=self.limit_s,
             check=False,
         )
 
