@@ -1,6 +1,10 @@
 """Advice about settings, caches and dtypes, followed on models that no rule was written for, does what it says."""
 
+import warnings
+from typing import Any
+
 import pytest
+import torch
 
 from core import CompileJob, CompileOptions, LocalEngine, Model, Report, Runner, Store, open_report
 from core.analysis.durations import phase_class
@@ -89,6 +93,12 @@ def kernels(report: Report) -> list[str]:
     return [kernel.name for compilation in report.compilations for kernel in compilation.kernels]
 
 
+def moved_bytes(report: Report) -> int:
+    """Bytes that the generated kernels read and write."""
+    rows = (row for compilation in report.compilations for row in ledger(report, compilation))
+    return sum((row.bytes_read or 0) + (row.bytes_written or 0) for row in rows)
+
+
 def dtypes(report: Report) -> set[str]:
     return {row.dtype for compilation in report.compilations for row in ledger(report, compilation)}
 
@@ -173,3 +183,60 @@ def test_a_sample_of_size_two_keeps_the_dimension_dynamic(here: Runner, parts: d
     assert (f"`{parts['name']}` has size 1" in found.title, "size there is 2 or more" in found.advice) == (True, True)
     assert (runs[1].status().state, of(open_report(runs[1]), "sample size")) == ("done", [])
     assert "(5, " in runs[1].output_tail()
+
+
+BAGS = {
+    "EmbeddingBag": ("nn.EmbeddingBag(50, 8, mode='mean')", "self.table(ids)"),
+    "Embedding and mean": ("nn.Embedding(50, 8)", "self.table(ids).mean(1)"),
+}
+BAG = (
+    "class M(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.table = {}\n"
+    "    def forward(self, ids):\n        return torch.tanh({})\n"
+    "model = M()\ninputs = (torch.randint(0, 50, (6, 7)),)\n"
+)
+# What takes any layout, so that a `.contiguous()` before it is a copy for nothing.
+LAYOUTS = {
+    "a result": "return x.transpose(1, 2){}",
+    "attention": "h = x.view(2, 8, 4, 16).transpose(1, 2){}\n    return ATTEND(h, h, h)",
+}
+LAYOUT = "ATTEND = nn.functional.scaled_dot_product_attention\ndef model(x):\n    {}\ninputs = (R(2, 8, 64),)\n"
+REFUSED = {
+    "three dimensions": ("R(2, 8, 16), R(2, 8, 16), R(2, 8, 16)", "to be 4 dimensional"),
+    "a shorter value": ("R(2, 4, 8, 16), R(2, 4, 8, 16), R(2, 4, 8, 12)", "same last dimension"),
+}
+ATTENTION = "def model(q, k, v):\n    return nn.functional.scaled_dot_product_attention(q, k, v)\ninputs = ({})\n"
+
+
+def test_an_embedding_and_a_mean_are_generated_where_a_bag_is_a_fallback(here: Runner) -> None:
+    bag, mean = (kernels(recorded(here, BAG.format(*parts))) for parts in BAGS.values())
+    assert any("embedding_bag" in name for name in bag)
+    assert len(mean) == 1
+    assert mean[0].startswith("cpp_fused")
+
+
+@pytest.mark.parametrize("code", MODELS.values(), ids=MODELS)
+def test_without_the_mode_lite_inductor_generates_kernels(here: Runner, code: str) -> None:
+    lite = kernels(recorded(here, code, compile=CompileOptions(mode="lite")))
+    assert all(name.startswith(("aten.", "torch.ops.", "extern_kernels.")) for name in lite)
+    assert any(name.startswith("cpp_fused") for name in kernels(recorded(here, code)))
+
+
+@pytest.mark.parametrize("body", LAYOUTS.values(), ids=LAYOUTS)
+def test_a_contiguous_whose_result_no_matmul_reads_is_a_copy_that_goes(here: Runner, body: str) -> None:
+    copied, direct = (recorded(here, LAYOUT.format(body.format(call))) for call in (".contiguous()", ""))
+    assert moved_bytes(copied) > moved_bytes(direct)
+
+
+@pytest.mark.parametrize(("inputs", "reason"), REFUSED.values(), ids=REFUSED)
+def test_the_fused_kernel_alone_says_why_it_refuses_an_attention(here: Runner, inputs: str, reason: str) -> None:
+    code = ATTENTION.format(inputs)
+    (found,) = of(recorded(here, code), "attention decomposed")
+    assert "sdpa_kernel(torch.nn.attention.SDPBackend.FLASH_ATTENTION)" in found.advice
+    names: dict[str, Any] = {}
+    exec(HEAD + code, names)
+    flash = torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.FLASH_ATTENTION)
+    with flash, warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        with pytest.raises(RuntimeError, match="No available kernel"):
+            names["model"](*names["inputs"])
+    assert any(reason in str(warning.message) for warning in warned), [str(warning.message) for warning in warned]

@@ -72,7 +72,8 @@ sys.exit(main(["seeds", "{item}"]) if row.commands else int(pytest.main([*flags,
 
 def page_of(row: SeedRow, seeds: Seeds) -> AppTest:
     """Open the page of a row with the newest run, or the newest sweep, of its commands."""
-    folder = seeds.home / "sweeps"
-    sweeps = sorted(path.name for path in folder.iterdir()) if row.page == "sweep" else []
-    of = {"sweep": sweeps[-1]} if sweeps else {}
-    return sound(opened(menu.PAGES[row.page].script, None if of else seeds.run(row) or None, **of))
+    script = menu.PAGES[row.page].script
+    if row.page != "sweep":
+        return sound(opened(script, seeds.run(row) or None))
+    newest = max(path.name for path in (seeds.home / "sweeps").iterdir())
+    return sound(opened(script, sweep=newest))
