@@ -17,8 +17,14 @@ from core.base.errors import DecodeError
 # A word; the letter of an escape such as `\n` is a word of its own.
 WORD = re.compile(r"(?<=\\)[nrt](?=[A-Za-z_])|[A-Za-z0-9_]+")
 LEAST_PART = 3
-# A text in quotes, as JSON, Python or a shell writes it.
-QUOTED = re.compile(r'"((?:[^"\\\n]|\\.)*)"|' + r"'((?:[^'\\\n]|\\.)*)'")
+# A text in quotes, as JSON, Python or a shell writes it, or in escaped quotes. Each match ends at the next such quote,
+# so a line of any length is read once.
+QUOTED = re.compile(
+    r'(?<!\\)"((?:[^"\\\n]|\\.)*+)"|'
+    r"(?<!\\)'((?:[^'\\\n]|\\.)*+)'|"
+    r'\\"((?:[^"\\\n]|\\(?!").)*+)\\"|'
+    r"\\'((?:[^'\\\n]|\\(?!').)*+)\\'"
+)
 ESCAPED = re.compile(r'"((?:[^"\\\n]|\\.)*\\(?:[^"\\\n]|\\.)*)"')
 WHOLE_PATH = re.compile(r"(?:file://)?(?:/|~[\w.-]*/|\.\.?/|[A-Za-z]:[\\/]|\\\\)[^\n\t*?|<>\"`]{1,1000}")
 POSITION = re.compile(r":\d+(?:[:\s].*)?$")

@@ -138,11 +138,7 @@ CHANGES = {
     "S4.16": ("core/worker/config.py", 'return getattr(entry, "alias", None) or ""', 'return ""'),
     "S4.17": ("core/worker/config.py", "    near = nearest(name, names)\n", "    near: list[str] = []\n"),
     "S4.20": ("core/worker/aoti/stage.py", "(dim.most is None or size <= dim.most)", "True"),
-    "S4.21": (
-        "core/trace/parsers/build.py",
-        'cudagraph_skip=str(draft.metrics.get(SKIP_REASON) or ""),',
-        'cudagraph_skip="",',
-    ),
+    "S4.21": ("core/analysis/findings/answers.py", "skips = max(counted, len(reasons))", "skips = 0"),
     "S4.23": (
         "core/accelerator/backends/aot.py",
         '        tell_text(f"{direction}, decompositions: {name}", level)\n',

@@ -56,7 +56,7 @@ def test_a_row_fails_when_what_it_asks_for_is_broken(item: str, tmp_path: Path) 
     assert ("missing: " in printed) or ("AssertionError: assert [" in printed)
 
 
-# The row by its command if it has one, by its page otherwise.
+# The row by its commands, and by its page if they print what they should.
 ONE_ROW = """
 import sys
 import pytest
@@ -66,7 +66,7 @@ from tests.live.test_seeds import ROWS
 row = ROWS["{item}"]
 name = "tests/live/test_seeds.py::test_the_commands_print_and_the_page_shows_what_a_row_says[{item}]"
 flags = ["-n0", "-p", "no:cacheprovider", "-m", "seeds"]
-sys.exit(main(["seeds", "{item}"]) if row.commands else int(pytest.main([*flags, name])))
+sys.exit((row.commands and main(["seeds", "{item}"])) or int(pytest.main([*flags, name])))
 """
 
 
