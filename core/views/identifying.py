@@ -25,7 +25,7 @@ QUOTED = re.compile(
     r'\\"((?:[^"\\\n]|\\(?!").)*+)\\"|'
     r"\\'((?:[^'\\\n]|\\(?!').)*+)\\'"
 )
-ESCAPED = re.compile(r'"((?:[^"\\\n]|\\.)*\\(?:[^"\\\n]|\\.)*)"')
+STRING = re.compile(r'(?<!\\)"((?:[^"\\\n]|\\.)*+)"')
 WHOLE_PATH = re.compile(r"(?:file://)?(?:/|~[\w.-]*/|\.\.?/|[A-Za-z]:[\\/]|\\\\)[^\n\t*?|<>\"`]{1,1000}")
 POSITION = re.compile(r":\d+(?:[:\s].*)?$")
 FILE_NAME = re.compile(r"^[^/\\]*\.[A-Za-z]\w{0,6}$")
@@ -127,7 +127,7 @@ class KnownPath:
 def corpus_of(texts: Iterable[str]) -> str:
     """Return texts in one, followed by the contents of quoted texts that have escapes."""
     whole = "\n".join(texts).replace(r"\/", "/")
-    return "\n".join((whole, *dict.fromkeys(map(_unescaped, ESCAPED.findall(whole)))))
+    return "\n".join((whole, *dict.fromkeys(_unescaped(text) for text in STRING.findall(whole) if "\\" in text)))
 
 
 def _unescaped(text: str) -> str:

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from core.trace.parsers import build_report
 from core.views.html.render import page_of, page_of_comparison
+from core.views.identifying import corpus_of, known_places
 from core.views.run_files import RunFiles
 from core.views.scrub import FIXED, FIXED_KEYS, KINDS, NOTHING, Kind, Scrubber, checked_kinds, scrubber
 from tests.support.homes import add_run, job_of
@@ -123,6 +124,11 @@ def test_a_directory_named_like_a_piece_of_a_record_leaves_the_log_readable(dire
     kernels = [[len(each.kernels) for each in report.compilations] for report in reports]
     assert kernels[0] == kernels[1]
     assert reports[1].problems == ()
+
+
+@pytest.mark.parametrize("text", [r"it's " + r"\'a" * 200_000, '"' + r"\"b" * 200_000, '"' + r"\\" * 200_000 + "c"])
+def test_a_long_line_with_quotes_that_never_end_is_read_once(text: str) -> None:
+    assert known_places(corpus_of([text]), ["/home/me/model.py"]) == ["/home/me/model.py"]
 
 
 @given(st.lists(NAMES, min_size=3, max_size=3, unique=True), st.sets(st.sampled_from(sorted(KINDS)), min_size=1))
