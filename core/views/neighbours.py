@@ -172,10 +172,12 @@ class NeighboursView:
 
     @property
     def lines(self) -> Iterator[str]:
-        """The verdict, then a line of text for each neighbour; no lines unless neighbours were recorded."""
+        """The verdict, then a line for each neighbour and each function of MLX; no lines without records."""
         if self.state == "recorded":
             yield f"neighbours: {'; '.join(filter(None, (self._verdict, self._disturbed, self._counts)))}"
             yield from (f"  {_line(neighbour)}" for neighbour in self.neighbours)
+            if any(neighbour.neighbour.name == MLX for neighbour in self.neighbours):
+                yield from MlxView(self.report).lines
 
     @property
     def _ran(self) -> list[NeighbourView]:
@@ -271,6 +273,14 @@ class MlxView:
         same = sum(_is_same(function) for function in self.functions)
         where = "" if self._of_run else ", as recorded"
         return f"MLX: {fmt.number(same)} of {fmt.count(len(self.functions), 'function')} equal torch's{where}"
+
+    @property
+    def lines(self) -> Iterator[str]:
+        """The heading, and a line of text for each function."""
+        yield f"  {self.heading}"
+        for row in self.rows:
+            steps = f"{row['before mx.eval']} before mx.eval, {row['after mx.eval']} after it"
+            yield f"    {row['MLX']}: {row['result']}; {steps}; {row['after mx.compile']} after mx.compile"
 
     @property
     def origin(self) -> str:

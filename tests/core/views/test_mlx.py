@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from core import Report
 from core.report import Difference, LazyNode, Neighbour, PortedFunction, Setting, SideTimes
-from core.views.neighbours import MOST_FUNCTIONS, MOST_NODES, LazyBox, MlxView, mlx_recording
+from core.views.neighbours import MOST_FUNCTIONS, MOST_NODES, LazyBox, MlxView, NeighboursView, mlx_recording
 
 SIN_COS = PortedFunction(
     name="sin + cos",
@@ -43,6 +43,13 @@ def test_functions_of_a_run_are_told_as_its_own() -> None:
         *("2.00 ms", "1.00 ms", "3.00 ms", "4.00 ms"),
     ]
     assert view.rows[1]["result"] == "shape of output: [2] in eager, [3] in MLX"
+    steps = "3 primitives pending, 0 B, 100 µs before mx.eval, 0 primitives pending, 1.05 MB, 20.0 ms after it"
+    assert list(view.lines)[:2] == [
+        "  MLX: 1 of 2 functions equal torch's",
+        f"    mx.sin(x) + mx.cos(x): equals torch; {steps}; 1 primitive after mx.compile",
+    ]
+    told = list(NeighboursView(view.report).lines)
+    assert told[-len(list(view.lines)) :] == list(view.lines)
 
 
 def test_without_mlx_the_recording_stands_there_with_its_date_and_versions() -> None:
