@@ -149,6 +149,8 @@ class ScriptRecorder:
         Calls that the script makes after the context are recorded, too.
         """
         original = OptimizeContext.__call__
+        # Compiled autograd calls torch.compile within a compiled call: Dynamo must not trace what we do there.
+        recorded = torch._dynamo.disable(self._recorded_at, reason="the recorder of Compileboard")
 
         def compile_recorded(context: Any, model: Any) -> Any:
             frame = sys._getframe(1)
@@ -159,11 +161,9 @@ class ScriptRecorder:
                 compiled = original(context, model)
             finally:
                 self._nested.depth = 0
-            places = _callers(frame)
-            if not places or len(self.entries) >= MOST_ENTRIES:
-                return compiled
-            return self._recorded(model, compiled, _arguments(frame, context), places)
+            return recorded(frame, context, model, compiled)
 
+        eval_frame.skip_code(compile_recorded.__code__)
         convert = ConvertFrameAssert.__call__
 
         def convert_noted(*args: Any, **kwargs: Any) -> Any:
@@ -181,6 +181,12 @@ class ScriptRecorder:
         if CALL.index is not None and not self._compiles:
             self._compiles = True
             step(f"call {CALL.index}: compiled")
+
+    def _recorded_at(self, frame: FrameType, context: Any, model: Any, compiled: Any) -> Any:
+        places = _callers(frame)
+        if not places or len(self.entries) >= MOST_ENTRIES:
+            return compiled
+        return self._recorded(model, compiled, _arguments(frame, context), places)
 
     def _recorded(self, model: Any, compiled: Any, options: dict[str, Any], places: tuple[Place, ...]) -> Any:
         number = len(self.entries)

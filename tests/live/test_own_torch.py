@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from core import CompileJob, Model, Run, Runner, open_report
+from core.analysis.verdict import graph_count
 from core.report import Report
 from core.views.progress import ScriptView
 
@@ -122,6 +123,37 @@ def test_code_that_a_library_compiles_has_the_users_line_and_the_librarys(runner
     view = ScriptView.of(report)
     assert view is not None
     assert "  Identity, compiled at trains.py:6 (by speed.py:8) for eager: 1 call" in view.lines
+
+
+AUTOGRAD = """import torch
+from torch._dynamo.utils import counters
+
+torch._dynamo.config.compiled_autograd = True
+net = torch.nn.Linear(4, 4)
+
+
+@torch.compile(backend="aot_eager")
+def train(x):
+    (net(x) ** 2).sum().backward()
+
+
+for _ in range(3):
+    net.zero_grad()
+    train(torch.randn(2, 4))
+print(counters["stats"]["unique_graphs"], sum(counters["graph_break"].values()))
+"""
+
+
+def test_nothing_of_ours_is_traced_where_compiled_autograd_compiles_in_a_call(runner: Runner, tmp_path: Path) -> None:
+    path = tmp_path / "trains.py"
+    path.write_text(AUTOGRAD)
+    run, report = run_of(runner, path)
+    assert run.output_tail().split() == plain(path).stdout.split() == ["2", "1"]
+    assert (graph_count(report), len(report.graph_breaks)) == (2, 1)
+    assert [compilation.frame.name for compilation in report.compilations if compilation.graphs] == [
+        *("train", "compiled autograd !0", "forward")
+    ]
+    assert len(report.compilations) == 3
 
 
 def test_a_training_loop_over_inputs_runs_once(runner: Runner, tmp_path: Path) -> None:
