@@ -240,3 +240,24 @@ def test_the_fused_kernel_alone_says_why_it_refuses_an_attention(here: Runner, i
         with pytest.raises(RuntimeError, match="No available kernel"):
             names["model"](*names["inputs"])
     assert any(reason in str(warning.message) for warning in warned), [str(warning.message) for warning in warned]
+
+
+# A backend whose callable takes one list, and what takes separate arguments instead.
+BOXED = {
+    "a list": ("def run(args):\n        return gm(*args)", "def run(*args):\n        return gm(*args)"),
+    "a pair": ("def run(x, scale=None):\n        return gm(*x)", "def run(*x):\n        return gm(*x)"),
+}
+BACKEND = "import torch\ndef own(gm, example_inputs):\n    {}\n    return run\n"
+THREE = "def model(x, y, z):\n    return torch.sin(x) * y + z\ninputs = (R(4), R(4), R(4))\n"
+
+
+@pytest.mark.parametrize(("boxed", "separate"), BOXED.values(), ids=BOXED)
+def test_a_callable_of_a_backend_that_takes_separate_arguments_runs(here: Runner, boxed: str, separate: str) -> None:
+    runs = []
+    for body in (boxed, separate):
+        options = CompileOptions(backend="own", backend_code=BACKEND.format(body))
+        job = CompileJob(Model("code", HEAD + THREE), measure=False, compile=options)
+        runs.append(here.wait(here.submit(job)))
+    (found,) = of(open_report(runs[0]), "backend raised")
+    assert "as separate arguments: `def run(*args)`" in found.advice
+    assert (runs[1].status().state, of(open_report(runs[1]), "backend raised")) == ("done", [])

@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from core.analysis.backend import backend_problems
 from core.analysis.findings.finding import Finding, Proposal, Rule, RunFacts
 from core.analysis.numerics import bisection_words, opaque_words
 from core.analysis.results import difference_words, results_words
@@ -125,6 +126,30 @@ def differs(facts: RunFacts) -> Iterator[Finding]:
         page="speedup",
         weight="wrong",
         proposal=proposal,
+    )
+
+
+SEPARATE = (
+    "Dynamo calls the returned callable with the graph's inputs as separate arguments: `def run(*args)`. One list of "
+    "inputs, with `_boxed_call`, is how AOTAutograd calls a compiler's callable."
+)
+SEE_BACKEND = "The page Backend shows the graph that it received, and this execution."
+
+
+def backend_raised(facts: RunFacts) -> Iterator[Finding]:
+    """Yield a finding if the callable that a backend returned raised an exception."""
+    problem = next((each for each in backend_problems(facts.report) if each.execution is not None), None)
+    if problem is None or problem.execution is None:
+        return
+    words = " ".join(problem.words.split())
+    yield Finding(
+        rule="backend raised",
+        title=f"Execution {problem.execution.number} of the callable that `{problem.backend}` returned raised.",
+        reason=f"{words.rstrip('.')}.",
+        advice=SEPARATE if "positional argument" in words else SEE_BACKEND,
+        page="overview",
+        compilation=problem.compilation,
+        weight="wrong",
     )
 
 
@@ -432,6 +457,7 @@ def next_rung(facts: RunFacts, output: str = "") -> tuple[str, Proposal | None]:
 RULES: tuple[Rule, ...] = (
     backward_draws,
     sample_size,
+    backend_raised,
     differs,
     other_strides,
     asks_whether_compiled,

@@ -10,6 +10,7 @@ from core.report import (
     Compilation,
     Counters,
     Difference,
+    Execution,
     Frame,
     FusionRound,
     FxGraph,
@@ -182,6 +183,9 @@ FIRES: dict[str, Report] = {
     "TF32 off": with_tf32(),
     "missed fusion": unfused("numel/rnumel mismatch (reduce) (64, 1), (10, 64)"),
     "first call": replace(QUIET, phases=compiling(a0_0=5.0)),
+    "backend raised": replace(
+        QUIET, executions=(Execution("0/0", 0, 0, 1e-3, (), (), "TypeError: run() takes 1 positional argument"),)
+    ),
     "sample size": replace(
         QUIET,
         error=RunError(
