@@ -8,6 +8,7 @@ import pytest
 from core import CompileJob, Conditions, Model, Report, Runner, open_report
 from core.commands.main import main
 from core.report import Neighbour
+from core.views.neighbours import mlx_recording
 from tests.support.homes import CACHE, link_cache
 from tests.support.user_code import ended
 
@@ -105,7 +106,9 @@ def test_the_command_prints_a_line_for_each_neighbour_and_json_alone(
     assert main(["neighbours", "sin_cos", "--no-measure"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("neighbours: ")
-    assert [line.strip().partition(":")[0].startswith("TorchScript") for line in lines[1:]] == [True] * 2 + [False] * 6
+    names = [line.strip().partition(":")[0] for line in lines[1:]]
+    assert [name.startswith("TorchScript") for name in names[:8]] == [True] * 2 + [False] * 6
+    assert names[8:] == ["MLX", *(function.mlx for function in mlx_recording().functions)]
     assert main(["neighbours", "no_such_model.py", "--json"]) == 2
     printed = capsys.readouterr()
     assert (printed.out, "no_such_model.py" in printed.err) == ("", True)
