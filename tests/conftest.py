@@ -3,6 +3,7 @@
 import gc
 import os
 import re
+import signal
 import sys
 import time
 from collections import Counter
@@ -209,6 +210,14 @@ def run_code(run_job: Callable[[CompileJob], Run]) -> RunCode:
         return run_job(CompileJob(Model("code", code), **{"measure": False, "time_limit_s": 240.0, **fields}))
 
     return run_code
+
+
+@pytest.fixture
+def interrupted_as_in_a_terminal() -> Iterator[None]:
+    """Tests that a shell runs in the background ignore SIGINT, and so would what they start."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture

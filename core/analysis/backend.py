@@ -31,6 +31,7 @@ __all__ = [
     "backend_sentence",
     "backends_called",
     "node_values",
+    "problem_words",
     "requested_backend",
     "strip_words",
 ]
@@ -188,10 +189,10 @@ def backend_sentence(report: Report) -> str:
     received = f"{_name_list(names)} received {count(graphs, 'graph')}"
     problems = backend_problems(report)
     if problems and problems[0].execution is None:
-        return f"{received}, and {_problem_words(problems[0])}."
+        return f"{received}, and {problem_words(problems[0])}."
     ran = _execution_words(rows, graphs, report.calls)
     summary = "; ".join(filter(None, [received, ran, _reuse_words(rows, report.calls) if ran else ""]))
-    return f"{summary}; {_problem_words(problems[0])}." if problems else f"{summary}."
+    return f"{summary}; {problem_words(problems[0])}." if problems else f"{summary}."
 
 
 def strip_words(report: Report) -> str:
@@ -213,7 +214,7 @@ def backend_lines(report: Report) -> Iterator[str]:
         yield from _row_lines(row)
     for problem in backend_problems(report)[:MOST_LINES]:
         place = f" at {problem.place[0]}:{problem.place[1]}" if problem.place else ""
-        yield f"  [{problem.compilation}] `{problem.backend}` {_problem_words(problem)}{place}"
+        yield f"  [{problem.compilation}] `{problem.backend}` {problem_words(problem)}{place}"
     for table in report.told_tables[:MOST_LINES]:
         yield f"  [{table.compilation}] reported {table.title!r}: {count(len(table.rows) + table.left_out, 'row')}"
     for text in report.told_texts[:MOST_LINES]:
@@ -236,7 +237,8 @@ def _name_list(names: Sequence[str]) -> str:
     return " and ".join([", ".join(quoted[:-1]), quoted[-1]] if len(quoted) > 1 else quoted)
 
 
-def _problem_words(problem: BackendProblem) -> str:
+def problem_words(problem: BackendProblem) -> str:
+    """Return a problem in words of limited length: "execution 0 raised TypeError: …"."""
     words = " ".join(problem.words.split())
     words = words if len(words) <= MOST_PROBLEM_CHARS else f"{words[:MOST_PROBLEM_CHARS]} …"
     return words if problem.execution is None else f"execution {number(problem.execution.number)} {words}"

@@ -129,7 +129,7 @@ class Seeds:
 def _executed(home: Path, command: tuple[str, ...]) -> tuple[str, str]:
     """Execute a command; return its output, and the newest run that it created.
 
-    Both are empty if the command did not end in `LIMIT_S` seconds.
+    If the command did not end in `LIMIT_S` seconds, the output is an exit code alone: 124, as of `timeout`.
     """
     store, start = Store(home), time.monotonic()
     before = {run.id for run, _ in store.list()}
@@ -147,7 +147,7 @@ def _executed(home: Path, command: tuple[str, ...]) -> tuple[str, str]:
         )
     except subprocess.TimeoutExpired:
         print(f" did not end in {duration_s(LIMIT_S)}")
-        return "", ""
+        return "exit 124", ""
     print(f" ({duration_s(time.monotonic() - start)}, exit code {process.returncode})")
     made = [run for run, _ in store.list() if run.id not in before]
     printed = [process.stdout, process.stderr, f"exit {process.returncode}", *(run.output_tail() for run in made)]

@@ -17,15 +17,15 @@ from core.base.errors import DecodeError
 # A word; the letter of an escape such as `\n` is a word of its own.
 WORD = re.compile(r"(?<=\\)[nrt](?=[A-Za-z_])|[A-Za-z0-9_]+")
 LEAST_PART = 3
-# A text in quotes, as JSON, Python or a shell writes it, or in escaped quotes. Each match ends at the next such quote,
-# so a line of any length is read once.
+# A text in double quotes; in any quotes, as JSON, Python or a shell writes it; or in escaped quotes. Each match ends at
+# the next such quote, so a line of any length is read once.
+STRING = re.compile(r'(?<!\\)"((?:[^"\\\n]|\\.)*+)"')
 QUOTED = re.compile(
-    r'(?<!\\)"((?:[^"\\\n]|\\.)*+)"|'
+    rf"{STRING.pattern}|"
     r"(?<!\\)'((?:[^'\\\n]|\\.)*+)'|"
     r'\\"((?:[^"\\\n]|\\(?!").)*+)\\"|'
     r"\\'((?:[^'\\\n]|\\(?!').)*+)\\'"
 )
-STRING = re.compile(r'(?<!\\)"((?:[^"\\\n]|\\.)*+)"')
 WHOLE_PATH = re.compile(r"(?:file://)?(?:/|~[\w.-]*/|\.\.?/|[A-Za-z]:[\\/]|\\\\)[^\n\t*?|<>\"`]{1,1000}")
 POSITION = re.compile(r":\d+(?:[:\s].*)?$")
 FILE_NAME = re.compile(r"^[^/\\]*\.[A-Za-z]\w{0,6}$")

@@ -81,6 +81,7 @@ def test_a_store_that_is_deleted_is_begun_anew(shared: Path, servers: tuple[Serv
     ],
     ids=lambda value: getattr(value, "name", None),
 )
+@pytest.mark.usefixtures("interrupted_as_in_a_terminal")
 def test_a_command_line_that_is_ended_leaves_nothing(
     tmp_path: Path, number: signal.Signals, code: int, state: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -88,12 +89,9 @@ def test_a_command_line_that_is_ended_leaves_nothing(
     link_cache(tmp_path, CACHE)
     model = tmp_path / "sleeps.py"
     model.write_text(SLEEPS, encoding="utf-8")
-    # Tests that a shell runs in the background ignore SIGINT, and so would what they start.
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     process = subprocess.Popen(
         [sys.executable, "-m", "core", "run", str(model), "--backend", "eager"], cwd=ROOT, stderr=subprocess.DEVNULL
     )
-    signal.signal(signal.SIGINT, before)
     store = Store(tmp_path)
     try:
         assert until(lambda: [status.state for _, status in store.list()] == ["running"])

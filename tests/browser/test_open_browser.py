@@ -20,15 +20,7 @@ from core import Store
 from tests.support.browser import PATIENCE_S, headline
 from tests.support.places import ROOT, TRACES
 
-pytestmark = pytest.mark.browser
-
-
-@pytest.fixture(autouse=True)
-def interrupted_as_in_a_terminal() -> Iterator[None]:
-    """Tests that a shell runs in the background ignore SIGINT, and so would what they start."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("interrupted_as_in_a_terminal")]
 
 
 @contextmanager

@@ -11,11 +11,12 @@ import pytest
 import torch
 
 from core import CompileJob, CompileOptions, LocalEngine, Model, Runner, Store, open_report
-from core.analysis.findings import Finding, findings
+from core.analysis.findings import findings
 from core.job import Conditions
 from core.report import Report
 from tests.support.foreign_models import HEAD
 from tests.support.places import ROOT
+from tests.support.reports.findings import of
 
 pytestmark = pytest.mark.torch
 
@@ -56,10 +57,6 @@ def recorded(here: Runner, code: str, **dynamo: bool) -> tuple[Report, str]:
     run = here.wait(here.submit(job))
     assert run.status().state == "done", run.output_tail()
     return open_report(run), run.output_tail()
-
-
-def of(report: Report, rule: str) -> list[Finding]:
-    return [finding for finding in findings(report) if finding.rule.partition(":")[0] == rule]
 
 
 def graphs(report: Report) -> int:

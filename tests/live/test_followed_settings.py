@@ -8,10 +8,10 @@ import torch
 
 from core import CompileJob, CompileOptions, LocalEngine, Model, Report, Runner, Store, open_report
 from core.analysis.durations import phase_class
-from core.analysis.findings import Finding, findings
 from core.analysis.kernels import ledger
 from core.job import Conditions
 from tests.support.foreign_models import HEAD
+from tests.support.reports.findings import of
 
 pytestmark = pytest.mark.torch
 
@@ -83,10 +83,6 @@ def recorded(here: Runner, code: str, **fields: object) -> Report:
     run = here.wait(here.submit(job))
     assert run.status().state == "done", run.output_tail()
     return open_report(run)
-
-
-def of(report: Report, rule: str) -> list[Finding]:
-    return [finding for finding in findings(report) if finding.rule == rule]
 
 
 def kernels(report: Report) -> list[str]:

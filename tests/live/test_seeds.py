@@ -30,7 +30,7 @@ def test_each_row_has_a_change_that_stands_once_in_the_code() -> None:
 
 @pytest.fixture(scope="module")
 def seeds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seeds]:
-    """One home for all rows, as in `core seeds`: commands run once. Pages know this machine's torch."""
+    """Commands that run once for all rows, in a home where pages know this machine's torch."""
     here = environment_here()
     with homed(tmp_path_factory.mktemp("seeds")) as home, patch.object(server, "environment", lambda: here):
         yield Seeds(home)

@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from core.analysis.backend import backend_problems
+from core.analysis.backend import backend_problems, problem_words
 from core.analysis.findings.finding import Finding, Proposal, Rule, RunFacts
 from core.analysis.numerics import bisection_words, opaque_words
 from core.analysis.results import difference_words, results_words
@@ -138,19 +138,18 @@ SEE_BACKEND = "The page Backend shows the graph that it received, and this execu
 
 def backend_raised(facts: RunFacts) -> Iterator[Finding]:
     """Yield a finding if the callable that a backend returned raised an exception."""
-    problem = next((each for each in backend_problems(facts.report) if each.execution is not None), None)
-    if problem is None or problem.execution is None:
+    for problem in (each for each in backend_problems(facts.report) if each.execution is not None):
+        words = problem_words(problem)
+        yield Finding(
+            rule="backend raised",
+            title=f"The callable that `{problem.backend}` returned raised in [{problem.compilation}].",
+            reason=f"{words[:1].upper()}{words[1:].rstrip('.')}.",
+            advice=SEPARATE if "positional argument" in words else SEE_BACKEND,
+            page="overview",
+            compilation=problem.compilation,
+            weight="wrong",
+        )
         return
-    words = " ".join(problem.words.split())
-    yield Finding(
-        rule="backend raised",
-        title=f"Execution {problem.execution.number} of the callable that `{problem.backend}` returned raised.",
-        reason=f"{words.rstrip('.')}.",
-        advice=SEPARATE if "positional argument" in words else SEE_BACKEND,
-        page="overview",
-        compilation=problem.compilation,
-        weight="wrong",
-    )
 
 
 def asks_whether_compiled(facts: RunFacts) -> Iterator[Finding]:

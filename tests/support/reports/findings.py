@@ -184,7 +184,7 @@ FIRES: dict[str, Report] = {
     "missed fusion": unfused("numel/rnumel mismatch (reduce) (64, 1), (10, 64)"),
     "first call": replace(QUIET, phases=compiling(a0_0=5.0)),
     "backend raised": replace(
-        QUIET, executions=(Execution("0/0", 0, 0, 1e-3, (), (), "TypeError: run() takes 1 positional argument"),)
+        QUIET, executions=(Execution("0/0", 0, 0, 1e-3, (), (), "raised TypeError: run() takes 1 positional argument"),)
     ),
     "sample size": replace(
         QUIET,
