@@ -45,7 +45,7 @@ class Verdict:
     records are missing. `work` is Inductor's work on the ops.
     In words, `ended` is the error that ended the run, `failures` the code that was not compiled, and
     `uncompiled_calls` the calls without compiled code. `outside` is what captured the graphs if Dynamo compiled
-    nothing.
+    nothing. `captures` counts compiled autograd's captures of a backward.
     """
 
     graphs: int
@@ -63,6 +63,7 @@ class Verdict:
     uncompiled_calls: str = ""
     ended: str = ""
     outside: str = ""
+    captures: int = 0
 
 
 @stored
@@ -84,6 +85,7 @@ def verdict(report: Report) -> Verdict:
         uncompiled_calls=uncompiled_calls_words(report),
         ended=failed_words(report),
         outside=_outside(report),
+        captures=sum(compilation.is_capture for compilation in report.compilations),
     )
 
 
@@ -107,7 +109,7 @@ def root_graphs(report: Report) -> int:
 
     Graphs of compiled autograd do not count, since Dynamo compiles them.
     """
-    return sum(bool(compilation.graphs) and not compilation.id.startswith("!") for compilation in _roots(report))
+    return sum(bool(compilation.graphs) and not compilation.is_capture for compilation in _roots(report))
 
 
 def _roots(report: Report) -> list[Compilation]:
@@ -132,6 +134,8 @@ def sentence(summary: Verdict) -> str:
     first = [*([summary.failures] if summary.failures else []), *_speed_words(summary)]
     breaks = break_count_words(summary.breaks, summary.break_record)
     parts = [summary.outside] if summary.outside else [graph_words(summary), breaks]
+    if summary.captures:
+        parts.append(f"{count(summary.captures, 'capture')} by compiled autograd")
     if summary.recompiles:
         parts.append(count(summary.recompiles, "recompile"))
     parts += work_words(summary.work)

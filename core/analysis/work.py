@@ -8,18 +8,25 @@ nodes, otherwise from the scheduler's log.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from core.base.words import agree, bytes_, count, number, percent
 from core.ops.costs import aten_name, op_class
-from core.report import Call, Compilation, FxGraph, FxNode, Kernel, Report, Schedule, SchedulerNode, stored
+from core.report import (
+    Call,
+    Compilation,
+    FxGraph,
+    FxNode,
+    Kernel,
+    Report,
+    Schedule,
+    SchedulerNode,
+    frame_id,
+    stored,
+)
 
 UNEVEN = "Memory traffic is not comparable in this log: torch counted fused nodes by another rule."
-
-# Prefix of a compilation within a graph of compiled autograd.
-CAPTURE = re.compile(r"(?<![^:])!\d+/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,16 +153,12 @@ def _heaviest_id(report: Report) -> str:
 
 
 def _weight(compilation: Compilation) -> tuple[bool, int, int]:
-    captured_only = compilation.id.startswith("!") and not compilation.has_frame
-    return not captured_only, captured_ops(compilation), len(compilation.graphs)
+    return not compilation.is_capture, captured_ops(compilation), len(compilation.graphs)
 
 
 def frame_of(compilation: Compilation) -> str:
-    """Return the frame of a compilation: `0` of `0/1`, and `2` of `!8/2/1`.
-
-    `!8` is a graph of compiled autograd.
-    """
-    return CAPTURE.sub("", compilation.id.rpartition("/")[0]) or compilation.id
+    """Return the frame's id, or the id of a compilation without a frame."""
+    return frame_id(compilation.id) or compilation.id
 
 
 def distinct_kernels(kernels: Iterable[Kernel]) -> int:

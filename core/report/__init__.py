@@ -129,7 +129,7 @@ from core.report.nodes import (
     tensor_text,
 )
 from core.report.parts import stored
-from core.report.places import Frame, Module, ModulePath, Payload, Place, module_path
+from core.report.places import Frame, Module, ModulePath, Payload, Place, frame_id, module_path
 from core.report.run import (
     Call,
     Counters,
@@ -275,6 +275,7 @@ __all__ = [
     "VllmCall",
     "WrapperTime",
     "as_json",
+    "frame_id",
     "from_json",
     "guard_family",
     "module_path",

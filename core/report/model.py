@@ -275,6 +275,11 @@ class Compilation:
         return "/" in self.id
 
     @property
+    def is_capture(self) -> bool:
+        """Return True if this is compiled autograd's capture of a backward graph."""
+        return "!" in self.id and not self.has_frame
+
+    @property
     def lowered_graphs(self) -> tuple[FxGraph, ...]:
         """Return the graphs that Inductor lowered."""
         return tuple(graph for graph in self.last_graphs if graph.lowered)

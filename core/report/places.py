@@ -21,6 +21,8 @@ CALL_COUNT = re.compile(r"@\d+$")
 # The file of a notebook's cell.
 CELL = re.compile(r"cell \d+\.py")
 LIST_INDEX = re.compile(r"_(?=\d+(?:_|$))|(?<=\d)_")
+# Prefix of a compilation within a graph of compiled autograd.
+CAPTURE = re.compile(r"(?<![^:])!\d+/")
 ModulePath = tuple[str, ...]
 
 
@@ -60,6 +62,14 @@ class Frame(Place):
     """An entry of a stack, with the text of the line if torch recorded it."""
 
     text: str = ""
+
+
+def frame_id(compile_id: str) -> str:
+    """Return the frame's id in a compile id: `0` of `0/1`, and `2` of `!8/2/1`; empty without a frame.
+
+    `!8` is a graph of compiled autograd.
+    """
+    return CAPTURE.sub("", compile_id.rpartition("/")[0])
 
 
 class Module(NamedTuple):

@@ -15,6 +15,7 @@ import pytest
 from core import CompileJob, LocalEngine, Model, Run, Runner, Store, open_report
 from core.analysis.dynamo.recompiles import guard_rows
 from core.analysis.findings import Finding, findings
+from core.analysis.verdict import verdict
 from core.job import Conditions
 from tests.support.foreign_models import HEAD
 from tests.support.places import ROOT
@@ -171,7 +172,40 @@ RECOMPILES = {
 
 PAIR, BOTH = function("return a + b", calls="[(R(3), R(3)), (x, x{})]", above="x = R(3)", takes="a, b"), ".clone()"
 NAMED = function("return sum(kwargs.values())", calls="[dict(a=R(3){}), dict(a=R(3), b=R(3))]", takes="**kwargs")
+CLASS_OF_EACH_CALL = """
+def make():
+    class Act:
+        factor = 3.0
+        def __call__(self, x):
+            return x * self.factor
+    return Act
+made = []
+{kept}
+def model(x, act):
+    return {body}
+def calls():
+    for _ in range(4):
+        made.append({passed})
+        yield (R(3), made[-1])
+"""
+ONE_CLASS = "make = (lambda once: lambda: once)(make())"
+INSTANCES = {"body": "act(x).sin()", "passed": "make()()"}
+CLASSES = {"body": "x.cos() * act.factor", "passed": "make()"}
 RECOMPILES |= {
+    "a class of each call": Case(
+        CLASS_OF_EACH_CALL.format(kept="", **INSTANCES),
+        "define it once, at module level. If `act` has several classes",
+        CLASS_OF_EACH_CALL.format(kept=ONE_CLASS, **INSTANCES),
+        4,
+        1,
+    ),
+    "an object of each call": Case(
+        CLASS_OF_EACH_CALL.format(kept="", **CLASSES),
+        "create it once, before the first call",
+        CLASS_OF_EACH_CALL.format(kept=ONE_CLASS, **CLASSES),
+        4,
+        1,
+    ),
     "two inputs that are one": Case(PAIR.format(""), "Pass a copy in such calls, `b.clone()`", PAIR.format(BOTH), 2, 1),
     "another key": Case(NAMED.format(""), "pass the same keys in every call", NAMED.format(", b=torch.zeros(3)"), 2, 1),
     "a list that grows": Case(
@@ -292,6 +326,44 @@ def test_backward_draws_anew_with_a_small_memory_budget_and_not_with_the_advised
         found.append([finding.advice for finding in findings(report) if finding.rule == "backward draws"])
     assert [len(advice) for advice in found] == [1, 0]
     assert "Leave `torch._functorch.config.activation_memory_budget` at 1" in found[0][0]
+
+
+OWN_BACKWARD = """
+from torch._dynamo import compiled_autograd
+class Own(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return {result}
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        return gradient * x
+net = nn.Sequential(nn.Linear(4, 6), nn.Tanh(), nn.Linear(6, 2))
+def whole(x):
+    return Own.apply(net(x))
+compiled = torch.compile(whole, backend="{backend}")
+for _ in range({steps}):
+    loss = compiled(R(3, 4)).square().sum()
+    with compiled_autograd._enable(lambda graph: torch.compile(graph, backend="{backend}")):
+        loss.backward()
+print("captures", torch._dynamo.utils.counters["compiled_autograd"]["captures"])
+"""
+
+
+@pytest.mark.parametrize(("result", "steps"), [("x * 2", 10), ("x.relu() + 1", 4)])
+def test_compiled_autograd_captures_once_with_the_advised_backend(here: Runner, result: str, steps: int) -> None:
+    found = {}
+    for backend in ("eager", "aot_eager"):
+        code = OWN_BACKWARD.format(result=result, backend=backend, steps=steps)
+        run = here.wait(here.submit(CompileJob(Model("code", HEAD + code), measure=False)))
+        report = open_report(run)
+        captures = verdict(report).captures
+        assert f"captures {captures}" in run.output_tail()
+        found[backend] = (captures, [one for one in findings(report) if "makes no class" in one.advice])
+    assert [captures for captures, _ in found.values()] == [steps, 1]
+    assert {one.rule for one in found["eager"][1]} >= {"backward captured again", "graph breaks"}
+    assert found["aot_eager"][1] == []
 
 
 GAINS = """

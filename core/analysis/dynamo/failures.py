@@ -14,7 +14,7 @@ from typing import Literal
 
 from core.analysis.work import frame_of
 from core.base.words import agree, count
-from core.report import Compilation, Frame, GraphBreak, Place, Report, stored
+from core.report import Compilation, Frame, GraphBreak, Place, Report, frame_id, stored
 
 
 def resumes(graph_break: GraphBreak) -> set[str]:
@@ -133,7 +133,7 @@ def failure_counts(all_failures: Sequence[Failure]) -> dict[FailureKind, str]:
     counts: dict[FailureKind, str] = {}
     for kind, (noun, singular, plural) in WORDS.items():
         members = {
-            failure.compilation if kind == "failed" else failure.compilation.rpartition("/")[0]
+            failure.compilation if kind == "failed" else frame_id(failure.compilation)
             for failure in all_failures
             if failure.kind == kind
         }

@@ -19,7 +19,7 @@ from core.analysis.dynamo.failures import is_called_inside
 from core.analysis.dynamo.recompiles import local_names
 from core.analysis.work import frame_of
 from core.base.syntax import NOT_READ, expression
-from core.report import Compilation, Place, Recompile, Report
+from core.report import Compilation, Place, Recompile, Report, frame_id
 
 MISMATCH = re.compile(r"tensor '(.+?)' size mismatch at index (\d+)\. expected (\d+), actual (\d+)")
 NUMBER_CHANGED = re.compile(r"(.+?) == -?[\d.]+(?:e-?\d+)?$")
@@ -118,7 +118,7 @@ class _Frame:
     """The compilations of a frame, and their evidence about the changed size."""
 
     def __init__(self, report: Report, reason: Recompile) -> None:
-        key = reason.compilation.rpartition("/")[0]
+        key = frame_id(reason.compilation)
         self._recompiled = report.compilation(reason.compilation)
         self._compilations = [
             compilation

@@ -11,9 +11,11 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 from core.analysis.dynamo.failures import is_wrapper
+from core.analysis.dynamo.recompiles import local_names
 from core.analysis.dynamo.varied_sizes import InputDimension, SizeAdvice, size_advice
 from core.analysis.findings.finding import Proposal, RunFacts
-from core.analysis.findings.hints import OF_OPTIMIZER, OPTIMIZER, corrected_hints, is_library, is_torchs
+from core.analysis.findings.hints import OF_OPTIMIZER, OPTIMIZER, corrected_hints, is_generated, is_library, is_torchs
+from core.analysis.findings.number_advice import OF_TEMPLATE, makes_classes
 from core.analysis.repairs import LAST_RESORT, SETTINGS, CodeFix, decides, dynamo_settings, line_of, repairs_of_break
 from core.analysis.repairs.source import setting_fix, settings_of_break
 from core.report import Frame, GraphBreak, Recompile
@@ -28,6 +30,10 @@ BRANCHES = re.compile(r"^\s*(?:if|elif|while|assert)\b|\bif\b.*\belse\b")
 DECIDES = (
     "Python decides here by a tensor's value. Compute both results and choose with `torch.where`, or decide outside "
     "the compiled function."
+)
+IN_BACKWARD = (
+    "The line runs in a backward that compiled autograd traces. Write the `backward` of the `autograd.Function`, or "
+    "the hook, with ops that Dynamo traces."
 )
 ON_GPU = "On a GPU the kernel is part of the graph: choose a target, or compile there."
 UNKNOWN_CAUSE = "The page Graph breaks has torch's explanation and the stack."
@@ -58,8 +64,11 @@ def break_advice(facts: RunFacts, graph_break: GraphBreak) -> str:
         return next(iter(hints), fallback)
     if OPTIMIZER.search(graph_break.place.file) and "graph_break()" in graph_break.reason:
         return OF_OPTIMIZER
-    setting = next((hint for hint in hints if SETTING.search(hint)), "")
     line = users_line(graph_break)
+    captured = [compile_id for compile_id in graph_break.compilations if "!" in compile_id]
+    if captured and line is None:
+        return OF_TEMPLATE if any(makes_classes(facts, compile_id) for compile_id in captured) else IN_BACKWARD
+    setting = next((hint for hint in hints if SETTING.search(hint)), "")
     at = f"it is reached from `{line.short}`" if line else "it is reached from your call"
     code = f", `{line.text}`" if line and line.text else ""
     return (
@@ -125,7 +134,8 @@ def setting_proposal(facts: RunFacts, graph_break: GraphBreak) -> Proposal | Non
 
 def users_line(graph_break: GraphBreak) -> Frame | None:
     """Return the innermost stack frame in the user's code; None if the log has none."""
-    return next((frame for frame in reversed(graph_break.stack) if frame.file and not is_library(frame.file)), None)
+    stack = (frame for frame in reversed(graph_break.stack) if frame.file and not is_generated(frame.file))
+    return next((frame for frame in stack if not is_library(frame.file)), None)
 
 
 def fitting_hints(facts: RunFacts, graph_break: GraphBreak) -> list[str]:
@@ -142,7 +152,7 @@ def users_name(facts: RunFacts, reason: Recompile, name: str) -> str:
     """Return the caller's name of a frame's local: `inputs[0]` for `args[0]` of torch's wrapper."""
     compilation = facts.report.compilation(reason.compilation)
     starts = WRAPPED if compilation is not None and is_wrapper(compilation) else {}
-    return KEYWORD.sub(r"\1", _renamed(name, starts))
+    return KEYWORD.sub(r"\1", _renamed(local_names(name), starts))
 
 
 def _renamed(name: str, starts: Mapping[str, str]) -> str:

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from core.analysis.durations import AHEAD_OF_TIME, phase_class, phase_totals
 from core.analysis.dynamo.recompiles import guard_rows
 from core.analysis.findings.finding import Finding, Proposal, Rule, RunFacts
+from core.analysis.findings.number_advice import OF_TEMPLATE, TEMPLATE, makes_classes
 from core.analysis.kernels import kernels_disturbed, summary
 from core.analysis.work import frame_of
 from core.base.words import DEPRECATED, SLOW, count, duration_s, number, percent
@@ -241,6 +242,37 @@ def _compile_advice(facts: RunFacts, by_class: Mapping[str, float], total_s: flo
     )
 
 
+def backward_captured_again(facts: RunFacts) -> Iterator[Finding]:
+    """Yield a finding if compiled autograd captured the backward more than once."""
+    captures = [compilation.id for compilation in facts.report.compilations if compilation.is_capture]
+    if len(captures) < 2:
+        return
+    first = captures[0]
+    again_s = sum(
+        took_s
+        for name, took_s in facts.seconds.items()
+        if name.startswith("!") and name != first and not name.startswith(f"{first}/")
+    )
+    template = any(makes_classes(facts, recompile.compilation) for recompile in facts.report.recompiles)
+    yield Finding(
+        rule="backward captured again",
+        title=f"Compiled autograd captured the backward {count(len(captures), 'time')}.",
+        reason=f"`{TEMPLATE}` is another class in each call, so it is a new node of the autograd graph."
+        if template
+        else "The log does not contain the reason: a new node of the autograd graph, or a tensor of another size.",
+        advice=OF_TEMPLATE if template else CAPTURED_AGAIN,
+        page="compile_time",
+        compilation=captures[-1],
+        once_s=again_s,
+    )
+
+
+CAPTURED_AGAIN = (
+    "`TORCH_LOGS=compiled_autograd_verbose` prints what was new at each capture. A loss or a size that is expected to "
+    "change needs a capture of its own."
+)
+
+
 def cache_bypassed(facts: RunFacts) -> Iterator[Finding]:
     """Yield a finding for graphs that AOTAutograd's cache can't take, with torch's reason."""
     bypassed = [event for event in facts.report.caches if event.outcome == "bypass"]
@@ -365,4 +397,12 @@ def _kind(text: str, line: str) -> PrintedKind:
     return "deprecated" if DEPRECATED.search(line) else ""
 
 
-RULES: tuple[Rule, ...] = (slower, outside_of_kernels, guards, printed, first_call, cache_bypassed)
+RULES: tuple[Rule, ...] = (
+    slower,
+    outside_of_kernels,
+    guards,
+    printed,
+    first_call,
+    backward_captured_again,
+    cache_bypassed,
+)

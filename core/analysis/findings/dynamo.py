@@ -22,14 +22,16 @@ from core.analysis.findings.dynamo_errors import dynamo_error_words, is_of_dynam
 from core.analysis.findings.finding import Finding, Proposal, Rule, RunFacts
 from core.analysis.findings.hints import owner_in_torch
 from core.analysis.findings.number_advice import (
+    CREATE_ONCE,
     attribute_words,
+    class_words,
     differs_by_instance,
     hyperparameter_words,
     number_words,
 )
 from core.analysis.work import frame_of
 from core.base.words import count, duration_s, number
-from core.report import NO_REASON, Compilation, GraphBreak, Place, Recompile
+from core.report import NO_REASON, Compilation, GraphBreak, Place, Recompile, frame_id
 
 # Most compilations left before the recompile limit for a finding.
 FEW_LEFT = 2
@@ -167,6 +169,16 @@ CAUSES = (
         "Each length of a list is a separate graph: pass one tensor, or always the same number of tensors.",
     ),
     Cause(
+        re.compile(r"(?:___check_type_id|Cache line invalidated because type)\((?P<name>[\w.\[\]'\"]+)[,)]"),
+        "`{name}` is of another class",
+        class_words,
+    ),
+    Cause(
+        re.compile(r"(?:___check_obj_id\(|Cache line invalidated because )(?P<name>[\w.\[\]'\"]+)(?:, \d| got )"),
+        "`{name}` is another object",
+        CREATE_ONCE,
+    ),
+    Cause(
         re.compile(r"(?P<name>G\[.+?\]) == "),
         "the global `{name}` changed value",
         "Dynamo compiles a global as a constant: pass it as an argument, as a tensor.",
@@ -290,10 +302,6 @@ def _limit_cause(facts: RunFacts, compile_id: str) -> tuple[str, list[Recompile]
     return max(causes.items(), key=lambda entry: len(entry[1]), default=("", []))
 
 
-def _frame_key(compile_id: str) -> str:
-    return compile_id.rpartition("/")[0]
-
-
 def _breaks_of(facts: RunFacts, compile_id: str) -> list[GraphBreak]:
     return [graph_break for graph_break in facts.report.graph_breaks if compile_id in graph_break.compilations]
 
@@ -369,7 +377,7 @@ def recompiles(facts: RunFacts) -> Iterator[Finding]:
         for cause, group in _by_cause(facts, compiled).items():
             name = facts.names[lineages[0][0].id]
             key = (cause,) if _is_of_attribute(facts, group[-1]) else (cause, name)
-            if not at_the_limit.issuperset((_frame_key(recompile.compilation), cause) for recompile in group):
+            if not at_the_limit.issuperset((frame_id(recompile.compilation), cause) for recompile in group):
                 by_key.setdefault(key, []).append(CauseMember(name, len(lineages), group))
     for (cause, *_), members in by_key.items():
         yield _recompile_finding(facts, cause, members)
@@ -379,7 +387,7 @@ def _causes_at_the_limit(facts: RunFacts) -> set[tuple[str, str]]:
     """Return the frames and causes that findings about the recompile limit name."""
     over = [failure.compilation for failure in failures(facts.report) if failure.kind == "over the limit"][:1]
     near = [frames[0][-1].id for frames in _near_the_limit(facts)]
-    return {(_frame_key(compile_id), _limit_cause(facts, compile_id)[0]) for compile_id in (*over, *near)}
+    return {(frame_id(compile_id), _limit_cause(facts, compile_id)[0]) for compile_id in (*over, *near)}
 
 
 def _is_of_attribute(facts: RunFacts, reason: Recompile) -> bool:

@@ -58,6 +58,11 @@ def is_library(file: str) -> bool:
     return LIBRARY.search(file) is not None
 
 
+def is_generated(file: str) -> bool:
+    """Return True for the code that torch generates for a graph, such as compiled autograd's."""
+    return file.startswith("<eval_with_key>")
+
+
 def is_torchs(file: str) -> bool:
     """Return True if a file belongs to torch or to Python's standard library."""
     return TORCH.search(file) is not None or STANDARD.search(file) is not None

@@ -1,4 +1,4 @@
-"""Advice for recompiles caused by a Python number: argument, attribute or hyper-parameter."""
+"""Advice for recompiles caused by a Python number (argument, attribute, hyper-parameter), or by an object."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from core.analysis.findings.finding import Proposal, RunFacts
 from core.analysis.repairs import SETTINGS
 from core.analysis.repairs.uses import AttributeUse, attribute_use, key_of, scheduler_steps
 from core.base.words import number
-from core.report import Recompile
+from core.report import Recompile, frame_id
 
 NAMED_LINES = 3
 INTEGER_OF_MODULE = SETTINGS["allow_unspec_int_on_nn_module"]
@@ -43,6 +43,19 @@ NEEDED = "Python needs the number itself, so each value needs a compilation."
 CYCLE = "`OneCycleLR` and `CyclicLR` keep `{key}` with `cycle_momentum=False`: one compilation is then enough."
 RATE = "Pass `lr=torch.tensor(…)` to the optimizer: a scheduler then changes its value in place, which no guard checks."
 CONSTANT = "Each value of `{key}` needs a compilation: keep it constant."
+DEFINE_ONCE = (
+    "A class that is defined again is another class: define it once, at module level. If `{name}` has several classes, "
+    "each needs a compilation."
+)
+CREATE_ONCE = (
+    "A guard compares its identity: create it once, before the first call, and pass the same object in every call."
+)
+# Class that the backend `eager` makes in each call for an `autograd.Function` in a graph.
+TEMPLATE = "ApplyTemplateBackward"
+OF_TEMPLATE = (
+    "With the backend `eager`, torch makes a class for each call of an `autograd.Function` in a graph. Compile the "
+    "forward with Inductor or `backend='aot_eager'`: AOTAutograd traces the function, and makes no class."
+)
 
 
 def number_words(facts: RunFacts, reason: Recompile, name: str) -> tuple[str, Proposal | None]:
@@ -70,6 +83,17 @@ def hyperparameter_words(facts: RunFacts, reason: Recompile, name: str) -> tuple
         return _cycling_words(facts, key), None
     dynamic = number_is_symbolic(facts.report, reason) and facts.options.get("dynamic") is None
     return (RATE if key == "lr" else CONSTANT.format(key=key)), _dynamic() if dynamic and key == "lr" else None
+
+
+def class_words(facts: RunFacts, reason: Recompile, name: str) -> tuple[str, Proposal | None]:
+    """Return the advice for an object of another class, in words; there is no job for it."""
+    return OF_TEMPLATE if makes_classes(facts, reason.compilation) else DEFINE_ONCE.format(name=name), None
+
+
+def makes_classes(facts: RunFacts, compile_id: str) -> bool:
+    """Return True if a frame was recompiled because torch made a class for an `autograd.Function`."""
+    recompiles = facts.report.recompiles
+    return any(TEMPLATE in each.reason and frame_id(each.compilation) == frame_id(compile_id) for each in recompiles)
 
 
 def _cycling_words(facts: RunFacts, key: str) -> str:

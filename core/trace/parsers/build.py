@@ -38,6 +38,7 @@ from core.report import (
     Stage,
     Status,
     UnchangedPasses,
+    frame_id,
 )
 from core.trace import AppendedReader, GrowingReader, IndexRow, TraceIndex, TraceReader, TraceRecord, text_at
 from core.trace.parsers.draft import MAX_ITEMS, CompilationDraft, ReportDraft
@@ -171,7 +172,7 @@ def draft_report(draft: ReportDraft) -> Report:
     graph_breaks, break_record = _graph_breaks(draft, drafts)
     values["recompiles"] = values.get("recompiles") or _later_compilations(draft, drafts)
     compilations = tuple(_compilation(compilation, tried) for compilation in drafts)
-    placed = any(not compilation.has_frame and compilation.id[:1] != "!" for compilation in compilations)
+    placed = any(not compilation.has_frame and not compilation.is_capture for compilation in compilations)
     of_kernels = {kernel.tried for compilation in compilations for kernel in compilation.kernels}
     return Report(
         **values,
@@ -248,11 +249,9 @@ def _with_frames(draft: ReportDraft) -> list[CompilationDraft]:
     drafts = [
         compilation for compilation in draft.compilations.values() if "/" in compilation.id or is_root(compilation)
     ]
-    frames = {
-        compilation.id.rpartition("/")[0]: compilation for compilation in reversed(drafts) if compilation.frame.name
-    }
+    frames = {frame_id(compilation.id): compilation for compilation in reversed(drafts) if compilation.frame.name}
     for compilation in drafts:
-        sibling = frames.get(compilation.id.rpartition("/")[0])
+        sibling = frames.get(frame_id(compilation.id))
         if not compilation.frame.name and "/" not in compilation.id:
             compilation.frame = root_frame(draft, compilation)
         elif not compilation.frame.name and sibling is not None:

@@ -197,6 +197,9 @@ FIRES: dict[str, Report] = {
             "",
         ),
     ),
+    "backward captured again": replace(
+        QUIET, compilations=(frame("!0"), frame("!1")), phases=compiling(**{"!0": 1.0, "!1": 2.0})
+    ),
     "cache bypassed": replace(
         QUIET,
         caches=(CacheEvent("aotautograd", "bypass", "0/0", "", "Unsupported call_function target _enter_autocast"),),
