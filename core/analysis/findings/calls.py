@@ -268,8 +268,8 @@ def backward_captured_again(facts: RunFacts) -> Iterator[Finding]:
 
 
 CAPTURED_AGAIN = (
-    "`TORCH_LOGS=compiled_autograd_verbose` prints what was new at each capture. A loss or a size that is expected to "
-    "change needs a capture of its own."
+    "`TORCH_LOGS=compiled_autograd_verbose` prints what was new at each capture. Another loss needs a capture of its "
+    "own, and so does a backward that adds to gradients: `optimizer.zero_grad()` sets them to None."
 )
 
 
