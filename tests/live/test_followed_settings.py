@@ -61,6 +61,38 @@ PROMOTED = {
 }
 DOUBLE = "import numpy\nscale = {}\ndef model(x):\n    return torch.tanh(x * scale) + 1\ninputs = (R(64, 64),)\n"
 WARM = Conditions(caches="warm")
+INT8 = """
+class Linear8(nn.Module):
+    def __init__(self, wide, out):
+        super().__init__()
+        self.register_buffer("weight", torch.randint(-99, 99, (out, wide), dtype=torch.int8))
+        self.register_buffer("scales", torch.rand(out).bfloat16() / 99)
+    def forward(self, x):
+        return nn.functional.linear(x, self.weight.to(x.dtype)) * self.scales
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        {parts}
+    def forward(self, x):
+        return {body}
+model = M()
+inputs = (R({size}).bfloat16(),)
+"""
+PARTS = {
+    "one": ("self.head = Linear8(768, 512)", "torch.tanh(self.head(x))"),
+    "two": ("self.up, self.down = Linear8(512, 1024), Linear8(1024, 512)", "self.down(torch.relu(self.up(x)))"),
+}
+MIXED = """
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.up, self.down = nn.Linear(512, 1024), nn.Linear(1024, 512)
+    def forward(self, x):
+        {}y = self.down(torch.relu(self.up(x)))
+        return y
+model = M(){}
+inputs = (R(8, 512){},)
+"""
 OPAQUE = """
 @torch.library.custom_op("followed::{name}", mutates_args=())
 def op(x: torch.Tensor) -> torch.Tensor:
@@ -140,6 +172,27 @@ def test_a_custom_op_that_is_written_with_torchs_ops_is_fused(here: Runner, name
     assert f"torch.ops.followed.{name}.default" in kernels(recorded(here, opaque))
     written = AROUND_OP.format(BODIES[name].replace("x", "y")).replace("    return", "    y = x * 2\n    return")
     assert len(kernels(recorded(here, written))) == 1
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_int8_weights_are_no_longer_converted_once_the_input_has_three_dimensions(here: Runner, name: str) -> None:
+    (parts, body), wide = PARTS[name], 768 if name == "one" else 512
+    report = recorded(here, INT8.format(parts=parts, body=body, size=f"2, {wide}"))
+    (found,) = of(report, "weights converted")
+    labels = [row.label for compilation in report.compilations for row in ledger(report, compilation)]
+    assert sum("to_copy" in label for label in labels) == len(PARTS[name][0].split("Linear8")) - 1
+    assert "with three dimensions" in found.advice
+    followed = recorded(here, INT8.format(parts=parts, body=body, size=f"1, 2, {wide}"))
+    assert of(followed, "weights converted") == []
+    assert any("_weight_int8pack_mm" in kernel for kernel in kernels(followed))
+
+
+def test_weights_that_are_converted_once_are_not_converted_at_each_call(here: Runner) -> None:
+    within = MIXED.format("with torch.autocast('cpu', dtype=torch.bfloat16):\n            ", "", "")
+    (found,) = of(recorded(here, within), "weights converted")
+    assert found.title.startswith("4 parameters and buffers are converted at each call")
+    assert "Convert the weights once" in found.advice
+    assert of(recorded(here, MIXED.format("", ".bfloat16()", ".bfloat16()")), "weights converted") == []
 
 
 EXPORTED = """

@@ -6,15 +6,26 @@ that share bytes and that the scheduler refused to fuse.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
 
 from core.analysis.findings.finding import Finding, Proposal, Rule, RunFacts
 from core.analysis.interval import busy
-from core.analysis.kernels import TF32, LedgerRow, ceilings, kernels_disturbed, product_dtype, uneven_repeats
-from core.analysis.work import dynamo_graphs, frame_of, reasons_between, refused_pairs
+from core.analysis.kernels import (
+    TF32,
+    LedgerRow,
+    ceilings,
+    kernels_disturbed,
+    node_op,
+    product_dtype,
+    uneven_repeats,
+)
+from core.analysis.work import dynamo_graphs, frame_of, newest_compilations, reasons_between, refused_pairs
 from core.base.words import agree, bytes_, count, duration_s, percent
 from core.ops.costs import op_class
-from core.report import Compilation, Report, Schedule, SchedulerNode
+from core.report import Compilation, Report, Schedule, SchedulerNode, module_path
 
 PRODUCTS = frozenset({"matmul", "attention"})
 # Ops that only copy; casts, fills, concatenations and pads move data for another reason.
@@ -232,6 +243,103 @@ def doubles(facts: RunFacts) -> Iterator[Finding]:
     )
 
 
+def weights_converted(facts: RunFacts) -> Iterator[Finding]:
+    """Yield a finding for kernels that write a weight in another dtype at each call of an inference."""
+    newest = newest_compilations(facts.report)
+    converted = [weight for compilation in newest for weight in _converted_weights(compilation)]
+    schedules = [schedule for compilation in newest for schedule in compilation.schedules]
+    moved = sum(weight.stored_bytes + 2 * weight.written_bytes for weight in converted)
+    share = moved / (sum(node.bytes_accessed for schedule in schedules for node in schedule.after) or 1)
+    if share < MUCH_OF_THE_TRAFFIC:
+        return
+    rows = [row for row in facts.rows if row.kernel in {weight.kernel for weight in converted}]
+    largest = max(converted, key=lambda weight: weight.stored_bytes)
+    advice, proposal = _weight_advice(facts, converted, largest)
+    yield Finding(
+        rule="weights converted",
+        title=f"{count(len(converted), 'parameter or buffer', 'parameters and buffers')} "
+        f"{agree(len(converted), 'is', 'are')} converted at each call: {percent(share)} of the memory traffic.",
+        reason=f"For example `{largest.name}`, {bytes_(largest.stored_bytes)} of {largest.stored}, is written as "
+        f"{bytes_(largest.written_bytes)} of {largest.written}, and read again.",
+        advice=advice,
+        page="kernels",
+        compilation=_compilation(facts.report),
+        item=largest.kernel,
+        each_s=_total_s(rows),
+        proposal=proposal,
+        weight="cost" if rows else "note",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ConvertedWeight:
+    """A parameter or buffer that a kernel writes in another dtype, named by its dtype and shape."""
+
+    name: str
+    kernel: str
+    stored: str
+    written: str
+    stored_bytes: int
+    written_bytes: int
+
+
+def _converted_weights(compilation: Compilation) -> Iterator[ConvertedWeight]:
+    matches = (WEIGHT_GUARD.search(guard.expression) for guard in compilation.guards)
+    names = {(found["dtype"], found["shape"]): found["source"] for found in reversed([*filter(None, matches)])}
+    for schedule in (schedule for schedule in compilation.schedules if schedule.direction == "inference"):
+        buffers = {buffer.name: buffer for buffer in schedule.buffers}
+        for node in schedule.after:
+            ops = {node_op(origin) for origin in node.origins}
+            if ops.isdisjoint(CONVERTS) or any(_op_class(op) in PRODUCTS for op in ops):
+                continue
+            reads = [(buffers[name], size) for name, size in node.reads if name in buffers and buffers[name].input]
+            writes = [(buffers[name], size) for name, size in node.writes if name in buffers]
+            for (read, read_bytes), (write, write_bytes) in product(reads, writes):
+                source = names.get((read.dtype, ", ".join(read.shape)), "")
+                if source and read.dtype != write.dtype and sorted(read.shape) == sorted(write.shape):
+                    name = ".".join(module_path(OWNER.sub("", source))[1:])
+                    yield ConvertedWeight(name, node.kernel, read.dtype, write.dtype, read_bytes, write_bytes)
+
+
+def _weight_advice(
+    facts: RunFacts, converted: Sequence[ConvertedWeight], largest: ConvertedWeight
+) -> tuple[str, Proposal | None]:
+    """Return the advice for weights that are converted at each call, in words and as a job."""
+    stored, written = sum(one.stored_bytes for one in converted), sum(one.written_bytes for one in converted)
+    once = CONVERT_ONCE.format(stored=bytes_(stored), written=bytes_(written))
+    inputs = facts.report.calls[0].inputs if facts.report.calls else ""
+    if facts.on_cpu and largest.stored == "int8" and largest.written == "bfloat16" and TWO_DIMENSIONS.search(inputs):
+        return f"{PACKED} {once}", None
+    options = facts.options.get("options") or {}
+    on_cuda = str(facts.job.get("device", "cpu")).startswith("cuda")
+    if on_cuda and ONE_ROW_INPUT.search(inputs) and DESCENT not in options:
+        proposal = Proposal(f"options={{'{DESCENT}': True}}", compile={"options": {**options, DESCENT: True}})
+        return f"{ONE_ROW} {once}", proposal if not facts.options.get("mode") else None
+    return once, None
+
+
+WEIGHT_GUARD = re.compile(
+    r"check_tensor\((?P<source>[^,]*\._(?:parameters|buffers)\['[^',]*'\]), [^\n]*?torch\.(?P<dtype>\w+), "
+    r"[^\n]*?size=\[(?P<shape>[\d, ]*)\]"
+)
+OWNER = re.compile(r"\._(?:parameters|buffers)(?=\[)")
+CONVERTS = ("convert_element_type", "_to_copy")
+TWO_DIMENSIONS = re.compile(r"\bbf16\[\d+, \d+\]")
+ONE_ROW_INPUT = re.compile(r"\[(?:1, )+\d+\]")
+DESCENT = "coordinate_descent_tuning"
+CONVERT_ONCE = (
+    "Convert the weights once, before the first call, if the memory suffices: they take {written} instead of {stored}."
+)
+PACKED = (
+    "Pass the input with three dimensions, `x.unsqueeze(0)`: for a bfloat16 `F.linear(x, weight.to(x.dtype)) * scales` "
+    "on a CPU, Inductor then calls `_weight_int8pack_mm`, which reads int8."
+)
+ONE_ROW = (
+    f"With Inductor's option `{DESCENT}=True`, a matmul with a single row is a generated kernel, which converts the "
+    "weight as it reads it."
+)
+
+
 def _generated_findings(
     facts: RunFacts, rule: str, is_match: Callable[[LedgerRow], bool], does: tuple[str, str], advice: str
 ) -> Iterator[Finding]:
@@ -398,4 +506,14 @@ def _finding(
     )
 
 
-RULES: tuple[Rule, ...] = (unlike_times, tf32, products_at_the_roofline, decomposed, fallbacks, copies, doubles, missed)
+RULES: tuple[Rule, ...] = (
+    unlike_times,
+    tf32,
+    products_at_the_roofline,
+    decomposed,
+    fallbacks,
+    weights_converted,
+    copies,
+    doubles,
+    missed,
+)

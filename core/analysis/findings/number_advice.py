@@ -1,4 +1,4 @@
-"""Advice for recompiles caused by a Python number (argument, attribute, hyper-parameter), or by an object."""
+"""Advice for recompiles caused by a Python number (argument, attribute, …) or by an object."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal
@@ -64,6 +64,8 @@ LIBRARY = ("attention", "matmul")
 TEMPLATE = "template"
 # Kind of an extern kernel that calls ATen for an op, and Inductor's class of such a node.
 FALLBACK, FALLBACK_NODE = "fallback", "FallbackKernel"
+# Op of Inductor's graph → the name that torch gives it in a kernel's name.
+GENERATED_NAMES = {"convert_element_type": "_to_copy"}
 ARITHMETIC = frozenset(
     ("add", "sub", "rsub", "mul", "div", "neg", "pow", "sqrt", "abs", "where", "maximum", "minimum", "full", "square")
 )
@@ -131,7 +133,7 @@ class KernelNames:
         named = [name for name in origins if node_op(name) in ops] if kernel.extern else []
         path = common_path(named or origins, schedule.modules if schedule else {})
         module = path_words(shortened(path, self._stack))
-        words = op_words(ops, origins)
+        words = op_words(ops, origins, moved_most(kernel, schedule))
         suffix = " (backward)" if kernel.direction == "backward" and "backward" not in words else ""
         return " · ".join(filter(None, [module, words])) + suffix if ops else kernel.name
 
@@ -185,13 +187,34 @@ def fused_ops(text: str, known_ops: frozenset[str]) -> tuple[str, ...]:
     return best[len(text) + 1][1]
 
 
-def op_words(ops: Iterable[str], origins: Sequence[str]) -> str:
-    """Return the most characteristic ops of a kernel, and the number of its other ops: `softmax, mul +3`."""
-    times = Counter(map(node_op, origins))
-    working = [op for op in dict.fromkeys(ops) if op_class(op) not in ("view", "copy")] or list(dict.fromkeys(ops))
+def moved_most(kernel: Kernel, schedule: Schedule | None) -> frozenset[str]:
+    """Return the copies of a kernel that move at least half of its bytes; empty if other ops do.
+
+    C++ code generation puts the loop of a converted weight into one kernel with the loops of other ops.
+    """
+    nodes = [node for node in schedule.after if node.kernel == kernel.id] if schedule else []
+    copying = [node for node in nodes if node.origins and all(map(_only_moves, node.origins))]
+    if 2 * sum(node.bytes_accessed for node in copying) < sum(node.bytes_accessed for node in nodes):
+        return frozenset()
+    moved = (node_op(name) for node in copying for name in node.origins)
+    return frozenset(GENERATED_NAMES.get(op, op) for op in moved if op_class(op) == "copy")
+
+
+def _only_moves(origin: str) -> bool:
+    return op_class(node_op(origin)) in ("view", "copy")
+
+
+def op_words(ops: Iterable[str], origins: Sequence[str], moved: Collection[str] = ()) -> str:
+    """Return the most characteristic ops of a kernel, and the number of its other ops: `softmax, mul +3`.
+
+    Copies count if there are no other ops; those in `moved` come first.
+    """
+    times, distinct = Counter(map(node_op, origins)), list(dict.fromkeys(ops))
+    working = [op for op in distinct if op_class(op) not in ("view", "copy")] or distinct
+    first = [op for op in distinct if op in moved and op not in working]
     ranked = sorted(working, key=lambda op: (-_weight(op), -times[op], op))
     more = len(ranked) - NAMED_OPS
-    return ", ".join(map(_without_prefix, ranked[:NAMED_OPS])) + (f" +{more}" if more > 0 else "")
+    return ", ".join(map(_without_prefix, [*first, *ranked[:NAMED_OPS]])) + (f" +{more}" if more > 0 else "")
 
 
 def _weight(op: str) -> float:

@@ -165,6 +165,18 @@ def test_the_deepest_module_that_holds_most_nodes_is_found() -> None:
     assert common_path(["none"], modules) == ()
 
 
+@pytest.mark.parametrize(
+    ("sizes", "label"),
+    [((6_000, 2_000), "to_copy, silu, mul"), ((4_000, 4_000), "to_copy, silu, mul"), ((3_000, 5_000), "silu, mul")],
+)
+def test_a_copy_that_moves_most_of_the_bytes_comes_first(sizes: tuple[int, int], label: str) -> None:
+    one = replace(GELU, name="cpp_fused__to_copy_mul_silu_1", origins=("convert_element_type_5", "mul", "exp"))
+    nodes = [node("op2", one, ("convert_element_type_5",)), node("op3", one, ("mul", "exp"))]
+    after = tuple(replace(each, reads=(("arg0", size),), writes=()) for each, size in zip(nodes, sizes, strict=True))
+    rows = ledger(REPORT, replace(ITEM, schedules=(replace(SCHEDULE, after=after, modules={}),), kernels=(one,)))
+    assert [row.label for row in rows] == [label]
+
+
 def test_hostile_names_are_named_in_time() -> None:
     long = kernel("cpp_fused_" + "add_" * 5_000 + "0", KernelCall(1), origins=("add",))
     assert len(named(long, {})[0]) < 500

@@ -15,6 +15,7 @@ from core.report import (
     FusionRound,
     FxGraph,
     GraphBreak,
+    Guard,
     Kernel,
     KernelCall,
     KernelTime,
@@ -157,7 +158,19 @@ def redrawn(backward: dict[str, int]) -> Report:
     return replace(QUIET, compilations=(frame("0/0", graphs=graphs),))
 
 
+def converted() -> Report:
+    """A kernel that writes a weight of int8 in float32."""
+    guard = Guard("TENSOR_MATCH", "", f"check_tensor({WEIGHT}, Tensor, DispatchKeySet(CPU), torch.int8, {SIZE})", 0)
+    stored = replace(SCHEDULE.buffers[0], dtype="int8")
+    schedule = replace(
+        SCHEDULE, after=(node("op0", GELU, ("convert_element_type", "erf")),), buffers=(stored, SCHEDULE.buffers[1])
+    )
+    return replace(REPORT, compilations=(replace(ITEM, guards=(guard,), schedules=(schedule,)),))
+
+
+WEIGHT, SIZE = "L['self']._modules['up']._buffers['weight']", "device=None, size=[10, 100], stride=[100, 1]"
 FIRES: dict[str, Report] = {
+    "weights converted": converted(),
     "backward draws": redrawn(
         {"torch.ops.prims.inductor_seeds.default": 1, "torch.ops.prims.inductor_random.default": 1}
     ),
