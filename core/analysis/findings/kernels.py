@@ -248,7 +248,7 @@ def weights_converted(facts: RunFacts) -> Iterator[Finding]:
     newest = newest_compilations(facts.report)
     converted = [weight for compilation in newest for weight in _converted_weights(compilation)]
     schedules = [schedule for compilation in newest for schedule in compilation.schedules]
-    moved = sum(weight.stored_bytes + 2 * weight.written_bytes for weight in converted)
+    moved = sum(weight.stored_bytes + weight.written_bytes for weight in converted)
     share = moved / (sum(node.bytes_accessed for schedule in schedules for node in schedule.after) or 1)
     if share < MUCH_OF_THE_TRAFFIC:
         return

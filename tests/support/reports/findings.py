@@ -161,10 +161,9 @@ def redrawn(backward: dict[str, int]) -> Report:
 def converted() -> Report:
     """A kernel that writes a weight of int8 in float32."""
     guard = Guard("TENSOR_MATCH", "", f"check_tensor({WEIGHT}, Tensor, DispatchKeySet(CPU), torch.int8, {SIZE})", 0)
-    stored = replace(SCHEDULE.buffers[0], dtype="int8")
-    schedule = replace(
-        SCHEDULE, after=(node("op0", GELU, ("convert_element_type", "erf")),), buffers=(stored, SCHEDULE.buffers[1])
-    )
+    written = replace(node("op0", GELU, ("convert_element_type", "erf")), reads=(("arg0", 1_000),))
+    buffers = (replace(SCHEDULE.buffers[0], dtype="int8"), SCHEDULE.buffers[1])
+    schedule = replace(SCHEDULE, after=(written,), buffers=buffers)
     return replace(REPORT, compilations=(replace(ITEM, guards=(guard,), schedules=(schedule,)),))
 
 

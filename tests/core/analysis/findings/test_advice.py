@@ -300,6 +300,37 @@ def test_cuda_graphs_are_advised_on_where_there_are_any(device: str, words: str)
     assert words in advice(report, "CUDA graphs skipped")
 
 
+@pytest.mark.parametrize(
+    ("job", "inputs", "words"),
+    [
+        ({"device": "cuda"}, "bf16[1, 100]", "with a single row"),
+        ({"device": "cuda"}, "bf16[1, 1, 100]", "with a single row"),
+        ({"device": "cuda"}, "bf16[16, 100]", ""),
+        ({"device": "cuda", "compile": {"mode": "max-autotune"}}, "bf16[1, 100]", "with a single row"),
+        ({"device": "cpu"}, "bf16[1, 100]", "with three dimensions"),
+        ({"device": "cpu"}, "bf16[2, 1, 100]", ""),
+        ({"device": "cpu"}, "f32[1, 100]", ""),
+    ],
+)
+def test_converted_int8_weights_have_the_advice_of_their_device_and_input(
+    job: dict[str, object], inputs: str, words: str
+) -> None:
+    report = FIRES["weights converted"]
+    (item,) = report.compilations
+    (schedule,) = item.schedules
+    buffers = (schedule.buffers[0], replace(schedule.buffers[1], dtype="bfloat16"))
+    item = replace(item, schedules=(replace(schedule, buffers=buffers),))
+    calls = tuple(replace(one, inputs=inputs) for one in call())
+    (found,) = of(replace(report, compilations=(item,), calls=calls, setting=Setting(job=job)), "weights converted")
+    assert words in found.advice
+    assert found.advice.endswith("Convert the weights once, before the first call, if the memory suffices: they take "
+                                 "4.00 kB instead of 1.00 kB.")  # fmt: skip
+    assert found.advice.startswith("Convert the weights once") == (not words)
+    offered = {"options": {"coordinate_descent_tuning": True}} if words == "with a single row" else None
+    # torch.compile takes no options beside a mode.
+    assert (found.proposal.compile if found.proposal else None) == (offered if "compile" not in job else None)
+
+
 def test_attention_that_was_taken_apart_is_counted_and_a_fused_call_is_not() -> None:
     (found,) = of(FIRES["attention decomposed"], "attention decomposed")
     assert found.title.startswith("1 call of scaled_dot_product_attention became bmm, softmax and bmm")
