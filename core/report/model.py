@@ -48,6 +48,7 @@ from core.report.nodes import (
     GraphPass,
     KernelTuning,
     Partition,
+    RepeatedLine,
     Schedule,
     TargetChoice,
     UnchangedPasses,
@@ -89,6 +90,7 @@ class FxGraph:
 
     `ops` counts nodes by op; `targets` counts calls by target, including those in branches and other nested graphs.
     `name` is set only if a library dumped the graph under a name, such as vLLM's `vllm_piecewise_split_graph`.
+    `repeated` is set for Dynamo's graph with a line that was traced at least eight times.
     """
 
     id: str
@@ -99,6 +101,7 @@ class FxGraph:
     ops: dict[str, int]
     targets: dict[str, int] = field(default_factory=dict)
     name: str = ""
+    repeated: RepeatedLine | None = None
 
     @property
     def early(self) -> bool:

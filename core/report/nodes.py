@@ -80,6 +80,19 @@ class FxNode:
     stack: tuple[Place, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class RepeatedLine:
+    """A line of the user that Dynamo traced several times, as in an unrolled loop.
+
+    Of a graph's repeated lines it is the one with the most nodes. `times` counts how often it was traced, and `nodes`
+    the nodes of all lines of its function that were traced at least as often.
+    """
+
+    place: Place
+    times: int
+    nodes: int
+
+
 def tensor_text(dtype: str, shape: Sequence[int | str], stride: Sequence[int | str] | None = None) -> str:
     """Return a tensor as PyTorch annotates its graphs: "f32[8, 64]", with stride "f32[8, 64][64, 1]"."""
     name = dtype.removeprefix("torch.")

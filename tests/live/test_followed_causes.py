@@ -19,6 +19,7 @@ from core.analysis.verdict import verdict
 from core.job import Conditions
 from tests.support.foreign_models import HEAD
 from tests.support.places import ROOT
+from tests.support.reports.findings import compiling
 from tests.support.user_code import EAGER
 
 pytestmark = pytest.mark.torch
@@ -365,6 +366,41 @@ def test_compiled_autograd_captures_once_with_the_advised_backend(here: Runner, 
     assert {backend: captures for backend, (captures, _) in found.items()} == {"eager": steps, "aot_eager": 1}
     assert {one.rule for one in found["eager"][1]} >= {"backward captured again", "graph breaks"}
     assert found["aot_eager"][1] == []
+
+
+LOOP = """
+{mark}
+def step(x, row):
+    {body}
+    return x
+def model(x, table):
+    for row in table.unbind(0):
+        x = {inlined}
+    return x
+inputs = (R(2, 4), R(20, 4))
+"""
+BODIES = {
+    "of two lines": ("x = x + torch.sin(row * x) / 9\n    x = torch.where(x > 0, x, x / 2)", 20 * 7),
+    "of one line": ("x = torch.tanh(x * row)", 20 * 2),
+}
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_the_body_of_an_unrolled_loop_is_lowered_once_as_a_region(here: Runner, name: str) -> None:
+    body, nodes = BODIES[name]
+    lowered = []
+    for mark in ("", "@torch.compiler.nested_compile_region"):
+        code = HEAD + LOOP.format(mark=mark, body=body, inlined="step(x, row)")
+        job = CompileJob(Model("code", code), measure=False, compile=replace(EAGER, backend="aot_eager"))
+        report = open_report(here.wait(here.submit(job)))
+        # The finding is about compilations of seconds; this one is short.
+        found = [one for one in findings(replace(report, phases=compiling(a0_0=5.0))) if one.rule == "unrolled loop"]
+        targets = [graph.targets for graph in report.compilations[0].graphs if graph.stage == "aot_inference_graph"]
+        times = [count for target, count in targets[0].items() if target.endswith((".sin.default", ".tanh.default"))]
+        lowered.append((sum(times), [one.reason for one in found]))
+    (unrolled, (reason,)), (once, none) = lowered
+    assert (unrolled, once, none) == (20, 1, [])
+    assert f"{nodes} of the" in reason
 
 
 GAINS = """

@@ -13,7 +13,7 @@ from core.analysis.dynamo.recompiles import guard_rows
 from core.analysis.findings.finding import Finding, Proposal, Rule, RunFacts
 from core.analysis.findings.number_advice import OF_TEMPLATE, TEMPLATE, makes_classes
 from core.analysis.kernels import kernels_disturbed, summary
-from core.analysis.work import frame_of
+from core.analysis.work import dynamo_graphs, frame_of
 from core.base.words import DEPRECATED, SLOW, count, duration_s, number, percent
 from core.report import Compilation, GuardCosts, GuardFilter, Report
 
@@ -194,6 +194,41 @@ def first_call(facts: RunFacts) -> Iterator[Finding]:
         once_s=most_s,
         weight="note",
     )
+
+
+def unrolled_loop(facts: RunFacts) -> Iterator[Finding]:
+    """Yield a finding if most of a slowly compiled graph comes from lines traced many times.
+
+    Equal layers are not a loop of this kind: the finding `first call` has the advice for them.
+    """
+    compilations = [compilation for compilation in facts.report.compilations if compilation.status == "ok"]
+    slowest = max(compilations, key=lambda compilation: facts.seconds.get(compilation.id, 0.0), default=None)
+    graphs = dynamo_graphs(slowest) if slowest else ()
+    line = graphs[-1].repeated if graphs else None
+    if slowest is None or line is None or line.times < MANY_ROUNDS or _equal_layers(compilations):
+        return
+    took_s, share = facts.seconds.get(slowest.id, 0.0), line.nodes / graphs[-1].calls
+    if took_s < LONG_S or share < MOST_OF_THE_GRAPH:
+        return
+    yield Finding(
+        rule="unrolled loop",
+        title=f"Compiling `{facts.names[slowest.id]}` took {duration_s(took_s)}: Dynamo traced `{line.place.short}` "
+        f"{count(line.times, 'time')}.",
+        reason=f"Dynamo unrolls loops: {number(line.nodes)} of the {count(graphs[-1].calls, 'op')} come from lines "
+        "that it traced at least as often.",
+        advice=COMPILE_THE_BODY,
+        page="compile_time",
+        compilation=slowest.id,
+        once_s=share * took_s,
+    )
+
+
+MANY_ROUNDS, MOST_OF_THE_GRAPH = 16, 0.5
+COMPILE_THE_BODY = (
+    "Move the loop's body into a function and mark it with `torch.compiler.nested_compile_region`: it is compiled "
+    "once. Where the marked function fails, as with NumPy arrays, compile the function itself and leave the loop to "
+    "Python."
+)
 
 
 CLASS_WORDS = {
@@ -403,6 +438,7 @@ RULES: tuple[Rule, ...] = (
     guards,
     printed,
     first_call,
+    unrolled_loop,
     backward_captured_again,
     cache_bypassed,
 )

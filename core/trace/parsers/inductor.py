@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from core.base.decoder import counted, decoded, decoded_as, whole
 from core.base.errors import DecodeError
@@ -30,6 +30,7 @@ from core.report import (
     KernelTime,
     KernelTuning,
     Place,
+    RepeatedLine,
     Schedule,
     SchedulerNode,
     Stage,
@@ -84,6 +85,10 @@ MOST_NAME_CHARS = 200
 CONFIGS = ("best_config", "only_config", "coordesc_tuning_start_config")
 MOST_PAIRS = 40
 MOST_COLLECTIVES = 10_000
+# Times that Dynamo traces a line before it is called repeated.
+LEAST_TIMES = 8
+# Calls of a nested compile region, which is compiled once, and of its results.
+CALLS_REGION = re.compile(r"invoke_subgraph|^operator\.getitem$")
 NOT_IN_ID = re.compile(r"[^\w.<>-]+")
 
 
@@ -303,14 +308,16 @@ def fx_graph(stage: Stage) -> Callable[[ReportDraft, TraceRecord], None]:
         direction = DIRECTIONS.get(stage)
         if direction is None:
             compilation.undirected.append(len(compilation.graphs))
-        ops, targets = count_nodes(draft, record)
-        if _is_twice(compilation, stage, record.attempt, targets):
+        counts = count_nodes(draft, record)
+        if _is_twice(compilation, stage, record.attempt, counts.targets):
             compilation.undirected.pop()
             return
         graph_id = compilation.fresh_id(stage, direction or "")
-        compilation.graphs.append(
-            FxGraph(graph_id, stage, direction or "", record.attempt, draft.payload(record), ops, targets)
+        graph = FxGraph(
+            graph_id, stage, direction or "", record.attempt, draft.payload(record), counts.ops, counts.targets
         )
+        of_dynamo = stage == "dynamo_output_graph"
+        compilation.graphs.append(replace(graph, repeated=_repeated_line(counts.nodes)) if of_dynamo else graph)
 
     return parse
 
@@ -327,10 +334,11 @@ def dumped_graph(draft: ReportDraft, record: TraceRecord) -> None:
     compilation = draft.compilation(record)
     logged = record.body.get("name") if isinstance(record.body, dict) else None
     name = str(logged or record.kind)[:MOST_NAME_CHARS]
-    ops, targets = count_nodes(draft, record)
+    counts = count_nodes(draft, record)
     graph_id = compilation.free_id(NOT_IN_ID.sub("_", name))
     payload = draft.payload(record)
-    compilation.graphs.append(FxGraph(graph_id, "dumped", "", record.attempt, payload, ops, targets, name))
+    graph = FxGraph(graph_id, "dumped", "", record.attempt, payload, counts.ops, counts.targets, name)
+    compilation.graphs.append(graph)
 
 
 def _is_twice(compilation: CompilationDraft, stage: Stage, attempt: int, targets: dict[str, int]) -> bool:
@@ -344,18 +352,51 @@ def _is_twice(compilation: CompilationDraft, stage: Stage, attempt: int, targets
     return any((graph.stage, graph.attempt, graph.targets) == (stage, attempt, targets) for graph in graphs)
 
 
-def count_nodes(draft: ReportDraft, record: TraceRecord) -> tuple[dict[str, int], dict[str, int]]:
-    """Count the outermost graph's nodes by op, and the call targets of all graphs in the record."""
+class NodeCounts(NamedTuple):
+    """The outermost graph's nodes by op, the call targets of all graphs, and the outermost graph's nodes."""
+
+    ops: dict[str, int]
+    targets: dict[str, int]
+    nodes: tuple[FxNode, ...] = ()
+
+
+def count_nodes(draft: ReportDraft, record: TraceRecord) -> NodeCounts:
+    """Count the nodes of the graphs in a record; nothing for a text that is not parsed."""
     try:
         graphs = parse_graphs(draft.text(record))
     except TooDenseError as error:
         draft.problem(f"graph text was not parsed: {error}", record.offset)
-        return {}, {}
+        return NodeCounts({}, {})
     except NOT_READ:
         draft.problem("graph text is not Python", record.offset)
-        return {}, {}
+        return NodeCounts({}, {})
     targets = Counter(node.target for nodes in graphs for node in nodes if node.op.startswith("call_"))
-    return dict(Counter(node.op for nodes in graphs[:1] for node in nodes)), dict(targets)
+    outermost = graphs[0] if graphs else ()
+    return NodeCounts(dict(Counter(node.op for node in outermost)), dict(targets), outermost)
+
+
+def _repeated_line(nodes: Sequence[FxNode]) -> RepeatedLine | None:
+    """Return the line with the most nodes among those that were traced several times.
+
+    A loop whose body has several lines visits each of them once a round. For a body of one line, the rarest target
+    counts the rounds.
+    """
+    visits: Counter[Place] = Counter()
+    targets: dict[Place, Counter[str]] = {}
+    before = None
+    for node in nodes:
+        if node.source is not None and node.op.startswith("call_") and not CALLS_REGION.search(node.target):
+            visits[node.source] += node.source != before
+            targets.setdefault(node.source, Counter())[node.target] += 1
+            before = node.source
+    times = {place: max(visits[place], min(counts.values())) for place, counts in targets.items()}
+    repeated = {place: targets[place].total() for place, often in times.items() if often >= LEAST_TIMES}
+    if not repeated:
+        return None
+    place = max(repeated, key=lambda place: repeated[place])
+    same = [other for other in repeated if (other.file, other.name) == (place.file, place.name)]
+    of_loop = [repeated[other] for other in same if times[other] >= times[place]]
+    return RepeatedLine(place, times[place], sum(of_loop))
 
 
 def join_kernels(

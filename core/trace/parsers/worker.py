@@ -350,8 +350,8 @@ def capture(draft: ReportDraft, record: TraceRecord) -> None:
     head = converted(record.body, CaptureHead)
     graph = None
     if not head.problem:
-        ops, targets = count_nodes(draft, record)
-        graph = FxGraph(head.way, head.way, "", 0, draft.payload(record), ops, targets)
+        counts = count_nodes(draft, record)
+        graph = FxGraph(head.way, head.way, "", 0, draft.payload(record), counts.ops, counts.targets)
     draft.keep(record, report_value(Capture, head, graph=graph))
 
 

@@ -23,6 +23,7 @@ from core.report import (
     Phase,
     Place,
     RemarkKind,
+    RepeatedLine,
     Report,
     RunError,
     Schedule,
@@ -208,6 +209,26 @@ FIRES: dict[str, Report] = {
             (),
             "",
         ),
+    ),
+    "unrolled loop": replace(
+        QUIET,
+        compilations=(
+            frame(
+                "0/0",
+                graphs=(
+                    FxGraph(
+                        "dynamo_output_graph",
+                        "dynamo_output_graph",
+                        "",
+                        0,
+                        Payload(0, 0),
+                        {"call_function": 100},
+                        repeated=RepeatedLine(Place("m.py", 7, "step"), 16, 64),
+                    ),
+                ),
+            ),
+        ),
+        phases=compiling(a0_0=5.0),
     ),
     "backward captured again": replace(
         QUIET, compilations=(frame("!0"), frame("!1")), phases=compiling(**{"!0": 1.0, "!1": 2.0})

@@ -243,3 +243,40 @@ def test_a_field_that_nobody_reads_is_noticed() -> None:
         governor: str = ""
 
     assert unread([Governed]) == {"Governed.governor"}
+
+
+def printed(*statements: tuple[int, str]) -> str:
+    """A graph of Dynamo as torch prints it: statements, each below the comment of its line."""
+    body = [
+        f"        # File: /m.py:{at} in step, code: …\n        v{index} = {code};"
+        for index, (at, code) in enumerate(statements)
+    ]
+    return (
+        "class GraphModule(torch.nn.Module):\n    def forward(self, x):\n" + "\n".join(body) + "\n        return (x,)\n"
+    )
+
+
+SIN, ADD, MEAN = "torch.sin(x)", "x + x", "x.mean()"
+
+
+@pytest.mark.parametrize(
+    ("statements", "expected"),
+    [
+        ([(7, SIN), (8, ADD)] * 9, (7, 9, 18)),
+        ([(7, SIN), (7, ADD), (8, MEAN)] * 9, (7, 9, 27)),
+        ([(7, SIN), (7, ADD)] * 8 + [(20, MEAN)], (7, 8, 16)),
+        ([(7, SIN), (8, ADD)] * 7, None),
+        ([(7, SIN), *[(7, ADD)] * 20], None),
+        ([(at, ADD) for at in range(1, 30)], None),
+        ([], None),
+    ],
+    ids=["two lines", "a line of two ops", "one line", "few rounds", "a long sum", "straight code", "nothing"],
+)
+def test_the_line_that_dynamo_traced_most_is_kept_with_its_graph(
+    tmp_path: Path, statements: list[tuple[int, str]], expected: tuple[int, int, int] | None
+) -> None:
+    log = tmp_path / "trace.log"
+    log.write_bytes(line({"dynamo_output_graph": {}, **COMPILE_ID}, printed(*statements)))
+    (graph,) = build_report(log).compilations[0].graphs
+    repeated = graph.repeated
+    assert (repeated and (repeated.place.line, repeated.times, repeated.nodes)) == expected
