@@ -1,9 +1,9 @@
-"""Fusion of one scheduled graph: its title, its drawings and steps, and why two nodes were not fused."""
+"""Fusion of one scheduled graph: drawings, steps, pairs not fused, and ops fused into matmuls."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -22,7 +22,7 @@ from core.analysis import (
     traffic_words,
     working_ops,
 )
-from core.analysis.kernels import kernel_names, kernel_seconds
+from core.analysis.kernels import kernel_names, kernel_seconds, node_op, node_ops
 from core.base import words as fmt
 from core.graph import after_model, before_model, fusion_frames, source_path
 from core.report import Compilation, FxGraph, FxNode, Kernel, Payload, Report, Schedule, SchedulerNode
@@ -30,11 +30,15 @@ from core.views.glossary import GLOSSARY
 from core.views.graph import GraphFrame, GraphView
 from core.views.markdown import LONGEST_NAME, LONGEST_TEXT, code, one_line, plain
 
-__all__ = ["FusionView"]
+__all__ = ["FusionView", "epilogue_words"]
 
 SCHEDULER_NAME = re.compile(r"\bop\d+\b")
 MOST_WORDS = 4
 MOST_OP_CHARS, MOST_TITLE_CHARS = 60, 140
+# ATen products, which Inductor leaves to a library unless a template is faster; some add a tensor, such as a bias.
+ADDING = ("addmm", "baddbmm")
+PRODUCTS = ("mm", "bmm", "_int_mm", "_scaled_mm", "linear", *ADDING)
+TEMPLATES = "Templates, such as those of `max-autotune`, can fuse the ops after a matmul."
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,3 +239,44 @@ def _shared_words(shared: Mapping[str, int], is_explained: bool) -> str:
         return "They share memory, but neither reads or writes it."
     bound = "" if is_explained else ": fusing could save at most this much traffic (a bound, not a measurement)"
     return f"They share {fmt.bytes_(size)} of buffers{bound}."
+
+
+def epilogue_words(kernels: Sequence[Kernel]) -> str:
+    """Return whether a matmul, its bias and another op are one of these kernels."""
+    products = [kernel for kernel in kernels if _product(kernel)]
+    library = [kernel for kernel in products if kernel.extern]
+    fused = sum(not kernel.extern and _has_epilogue(kernel) for kernel in products)
+    matmuls = fmt.count(len(products), "matmul")
+    if not products:
+        return "The kernels of this run have no matmul."
+    if fused:
+        return f"True for {fmt.number(fused)} of {matmuls} here."
+    if len(library) < len(products):
+        return f"Not here: of {matmuls}, none is one kernel with a bias and another op. {TEMPLATES}"
+    return f"Not here: {_library_words(library)} No other op is fused into such a call. {TEMPLATES}"
+
+
+def _library_words(library: Sequence[Kernel]) -> str:
+    """Return that all matmuls are library calls, and how many of them add a tensor."""
+    total, adding = len(library), sum(_product(kernel) in ADDING for kernel in library)
+    several = "both matmuls are calls" if total == 2 else f"all {fmt.number(total)} matmuls are calls"
+    calls = "the matmul is a call" if total == 1 else several
+    if not adding:
+        return f"{calls} of a library, without a bias."
+    some = f"{fmt.number(adding)} of them {fmt.agree(adding, 'adds', 'add')}"
+    which = some if adding < total else fmt.agree(total, "it adds", "each adds")
+    return f"{calls} of a library; {which} a tensor, such as a bias, within the call."
+
+
+def _product(kernel: Kernel) -> str:
+    """Return the ATen product that a kernel computes; empty for other kernels."""
+    names = [node_op(origin) for origin in kernel.origins]
+    if kernel.extern:
+        names += kernel.name.removesuffix(".default").split(".")[-1:]
+    return next((name for name in names if name in PRODUCTS), "")
+
+
+def _has_epilogue(kernel: Kernel) -> bool:
+    """Return True if a kernel computes a product, an added tensor and another op."""
+    others = [op for op in node_ops(kernel) if op not in PRODUCTS]
+    return len(others) > (_product(kernel) not in ADDING)

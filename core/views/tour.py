@@ -34,8 +34,8 @@ from core.analysis.work import computing_ops, dynamo_graphs, frame_of, newest_co
 from core.base import words as fmt
 from core.graph import source_path
 from core.report import Compilation, FxGraph, FxNode, Report, stored
+from core.views.fusion import epilogue_words
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, plain
-from core.views.matmuls import epilogue_words
 from core.views.speedup import NOT_COMPARED
 
 NodesOf = Callable[[Compilation, FxGraph], tuple[FxNode, ...]]

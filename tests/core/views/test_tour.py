@@ -9,7 +9,7 @@ from core.analysis import break_costs, code_words, compile_time_s, cost_words
 from core.analysis.durations import class_seconds
 from core.report import Kernel, Load, Phase, Setting
 from core.trace.parsers import load_graph
-from core.views.matmuls import epilogue_words
+from core.views.fusion import epilogue_words
 from core.views.tour import TourView
 from tests.record import SCENARIOS
 from tests.support.logs import recorded_report
