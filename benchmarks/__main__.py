@@ -6,6 +6,7 @@ import sys
 
 from benchmarks import (
     accelerator,
+    advice,
     budgets,
     click_to_report,
     cluster_queue,
@@ -39,6 +40,7 @@ BENCHMARKS = {
     "graph_view": graph_view,
     "kernels": kernels,
     "large_log": large_log,
+    "advice": advice,
     "budgets": budgets,
     "null_speed": null_speed,
     "interval_coverage": interval_coverage,
