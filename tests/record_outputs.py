@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import replace
+from html.parser import HTMLParser
 from pathlib import Path
 from unittest.mock import patch
 
@@ -57,7 +58,7 @@ CHANGING = (
     (re.compile(r"[\w.]+ ago\b"), "AGE ago"),
 )
 # Pictures depend on the version of Graphviz; styles and scripts have tests of their own.
-DROPPED = re.compile(r"<(style|script|svg)\b.*?</\1>|sha256-[^']*|[\d.]+ [kM]B, to open", re.DOTALL)
+DROPPED = re.compile(r"<(style|script|svg)\b.*?</\1>|sha256-[^'&]*|[\d.]+ [kM]B, to open", re.DOTALL)
 BUDGET = """
 [at-most]
 graph-breaks = 0
@@ -72,7 +73,12 @@ LOGS: dict[str, Callable[[], bytes]] = {
     "timed": measured_log,
     "layers": lambda: layers_log(20),
 }
-LISTING = re.compile(r"<pre.*?</pre>", re.DOTALL)
+# Tag of HTML that is a line of text → the mark before it.
+LINES = {
+    **dict.fromkeys(("title", "p", "tr", "footer"), ""),
+    **{"h1": "# ", "h2": "## ", "li": "- ", "summary": "> ", "figcaption": "figure: ", "nav": "sections: "},
+    "pre": "  listing: ",
+}
 
 
 @contextmanager
@@ -100,18 +106,50 @@ def printed(home: Path, *arguments: str) -> str:
 
 
 def html(home: Path, *runs: str) -> str:
-    """The text and the tags of an HTML file about one or two runs."""
+    """The text of an HTML file about one or two runs: a line for each heading, paragraph, row and listing."""
     path = home / "page.html"
     head = printed(home, "export", *runs, "--html", str(path))
-    body = LISTING.sub(_listing, DROPPED.sub("…", head + path.read_text(encoding="utf-8")))
-    lines = re.sub(r"(<(?!/)[^>]*>)", r"\n\1", _fixed(body, home)).splitlines()
+    body = Lines()
+    body.feed(DROPPED.sub("…", path.read_text(encoding="utf-8")))
+    lines = _fixed(head + "\n".join(body.lines), home).splitlines()
     return "\n".join(line.rstrip() for line in lines if line.strip()) + "\n"
 
 
-def _listing(match: re.Match[str]) -> str:
-    """Return the number of lines of a listing, and a digest of its text."""
-    text = re.sub(r"<[^>]*>", "", match[0])
-    return f"<pre>{text.count(chr(10)) + 1} lines, {hashlib.sha256(text.encode()).hexdigest()[:12]}</pre>"
+class Lines(HTMLParser):
+    """The text of an HTML file by lines: marks for headings, rows, list items, folds and tones; listings as digests."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: list[str] = []
+        self._text, self._start = "", ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        if tag in LINES:
+            self._end()
+            tone = f"({given['class']}) " if tag in ("p", "li") and given.get("class") else ""
+            self._start = LINES[tag] + tone
+        elif tag in ("td", "th"):
+            self._text += " | "
+        elif tag == "div" and given.get("id"):
+            self.lines.append(f"drawing: {given['aria-label']}")
+        if tag == "a":
+            self._text += f"[{given['href']}] "
+
+    def handle_data(self, data: str) -> None:
+        self._text += data
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in LINES:
+            if tag == "pre":
+                digest = hashlib.sha256(self._text.encode()).hexdigest()[:12]
+                self._text = f"{self._text.count(chr(10)) + 1} lines, {digest}"
+            self._end()
+
+    def _end(self) -> None:
+        if self._text.strip():
+            self.lines.append(f"{self._start}{' '.join(self._text.split())}")
+        self._text, self._start = "", ""
 
 
 def _fixed(text: str, home: Path) -> str:

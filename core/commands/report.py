@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
 
-from core.analysis import ending_words
+from core.analysis import ending_words, heaviest
 from core.analysis.budget import Budget, compare_sides, judge, read_budget
 from core.analysis.comparison import RunSide, comparison_sentence
 from core.base.errors import CompileboardError, JobError, StoreError, TraceError
@@ -30,11 +30,13 @@ from core.job import CompileJob, add_job_options, job_of
 from core.job.notebook import SUFFIX
 from core.job.prepared import model_code
 from core.job.text import code_of
-from core.report import Report, as_json, to_json
+from core.report import Compilation, Report, as_json, to_json
 from core.runs.store import Run, Store
 from core.runs.stored import OpenedLog, open_report, opened_log, opened_side, side_of_run, store_graphs
 from core.trace import NO_RECORD
 from core.trace.parsers import build_report
+from core.views.blocks import PageBlock, as_data, as_text
+from core.views.guards import guards
 from core.views.prepared import summaries
 from core.views.sharing import BudgetView
 from core.views.texts import source_of
@@ -47,6 +49,8 @@ def add_report_command(command: argparse.ArgumentParser) -> None:
     command.set_defaults(function=_report)
     command.add_argument("what", metavar="RUN|LOG", help="stored run, log, directory or archive of logs")
     command.add_argument("--rank", type=int, metavar="N", help="rank of several whose log is read (the lowest)")
+    command.add_argument("--page", choices=PAGES, help="print the content of one page of the dashboard")
+    command.add_argument("--compilation", metavar="ID", help="compilation that the page shows (the one with most ops)")
     add_check_options(command, WRONG_RESULTS)
     add_json_option(command)
 
@@ -61,6 +65,8 @@ def _report(arguments: argparse.Namespace) -> int:
 
 def _report_log(log: OpenedLog, arguments: argparse.Namespace) -> int:
     report = _with_records(build_report(log.path))
+    if arguments.page:
+        return _print_page(report, arguments)
     if log.words:
         print(log.words, file=sys.stderr if arguments.json else sys.stdout)
     if arguments.json:
@@ -77,11 +83,31 @@ def _report_run(run: Run, arguments: argparse.Namespace) -> int:
             sys.stdout.write(as_json({"state": status.state, "reason": status.reason}).decode() + "\n")
         return complain(f"{ending_words(status.state, status.reason, None)}.", FAILED)
     report = _with_records(open_report(run, summaries(run)))
+    if arguments.page:
+        return _print_page(report, arguments)
     store_graphs(run, report)
     print_run(run, report, as_json=arguments.json)
     if status.state in GOES_WELL and report.error is None:
         return check_report(report, arguments)
     return FAILED
+
+
+PAGES: dict[str, Callable[[Report, Compilation], Iterable[PageBlock]]] = {"guards": guards}
+
+
+def _print_page(report: Report, arguments: argparse.Namespace) -> int:
+    """Print a page about a compilation, as text or as JSON; raises StoreError for an unknown one."""
+    wanted = arguments.compilation
+    compilation = heaviest(report) if wanted is None else report.compilation(wanted)
+    if compilation is None:
+        known = ", ".join(each.id for each in report.compilations) or "none"
+        raise StoreError(f"the log has no compilation {wanted}: {known}" if wanted else "nothing was compiled")
+    page = PAGES[arguments.page](report, compilation)
+    if arguments.json:
+        sys.stdout.write(as_json(as_data(page)).decode() + "\n")
+    else:
+        print("\n".join(as_text(page)))
+    return OK
 
 
 def _with_records(report: Report) -> Report:

@@ -1,17 +1,33 @@
-"""Guards of a compilation: families, check times, filters, and each guard in full; texts are Markdown."""
+"""Guards page: families, check times and filters of a compilation's guards, and each guard in full."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from core.analysis import GuardFamilyShare, GuardRow, guard_families, guard_rows, mentions
 from core.base import words as fmt
 from core.report import Compilation, GuardFamily, GuardFilter, Report
-from core.views.markdown import LONGEST_LINE, LONGEST_TEXT, code, one_line, plain
+from core.views.blocks import (
+    NOTHING_PICKED,
+    Beside,
+    Code,
+    Column,
+    Data,
+    Listing,
+    PageBlock,
+    Picks,
+    Search,
+    Table,
+    Title,
+    paragraph,
+    spans,
+)
+from core.views.glossary import GLOSSARY
+from core.views.markdown import LONGEST_LINE, LONGEST_TEXT, code, one_line, plain, prose
 
-__all__ = ["GuardsView"]
+__all__ = ["FAMILY", "GUARD", "GUARD_COLUMNS", "MENTIONED", "GuardsView", "guards"]
 
 FAMILIES: dict[GuardFamily, tuple[str, str]] = {
     "tensor": ("Tensor", "inputs and other tensors outside of modules"),
@@ -29,18 +45,29 @@ NOISE = 0.03
 WORTH_US = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class GuardDetails:
-    """A guard in full.
+# Names of selections: a family, a guard, and a text that guards mention.
+FAMILY, GUARD, MENTIONED = "families", "guard-table", "guard"
 
-    A text is empty if torch did not log it. `failures` is empty if the guard never failed.
-    """
 
-    heading: str
-    expression: str
-    reason: str
-    hint: str
-    failures: str
+def guards(report: Report, compilation: Compilation, picks: Picks = NOTHING_PICKED) -> Iterator[PageBlock]:
+    """Yield the guards of a compilation: families, filters, a table, and a selected guard in full."""
+    view = GuardsView(report, compilation)
+    if not compilation.guards:
+        yield Title(spans("No guard was recorded for this compilation"))
+        yield from paragraph(prose(compilation.error))
+        return
+    yield Title(spans(view.title), GLOSSARY["guard"])
+    yield from paragraph(view.check_time, "quiet")
+    families = Table(FAMILY, view.family_columns, view.families, pick="Select a family to list its guards.")
+    yield Beside((families, *paragraph(view.family_meanings, "quiet")), tuple(view.filters))
+    yield Search(MENTIONED, "a variable, TENSOR_MATCH, a file …")
+    yield Data("guards", compilation.guards)
+    rows = view.matches(picks.row(FAMILY, view.families), picks.text(MENTIONED))
+    yield Table(GUARD, GUARD_COLUMNS, rows, pick="Select a guard to read it in full.")
+    yield from paragraph(view.table_note(rows), "quiet")
+    chosen = picks.row(GUARD, rows)
+    if chosen is not None:
+        yield from view.details(chosen)
 
 
 @dataclass(frozen=True)
@@ -74,22 +101,20 @@ class GuardsView:
         return tuple(guard_families(self.compilation, self.rows))
 
     @property
-    def family_rows(self) -> list[dict[str, object]]:
-        """A row for each family: number of guards, check time, its share in percent, and recompiles.
-
-        Without measured times there is neither share nor check time.
-        """
+    def family_columns(self) -> tuple[Column[GuardFamilyShare], ...]:
+        """Columns of the table of families; without measured times there is neither share nor check time."""
         costs = self.compilation.guard_costs
         least_us = NOISE * costs.check_us if costs else 0.0
-        return [
-            {
-                "family": FAMILIES[family.family][0],
-                "guards": len(family.rows),
-                **(_family_costs(family, least_us) if costs else {}),
-                "recompiles": len(family.recompiles),
-            }
-            for family in self.families
-        ]
+        measured: tuple[Column[GuardFamilyShare], ...] = (
+            Column("share", lambda family: family.share, fmt.percent, SHARE, 120, bar=True),
+            Column("check", lambda family: _family_check(family, least_us)),
+        )
+        return (
+            Column("family", lambda family: FAMILIES[family.family][0]),
+            Column("guards", lambda family: len(family.rows), fmt.number),
+            *(measured if costs else ()),
+            Column("recompiles", lambda family: len(family.recompiles), fmt.number),
+        )
 
     @property
     def family_meanings(self) -> str:
@@ -105,63 +130,36 @@ class GuardsView:
         rows = [row for row in (family.rows if family else self.rows) if mentions(row.guard, text)]
         return sorted(rows, key=lambda row: (-len(row.recompiles), -(row.guard.check_us or 0.0)))
 
-    def table(self, rows: Sequence[GuardRow]) -> dict[str, list[object]]:
-        """Return the columns of the table of guards, with check times in seconds.
-
-        The columns of check times and recompiles are left out if no guard has any.
-        """
-        checks = [None if row.guard.check_us is None else row.guard.check_us / 1e6 for row in rows]
-        recompiles = [", ".join(f"[{one_line(name, LONGEST_LINE)}]" for name in row.recompiles) for row in rows]
-        return {
-            "kind": [one_line(row.guard.kind, LONGEST_LINE) for row in rows],
-            "value": [one_line(row.guard.source, LONGEST_LINE) for row in rows],
-            **({"check": list(checks)} if any(checks) else {}),
-            **({"recompiles": list(recompiles)} if any(recompiles) else {}),
-            "protects": [row.protects for row in rows],
-            "source line": [one_line(_line(row), LONGEST_LINE) for row in rows],
-        }
-
-    def check_words(self, seconds: float) -> str:
-        """Return the check time of one guard, or the bound below which it is not measurable."""
-        if seconds * 1e6 >= RESOLUTION_US:
-            return fmt.duration_s(seconds)
-        return f"< {fmt.duration_s(RESOLUTION_US / 1e6)}"
-
     def table_note(self, rows: Sequence[GuardRow]) -> str:
-        """Return a note on the guard table: how to select, the meaning of *check*, and unknown times."""
-        read = "Select a guard to read it in full."
+        """Return a note on the guard table: the meaning of *check*, and unknown times."""
         unknown = sum(row.guard.check_us is None for row in rows)
         if unknown == len(rows):
-            return f"{read} The check time of single guards was not recorded."
+            return "The check time of single guards was not recorded."
         rest = f" Not recorded for {fmt.count(unknown, 'guard')}." if unknown else ""
-        return f"{read} *check* is the time of the guard itself, without the access to its value.{rest}"
+        return f"*check* is the time of the guard itself, without the access to its value.{rest}"
 
-    def details(self, row: GuardRow) -> GuardDetails:
-        """Return a guard in full."""
+    def details(self, row: GuardRow) -> Iterator[PageBlock]:
+        """Yield a guard in full; texts that torch did not log are left out."""
         guard = row.guard
         calls = {recompile.compilation: recompile.call for recompile in self.report.recompiles}
         recompiles = [f"\\[{plain(name)}\\]{_in_call(calls.get(name))}" for name in row.recompiles]
-        return GuardDetails(
-            heading=f"**{plain(guard.kind)}** on {code(guard.source) or 'no single value'}: {plain(row.protects)}",
-            expression=guard.expression,
-            reason=f"because of {code(guard.code)} at {code(str(guard.location))}" if guard.code else "",
-            hint=f"torch's hint: {plain(guard.hint, LONGEST_TEXT)}" if guard.hint else "",
-            failures=f"It failed, so torch compiled {', '.join(recompiles)}." if recompiles else "",
-        )
+        heading = f"**{plain(guard.kind)}** on {code(guard.source) or 'no single value'}: {plain(row.protects)}"
+        yield from paragraph(heading)
+        yield Listing("Guard expression", Code(guard.expression), is_open=True)
+        yield from paragraph(f"because of {code(guard.code)} at {code(str(guard.location))}" if guard.code else "")
+        yield from paragraph(f"torch's hint: {plain(guard.hint, LONGEST_TEXT)}" if guard.hint else "", "quiet")
+        yield from paragraph(f"It failed, so torch compiled {', '.join(recompiles)}." if recompiles else "")
 
     @property
-    def filter_rows(self) -> list[dict[str, str]]:
-        """A row for each guard filter of torch: guards kept and time saved; empty if not measured."""
+    def filters(self) -> Iterator[PageBlock]:
+        """Guard filters of torch: guards kept, time saved, the mildest call that saves enough, and the method."""
         costs = self.compilation.guard_costs
-        return [
-            {
-                "torch.compiler.…": one_line(guard_filter.name, LONGEST_LINE),
-                "guards kept": f"{fmt.number(guard_filter.kept)} of {fmt.number(guard_filter.guards)}",
-                "time saved": _saved(guard_filter, costs.check_us),
-            }
-            for guard_filter in (costs.filters if costs else ())
-            if costs is not None
-        ]
+        if costs is not None and costs.filters:
+            saved: Column[GuardFilter] = Column("time saved", lambda choice: _saved(choice, costs.check_us))
+            yield Table("filters", (*FILTER_COLUMNS, saved), costs.filters)
+        if self.filter_code:
+            yield Listing("Filter to try", Code(self.filter_code), is_open=True)
+        yield from paragraph(self.filter_note, "quiet")
 
     @property
     def filter_code(self) -> str:
@@ -218,13 +216,26 @@ def _count_note(compilation: Compilation) -> str:
     return " Counted in the printed tree, where a guard with several checks may appear several times."
 
 
-def _family_costs(family: GuardFamilyShare, least_us: float) -> dict[str, object]:
-    share = None if family.share is None else 100 * family.share
+def _family_check(family: GuardFamilyShare, least_us: float) -> str:
     if family.check_us is None:
-        return {"share": share, "check": fmt.NOT_RECORDED}
+        return fmt.NOT_RECORDED
     below = family.check_us < least_us
-    check = f"< {fmt.duration_s(least_us / 1e6)}" if below else fmt.duration_s(family.check_us / 1e6)
-    return {"share": share, "check": check}
+    return f"< {fmt.duration_s(least_us / 1e6)}" if below else fmt.duration_s(family.check_us / 1e6)
+
+
+def _check_words(seconds: float) -> str:
+    """Return the check time of one guard, or the bound below which it is not measurable."""
+    if seconds * 1e6 >= RESOLUTION_US:
+        return fmt.duration_s(seconds)
+    return f"< {fmt.duration_s(RESOLUTION_US / 1e6)}"
+
+
+def _check_s(row: GuardRow) -> float | None:
+    return None if row.guard.check_us is None else row.guard.check_us / 1e6
+
+
+def _recompiles(row: GuardRow) -> str:
+    return ", ".join(f"[{one_line(name, LONGEST_LINE)}]" for name in row.recompiles)
 
 
 def _line(row: GuardRow) -> str:
@@ -248,3 +259,18 @@ def _shortcut(compilation: Compilation, copy_us: float) -> str:
     if warm_us is None or warm_us > copy_us * (1 - 2 * NOISE):
         return ""
     return f", where torch's tree takes {fmt.duration_s(warm_us / 1e6)}: it skips modules that did not change"
+
+
+GUARD_COLUMNS: tuple[Column[GuardRow], ...] = (
+    Column("kind", lambda row: one_line(row.guard.kind, LONGEST_LINE)),
+    Column("value", lambda row: one_line(row.guard.source, LONGEST_LINE), width=280),
+    Column("check", _check_s, _check_words, optional=True),
+    Column("recompiles", _recompiles, help="Compilations caused by its failure", optional=True),
+    Column("protects", lambda row: row.protects, width=280),
+    Column("source line", lambda row: one_line(_line(row), LONGEST_LINE)),
+)
+FILTER_COLUMNS: tuple[Column[GuardFilter], ...] = (
+    Column("torch.compiler.…", lambda choice: one_line(choice.name, LONGEST_LINE)),
+    Column("guards kept", lambda choice: f"{fmt.number(choice.kept)} of {fmt.number(choice.guards)}"),
+)
+SHARE = "Share of one check of the guard tree, including the access to the values"

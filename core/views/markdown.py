@@ -33,6 +33,11 @@ def _still(text: str) -> str:
     return SPECIAL.sub(r"\\\1", LIVELY.sub(WORD_JOINER, text))
 
 
+def literal(text: str) -> str:
+    """Return a piece of text as Markdown that shows it literally, with its spaces."""
+    return _still(CONTROL.sub("�", text))
+
+
 def code(text: str, limit: int = LONGEST_TEXT) -> str:
     """Return text as inline code, in a fence longer than any backticks in it; empty for empty text."""
     shown = CONTROL.sub("�", " ".join(text.split()))[:limit]

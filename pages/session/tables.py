@@ -1,4 +1,4 @@
-"""Tables and charts: numbers as text, and the visitor's selection."""
+"""Blocks of a page, tables and charts: numbers as text, and the visitor's selection."""
 
 from __future__ import annotations
 
@@ -6,19 +6,24 @@ import io
 import json
 import os
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import msgspec
 import streamlit as st
 from streamlit.dataframe_util import convert_arrow_table_to_arrow_bytes, has_range_index
+from streamlit.delta_generator import DeltaGenerator
 from streamlit.elements import arrow
 from streamlit.elements.lib.pandas_styler_utils import marshall_styler
 from streamlit.proto.ArrowData_pb2 import ArrowData
 
-from pages.look.palette import MAX_LINE_CHARS
+from core.views import blocks
+from pages.look.palette import MAX_LINE_CHARS, TALL
+from pages.look.text import plain
 from pages.session import url
+from pages.session.downloads import json_twin
+from pages.session.header import page_title
 from pages.session.url import press, taken
 
 if TYPE_CHECKING:
@@ -32,6 +37,90 @@ Width = int | Literal["small", "medium"]
 os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
 # Height of a table's row in Streamlit, and of its header and frame.
 LINE_PX, HEAD_PX = 31, 34
+# Number of rows that fit without scrolling.
+FEW = 14
+
+
+def picks() -> blocks.Picks:
+    """Return the visitor's selections, which Streamlit has before it runs the page."""
+    tables = {str(key): _cells(value) for key, value in st.session_state.items()}
+    typed = {str(key): value for key, value in st.session_state.items() if isinstance(value, str)}
+    return blocks.Picks({key: cells[0] for key, cells in tables.items() if cells}, {**st.query_params, **typed})
+
+
+def _cells(value: object) -> list[int]:
+    """Return the rows of the selected cells if a value is the state of a table."""
+    return _clicked(value) if hasattr(getattr(value, "selection", None), "cells") else []
+
+
+def draw(page: Iterable[blocks.PageBlock]) -> None:
+    """Draw a page's blocks in order; data to download stands beside the search field above it."""
+    line: DeltaGenerator | None = None
+    for block in page:
+        match block:
+            case blocks.Title():
+                page_title(blocks.markdown(block.prose), help=block.help or None)
+            case blocks.Text():
+                write = st.caption if block.tone == "quiet" else st.markdown
+                write(blocks.markdown(block.prose))
+            case blocks.Table():
+                _draw_table(block)
+            case blocks.Listing():
+                _draw_listing(block)
+            case blocks.Search():
+                line = st.container(horizontal=True, vertical_alignment="bottom")
+                with line:
+                    search_field(block.name, block.placeholder)
+            case blocks.Data():
+                with line or st.container():
+                    json_twin(block.name, block.value, key=block.name)
+            case blocks.Beside():
+                for place, part in zip(st.columns(2, gap="medium"), (block.left, block.right), strict=True):
+                    with place:
+                        draw(part)
+
+
+def _draw_table(table: blocks.Table[Any]) -> None:
+    columns = table.shown
+    scale = {column.name: 100.0 for column in columns if column.bar}
+    values = {
+        column.name: [_scaled(column.value(row), scale.get(column.name)) for row in table.rows] for column in columns
+    }
+    forms = {column.name: _of_bar(column) if column.bar else column.unit for column in columns if column.is_number}
+    look: dict[str, Any] = {"column_config": {column.name: _column(column) for column in columns}}
+    if len(table.rows) > FEW:
+        look["height"] = TALL
+    framed = in_words(data_frame(values), forms)
+    if not table.pick:
+        shown(framed, table.rows, **look)
+    elif picked(framed, table.rows, table.name, **look) is None:
+        st.caption(table.pick)
+
+
+def _of_bar(column: blocks.Column[Any]) -> Callable[[float], str]:
+    return lambda percent: column.unit(percent / 100)
+
+
+def _scaled(value: Any, scale: float | None) -> Any:
+    return value if scale is None or value is None else scale * value
+
+
+def _column(column: blocks.Column[Any]) -> Any:
+    if column.bar:
+        # The bar's own format has two decimals; all our numbers have three significant digits.
+        return st.column_config.ProgressColumn(
+            format="%.3g %%", min_value=0, max_value=100, width=column.width, help=column.help or None
+        )
+    return st.column_config.Column(help=column.help or None, width=column.width)
+
+
+def _draw_listing(listing: blocks.Listing) -> None:
+    if listing.is_open:
+        st.caption(plain(listing.title))
+        st.code(listing.code.text, language=listing.code.language, wrap_lines=True)
+        return
+    with st.expander(plain(listing.title)):
+        st.code(listing.code.text, language=listing.code.language, wrap_lines=True)
 
 
 def search_field(key: str, placeholder: str, width: int = 380) -> str:

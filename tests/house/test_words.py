@@ -22,7 +22,7 @@ LENGTHS = {
 }
 # What the browser writes, since Streamlit or Plotly leaves no other way.
 BROWSER = {
-    ("pages/dynamo/guards.py", "%.3g %%"): "the label of a bar in a cell",
+    ("pages/session/tables.py", "%.3g %%"): "the label of a bar in a cell",
     ("pages/parts/dynamo/tables.py", "numbers"): "the labels of bars in cells",
     ("pages/parts/run/own_backend.py", "'%g' if field.step else None"): "a field in which a number is typed",
 }

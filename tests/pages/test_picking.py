@@ -9,10 +9,11 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from core import Store
+from core.views.blocks import Picks
 from pages import menu
 from pages.parts.run import runs_table
 from pages.session import tables
-from tests.support.apps import assert_sound, opened, words
+from tests.support.apps import assert_sound, opened, read_words, words
 from tests.support.homes import add_run, add_scenario, job_of, keeper, measured_log
 
 Pick = Callable[..., None]
@@ -30,8 +31,13 @@ def pick(monkeypatch: pytest.MonkeyPatch) -> Pick:
     def picked(table: object, rows: Sequence[Any], key: str, **_: object) -> Any:
         return next(iter(ticked(table, rows, key)[1]), None)
 
+    def picks() -> Picks:
+        return Picks({name: rows[0] for name, rows in chosen.items() if rows}, typed().texts)
+
+    typed = tables.picks
     monkeypatch.setattr(runs_table, "opened_or_ticked", ticked)
     monkeypatch.setattr(tables, "picked", picked)
+    monkeypatch.setattr(tables, "picks", picks)
     return lambda key, *rows: chosen.update({key: rows})
 
 
@@ -134,7 +140,7 @@ def test_a_guard_is_read_whole(runs: dict[str, str], pick: Pick) -> None:
     assert "Select a guard to read it in full." in words(app)
     first = app.dataframe[-1].value.iloc[0]
     pick("guard-table", 0)
-    told = words(app.run())
+    told = read_words(app.run())
     assert_sound(app)
     assert f"**TYPE\\_MATCH** on `{first['value']}`: a value keeps its type" in told
     assert app.code[0].value.startswith("___check_type_id(L['extras']")
@@ -153,7 +159,7 @@ def test_a_guard_that_made_a_recompile_comes_first_and_says_so(runs: dict[str, s
         "L['power']",
         "[0/2]",
     ]
-    assert "It failed, so torch compiled \\[0/2\\] in call 2." in words(app)
+    assert "It failed, so torch compiled \\[0/2\\] in call 2." in read_words(app)
 
 
 def test_a_guard_on_no_value_says_so(runs: dict[str, str], pick: Pick) -> None:

@@ -1,16 +1,11 @@
-"""Content of an HTML file as one value: titles, blocks, and the data of the graphs.
-
-A block is text, a table, code, a chart or a graph. Each text is a plain string or a tuple of spans, so that a
-scrubber can change every text before it becomes HTML.
-"""
+"""Content of an HTML file as one value: titles, blocks, and the data of the graphs."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -19,206 +14,27 @@ from core.base import words as fmt
 from core.report import Compilation, FxGraph, FxNode, Report, Schedule
 from core.runs.store import Run
 from core.runs.stored import side_of_run
+from core.views.blocks import (
+    Beside,
+    Block,
+    Data,
+    Drawing,
+    Fold,
+    Prose,
+    Search,
+    Table,
+    Text,
+    TextTable,
+    Title,
+    paragraph,
+    spans,
+)
 from core.views.colours import kernel_colours
 from core.views.compilations import CompilationsView
 from core.views.fusion import FusionView
 from core.views.fx_graph import FxGraphView, GraphStages
-from core.views.markdown import LONGEST_LINE, WORD_JOINER, one_line
+from core.views.markdown import LONGEST_LINE, one_line
 from core.views.wire import TOP, StoredGraph, graph_data, level_data, stored
-
-Kind = Literal["", "code", "strong", "em", "item"]
-# An escaped character, inline code, and the marks of bold and italic text: all that core/views writes.
-INLINE = re.compile(
-    r"\\(?P<escaped>[^A-Za-z0-9\s])|(?P<ticks>`+)(?P<code>.+?)(?<!`)(?P=ticks)(?!`)|(?P<strong>\*\*)|(?P<em>\*)"
-)
-
-
-@dataclass(frozen=True, slots=True)
-class TextSpan:
-    """A piece of text in one style; kind `item` is an empty span that begins a list item."""
-
-    text: str
-    kind: Kind = ""
-
-
-Prose = tuple[TextSpan, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Code:
-    """A piece of code.
-
-    `language` is a Pygments name, `first` the number of the first line, and `notes` has (line number, text)
-    pairs.
-    """
-
-    text: str
-    language: str = "python"
-    first: int = 1
-    notes: tuple[tuple[int, str], ...] = ()
-
-
-def spans(markdown: str) -> Prose:
-    """Return the spans of a view's Markdown; lines that begin with `- ` are items of a list."""
-    found: list[TextSpan] = []
-    for line in markdown.split("\n"):
-        if line.startswith("- "):
-            found.append(TextSpan("", "item"))
-        found += _line(line.removeprefix("- "))
-    return tuple(found)
-
-
-def _line(line: str) -> list[TextSpan]:
-    line = line.replace(WORD_JOINER, "")
-    found: list[TextSpan] = []
-    style: Kind = ""
-    text, end = "", 0
-    for match in INLINE.finditer(line):
-        text += line[end : match.start()] + (match["escaped"] or "")
-        end = match.end()
-        if match["escaped"]:
-            continue
-        found.append(TextSpan(text, style))
-        text = ""
-        if match["code"]:
-            found.append(TextSpan(match["code"].strip() if len(match["ticks"]) > 1 else match["code"], "code"))
-        else:
-            style = _toggled(style, "strong" if match["strong"] else "em")
-    found.append(TextSpan(text + line[end:], style))
-    return [span for span in found if span.text]
-
-
-def _toggled(style: Kind, mark: Kind) -> Kind:
-    return "" if style == mark else mark
-
-
-Cell = str | Prose
-
-
-@dataclass(frozen=True, slots=True)
-class Text:
-    """A paragraph; its tone is `ok`, `warn`, `bad`, `quiet` or empty."""
-
-    macro: ClassVar[str] = "text"
-
-    prose: Prose
-    tone: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A table with one header row; `numeric` are the columns that are aligned to the right."""
-
-    macro: ClassVar[str] = "table"
-
-    head: tuple[str, ...]
-    rows: tuple[tuple[Cell, ...], ...]
-    numeric: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class Listing:
-    """Code that unfolds; `kernel` is the kernel's id in the graphs (`k:…`), `colour` the kernel's colour."""
-
-    macro: ClassVar[str] = "listing"
-
-    title: str
-    code: Code
-    kernel: str = ""
-    colour: str = ""
-    detail: str = ""
-    is_open: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Drawing:
-    """A placeholder of an interactive graph; `HtmlPage.drawings` has its data under the same id."""
-
-    macro: ClassVar[str] = "drawing"
-
-    id: str
-    label: str
-    is_half: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """A bar of a chart; its length `share` and its interval `low` to `high` are fractions of the width."""
-
-    label: str
-    text: str
-    share: float
-    low: float | None = None
-    high: float | None = None
-    colour: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Bars:
-    """A bar chart with the value of each bar as text."""
-
-    macro: ClassVar[str] = "bars"
-
-    label: str
-    rows: tuple[Bar, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class IntervalRow:
-    """An interval with its middle, as fractions of the axis; `claim` is True if it supports a claim."""
-
-    label: str
-    text: str
-    low: float
-    middle: float
-    high: float
-    claim: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Intervals:
-    """Intervals on one axis, with values as text; a line crosses them at `mark`, a fraction of the axis."""
-
-    macro: ClassVar[str] = "intervals"
-
-    label: str
-    mark: float
-    rows: tuple[IntervalRow, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A line of a chart: points between (0, 0) and (1, 1), in steps."""
-
-    label: str
-    colour: str
-    points: tuple[tuple[float, float], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Curves:
-    """A line chart; `top` is the largest value as text, and `across` the meaning of the horizontal axis."""
-
-    macro: ClassVar[str] = "curves"
-
-    label: str
-    top: str
-    across: str
-    lines: tuple[Line, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Fold:
-    """Blocks that unfold below a title."""
-
-    macro: ClassVar[str] = "fold"
-
-    title: Prose
-    blocks: tuple[Block, ...]
-    is_open: bool = False
-
-
-Block = Text | Table | Listing | Drawing | Bars | Intervals | Curves | Fold
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,23 +80,11 @@ def section(name: str, title: str, blocks: Iterable[Block]) -> Iterator[Section]
         yield Section(name, title, content)
 
 
-def paragraph(markdown: str, tone: str = "") -> Iterator[Text]:
-    """Yield a paragraph unless it is empty."""
-    if markdown:
-        yield Text(spans(markdown), tone)
-
-
-def folded(title: str, blocks: Sequence[Block], is_open: bool = False) -> Iterator[Fold]:
-    """Yield blocks below a title, unless there are none."""
-    if blocks:
-        yield Fold(spans(title), tuple(blocks), is_open)
-
-
-def table(rows: Sequence[Mapping[str, str]], numeric: Iterable[str] = ()) -> Iterator[Table]:
+def table(rows: Sequence[Mapping[str, str]], numeric: Iterable[str] = ()) -> Iterator[TextTable]:
     """Yield a view's rows as a table, unless there are none; columns without any text are left out."""
     head = tuple(name for name in rows[0] if any(row[name] for row in rows)) if rows else ()
     if head:
-        yield Table(head, tuple(tuple(row[name] for name in head) for row in rows), frozenset(numeric))
+        yield TextTable(head, tuple(tuple(row[name] for name in head) for row in rows), frozenset(numeric))
 
 
 def left_out(lines: Sequence[str]) -> Iterator[Text]:
@@ -413,6 +217,32 @@ class Allowance:
         if len(elements) > most:
             self.left_out.append(f"{what}: {fmt.number(len(elements) - most)} of {fmt.number(len(elements))}")
         return elements[:most]
+
+    def rendered(self, blocks: Iterable[Block]) -> Iterator[Block]:
+        """Yield a page's blocks for a file: tables as text with as many rows as fit, and no fields."""
+        for block in blocks:
+            match block:
+                case Table():
+                    columns = block.shown
+                    rows = self.first(f"Rows of {block.name}", block.rows)
+                    numeric = frozenset(column.name for column in columns if column.is_number)
+                    cells = tuple(tuple(column.text(row) for column in columns) for row in rows)
+                    if cells:
+                        yield TextTable(tuple(column.name for column in columns), cells, numeric)
+                case Beside():
+                    yield from self.rendered((*block.left, *block.right))
+                case Fold():
+                    yield replace(block, blocks=tuple(self.rendered(block.blocks)))
+                case Search() | Data():
+                    pass
+                case _:
+                    yield block
+
+    def folded(self, page: Iterable[Block]) -> Fold:
+        """Return a page's blocks below its title, for a file."""
+        blocks = tuple(page)
+        title = next((block.prose for block in blocks if isinstance(block, Title)), ())
+        return Fold(title, tuple(self.rendered(block for block in blocks if not isinstance(block, Title))))
 
     def takes_graph(self, what: str, size: int) -> bool:
         """Return True and take the room if a graph of `size` nodes fits; otherwise note it as left out."""

@@ -27,30 +27,32 @@ from pygments.lexers import get_lexer_by_name
 from core.base import words as fmt
 from core.base.words import bytes_
 from core.runs.store import Run
-from core.views.compare import CompareView, PairView
-from core.views.header import HeaderView
-from core.views.html.page import (
-    Allowance,
+from core.views.blocks import (
     Bar,
     Bars,
     Block,
     Code,
     Drawing,
-    Drawings,
     Fold,
-    Graphs,
-    HtmlChip,
-    HtmlPage,
     IntervalRow,
     Intervals,
     Listing,
+    folded,
+    paragraph,
+    spans,
+)
+from core.views.compare import CompareView, PairView
+from core.views.header import HeaderView
+from core.views.html.page import (
+    Allowance,
+    Drawings,
+    Graphs,
+    HtmlChip,
+    HtmlPage,
     Section,
     Source,
-    folded,
     left_out,
-    paragraph,
     section,
-    spans,
     table,
 )
 from core.views.html.sections import COMMENTS, sections

@@ -7,34 +7,16 @@ from collections.abc import Iterator
 
 from core.base import words as fmt
 from core.report import Compilation
+from core.views.blocks import Bar, Bars, Block, Code, Curves, Fold, Line, Listing, TextTable, folded, paragraph, spans
 from core.views.comments import Comment, CommentsView, author_words
 from core.views.compilations import CompilationsView
 from core.views.compile_time import CompileTimeView
 from core.views.graph_breaks import BreakBox, GraphBreaksView
-from core.views.guards import GuardsView
+from core.views.guards import guards
 from core.views.header import page_contents
-from core.views.html.page import (
-    Bar,
-    Bars,
-    Block,
-    Cell,
-    Code,
-    Curves,
-    Fold,
-    Graphs,
-    Line,
-    Listing,
-    Section,
-    Source,
-    Table,
-    folded,
-    left_out,
-    paragraph,
-    section,
-    spans,
-)
+from core.views.html.page import Graphs, Section, Source, left_out, section
 from core.views.kernels import KernelsView, KernelView
-from core.views.markdown import LONGEST_LINE, one_line, plain
+from core.views.markdown import plain
 from core.views.memory import AllocatedCurve, MemoryView
 from core.views.overview import FindingView, OutcomeView, OverviewView
 from core.views.recompiles import RecompilesView, RecompileTree
@@ -141,7 +123,7 @@ def _kernels(source: Source) -> Iterator[Block]:
         yield from _kernel_codes(source, compilation, view)
 
 
-def _ledger(source: Source, view: KernelsView) -> Table:
+def _ledger(source: Source, view: KernelsView) -> TextTable:
     rows = [
         (
             row.label or row.name,
@@ -155,7 +137,7 @@ def _ledger(source: Source, view: KernelsView) -> Table:
         for row in source.first("Kernel launches", view.rows)
     ]
     head = ("kernel", "kind", "time", "share", "traffic", "calls", "ops")
-    return Table(head, tuple(rows), frozenset({"time", "share", "traffic", "calls"}))
+    return TextTable(head, tuple(rows), frozenset({"time", "share", "traffic", "calls"}))
 
 
 def _kernel_codes(source: Source, compilation: Compilation, kernels: KernelsView) -> Iterator[Block]:
@@ -215,7 +197,7 @@ def _tree(source: Source, tree: RecompileTree) -> Iterator[Block]:
         (f"{'↳ ' * row.depth}[{row.id}]", row.because or "first compilation", row.old, row.new, row.call, row.took)
         for row in source.first("Recompiles", tree.rows)
     )
-    yield Table(("id", "failed guard", "expected", "got", "call", "took"), rows, frozenset({"call", "took"}))
+    yield TextTable(("id", "failed guard", "expected", "got", "call", "took"), rows, frozenset({"call", "took"}))
 
 
 def _why_recompiled(view: RecompilesView, compilation: Compilation) -> Iterator[Block]:
@@ -239,10 +221,10 @@ def _compilations(source: Source) -> Iterator[Block]:
     rows = view.rows(source.first("Compilations", matches))
     head = ("function", "id", "status", "ops", "compile time", "kernels", "breaks", "recompiles")
     table = tuple(tuple(_cell(name, row[name]) for name in head) for row in rows)
-    yield Table(head, table, frozenset(head[3:]))
+    yield TextTable(head, table, frozenset(head[3:]))
 
 
-def _cell(name: str, value: object) -> Cell:
+def _cell(name: str, value: object) -> str:
     if value is None:
         return ""
     if name == "compile time" and isinstance(value, float):
@@ -252,15 +234,8 @@ def _cell(name: str, value: object) -> Cell:
 
 def _guards(source: Source) -> Iterator[Block]:
     for compilation in source.heaviest:
-        if not compilation.guards:
-            continue
-        view = GuardsView(source.report, compilation)
-        rows = source.first(f"Guards of [{compilation.id}]", view.matches(None, ""))
-        table = view.table(rows)
-        columns = [name for name in table if name != "check"]
-        cells = tuple(tuple(str(table[name][index]) for name in columns) for index in range(len(rows)))
-        blocks: list[Block] = [*paragraph(view.check_time, "quiet"), Table(tuple(columns), cells)]
-        yield from folded(one_line(view.title, LONGEST_LINE).replace("[", "\\[").replace("]", "\\]"), blocks)
+        if compilation.guards:
+            yield source.folded(guards(source.report, compilation))
 
 
 def _compile_time(source: Source) -> Iterator[Block]:
@@ -329,7 +304,7 @@ def _missing(source: Source) -> Iterator[Block]:
     reasons = [(name, contents[name].why_empty) for name in SHOWN if contents[name].why_empty]
     if reasons:
         rows = tuple((name.replace("_", " ").capitalize().replace("Fx", "FX"), reason) for name, reason in reasons)
-        yield Table(("page", "why it is empty"), rows)
+        yield TextTable(("page", "why it is empty"), rows)
     for problem in OverviewView(source.report).log_problems:
         yield from paragraph(problem, "warn")
     yield from left_out(source.left_out)

@@ -12,23 +12,10 @@ import pytest
 from core.base.decoder import decoded
 from core.runs.store import Run, Store
 from core.runs.stored import side_of_run
+from core.views.blocks import Bars, Curves, Fold, Intervals, Line, Listing, Text, TextSpan, TextTable, spans
 from core.views.compare import CompareView
 from core.views.html import as_html, comparison_as_html
-from core.views.html.page import (
-    Bars,
-    Curves,
-    Fold,
-    HtmlChip,
-    Intervals,
-    Line,
-    Listing,
-    Section,
-    Source,
-    Table,
-    Text,
-    TextSpan,
-    spans,
-)
+from core.views.html.page import HtmlChip, Section, Source
 from core.views.html.render import _ratios, page_of, page_of_comparison, render
 from core.views.html.sections import _cell
 from core.views.overview import OutcomeView
@@ -228,7 +215,7 @@ def test_a_tree_of_recompiles_names_the_first_compilation_and_each_failed_guard(
     page = page_of(run_of(empty_home, "recompile_zoo"))
     (recompiles,) = (section for section in page.sections if section.id == "recompiles")
     (tree,) = (block for block in recompiles.blocks if isinstance(block, Fold) and block.is_open)
-    (table,) = (block for block in tree.blocks if isinstance(block, Table))
+    (table,) = (block for block in tree.blocks if isinstance(block, TextTable))
     assert [row[:2] for row in table.rows[:3]] == [
         ("[0/0]", "first compilation"),
         ("↳ [0/1]", "tensor 'x' size mismatch at index 0"),

@@ -6,7 +6,7 @@ from core import CompileJob, CompileOptions, Model
 from core.analysis import compile_seconds
 from core.base.words import duration_s
 from pages import menu
-from tests.support.apps import assert_sound, component, opened, titles, words
+from tests.support.apps import assert_sound, component, opened, read_words, titles, words
 from tests.support.homes import add_run, add_scenario
 from tests.support.logs import recorded_report
 from tests.support.places import TRACES
@@ -87,8 +87,8 @@ def test_a_run_that_did_not_time_its_guards_says_so(empty_home: Path) -> None:
     for name in (b'"families_us"', b'"filters"', b'"checks_us"'):
         log = log.replace(name, b'"another"')
     app = opened(menu.GUARDS.script, add_run(empty_home, "untimed", log).id)
-    assert "The time that a `guard_filter_fn` saves was not recorded." in words(app)
-    assert "The check time of single guards was not recorded." in words(app)
+    assert "The time that a `guard_filter_fn` saves was not recorded." in read_words(app)
+    assert "The check time of single guards was not recorded." in read_words(app)
     assert "check" not in app.dataframe[-1].value
 
 

@@ -1,0 +1,429 @@
+"""Content of a page as blocks: one value for the page, the HTML file, the terminal and JSON.
+
+A page is a generator of blocks: titles, texts, tables, code, charts and drawings. Blocks hold no Streamlit, no HTML and
+no key of a widget, but names: a page gets what the visitor selected under a name as `Picks`.
+Each text is a tuple of spans, so that a scrubber can change every text before it is rendered.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Generic, Literal, TypeVar
+
+from core.base import words as fmt
+from core.views.markdown import CONTROL, WORD_JOINER, code, literal, one_line
+
+Row = TypeVar("Row")
+
+Kind = Literal["", "code", "strong", "em", "item"]
+# An escaped character, inline code, and the marks of bold and italic text: all that core/views writes.
+INLINE = re.compile(
+    r"\\(?P<escaped>[^A-Za-z0-9\s])|(?P<ticks>`+)(?P<code>.+?)(?<!`)(?P=ticks)(?!`)|(?P<strong>\*\*)|(?P<em>\*)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TextSpan:
+    """A piece of text in one style; kind `item` is an empty span that begins a list item."""
+
+    text: str
+    kind: Kind = ""
+
+
+Prose = tuple[TextSpan, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A piece of code.
+
+    `language` is a Pygments name, `first` the number of the first line, and `notes` has (line number, text)
+    pairs.
+    """
+
+    text: str
+    language: str = "python"
+    first: int = 1
+    notes: tuple[tuple[int, str], ...] = ()
+
+
+def spans(markdown: str) -> Prose:
+    """Return the spans of a view's Markdown; lines that begin with `- ` are items of a list."""
+    found: list[TextSpan] = []
+    for line in markdown.split("\n"):
+        if line.startswith("- "):
+            found.append(TextSpan("", "item"))
+        found += _line(line.removeprefix("- "))
+    return tuple(found)
+
+
+def markdown(prose: Prose) -> str:
+    """Return spans as Markdown that shows them literally in their styles."""
+    return "".join(MARKDOWN[span.kind](span.text) for span in prose).removeprefix("\n")
+
+
+MARKDOWN: Mapping[Kind, Callable[[str], str]] = {
+    "": literal,
+    "code": code,
+    "strong": lambda text: f"**{literal(text)}**",
+    "em": lambda text: f"*{literal(text)}*",
+    "item": lambda _: "\n- ",
+}
+
+
+def words(prose: Prose) -> str:
+    """Return spans as text of a terminal: code in backticks, list items in lines of their own."""
+    quoted = (f"`{span.text}`" if span.kind == "code" else "\n- " * (span.kind == "item") + span.text for span in prose)
+    return CONTROL.sub("�", "".join(quoted).replace("\n", "\r")).replace("\r", "\n").removeprefix("\n")
+
+
+def _line(line: str) -> list[TextSpan]:
+    line = line.replace(WORD_JOINER, "")
+    found: list[TextSpan] = []
+    style: Kind = ""
+    text, end = "", 0
+    for match in INLINE.finditer(line):
+        text += line[end : match.start()] + (match["escaped"] or "")
+        end = match.end()
+        if match["escaped"]:
+            continue
+        found.append(TextSpan(text, style))
+        text = ""
+        if match["code"]:
+            found.append(TextSpan(match["code"].strip() if len(match["ticks"]) > 1 else match["code"], "code"))
+        else:
+            style = _toggled(style, "strong" if match["strong"] else "em")
+    found.append(TextSpan(text + line[end:], style))
+    return [span for span in found if span.text]
+
+
+def _toggled(style: Kind, mark: Kind) -> Kind:
+    return "" if style == mark else mark
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A paragraph; its tone is `ok`, `warn`, `bad`, `quiet` or empty."""
+
+    macro: ClassVar[str] = "text"
+
+    prose: Prose
+    tone: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Title:
+    """The title of a page, and the explanation behind its question mark; empty for none."""
+
+    prose: Prose
+    help: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Column(Generic[Row]):
+    """A column of a table: its name, the value of a row, and the value as text.
+
+    An `optional` column is left out if no row has a value. `width` is in pixels, None for the natural width. A `bar`
+    draws a fraction from 0 to 1.
+    """
+
+    name: str
+    value: Callable[[Row], Any]
+    unit: Callable[[Any], str] = str
+    help: str = ""
+    width: int | None = None
+    optional: bool = False
+    bar: bool = False
+
+    @property
+    def is_number(self) -> bool:
+        """True if the values are numbers."""
+        return self.unit is not str
+
+    def text(self, row: Row) -> str:
+        """Return the value of a row as text; empty for no value."""
+        value = self.value(row)
+        return "" if value is None else self.unit(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Table(Generic[Row]):
+    """Rows in columns, under a name. With `pick`, which says how, a row can be selected by that name.
+
+    Rows become text only where they are shown, so that a long table costs what its window costs.
+    """
+
+    macro: ClassVar[str] = "table"
+
+    name: str
+    columns: tuple[Column[Row], ...]
+    rows: Sequence[Row]
+    pick: str = ""
+
+    @property
+    def shown(self) -> tuple[Column[Row], ...]:
+        """The columns, without optional ones that have no value."""
+        return tuple(each for each in self.columns if not each.optional or any(map(each.value, self.rows)))
+
+
+@dataclass(frozen=True, slots=True)
+class TextTable:
+    """A table as text, with one header row; `numeric` are the columns that are aligned to the right."""
+
+    macro: ClassVar[str] = "table"
+
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    numeric: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """A field for a text that selects rows of the next table, by the name of the pick."""
+
+    name: str
+    placeholder: str
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """The data that the page shows, as JSON to download under a name."""
+
+    name: str
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """Two columns of blocks."""
+
+    left: tuple[PageBlock, ...]
+    right: tuple[PageBlock, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Picks:
+    """Selections of a visitor on a page: row by the name of its table, and texts of search fields."""
+
+    rows: Mapping[str, int] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
+
+    def row(self, name: str, rows: Sequence[Row]) -> Row | None:
+        """Return the selected row of a table; None without a selection, or if the table has fewer rows now."""
+        index = self.rows.get(name)
+        return rows[index] if index is not None and index < len(rows) else None
+
+    def text(self, name: str) -> str:
+        """Return the text of a search field; empty without one."""
+        return self.texts.get(name, "")
+
+
+NOTHING_PICKED = Picks()
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Code that unfolds; `kernel` is the kernel's id in the graphs (`k:…`), `colour` the kernel's colour."""
+
+    macro: ClassVar[str] = "listing"
+
+    title: str
+    code: Code
+    kernel: str = ""
+    colour: str = ""
+    detail: str = ""
+    is_open: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A placeholder of an interactive graph; `HtmlPage.drawings` has its data under the same id."""
+
+    macro: ClassVar[str] = "drawing"
+
+    id: str
+    label: str
+    is_half: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A bar of a chart; its length `share` and its interval `low` to `high` are fractions of the width."""
+
+    label: str
+    text: str
+    share: float
+    low: float | None = None
+    high: float | None = None
+    colour: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Bars:
+    """A bar chart with the value of each bar as text."""
+
+    macro: ClassVar[str] = "bars"
+
+    label: str
+    rows: tuple[Bar, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalRow:
+    """An interval with its middle, as fractions of the axis; `claim` is True if it supports a claim."""
+
+    label: str
+    text: str
+    low: float
+    middle: float
+    high: float
+    claim: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Intervals:
+    """Intervals on one axis, with values as text; a line crosses them at `mark`, a fraction of the axis."""
+
+    macro: ClassVar[str] = "intervals"
+
+    label: str
+    mark: float
+    rows: tuple[IntervalRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a chart: points between (0, 0) and (1, 1), in steps."""
+
+    label: str
+    colour: str
+    points: tuple[tuple[float, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Curves:
+    """A line chart; `top` is the largest value as text, and `across` the meaning of the horizontal axis."""
+
+    macro: ClassVar[str] = "curves"
+
+    label: str
+    top: str
+    across: str
+    lines: tuple[Line, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """Blocks that unfold below a title."""
+
+    macro: ClassVar[str] = "fold"
+
+    title: Prose
+    blocks: tuple[Block, ...]
+    is_open: bool = False
+
+
+# Blocks of pages, and blocks that only files have.
+PageBlock = Title | Text | Table[Any] | Listing | Search | Data | Beside
+Block = PageBlock | TextTable | Drawing | Bars | Intervals | Curves | Fold
+
+
+def paragraph(text: str, tone: str = "") -> Iterator[Text]:
+    """Yield a paragraph of Markdown unless it is empty."""
+    if text:
+        yield Text(spans(text), tone)
+
+
+def folded(title: str, blocks: Sequence[Block], is_open: bool = False) -> Iterator[Fold]:
+    """Yield blocks below a title, unless there are none."""
+    if blocks:
+        yield Fold(spans(title), tuple(blocks), is_open)
+
+
+# Rows of a table, and lines of code, that a terminal shows.
+MOST_ROWS, MOST_LINES = 100, 60
+
+
+def as_text(blocks: Iterable[Block], indent: str = "") -> Iterator[str]:
+    """Yield the lines of blocks for a terminal; a long table is cut, and says so."""
+    for block in blocks:
+        for line in _lines(block):
+            yield f"{indent}{line}".rstrip()
+
+
+def _lines(block: Block) -> Iterator[str]:
+    match block:
+        case Title() | Text():
+            yield from words(block.prose).split("\n")
+        case Table():
+            shown, rows = block.shown, block.rows[:MOST_ROWS]
+            cells = [[one_line(column.text(row)) for column in shown] for row in rows]
+            yield from _table_lines([column.name for column in shown], cells, [column.is_number for column in shown])
+            yield from _more(len(block.rows) - MOST_ROWS, "row")
+        case TextTable():
+            cells = [[*map(one_line, row)] for row in block.rows[:MOST_ROWS]]
+            yield from _table_lines(block.head, cells, [name in block.numeric for name in block.head])
+            yield from _more(len(block.rows) - MOST_ROWS, "row")
+        case Listing():
+            lines = block.code.text.splitlines()
+            yield f"{block.title}{block.detail and f' ({block.detail})'}:"
+            yield from (f"  {one_line(line)}" for line in lines[:MOST_LINES])
+            yield from _more(len(lines) - MOST_LINES, "line")
+        case Bars() | Intervals():
+            yield block.label
+            yield from (f"  {row.label}: {row.text}" for row in block.rows)
+        case Curves():
+            yield f"{block.label}: up to {block.top}, {block.across}"
+        case Fold():
+            yield words(block.title)
+            yield from as_text(block.blocks, "  ")
+        case Beside():
+            yield from as_text((*block.left, *block.right))
+        case Drawing() | Search() | Data():
+            # A terminal shows neither drawings nor fields.
+            return
+
+
+def _table_lines(head: Sequence[str], cells: Sequence[Sequence[str]], numeric: Sequence[bool]) -> Iterator[str]:
+    from tabulate import tabulate
+
+    places = ["right" if number else "left" for number in numeric]
+    if cells:
+        yield from ("", *tabulate(cells, head, "simple", disable_numparse=True, colalign=places).splitlines(), "")
+
+
+def _more(count: int, noun: str) -> Iterator[str]:
+    if count > 0:
+        yield f"… {fmt.count(count, noun)} more"
+
+
+def as_data(blocks: Iterable[Block]) -> list[dict[str, Any]]:
+    """Return blocks as JSON data; tables have all rows with their values, and drawings only their label."""
+    return [data for block in blocks for data in _data(block)]
+
+
+def _data(block: Block) -> Iterator[dict[str, Any]]:
+    kind = type(block).__name__.lower()
+    match block:
+        case Title() | Text():
+            yield {"kind": kind, "text": words(block.prose)}
+        case Table():
+            columns = block.shown
+            rows = [[column.value(row) for column in columns] for row in block.rows]
+            yield {"kind": kind, "name": block.name, "columns": [column.name for column in columns], "rows": rows}
+        case TextTable():
+            yield {"kind": "table", "name": "", "columns": [*block.head], "rows": [[*row] for row in block.rows]}
+        case Listing():
+            yield {"kind": kind, "title": block.title, "language": block.code.language, "text": block.code.text}
+        case Bars() | Intervals():
+            yield {"kind": kind, "label": block.label, "rows": [[row.label, row.text] for row in block.rows]}
+        case Curves() | Drawing():
+            yield {"kind": kind, "label": block.label}
+        case Fold():
+            yield {"kind": kind, "title": words(block.title), "blocks": as_data(block.blocks)}
+        case Beside():
+            yield from as_data((*block.left, *block.right))
+        case Search() | Data():
+            return

@@ -1,0 +1,161 @@
+"""Pages that are blocks: page, HTML file, terminal and JSON have the same content."""
+
+import re
+from collections.abc import Iterable, Iterator
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+
+from core import as_json
+from core.analysis import heaviest
+from core.views import blocks as blocks_of_pages
+from core.views.blocks import (
+    Beside,
+    Block,
+    Code,
+    Column,
+    Fold,
+    Listing,
+    Table,
+    Text,
+    Title,
+    as_data,
+    as_text,
+    spans,
+    words,
+)
+from core.views.guards import guards
+from core.views.html.page import Allowance, HtmlPage, Section
+from core.views.html.render import render
+from pages import menu
+from tests.record import SCENARIOS
+from tests.support.apps import assert_sound, opened
+from tests.support.apps import words as words_of
+from tests.support.logs import recorded_report
+from tests.support.places import TRACES
+
+SCENARIOS_WITH_GUARDS = [name for name in SCENARIOS if name not in ("refused",)]
+
+
+def pieces(page: Iterable[Block]) -> Iterator[str]:
+    """Every title, sentence, name of a column, cell and line of code of blocks."""
+    for block in page:
+        match block:
+            case Title() | Text():
+                yield words(block.prose)
+            case Table():
+                for column in block.shown if block.rows else ():
+                    yield column.name
+                    yield from filter(None, (column.text(row) for row in block.rows))
+            case Listing():
+                yield from block.code.text.splitlines()
+            case Beside():
+                yield from pieces((*block.left, *block.right))
+
+
+class Texts(HTMLParser):
+    """The text of an HTML file."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.all: list[str] = []
+
+    def handle_data(self, data: str) -> None:
+        self.all.append(data)
+
+
+def html_text(page: Iterable[Block]) -> str:
+    fold = Allowance().folded(page)
+    parser = Texts()
+    parser.feed(render(HtmlPage("page", (), (), (Section("page", "Page", (fold,)),), "")))
+    return "".join(parser.all)
+
+
+def squeezed(text: str) -> str:
+    return re.sub(r"[\s`]+", " ", text).strip()
+
+
+def missing(page: Iterable[Block], text: str) -> list[str]:
+    shown = squeezed(text)
+    return [piece for piece in pieces(page) if squeezed(piece).rstrip(".") not in shown]
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS_WITH_GUARDS)
+def test_each_output_has_all_content_of_the_page_of_guards(scenario: str, runs: dict[str, str]) -> None:
+    report = recorded_report(TRACES / scenario / "trace.log")
+    compilation = heaviest(report)
+    assert compilation is not None
+    page = [*guards(report, compilation)]
+    assert [*pieces(page)]
+    assert missing(page, "\n".join(as_text(page))) == []
+    assert missing(page, html_text(page)) == []
+    app = opened(menu.GUARDS.script, runs[scenario], compilation=compilation.id)
+    assert_sound(app)
+    assert missing([block for block in flat(page) if not isinstance(block, Table)], unescaped(words_of(app))) == []
+    for shown, table in zip(app.dataframe, page_tables(page), strict=True):
+        assert columns_of(shown.value) == values_of(table)
+    tables = [block for block in as_data(page) if block["kind"] == "table"]
+    assert [len(table["rows"]) for table in tables] == [len(block.rows) for block in page_tables(page)]
+
+
+def flat(page: Iterable[Block]) -> list[Block]:
+    parts = ((*block.left, *block.right) if isinstance(block, Beside) else (block,) for block in page)
+    return [each for part in parts for each in part]
+
+
+def page_tables(page: Iterable[Block]) -> list[Table[Any]]:
+    return [block for block in flat(page) if isinstance(block, Table)]
+
+
+def unescaped(text: str) -> str:
+    """Markdown as it is read: without escapes and marks."""
+    return re.sub(r"\\([^\w\s])|\*\*|(?<!\w)\*|\*(?!\w)", r"\1", text)
+
+
+def values_of(table: Table[Any]) -> dict[str, list[object]]:
+    """Values of a table by column; fractions that are drawn as bars in percent."""
+    return {
+        column.name: [rounded(column.value(row), 100 if column.bar else 1) for row in table.rows]
+        for column in table.shown
+    }
+
+
+def columns_of(frame: Any) -> dict[str, list[object]]:
+    return {name: [rounded(None if value != value else value) for value in frame[name].tolist()] for name in frame}
+
+
+def rounded(value: object, scale: int = 1) -> object:
+    return round(scale * value, 9) if isinstance(value, float) else value
+
+
+def test_a_renderer_that_drops_a_column_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = Table("t", (Column("one", str.upper), Column("two", str.lower)), ["Ab", "Cd"])
+    assert missing([table], "\n".join(as_text([table]))) == missing([table], html_text([table])) == []
+    first = table.shown[:1]
+    everything = [*pieces([table])]
+    monkeypatch.setattr(Table, "shown", property(lambda _: first))
+    lost = [piece for piece in everything if piece not in "\n".join(as_text([table]))]
+    assert lost == ["two", "ab", "cd"]
+
+
+def test_json_has_values_and_text_has_units() -> None:
+    table = Table("sizes", (Column("seconds", float, lambda value: f"{value:.1f} s"),), ["1", "2.5"])
+    assert as_data([table]) == [{"kind": "table", "name": "sizes", "columns": ["seconds"], "rows": [[1.0], [2.5]]}]
+    assert [line.strip() for line in as_text([table]) if line.strip()][-2:] == ["1.0 s", "2.5 s"]
+    assert b"2.5" in as_json(as_data([table]))
+
+
+def test_a_long_table_is_cut_in_a_terminal_and_its_cells_are_made_for_the_window_alone() -> None:
+    made: list[int] = []
+    rows = range(100_000)
+    table = Table("rows", (Column("row", lambda row: made.append(row) or row, str),), rows)
+    lines = [*as_text([table])]
+    assert lines[-1] == "… 99,900 rows more"
+    assert len(made) == blocks_of_pages.MOST_ROWS
+
+
+@pytest.mark.parametrize("text", ["\x1b[31mred", "a\u202eb", "\x07"])
+def test_text_for_a_terminal_has_no_control_characters(text: str) -> None:
+    page = [Text(spans("plain")), Listing("code", Code(text)), Fold(((spans(text)[0],)), (Text(spans(text)),))]
+    assert re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", "\n".join(as_text(page))) is None
