@@ -184,7 +184,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--minutes", type=float, default=60.0)
     parser.add_argument("--visitors", type=int, default=20)
-    parser.add_argument("--chart", type=Path, default=Path("soak.svg"))
+    parser.add_argument("--chart", type=Path, default=Path("docs/screenshots/soak.svg"))
     arguments = parser.parse_args()
     warm_up_s = min(600.0, arguments.minutes * 20)
     with public_server() as (server, home):

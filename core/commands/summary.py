@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterable, Iterator
 from dataclasses import fields, replace
 from typing import Any
 
@@ -142,60 +143,86 @@ def summarise(report: Report, ended: str, output: str = "", source: str = "") ->
     summed = verdict(report)
     print(sentence(replace(summed, ended="") if ended else summed))
     _summarise_traffic(summed.work)
+    _print_lines(_failure_lines(report, is_told=bool(ended)), target_lines(report), _indented(report.notes))
+    _print_lines(_memory_lines(report))
+    _summarise_results(report)
+    _print_lines(_call_lines(report), _indented(_tool_lines(report)), _compilation_lines(report), _dynamo_lines(report))
+    for finding in findings(report, output, source)[:FIRST]:
+        print(f"  → {finding.title} {' '.join(finding.advice.split())}")
+    for problem in report.problems:
+        print(f"  could not read: {problem.what}, {count(problem.count, 'time')}", file=sys.stderr)
+
+
+def _print_lines(*parts: Iterable[str]) -> None:
+    for part in parts:
+        for line in part:
+            print(line)
+
+
+def _indented(lines: Iterable[str]) -> Iterator[str]:
+    """Yield the lines that are not empty, indented."""
+    return (f"  {line}" for line in lines if line)
+
+
+def _failure_lines(report: Report, *, is_told: bool) -> Iterator[str]:
+    """Yield a line for each failure; the reason of a failed compilation is left out if `is_told`."""
     for failure in failures(report):
         place = f" at {failure.place.short}" if failure.place.file else ""
-        reason = "" if ended and failure.kind == "failed" else f"{failure.reason}; "
-        print(f"  [{failure.compilation}] {failure.frame}{place}: {reason}{failure.consequence}")
-    for line in target_lines(report):
-        print(line)
-    for note in report.notes:
-        print(f"  {note}")
+        reason = "" if is_told and failure.kind == "failed" else f"{failure.reason}; "
+        yield f"  [{failure.compilation}] {failure.frame}{place}: {reason}{failure.consequence}"
+
+
+def _memory_lines(report: Report) -> Iterator[str]:
     if memory := memory_sentence(report):
-        print("\n    ".join([f"  {memory}", *memory_unmeasured(report)]))
-    _summarise_results(report)
-    if script := ScriptView.of(report):
-        print("\n".join(script.lines))
+        yield f"  {memory}"
+        yield from (f"    {line}" for line in memory_unmeasured(report))
+
+
+def _call_lines(report: Report) -> Iterator[str]:
+    """Yield the calls of a script, and the calls that torch refused."""
+    script = ScriptView.of(report)
+    yield from script.lines if script else ()
     for call in refused_calls(report):
-        print(f"  call {call.index} raised: {call.raised.splitlines()[0]}")
+        yield f"  call {call.index} raised: {call.raised.splitlines()[0]}"
+
+
+def _tool_lines(report: Report) -> Iterator[str]:
+    """Yield what bisection, packaging and other tools showed; empty lines for what was not run."""
     if report.bisection is not None:
         for words in (bisection_words, opaque_words, minified_words, nan_words):
-            if line := words(report.bisection):
-                print(f"  {line}")
+            yield words(report.bisection)
     if report.bits is not None:
-        print(f"  {bits_words(report.bits)}")
+        yield bits_words(report.bits)
     if report.rival is not None:
-        print(f"  alternative: {alternative_sentence(report)}")
-    if untimed := untimed_words(report):
-        print(f"  {untimed}")
-    package = filter(None, [aoti_sentence(report)])
-    for line in (
-        *numerics_lines(report),
-        *backend_lines(report),
-        *package,
-        *pipeline_summary(report),
-        *NeighboursView(report).lines,
-    ):
-        print(f"  {line}")
+        yield f"alternative: {alternative_sentence(report)}"
+    yield untimed_words(report)
+    yield from numerics_lines(report)
+    yield from backend_lines(report)
+    yield aoti_sentence(report)
+    yield from pipeline_summary(report)
+    yield from NeighboursView(report).lines
+
+
+def _compilation_lines(report: Report) -> Iterator[str]:
     seconds = compile_seconds(report)
     if seconds:
-        print(f"  {duration_s(compile_time_s(report))} of compile time")
+        yield f"  {duration_s(compile_time_s(report))} of compile time"
     for compilation in report.compilations:
         calls = sum(len(kernel.calls) for kernel in compilation.kernels)
         kernels = count(distinct_kernels(compilation.kernels), "kernel")
         stages = count(len(compilation.last_graphs), "graph stage")
         parts = f"{stages}, {kernels} in {count(calls, 'call')}" if calls else f"{stages}, no kernels"
         took = f", {duration_s(seconds[compilation.id])}" if compilation.id in seconds else ""
-        print(f"  [{compilation.id}] {compilation.frame.name} ({compilation.status}): {parts}{took}")
+        yield f"  [{compilation.id}] {compilation.frame.name} ({compilation.status}): {parts}{took}"
+
+
+def _dynamo_lines(report: Report) -> Iterator[str]:
     for graph_break in report.graph_breaks:
         hits = count(len(graph_break.compilations), "time")
-        print(f"  graph break at {graph_break.place}, hit {hits}: {graph_break.reason}")
+        yield f"  graph break at {graph_break.place}, hit {hits}: {graph_break.reason}"
     for recompile in report.recompiles:
         before = f"[{recompile.failed}] → " if recompile.failed else ""
-        print(f"  {before}[{recompile.compilation}]: {recompile.reason.splitlines()[0]}")
-    for finding in findings(report, output, source)[:FIRST]:
-        print(f"  → {finding.title} {' '.join(finding.advice.split())}")
-    for problem in report.problems:
-        print(f"  could not read: {problem.what}, {count(problem.count, 'time')}", file=sys.stderr)
+        yield f"  {before}[{recompile.compilation}]: {recompile.reason.splitlines()[0]}"
 
 
 def _summarise_traffic(work: Work) -> None:

@@ -154,15 +154,10 @@ def work(run: Run, job: CompileJob) -> int:
         elif job.profile and sides is not None:
             stage.enter(PROFILING)
             record_profile(job, sides.compiled, sides.function, profile_path(run), _left_s(job) / 2)
-        if job.capture:
-            stage.enter(CAPTURING)
-            emit_captures(job, path)
-        if job.numerics == "nodes" and not job.target:
-            stage.enter(NODES)
-            emit_graph_numerics(job, path, time.monotonic() + min(MOST_NODES_S, _left_s(job) / 2))
-        if job.bits and not job.target:
-            stage.enter(BITS)
-            emit(bit_comparison(job, path))
+        for each in LATER_STEPS:
+            if each.is_wanted(job):
+                stage.enter(each.name)
+                each.run(job, path)
         if job.neighbours and not job.target:
             stage.enter(NEIGHBOURS)
             neighbours.run(_left_s(job) * NEIGHBOURS_SHARE)
@@ -184,6 +179,26 @@ def work(run: Run, job: CompileJob) -> int:
     # A script's own end counts. The report of a model is made of torch's records.
     is_whole = log.end(OUTCOMES[code]) and (job.model.is_script or not lacks)
     return code if is_whole or code == DISK_FULL else LOG_LOST
+
+
+@dataclass(frozen=True, slots=True)
+class LaterStep:
+    """A step that loads the model anew after the calls: its name, whether a job wants it, and its work."""
+
+    name: str
+    is_wanted: Callable[[CompileJob], bool]
+    run: Callable[[CompileJob, Path], None]
+
+
+LATER_STEPS = (
+    LaterStep(CAPTURING, lambda job: job.capture, emit_captures),
+    LaterStep(
+        NODES,
+        lambda job: job.numerics == "nodes" and not job.target,
+        lambda job, path: emit_graph_numerics(job, path, time.monotonic() + min(MOST_NODES_S, _left_s(job) / 2)),
+    ),
+    LaterStep(BITS, lambda job: bool(job.bits) and not job.target, lambda job, path: emit(bit_comparison(job, path))),
+)
 
 
 def working_directory(run: Run, job: CompileJob) -> Path:

@@ -64,8 +64,12 @@ def outcome(shown: ShownRun, ending: OutcomeView) -> None:
         st.error(ending.error, icon=":material/error:")
         with st.expander("Full traceback"):
             st.code(ending.traceback, language="pytb", height=SHORT)
-    if shown.status.state == "done":
-        return
+    if shown.status.state != "done":
+        _end_without_results(shown, ending)
+
+
+def _end_without_results(shown: ShownRun, ending: OutcomeView) -> None:
+    """Draw why a run did not complete, and the worker's last output."""
     if not ending.error and ending.ended_by_choice:
         st.info(ending.recorded_before, icon=":material/info:")
     elif not ending.error:
