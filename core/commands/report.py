@@ -37,6 +37,7 @@ from core.trace import NO_RECORD
 from core.trace.parsers import build_report
 from core.views.blocks import PageBlock, as_data, as_text
 from core.views.guards import guards
+from core.views.kernels.ledger import kernel_launches
 from core.views.prepared import summaries
 from core.views.sharing import BudgetView
 from core.views.texts import source_of
@@ -56,6 +57,9 @@ def add_report_command(command: argparse.ArgumentParser) -> None:
 
 
 def _report(arguments: argparse.Namespace) -> int:
+    if arguments.page:
+        with opened_side(arguments.what if arguments.rank is None else f"{arguments.what}@{arguments.rank}") as side:
+            return _print_page(side, arguments)
     with opened_log(arguments.what, arguments.rank) as log:
         if log is not None:
             return _report_log(log, arguments)
@@ -65,8 +69,6 @@ def _report(arguments: argparse.Namespace) -> int:
 
 def _report_log(log: OpenedLog, arguments: argparse.Namespace) -> int:
     report = _with_records(build_report(log.path))
-    if arguments.page:
-        return _print_page(report, arguments)
     if log.words:
         print(log.words, file=sys.stderr if arguments.json else sys.stdout)
     if arguments.json:
@@ -83,8 +85,6 @@ def _report_run(run: Run, arguments: argparse.Namespace) -> int:
             sys.stdout.write(as_json({"state": status.state, "reason": status.reason}).decode() + "\n")
         return complain(f"{ending_words(status.state, status.reason, None)}.", FAILED)
     report = _with_records(open_report(run, summaries(run)))
-    if arguments.page:
-        return _print_page(report, arguments)
     store_graphs(run, report)
     print_run(run, report, as_json=arguments.json)
     if status.state in GOES_WELL and report.error is None:
@@ -92,17 +92,20 @@ def _report_run(run: Run, arguments: argparse.Namespace) -> int:
     return FAILED
 
 
-PAGES: dict[str, Callable[[Report, Compilation], Iterable[PageBlock]]] = {"guards": guards}
+PAGES: dict[str, Callable[[RunSide, Compilation], Iterable[PageBlock]]] = {
+    "guards": lambda side, compilation: guards(side.report, compilation),
+    "kernels": lambda side, compilation: kernel_launches(side.report, compilation, side.text),
+}
 
 
-def _print_page(report: Report, arguments: argparse.Namespace) -> int:
+def _print_page(side: RunSide, arguments: argparse.Namespace) -> int:
     """Print a page about a compilation, as text or as JSON; raises StoreError for an unknown one."""
-    wanted = arguments.compilation
+    report, wanted = side.report, arguments.compilation
     compilation = heaviest(report) if wanted is None else report.compilation(wanted)
     if compilation is None:
         known = ", ".join(each.id for each in report.compilations) or "none"
         raise StoreError(f"the log has no compilation {wanted}: {known}" if wanted else "nothing was compiled")
-    page = PAGES[arguments.page](report, compilation)
+    page = PAGES[arguments.page](side, compilation)
     if arguments.json:
         sys.stdout.write(as_json(as_data(page)).decode() + "\n")
     else:

@@ -165,7 +165,10 @@ class Table(Generic[Row]):
     @property
     def shown(self) -> tuple[Column[Row], ...]:
         """The columns, without optional ones that have no value."""
-        return tuple(each for each in self.columns if not each.optional or any(map(each.value, self.rows)))
+        return tuple(each for each in self.columns if not each.optional or self._has_value(each))
+
+    def _has_value(self, column: Column[Row]) -> bool:
+        return any(column.value(row) not in (None, "") for row in self.rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,8 +345,8 @@ def folded(title: str, blocks: Sequence[Block], is_open: bool = False) -> Iterat
         yield Fold(spans(title), tuple(blocks), is_open)
 
 
-# Rows of a table, and lines of code, that a terminal shows.
-MOST_ROWS, MOST_LINES = 100, 60
+# Rows of a table, lines of code, and characters of such a line, that a terminal shows.
+MOST_ROWS, MOST_LINES, MOST_CHARS = 100, 60, 400
 
 
 def as_text(blocks: Iterable[Block], indent: str = "") -> Iterator[str]:
@@ -369,7 +372,7 @@ def _lines(block: Block) -> Iterator[str]:
         case Listing():
             lines = block.code.text.splitlines()
             yield f"{block.title}{block.detail and f' ({block.detail})'}:"
-            yield from (f"  {one_line(line)}" for line in lines[:MOST_LINES])
+            yield from (f"  {CONTROL.sub('�', line[:MOST_CHARS])}" for line in lines[:MOST_LINES])
             yield from _more(len(lines) - MOST_LINES, "line")
         case Bars() | Intervals():
             yield block.label

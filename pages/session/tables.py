@@ -20,7 +20,7 @@ from streamlit.proto.ArrowData_pb2 import ArrowData
 
 from core.views import blocks
 from pages.look.palette import MAX_LINE_CHARS, TALL
-from pages.look.text import plain
+from pages.look.text import one_line, plain
 from pages.session import url
 from pages.session.downloads import json_twin
 from pages.session.header import page_title
@@ -81,28 +81,37 @@ def draw(page: Iterable[blocks.PageBlock]) -> None:
 
 
 def _draw_table(table: blocks.Table[Any]) -> None:
-    columns = table.shown
-    scale = {column.name: 100.0 for column in columns if column.bar}
-    values = {
-        column.name: [_scaled(column.value(row), scale.get(column.name)) for row in table.rows] for column in columns
-    }
-    forms = {column.name: _of_bar(column) if column.bar else column.unit for column in columns if column.is_number}
-    look: dict[str, Any] = {"column_config": {column.name: _column(column) for column in columns}}
+    frame, settings = framed(table)
+    look: dict[str, Any] = {"column_config": settings}
     if len(table.rows) > FEW:
         look["height"] = TALL
-    framed = in_words(data_frame(values), forms)
     if not table.pick:
-        shown(framed, table.rows, **look)
-    elif picked(framed, table.rows, table.name, **look) is None:
+        shown(frame, table.rows, **look)
+    elif picked(frame, table.rows, table.name, **look) is None:
         st.caption(table.pick)
+
+
+def framed(table: blocks.Table[Any]) -> tuple[Any, dict[str, Any]]:
+    """Return the shown columns of a table with values by their units, and the settings of the columns."""
+    columns = table.shown
+    values = {column.name: [_cell(column, row) for row in table.rows] for column in columns}
+    frame = data_frame(values)
+    # Counts with gaps would be floats.
+    counts = [name for name, cells in values.items() if {type(cell) for cell in cells} == {int, type(None)}]
+    forms = {column.name: _of_bar(column) if column.bar else column.unit for column in columns if column.is_number}
+    styled = in_words(frame.astype(dict.fromkeys(counts, "Int64")), forms)
+    return styled, {column.name: _column(column) for column in columns}
+
+
+def _cell(column: blocks.Column[Any], row: Any) -> Any:
+    value = column.value(row)
+    if column.bar and value is not None:
+        return 100 * value
+    return one_line(value) if isinstance(value, str) else value
 
 
 def _of_bar(column: blocks.Column[Any]) -> Callable[[float], str]:
     return lambda percent: column.unit(percent / 100)
-
-
-def _scaled(value: Any, scale: float | None) -> Any:
-    return value if scale is None or value is None else scale * value
 
 
 def _column(column: blocks.Column[Any]) -> Any:

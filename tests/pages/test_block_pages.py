@@ -9,6 +9,8 @@ import pytest
 
 from core import as_json
 from core.analysis import heaviest
+from core.commands.report import PAGES
+from core.runs.stored import side_of_log
 from core.views import blocks as blocks_of_pages
 from core.views.blocks import (
     Beside,
@@ -25,17 +27,18 @@ from core.views.blocks import (
     spans,
     words,
 )
-from core.views.guards import guards
 from core.views.html.page import Allowance, HtmlPage, Section
 from core.views.html.render import render
 from pages import menu
 from tests.record import SCENARIOS
 from tests.support.apps import assert_sound, opened
 from tests.support.apps import words as words_of
-from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 
-SCENARIOS_WITH_GUARDS = [name for name in SCENARIOS if name not in ("refused",)]
+# Page → its script, and the scenarios that have nothing for it.
+SCRIPTS = {"guards": menu.GUARDS.script, "kernels": menu.KERNELS.script}
+WITHOUT = {"guards": ("refused",), "kernels": ("refused", "eager_backend")}
+CASES = [(page, scenario) for page in PAGES for scenario in SCENARIOS if scenario not in WITHOUT[page]]
 
 
 def pieces(page: Iterable[Block]) -> Iterator[str]:
@@ -81,20 +84,20 @@ def missing(page: Iterable[Block], text: str) -> list[str]:
     return [piece for piece in pieces(page) if squeezed(piece).rstrip(".") not in shown]
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS_WITH_GUARDS)
-def test_each_output_has_all_content_of_the_page_of_guards(scenario: str, runs: dict[str, str]) -> None:
-    report = recorded_report(TRACES / scenario / "trace.log")
-    compilation = heaviest(report)
+@pytest.mark.parametrize(("name", "scenario"), CASES)
+def test_each_output_has_all_content_of_a_page(name: str, scenario: str, runs: dict[str, str]) -> None:
+    side = side_of_log(TRACES / scenario / "trace.log")
+    compilation = heaviest(side.report)
     assert compilation is not None
-    page = [*guards(report, compilation)]
-    assert [*pieces(page)]
+    page = [*PAGES[name](side, compilation)]
+    assert page_tables(page)
     assert missing(page, "\n".join(as_text(page))) == []
     assert missing(page, html_text(page)) == []
-    app = opened(menu.GUARDS.script, runs[scenario], compilation=compilation.id)
+    app = opened(SCRIPTS[name], runs[scenario], compilation=compilation.id)
     assert_sound(app)
     assert missing([block for block in flat(page) if not isinstance(block, Table)], unescaped(words_of(app))) == []
-    for shown, table in zip(app.dataframe, page_tables(page), strict=True):
-        assert columns_of(shown.value) == values_of(table)
+    shown = [columns_of(frame.value) for frame in app.dataframe]
+    assert [table.name for table in page_tables(page) if values_of(table) not in shown] == []
     tables = [block for block in as_data(page) if block["kind"] == "table"]
     assert [len(table["rows"]) for table in tables] == [len(block.rows) for block in page_tables(page)]
 
@@ -122,11 +125,12 @@ def values_of(table: Table[Any]) -> dict[str, list[object]]:
 
 
 def columns_of(frame: Any) -> dict[str, list[object]]:
-    return {name: [rounded(None if value != value else value) for value in frame[name].tolist()] for name in frame}
+    known = frame.astype(object).where(frame.notna(), None)
+    return {name: [rounded(value) for value in known[name].tolist()] for name in known}
 
 
 def rounded(value: object, scale: int = 1) -> object:
-    return round(scale * value, 9) if isinstance(value, float) else value
+    return float(f"{scale * value:.9g}") if isinstance(value, float) else value
 
 
 def test_a_renderer_that_drops_a_column_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

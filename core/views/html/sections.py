@@ -119,25 +119,8 @@ def _kernels(source: Source) -> Iterator[Block]:
         view = KernelsView.load(source.report, compilation, source.side.text)
         yield from paragraph(f"{view.scope}{view.title}")
         yield from paragraph(view.caption, "quiet")
-        yield _ledger(source, view)
+        yield from source.rendered([view.ledger(view.rows)])
         yield from _kernel_codes(source, compilation, view)
-
-
-def _ledger(source: Source, view: KernelsView) -> TextTable:
-    rows = [
-        (
-            row.label or row.name,
-            row.kind,
-            fmt.duration_s(row.time_s) if row.measured else "not measured",
-            fmt.percent(row.share) if row.share is not None and row.measured else "",
-            f"{'≤ ' if row.at_most else ''}{fmt.bytes_(row.bytes_moved)}",
-            fmt.number(row.calls),
-            ", ".join(row.ops[:6]),
-        )
-        for row in source.first("Kernel launches", view.rows)
-    ]
-    head = ("kernel", "kind", "time", "share", "traffic", "calls", "ops")
-    return TextTable(head, tuple(rows), frozenset({"time", "share", "traffic", "calls"}))
 
 
 def _kernel_codes(source: Source, compilation: Compilation, kernels: KernelsView) -> Iterator[Block]:

@@ -1,16 +1,15 @@
 """Kernel ledger of a compilation.
 
-`KernelsView` has sentences and filters. `ledger_table` returns rows. `roofline_data` returns points and ceilings.
+`KernelsView` has sentences and filters, `LEDGER` the columns. `roofline_data` returns points and ceilings.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import ClassVar
 
 from core.analysis import scope_words, untimed_words
 from core.analysis.kernels import (
@@ -30,8 +29,10 @@ from core.analysis.kernels import (
 from core.base import words as fmt
 from core.code import CppFacts
 from core.report import Bandwidth, Compilation, Frame, Kernel, KernelTuning, Payload, Report, Roofline
+from core.views.blocks import Column, PageBlock, Table, Title, paragraph, spans
 from core.views.decisions import EstimatesView
-from core.views.markdown import LONGEST_LINE, one_line, quoted, sentence, short
+from core.views.glossary import GLOSSARY
+from core.views.markdown import LONGEST_LINE, prose, quoted, sentence, short
 
 TIME, ESTIMATED, TRAFFIC, ROOFLINE = "time", "estimated time", "traffic", "roofline"
 # A memory level is omitted if its bandwidth is this close to the next level's, which is within measurement noise.
@@ -41,40 +42,22 @@ MARGINS = (0.5, 0.5, 0.4, 0.6)
 # A line by its two end points, each (FLOP/B, FLOP/s).
 Line = tuple[tuple[float, float], tuple[float, float]]
 MOST_OPS = 12
-# Columns that are omitted if they are empty in all rows.
-OPTIONAL = (
-    "excess time", "time", "±", "in the call", "share", "of roofline", "roofline time", "bandwidth", "FLOP/s", "module",
-    "line",
-    "compile", "autotuning", "config", "registers", "spills", "shared", "occupancy", "vectors", "OpenMP", "loops",
-    "timed", "FLOP", "FLOP/B", "byte count", "FLOP source",
-)  # fmt: skip
-COLUMN_HELP = {
-    "kernel": "The module of most of its ops, and its main ops",
-    "time": "Median time of one launch, timed alone with warm caches",
-    "traffic": "Bytes read and written by one call",
-    "excess time": "Time above what the roofline allows, over all calls",
-    "share": "Share of total kernel time",
-    "of roofline": "Time that the roofline allows over the time taken",
-    "±": "Half the interquartile range",
-    "in the call": "Median time within the compiled call",
-    "roofline time": "Minimum time by the roofline",
-    "autotuning": "How torch chose the config, by its log after Triton's compilation",
-    "config": "The config that is used, or that coordinate descent starts from",
-    "byte count": "An upper bound if an index depends on data, or elements may be read twice",
-    "FLOP source": "torch: counted by torch; estimated: one FLOP per op and iteration",
-    "FLOP/B": "Arithmetic intensity",
-    "generated name": "Name that torch generated",
-}
+
+
+def kernel_launches(report: Report, compilation: Compilation, read: Callable[[Payload], str]) -> Iterator[PageBlock]:
+    """Yield title, caption and table of a compilation's kernel calls; `read` returns a payload of the log."""
+    view = KernelsView.load(report, compilation, read)
+    if not view.rows:
+        yield Title(spans("This compilation has no kernel"))
+        return
+    yield Title(spans(f"{view.scope}{prose(view.title)}"), GLOSSARY["kernel"])
+    yield from paragraph(prose(view.caption), "quiet")
+    yield view.ledger(view.rows)
 
 
 @dataclass(frozen=True)
 class KernelsView:
-    """The kernel calls of one compilation; `rows` has one row per call, worst first.
-
-    `column_help` explains columns of the table.
-    """
-
-    column_help: ClassVar[Mapping[str, str]] = COLUMN_HELP
+    """The kernel calls of one compilation; `rows` has one row per call, worst first."""
 
     report: Report
     compilation: Compilation
@@ -209,9 +192,9 @@ class KernelsView:
         rows = (row for row in self.rows if not kinds or row.kind in kinds)
         return tuple(row for row in rows if text.lower() in _search_text(row))
 
-    def table(self, rows: Sequence[LedgerRow]) -> list[dict[str, object]]:
-        """Return rows as a table, without columns that are empty in all rows."""
-        return ledger_table(rows)
+    def ledger(self, rows: Sequence[LedgerRow]) -> Table[LedgerRow]:
+        """Return the table of kernel calls, without the optional columns that are empty in all rows."""
+        return Table("kernel launches", LEDGER, rows)
 
     @property
     def pictures(self) -> list[str]:
@@ -378,54 +361,6 @@ def point_words(row: LedgerRow) -> list[str]:
     return lines
 
 
-def ledger_table(rows: Sequence[LedgerRow]) -> list[dict[str, object]]:
-    """Return one row per kernel call, without the optional columns that are empty in all rows."""
-    table = [_row(row) for row in rows]
-    empty = {name for name in OPTIONAL if all(row[name] in (None, "") for row in table)}
-    return [{name: value for name, value in row.items() if name not in empty} for row in table]
-
-
-def _row(row: LedgerRow) -> dict[str, object]:
-    return {
-        "kernel": row.label,
-        "time": row.time_s,
-        "share": row.share,
-        "of roofline": row.fraction,
-        "excess time": row.wasted_s,
-        "traffic": row.bytes_moved,
-        "calls": row.calls,
-        "graph": row.direction,
-        "kind": row.kind,
-        "bandwidth": row.bandwidth_bytes_s if row.measured else None,
-        "FLOP/s": row.flops_s if row.measured else None,
-        "ops": ", ".join(row.ops[:MOST_OPS]),
-        "module": _first_and_more([module.path for module in row.modules]),
-        "line": _first_and_more([str(frame.line) for frame in _code_frames(row.frames)]),
-        "read": row.bytes_read,
-        "written": row.bytes_written,
-        "byte count": "upper bound" if row.at_most else "",
-        "FLOP": row.flops,
-        "FLOP source": "estimated" if row.flops_estimated else "torch" if row.flops else "",
-        "FLOP/B": row.intensity,
-        "±": (row.quartiles_s[1] - row.quartiles_s[0]) / 2 if row.quartiles_s else None,
-        "roofline time": row.allowed_s,
-        "in the call": row.in_place_s,
-        "timed": row.timed or row.reason,
-        "compile": row.compile_s,
-        "autotuning": one_line(tuning_words(row.tuning), LONGEST_LINE) if row.tuning else "",
-        "config": one_line(row.tuning.config, LONGEST_LINE) if row.tuning else "",
-        "registers": row.registers,
-        "spills": row.spill_bytes,
-        "shared": row.shared_bytes,
-        "occupancy": row.occupancy,
-        "vectors": _vectors(row.cpp) if row.cpp else "",
-        "OpenMP": _threads(row.cpp) if row.cpp else "",
-        "loops": row.cpp.loops if row.cpp else None,
-        "language": row.language,
-        "generated name": row.name,
-    }
-
-
 def tuning_words(tuning: KernelTuning) -> str:
     """Return how torch chooses a Triton kernel's config: "3 configs to time", "cached choice"."""
     choice = {"hit": "cached choice", "only 1 config": "only one config"}.get(tuning.cache, tuning.cache)
@@ -456,3 +391,107 @@ def _threads(facts: CppFacts) -> str:
         return "one thread"
     threads = f", {fmt.count(facts.threads, 'thread')}" if facts.threads else ""
     return f"{fmt.count(facts.parallel_loops, 'loop')}{threads}"
+
+
+def _modules(row: LedgerRow) -> str:
+    return _first_and_more([module.path for module in row.modules])
+
+
+def _lines(row: LedgerRow) -> str:
+    return _first_and_more([str(frame.line) for frame in _code_frames(row.frames)])
+
+
+def _flop_source(row: LedgerRow) -> str:
+    return "estimated" if row.flops_estimated else "torch" if row.flops else ""
+
+
+def _half_iqr_s(row: LedgerRow) -> float | None:
+    return (row.quartiles_s[1] - row.quartiles_s[0]) / 2 if row.quartiles_s else None
+
+
+def _flop_rate(flops_s: float) -> str:
+    return fmt.per_second(flops_s, "FLOP")
+
+
+def _tuning(row: LedgerRow) -> str:
+    return tuning_words(row.tuning) if row.tuning else ""
+
+
+LEDGER: tuple[Column[LedgerRow], ...] = (
+    Column("kernel", lambda row: row.label, help="The module of most of its ops, and its main ops", width=200),
+    Column(
+        "time",
+        lambda row: row.time_s,
+        fmt.duration_s,
+        help="Median time of one launch, timed alone with warm caches",
+        width=70,
+        optional=True,
+    ),
+    Column("share", lambda row: row.share, fmt.percent, help="Share of total kernel time", width=65, optional=True),
+    Column(
+        "of roofline",
+        lambda row: row.fraction,
+        fmt.percent,
+        help="Time that the roofline allows over the time taken",
+        width=85,
+        optional=True,
+    ),
+    Column(
+        "excess time",
+        lambda row: row.wasted_s,
+        fmt.duration_s,
+        help="Time above what the roofline allows, over all calls",
+        width=85,
+        optional=True,
+    ),
+    Column("traffic", lambda row: row.bytes_moved, fmt.bytes_, help="Bytes read and written by one call", width=75),
+    Column("calls", lambda row: row.calls, fmt.number),
+    Column("graph", lambda row: row.direction),
+    Column("kind", lambda row: row.kind),
+    Column("bandwidth", lambda row: row.bandwidth_bytes_s if row.measured else None, fmt.per_second, optional=True),
+    Column("FLOP/s", lambda row: row.flops_s if row.measured else None, _flop_rate, optional=True),
+    Column("ops", lambda row: ", ".join(row.ops[:MOST_OPS])),
+    Column("module", _modules, optional=True),
+    Column("line", _lines, optional=True),
+    Column("read", lambda row: row.bytes_read, fmt.bytes_),
+    Column("written", lambda row: row.bytes_written, fmt.bytes_),
+    Column(
+        "byte count",
+        lambda row: "upper bound" if row.at_most else "",
+        help="An upper bound if an index depends on data, or elements may be read twice",
+        optional=True,
+    ),
+    Column("FLOP", lambda row: row.flops, fmt.amount, optional=True),
+    Column(
+        "FLOP source",
+        _flop_source,
+        help="torch: counted by torch; estimated: one FLOP per op and iteration",
+        optional=True,
+    ),
+    Column("FLOP/B", lambda row: row.intensity, fmt.number, help="Arithmetic intensity", optional=True),
+    Column("±", _half_iqr_s, fmt.duration_s, help="Half the interquartile range", optional=True),
+    Column("roofline time", lambda row: row.allowed_s, fmt.duration_s, "Minimum time by the roofline", optional=True),
+    Column(
+        "in the call", lambda row: row.in_place_s, fmt.duration_s, "Median time within the compiled call", optional=True
+    ),
+    Column("timed", lambda row: row.timed or row.reason, optional=True),
+    Column("compile", lambda row: row.compile_s, fmt.duration_s, optional=True),
+    Column(
+        "autotuning", _tuning, help="How torch chose the config, by its log after Triton's compilation", optional=True
+    ),
+    Column(
+        "config",
+        lambda row: row.tuning.config if row.tuning else "",
+        help="The config that is used, or that coordinate descent starts from",
+        optional=True,
+    ),
+    Column("registers", lambda row: row.registers, fmt.number, optional=True),
+    Column("spills", lambda row: row.spill_bytes, fmt.bytes_, optional=True),
+    Column("shared", lambda row: row.shared_bytes, fmt.bytes_, optional=True),
+    Column("occupancy", lambda row: row.occupancy, fmt.percent, optional=True),
+    Column("vectors", lambda row: _vectors(row.cpp) if row.cpp else "", optional=True),
+    Column("OpenMP", lambda row: _threads(row.cpp) if row.cpp else "", optional=True),
+    Column("loops", lambda row: row.cpp.loops if row.cpp else None, fmt.number, optional=True),
+    Column("language", lambda row: row.language),
+    Column("generated name", lambda row: row.name, help="Name that torch generated", width=200),
+)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import streamlit as st
 
@@ -19,36 +19,15 @@ from pages.look.text import LONGEST_NAME, LONGEST_TEXT, one_line, one_line_cells
 from pages.session import url
 from pages.session.server import cached, cached_figure, theme
 from pages.session.shown import View
-from pages.session.tables import columns, data_frame, in_words, picked_by_url, picked_points
+from pages.session.tables import framed, picked_by_url, picked_points
 
 if TYPE_CHECKING:
-    import pandas as pd
-    from pandas.io.formats.style import Styler
+    pass
 
 ROOFLINE = "roofline"
 UNKNOWN = "–"
 # A table with fewer rows than this has no scrolling: its height is the height of its rows.
 FEW = 9
-COUNTS = ("calls", "registers", "loops")
-FORMS: dict[str, Callable[[Any], str]] = {
-    **dict.fromkeys(("time", "excess time", "±", "in the call", "roofline time", "compile"), fmt.duration_s),
-    **dict.fromkeys(("traffic", "read", "written", "shared", "spills"), fmt.bytes_),
-    **dict.fromkeys(("share", "of roofline", "occupancy"), fmt.percent),
-    **dict.fromkeys((*COUNTS, "FLOP/B"), fmt.number),
-    "bandwidth": fmt.per_second,
-    "FLOP/s": partial(fmt.per_second, unit="FLOP"),
-    "FLOP": fmt.amount,
-}
-WIDTHS: dict[str, int | Literal["medium"]] = {
-    "kernel": 200,
-    "time": 70,
-    "traffic": 75,
-    "excess time": 85,
-    "share": 65,
-    "of roofline": 85,
-    "generated name": "medium",
-}
-COLUMNS = columns(KernelsView.column_help, WIDTHS)
 # Opacity of the muted colour for the call's other parts, innermost first.
 FADED = (0.9, 0.65, 0.45, 0.28)
 BAR = "display:flex;height:20px;border-radius:3px;overflow:hidden"
@@ -128,20 +107,15 @@ def chart(view: View, kernels: KernelsView, rows: Sequence[LedgerRow], shape: st
 
 def ledger_table(kernels: KernelsView, rows: Sequence[LedgerRow]) -> None:
     """Draw the rows; a click selects a kernel in the URL."""
+    table, settings = framed(kernels.ledger(rows))
     picked_by_url(
-        _table(kernels, rows) if rows else None,
+        table if rows else None,
         [f"k:{row.kernel}" for row in rows],
         f"kernels-{kernels.compilation.id}",
-        column_config=COLUMNS,
+        column_config=settings,
         height=HEIGHT if len(rows) > FEW else "content",
         placeholder=UNKNOWN,
     )
-
-
-def _table(kernels: KernelsView, rows: Sequence[LedgerRow]) -> pd.DataFrame | Styler:
-    frame = data_frame(one_line_cells(kernels.table(rows)))
-    # Counts with gaps would be floats.
-    return in_words(frame.astype({name: "Int64" for name in COUNTS if name in frame}), FORMS)
 
 
 def target_choices(kernels: KernelsView) -> None:

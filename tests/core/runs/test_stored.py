@@ -33,7 +33,7 @@ ADDED_SINCE: dict[str, Any] = {
 ADDED_LISTS = ("expressions", "export_issues", "aot_metadata", "estimates", "collectives", "user_contexts")
 # The same of the values in a compilation's lists.
 ADDED_IN_LISTS: dict[str, dict[str, Any]] = {
-    "graphs": {"name": ""},
+    "graphs": {"name": "", "repeated": None},
     "kernels": {"tuning": None},
     "symbol_guards": {"sources": {}},
     "pipelines": {"key": ""},

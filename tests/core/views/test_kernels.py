@@ -67,10 +67,16 @@ def test_rows_are_searched_by_text_and_kind() -> None:
 
 
 def test_columns_that_are_empty_in_all_rows_are_left_out() -> None:
-    table = KERNELS.table(KERNELS.rows)
-    assert [row["kernel"] for row in table] == ["up · mm", "gelu"]
-    assert "registers" not in table[0]
-    assert table[0]["timed"] == "alone"
+    table = KERNELS.ledger(KERNELS.rows)
+    columns = {column.name: [column.text(row) for row in table.rows] for column in table.shown}
+    assert columns["kernel"] == ["up · mm", "gelu"]
+    assert "registers" not in columns
+    assert columns["timed"][0] == "alone"
+
+
+def test_a_column_of_zeros_is_kept() -> None:
+    rows = [replace(row, spill_bytes=0) for row in KERNELS.rows]
+    assert "spills" in [column.name for column in KERNELS.ledger(rows).shown]
 
 
 def test_a_level_of_memory_within_noise_of_the_next_is_left_out() -> None:
