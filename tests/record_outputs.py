@@ -111,7 +111,7 @@ def html(home: Path, *runs: str) -> str:
     head = printed(home, "export", *runs, "--html", str(path))
     body = Lines()
     body.feed(DROPPED.sub("…", path.read_text(encoding="utf-8")))
-    lines = _fixed(head + "\n".join(body.lines), home).splitlines()
+    lines = _fixed(DROPPED.sub("…", head) + "\n".join(body.lines), home).splitlines()
     return "\n".join(line.rstrip() for line in lines if line.strip()) + "\n"
 
 
