@@ -76,7 +76,7 @@ MARKDOWN: Mapping[Kind, Callable[[str], str]] = {
 def words(prose: Prose) -> str:
     """Return spans as text of a terminal: code in backticks, list items in lines of their own."""
     quoted = (f"`{span.text}`" if span.kind == "code" else "\n- " * (span.kind == "item") + span.text for span in prose)
-    return CONTROL.sub("�", "".join(quoted).replace("\n", "\r")).replace("\r", "\n").removeprefix("\n")
+    return CONTROL.sub("�", "".join(quoted)).removeprefix("\n")
 
 
 def _line(line: str) -> list[TextSpan]:
@@ -166,6 +166,13 @@ class Table(Generic[Row]):
     def shown(self) -> tuple[Column[Row], ...]:
         """The columns, without optional ones that have no value."""
         return tuple(each for each in self.columns if not each.optional or self._has_value(each))
+
+    def texts(self, rows: Sequence[Row]) -> TextTable:
+        """Return some of the rows as text, in the shown columns."""
+        columns = self.shown
+        cells = tuple(tuple(column.text(row) for column in columns) for row in rows)
+        numeric = frozenset(column.name for column in columns if column.is_number)
+        return TextTable(tuple(column.name for column in columns), cells, numeric)
 
     def _has_value(self, column: Column[Row]) -> bool:
         return any(column.value(row) not in (None, "") for row in self.rows)
@@ -361,13 +368,10 @@ def _lines(block: Block) -> Iterator[str]:
         case Title() | Text():
             yield from words(block.prose).split("\n")
         case Table():
-            shown, rows = block.shown, block.rows[:MOST_ROWS]
-            cells = [[one_line(column.text(row)) for column in shown] for row in rows]
-            yield from _table_lines([column.name for column in shown], cells, [column.is_number for column in shown])
+            yield from _table_lines(block.texts(block.rows[:MOST_ROWS]))
             yield from _more(len(block.rows) - MOST_ROWS, "row")
         case TextTable():
-            cells = [[*map(one_line, row)] for row in block.rows[:MOST_ROWS]]
-            yield from _table_lines(block.head, cells, [name in block.numeric for name in block.head])
+            yield from _table_lines(block)
             yield from _more(len(block.rows) - MOST_ROWS, "row")
         case Listing():
             lines = block.code.text.splitlines()
@@ -389,12 +393,13 @@ def _lines(block: Block) -> Iterator[str]:
             return
 
 
-def _table_lines(head: Sequence[str], cells: Sequence[Sequence[str]], numeric: Sequence[bool]) -> Iterator[str]:
+def _table_lines(table: TextTable) -> Iterator[str]:
     from tabulate import tabulate
 
-    places = ["right" if number else "left" for number in numeric]
+    cells = [[*map(one_line, row)] for row in table.rows[:MOST_ROWS]]
+    places = ["right" if name in table.numeric else "left" for name in table.head]
     if cells:
-        yield from ("", *tabulate(cells, head, "simple", disable_numparse=True, colalign=places).splitlines(), "")
+        yield from ("", *tabulate(cells, table.head, "simple", disable_numparse=True, colalign=places).splitlines(), "")
 
 
 def _more(count: int, noun: str) -> Iterator[str]:

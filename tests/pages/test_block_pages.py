@@ -133,7 +133,7 @@ def rounded(value: object, scale: int = 1) -> object:
     return float(f"{scale * value:.9g}") if isinstance(value, float) else value
 
 
-def test_a_renderer_that_drops_a_column_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_comparison_detects_a_renderer_that_drops_a_column(monkeypatch: pytest.MonkeyPatch) -> None:
     table = Table("t", (Column("one", str.upper), Column("two", str.lower)), ["Ab", "Cd"])
     assert missing([table], "\n".join(as_text([table]))) == missing([table], html_text([table])) == []
     first = table.shown[:1]
@@ -157,6 +157,10 @@ def test_a_long_table_is_cut_in_a_terminal_and_its_cells_are_made_for_the_window
     lines = [*as_text([table])]
     assert lines[-1] == "… 99,900 rows more"
     assert len(made) == blocks_of_pages.MOST_ROWS
+
+
+def test_a_list_has_lines_of_its_own_in_a_terminal() -> None:
+    assert [*as_text([Text(spans("Two:\n- `one`\n- **two**"))])] == ["Two:", "- `one`", "- two"]
 
 
 @pytest.mark.parametrize("text", ["\x1b[31mred", "a\u202eb", "\x07"])

@@ -67,7 +67,7 @@ def break_advice(facts: RunFacts, graph_break: GraphBreak) -> str:
     line = users_line(graph_break)
     captured = [compile_id for compile_id in graph_break.compilations if "!" in compile_id]
     if captured and line is None:
-        return OF_TEMPLATE if any(makes_classes(facts, compile_id) for compile_id in captured) else IN_BACKWARD
+        return OF_TEMPLATE if makes_classes(facts, captured) else IN_BACKWARD
     setting = next((hint for hint in hints if SETTING.search(hint)), "")
     at = f"it is reached from `{line.short}`" if line else "it is reached from your call"
     code = f", `{line.text}`" if line and line.text else ""

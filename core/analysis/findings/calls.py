@@ -11,7 +11,7 @@ from typing import Any, Literal
 from core.analysis.durations import AHEAD_OF_TIME, phase_class, phase_totals
 from core.analysis.dynamo.recompiles import guard_rows
 from core.analysis.findings.finding import Finding, Proposal, Rule, RunFacts
-from core.analysis.findings.number_advice import OF_TEMPLATE, TEMPLATE, makes_classes
+from core.analysis.findings.number_advice import OF_TEMPLATE, TEMPLATE
 from core.analysis.kernels import kernels_disturbed, summary
 from core.analysis.work import dynamo_graphs, frame_of
 from core.base.words import DEPRECATED, SLOW, count, duration_s, number, percent
@@ -288,7 +288,7 @@ def backward_captured_again(facts: RunFacts) -> Iterator[Finding]:
         for name, took_s in facts.seconds.items()
         if name.startswith("!") and name != first and not name.startswith(f"{first}/")
     )
-    template = any(makes_classes(facts, recompile.compilation) for recompile in facts.report.recompiles)
+    template = any(TEMPLATE in recompile.reason for recompile in facts.report.recompiles)
     yield Finding(
         rule="backward captured again",
         title=f"Compiled autograd captured the backward {count(len(captures), 'time')}.",

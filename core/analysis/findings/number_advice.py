@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from core.analysis.dynamo.failures import is_called_inside
 from core.analysis.dynamo.varied_sizes import number_is_symbolic
@@ -87,13 +88,13 @@ def hyperparameter_words(facts: RunFacts, reason: Recompile, name: str) -> tuple
 
 def class_words(facts: RunFacts, reason: Recompile, name: str) -> tuple[str, Proposal | None]:
     """Return the advice for an object of another class, in words; there is no job for it."""
-    return OF_TEMPLATE if makes_classes(facts, reason.compilation) else DEFINE_ONCE.format(name=name), None
+    return OF_TEMPLATE if makes_classes(facts, [reason.compilation]) else DEFINE_ONCE.format(name=name), None
 
 
-def makes_classes(facts: RunFacts, compile_id: str) -> bool:
+def makes_classes(facts: RunFacts, compile_ids: Iterable[str]) -> bool:
     """Return True if a frame was recompiled because torch made a class for an `autograd.Function`."""
-    recompiles = facts.report.recompiles
-    return any(TEMPLATE in each.reason and frame_id(each.compilation) == frame_id(compile_id) for each in recompiles)
+    frames = set(map(frame_id, compile_ids))
+    return any(TEMPLATE in each.reason and frame_id(each.compilation) in frames for each in facts.report.recompiles)
 
 
 def _cycling_words(facts: RunFacts, key: str) -> str:

@@ -313,11 +313,10 @@ def fx_graph(stage: Stage) -> Callable[[ReportDraft, TraceRecord], None]:
             compilation.undirected.pop()
             return
         graph_id = compilation.fresh_id(stage, direction or "")
-        graph = FxGraph(
-            graph_id, stage, direction or "", record.attempt, draft.payload(record), counts.ops, counts.targets
-        )
-        of_dynamo = stage == "dynamo_output_graph"
-        compilation.graphs.append(replace(graph, repeated=_repeated_line(counts.nodes)) if of_dynamo else graph)
+        repeated = _repeated_line(counts.nodes) if stage == "dynamo_output_graph" else None
+        payload = draft.payload(record)
+        graph = FxGraph(graph_id, stage, direction or "", record.attempt, payload, *counts[:2], repeated=repeated)
+        compilation.graphs.append(graph)
 
     return parse
 

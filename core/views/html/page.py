@@ -223,12 +223,8 @@ class Allowance:
         for block in blocks:
             match block:
                 case Table():
-                    columns = block.shown
-                    rows = self.first(f"Rows of {block.name}", block.rows)
-                    numeric = frozenset(column.name for column in columns if column.is_number)
-                    cells = tuple(tuple(column.text(row) for column in columns) for row in rows)
-                    if cells:
-                        yield TextTable(tuple(column.name for column in columns), cells, numeric)
+                    if block.rows:
+                        yield block.texts(self.first(f"Rows of {block.name}", block.rows))
                 case Beside():
                     yield from self.rendered((*block.left, *block.right))
                 case Fold():

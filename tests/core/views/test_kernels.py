@@ -74,7 +74,7 @@ def test_columns_that_are_empty_in_all_rows_are_left_out() -> None:
     assert columns["timed"][0] == "alone"
 
 
-def test_a_column_of_zeros_is_kept() -> None:
+def test_a_column_of_zeros_stays_in_the_table() -> None:
     rows = [replace(row, spill_bytes=0) for row in KERNELS.rows]
     assert "spills" in [column.name for column in KERNELS.ledger(rows).shown]
 

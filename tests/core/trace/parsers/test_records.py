@@ -272,7 +272,7 @@ SIN, ADD, MEAN = "torch.sin(x)", "x + x", "x.mean()"
     ],
     ids=["two lines", "a line of two ops", "one line", "few rounds", "a long sum", "straight code", "nothing"],
 )
-def test_the_line_that_dynamo_traced_most_is_kept_with_its_graph(
+def test_a_graph_of_dynamo_records_the_line_that_was_traced_most(
     tmp_path: Path, statements: list[tuple[int, str]], expected: tuple[int, int, int] | None
 ) -> None:
     log = tmp_path / "trace.log"
