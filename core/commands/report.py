@@ -36,6 +36,7 @@ from core.runs.stored import OpenedLog, open_report, opened_log, opened_side, si
 from core.trace import NO_RECORD
 from core.trace.parsers import build_report
 from core.views.blocks import PageBlock, as_data, as_text
+from core.views.compile_time import compile_time
 from core.views.guards import guards
 from core.views.kernels.ledger import kernel_launches
 from core.views.prepared import summaries
@@ -93,6 +94,7 @@ def _report_run(run: Run, arguments: argparse.Namespace) -> int:
 
 
 PAGES: dict[str, Callable[[RunSide, Compilation], Iterable[PageBlock]]] = {
+    "compile_time": lambda side, _: compile_time(side.report, side.text),
     "guards": lambda side, compilation: guards(side.report, compilation),
     "kernels": lambda side, compilation: kernel_launches(side.report, compilation, side.text),
 }

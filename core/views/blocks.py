@@ -122,6 +122,15 @@ class Title:
 
 
 @dataclass(frozen=True, slots=True)
+class Heading:
+    """The heading of a part of a page; plain text."""
+
+    macro: ClassVar[str] = "heading"
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Column(Generic[Row]):
     """A column of a table: its name, the value of a row, and the value as text.
 
@@ -206,11 +215,42 @@ class Data:
 
 
 @dataclass(frozen=True, slots=True)
+class Select:
+    """A field that selects one of some texts, under a name; the first is selected at first.
+
+    With a `placeholder`, which the empty field shows, none is selected at first. The selection is in the URL if
+    `in_url`.
+    """
+
+    name: str
+    label: str
+    options: tuple[str, ...]
+    placeholder: str = ""
+    in_url: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A part that the dashboard draws by hand, by its name; all other outputs have its blocks instead."""
+
+    name: str
+    blocks: tuple[Block, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class InLine:
+    """Fields and buttons in one line."""
+
+    blocks: tuple[PageBlock, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Beside:
-    """Two columns of blocks."""
+    """Two columns of blocks; `shares` are their shares of the width."""
 
     left: tuple[PageBlock, ...]
     right: tuple[PageBlock, ...]
+    shares: tuple[int, int] = (1, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,9 +375,22 @@ class Fold:
     is_open: bool = False
 
 
-# Blocks of pages, and blocks that only files have.
-PageBlock = Title | Text | Table[Any] | Listing | Search | Data | Beside
-Block = PageBlock | TextTable | Drawing | Bars | Intervals | Curves | Fold
+# Blocks of pages, and blocks that all outputs but the dashboard have.
+PageBlock = Title | Text | Heading | Table[Any] | Listing | Fold | Search | Select | Data | Drawn | InLine | Beside
+Blocks = tuple[PageBlock, ...]
+Block = PageBlock | TextTable | Drawing | Bars | Intervals | Curves
+
+
+def flat(blocks: Iterable[Block]) -> Iterator[Block]:
+    """Yield blocks in reading order, with those inside columns, lines and parts that the dashboard draws."""
+    for block in blocks:
+        match block:
+            case Beside():
+                yield from flat((*block.left, *block.right))
+            case InLine() | Drawn():
+                yield from flat(block.blocks)
+            case _:
+                yield block
 
 
 def paragraph(text: str, tone: str = "") -> Iterator[Text]:
@@ -358,7 +411,7 @@ MOST_ROWS, MOST_LINES, MOST_CHARS = 100, 60, 400
 
 def as_text(blocks: Iterable[Block], indent: str = "") -> Iterator[str]:
     """Yield the lines of blocks for a terminal; a long table is cut, and says so."""
-    for block in blocks:
+    for block in flat(blocks):
         for line in _lines(block):
             yield f"{indent}{line}".rstrip()
 
@@ -367,6 +420,8 @@ def _lines(block: Block) -> Iterator[str]:
     match block:
         case Title() | Text():
             yield from words(block.prose).split("\n")
+        case Heading():
+            yield from ("", block.text, "=" * len(block.text))
         case Table():
             yield from _table_lines(block.texts(block.rows[:MOST_ROWS]))
             yield from _more(len(block.rows) - MOST_ROWS, "row")
@@ -386,9 +441,7 @@ def _lines(block: Block) -> Iterator[str]:
         case Fold():
             yield words(block.title)
             yield from as_text(block.blocks, "  ")
-        case Beside():
-            yield from as_text((*block.left, *block.right))
-        case Drawing() | Search() | Data():
+        case _:
             # A terminal shows neither drawings nor fields.
             return
 
@@ -409,7 +462,7 @@ def _more(count: int, noun: str) -> Iterator[str]:
 
 def as_data(blocks: Iterable[Block]) -> list[dict[str, Any]]:
     """Return blocks as JSON data; tables have all rows with their values, and drawings only their label."""
-    return [data for block in blocks for data in _data(block)]
+    return [data for block in flat(blocks) for data in _data(block)]
 
 
 def _data(block: Block) -> Iterator[dict[str, Any]]:
@@ -417,6 +470,8 @@ def _data(block: Block) -> Iterator[dict[str, Any]]:
     match block:
         case Title() | Text():
             yield {"kind": kind, "text": words(block.prose)}
+        case Heading():
+            yield {"kind": kind, "text": block.text}
         case Table():
             columns = block.shown
             rows = [[column.value(row) for column in columns] for row in block.rows]
@@ -431,7 +486,5 @@ def _data(block: Block) -> Iterator[dict[str, Any]]:
             yield {"kind": kind, "label": block.label}
         case Fold():
             yield {"kind": kind, "title": words(block.title), "blocks": as_data(block.blocks)}
-        case Beside():
-            yield from as_data((*block.left, *block.right))
-        case Search() | Data():
+        case _:
             return

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from functools import cached_property, partial
-from typing import Any, ClassVar
+from functools import cached_property
 
 from core.analysis import (
     PhaseTotal,
@@ -20,37 +16,44 @@ from core.analysis import (
     self_seconds,
 )
 from core.base import words as fmt
-from core.base.decoder import decoded, decoded_object
-from core.base.errors import DecodeError
-from core.report import FxGraph, MetricsRecord, Payload, Phase, Report, stored
+from core.report import CacheEvent, FxGraph, Payload, Phase, Report, stored
+from core.views.blocks import (
+    NOTHING_PICKED,
+    Bar,
+    Bars,
+    Beside,
+    Blocks,
+    Column,
+    Data,
+    Drawn,
+    Heading,
+    InLine,
+    PageBlock,
+    Picks,
+    Select,
+    Table,
+    Title,
+    paragraph,
+    spans,
+)
+from core.views.glossary import GLOSSARY
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, code, one_line, plain
+from core.views.metrics import MetricsView, metrics_blocks
 
-__all__ = ["CompileTimeView", "MetricsView"]
+__all__ = ["CompileTimeView", "compile_time", "phases_of"]
+# Names: the selection of a compilation, and the parts that the page draws.
+FRAME = "frame"
+FLAME, PERFETTO = "flame", "perfetto"
+ALL = "all compilations"
 NAMED = 3
+# Phases in a bar chart.
+MOST_BARS = 15
 # Phases in the flame chart.
 MOST_SPANS = 20_000
 # Phase class → prefix of the stage of the graph that the phase produces.
 MAKES = {"dynamo": "dynamo_", "aot_autograd": "aot_", "inductor": "inductor_", "codegen": "inductor_"}
 MAKES_KERNELS = ("codegen", "compile")
 BELOW_THE_LINE = "Below the dashed line: other threads."
-# Group of metrics → how their names are known; the first group that fits counts.
-GROUPS = {
-    "Frame": re.compile(r"^(co_|frame_key|compile_id|stack_trace|start_time|end_time)"),
-    "Failures and restarts": re.compile(r"^(fail_|exception_|restart|recompile_reason|num_graph_breaks|non_compliant)"),
-    "Caches": re.compile(r"cache"),
-    "Time": re.compile(r"(_us|_s)$"),
-    "Graph and guards": re.compile(r"^(graph_|guard_|shape_env|param_|ir_count|compliant|has_guarded|specialize)"),
-    "Versions and settings": re.compile(r"version|^is_|^config_|^inline_|^feature"),
-    "Other": re.compile(""),
-}
-# What torch does when compiled code first runs, by the metric with its time.
-AT_RUN_TIME = {
-    "runtime_triton_autotune_time_us": "Triton autotuning",
-    "runtime_cudagraphify_time_us": "CUDA graph recording",
-}
-MOST_RECORDS = 300
-MOST_CONFIGS = 40
-
 # Use of torch's on-disk caches, by the job's condition `caches`.
 OF_CACHES = {
     "objects": "The FX graph and AOTAutograd caches were off, so that torch compiled each graph. C++ objects still "
@@ -62,6 +65,43 @@ FROM_METRICS = (
     "This log has no Chromium events, so the seconds are those of torch's metrics. They do not say when a phase began, "
     "and leave out the compilation of backward graphs."
 )
+
+
+def compile_time(report: Report, read: Callable[[Payload], str], picks: Picks = NOTHING_PICKED) -> Iterator[PageBlock]:
+    """Yield the compile time of a run: phases as a chart and a table, cache results, and torch's metrics.
+
+    `read` returns a part of the log.
+    """
+    run, phases = CompileTimeView(report), phases_of(report, picks)
+    yield Title(spans(run.title), "" if run.why_none else GLOSSARY["compile time"])
+    if run.why_none:
+        yield from paragraph(run.why_none)
+        if report.metrics:
+            yield from metrics_blocks(MetricsView(report, "", read), picks)
+        return
+    frames = Select(FRAME, "Frame", (ALL, *run.compile_ids), in_url=True)
+    yield InLine((frames, Data("phases", report.phases), Drawn(PERFETTO)))
+    yield Drawn(FLAME, (phases.bars,))
+    yield from paragraph(phases.chart_note, "quiet")
+    totals: Table[PhaseTotal] = Table("phases", PHASE_COLUMNS, phases.totals)
+    left: Blocks = (Heading("Phases"), totals, *paragraph(phases.rows_note, "quiet"))
+    yield Beside(left, (Heading("Caches"), *_cache_blocks(phases)), shares=(3, 2))
+    yield from metrics_blocks(MetricsView(report, phases.compile_id, read), picks)
+
+
+def phases_of(report: Report, picks: Picks) -> CompileTimeView:
+    """Return the phases of the selected compilation, or of the run if none is selected."""
+    run, chosen = CompileTimeView(report), picks.text(FRAME)
+    return CompileTimeView(report, chosen) if chosen in run.compile_ids else run
+
+
+def _cache_blocks(phases: CompileTimeView) -> Iterator[PageBlock]:
+    if phases.report.caches:
+        yield Table("caches", CACHE_COLUMNS, phases.report.caches)
+    else:
+        yield from paragraph("No cache event was recorded.")
+    for note in phases.cache_notes:
+        yield from paragraph(note, "quiet")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,12 +152,6 @@ class PhaseOwner:
 class CompileTimeView:
     """The phases of a run, or of one compilation of it; an empty id means the whole run."""
 
-    column_help: ClassVar[Mapping[str, str]] = {
-        "total": "Time in which at least one span of the phase ran",
-        "self": "Time without the phases inside it",
-        "in threads": "Sum over all threads, more than wall time",
-    }
-
     report: Report
     compile_id: str = ""
 
@@ -154,7 +188,7 @@ class CompileTimeView:
             if self.compile_id
             else _run_unfinished_and_beside(self.report)
         )
-        notes = [parallel_words(self._totals, beside), self._origin_note]
+        notes = [parallel_words(self.totals, beside), self._origin_note]
         if unfinished:
             notes.append(f"{fmt.count(unfinished, 'phase')} never ended and cannot be drawn.")
         return " ".join(filter(None, notes))
@@ -167,21 +201,15 @@ class CompileTimeView:
         return FROM_METRICS
 
     @property
-    def rows(self) -> list[dict[str, object]]:
-        """Totals by name of phase.
-
-        Seconds of parallel threads are not wall-clock seconds, so they have a separate column.
-        """
-        return [
-            {
-                "phase": one_line(total.name, LONGEST_LINE),
-                "count": total.count,
-                "total": total.total_s,
-                "self": total.self_s,
-                "in threads": _threads(total),
-            }
-            for total in self._totals
-        ]
+    def bars(self) -> Bars:
+        """The phases with the longest self time."""
+        longest = sorted((total for total in self.totals if total.self_s > 0), key=lambda total: -total.self_s)
+        top_s = max((total.self_s for total in longest), default=0.0)
+        bars = tuple(
+            Bar(one_line(total.name, LONGEST_LINE), fmt.duration_s(total.self_s), total.self_s / top_s)
+            for total in longest[:MOST_BARS]
+        )
+        return Bars(f"Seconds by itself of the {fmt.count(len(bars), 'longest phase')}", bars)
 
     @property
     def rows_note(self) -> str:
@@ -191,24 +219,6 @@ class CompileTimeView:
             return f"The self times add up to {fmt.duration_s(sum(seconds.values()))}, the compile time of the run."
         self_time = fmt.duration_s(seconds.get(self.compile_id, 0.0))
         return f"The self times add up to {self_time}, the compile time of [{plain(self.compile_id)}]."
-
-    def metrics(self, read: Callable[[Payload], str]) -> MetricsView:
-        """Return torch's metrics; `read` returns a part of the log."""
-        return MetricsView(self.report, self.compile_id, read)
-
-    @property
-    def cache_rows(self) -> list[dict[str, object]]:
-        """Results of the caches, in log order."""
-        return [
-            {
-                "cache": event.cache,
-                "result": event.outcome,
-                "reason": one_line(event.reason),
-                "compilation": event.compilation,
-                "key": event.key,
-            }
-            for event in self.report.caches
-        ]
 
     @property
     def cache_notes(self) -> tuple[str, ...]:
@@ -245,7 +255,8 @@ class CompileTimeView:
         return next((graph for graph in graphs if graph.stage.startswith(stage)), None)
 
     @cached_property
-    def _totals(self) -> tuple[PhaseTotal, ...]:
+    def totals(self) -> tuple[PhaseTotal, ...]:
+        """Totals by name of phase."""
         return phase_totals(self.report, self.compile_id)
 
 
@@ -326,136 +337,17 @@ def parallel_words(totals: Sequence[PhaseTotal], beside: bool) -> str:
     return sentence + (BELOW_THE_LINE if beside else "")
 
 
-@dataclass(frozen=True)
-class MetricsView:
-    """Torch's metrics of a run, or of one compilation of it; `read_text` returns a part of the log."""
-
-    report: Report
-    compile_id: str
-    read_text: Callable[[Payload], str]
-
-    why_none = "Torch's metrics were not recorded."
-
-    @cached_property
-    def records(self) -> tuple[MetricsRecord, ...]:
-        """First `MOST_RECORDS` records of the compilation, or of the run for an empty id."""
-        fitting = (record for record in self.report.metrics if self.compile_id in ("", record.compilation))
-        return tuple(fitting)[:MOST_RECORDS]
-
-    @property
-    def labels(self) -> list[str]:
-        """Label of each record: its number, compilation and kind."""
-        return [
-            f"{number}: [{one_line(record.compilation or '-', LONGEST_NAME)}] {record.kind}"
-            for number, record in enumerate(self.records, 1)
-        ]
-
-    def rows(self, label: str | None) -> list[dict[str, str]]:
-        """Return the metrics of a record that have a value, by group, without configs.
-
-        `label` selects the record; the first record for an unknown label.
-        """
-        groups: dict[str, list[dict[str, str]]] = {name: [] for name in GROUPS}
-        for name, value in self._values(label).items():
-            if value is None or name.endswith("_config"):
-                continue
-            group = next(group for group, pattern in GROUPS.items() if pattern.search(name))
-            row = {"group": group, "metric": one_line(name, LONGEST_NAME), "value": _value(name, value)}
-            groups[group].append(row)
-        return [row for rows in groups.values() for row in rows]
-
-    def without_value(self, label: str | None) -> str:
-        """Return the number of metrics without a value; empty for none."""
-        count = sum(value is None for value in self._values(label).values())
-        return f"{fmt.count(count, 'metric')} without a value." if count else ""
-
-    def configs(self, label: str | None) -> dict[str, Callable[[], str]]:
-        """Return config name → function that returns readable JSON, for the configs logged with a record."""
-        values = self._values(label)
-        texts = {name: value for name, value in values.items() if name.endswith("_config") and isinstance(value, str)}
-        record = self._record(label)
-        mine = [config for config in self.report.configs if record and config.compilation == record.compilation]
-        made: dict[str, Callable[[], str]] = {name: partial(_pretty, text) for name, text in texts.items()}
-        made |= {config.name: partial(self._config, config.text) for config in mine[:MOST_CONFIGS]}
-        return {one_line(name, LONGEST_NAME): make for name, make in made.items()}
-
-    @cached_property
-    def run_time_rows(self) -> list[dict[str, object]]:
-        """Work after compiling, when the code first ran: autotuning and the recording of CUDA graphs."""
-        rows: list[dict[str, object]] = []
-        for record in self.records:
-            if not record.kind.endswith("run time"):
-                continue
-            values = self._metrics_of(record)
-            for name, words in AT_RUN_TIME.items():
-                micros = values.get(name)
-                if isinstance(micros, int):
-                    graph = "backward" if record.kind.startswith("backward") else "forward"
-                    row = {"compilation": record.compilation, "graph": graph, "what": words, "time": micros / 1e6}
-                    rows.append(row)
-        return rows
-
-    @property
-    def run_time(self) -> str:
-        """Sum of the work after compiling, in a sentence; empty if torch logged none."""
-        times = [float(str(row["time"])) for row in self.run_time_rows]
-        return f"{fmt.duration_s(sum(times))} when the code first ran, beyond the compile time." if times else ""
-
-    def _record(self, label: str | None) -> MetricsRecord | None:
-        named = dict(zip(self.labels, self.records, strict=True))
-        return named.get(label or "") or next(iter(self.records), None)
-
-    def _config(self, text: Payload) -> str:
-        return _pretty(self.read_text(text))
-
-    def _values(self, label: str | None) -> Mapping[str, Any]:
-        record = self._record(label)
-        return self._metrics_of(record) if record else {}
-
-    def _metrics_of(self, record: MetricsRecord) -> Mapping[str, Any]:
-        """Return the metrics of a record; each record is decoded once."""
-        if record.line not in self._decoded:
-            self._decoded[record.line] = _metrics(self.read_text(record.line))
-        return self._decoded[record.line]
-
-    @cached_property
-    def _decoded(self) -> dict[Payload, Mapping[str, Any]]:
-        return {}
-
-
-def _metrics(line: str) -> dict[str, Any]:
-    """Return the metrics of a header line; empty if it has none.
-
-    The line has the form `V1121 … file.py:7] {"compilation_metrics": {…}, "frame_id": 0 …}`.
-    """
-    header = decoded_object(line[line.find("] {") + 2 :])
-    return next((value for name, value in header.items() if "metrics" in name and isinstance(value, dict)), {})
-
-
-def _value(name: str, value: Any) -> str:
-    """Return a metric in words, by the unit at the end of its name."""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if not isinstance(value, (int, float)):
-        return one_line(value if isinstance(value, str) else json.dumps(value), LONGEST_LINE)
-    if name.startswith(("start_time", "end_time")):
-        return _moment(value / 1e6 if name.endswith("_us") else value)
-    if name.endswith("_us"):
-        return fmt.duration_s(value / 1e6)
-    if name.endswith("_s"):
-        return fmt.duration_s(float(value))
-    return fmt.bytes_(value) if name.endswith("_bytes") and isinstance(value, int) else fmt.number(value)
-
-
-def _moment(seconds: float) -> str:
-    try:
-        return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S} UTC"
-    except (OverflowError, OSError, ValueError):
-        return fmt.number(seconds)
-
-
-def _pretty(text: str) -> str:
-    try:
-        return json.dumps(decoded(text), indent=1, sort_keys=True)
-    except DecodeError:
-        return plain(text)
+PHASE_COLUMNS: tuple[Column[PhaseTotal], ...] = (
+    Column("phase", lambda total: one_line(total.name, LONGEST_LINE), width=200),
+    Column("count", lambda total: total.count, fmt.number),
+    Column("total", lambda total: total.total_s, fmt.duration_s, "Time in which at least one span of the phase ran"),
+    Column("self", lambda total: total.self_s, fmt.duration_s, "Time without the phases inside it"),
+    Column("in threads", _threads, help="Sum over all threads, more than wall time"),
+)
+CACHE_COLUMNS: tuple[Column[CacheEvent], ...] = (
+    Column("cache", lambda event: event.cache),
+    Column("result", lambda event: event.outcome),
+    Column("reason", lambda event: one_line(event.reason)),
+    Column("compilation", lambda event: event.compilation),
+    Column("key", lambda event: event.key),
+)

@@ -15,6 +15,7 @@ from core.views.blocks import (
     Code,
     Column,
     Data,
+    InLine,
     Listing,
     PageBlock,
     Picks,
@@ -60,8 +61,7 @@ def guards(report: Report, compilation: Compilation, picks: Picks = NOTHING_PICK
     yield from paragraph(view.check_time, "quiet")
     families = Table(FAMILY, view.family_columns, view.families, pick="Select a family to list its guards.")
     yield Beside((families, *paragraph(view.family_meanings, "quiet")), tuple(view.filters))
-    yield Search(MENTIONED, "a variable, TENSOR_MATCH, a file …")
-    yield Data("guards", compilation.guards)
+    yield InLine((Search(MENTIONED, "a variable, TENSOR_MATCH, a file …"), Data("guards", compilation.guards)))
     rows = view.matches(picks.row(FAMILY, view.families), picks.text(MENTIONED))
     yield Table(GUARD, GUARD_COLUMNS, rows, pick="Select a guard to read it in full.")
     yield from paragraph(view.table_note(rows), "quiet")

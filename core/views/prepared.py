@@ -36,7 +36,7 @@ def prepared(run: Run, report: Report) -> tuple[object, ...]:
         (header.facts, header.compilations, kernel_colours(report)),
         (overview.findings, overview.evidence, overview.heaviest),
         TourView.of(report, lambda compilation, graph: open_graph(run, compilation, graph)),
-        (phases.rows, phases.chart_note, phases.spans, phases.owner("")),
+        (phases.totals, phases.chart_note, phases.spans, phases.owner("")),
     )
 
 

@@ -81,7 +81,6 @@ PAGES: dict[str, dict[str, str]] = {
         "MOST_OPEN_ROWS": "rows of its tables that are not folded",
     },
     "core/views/html/sections.py": {
-        "MOST_PHASES": "phases of the chart of an HTML file",
         "MOST_POINTS": "points of a line of its charts",
         "MOST_EXPLAINED": "compilations whose recompiles an HTML file explains",
     },
@@ -97,6 +96,9 @@ PAGES: dict[str, dict[str, str]] = {
     },
     "core/views/compile_time.py": {
         "MOST_SPANS": "phases in a flame chart",
+        "MOST_BARS": "phases in a bar chart",
+    },
+    "core/views/metrics.py": {
         "MOST_RECORDS": "records of torch's metrics that can be picked",
         "MOST_CONFIGS": "configs that torch logged with a compilation",
     },

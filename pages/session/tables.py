@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import msgspec
 import streamlit as st
 from streamlit.dataframe_util import convert_arrow_table_to_arrow_bytes, has_range_index
-from streamlit.delta_generator import DeltaGenerator
 from streamlit.elements import arrow
 from streamlit.elements.lib.pandas_styler_utils import marshall_styler
 from streamlit.proto.ArrowData_pb2 import ArrowData
@@ -37,6 +36,7 @@ Width = int | Literal["small", "medium"]
 os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
 # Height of a table's row in Streamlit, and of its header and frame.
 LINE_PX, HEAD_PX = 31, 34
+CHOICE_PX = 360
 # Number of rows that fit without scrolling.
 FEW = 14
 
@@ -53,31 +53,65 @@ def _cells(value: object) -> list[int]:
     return _clicked(value) if hasattr(getattr(value, "selection", None), "cells") else []
 
 
-def draw(page: Iterable[blocks.PageBlock]) -> None:
-    """Draw a page's blocks in order; data to download stands beside the search field above it."""
-    line: DeltaGenerator | None = None
+Parts = Mapping[str, Callable[[], object]]
+NO_PARTS: Parts = {}
+# Tone of a text → how Streamlit shows it.
+TONES: Mapping[str, Callable[[str], object]] = {
+    "quiet": st.caption,
+    "warn": st.warning,
+    "bad": st.error,
+    "ok": st.success,
+    "": st.markdown,
+}
+
+
+def draw(page: Iterable[blocks.Block], parts: Parts = NO_PARTS) -> None:
+    """Draw a page's blocks in order; `parts` draws each part that the page draws by hand, by its name."""
     for block in page:
         match block:
             case blocks.Title():
                 page_title(blocks.markdown(block.prose), help=block.help or None)
             case blocks.Text():
-                write = st.caption if block.tone == "quiet" else st.markdown
-                write(blocks.markdown(block.prose))
+                TONES[block.tone](blocks.markdown(block.prose))
+            case blocks.Heading():
+                st.header(plain(block.text), anchor=False)
             case blocks.Table():
                 _draw_table(block)
             case blocks.Listing():
                 _draw_listing(block)
-            case blocks.Search():
-                line = st.container(horizontal=True, vertical_alignment="bottom")
-                with line:
-                    search_field(block.name, block.placeholder)
-            case blocks.Data():
-                with line or st.container():
-                    json_twin(block.name, block.value, key=block.name)
+            case blocks.Fold():
+                with st.expander(blocks.markdown(block.title), expanded=block.is_open):
+                    draw(block.blocks, parts)
+            case blocks.Drawn():
+                parts[block.name]()
+            case blocks.InLine():
+                with st.container(horizontal=True, vertical_alignment="bottom"):
+                    draw(block.blocks, parts)
             case blocks.Beside():
-                for place, part in zip(st.columns(2, gap="medium"), (block.left, block.right), strict=True):
+                for place, part in zip(st.columns(block.shares, gap="medium"), (block.left, block.right), strict=True):
                     with place:
-                        draw(part)
+                        draw(part, parts)
+            case _:
+                _draw_field(block)
+
+
+def _draw_field(block: blocks.Block) -> None:
+    match block:
+        case blocks.Search():
+            search_field(block.name, block.placeholder)
+        case blocks.Select():
+            st.selectbox(
+                block.label,
+                block.options,
+                index=None if block.placeholder else 0,
+                key=block.name,
+                bind="query-params" if block.in_url else None,
+                placeholder=block.placeholder or None,
+                label_visibility="collapsed",
+                width=CHOICE_PX,
+            )
+        case blocks.Data():
+            json_twin(block.name, block.value, key=block.name)
 
 
 def _draw_table(table: blocks.Table[Any]) -> None:

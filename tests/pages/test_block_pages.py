@@ -13,17 +13,22 @@ from core.commands.report import PAGES
 from core.runs.stored import side_of_log
 from core.views import blocks as blocks_of_pages
 from core.views.blocks import (
+    Bars,
     Beside,
     Block,
     Code,
     Column,
+    Drawn,
     Fold,
+    Heading,
+    InLine,
     Listing,
     Table,
     Text,
     Title,
     as_data,
     as_text,
+    flat,
     spans,
     words,
 )
@@ -35,26 +40,30 @@ from tests.support.apps import assert_sound, opened
 from tests.support.apps import words as words_of
 from tests.support.places import TRACES
 
-# Page → its script, and the scenarios that have nothing for it.
-SCRIPTS = {"guards": menu.GUARDS.script, "kernels": menu.KERNELS.script}
+# Scenarios for which a page has nothing.
 WITHOUT = {"guards": ("refused",), "kernels": ("refused", "eager_backend")}
-CASES = [(page, scenario) for page in PAGES for scenario in SCENARIOS if scenario not in WITHOUT[page]]
+CASES = [(page, scenario) for page in PAGES for scenario in SCENARIOS if scenario not in WITHOUT.get(page, ())]
+SCRIPTS = {page.name: page.script for page in menu.PAGES.values()}
 
 
 def pieces(page: Iterable[Block]) -> Iterator[str]:
     """Every title, sentence, name of a column, cell and line of code of blocks."""
-    for block in page:
+    for block in flat(page):
         match block:
             case Title() | Text():
                 yield words(block.prose)
+            case Heading():
+                yield block.text
             case Table():
                 for column in block.shown if block.rows else ():
                     yield column.name
                     yield from filter(None, (column.text(row) for row in block.rows))
             case Listing():
                 yield from block.code.text.splitlines()
-            case Beside():
-                yield from pieces((*block.left, *block.right))
+            case Bars():
+                yield from (piece for bar in block.rows for piece in (bar.label, bar.text))
+            case Fold():
+                yield from pieces(block.blocks)
 
 
 class Texts(HTMLParser):
@@ -90,21 +99,32 @@ def test_each_output_has_all_content_of_a_page(name: str, scenario: str, runs: d
     compilation = heaviest(side.report)
     assert compilation is not None
     page = [*PAGES[name](side, compilation)]
-    assert page_tables(page)
     assert missing(page, "\n".join(as_text(page))) == []
     assert missing(page, html_text(page)) == []
     app = opened(SCRIPTS[name], runs[scenario], compilation=compilation.id)
     assert_sound(app)
-    assert missing([block for block in flat(page) if not isinstance(block, Table)], unescaped(words_of(app))) == []
+    assert missing([block for block in drawn(page) if not isinstance(block, Table)], unescaped(words_of(app))) == []
     shown = [columns_of(frame.value) for frame in app.dataframe]
-    assert [table.name for table in page_tables(page) if values_of(table) not in shown] == []
+    assert [table.name for table in page_tables(drawn(page)) if values_of(table) not in shown] == []
     tables = [block for block in as_data(page) if block["kind"] == "table"]
     assert [len(table["rows"]) for table in tables] == [len(block.rows) for block in page_tables(page)]
 
 
-def flat(page: Iterable[Block]) -> list[Block]:
-    parts = ((*block.left, *block.right) if isinstance(block, Beside) else (block,) for block in page)
-    return [each for part in parts for each in part]
+def drawn(page: Iterable[Block]) -> list[Block]:
+    """The blocks of a page without those of parts that the page draws by hand."""
+    return [each for block in page for each in _drawn(block)]
+
+
+def _drawn(block: Block) -> list[Block]:
+    match block:
+        case Beside():
+            return drawn((*block.left, *block.right))
+        case InLine():
+            return drawn(block.blocks)
+        case Drawn():
+            return []
+        case _:
+            return [block]
 
 
 def page_tables(page: Iterable[Block]) -> list[Table[Any]]:
@@ -113,7 +133,7 @@ def page_tables(page: Iterable[Block]) -> list[Table[Any]]:
 
 def unescaped(text: str) -> str:
     """Markdown as it is read: without escapes and marks."""
-    return re.sub(r"\\([^\w\s])|\*\*|(?<!\w)\*|\*(?!\w)", r"\1", text)
+    return re.sub(r"\\([^A-Za-z0-9\s])|\*\*|(?<!\w)\*|\*(?!\w)", r"\1", text)
 
 
 def values_of(table: Table[Any]) -> dict[str, list[object]]:

@@ -13,7 +13,7 @@ from pages import menu
 from pages.components.flame.view import FlameSpan
 from pages.look.text import LONGEST_NAME
 from pages.parts.performance.charts import flame_picture
-from tests.support.apps import assert_sound, component, opened, titles, words
+from tests.support.apps import assert_sound, component, opened, read_titles, read_words
 from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 
@@ -97,8 +97,8 @@ def test_all_pages_and_the_command_line_tell_one_compile_time(
     main(["report", str(SCENARIO)])
 
     assert_sound(page)
-    assert titles(page)[0].startswith(f"{whole} of compile time; ")
-    assert f"add up to {whole}, the compile time of the run." in words(page)
+    assert read_titles(page)[0].startswith(f"{whole} of compile time; ")
+    assert f"add up to {whole}, the compile time of the run." in read_words(page)
     assert f"{whole} of compile time" in "\n".join(link.proto.label for link in overview.get("page_link"))
     table = next(item.value for item in overview.dataframe if "compile time" in item.value)
     assert list(table["compile time"]) == [seconds[item.id] for item in REPORT.compilations]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pages.components.modules import HERE, VERSION, component_script, module_routes
+from pages.components.exchange import HERE, VERSION, component_script, module_routes
 from tests.support.asgi import get
 from tests.support.places import ROOT
 

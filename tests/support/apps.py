@@ -178,7 +178,17 @@ def chips(app: AppTest) -> list[str]:
 
 def words(app: AppTest) -> str:
     """All text of a page that is not in a component or a table."""
-    kinds = (app.title, app.subheader, app.markdown, app.caption, app.error, app.warning, app.info, app.code)
+    kinds = (
+        app.title,
+        app.header,
+        app.subheader,
+        app.markdown,
+        app.caption,
+        app.error,
+        app.warning,
+        app.info,
+        app.code,
+    )
     return "\n".join(str(item.value) for kind in kinds for item in kind)
 
 

@@ -20,9 +20,9 @@ from starlette.routing import Route
 from core.graph import Edge, Fact, GraphModel, Group, Node, Overlay, Row
 from core.views.graph import GraphFrame, GraphView
 from core.views.wire import StoredGraph, graph_data, stored
+from pages.components.exchange import module_routes
 from pages.components.graph.routes import GRAPHS, PlaceData, graph_routes
 from pages.components.graph.view import SCRIPT, STYLE
-from pages.components.modules import module_routes
 
 BLOCK = (
     ("norm1", "layer_norm", "reduction"),

@@ -15,17 +15,18 @@ from core.report import Compilation, FxGraph, FxNode, Report, Schedule
 from core.runs.store import Run
 from core.runs.stored import side_of_run
 from core.views.blocks import (
-    Beside,
     Block,
     Data,
     Drawing,
     Fold,
     Prose,
     Search,
+    Select,
     Table,
     Text,
     TextTable,
     Title,
+    flat,
     paragraph,
     spans,
 )
@@ -220,16 +221,16 @@ class Allowance:
 
     def rendered(self, blocks: Iterable[Block]) -> Iterator[Block]:
         """Yield a page's blocks for a file: tables as text with as many rows as fit, and no fields."""
-        for block in blocks:
+        for block in flat(blocks):
             match block:
                 case Table():
                     if block.rows:
                         yield block.texts(self.first(f"Rows of {block.name}", block.rows))
-                case Beside():
-                    yield from self.rendered((*block.left, *block.right))
                 case Fold():
                     yield replace(block, blocks=tuple(self.rendered(block.blocks)))
-                case Search() | Data():
+                case Title():
+                    yield Text(block.prose)
+                case Search() | Select() | Data():
                     pass
                 case _:
                     yield block

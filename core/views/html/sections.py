@@ -10,7 +10,7 @@ from core.report import Compilation
 from core.views.blocks import Bar, Bars, Block, Code, Curves, Fold, Line, Listing, TextTable, folded, paragraph, spans
 from core.views.comments import Comment, CommentsView, author_words
 from core.views.compilations import CompilationsView
-from core.views.compile_time import CompileTimeView
+from core.views.compile_time import CompileTimeView, compile_time
 from core.views.graph_breaks import BreakBox, GraphBreaksView
 from core.views.guards import guards
 from core.views.header import page_contents
@@ -24,7 +24,6 @@ from core.views.speedup import SpeedupView
 from core.views.texts import SourceView
 
 COMMENTS = "comments"
-MOST_PHASES = 15
 MOST_EXPLAINED = 100
 MOST_POINTS = 500
 COLOURS = {"eager": "var(--eager)", "compiled": "var(--compiled)"}
@@ -222,17 +221,8 @@ def _guards(source: Source) -> Iterator[Block]:
 
 
 def _compile_time(source: Source) -> Iterator[Block]:
-    view = CompileTimeView(source.report)
-    if view.why_none:
-        return
-    yield from paragraph(view.title)
-    rows = [(str(row["phase"]), row["self"]) for row in view.rows]
-    seconds = [(name, float(value)) for name, value in rows if isinstance(value, int | float) and value > 0]
-    longest = max((value for _, value in seconds), default=0.0)
-    shown = sorted(seconds, key=lambda row: -row[1])[:MOST_PHASES]
-    bars = tuple(Bar(name, fmt.duration_s(value), value / longest) for name, value in shown)
-    yield Bars(f"Seconds by itself of the {fmt.count(len(bars), 'longest phase')}", bars)
-    yield from paragraph(view.rows_note, "quiet")
+    if not CompileTimeView(source.report).why_none:
+        yield from source.rendered(compile_time(source.report, source.side.text))
 
 
 def _speedup(source: Source) -> Iterator[Block]:

@@ -10,8 +10,7 @@ from typing import Literal
 import msgspec
 import streamlit as st
 
-from pages.components.first_wish import when_picked
-from pages.components.modules import component_script, message
+from pages.components.exchange import component_script, message, when_picked
 
 HERE = Path(__file__).parent
 Tone = Literal["", "ok", "warn", "bad", "live", "quiet"]

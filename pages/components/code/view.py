@@ -18,8 +18,7 @@ from pygments.lexers.special import TextLexer
 from pygments.token import Comment, Generic, Keyword, Name, Number, Operator, Punctuation, String, _TokenType
 from pygments.util import ClassNotFound
 
-from pages.components.first_wish import browser_value, first_wish
-from pages.components.modules import component_script, message
+from pages.components.exchange import browser_value, component_script, first_wish, message
 from pages.look.text import component_key
 
 Mark = Literal["", "break", "info", "ok"]

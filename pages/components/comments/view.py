@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import streamlit as st
 
-from pages.components.modules import component_script, message
+from pages.components.exchange import component_script, message
 
 HERE = Path(__file__).parent
 MOST_ID_CHARS = 1_000

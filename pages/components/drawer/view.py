@@ -6,7 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from pages.components.modules import component_script, message
+from pages.components.exchange import component_script, message
 
 HERE = Path(__file__).parent
 

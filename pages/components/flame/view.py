@@ -12,8 +12,7 @@ from pathlib import Path
 import msgspec
 import streamlit as st
 
-from pages.components.first_wish import browser_value, first_wish
-from pages.components.modules import component_script, message
+from pages.components.exchange import browser_value, component_script, first_wish, message
 from pages.look.text import component_key
 
 HERE = Path(__file__).parent

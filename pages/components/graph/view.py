@@ -16,9 +16,8 @@ import msgspec
 import streamlit as st
 
 from core.views import wire
-from pages.components.first_wish import browser_value
+from pages.components.exchange import browser_value, component_script, message
 from pages.components.graph.routes import GRAPHS, CommandData, PlaceData
-from pages.components.modules import component_script, message
 from pages.look.text import component_key
 
 __all__ = ["Chosen", "GraphDrawing", "drawn", "graph_view"]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from pages.components.modules import component_script, message
+from pages.components.exchange import component_script, message
 
 _COMPONENT = st.components.v2.component(
     "compileboard_history", js=component_script(Path(__file__).with_name("view.js"))

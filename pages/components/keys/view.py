@@ -8,8 +8,7 @@ from pathlib import Path
 import msgspec
 import streamlit as st
 
-from pages.components.first_wish import browser_value
-from pages.components.modules import component_script, message
+from pages.components.exchange import browser_value, component_script, message
 
 _COMPONENT = st.components.v2.component("compileboard_keys", js=component_script(Path(__file__).with_name("view.js")))
 ON_A_PAGE = {

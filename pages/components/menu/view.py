@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import streamlit as st
 
-from pages.components.modules import component_script, message
+from pages.components.exchange import component_script, message
 
 HERE = Path(__file__).parent
 

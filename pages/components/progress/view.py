@@ -8,7 +8,7 @@ import msgspec
 import streamlit as st
 
 from core import Progress, step_words
-from pages.components.modules import component_script, message
+from pages.components.exchange import component_script, message
 from pages.look.palette import PHASES
 
 HERE = Path(__file__).parent

@@ -9,8 +9,7 @@ from pathlib import Path
 import msgspec
 import streamlit as st
 
-from pages.components.first_wish import when_picked
-from pages.components.modules import component_script, message
+from pages.components.exchange import component_script, message, when_picked
 
 HERE = Path(__file__).parent
 

@@ -9,8 +9,7 @@ import msgspec
 import streamlit as st
 
 from core.base import words as fmt
-from pages.components.first_wish import browser_value
-from pages.components.modules import component_script, message
+from pages.components.exchange import browser_value, component_script, message
 
 HERE = Path(__file__).parent
 

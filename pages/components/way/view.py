@@ -10,8 +10,7 @@ from typing import Literal
 import msgspec
 import streamlit as st
 
-from pages.components.first_wish import browser_value
-from pages.components.modules import component_script, message
+from pages.components.exchange import browser_value, component_script, message
 
 HERE = Path(__file__).parent
 

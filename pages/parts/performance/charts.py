@@ -15,8 +15,8 @@ import streamlit as st
 
 from core.base import words as fmt
 from core.report import Call
+from core.views import compile_time
 from core.views import timeline as views
-from core.views.compile_time import CompileTimeView
 from core.views.speedup import CallTotals
 from pages import menu
 from pages.components.flame.view import (
@@ -31,19 +31,17 @@ from pages.components.flame.view import (
 )
 from pages.components.upload.view import upload
 from pages.look.charts import decades, go, in_brackets, in_unit, median_bars, plotly_layout
-from pages.look.palette import PHASES, SHORT, SLICES, TALL, Theme, kernel_colour
+from pages.look.palette import PHASES, SLICES, TALL, Theme, kernel_colour
 from pages.session import server, url
 from pages.session.actions import attempt
 from pages.session.server import cached
 from pages.session.shown import RunView
-from pages.session.tables import arrow_table, columns, data_frame, in_words, newly_picked
+from pages.session.tables import columns, data_frame, in_words, newly_picked
 from pages.session.url import go_to, press, taken
 
 EAGER, COMPILED = "eager", "compiled"
 COLOURS = {EAGER: 3, COMPILED: 0}
 FEW_ROWS = 12
-METRIC_COLUMNS = columns({}, {"group": "small", "metric": 320})
-RUN_TIME_FORMS = {"time": fmt.duration_s}
 
 
 def steady_chart(medians: Sequence[tuple[str, float, tuple[float, float]]], on: Theme) -> go.Figure:
@@ -125,11 +123,9 @@ def first_calls_chart(calls: Sequence[Call], on: Theme) -> go.Figure:
 
 GRAPH, KERNELS = "graph", "kernels"
 LINKS = {GRAPH: menu.FX_GRAPH.title, KERNELS: menu.KERNELS.title}
-PHASE_FORMS = {"count": fmt.number, "total": fmt.duration_s, "self": fmt.duration_s}
-PHASE_COLUMNS = columns(CompileTimeView.column_help, {"phase": "medium", "total": "small", "self": "small"})
 
 
-def flame_chart(view: RunView, phases: CompileTimeView) -> None:
+def flame_chart(view: RunView, phases: compile_time.CompileTimeView) -> None:
     """Draw the flame chart of one compilation's phases, or of all compilations' phases.
 
     The chosen phase is in the URL, and a clicked link opens its page.
@@ -150,11 +146,11 @@ def flame_chart(view: RunView, phases: CompileTimeView) -> None:
 
 
 @cached()
-def _picture(run_id: str, log_bytes: int, compile_id: str, _phases: CompileTimeView) -> FlamePicture:
+def _picture(run_id: str, log_bytes: int, compile_id: str, _phases: compile_time.CompileTimeView) -> FlamePicture:
     return flame_picture(_phases)
 
 
-def flame_picture(phases: CompileTimeView) -> FlamePicture:
+def flame_picture(phases: compile_time.CompileTimeView) -> FlamePicture:
     """Return the flame chart of the ended phases; only the longest phases if there are too many."""
     spans = phases.spans
     names = {span.name: span for span in spans}
@@ -188,37 +184,10 @@ def flame_picture(phases: CompileTimeView) -> FlamePicture:
     )
 
 
-def _owner(phases: CompileTimeView, compile_id: str) -> FlameOwner:
+def _owner(phases: compile_time.CompileTimeView, compile_id: str) -> FlameOwner:
     owner = phases.owner(compile_id)
     links = (*((GRAPH,) if owner.has_graph else ()), *((KERNELS,) if owner.has_kernels else ()))
     return FlameOwner(owner.id, owner.function, owner.seconds, links)
-
-
-def compile_metrics(view: RunView, phases: CompileTimeView) -> None:
-    """Draw torch's run-time metrics, and one record of compile metrics that the visitor picks."""
-    metrics = phases.metrics(view.text)
-    st.header("Torch's metrics", anchor=False)
-    if not metrics.records:
-        st.write(metrics.why_none)
-        return
-    if metrics.run_time:
-        st.write(metrics.run_time)
-        st.dataframe(in_words(data_frame(metrics.run_time_rows), RUN_TIME_FORMS), hide_index=True)
-    label = st.selectbox("Record", metrics.labels, key="metrics-record", label_visibility="collapsed", width=360)
-    rows = metrics.rows(label)
-    if rows:
-        st.dataframe(
-            arrow_table(rows),
-            hide_index=True,
-            height=TALL if len(rows) > FEW_ROWS else "auto",
-            column_config=METRIC_COLUMNS,
-        )
-    st.caption(metrics.without_value(label))
-    configs = metrics.configs(label)
-    if configs:
-        name = st.selectbox("Config", list(configs), index=None, key="metrics-config", placeholder="Configs", width=360)
-        if name:
-            st.code(configs[name](), language="json", height=SHORT)
 
 
 KERNEL = "kernel"

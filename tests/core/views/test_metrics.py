@@ -10,7 +10,7 @@ import pytest
 from core import build_report
 from core.report import Payload, Report, Setting
 from core.trace.parsers import load_text
-from core.views.compile_time import MetricsView
+from core.views.metrics import MetricsView, MetricValue, RunTimeWork
 from tests.support.logs import record
 
 METRICS: dict[str, Any] = {
@@ -53,8 +53,8 @@ def metrics_of(folder: Path, compile_id: str = "") -> MetricsView:
 def test_every_metric_with_a_value_is_in_a_group_with_its_unit(tmp_path: Path) -> None:
     view = metrics_of(tmp_path)
     groups: dict[str, dict[str, str]] = {}
-    for row in view.rows(None):
-        groups.setdefault(row["group"], {})[row["metric"]] = row["value"]
+    for metric in view.metrics(None):
+        groups.setdefault(metric.group, {})[metric.name] = metric.value
     assert groups == {
         "Frame": {
             "compile_id": "0/0",
@@ -84,9 +84,9 @@ def test_each_record_can_be_picked_and_a_compilation_has_its_own(tmp_path: Path)
         "3: [1/0] backward at run time",
         "4: [1/0] backward",
     ]
-    picked = view.rows("2: [0/0] run time")
-    assert picked[0] == {"group": "Time", "metric": "runtime_triton_autotune_time_us", "value": "4.98 s"}
-    assert view.rows("4: [1/0] backward") == []
+    picked = view.metrics("2: [0/0] run time")
+    assert picked[0] == MetricValue("Time", "runtime_triton_autotune_time_us", "4.98 s")
+    assert view.metrics("4: [1/0] backward") == []
     assert metrics_of(tmp_path, "1/0").labels == ["1: [1/0] backward at run time", "2: [1/0] backward"]
 
 
@@ -99,7 +99,7 @@ def test_a_record_is_read_once_and_a_config_when_it_is_picked(tmp_path: Path) ->
         return view.read_text(text)
 
     counted = replace(view, read_text=read)
-    _, _, configs = counted.rows(None), counted.without_value(None), counted.configs(None)
+    _, _, configs = counted.metrics(None), counted.without_value(None), counted.configs(None)
     assert reads == [counted.records[0].line]
     configs["torch._functorch.config"]()
     assert reads[1:] == [counted.report.configs[0].text]
@@ -118,12 +118,12 @@ def test_work_after_compiling_has_its_time(tmp_path: Path, compile_id: str, sent
 
 
 def test_the_work_after_compiling_is_a_table(tmp_path: Path) -> None:
-    assert metrics_of(tmp_path).run_time_rows == [
-        {"compilation": "0/0", "graph": "forward", "what": "Triton autotuning", "time": 4.97993},
-        {"compilation": "1/0", "graph": "backward", "what": "CUDA graph recording", "time": 0.004298},
+    assert metrics_of(tmp_path).run_time_work == [
+        RunTimeWork("0/0", "forward", "Triton autotuning", 4.97993),
+        RunTimeWork("1/0", "backward", "CUDA graph recording", 0.004298),
     ]
 
 
 def test_without_metrics_there_is_nothing_to_pick() -> None:
     view = MetricsView(Report(Setting()), "", lambda payload: "")
-    assert (view.records, view.labels, view.rows(None), view.configs(None), view.run_time) == ((), [], [], {}, "")
+    assert (view.records, view.labels, view.metrics(None), view.configs(None), view.run_time) == ((), [], [], {}, "")

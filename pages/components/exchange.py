@@ -1,4 +1,4 @@
-"""JavaScript modules of the components, served unchanged.
+"""JavaScript modules of the components, served unchanged, and values shared with the browser.
 
 Streamlit runs a component's script from an address where relative imports don't resolve. So the script only imports
 the component's module from our own route. The route's address contains a digest of all modules, so browsers may cache
@@ -8,14 +8,17 @@ them.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Container, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
+import streamlit as st
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
+Wish = TypeVar("Wish")
 HERE = Path(__file__).parent
 MODULES = {path.relative_to(HERE).as_posix(): path.read_bytes() for path in sorted(HERE.rglob("*.js"))}
 VERSION = hashlib.sha256(b"\0".join(MODULES.values())).hexdigest()[:16]
@@ -50,3 +53,35 @@ async def _module(request: Request) -> Response:
     if module is None:
         return PlainTextResponse("Not found", 404)
     return Response(module, headers=CACHED, media_type="text/javascript")
+
+
+def first_wish(key: str, wish: Wish) -> Wish:
+    """Return the first value that a caller passed for this key: later, the browser owns it.
+
+    Streamlit forgets the value when the view disappears.
+    """
+    memory = f"{key}-initial"
+    if key not in st.session_state or memory not in st.session_state:
+        st.session_state[memory] = wish
+    first: Wish = st.session_state[memory]
+    return first
+
+
+def browser_value(key: str, name: str) -> Any:
+    """Return the value that the browser sent last for the view of this key.
+
+    None before the view is drawn, and after a change of the page, since Streamlit then drops the value.
+    """
+    state = st.session_state.get(key)
+    return state.get(name) if isinstance(state, Mapping) else None
+
+
+def when_picked(key: str, name: str, choices: Container[object], pick: Callable[[str], None]) -> Callable[[], None]:
+    """Return a callback that calls `pick` with the browser's choice if it is one of `choices`."""
+
+    def picked() -> None:
+        value = browser_value(key, name)
+        if isinstance(value, str) and value in choices:
+            pick(value)
+
+    return picked
