@@ -103,6 +103,7 @@ docs: $(DEVELOPMENT)  ## Write the tables of docs/ and the browser's types again
 	$(PYTHON) -m docs.make.targets
 	$(PYTHON) -m docs.make.options
 	$(PYTHON) -m docs.make.limits
+	$(PYTHON) -m docs.make.promises
 	$(PYTHON) -m docs.make.architecture
 	$(PYTHON) -m docs.make.wire_types
 

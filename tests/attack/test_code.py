@@ -53,18 +53,24 @@ def test_no_option_carries_flags_paths_or_functions(runner: Runner, name: str) -
     assert list(runner.store.runs_dir.iterdir()) == []
 
 
+@pytest.mark.promise("code")
 @pytest.mark.attack("breach 1", "permission 4", "the same in a job as JSON")
 @pytest.mark.parametrize("name", [name for name, value in EXPLOITS.items() if isinstance(value, (str, bool))])
 def test_no_job_as_json_brings_it_either(runner: Runner, name: str) -> None:
+    """Jobs are checked where they are submitted, so a job as JSON cannot carry compiler flags."""
     job = job_from_json(job_to_json(replace(SAMPLE, compile=CompileOptions(options={name: EXPLOITS[name]}))))
     with pytest.raises(CompileboardError):
         runner.submit(job)
     assert list(runner.store.runs_dir.iterdir()) == []
 
 
+@pytest.mark.promise("code")
 @pytest.mark.attack("breach 1", "permission 1", "`Generate for…` on a stored job with pasted code")
 def test_a_stored_job_of_the_owners_gives_a_visitor_nothing(runner: Runner) -> None:
-    """`Generate for…` takes the job of a stored run: what its owner might do, a visitor may not."""
+    """A visitor cannot run the code of the owner's stored job through `Generate for…`.
+
+    `Generate for…` takes the job of a stored run: what its owner might do, a visitor may not.
+    """
     mine = Runner(Store(runner.store.home)).store.create(replace(SAMPLE, model=Model("code", "import os\nmodel = abs")))
     job = mine.job()
     assert job is not None
@@ -72,8 +78,10 @@ def test_a_stored_job_of_the_owners_gives_a_visitor_nothing(runner: Runner) -> N
         runner.submit(replace(job, target="h100"))
 
 
+@pytest.mark.promise("code")
 @pytest.mark.attack("request 10", "request 12", "the tools on an uploaded log")
 def test_the_tools_run_nothing_of_an_uploaded_log(runner: Runner) -> None:
+    """Kernel tools execute nothing from an uploaded log where code is not allowed."""
     with (TRACES / "foreign" / "trace.log").open("rb") as file:
         run = runner.store.add_log("x.log", file)
     for request in (Interpret("k"), Interpret(code="import os")):
@@ -82,8 +90,10 @@ def test_the_tools_run_nothing_of_an_uploaded_log(runner: Runner) -> None:
     assert not (run.path / "tools").exists()
 
 
+@pytest.mark.promise("code")
 @pytest.mark.attack("permission 1", "permission 2", "states of widgets that are not drawn")
 def test_forged_states_of_widgets_that_are_not_drawn_do_nothing(closed_pages: Path) -> None:
+    """Forged states of widgets that are not on the page run no code and start no run."""
     run = add_scenario(closed_pages, "foreign")
     app = AppTest.from_file(APP, default_timeout=240)
     app.session_state["pasted-code"] = "import os"
@@ -98,9 +108,11 @@ def test_forged_states_of_widgets_that_are_not_drawn_do_nothing(closed_pages: Pa
     assert not (closed_pages / "runs" / run / "tools").exists()
 
 
+@pytest.mark.promise("code")
 @pytest.mark.attack("breach 1", "permission 4", "the exploit typed into the options, in a browser")
 @pytest.mark.browser
 def test_the_exploit_typed_into_the_options_starts_nothing(closed: Server, page: Page) -> None:
+    """Compiler flags typed into the options of a sample are refused, and no run starts."""
     before = set((closed.home / "runs").iterdir())
     go(page, closed.link("", sample="sin_cos"))
     page.get_by_role("dialog").locator("[data-testid='stExpander'] summary").first.click()

@@ -51,9 +51,11 @@ def owned(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield server
 
 
+@pytest.mark.promise("messages")
 @pytest.mark.attack("abuse 9", "megabytes in each text field of each page, by a guest and by the owner")
 @pytest.mark.parametrize("who", ["guest", "owner"])
 def test_megabytes_in_every_text_field_keep_nobody_waiting(who: str, request: pytest.FixtureRequest) -> None:
+    """Megabytes of text in any field of any page keep no other visitor waiting."""
     server: Server = request.getfixturevalue("public" if who == "guest" else "owned")
     most = (MOST_BYTES_WITHOUT_CODE if who == "guest" else MOST_BYTES) - 20_000
     headers = GUEST if who == "guest" else {}
@@ -70,8 +72,10 @@ def test_megabytes_in_every_text_field_keep_nobody_waiting(who: str, request: py
     assert health.slowest_s < MOST_S
 
 
+@pytest.mark.promise("messages")
 @pytest.mark.attack("abuse 9", "frames beyond the bound, of a guest and of the owner")
 def test_a_frame_beyond_the_bound_is_not_read(public: Server, owned: Server) -> None:
+    """Messages above the size limit are not read: 256 kB where code is not allowed."""
     for server, headers, most in ((public, GUEST, MOST_BYTES_WITHOUT_CODE), (owned, {}, MOST_BYTES)):
         with talking(server, **headers) as visitor:
             drawn = visitor.page("sample=mlp")
@@ -80,8 +84,10 @@ def test_a_frame_beyond_the_bound_is_not_read(public: Server, owned: Server) -> 
             assert "What does torch.compile do to your model?" in words(visitor.page())
 
 
+@pytest.mark.promise("messages")
 @pytest.mark.attack("abuse 13", "abuse 4", "values of wrong kinds for every widget of every page, for ever")
 def test_a_session_that_fails_for_ever_fills_no_log(public: Server) -> None:
+    """A session that fails again and again does not grow the server's log."""
     log = public.home / "server.log"
     with talking(public, **GUEST) as visitor:
         pages = drawn_pages(visitor, only_run(public))
@@ -136,8 +142,10 @@ def fail_for_ever(server: Server, query: str, script: str, name: str) -> None:
     assert [element.WhichOneof("type") for element in drawn] == ["exception"]
 
 
+@pytest.mark.promise("limits")
 @pytest.mark.attack("abuse 11", "uploads that send a byte now and then: guests', onlookers'")
 def test_slow_uploads_shut_out_themselves_alone(public: Server) -> None:
+    """Visitors who may not upload take no place among the uploads."""
     own = urlsplit(public.url)
     head = f"POST /upload HTTP/1.1\r\nHost: {own.netloc}\r\nOrigin: http://{own.netloc}\r\nContent-Length: 100000\r\n"
     with ExitStack() as held:
@@ -184,12 +192,14 @@ SPELLINGS = (
 )
 
 
+@pytest.mark.promise("web")
 @pytest.mark.attack(
     "abuse 12", "breach 7", "metrics and others in thirty spellings, by GET and HEAD, where code runs and where not"
 )
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
 @pytest.mark.parametrize("path", SPELLINGS)
 def test_no_spelling_opens_what_is_closed(public: Server, owned: Server, path: str, method: str) -> None:
+    """A closed route stays closed in every encoding of its path."""
     for server in (public, owned):
         # 307 leads to a page, never to one of these paths.
         assert ask(server, path, method) in (200, 307, 400, 404)

@@ -50,8 +50,10 @@ def test_what_is_no_file_is_no_log(open_pages: Path, name: str) -> None:
     assert list((open_pages / "home" / "runs").iterdir()) == []
 
 
+@pytest.mark.promise("web")
 @pytest.mark.attack("request 6", "request 7", "ids of runs that lead out of the store; a run that is a link")
 def test_the_store_opens_and_deletes_what_is_in_it(tmp_path: Path) -> None:
+    """No run id opens or deletes anything outside the store, also if a run is a link."""
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "kept").touch()
@@ -86,9 +88,11 @@ def test_the_name_of_an_upload_names_no_file(tmp_path: Path, name: str) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["home"]
 
 
+@pytest.mark.promise("code")
 @pytest.mark.attack("permission 3", "COMPILEBOARD_ALLOW_CODE with other words than 0 and 1")
 @pytest.mark.parametrize("said", ["true", "yes", "", "01", " 1", "on", "TRUE"])
 def test_only_1_allows_code(monkeypatch: pytest.MonkeyPatch, said: str) -> None:
+    """`COMPILEBOARD_ALLOW_CODE` allows code with the value `1` only."""
     monkeypatch.setenv("COMPILEBOARD_ALLOW_CODE", said)
     assert not code_allowed()
 
@@ -101,8 +105,10 @@ def test_a_clock_that_was_set_back_is_no_error(open_pages: Path) -> None:
     assert not app.exception
 
 
+@pytest.mark.promise("logs")
 @pytest.mark.attack("request 9", "functions that would run data: in all of core and pages")
 def test_nothing_that_runs_data_is_called() -> None:
+    """Data is never executed or unpickled: the code calls no eval, pickle, torch.load or shell."""
     # The worker executes the cells of a notebook, each under its own file's name.
     assert offending(FILES, running_data) == {"core/worker/load.py": {"exec"}}
 

@@ -28,9 +28,11 @@ def dashboard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dashboard]:
     assert dashboard.server.end() == []
 
 
+@pytest.mark.promise("runs")
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
 def test_run_ends_rightly_leaves_nothing_and_the_next_is_done(
     dashboard: Dashboard, target: str, number: signal.Signals
 ) -> None:
+    """Whichever process is killed or stopped, the run ends, leaves no process, and the next run works."""
     dashboard.server, _ = strike(dashboard.server, dashboard.home, target, number, delay_s=1.0)

@@ -43,9 +43,13 @@ def framed(*states: WidgetState, query: str = "") -> bytes:
     return BackMsg(rerun_script=state).SerializeToString()
 
 
+@pytest.mark.promise("users")
 @pytest.mark.attack("abuse 1", "another user presses Compile and hangs up while the page is being made")
 def test_one_who_has_hung_up_is_not_taken_for_the_owner(tmp_path: Path) -> None:
-    """Looking for an earlier run of the same job takes a while where there are many, between the button and the run."""
+    """A closed connection has no rights, even if it closes while its request is being handled.
+
+    Looking for an earlier run of the same job takes a while where there are many, between the button and the run.
+    """
     for _ in range(MANY_RUNS):
         add_run(tmp_path, "x", None, job={"model": {"kind": "sample", "value": "mlp"}})
     with serving(tmp_path, torch=False, COMPILEBOARD_ALLOW_CODE="0") as server:
@@ -61,8 +65,10 @@ def test_one_who_has_hung_up_is_not_taken_for_the_owner(tmp_path: Path) -> None:
         assert runs(server) == before
 
 
+@pytest.mark.promise("messages")
 @pytest.mark.attack("abuse 2", "`clear_cache` over the WebSocket, which empties the caches of all visitors")
 def test_no_visitor_empties_the_caches_of_all(closed: Server) -> None:
+    """A visitor cannot empty the server's caches or start a second engine."""
     with talking(closed) as visitor:
         visitor.page()
         before = engines(closed)
@@ -72,9 +78,11 @@ def test_no_visitor_empties_the_caches_of_all(closed: Server) -> None:
         assert engines(closed) == before
 
 
+@pytest.mark.promise("users")
 @pytest.mark.attack("abuse 3", "the pages served without the gate, visited with a forged word of who it is")
 @pytest.mark.parametrize("script", ["pages/app.py", f"pages/{menu.RUNS.script}"])
 def test_without_the_gate_nothing_is_shown(tmp_path: Path, script: str) -> None:
+    """Pages that are served without the gate show nothing."""
     add_run(tmp_path, "secret_name", None)
     with serving(tmp_path, script=script) as server, talking(server, **{"X-Compileboard-Visitor": "owner"}) as visitor:
         drawn = visitor.page()
@@ -82,8 +90,10 @@ def test_without_the_gate_nothing_is_shown(tmp_path: Path, script: str) -> None:
         assert "secret_name" not in str(drawn)
 
 
+@pytest.mark.promise("messages")
 @pytest.mark.attack("abuse 2", "messages of Streamlit's for developers, text, giant frames")
 def test_only_what_a_page_sends_is_heeded() -> None:
+    """Only messages that a page sends are handled; Streamlit's developer messages and giant frames are not."""
     for_developers = (
         "clear_cache",
         "set_run_on_save",
@@ -98,16 +108,20 @@ def test_only_what_a_page_sends_is_heeded() -> None:
     assert all(is_heeded(BackMsg(**{name: True}).SerializeToString()) for name in ("stop_script", "app_heartbeat"))
 
 
+@pytest.mark.promise("messages")
 @pytest.mark.attack("abuse 4", "names of widgets that would be printed into the owner's terminal")
 @pytest.mark.parametrize("name", ["runner", "", f"{DRAWN}{ESCAPE}", ESCAPE, "x" * 5_000_000, f"{DRAWN}{'x' * 9999}"])
 def test_a_widget_that_was_never_drawn_is_not_heeded(name: str) -> None:
+    """Messages with an invented widget name are ignored, and nothing of them is printed."""
     assert not is_heeded(framed(pressed(DRAWN), pressed(name)))
 
 
+@pytest.mark.promise("messages")
 @pytest.mark.attack(
     "permission 2", "abuse 4", "forged states of widgets that are drawn: other types, other values, no JSON"
 )
 def test_forged_states_are_an_error_of_their_own_session_alone(closed: Server) -> None:
+    """Forged widget states cause an error in their own session at most."""
     before = runs(closed)
     with talking(closed) as visitor:
         drawn = visitor.page()
@@ -130,8 +144,10 @@ def test_forged_states_are_an_error_of_their_own_session_alone(closed: Server) -
     assert ESCAPE not in (closed.home / "server.log").read_text()
 
 
+@pytest.mark.promise("messages")
 @pytest.mark.attack("permission 2", "abuse 4", "forged pages, fragments and addresses")
 def test_forged_pages_and_addresses_show_a_page_of_ours(closed: Server) -> None:
+    """Forged page names, fragments and addresses show the start page."""
     with talking(closed) as visitor:
         for query, fields in (
             ("run=..%2F..%2Fetc&select=%00&compilation=%ED%A0%80", {}),

@@ -39,8 +39,10 @@ def asking(server: Server, code: str) -> str:
     return ASK.format(port=urlsplit(server.url).port) + code
 
 
+@pytest.mark.promise("users")
 @pytest.mark.attack("breach 2", "a process of another user, with forged headers")
 def test_where_code_is_allowed_another_user_does_not_enter(opened: Server, as_another_user: As) -> None:
+    """Where code is allowed, other users of the machine cannot enter, whatever headers they send."""
     said = as_another_user(asking(opened, "print(status('/'), status('/_stcore/host-config'), status(STREAM, *SHAKE))"))
     assert said == "403 403 403"
     forged = ("X-Compileboard-Visitor: owner", "X-Forwarded-For: 127.0.0.1", "Cookie: compileboard=1")
@@ -48,9 +50,13 @@ def test_where_code_is_allowed_another_user_does_not_enter(opened: Server, as_an
     assert said == "403 403 403"
 
 
+@pytest.mark.promise("users")
 @pytest.mark.attack("breach 2", "sockets that are closed while the kernel is asked")
 def test_a_socket_that_its_user_has_let_go_of_is_not_taken_for_roots(as_another_user: As) -> None:
-    """All is sent at once and the socket closed while the kernel is asked, which calls a closed socket root's."""
+    """A closed socket identifies no user, although the kernel reports its owner as root.
+
+    All is sent at once and the socket closed while the kernel is asked, which calls a closed socket root's.
+    """
     hurry = """
 for attempt in range(400):
     with socket.create_connection(("127.0.0.1", {port}), 5) as connection:
@@ -74,10 +80,12 @@ for attempt in range(400):
     assert seen <= {ANOTHER_UID, None}
 
 
+@pytest.mark.promise("users")
 @pytest.mark.attack("breach 2", "a cookie of another user's")
 def test_another_user_with_the_printed_secret_enters_and_its_cookie_is_nobody_elses(
     opened: Server, as_another_user: As
 ) -> None:
+    """A user who enters with the secret gets a cookie that works for this user only."""
     printed = re.search(r"token=(\S+)", (opened.home / "server.log").read_text())
     assert printed is not None
     said = as_another_user(asking(opened, f"print(ask('/?token={printed.group(1)}'))"))
@@ -95,9 +103,11 @@ def test_where_code_is_not_allowed_another_user_may_look(closed: Server, as_anot
     assert said == "200 200 101"
 
 
+@pytest.mark.promise("users")
 @pytest.mark.attack("breach 2", "another user's browser presses Compile")
 @pytest.mark.browser
 def test_another_users_browser_starts_nothing(closed: Server, other_users_door: Server, page: Page) -> None:
+    """Where code is not allowed, other users of the machine cannot start runs."""
     before = set((closed.home / "runs").iterdir())
     go(page, other_users_door.url)
     page.locator(".st-key-compile-sin_cos button").click()
@@ -105,8 +115,10 @@ def test_another_users_browser_starts_nothing(closed: Server, other_users_door: 
     assert set((closed.home / "runs").iterdir()) == before
 
 
+@pytest.mark.promise("users")
 @pytest.mark.attack("breach 3", "request 11", "another user reads the store")
 def test_another_user_reads_nothing_of_the_store(closed: Server, as_another_user: As) -> None:
+    """Other users of the machine cannot read runs, logs, models or reports."""
     Store(closed.home)
     paths = [str(closed.home / name) for name in ("runs", *(f"runs/{path}" for path in modes(closed.home / "runs")))]
     said = as_another_user(f"""
@@ -120,8 +132,10 @@ for path in {paths!r}:
     assert said == ""
 
 
+@pytest.mark.promise("users")
 @pytest.mark.attack("abuse 8", "a home that another user has made before, to be loaded from")
 def test_a_home_of_another_users_is_not_taken(tmp_path: Path) -> None:
+    """A home that another user has made is refused, so that no compiled object is loaded from it."""
     if os.getuid() != 0:
         pytest.skip("only root can be another user")
     for name in ("runs", "cache"):

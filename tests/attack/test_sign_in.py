@@ -104,8 +104,10 @@ def _listens(port: int) -> bool:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
+@pytest.mark.promise("people")
 @pytest.mark.attack("login 1", "every path, handshake and upload without a sign-in, and with made-up cookies")
 def test_without_a_sign_in_nothing_is_open_but_the_sign_in(board: Board) -> None:
+    """Without a sign-in, only the sign-in, the health check and previews with a token are open."""
     proxy, page = tuple(PROXY.items()), tuple(PAGE.items())
     for cookie in ((), (("Cookie", '_streamlit_user="{}"'),), (("Cookie", "_streamlit_user=eyJ9.x.y"),)):
         for path in ("/app/static/icon.png", "/graph/0/all", "/_stcore/host-config", "/media/x", "/upload"):
@@ -117,8 +119,10 @@ def test_without_a_sign_in_nothing_is_open_but_the_sign_in(board: Board) -> None
         assert ask(board.server, "/upload", "POST", headers=(*proxy, *upload, *cookie)) == 401
 
 
+@pytest.mark.promise("people")
 @pytest.mark.attack("login 2", "signing in with an address that the provider does not call verified")
 def test_an_unverified_address_is_nobody(board: Board) -> None:
+    """A person with an unverified mail address is not signed in."""
     with board.signed_in("unverified@example.org") as (browser, page):
         assert (page.status_code, "unverified@example.org verified (`email_verified`)" in page.text) == (401, True)
         assert browser.get("/runs").status_code == 303
@@ -141,8 +145,10 @@ def test_who_signs_in_comes_to_the_page_that_they_wanted(board: Board) -> None:
         assert (page.status_code, urlsplit(str(page.url)).netloc) == (200, urlsplit(board.server.url).netloc)
 
 
+@pytest.mark.promise("people")
 @pytest.mark.attack("login 5", "keeping a page open after the role is gone")
 def test_a_role_that_is_taken_away_is_gone_from_pages_that_are_open(board: Board) -> None:
+    """A removed role is gone from pages that are already open."""
     with board.signed_in("eve@example.org") as (browser, _):
         with talking(board.server, **PROXY, Cookie=cookie_of(browser)) as visitor:
             assert "Runs" in words(visitor.page(page_name="runs"))

@@ -14,8 +14,10 @@ LIVELY = "see http://evil.example/x www.evil.example me@evil.example :material/h
 NAMES = {"Data-dependent branching": LIVELY, "a tensor becomes a Python number": LIVELY}
 
 
+@pytest.mark.promise("text")
 @pytest.mark.attack("breach 12", "text 3", "links, mail addresses and icons in a log, in a browser")
 def test_names_of_a_log_are_no_links_and_no_icons(closed: Server, page: Page) -> None:
+    """Names from a log are shown as text, never as links or icons."""
     log = normalised((TRACES / "graph_break_zoo" / "trace.log").read_bytes(), NAMES)
     run = add_run(closed.home, "lively", log)
     go(page, closed.link("graph_breaks", run=run.id))

@@ -41,10 +41,12 @@ def hostile(closed: Server) -> str:
     return add_run(closed.home, "hostile_views", log, kind="log").id
 
 
+@pytest.mark.promise("text")
 @pytest.mark.attack(
     "text 6", "text 1", "markup in names: hovered, searched, chosen, found in code, in the graph's page"
 )
 def test_what_is_done_with_a_graph_makes_no_markup_of_names(closed: Server, hostile: str, page: Page) -> None:
+    """Names in a graph stay text when they are hovered, searched or selected."""
     view = opened(page, closed.link("fx_graph", run=hostile))
     node = view.locator("g.node").first
     node.hover()
@@ -62,10 +64,12 @@ def test_what_is_done_with_a_graph_makes_no_markup_of_names(closed: Server, host
     expect(page.locator(MARKUP.partition(", a[*")[0])).to_have_count(0)
 
 
+@pytest.mark.promise("text")
 @pytest.mark.attack("text 6", "markup in names: downloads as SVG, DOT and JSON")
 def test_a_downloaded_picture_holds_shapes_and_text_alone(
     closed: Server, hostile: str, page: Page, tmp_path: Path
 ) -> None:
+    """Downloaded SVG and DOT files contain shapes and text only: no scripts and no links."""
     view = opened(page, closed.link("fx_graph", run=hostile))
     for kind in ("SVG", "DOT"):
         with page.expect_download() as download:
@@ -79,8 +83,10 @@ def test_a_downloaded_picture_holds_shapes_and_text_alone(
     assert given <= {"label", "id", "shape"}
 
 
+@pytest.mark.promise("text")
 @pytest.mark.attack("abuse 6", "breach 12", "a link in the name of a phase, in the chart of compile time")
 def test_a_chart_holds_no_link(closed: Server, hostile: str, page: Page) -> None:
+    """Names in a chart are never links."""
     go(page, closed.link("compile_time", run=hostile))
     field = page.get_by_label("Find a phase")
     field.fill("evil.example")

@@ -55,8 +55,10 @@ def cancels(server: Server, run: Run, cookie: str) -> None:
         pool.submit(asyncio.run, press()).result()
 
 
+@pytest.mark.promise("people")
 @pytest.mark.parametrize("cookie", [BOB, "", "owner"])
 def test_a_guest_does_not_cancel_anothers_run(public: Server, anns: tuple[Run, psutil.Process], cookie: str) -> None:
+    """A visitor cannot cancel another visitor's run."""
     cancels(public, anns[0], cookie)
     assert anns[1].status() != psutil.STATUS_ZOMBIE
 
@@ -84,9 +86,11 @@ def resumes(server: Server, sweep_id: str, cookie: str, button: str) -> None:
         pool.submit(asyncio.run, press()).result()
 
 
+@pytest.mark.promise("people")
 @pytest.mark.attack("feature 1", "a sweep of another visitor's, resumed over the WebSocket")
 @pytest.mark.parametrize("cookie", [BOB, "", "owner"])
 def test_a_guest_does_not_resume_anothers_sweep(public: Server, cookie: str) -> None:
+    """A visitor cannot resume another visitor's sweep."""
     store = Store(public.home)
     sweeps = SweepStore(store)
     job = CompileJob(Model("sample", "mlp"), measure=False)
@@ -99,7 +103,9 @@ def test_a_guest_does_not_resume_anothers_sweep(public: Server, cookie: str) -> 
     sweeps.delete(sweep.id)
 
 
+@pytest.mark.promise("logs")
 def test_nothing_is_brought_into_the_memory_of_the_server(public: Server) -> None:
+    """Streamlit's own upload route, which stores files in memory, is closed."""
     own = (("Origin", public.url), ("Content-Length", "0"))
     for path in ("/_stcore/upload_file/session/file", "/%5fstcore/upload_file/session/file"):
         assert ask(public, path, "PUT", own) == 404

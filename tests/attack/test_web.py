@@ -51,6 +51,7 @@ def port(server: Server) -> int:
     return urlsplit(server.url).port or 0
 
 
+@pytest.mark.promise("web")
 @pytest.mark.attack(
     "breach 7",
     "request 1",
@@ -59,14 +60,17 @@ def port(server: Server) -> int:
 )
 @pytest.mark.parametrize("host", HOSTS)
 def test_a_foreign_host_gets_nothing(opened: Server, host: str) -> None:
+    """Requests with a Host that is not allowed are refused: pages, files, routes, health and WebSockets."""
     with_port = f"{host}:{port(opened)}" if host else ""
     assert {ask(opened, path, host=with_port) for path in PATHS} == {400}
     assert shake_hands(opened, f"http://{with_port}", with_port) == 403
 
 
+@pytest.mark.promise("web")
 @pytest.mark.attack("breach 6", "request 1", "request 2", "foreign origins, other ports and schemes, every method")
 @pytest.mark.parametrize("origin", ORIGINS)
 def test_a_foreign_page_gets_nothing(opened: Server, origin: str) -> None:
+    """Requests from pages of another origin are refused, also of another port or scheme."""
     said = origin.format(port=port(opened))
     for method in ("GET", "POST", "PUT", "DELETE", "OPTIONS"):
         assert {ask(opened, path, method, (("Origin", said),)) for path in PATHS} == {403}
@@ -80,25 +84,31 @@ def test_our_own_page_gets_in(opened: Server, closed: Server) -> None:
     assert shake_hands(opened, None) == 403
 
 
+@pytest.mark.promise("web")
 @pytest.mark.attack("breach 6", "text 2", "handshakes of foreign pages, through a proxy that never answers")
 def test_a_foreign_page_makes_the_server_ask_nobody_and_wait_for_nothing(
     opened: Server, silent_proxy: tuple[str, Callable[[], bool]]
 ) -> None:
+    """The server sends no requests of its own, not even when a foreign page connects."""
     assert [shake_hands(opened, f"http://evil{number}.example") for number in range(5)] == [403] * 5
     assert ask(opened, "/_stcore/health") == 200
     assert not silent_proxy[1]()
 
 
+@pytest.mark.promise("web")
 @pytest.mark.attack("breach 7", "metrics and the way for programs")
 def test_the_metrics_and_the_way_for_programs_are_closed(opened: Server, closed: Server) -> None:
+    """Streamlit's metrics and API routes are closed."""
     for server in (opened, closed):
         found = [ask(server, path) for path in ("/_stcore/metrics", "/_stcore/metrics/", "/%5fstcore/metrics")]
         found.append(ask(server, "/_stcore/agent/mcp", "POST", (("Origin", server.url),)))
         assert found == [404] * 4
 
 
+@pytest.mark.promise("web")
 @pytest.mark.attack("breach 2", "a proxy that runs as the owner; guessed secrets")
 def test_what_a_proxy_passes_on_needs_the_secret(opened: Server) -> None:
+    """Where code is allowed, requests that a proxy forwards need the secret."""
     for header in ("X-Forwarded-For", "X-Forwarded-Host", "X-Real-IP", "Forwarded", "Via"):
         assert ask(opened, headers=((header, "127.0.0.1"),)) == 403
         assert ask(opened, "/_stcore/health", headers=((header, "127.0.0.1"),)) == 200
@@ -166,11 +176,13 @@ def test_an_odd_request_is_refused(opened: Server, request_: str, status: int) -
     assert send(opened, request_.format(host=f"Host: {own}\r\n", digits="9" * 10_000)) == status
 
 
+@pytest.mark.promise("web")
 @pytest.mark.attack("request 5", "traversal on every route that serves files, in fourteen forms")
 @pytest.mark.parametrize(
     "route", ["/app/static", "/static", "/media", "/component", "/_stcore/bidi-components", "/graph"]
 )
 def test_no_route_leaves_its_directory(opened: Server, route: str) -> None:
+    """No path reaches a file outside the directories that are served."""
     ways = (
         "../app.py",
         "%2e%2e/app.py",
@@ -212,8 +224,10 @@ def test_streamlits_uploads_are_closed(opened: Server, method: str) -> None:
     assert ask(opened, "/_stcore/upload_file/x/y", method, (("Origin", opened.url),)) == 404
 
 
+@pytest.mark.promise("web")
 @pytest.mark.attack("abuse 7", "the secret in logs, in Referer, in a cookie that scripts read")
 def test_the_secret_is_told_once(opened: Server) -> None:
+    """The secret is in one log line only, the first, and is sent to no other address."""
     printed = re.search(r"/\?token=(\S+)", (opened.home / "server.log").read_text())
     assert printed is not None
     told = answer(opened, f"/?token={printed.group(1)}&run=x").decode("latin-1").lower()

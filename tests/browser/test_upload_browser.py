@@ -100,13 +100,17 @@ def test_what_is_no_trace_and_what_is_too_large_is_told_in_words(page: Page, pub
     assert stored(public) == set()
 
 
+@pytest.mark.promise("logs")
 def test_a_log_that_is_too_large_is_refused(public: Server) -> None:
+    """An upload larger than the limit is refused, and nothing of it is stored."""
     too_large = {"problem": "the log is larger than the 2.00 MB that this server takes"}
     assert bring(public, b"x" * (MOST_MB * 1_000_000 + 1)) == (403, too_large)
     assert stored(public) == set()
 
 
+@pytest.mark.promise("logs")
 def test_an_upload_that_is_cut_short_leaves_nothing(public: Server) -> None:
+    """An interrupted upload leaves no file."""
     assert bring(public, LOG.read_bytes(), length=LOG.stat().st_size + 100) == (0, {})
     process = process_of(public)
     wait_for(lambda: not any("(deleted)" in file for file in _files(process)))
@@ -123,7 +127,9 @@ def test_what_comes_from_no_page_of_ours_is_refused(public: Server) -> None:
         assert stream.recv(100).split()[1] == b"403"
 
 
+@pytest.mark.promise("logs")
 def test_many_uploads_take_no_memory_of_the_server(server: Server) -> None:
+    """Uploads go to disk and do not grow the server's memory."""
     process = process_of(server)
     assert bring(server, LOG.read_bytes(), headers=())[0] == 200
     before = process.memory_info().rss

@@ -2,12 +2,16 @@
 
 import ast
 
+import pytest
+
 from tests.support.places import ROOT
 
 FIELDS = {"text_input", "text_area", "chat_input"}
 
 
+@pytest.mark.promise("messages")
 def test_every_text_field_of_the_pages_is_bounded() -> None:
+    """Every text field of the pages has a maximum length."""
     found = {
         f"{path.relative_to(ROOT)}:{node.lineno}": {keyword.arg for keyword in node.keywords}
         for path in (ROOT / "pages").rglob("*.py")

@@ -85,7 +85,9 @@ def decoding(name: str) -> set[str]:
     return {*(dotted(name) & ways), *(named & {"loads", "JSONDecoder", "Decoder"})}
 
 
+@pytest.mark.promise("logs")
 def test_json_is_decoded_in_one_place_alone() -> None:
+    """All JSON is decoded by one decoder with limits."""
     assert list(offending(FILES, decoding)) == ["core/base/decoder.py"]
 
 

@@ -5,6 +5,8 @@ import importlib
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from core.runs.engine.cluster.messages import SENT, is_returned
 from tests.support.places import ROOT
 
@@ -48,7 +50,9 @@ def _names(path: Path) -> Iterator[str]:
             yield value
 
 
+@pytest.mark.promise("cluster")
 def test_each_file_name_is_in_exactly_one_list() -> None:
+    """Every file of a run is on one list: sent, returned, or the server's own."""
     names = {name: path.name for path in RUNS.rglob("*.py") for name in _names(path)}
     lists = (SERVERS_OWN, SENT, ELSEWHERE)
     counts = {name: sum(name in each for each in lists) + is_returned(name) for name in names}

@@ -7,6 +7,8 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 import core
 from pages.menu import PAGES
 from tests.support.imports import FILES, dotted, imported, imports, in_a_circle, nodes_of, offending, tops
@@ -286,7 +288,9 @@ def past_the_actions(name: str) -> set[str]:
     return (past - {"ThreadPoolExecutor(1).submit", "task.cancel"}) | (set(imported(name)) & {"core.runs.tools.tasks"})
 
 
+@pytest.mark.promise("users")
 def test_pages_change_the_store_through_actions_alone() -> None:
+    """Pages change the store through actions only, and these check who the visitor is."""
     assert offending((name for name in SCREEN if name != ACTIONS), past_the_actions) == {}
 
 
@@ -300,7 +304,9 @@ def past_the_door(name: str) -> list[int]:
     return [node.lineno for node in calls if ast.unparse(node.value).endswith("store")]
 
 
+@pytest.mark.promise("people")
 def test_pages_open_what_a_visitor_names_by_one_door() -> None:
+    """Pages open a run that a visitor names through one function, which checks its audience."""
     assert offending((name for name in SCREEN if name not in OPENERS), past_the_door) == {}
     named = (ROOT / "pages/session/shown.py").read_text(encoding="utf-8").partition("def open_shown")[2]
     assert "server.open_run(run_id)" in named.partition("\n\n\n")[0]

@@ -41,8 +41,10 @@ def can_be_made() -> bool:
     return found
 
 
+@pytest.mark.promise("runs")
 @pytest.mark.skipif(not can_be_made(), reason="this process may make no control group")
 def test_a_program_without_mark_and_parents_ends_with_its_fork_server(alone: Runner) -> None:
+    """With control groups, a program that detached from its run completely ends with the fork server."""
     run = alone.submit(CompileJob(Model("code", CODE), compile=CompileOptions(backend="eager"), measure=False))
     assert alone.wait(run).status().state == "interrupted"
     alone.engine.close()

@@ -79,16 +79,20 @@ def keeper_of(run: Run) -> psutil.Process:
     return supervisor
 
 
+@pytest.mark.promise("runs")
 @pytest.mark.torch
 def test_run_that_kills_its_keeper_ends_with_all_that_it_left(runner: Runner, run_code: RunCode) -> None:
+    """A run that kills its supervisor ends, with all its descendants."""
     run = begun(runner, "os.kill(KEEPER, signal.SIGKILL); time.sleep(100)")
     assert left_when_over(run) == []
     assert ended(run) == ("interrupted", "its supervisor was killed")
     assert (open_report(run).steps[-1], run_code(FINE).status().state) == ("call 0: eager", "done")
 
 
+@pytest.mark.promise("runs")
 @pytest.mark.torch
 def test_run_whose_keeper_was_killed_cannot_be_deleted_before_all_of_it_is_gone(runner: Runner) -> None:
+    """A run whose supervisor was killed can be deleted only when all its processes have ended."""
     run = begun(runner)
     keeper_of(run).kill()
     deadline = time.monotonic() + PATIENCE_S
@@ -106,8 +110,10 @@ def test_run_that_stops_its_keeper_once_is_done(runner: Runner) -> None:
     assert ended(run) == ("done", "")
 
 
+@pytest.mark.promise("runs")
 @pytest.mark.torch
 def test_run_that_stops_its_keeper_again_and_again_is_held_to_its_limit(runner: Runner) -> None:
+    """A run that stops its supervisor repeatedly is still held to its time limit."""
     run = begun(runner, "while True: os.kill(KEEPER, signal.SIGSTOP)", 3.0)
     assert left_when_over(run) == []
     # Sent on between two stops, the keeper ends its worker itself, or it gets too little of the time.

@@ -93,7 +93,9 @@ def processes() -> set[str]:
     return {line.split()[0] for line in listed.splitlines() if "sleep 1000" in line}
 
 
+@pytest.mark.promise("sandbox")
 def test_code_in_a_sandbox_sees_and_changes_nothing_outside(tmp_path: Path, runner: Runner) -> None:
+    """In a sandbox, code reads and changes nothing outside and has no network; its files take bounded memory."""
     before = processes()
     with socket.create_server(("127.0.0.1", 0)) as listener:
         code = TRIES.format(
@@ -131,7 +133,9 @@ def test_code_in_a_sandbox_sees_and_changes_nothing_outside(tmp_path: Path, runn
     assert [path.name for path in run.trace_dir.glob("*.log")] != []
 
 
+@pytest.mark.promise("sandbox")
 def test_a_machine_without_a_sandbox_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without bubblewrap, or without namespaces, nothing runs, and the reason is given."""
     store = Store(tmp_path / "home")
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(SettingError, match="needs bubblewrap, which is not installed"):
@@ -168,16 +172,20 @@ def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return shared
 
 
+@pytest.mark.promise("sandbox")
 def test_what_the_owner_shows_has_no_secrets_under_any_name(tmp_path: Path, shared: Path) -> None:
+    """Paths that the owner shows to the sandbox expose no secret, also through links."""
     store = Store(shared / "home")
     (store.home / "workers-token").write_text("token")
     script = f"for each in {shared} {tmp_path}/link; do cd $each; cat */* *.toml */*/* 2>/dev/null; echo; done"
     assert inside(store, script) == ["data/weights", "data/weights"]
 
 
+@pytest.mark.promise("sandbox")
 def test_a_sandbox_that_would_show_a_secret_is_not_started(
     tmp_path: Path, shared: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """If a secret were readable in the sandbox, nothing runs."""
     program = tmp_path / sandbox.PROGRAM
     program.write_text('#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done; shift; exec "$@"\n')
     program.chmod(0o755)

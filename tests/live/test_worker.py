@@ -38,6 +38,7 @@ def ended_or_none(run: Run) -> tuple[str, str] | None:
         return None
 
 
+@pytest.mark.promise("runs")
 @pytest.mark.parametrize(
     ("line", "state", "reason"),
     [
@@ -60,6 +61,7 @@ def ended_or_none(run: Run) -> tuple[str, str] | None:
 def test_worker_that_dies_or_loses_its_log_is_a_crash_that_says_how(
     run_code: RunCode, line: str, state: str, reason: str
 ) -> None:
+    """A run without the last record of its log counts as crashed, with the reason."""
     run = run_code(calling(line), compile=EAGER)
     assert ended(run) == (state, reason)
 

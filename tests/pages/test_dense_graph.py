@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from core import open_report
 from core.base.syntax import MAX_CHARS
 from pages import menu
@@ -14,7 +16,9 @@ DENSE = "1;" * (MAX_CHARS // 2)
 COMPILATION = {"frame_id": 0, "frame_compile_id": 0, "attempt": 0}
 
 
+@pytest.mark.promise("messages")
 def test_a_graph_too_dense_to_parse_is_shown_as_text_and_said_not_to_be_parsed(empty_home: Path) -> None:
+    """Text that is too dense to parse in pieces is shown unparsed, and the page says so."""
     log = record({"dynamo_output_graph": {}, **COMPILATION}, DENSE)
     run = add_run(empty_home, "dense", log)
     report = open_report(run)

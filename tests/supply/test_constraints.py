@@ -46,9 +46,13 @@ def imported_packages() -> set[str]:
     return {canonicalize_name(package) for top in outside for package in providers.get(top, [top])}
 
 
+@pytest.mark.promise("supply")
 @pytest.mark.parametrize("files", [RUNTIME, DEVELOPMENT], ids=["runtime", "development"])
 def test_every_package_that_is_brought_is_pinned_once_and_no_other(files: tuple[str, ...]) -> None:
-    """Run `make constraints` if it is not so."""
+    """Every package that the requirements install is pinned, once.
+
+    Run `make constraints` if it is not so.
+    """
     direct, brings = names(*files[::2]), brought(*files[::2])
     wanted = {*direct, *(canonicalize_name(item.name) for item in brings)}
     assert Counter(names(*files)) == Counter(wanted)
@@ -64,15 +68,21 @@ def test_every_pin_is_a_version_that_each_package_beside_it_takes() -> None:
     assert list(map(str, unfit)) == []
 
 
+@pytest.mark.promise("supply")
 def test_constraints_hold_for_every_build_of_torch() -> None:
-    """What one build of torch alone brings is left to it, and a build of one's own may be used."""
+    """The pinned versions are the same for every build of torch.
+
+    What one build of torch alone brings is left to it, and a build of one's own may be used.
+    """
     constrained = names(pins.CONSTRAINTS)
     assert "torch" not in constrained
     assert [name for name in constrained if pins.is_of_a_build(name)] == []
     assert "--hash" not in (pins.ROOT / pins.CONSTRAINTS).read_text(encoding="utf-8")
 
 
+@pytest.mark.promise("supply")
 def test_the_hashes_are_of_all_pins_but_torch() -> None:
+    """`hashes.txt` has a hash of every pinned package except torch's build."""
     pinned = {pin for file in RUNTIME for pin in pins.pins(file) if pin[0] != "torch"}
     assert sorted(pins.pins(pins.HASHES)) == sorted(pinned)
     entries = (pins.ROOT / pins.HASHES).read_text(encoding="utf-8").split("==")[1:]

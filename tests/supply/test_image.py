@@ -86,14 +86,18 @@ CMD ["a", "b"]
         read("COPY tests .")
 
 
+@pytest.mark.promise("supply")
 def test_the_base_is_what_the_builder_names_and_nothing_else() -> None:
+    """The image starts from the base that the builder names, by digest or tag."""
     assert read()[1].base == ARGUMENTS["PYTHON_IMAGE"]
     with pytest.raises(ValueError, match="FROM"):
         dockerfile.build(TEXT, {}, [], Recorder())
     assert SERVICE["build"]["args"]["PYTHON_IMAGE"].startswith("${PYTHON_IMAGE:?")
 
 
+@pytest.mark.promise("supply")
 def test_the_context_is_the_program_and_what_it_needs() -> None:
+    """The image contains the program and what it needs, and nothing else of the checkout."""
     tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
     ours = re.compile(
         r"(core|pages)/.*|dashboard\.py|(requirements|constraints|hashes)\.txt|LICENSE|\.streamlit/config\.toml"
@@ -142,7 +146,9 @@ def test_the_profile_several_has_the_processes_that_caddy_passes_requests_to() -
     assert "compileboard-cuda" in (ROOT / "docs/deploying.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.promise("supply")
 def test_packages_are_installed_with_hashes_and_the_rest_with_constraints() -> None:
+    """The image installs packages with required hashes, and the rest with constraints."""
     _, machine = read()
     (install,) = (command for command in machine.commands if "pip install" in command)
     first, second, *_ = install.split("&&")
@@ -159,7 +165,9 @@ def test_the_image_is_nobodys_root_and_runs_no_code_unless_told() -> None:
     assert image.environment["COMPILEBOARD_HOME"] == image.volume
 
 
+@pytest.mark.promise("supply")
 def test_the_container_has_what_it_needs_and_no_more() -> None:
+    """`compose.yaml` drops all capabilities, makes the root read-only, and limits memory, processes and log."""
     image, _ = read()
     assert (SERVICE["read_only"], SERVICE["cap_drop"], SERVICE["init"]) == (True, ["ALL"], True)
     assert SERVICE["security_opt"] == ["no-new-privileges:true"]
@@ -174,10 +182,14 @@ def test_the_container_has_what_it_needs_and_no_more() -> None:
     assert {"privileged", "network_mode", "pid", "devices", "cap_add", "user"} & set(SERVICE) == set()
 
 
+@pytest.mark.promise("supply")
 @pytest.mark.server
 @pytest.mark.parametrize("allowed", ["0", "1"])
 def test_the_health_check_passes_the_gate(tmp_path: Path, allowed: str) -> None:
-    """A proxy in the environment is not asked."""
+    """The health check asks the server only, uses no proxy, and passes the gate with and without code.
+
+    A proxy in the environment is not asked.
+    """
     image, _ = read()
     base = {"STREAMLIT_SERVER_BASE_URL_PATH": "board"}
     command = [sys.executable, *image.health[1:]]
@@ -211,8 +223,10 @@ def test_every_instruction_of_the_dockerfile_is_carried_out(built: tuple[dockerf
     assert listed == set(dockerfile.context(ROOT))
 
 
+@pytest.mark.promise("supply")
 @pytest.mark.image
 def test_a_container_with_all_taken_from_it_is_healthy_and_compiles(built: tuple[dockerfile.Image, Bare]) -> None:
+    """Without root, capabilities or new privileges, the container is healthy and compiles."""
     image, machine = built
     script = ASK.format(command=shlex.join(image.command), health=shlex.join(image.health))
     said = machine.container(image, SERVICE, ["sh", "-ec", script])

@@ -78,7 +78,10 @@ async def answer(opened: Opened, data: bytes) -> bytes:
     return (await opened[0].readuntil(b"ok"))[-2:]
 
 
+@pytest.mark.promise("web")
 def test_a_half_open_connection_is_closed_and_others_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A connection without a whole header within 10 s is closed, at the workers' port, too."""
+
     async def check() -> None:
         async with served() as opened:
             sending, idle = await opened(POST), await opened(HALF)
@@ -96,7 +99,10 @@ def test_a_half_open_connection_is_closed_and_others_stay(monkeypatch: pytest.Mo
     in_loop(check())
 
 
+@pytest.mark.promise("web")
 def test_an_address_has_so_many_half_open_connections(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One address has at most 100 connections without a whole header."""
+
     async def check() -> None:
         async with served() as opened:
             idle = await opened(HALF + REST)
@@ -111,7 +117,9 @@ def test_an_address_has_so_many_half_open_connections(monkeypatch: pytest.Monkey
     in_loop(check())
 
 
+@pytest.mark.promise("web")
 def test_a_server_may_open_more_files_than_its_shell_says() -> None:
+    """The server may open as many files as the system allows."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     code = (
         "import resource as r; r.setrlimit(r.RLIMIT_NOFILE, (256, r.getrlimit(r.RLIMIT_NOFILE)[1]));"

@@ -42,8 +42,10 @@ def marks(text: str) -> int:
     return sum(map(text.lstrip("\n").count, MARKS))
 
 
+@pytest.mark.promise("messages")
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
 def test_a_long_text_has_the_same_tree(text: str, parsed: list[str]) -> None:
+    """Parsing in pieces of whole statements gives the same syntax tree."""
     tree = ast.dump(module(text), include_attributes=True)
     pieces = list(parsed)
     assert tree == ast.dump(ast.parse(text), include_attributes=True)
@@ -61,9 +63,13 @@ HOSTILE = {
 }
 
 
+@pytest.mark.promise("messages")
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 def test_no_text_holds_the_interpreter(text: str, parsed: list[str]) -> None:
-    """What is parsed in one go is bounded, and all of it together is in proportion to the text."""
+    """A long Python text is parsed in bounded pieces, so that no session waits for the parser.
+
+    What is parsed in one go is bounded, and all of it together is in proportion to the text.
+    """
     with contextlib.suppress(NOT_READ):
         module(text)
     given = [marks(piece) for piece in parsed]

@@ -51,6 +51,7 @@ def parsed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return lengths
 
 
+@pytest.mark.promise("messages")
 @pytest.mark.parametrize(
     ("read", "most"),
     [
@@ -76,7 +77,10 @@ def parsed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def test_a_text_is_read_only_if_it_is_short(
     read: Callable[[str], object], most: int, of: str, parsed: list[int]
 ) -> None:
-    """Python's parser holds the interpreter as long as it reads, so that all sessions of a server wait for it."""
+    """The length of typed text is checked before anything parses it.
+
+    Python's parser holds the interpreter as long as it reads, so that all sessions of a server wait for it.
+    """
     with pytest.raises(JobError):
         read("f32[1]" + of * (8_000_000 // len(of)))
     assert max(parsed, default=0) <= most + len("f()")

@@ -29,7 +29,9 @@ def there(tmp_path: Path) -> Store:
     return Store(tmp_path / "there")
 
 
+@pytest.mark.promise("archive")
 def test_runs_come_back_as_they_were(here: Store, there: Store, tmp_path: Path) -> None:
+    """Imported runs are complete and unchanged; a private run stays private."""
     runs = [here.open(add_scenario(here.home, name)) for name in ("target_h100", "eager_backend")]
     here.rename(runs[0], "a name")
     here.annotate(runs[0], "a note")
@@ -62,7 +64,9 @@ def test_what_is_made_from_a_run_is_left_out(here: Store, tmp_path: Path) -> Non
     assert owners == {(0, 0, "", "")}
 
 
+@pytest.mark.promise("archive")
 def test_a_run_that_the_store_has_stays_as_it_is(here: Store, tmp_path: Path) -> None:
+    """An import changes no existing run."""
     run = add_run(here.home, "mlp", b"")
     write_archive([run], tmp_path / "runs.tar.gz")
     here.rename(run, "renamed")
@@ -123,7 +127,9 @@ def test_what_is_no_run_is_not_added_and_that_is_said(
     assert list(there.runs_dir.iterdir()) == []
 
 
+@pytest.mark.promise("archive")
 def test_files_that_belong_to_no_run_are_left_in_the_archive(there: Store, tmp_path: Path) -> None:
+    """Only files that a run has are imported; nothing is executed and no link is followed."""
     extra = {"status.json": STATUS, "report.json": b"{}", "aoti__package.pt2": b"x", "tools__a__b": b"x", "x.py": b"x"}
     members = {f"{NAME}__{name}": data for name, data in extra.items()} | {f"{NAME}__trace__t.log": b"x"}
     (added,) = import_archive(there, made(tmp_path / "runs.tar.gz", **members)).added
@@ -131,14 +137,18 @@ def test_files_that_belong_to_no_run_are_left_in_the_archive(there: Store, tmp_p
     assert files == {"status.json", "trace/t.log"}
 
 
+@pytest.mark.promise("archive")
 @pytest.mark.parametrize("name", ["..__..__evil", "__etc__evil", f"{NAME}__..__..__evil"])
 def test_a_name_that_leads_out_of_the_store_refuses_the_archive(there: Store, tmp_path: Path, name: str) -> None:
+    """An archive of runs with a name that leads outside the store is refused."""
     with pytest.raises(TraceError, match="unsafe name"):
         import_archive(there, made(tmp_path / "runs.tar.gz", **{name: b"x"}))
     assert list(there.runs_dir.iterdir()) == []
 
 
+@pytest.mark.promise("archive")
 def test_links_in_an_archive_are_not_followed(there: Store, tmp_path: Path) -> None:
+    """Links in an archive of runs are not followed."""
     with tarfile.open(tmp_path / "runs.tar.gz", "w:gz") as file:
         for name in ("status.json", "note.txt"):
             link = tarfile.TarInfo(f"{NAME}/{name}")
@@ -166,11 +176,13 @@ def test_nothing_is_left_beside_the_runs(there: Store, tmp_path: Path) -> None:
     assert sorted(path.name for path in there.home.iterdir()) == ["cache", "runs"]
 
 
+@pytest.mark.promise("archive")
 @pytest.mark.parametrize(
     ("author", "imported"),
     [("", ""), ("boss@example.org", "imported: boss@example.org"), ("x" * 9_000, f"imported: {'x' * 200}")],
 )
 def test_an_imported_run_belongs_to_nobody_here(here: Store, tmp_path: Path, author: str, imported: str) -> None:
+    """An imported run belongs to nobody here and counts towards nobody's limits."""
     run = add_run(here.home, "mlp", b"")
     run.write_status(replace(run.status(), by=author))
     write_archive([run], tmp_path / "runs.tar.gz")

@@ -37,8 +37,10 @@ pytestmark = pytest.mark.skipif(
 )
 
 
+@pytest.mark.promise("runs")
 @pytest.mark.parametrize("step_s", STEPS_S)
 def test_a_run_that_waits_is_live_whatever_the_clock_says(tmp_path: Path, set_clock: SetClock, step_s: float) -> None:
+    """A queued run stays queued and cannot be deleted after the clock was set."""
     store = Store(tmp_path)
     run = store.create(JOB)
     set_clock(step_s)
@@ -47,8 +49,10 @@ def test_a_run_that_waits_is_live_whatever_the_clock_says(tmp_path: Path, set_cl
         store.delete(run)
 
 
+@pytest.mark.promise("runs")
 @pytest.mark.parametrize("step_s", STEPS_S)
 def test_another_process_is_known_again_and_one_that_has_ended_is_not(set_clock: SetClock, step_s: float) -> None:
+    """A process is recognised by its start time, also after the clock was set."""
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
         child = psutil.Process(process.pid)
         handle, later = process_handle(child), f"local:{child.pid}@{start_time_s(child) + 10:.2f}"

@@ -93,7 +93,9 @@ def test_a_thread_is_written_answered_edited_resolved_and_deleted(run: Run) -> N
     assert b"Why" not in (run.path / COMMENTS).read_bytes()
 
 
+@pytest.mark.promise("people")
 def test_only_the_author_and_admins_change_a_comment(run: Run) -> None:
+    """A comment is changed and deleted by its author and admins only."""
     first = add_comment(run, ADA, Anchor(), "mine")
     for change in (lambda: edit_comment(run, BOB, first.id, "yours"), lambda: delete_comment(run, BOB, first.id)):
         with pytest.raises(AccessError, match="only its author"):
@@ -147,7 +149,9 @@ def test_there_is_room_for_everybody(run: Run, monkeypatch: pytest.MonkeyPatch) 
     assert talk_of(run).pins == ()
 
 
+@pytest.mark.promise("people")
 def test_nobody_silences_the_owner_and_deleted_comments_make_room(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The number of comments on a run is limited, except for admins; deleted comments make room."""
     monkeypatch.setattr(comments, "MOST_COMMENTS", 3)
     first, second, third = (add_comment(run, ADA, Anchor(), text) for text in "123")
     reply = add_comment(run, OWNER, Anchor(), "the owner still writes", first.id)
@@ -159,9 +163,11 @@ def test_nobody_silences_the_owner_and_deleted_comments_make_room(run: Run, monk
     assert [comment.id for comment in talk_of(run).comments] == [first.id, reply.id, fresh.id]
 
 
+@pytest.mark.promise("people")
 def test_a_person_writes_so_many_comments_in_a_while_and_deleting_them_makes_no_room(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """One person writes a limited number of comments on a run in ten minutes."""
     now_s = 1_800_000_000.0
     monkeypatch.setattr(time, "time", lambda: now_s)
     for place in range(comments.MOST_AT_A_RATE):
@@ -199,7 +205,9 @@ def test_comments_are_counted_in_the_index_and_found(store: Store, run: Run) -> 
     assert [(entry.id, entry.comments) for entry in page.runs] == [(run.id, 1)]
 
 
+@pytest.mark.promise("people")
 def test_an_imported_comment_belongs_to_nobody_here(store: Store, run: Run, tmp_path: Path) -> None:
+    """An imported comment belongs to no person of this server."""
     first = add_comment(run, ADA, KERNEL, "from there")
     pin_part(run, ADA, KERNEL, pinned=True)
     write_archive([run], tmp_path / "runs.tar.gz")

@@ -84,11 +84,13 @@ def look(run: Run) -> Report | None:
     return GrowingReport(log).look() if log else None
 
 
+@pytest.mark.promise("files")
 @pytest.mark.parametrize("kind", DAMAGE)
 @pytest.mark.parametrize("name", FILES)
 def test_a_damaged_run_is_answered_for_listed_beside_the_others_and_deleted(
     home: Path, damaged: Damaged, name: str, kind: str
 ) -> None:
+    """A damaged file affects its own run only, which is listed and can be deleted."""
     run = damaged(name, kind)
     for ask in (run.status, run.job, lambda: open_report(run), lambda: look(run)):
         try:
@@ -135,9 +137,11 @@ def graphed(tmp_path_factory: pytest.TempPathFactory) -> Graphed:
     return run, report, open_graph(run, compilation, graph), as_json(open_model(run, report, compilation, graph))
 
 
+@pytest.mark.promise("files")
 @pytest.mark.parametrize("kind", [kind for kind in DAMAGE if kind != "list"])
 @pytest.mark.parametrize("name", ["nodes", "model"])
 def test_damaged_graphs_are_made_again(tmp_path: Path, graphed: Graphed, name: str, kind: str) -> None:
+    """A damaged stored graph is computed again."""
     whole, report, nodes, model = graphed
     run = Run(whole.id, shutil.copytree(whole.path, tmp_path / whole.id))
     compilation = report.compilations[0]
@@ -192,6 +196,7 @@ def test_what_stands_in_the_place_of_a_run_is_deleted_and_not_what_it_leads_to(
     assert (elsewhere / "kept.txt").exists()
 
 
+@pytest.mark.promise("files")
 @pytest.mark.parametrize("page", PAGES)
 @pytest.mark.parametrize(
     ("name", "kind"),
@@ -207,6 +212,7 @@ def test_what_stands_in_the_place_of_a_run_is_deleted_and_not_what_it_leads_to(
     ],
 )
 def test_every_page_works_with_a_damaged_run(damaged: Damaged, page: str, name: str, kind: str) -> None:
+    """Every page works with a damaged run; no pipe is waited for."""
     run = damaged(name, kind)
     app = AppTest.from_file(APP, default_timeout=240)
     app.query_params["run"] = run.id

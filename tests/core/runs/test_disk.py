@@ -51,7 +51,9 @@ def make_read_only(disk: Path) -> None:
     subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
 
 
+@pytest.mark.promise("files")
 def test_a_job_for_which_there_is_no_room_is_refused_in_words_and_leaves_nothing(disk: Path) -> None:
+    """On a full disk a job is refused with the reason; no partial files remain."""
     store = Store(disk / "home")
     filler = fill(disk)
     with pytest.raises(StoreError, match="the disk is full .*: delete runs, or make room"):
@@ -110,7 +112,9 @@ def test_a_tool_for_which_there_is_no_room_is_refused_in_words_and_leaves_nothin
     assert list((run.path / "tools").glob("*")) == []
 
 
+@pytest.mark.promise("files")
 def test_a_read_only_store_opens_its_logs_and_refuses_the_rest_in_words(disk: Path) -> None:
+    """A read-only store opens its logs and refuses changes with the reason."""
     run = Store(disk / "home").add_log("log.log", io.BytesIO(LOG))
     make_read_only(disk)
     store = Store(disk / "home")
@@ -165,7 +169,9 @@ def test_a_file_in_whose_place_a_directory_stands_leaves_no_other(tmp_path: Path
     assert [path.name for path in tmp_path.iterdir()] == ["report.json"]
 
 
+@pytest.mark.promise("files")
 def test_what_was_cut_short_long_ago_is_swept_when_the_store_is_opened(tmp_path: Path, run: Run) -> None:
+    """Files left by interrupted writes are removed when the store is opened."""
     old, fresh = time.time() - NOBODYS_S - 10, time.time()
     made = {
         "20260101-000000-orphan-0000": old,

@@ -109,11 +109,13 @@ def test_a_directory_may_be_listed_twice_in_an_archive(store: Store, tmp_path: P
     assert (run.log_path() or tmp_path).read_bytes() == LOG
 
 
+@pytest.mark.promise("logs")
 @pytest.mark.parametrize("name", ["../out.log", "/tmp/out.log", "a/../../out.log", "..", "a\\..\\out.log", "C:out.log"])
 @pytest.mark.parametrize("pack", [zipped, tarred])
 def test_a_name_that_leads_out_of_an_archive_refuses_it(
     store: Store, tmp_path: Path, name: str, pack: Callable[[Mapping[str, bytes]], bytes]
 ) -> None:
+    """An archive with a name that leads outside its directory is refused."""
     with pytest.raises(CompileboardError, match="unsafe name"):
         store.add_log("x", io.BytesIO(pack({"good.log": LOG, name: LOG})))
     assert nothing_is_left(store, tmp_path)
@@ -127,14 +129,18 @@ def test_links_and_devices_are_not_made(store: Store, kind: bytes) -> None:
     assert (run.trace_dir / "opened.log").read_bytes() == LOG
 
 
+@pytest.mark.promise("logs")
 def test_a_file_is_not_written_through_a_link(store: Store, tmp_path: Path) -> None:
+    """No file of an archive is written through a link."""
     made = tarred({"link": linked("out", str(tmp_path)), "out/x.log": LOG})
     store.add_log("x.tar", io.BytesIO(made))
     assert [path.name for path in tmp_path.iterdir()] == ["home"]
 
 
+@pytest.mark.promise("logs")
 @pytest.mark.parametrize("pack", [gzip.compress, zstd.compress, lambda data: zipped({"a.log": data})])
 def test_a_bomb_ends_at_the_bound(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
+    """Unpacking an archive stops at the size limit, and nothing of it remains."""
     store = Store(tmp_path / "home", max_log_bytes=1_000_000)
     bomb = pack(bytes(50_000_000))
     assert len(bomb) < 100_000
@@ -210,9 +216,11 @@ PACKED = {
 }
 
 
+@pytest.mark.promise("logs")
 @settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from(sorted(PACKED)), st.data())
 def test_a_damaged_archive_is_a_run_or_nothing(tmp_path: Path, kind: str, data: st.DataObject) -> None:
+    """A damaged archive becomes a run or leaves nothing."""
     made = bytearray(PACKED[kind])
     for _ in range(data.draw(st.integers(0, 4))):
         made[data.draw(st.integers(4, len(made) - 1))] = data.draw(st.integers(0, 255))

@@ -76,11 +76,13 @@ def test_a_variable_that_is_no_number_above_zero_is_told_by_name(text: str) -> N
         limits_of({"COMPILEBOARD_MAX_RUNS": text}, code_allowed=True)
 
 
+@pytest.mark.promise("limits")
 @pytest.mark.parametrize(
     ("limits", "field"),
     [(Limits(time_s=59), "time_limit_s"), (Limits(memory_bytes=GIB - 1), "memory_limit_bytes")],
 )
 def test_a_job_that_asks_for_more_than_there_is_stores_nothing(tmp_path: Path, limits: Limits, field: str) -> None:
+    """A job that exceeds the server's limits of time or memory is refused and stores nothing."""
     found = runner(tmp_path, limits)
     with pytest.raises(JobError) as error:
         found.submit(JOB, "ann")
@@ -89,7 +91,9 @@ def test_a_job_that_asks_for_more_than_there_is_stores_nothing(tmp_path: Path, l
     assert stored(found) == 1
 
 
+@pytest.mark.promise("limits")
 def test_a_visitor_has_so_many_live_runs_and_others_have_theirs(tmp_path: Path) -> None:
+    """The number of queued and running runs is limited for each visitor."""
     found = runner(tmp_path, Limits(live_runs=2))
     first, _ = found.submit(JOB, "ann"), found.submit(JOB, "ann")
     with pytest.raises(AccessError, match="2 of your runs are queued or running, the limit for one visitor"):
@@ -111,7 +115,9 @@ def test_a_queue_is_full_for_all(tmp_path: Path) -> None:
             found.submit(JOB, name)
 
 
+@pytest.mark.promise("limits")
 def test_stored_runs_and_bytes_of_a_visitor_are_bounded_and_nothing_is_deleted_for_a_new_one(tmp_path: Path) -> None:
+    """At a limit nothing new starts, and nothing is deleted to make room."""
     for limits in (Limits(runs=1), Limits(visitor_bytes=1000)):
         found = runner(tmp_path / str(limits.runs), limits)
         mine = add_run(found.store.home, "mlp", b"x" * 2000, job=job_of("transformer_block"), by="ann")
@@ -123,7 +129,9 @@ def test_stored_runs_and_bytes_of_a_visitor_are_bounded_and_nothing_is_deleted_f
         found.submit(JOB, "bob")
 
 
+@pytest.mark.promise("limits")
 def test_a_full_store_takes_no_run_no_log_and_no_answer_of_a_tool(tmp_path: Path) -> None:
+    """A full store accepts no runs, logs or tool requests."""
     found = runner(tmp_path, Limits(store_bytes=1000))
     run = found.store.open(add_scenario(tmp_path, "transformer_block"))
     for ask in (
@@ -168,9 +176,11 @@ def test_the_widgets_show_the_bound_and_why(closed_pages: Path, monkeypatch: pyt
     assert all((item.help or "").endswith(": a limit of this server for one run.") for item in limits.values())
 
 
+@pytest.mark.promise("limits")
 def test_the_page_runs_says_what_is_used_and_warns_before_it_is_used_up(
     closed_pages: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """*Runs* shows how much of the store is used, and warns when it is full."""
     add_run(closed_pages, "foreign", (TRACES / "foreign" / "trace.log").read_bytes(), kind="log")
     app = AppTest.from_file(APP, default_timeout=240).run()
     assert "of 20 GiB for all" in app.switch_page(menu.RUNS.script).run().caption[0].value
@@ -179,7 +189,9 @@ def test_the_page_runs_says_what_is_used_and_warns_before_it_is_used_up(
     assert "nothing new is started or opened; what is here stays" in app.run().warning[0].value
 
 
+@pytest.mark.promise("limits")
 def test_answers_of_tools_are_used_by_who_asks_whoever_made_the_run(tmp_path: Path) -> None:
+    """A tool request counts for who makes it, whoever made the run."""
     found = runner(tmp_path, PUBLIC)
     run = anns(found)
     kernel = kernel_of(run)
@@ -192,6 +204,7 @@ def test_answers_of_tools_are_used_by_who_asks_whoever_made_the_run(tmp_path: Pa
     assert bob.visitor_bytes == ann.store_bytes - before.store_bytes > 0
 
 
+@pytest.mark.promise("limits")
 @pytest.mark.parametrize(
     ("cookies", "limits", "taken", "words"),
     [
@@ -203,6 +216,7 @@ def test_answers_of_tools_are_used_by_who_asks_whoever_made_the_run(tmp_path: Pa
 def test_questions_to_tools_are_bounded_for_a_visitor_and_for_all(
     tmp_path: Path, cookies: int, limits: Limits, taken: int, words: str
 ) -> None:
+    """The number of queued tool requests is limited, for each visitor and for all."""
     found = runner(tmp_path, limits)
     run = anns(found)
     kernel = kernel_of(run)

@@ -47,8 +47,10 @@ def every_option() -> Iterator[tuple[str, Any]]:
         yield from module.get_config_copy().items()  # type: ignore[attr-defined]
 
 
+@pytest.mark.promise("code")
 @pytest.mark.torch
 def test_no_option_of_inductor_or_dynamo_takes_text_a_list_a_function_or_a_path() -> None:
+    """Where code is not allowed, no setting of a run is text that reaches a compiler, a path or a command."""
     for name, _ in every_option():
         for value in NEVER:
             assert refused(with_options(**{name: value})).startswith(("compile.options", "job")), (name, value)
@@ -197,7 +199,9 @@ def test_a_sample_may_be_packaged_with_a_range_of_sizes() -> None:
     assert allowed(job) == job
 
 
+@pytest.mark.promise("code")
 def test_a_sample_may_be_repaired_by_what_is_in_the_table_and_by_nothing_else(tmp_path: Path) -> None:
+    """Where code is not allowed, a job repairs a sample by rules from a table, never by edited code."""
     zoo = CompileJob(Model("sample", "graph_break_zoo"))
     runner = Runner(Store(tmp_path), code_allowed=lambda: False)
     mended = replace(zoo, repairs=(("where:25", "keep_tensor:31"),))

@@ -45,9 +45,11 @@ def test_at_a_rate_nothing_starts_until_the_hour_has_room(rate: Rate, executions
         check_executions(rate, executions, NOW_S)
 
 
+@pytest.mark.promise("limits")
 def test_a_visitor_starts_so_many_runs_an_hour_and_deleting_them_makes_no_room(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The number of runs that a visitor starts in an hour is limited, also after deleting them."""
     now_s = time.time()
     monkeypatch.setattr(time, "time", lambda: now_s)
     limits = Limits(runs_an_hour=2)
@@ -65,7 +67,9 @@ def test_a_visitor_starts_so_many_runs_an_hour_and_deleting_them_makes_no_room(
         Runner(Store(tmp_path), PromptEngine(), limits=limits).submit(JOB, "ann")
 
 
+@pytest.mark.promise("limits")
 def test_runs_and_tools_count_by_their_time_and_opened_logs_and_recordings_do_not(tmp_path: Path) -> None:
+    """The hourly time that a visitor's runs and kernel tools execute is limited, also after deleting them."""
     store, now_s, job = Store(tmp_path), time.time(), job_of("transformer_block")
     index = RunIndex(store)
 

@@ -36,10 +36,12 @@ def files_of(run: Run) -> dict[str, tuple[bytes, int]]:
     return {str(path.relative_to(run.path)): (path.read_bytes(), path.stat().st_mtime_ns) for path in paths}
 
 
+@pytest.mark.promise("archive")
 @pytest.mark.parametrize("url", ["memory://runs-{}/below", "file://{}/elsewhere"])
 def test_a_run_comes_back_as_it_was_and_is_opened_by_itself(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str
 ) -> None:
+    """An archived run is restored unchanged, and its links are not followed into the archive."""
     run = store.open(add_scenario(store.home, "transformer_block"))
     summary, report = open_summary(run), open_report(run)
     (run.path / "profile.json").write_text("{}")
@@ -120,8 +122,10 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], bool, str]] = {
 }
 
 
+@pytest.mark.promise("archive")
 @pytest.mark.parametrize("case", HOSTILE)
 def test_what_comes_back_is_checked(store: Store, tmp_path: Path, case: str) -> None:
+    """Files from an external archive are accepted only with the recorded size and SHA-256."""
     data, is_named_so, words = HOSTILE[case]
     run = add_run(store.home, "mlp", b"x" * 100)
     archive = archive_at(store, f"memory://hostile-{case.replace(' ', '-')}")
@@ -146,7 +150,9 @@ def test_what_comes_back_is_checked(store: Store, tmp_path: Path, case: str) -> 
     assert (is_away(run), run.standing().state) == (True, "done")
 
 
+@pytest.mark.promise("archive")
 def test_a_record_that_leads_elsewhere_is_none(store: Store, tmp_path: Path) -> None:
+    """No name or link of an archived run leads outside the run."""
     run = add_run(store.home, "mlp", b"x" * 100)
     archive = archive_at(store, f"memory://record-{os.getpid()}")
     archive.move(run)

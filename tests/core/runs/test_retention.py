@@ -53,7 +53,9 @@ def titles(store: Store) -> set[str]:
     return {run.id.split("-")[2] for run, _ in store.list()}
 
 
+@pytest.mark.promise("archive")
 def test_rules_name_the_oldest_runs_and_never_those_that_people_keep(store: Store) -> None:
+    """Retention never selects runs that people pinned, noted or commented."""
     index = RunIndex(store)
     by_age = due(index, RetentionRules(days=20), moves=True, now_s=NOW_S)
     assert [run.status.title for run in by_age.runs] == ["older", "old"]
@@ -93,7 +95,9 @@ def test_due_runs_move_to_the_archive_and_the_audit_log_has_each(store: Store) -
     assert [away[1].id in name for name in files.ls("/retained", detail=False)] == [True]
 
 
+@pytest.mark.promise("archive")
 def test_nothing_is_deleted_unless_the_owner_says_so(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Retention deletes nothing unless the owner allows it."""
     index = RunIndex(store)
     with pytest.raises(StoreError, match="nothing is moved or deleted: there is no archive"):
         retain(index, RetentionRules(days=20), None)

@@ -137,10 +137,12 @@ def test_engine_that_cannot_start_a_run_crashes_it_and_says_why(store: Store) ->
         assert (run.status().state, run.status().reason) == ("crashed", "no torch here")
 
 
+@pytest.mark.promise("runs")
 @pytest.mark.parametrize(("ended_by", "settled"), [(None, True), ("SIGSEGV", True), ("SIGKILL", False)])
 def test_a_cell_for_which_torch_was_killed_while_it_started_is_made_again(
     store: Store, ended_by: str | None, settled: bool
 ) -> None:
+    """A sweep repeats a run during whose start torch was killed."""
     runner = Runner(store, FakeEngine("torch could not be started", ended_by=ended_by))
     status = runner.wait(runner.submit(job())).status()
     assert (status.state, status.signal, was_killed(status)) == ("crashed", ended_by, not settled)

@@ -232,7 +232,9 @@ def test_a_new_home_is_its_owners_alone(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
+@pytest.mark.promise("users")
 def test_a_home_that_all_could_read_is_tightened(tmp_path: Path) -> None:
+    """The runs and the cache of an existing home become readable by the owner only."""
     home = tmp_path / "home"
     (home / "runs").mkdir(parents=True, mode=0o755)
     (home / "cache").mkdir(mode=0o755)
@@ -257,10 +259,12 @@ def test_a_name_is_one_line_and_bounded(store: Store) -> None:
     assert run.name() == ""
 
 
+@pytest.mark.promise("text")
 @pytest.mark.parametrize(
     "hidden", ["\u202e", "\u2066", "\u200f", "\u061c", "\u200b", "\u2028", "\ufeff", "\x9b", "\U000e0041"]
 )
 def test_a_name_holds_nothing_that_turns_or_hides_what_is_around_it(store: Store, hidden: str) -> None:
+    """A run's name and note contain no invisible characters and none that change the text direction."""
     run = stored(store, state="done")
     store.rename(run, f"fp{hidden}gnp.exe")
     store.annotate(run, f"a{hidden}b")

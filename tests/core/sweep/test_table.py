@@ -107,7 +107,9 @@ def test_csv_and_json_hold_every_row(sweep: Sweep, rows: tuple[SweepRow, ...]) -
     assert (found["sweep"]["id"], found["sweep"]["axes"][0]["field"]) == (sweep.id, "seed")
 
 
+@pytest.mark.promise("text")
 def test_what_a_spreadsheet_would_take_for_a_formula_is_text(sweep: Sweep) -> None:
+    """CSV files from the command line contain no formula."""
     row = SweepRow(("=1+1",), "run", "failed", "@SUM(A1)\n-1")
     written = next(csv.DictReader(io.StringIO(as_csv(sweep.axes, [row]))))
     assert (written["seed"], written["error"]) == ("'=1+1", "'@SUM(A1)\n-1")

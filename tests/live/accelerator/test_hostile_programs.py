@@ -54,6 +54,7 @@ def cb_run(where: Path, *options: str) -> tuple[int, str]:
     return done.returncode, (done.stdout + done.stderr).decode()
 
 
+@pytest.mark.promise("programs")
 @pytest.mark.parametrize(
     ("parts", "why"),
     [
@@ -72,6 +73,7 @@ def cb_run(where: Path, *options: str) -> tuple[int, str]:
     ],
 )
 def test_what_is_small_takes_little_before_it_is_refused(parts: tuple[bytes, ...], why: str, tmp_path: Path) -> None:
+    """A small hostile program of the accelerator takes little memory before it is refused."""
     file = file_of(parts)
     (tmp_path / "small.cbp").write_bytes(file)
     code, said = cb_run(tmp_path, "small.cbp")
@@ -89,7 +91,9 @@ def test_python_refuses_it_too(why: str) -> None:
         read_program(file_of(parts))
 
 
+@pytest.mark.promise("programs")
 def test_inputs_are_not_made_before_there_is_a_file_of_their_size(tmp_path: Path) -> None:
+    """A program's inputs are allocated only if the input file has their size."""
     floats = 6 * GIB // 4
     (tmp_path / "large.cbp").write_bytes(write_program(sine((floats,), (1,), 6 * GIB)))
     (tmp_path / "in").write_bytes(bytes(4))
@@ -97,8 +101,12 @@ def test_inputs_are_not_made_before_there_is_a_file_of_their_size(tmp_path: Path
     assert cb_run(tmp_path, "large.cbp", "in") == (2, said)
 
 
+@pytest.mark.promise("programs")
 def test_sizes_of_a_tensor_without_elements_do_not_overflow(tmp_path: Path) -> None:
-    """The checker and the loops, which trap where a number overflows."""
+    """Sizes and strides of a program's tensors do not overflow in the checker.
+
+    The checker and the loops, which trap where a number overflows.
+    """
     (tmp_path / "empty.cbp").write_bytes(write_program(sine((0, 2**40), (2**40, 2**40), 4)))
     (tmp_path / "main.cpp").write_text(
         '#include <fstream>\n#include <iterator>\n#include "kernels.h"\n#include "program.h"\n'
@@ -132,7 +140,9 @@ def test_sizes_of_a_tensor_without_elements_do_not_overflow(tmp_path: Path) -> N
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.promise("programs")
 def test_a_name_moves_no_cursor(tmp_path: Path) -> None:
+    """Names in a program move no cursor in the terminal."""
     name = "x\x1b]52;c;ZXZpbA==\x07\n\u202e\x9b"
     (tmp_path / "named.cbp").write_bytes(write_program(sine((1,), (1,), 4, name)))
     wrong = sine((1,), (1,), 4, name)

@@ -45,7 +45,9 @@ def write(run: Run, text: str) -> None:
     actions.comment(run, "comment", lambda by: add_comment(run, by, Anchor(), text))
 
 
+@pytest.mark.promise("people")
 def test_each_role_comments_as_the_table_says(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who may open a run and has more than the role `look` may comment on it."""
     for who, refusal in ((EVE, NO_COMMENTS), (NOBODY, NOT_YOUR_COMMENTS), (UNNAMED, NO_COOKIE)):
         visit(monkeypatch, who)
         with pytest.raises(AccessError) as error:

@@ -102,9 +102,11 @@ def test_a_guest_deletes_their_own_runs_alone(behind: Behind, visited: Callable[
     assert (str(error.value), [run for run, _ in behind.store.list()]) == (ANOTHERS, [bobs])
 
 
+@pytest.mark.promise("people")
 def test_a_guest_deletes_answers_of_their_own_and_to_their_own_runs_alone(
     behind: Behind, visited: Callable[[Who], None]
 ) -> None:
+    """A visitor deletes tool results only if they requested them or made the run."""
     mine, bobs = made(behind, "ann"), made(behind, "bob")
     ladder, passes = Ladder("k"), Passes("k")
     for run, request, by in ((mine, ladder, "bob"), (bobs, ladder, "bob"), (bobs, passes, "ann")):

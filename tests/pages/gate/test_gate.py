@@ -107,9 +107,13 @@ def test_the_metrics_the_way_for_programs_and_uploads_into_memory_are_closed(pat
     assert status(PUBLIC, replace(ASKED, path=path)) == 404
 
 
+@pytest.mark.promise("web")
 @pytest.mark.parametrize("path", ["/_stcore/metrics\n", "/_stcore/metrics\x00", "/\r", "/overview\x85", "/\x7f"])
 def test_a_path_with_a_control_character_is_refused(path: str) -> None:
-    """A router may match before the end of a line, where the gate asks for all of a path."""
+    """A path with a control character is refused.
+
+    A router may match before the end of a line, where the gate asks for all of a path.
+    """
     assert status(PUBLIC, replace(ASKED, path=path)) == 400
 
 
@@ -279,7 +283,9 @@ def test_over_https_the_cookie_is_for_https_alone() -> None:
     assert dict(start["headers"])[b"set-cookie"].endswith(b"SameSite=Strict; Secure")
 
 
+@pytest.mark.promise("users")
 def test_a_visitor_cannot_say_who_it_is() -> None:
+    """What a visitor's headers claim about its identity is replaced by what the gate determined."""
     headers = [(b"host", b"127.0.0.1:8501"), (VISITOR.title().encode(), b"owner")]
     _, passed = through(LOOKING, headers=headers)
     assert passed is not None

@@ -44,6 +44,7 @@ def test_files_and_those_who_are_no_guests_get_no_name() -> None:
         assert b"set-cookie" not in dict(sent[0]["headers"])
 
 
+@pytest.mark.promise("people")
 @pytest.mark.parametrize(
     ("mark", "own", "owners", "others"),
     [
@@ -58,6 +59,7 @@ def test_files_and_those_who_are_no_guests_get_no_name() -> None:
 def test_runs_are_changed_by_who_made_them_and_by_the_owner(
     mark: list[str], own: bool, owners: bool, others: bool
 ) -> None:
+    """Runs are changed by who made them; the owner sees and deletes all."""
     visitor = told(mark)
     assert (visitor.owns(visitor.name), visitor.owns(""), visitor.owns("bob")) == (own, owners, others)
 

@@ -81,7 +81,9 @@ def test_whom_no_role_names_is_a_stranger() -> None:
     assert Roles(code=("ada@example.org",)).kind("bob@example.org") is Visitor.STRANGER
 
 
+@pytest.mark.promise("limits")
 def test_a_role_has_its_own_rate_and_an_admin_none(known: People) -> None:
+    """A role can have its own hourly limits; admins have none."""
     roles = read_roles(known._path)
     limited = msgspec.structs.replace(roles, runs_an_hour={"code": 9}, minutes_an_hour={"samples": 0.5})
     known._roles = (known._roles[0], limited)
@@ -95,7 +97,9 @@ def test_a_role_has_its_own_rate_and_an_admin_none(known: People) -> None:
     ]
 
 
+@pytest.mark.promise("people")
 def test_a_changed_file_counts_at_once_and_a_broken_one_gives_nobody_a_role(known: People, tmp_path: Path) -> None:
+    """Changes of the roles file count at once; a broken file gives nobody a role."""
     path = tmp_path / "people.toml"
     for text, kind in (('admin = ["ada@example.org"]', Visitor.OWNER), ("admin = [", Visitor.STRANGER),
                        ('boss = ["*"]', Visitor.STRANGER), ('look = ["*"]', Visitor.ONLOOKER)):  # fmt: skip
@@ -130,6 +134,7 @@ def test_a_cookie_names_the_person_whom_the_provider_calls_verified(known: Peopl
     assert known.person(cookies() | {"other": "cookie"}) == "ada@example.org"
 
 
+@pytest.mark.promise("people")
 @pytest.mark.parametrize(
     "shown",
     [
@@ -153,6 +158,7 @@ def test_a_cookie_names_the_person_whom_the_provider_calls_verified(known: Peopl
     ],
 )
 def test_no_other_cookie_names_anybody(known: People, shown: dict[str, str]) -> None:
+    """Forged, foreign or expired cookies identify nobody."""
     assert known.person(shown) == ""
 
 
@@ -264,8 +270,10 @@ def test_a_sign_in_without_a_verified_address_is_refused_with_the_reason(
     assert (sent[0]["status"], reason in sent[1]["body"].decode()) == (401, True)
 
 
+@pytest.mark.promise("people")
 @pytest.mark.parametrize("wanted", ["https://evil.example", "//evil.example", "/%5Cevil.example", "/a%0d%0ab", "evil"])
 def test_no_cookie_leads_to_another_host(known: People, wanted: str) -> None:
+    """A sign-in redirects to this server's pages only."""
     kept = f"compileboard-8501-wanted={wanted}".encode()
     _, status, mark = through(known, PAGE, (b"cookie", kept + b"; " + as_header(cookies())[1]))
     assert (status, mark) == (200, "coder ada@example.org")
@@ -318,7 +326,9 @@ def visit(monkeypatch: pytest.MonkeyPatch, who: Who) -> None:
         monkeypatch.setattr(module, "who", lambda: who)
 
 
+@pytest.mark.promise("people")
 def test_code_of_a_person_runs_only_with_the_role(board: server.Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A person's own code runs only with the role `code` or `admin`."""
     pasted = CompileJob(Model("code", "import torch\nmodel, example_inputs = torch.relu, (torch.ones(2),)"))
     visit(monkeypatch, BOB)
     with pytest.raises(CompileboardError, match="only samples are compiled"):
@@ -329,9 +339,11 @@ def test_code_of_a_person_runs_only_with_the_role(board: server.Runner, monkeypa
     assert board.wait(actions.submit(pasted)).status().by == "ada@example.org"
 
 
+@pytest.mark.promise("people")
 def test_a_run_is_seen_by_the_audience_that_its_author_chose(
     board: server.Runner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """A private run opens for its author, admins and the owner only; for others it does not exist."""
     run = add_run(board.store.home, "mlp", NOT_LOGS["one record"], job=job_of("eager_backend"), by=ADA.name)
     seen = {}
     for audience in ("", "all", "link", "private"):
@@ -431,7 +443,9 @@ def test_a_server_without_a_whole_sign_in_does_not_start(tmp_path: Path, monkeyp
         start(str(tmp_path / "people.toml"), whole)
 
 
+@pytest.mark.promise("sandbox")
 def test_the_files_of_the_secrets_are_hidden_from_the_sandbox(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The files of the sign-in are hidden from the sandbox, wherever they are."""
     files = [str(tmp_path / "a.toml"), str(tmp_path / "b.toml")]
     before = config.get_option("secrets.files")
     monkeypatch.setenv("COMPILEBOARD_SANDBOX_HIDE", "/keys")

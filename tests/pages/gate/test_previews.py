@@ -123,7 +123,9 @@ def test_a_link_shows_title_verdict_and_picture_to_who_may_open_the_run(open_boa
     assert (status, headers["content-type"], Image.open(io.BytesIO(image)).size) == (200, "image/png", (1200, 630))
 
 
+@pytest.mark.promise("people")
 def test_of_a_private_run_a_link_says_what_it_says_of_none(open_board: Board) -> None:
+    """A link to a private run previews like a link to a missing run."""
     run = open_board.run
     set_preview(run, allowed=True)
     open_board.store.set_audience(run, "private")
@@ -138,14 +140,18 @@ def test_a_page_without_a_run_stays_as_it_is(open_board: Board) -> None:
     assert (body.decode(), headers["etag"]) == (PAGE, "old")
 
 
+@pytest.mark.promise("people")
 def test_no_text_of_a_run_is_markup(open_board: Board) -> None:
+    """No text of a run becomes markup in a preview."""
     open_board.store.rename(open_board.run, HOSTILE)
     found = Tags(open_board.get("/overview", f"run={open_board.run.id}")[2].decode())
     assert (found.tags["og:title"], found.scripts) == (HOSTILE, 0)
     assert open_board.tags("run=%22%3E%3Cscript%3E") == NOTHING
 
 
+@pytest.mark.promise("people")
 def test_without_a_role_a_link_previews_with_its_token_alone(closed_board: Board) -> None:
+    """Without a role, a link shows title, verdict and picture only with the run's token."""
     run = closed_board.run
     set_preview(run, allowed=True)
     token = preview_token(run)

@@ -97,6 +97,7 @@ def rerun(query: str = "", *widgets: str) -> Message:
 WIDGET = "$$ID-" + "0" * 32 + "-key"
 
 
+@pytest.mark.promise("messages")
 @pytest.mark.parametrize(
     ("message", "answered"),
     [
@@ -117,6 +118,7 @@ WIDGET = "$$ID-" + "0" * 32 + "-key"
     ],
 )
 def test_a_page_says_what_pages_say(message: Message, answered: bool) -> None:
+    """A WebSocket message has bounded sizes and known kinds; none installs anything on the server."""
     assert is_heeded(message.SerializeToString()) is answered
 
 

@@ -31,7 +31,9 @@ def visited(monkeypatch: pytest.MonkeyPatch) -> Callable[[Who], None]:
     return lambda visitor: monkeypatch.setattr(actions, "who", lambda: visitor)
 
 
+@pytest.mark.promise("people")
 def test_sweep_is_its_visitors_alone(sweeps: SweepRunner, visited: Callable[[Who], None]) -> None:
+    """Sweeps are changed by who started them, and by the owner."""
     visited(Who(Visitor.ONLOOKER))
     with pytest.raises(AccessError, match="Only the owner"):
         actions.start_sweep(SAMPLE)
@@ -85,9 +87,11 @@ def test_a_server_takes_up_the_owners_code_only_where_it_runs_such_code(
     assert after.standing(after.store.open(sweep_id)).done == done
 
 
+@pytest.mark.promise("people")
 def test_a_sweep_and_its_cells_are_seen_by_the_audience_that_its_author_chose(
     sweeps: SweepRunner, visited: Callable[[Who], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """A private sweep and its runs open for their author, admins and the owner only."""
     visited(ADA)
     stored = actions.start_sweep(SAMPLE)
     sweeps.wait(stored.id)

@@ -30,7 +30,9 @@ def record(
     return logging.LogRecord("streamlit.x", level, "/x.py", line, "failed: %s", (text,), found)
 
 
+@pytest.mark.promise("messages")
 def test_a_page_that_fails_again_and_again_is_printed_once() -> None:
+    """Each problem of a page is printed once into the owner's terminal."""
     once = Once()
     said = [once.filter(record(_fail, f"number {number}")) for number in range(100)]
     assert said == [True, *[False] * 99]
@@ -49,7 +51,9 @@ def test_what_is_no_problem_is_printed_each_time() -> None:
     assert [once.filter(record(None, "x", level=logging.INFO)) for _ in range(3)] == [True] * 3
 
 
+@pytest.mark.promise("messages")
 def test_text_of_a_visitors_moves_no_cursor_and_makes_no_line() -> None:
+    """Text from visitors moves no cursor and forges no line in the owner's terminal."""
     found = record(_fail, ESCAPE)
     assert Once().filter(found)
     lines = logging.Formatter("%(message)s").format(found).split("\n")

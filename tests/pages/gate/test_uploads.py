@@ -127,6 +127,7 @@ def test_no_more_come_at_once_than_there_is_room_for(store: Callable[[int], Stor
         assert pool.submit(asyncio.run, at_once()).result() == [*[200] * MOST_AT_ONCE, 503, 200]
 
 
+@pytest.mark.promise("limits")
 @pytest.mark.parametrize(
     ("going", "who", "status"),
     [
@@ -141,6 +142,7 @@ def test_no_more_come_at_once_than_there_is_room_for(store: Callable[[int], Stor
 def test_those_who_send_for_ever_shut_out_themselves_alone(
     store: Callable[[int], Store], going: list[str], who: str, status: int
 ) -> None:
+    """A guest's endless uploads block no other visitor for long, and never the owner."""
     store(10_000)
     uploads = Uploads()
 
@@ -166,6 +168,7 @@ def test_those_who_send_for_ever_shut_out_themselves_alone(
         assert pool.submit(asyncio.run, later()).result() == status
 
 
+@pytest.mark.promise("limits")
 @pytest.mark.parametrize(
     ("size", "passed_s", "slow"),
     [
@@ -179,6 +182,7 @@ def test_those_who_send_for_ever_shut_out_themselves_alone(
     ],
 )
 def test_a_guests_log_comes_at_some_rate_or_is_given_up(size: int, passed_s: float, slow: bool) -> None:
+    """A guest's upload that is too slow is aborted."""
     assert is_too_slow(size, passed_s) is slow
 
 

@@ -164,9 +164,11 @@ def test_a_tool_that_failed_says_why_and_can_be_tried_again(empty_home: Path, mo
     )
 
 
+@pytest.mark.promise("code")
 def test_a_log_from_elsewhere_runs_nothing_before_it_is_trusted(
     empty_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Code from an opened log runs only where code is allowed, and only after the user trusts the log."""
     run, kernel = made(empty_home, "triton", kind="log")
     monkeypatch.setenv("COMPILEBOARD_ALLOW_CODE", "1")
     app = sound(opened(PAGE, run.id))

@@ -110,8 +110,10 @@ def test_a_file_whose_tables_make_no_sense_is_shown_without_words(tmp_path: Path
     assert dump(file, "instructions", 0)[0].data == b"\xff" * 8 + FILE[at + 8 : at + 16]
 
 
+@pytest.mark.promise("programs")
 @pytest.mark.parametrize("data", [b"", b"no program", FILE[:-1], FILE[:100], FILE + b"\0", b"\x7fELF" + FILE[4:]])
 def test_what_is_no_program_is_refused(tmp_path: Path, data: bytes) -> None:
+    """A file that is not a valid program is not shown."""
     with pytest.raises(ProgramError):
         stored(tmp_path, data)
 
@@ -123,15 +125,19 @@ def test_a_table_that_names_bytes_beyond_the_file_is_refused(tmp_path: Path) -> 
         stored(tmp_path, beyond)
 
 
+@pytest.mark.promise("programs")
 @pytest.mark.parametrize("name", ["../a.cbp", "/etc/passwd", "a.txt", "", "x/a.cbp", "a\0.cbp", "missing.cbp"])
 def test_a_name_of_the_log_leads_to_nothing_else(tmp_path: Path, name: str) -> None:
+    """A log can name a program file of its own run only."""
     stored(tmp_path)
     (tmp_path / "a.cbp").write_bytes(FILE)
     with pytest.raises(ProgramError):
         open_program(tmp_path, name)
 
 
+@pytest.mark.promise("programs")
 def test_a_pipe_in_the_place_of_a_program_is_not_waited_for(tmp_path: Path) -> None:
+    """A pipe in place of a program file is not opened."""
     (tmp_path / PROGRAMS).mkdir()
     os.mkfifo(tmp_path / PROGRAMS / "a.cbp")
     with pytest.raises(ProgramError, match="is not here"):

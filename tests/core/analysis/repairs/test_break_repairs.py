@@ -200,6 +200,7 @@ def test_steps_are_applied_one_after_the_other() -> None:
     assert repaired(ZOO, [["reorder:20"], ["keep_tensor:33"]]) == repaired(once, [["keep_tensor:33"]])
 
 
+@pytest.mark.promise("code")
 @pytest.mark.parametrize(
     "repair",
     [
@@ -215,6 +216,7 @@ def test_steps_are_applied_one_after_the_other() -> None:
     ],
 )
 def test_what_is_no_repair_of_the_code_is_refused(repair: str) -> None:
+    """A repair is a rule and a line or name of the code; any other text is refused."""
     with pytest.raises(JobError, match="cannot be applied"):
         repaired(ZOO, [[repair]])
 

@@ -144,7 +144,9 @@ def test_a_log_that_was_cut_off_there_is_the_same_here_in_the_end(nodes: Nodes) 
     assert files(runner.wait(run))[LOG] == b"anew"
 
 
+@pytest.mark.promise("cluster")
 def test_replies_that_are_lost_start_nothing_twice(nodes: Nodes) -> None:
+    """A run is started on a node once, even if replies are lost."""
     nodes.add("one")
     runner = runner_of(nodes)
     nodes.transport.lose_replies = 4
@@ -345,7 +347,9 @@ def test_a_run_of_another_torch_is_not_reused(nodes: Nodes) -> None:
     assert runner.engine.environment().devices == {"cpu": "a CPU on one (torch 2.11.0)"}
 
 
+@pytest.mark.promise("cluster")
 def test_a_server_that_forbids_code_uses_no_node_that_allows_it(nodes: Nodes) -> None:
+    """A server that forbids code uses no node that allows it."""
     nodes.add("open")
     nodes.add("closed", code_allowed=False)
     server = nodes.server(code_allowed=False)
@@ -362,7 +366,9 @@ def test_a_node_that_runs_samples_only_refuses_other_code(nodes: Nodes) -> None:
     assert status.reason.startswith("model.")
 
 
+@pytest.mark.promise("cluster")
 def test_a_node_that_runs_samples_only_refuses_code_under_a_samples_name(nodes: Nodes) -> None:
+    """A node that runs samples only checks each job and its code itself."""
     engine = nodes.add("closed", code_allowed=False)
     server = nodes.server()
     runner = runner_of(nodes, server)
@@ -413,8 +419,10 @@ SERVERS_OWN = (
 )
 
 
+@pytest.mark.promise("cluster")
 @pytest.mark.parametrize("name", [*OUTSIDE, *SERVERS_OWN])
 def test_no_name_leads_out_of_a_run_or_to_the_servers_files(name: str, tmp_path: Path) -> None:
+    """No file name from a node leads outside its run or to the server's files."""
     with pytest.raises(StoreError):
         check_returned(name)
     with pytest.raises(StoreError):
@@ -422,8 +430,10 @@ def test_no_name_leads_out_of_a_run_or_to_the_servers_files(name: str, tmp_path:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.promise("cluster")
 @pytest.mark.parametrize("name", messages.SENT)
 def test_a_sent_file_never_comes_back(name: str) -> None:
+    """Files that the server sends to a node are never accepted back."""
     with pytest.raises(StoreError, match="is no file that a run returns"):
         check_returned(name)
 
@@ -435,7 +445,10 @@ FORGED = (
 )
 
 
+@pytest.mark.promise("cluster")
 def test_a_run_writes_no_file_of_the_servers_and_none_of_its_own_job(nodes: Nodes) -> None:
+    """A node cannot overwrite the server's own files of a run, nor the job and its code."""
+
     def forge(there: Run) -> str:
         for name in FORGED:
             (there.path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -449,7 +462,9 @@ def test_a_run_writes_no_file_of_the_servers_and_none_of_its_own_job(nodes: Node
     assert b"forged" not in files(run).values()
 
 
+@pytest.mark.promise("cluster")
 def test_a_link_is_neither_sent_nor_followed(nodes: Nodes) -> None:
+    """Links are neither sent to a node nor followed."""
     secret = nodes.folder / "secret"
     secret.write_text("secret")
     (nodes.folder / "elsewhere").mkdir()
@@ -487,13 +502,13 @@ class LyingHost(Host):
         return packed(reply)
 
 
+@pytest.mark.promise("cluster")
 def test_a_host_that_lies_about_names_writes_nothing_outside(nodes: Nodes) -> None:
+    """A node that returns invented file names writes nothing outside its run."""
     nodes.transport.hosts["liar"] = LyingHost(nodes.folder / "liar", NodeEngine(), "liar")
     _, status = ended(runner_of(nodes))
-    assert (status.state, status.reason) == (
-        "crashed",
-        "its files could not be carried here: `../../escaped` is no file that a run returns",
-    )
+    assert status.state == "crashed"
+    assert status.reason == "its files could not be carried here: `../../escaped` is no file that a run returns"
     assert not list(nodes.folder.rglob("escaped"))
 
 

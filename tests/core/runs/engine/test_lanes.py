@@ -52,7 +52,9 @@ def test_a_device_without_a_number_is_the_first() -> None:
     assert device_of(job(target="h100")) == "cpu"
 
 
+@pytest.mark.promise("limits")
 def test_visitors_take_turns_however_many_runs_one_of_them_submits() -> None:
+    """However many runs one visitor submits, another visitor's first run waits for at most one of them."""
     lane = Lane(1)
     names = ["a1", "a2", "a3", "a4", "b1", "c1", "b2", "a5"]
     for name in names:

@@ -19,7 +19,9 @@ def nodes(tmp_path: Path) -> Iterator[Nodes]:
         yield nodes
 
 
+@pytest.mark.promise("cluster")
 def test_a_start_that_is_replayed_does_nothing(nodes: Nodes) -> None:
+    """A repeated start message does nothing."""
     engine = nodes.add("one", NodeEngine(hold_after=0))
     runner = runner_of(nodes)
     run = runner.submit(JOB)

@@ -89,9 +89,11 @@ def test_the_reason_why_a_worker_does_not_answer_comes_through(
         second.call(HOST, HELLO, 0.2)
 
 
+@pytest.mark.promise("cluster")
 def test_only_servers_over_the_store_use_its_workers(
     first: SharedWorkersTransport, home: Path, address: str, tmp_path: Path
 ) -> None:
+    """Only servers of the same store can call its workers; a worker's token does not suffice."""
     with pytest.raises(SettingError, match="another server has this port"):
         SharedWorkersTransport(address, Store(tmp_path / "another").home)
     for token in ("", "guess", token_of(home)):

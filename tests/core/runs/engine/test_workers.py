@@ -86,11 +86,13 @@ def worker(
         thread.join()
 
 
+@pytest.mark.promise("cluster")
 @pytest.mark.parametrize("method", ["POST", "DELETE"])
 @pytest.mark.parametrize("token", ["", "guess", "é"])
 def test_a_token_that_is_not_the_servers_is_refused(
     transport: WorkersTransport, home: Path, token: str, method: str
 ) -> None:
+    """A worker without the server's token, which is compared in constant time, is refused."""
     if method == "DELETE":
         send(transport, token=token_of(home))
     peers = transport.peers()
@@ -123,8 +125,10 @@ def test_only_hosts_are_answered(transport: WorkersTransport, home: Path, path: 
     assert transport.peers() == {}
 
 
+@pytest.mark.promise("cluster")
 @pytest.mark.parametrize(("body", "status"), [(b"\xc1", 400), (b"{}", 400), (b"x" * (MOST_BODY_BYTES + 1), 413)])
 def test_a_body_that_is_no_reply_is_refused(transport: WorkersTransport, home: Path, body: bytes, status: int) -> None:
+    """A worker's request that is too large or no reply is refused."""
     try:
         assert send(transport, body, token_of(home)).status == status
     except (BrokenPipeError, ConnectionResetError):
@@ -147,7 +151,9 @@ def taken(transport: WorkersTransport, token: str, host: str = HOST) -> WorkerCa
     return msgspec.msgpack.decode(body, type=WorkerCall)
 
 
+@pytest.mark.promise("cluster")
 def test_a_worker_answers_no_call_to_another_worker(transport: WorkersTransport, home: Path) -> None:
+    """A worker cannot answer a call to another worker; the numbers of calls cannot be guessed."""
     token, other = token_of(home), "e" * 16
     send(transport, b"", token)
     with ThreadPoolExecutor() as threads:
@@ -162,9 +168,11 @@ def test_a_worker_answers_no_call_to_another_worker(transport: WorkersTransport,
     assert abs(numbers[0] - numbers[1]) > 2**20
 
 
+@pytest.mark.promise("cluster")
 def test_silent_hosts_without_a_run_are_forgotten_and_shut_out_no_other(
     transport: WorkersTransport, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Silent or invented hosts without a run are forgotten and block no worker."""
     token, invented, real = token_of(home), "a" * 16, "b" * 16
     monkeypatch.setattr(workers, "MOST_WORKERS", 2)
     for host in (HOST, invented):
@@ -229,8 +237,10 @@ def test_a_server_that_starts_anew_gets_its_workers_and_their_runs_back(home: Pa
         again.engine.close()
 
 
+@pytest.mark.promise("cluster")
 @pytest.mark.parametrize("url", ["http://example.org", "ftp://localhost", "localhost:8600", ""])
 def test_an_address_that_would_show_the_token_is_refused(tmp_path: Path, url: str) -> None:
+    """A worker sends its token over TLS or to the same machine only."""
     with pytest.raises(SettingError):
         Puller(url, "token", Host(tmp_path, NodeEngine()), print)
 

@@ -129,8 +129,10 @@ HARMS = {
 }
 
 
+@pytest.mark.promise("people")
 @pytest.mark.parametrize("harm", HARMS)
 def test_one_bad_run_never_breaks_the_list(store: Store, harm: str) -> None:
+    """A damaged or hostile run directory does not break the list of runs."""
     first, bad, last = (add(store, title) for title in ("first", "bad", "last"))
     HARMS[harm](bad)
     index = RunIndex(store)

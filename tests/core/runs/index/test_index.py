@@ -159,6 +159,7 @@ RUNS = {"owner": ("", ""), "person": (ADA, ""), "guest": ("digest", "")} | {
 FOR_ALL = {"owner_all", "person_all", "guest_all"}
 
 
+@pytest.mark.promise("people")
 @pytest.mark.parametrize(
     ("viewer", "expected"),
     [
@@ -172,6 +173,7 @@ FOR_ALL = {"owner_all", "person_all", "guest_all"}
     ],
 )
 def test_an_audience_decides_in_whose_lists_a_run_is(store: Store, viewer: Viewer | None, expected: set[str]) -> None:
+    """Lists contain only runs that their author's audience allows."""
     for title, (by, audience) in RUNS.items():
         run = add(store, title, by=by)
         if audience:
