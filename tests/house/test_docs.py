@@ -240,6 +240,14 @@ def test_every_bound_is_in_the_tables() -> None:
     assert told == there
 
 
+def test_each_version_of_the_changelog_has_a_date_and_the_newest_is_the_projects() -> None:
+    headings = re.findall(r"^## (.*)$", words("CHANGELOG.md"), re.MULTILINE)
+    versions = [re.fullmatch(r"(\d+\.\d+\.\d+) \((\d{4}-\d\d-\d\d)\)", heading) for heading in headings]
+    dates = [version.group(2) for version in versions if version is not None]
+    assert (len(dates), dates) == (len(headings), sorted(dates, reverse=True))
+    assert f'version = "{headings[0].partition(" ")[0]}"' in words("pyproject.toml")
+
+
 def test_make_help_lists_every_target() -> None:
     makefile = words("Makefile")
     phony = re.search(r"^\.PHONY: (.*)$", makefile, re.MULTILINE)
