@@ -38,6 +38,9 @@ OP_CLASSES: dict[str, Colour] = {
     "other": Colour("#767676", "#808690", "other"),
 }
 
+# Sides of a measurement, as colours of the HTML file.
+SIDE_COLOURS = {"eager": "var(--eager)", "compiled": "var(--compiled)"}
+
 STATUS: dict[str, Colour] = {
     "ok": Colour("#23875A", "#5CBD8D", "ok"),
     "warn": Colour("#A9740A", "#DDB04A", "warning"),

@@ -43,7 +43,8 @@ from core.report import Compilation, Report, stored
 from core.runs.progress import is_compiled
 from core.runs.status import Status
 from core.views.markdown import LONGEST_NAME, LONGEST_TEXT, code, one_line
-from core.views.speedup import NOT_COMPARED, seen_words
+from core.views.numerics import NOT_COMPARED
+from core.views.speedup import seen_words
 
 __all__ = ["HeaderView", "PageContent", "first_compilation", "page_contents"]
 

@@ -14,7 +14,8 @@ from core.base import words as fmt
 from core.base.decoder import decoded_as
 from core.report import LazyNode, Neighbour, PortedFunction, Report
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, code, one_line, plain
-from core.views.speedup import NOT_COMPARED, ratio_words
+from core.views.numerics import NOT_COMPARED
+from core.views.speedup import ratio_words
 
 __all__ = ["LazyBox", "MlxRecording", "MlxView", "NeighbourView", "NeighboursView", "mlx_recording"]
 NOT_RECORDED = (

@@ -5,12 +5,12 @@ Texts are Markdown.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
-from core.analysis import target_words
+from core.analysis import difference_words, excuse_words, results, target_words
 from core.analysis.numerics import (
     Numerics,
     ResultStanding,
@@ -30,11 +30,12 @@ from core.base import words as fmt
 from core.job import CompileJob, validated
 from core.job.text import bits_from_text, options_as_text
 from core.report import Accuracy, Compilation, FxNode, GraphNumerics, NodeAccuracy, Report
+from core.views.blocks import Drawn, PageBlock, paragraph
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, one_line, plain, prose
-from core.views.speedup import NOT_COMPARED
 
-__all__ = ["ErrorPoint", "NodeNumericsView", "NumericsView"]
+__all__ = ["ErrorPoint", "NodeNumericsView", "NumericsView", "result_blocks"]
 
+NOT_COMPARED = "A script runs once, as it is, and is not compared with eager."
 NOT_RECORDED = (
     "Every run compares compiled with eager. On request, a run also compares both with float64, to show which is more "
     "accurate and which node differs first."
@@ -45,6 +46,9 @@ MEANING = (
 )
 NO_CALL = "No call was recorded: an imported log has no eager calls."
 NO_RESULT = "The run ended before a call was compared."
+# The link to this page beside results that differ.
+RESULTS, WHICH_IS_RIGHT = "results", "Which one is right, and the first node that differs"
+SHOWN_DIFFERENCES = 5
 INDUCTOR, EXAMPLE = "inductor", "batch=1"
 FIGURES = ("eager", "compiled", "of tolerance", "apart", "largest, eager", "largest, compiled")
 
@@ -284,6 +288,28 @@ class NodeNumericsView:
             "module": one_line(source.module, LONGEST_LINE) if source else "",
             "why": one_line(reason, LONGEST_LINE),
         }
+
+
+def result_blocks(report: Report) -> Iterator[PageBlock]:
+    """Yield excused differences, and the differences from eager or why results could not be compared."""
+    result = results(report)
+    if result is None:
+        return
+    excuses = _first(excuse_words(result))
+    yield from paragraph(prose(f"{excuses[:1].upper()}{excuses[1:]}.", LONGEST_TEXT) if excuses else "")
+    if result.outcome in ("same", "other strides"):
+        return
+    differs = result.outcome == "differs"
+    title = "Compiled differs from eager" if differs else "Not comparable with eager"
+    text = prose(_first([*dict.fromkeys(map(difference_words, result.told))]), LONGEST_TEXT)
+    yield from paragraph(f"**{title}.** {text}", "bad" if differs else "warn")
+    if differs:
+        yield Drawn(RESULTS)
+
+
+def _first(texts: Sequence[str]) -> str:
+    more = f"; and {fmt.number(len(texts) - SHOWN_DIFFERENCES)} more" if len(texts) > SHOWN_DIFFERENCES else ""
+    return "; ".join(texts[:SHOWN_DIFFERENCES]) + more
 
 
 def _compiled_error(node: NodeAccuracy) -> float:

@@ -14,10 +14,8 @@ from typing import ClassVar
 from core.analysis import (
     Entry,
     compilation_tree,
-    difference_words,
     doubts,
     ended_words,
-    excuse_words,
     failures,
     flattened,
     lowered_ops,
@@ -48,7 +46,6 @@ FAULTS = ("failed", "crashed", "timed out", "out of memory")
 MOST_FAILURES = 5
 # Parts of torch's messages that differ between equal failures: temporary paths and addresses.
 TEMPORARY = re.compile(r"/[^\s'\":,]*(?:tmp|temp)[^\s'\":,]*|\btmp\w{6,}|\b0x[0-9a-f]+", re.IGNORECASE)
-SHOWN_DIFFERENCES = 5
 HEAVIEST = 5
 SHOWN_LINES = 500
 
@@ -228,20 +225,6 @@ def _verdict(report: Report) -> str:
 
 
 @dataclass(frozen=True)
-class ResultNote:
-    """A note on compiled results that differ from eager or can't be compared, as Markdown.
-
-    `differs` is False if they can't be compared.
-    """
-
-    link: ClassVar[str] = "Which one is right, and the first node that differs"
-
-    title: str
-    text: str
-    differs: bool
-
-
-@dataclass(frozen=True)
 class FindingView:
     """A finding: title, reason and advice as Markdown, the page with its evidence, and the change to try."""
 
@@ -334,27 +317,6 @@ class OverviewView:
     def ending(self) -> str:
         """The calls that the CPU could not complete, as Markdown; empty if all were completed."""
         return prose(ended_words(self.report), LONGEST_TEXT)
-
-    @property
-    def result_note(self) -> ResultNote | None:
-        """The differences from eager, or why results could not be compared; None if all are the same."""
-        result = results(self.report)
-        if result is None or result.outcome in ("same", "other strides"):
-            return None
-        texts = list(dict.fromkeys(map(difference_words, result.told)))
-        more = f"; and {fmt.number(len(texts) - SHOWN_DIFFERENCES)} more" if len(texts) > SHOWN_DIFFERENCES else ""
-        differs = result.outcome == "differs"
-        title = "Compiled differs from eager" if differs else "Not comparable with eager"
-        return ResultNote(title, prose("; ".join(texts[:SHOWN_DIFFERENCES]) + more, LONGEST_TEXT), differs)
-
-    @property
-    def excuses(self) -> str:
-        """The excused differences and the refusals of torch's own check, as Markdown; empty if there are none."""
-        result = results(self.report)
-        texts = excuse_words(result) if result is not None else []
-        more = f"; and {fmt.number(len(texts) - SHOWN_DIFFERENCES)} more" if len(texts) > SHOWN_DIFFERENCES else ""
-        text = "; ".join(texts[:SHOWN_DIFFERENCES]) + more
-        return prose(f"{text[:1].upper()}{text[1:]}.", LONGEST_TEXT) if text else ""
 
     @property
     def evidence(self) -> tuple[Evidence, ...]:

@@ -45,7 +45,8 @@ from core.runs.runner import Wait
 from core.runs.store import Run
 from core.runs.stored import open_outline, open_summary
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain, prose
-from core.views.speedup import EXECUTIONS, NOT_COMPARED, seen_words, speed_title
+from core.views.numerics import NOT_COMPARED
+from core.views.speedup import EXECUTIONS, seen_words, speed_title
 
 # After so long without a byte, torch does something that it does not log.
 QUIET_S = 5.0

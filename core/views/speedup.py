@@ -1,11 +1,12 @@
 """Speed of compiled calls compared with eager calls, and of two runs.
 
-`SpeedupView` has the steady state, the break-even and the first executions as Markdown. `CompareTimes` compares the
-compiled calls of two runs.
+`SpeedupView` has the steady state and the break-even as Markdown. `CompareTimes` compares the compiled calls of two
+runs.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar, NamedTuple
@@ -32,9 +33,31 @@ from core.analysis.comparison import TimeComparison, seconds_words, speed_words
 from core.base import words as fmt
 from core.job import CompileJob, CompileOptions
 from core.report import Call, Difference, Report, Timing
+from core.views.blocks import (
+    Bar,
+    Bars,
+    Beside,
+    Column,
+    Data,
+    Drawn,
+    Heading,
+    PageBlock,
+    Table,
+    Text,
+    Title,
+    paragraph,
+    spans,
+)
+from core.views.colours import SIDE_COLOURS
+from core.views.glossary import GLOSSARY
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, one_line, plain, prose, sentence
+from core.views.numerics import NOT_COMPARED, result_blocks
 
-__all__ = ["CallTotals", "CompareTimes", "SpeedupView"]
+__all__ = ["CallTotals", "CompareTimes", "SpeedupView", "speedup"]
+
+# Parts that the page draws: links, a button, and charts.
+KERNELS, MEASURE = "kernels", "measure"
+STEADY, SAMPLES, BREAK_EVEN, ALTERNATIVE, FIRST_CALLS = "steady", "samples", "break-even", "rival", "first"
 
 OUTCOMES = {True: "same", False: "differs", None: "not comparable"}
 # How a compiled call was executed → its text.
@@ -47,13 +70,30 @@ EXECUTIONS = {
     "": fmt.NOT_RECORDED,
 }
 LEAST_STOLEN = 0.001
-NOT_COMPARED = "A script runs once, as it is, and is not compared with eager."
 HOW = (
     "The runs were measured one after the other in separate processes, so the machine may have changed between them. "
     "The interval spans two estimates: the ratio of seconds, and the ratio of the speedups over eager, which a slower "
     "machine does not change. Each has 99 % confidence by the Mann-Whitney test over blocks of samples. Below 2 % no "
     "difference is claimed."
 )
+
+
+def speedup(report: Report) -> Iterator[PageBlock]:
+    """Yield the speedup of a run: steady state, break-even, alternative, results, and first executions."""
+    view = SpeedupView(report)
+    yield Title(spans(view.title), GLOSSARY["steady state"] if view.speed else "")
+    yield from paragraph(view.not_measured)
+    if view.compiled_for:
+        yield Drawn(KERNELS)
+    elif report.calls:
+        yield Drawn(MEASURE)
+        yield from view.measurement
+        yield from view.rival
+        yield from result_blocks(report)
+        yield Heading("First execution of each call")
+        yield Data("calls", report.calls)
+        note = paragraph(view.comparison_method, "quiet")
+        yield Beside((Drawn(FIRST_CALLS),), (_call_table(report), *note), shares=(2, 3))
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +201,29 @@ class SpeedupView:
         )
 
     @property
+    def measurement(self) -> Iterator[PageBlock]:
+        """Steady state beside break-even; nothing without a measurement."""
+        if self.speed is None:
+            return
+        longest_s = max(high_s for _, _, (_, high_s) in self.medians)
+        bars = (
+            Bar(side, fmt.duration_s(s), s / longest_s, low_s / longest_s, high_s / longest_s, SIDE_COLOURS[side])
+            for side, s, (low_s, high_s) in self.medians
+        )
+        medians = Bars("Median time of a call in the steady state, with quartiles", tuple(bars))
+        totals = self.break_even
+        pays = (
+            Drawn(BREAK_EVEN, tuple(paragraph(f"Compiling pays off {totals.band}.")))
+            if totals is not None
+            else Text(spans(no_break_even(self._paying or self.speed)))
+        )
+        yield from paragraph(self.method, "quiet")
+        yield Beside(
+            (Heading("Steady state"), Drawn(STEADY, (medians,)), Drawn(SAMPLES)),
+            (Heading("When does compiling pay?"), pays, *paragraph(self.cost, "quiet")),
+        )
+
+    @property
     def break_even(self) -> CallTotals | None:
         """Break-even of compiling; None if compiling doesn't measurably pay off."""
         paying = self._paying
@@ -169,46 +232,28 @@ class SpeedupView:
         return CallTotals(paying.eager_s, paying.compiled_s, compile_cost_s(self.report), *self._pays)
 
     @property
-    def no_break_even(self) -> str:
-        """Reason why `break_even` is None; empty without a measurement."""
-        return no_break_even(self._paying) if self._paying else ""
-
-    @property
     def cost(self) -> str:
         """Parts of the cost of compiling."""
         return cost_words(self.report, compile_cost_s(self.report))
 
     @property
-    def alternative(self) -> str:
-        """Comparison with the alternative configuration; empty if the job has none."""
-        sentence = alternative_sentence(self.report)
-        return f"{prose(sentence[:1].upper() + sentence[1:])}." if sentence else ""
-
-    @property
-    def alternative_method(self) -> str:
-        """Medians and samples of both configurations; empty if the alternative was not timed."""
-        timed = alternative_speed(self.report.rival) if self.report.rival else None
+    def rival(self) -> Iterator[PageBlock]:
+        """The comparison with the alternative configuration; nothing if the job has none."""
+        if self.report.rival is None:
+            return
+        yield Heading("Against another call of torch.compile")
+        words = alternative_sentence(self.report)
+        yield from paragraph(f"{prose(words[:1].upper() + words[1:])}." if words else "")
+        timed = alternative_speed(self.report.rival)
         if timed is None:
-            return ""
-        return (
+            return
+        yield from paragraph(
             "Both were compiled in one process and timed interleaved, so drift between processes is not in the ratio: "
             f"medians {fmt.duration_s(timed.eager_s)} and {fmt.duration_s(timed.compiled_s)}, of "
-            f"{fmt.count(timed.samples, 'pair')} of samples, {fmt.count(timed.calls_per_sample, 'call')} each."
+            f"{fmt.count(timed.samples, 'pair')} of samples, {fmt.count(timed.calls_per_sample, 'call')} each.",
+            "quiet",
         )
-
-    @property
-    def call_rows(self) -> list[dict[str, object]]:
-        """A row for each compared value of each call, with the first execution of the call.
-
-        A call without comparisons has a single row. The calls of a script have no comparison.
-        """
-        if self.report.script is not None:
-            return [_execution(call) for call in self.report.calls]
-        return [
-            _execution(call) | _comparison(difference)
-            for call in self.report.calls
-            for difference in (call.differences or (_no_comparison(call),))
-        ]
+        yield Beside((Drawn(ALTERNATIVE),), ())
 
     @property
     def comparison_method(self) -> str:
@@ -231,29 +276,11 @@ class SpeedupView:
         return paying_speed(self.report.timing) or self.speed
 
 
-def _execution(call: Call) -> dict[str, object]:
-    return {
-        "call": call.index,
-        "inputs": one_line(call.inputs, LONGEST_LINE),
-        "eager": fmt.duration_s(call.eager_s),
-        "compiled": fmt.duration_s(call.compiled_s),
-        "execution": EXECUTIONS[call.how],
-    }
-
-
-def _comparison(difference: Difference) -> dict[str, object]:
-    return {
-        "what": one_line(difference.what, LONGEST_LINE),
-        "compared": difference.kind,
-        "dtype": difference.dtype,
-        "in eager": one_line(difference.expected, LONGEST_NAME),
-        "in compiled": one_line(difference.actual, LONGEST_LINE),
-        "error": "" if difference.error is None else fmt.number(difference.error),
-        "tolerance": fmt.number(difference.tolerance) if difference.dtype else "",
-        "max abs": fmt.number(difference.max_abs),
-        "result": OUTCOMES[difference.same],
-        "why": one_line(_reason(difference), LONGEST_LINE),
-    }
+def _call_table(report: Report) -> Table[CallRow]:
+    """Return a row for each compared value of each call; the calls of a script have no comparison."""
+    rows = [(call, each) for call in report.calls for each in (call.differences or (_no_comparison(call),))]
+    columns = EXECUTION_COLUMNS if report.script is not None else EXECUTION_COLUMNS + COMPARISON_COLUMNS
+    return Table("calls", columns, rows)
 
 
 def _reason(difference: Difference) -> str:
@@ -264,6 +291,28 @@ def _reason(difference: Difference) -> str:
 def _no_comparison(call: Call) -> Difference:
     """Return an empty comparison with the reason, for a call without comparisons."""
     return Difference("", None, kind="", reason=call.raised or call.ended)
+
+
+CallRow = tuple[Call, Difference]
+EXECUTION_COLUMNS: tuple[Column[CallRow], ...] = (
+    Column("call", lambda row: row[0].index, fmt.number),
+    Column("inputs", lambda row: one_line(row[0].inputs, LONGEST_LINE)),
+    Column("eager", lambda row: row[0].eager_s, fmt.duration_s, optional=True),
+    Column("compiled", lambda row: row[0].compiled_s, fmt.duration_s, optional=True),
+    Column("execution", lambda row: EXECUTIONS[row[0].how]),
+)
+COMPARISON_COLUMNS: tuple[Column[CallRow], ...] = (
+    Column("what", lambda row: one_line(row[1].what, LONGEST_LINE)),
+    Column("compared", lambda row: row[1].kind),
+    Column("dtype", lambda row: row[1].dtype),
+    Column("in eager", lambda row: one_line(row[1].expected, LONGEST_NAME)),
+    Column("in compiled", lambda row: one_line(row[1].actual, LONGEST_LINE)),
+    Column("error", lambda row: row[1].error, fmt.number),
+    Column("tolerance", lambda row: row[1].tolerance if row[1].dtype else None, fmt.number),
+    Column("max abs", lambda row: row[1].max_abs, fmt.number),
+    Column("result", lambda row: OUTCOMES[row[1].same]),
+    Column("why", lambda row: one_line(_reason(row[1]), LONGEST_LINE)),
+)
 
 
 def ratio_words(interval: Interval | None) -> str:

@@ -36,7 +36,7 @@ from core.graph import source_path
 from core.report import Compilation, FxGraph, FxNode, Report, stored
 from core.views.fusion import epilogue_words
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, plain
-from core.views.speedup import NOT_COMPARED
+from core.views.numerics import NOT_COMPARED
 
 NodesOf = Callable[[Compilation, FxGraph], tuple[FxNode, ...]]
 NOT_RUN = "did not run"

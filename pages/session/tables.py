@@ -18,11 +18,14 @@ from streamlit.elements.lib.pandas_styler_utils import marshall_styler
 from streamlit.proto.ArrowData_pb2 import ArrowData
 
 from core.views import blocks
-from pages.look.palette import MAX_LINE_CHARS, TALL
+from pages.look.charts import PLOTLY_CONFIG, go
+from pages.look.palette import MAX_LINE_CHARS, TALL, Theme
 from pages.look.text import one_line, plain
 from pages.session import url
 from pages.session.downloads import json_twin
 from pages.session.header import page_title
+from pages.session.server import cached_figure, theme
+from pages.session.shown import RunView
 from pages.session.url import press, taken
 
 if TYPE_CHECKING:
@@ -164,6 +167,13 @@ def _draw_listing(listing: blocks.Listing) -> None:
         return
     with st.expander(plain(listing.title)):
         st.code(listing.code.text, language=listing.code.language, wrap_lines=True)
+
+
+def draw_chart(view: RunView, key: str, make: Callable[[Theme], go.Figure], *what: str | int, **look: Any) -> None:
+    """Draw a figure of a run, cached for all sessions by its key, the run's log, the theme, and `what`."""
+    on = theme()
+    figure = cached_figure(lambda: make(on), key, view.run.id, view.report.log_bytes, on, *what)
+    st.plotly_chart(figure, theme=None, config=PLOTLY_CONFIG, key=key, **look)
 
 
 def search_field(key: str, placeholder: str, width: int = 380) -> str:

@@ -183,6 +183,11 @@ def _menu_pages() -> dict[str, list[st.Page]]:
     return sections
 
 
+def page_link(page: menu.Page, label: str = "", **more: str) -> None:
+    """Draw a link to a page of the shown run; without a label, it has the page's title."""
+    st.page_link(page.script, label=label or page.title, icon=page.icon, query_params=link(**more))
+
+
 def go_to(page: menu.Page, query: Mapping[str, str]) -> NoReturn:
     """Open a page with these query parameters; the page may be the current page.
 

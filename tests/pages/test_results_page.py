@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pages import menu
-from tests.support.apps import assert_sound, component, opened, titles, words
+from tests.support.apps import assert_sound, component, opened, read_words, titles, words
 from tests.support.homes import IMAGE, add_run, job_of, record
 
 WRONG = {"what": "gradient of `0.weight`", "kind": "value", "same": False, "actual": "3.00 times eager's norm"}
@@ -91,7 +91,7 @@ def test_speedup_has_a_row_for_each_thing_that_was_compared(empty_home: Path) ->
         ("gradient of `0.weight`", "differs"),
         ("output", "not comparable"),
     ]
-    assert "Compared with eager in the last call: 1 output, 2 gradients." in words(app)
+    assert "Compared with eager in the last call: 1 output, 2 gradients." in read_words(app)
 
 
 def test_names_from_a_log_are_shown_as_text(empty_home: Path) -> None:

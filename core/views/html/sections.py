@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from core.base import words as fmt
 from core.report import Compilation
-from core.views.blocks import Bar, Bars, Block, Code, Curves, Fold, Line, Listing, TextTable, folded, paragraph, spans
+from core.views.blocks import Block, Code, Curves, Fold, Line, Listing, TextTable, folded, paragraph, spans
+from core.views.colours import SIDE_COLOURS
 from core.views.comments import Comment, CommentsView, author_words
 from core.views.compilations import CompilationsView
 from core.views.compile_time import CompileTimeView, compile_time
@@ -18,15 +19,15 @@ from core.views.html.page import Graphs, Section, Source, left_out, section
 from core.views.kernels import KernelsView, KernelView
 from core.views.markdown import plain
 from core.views.memory import AllocatedCurve, MemoryView
+from core.views.numerics import result_blocks
 from core.views.overview import FindingView, OutcomeView, OverviewView
 from core.views.recompiles import RecompilesView, RecompileTree
-from core.views.speedup import SpeedupView
+from core.views.speedup import speedup
 from core.views.texts import SourceView
 
 COMMENTS = "comments"
 MOST_EXPLAINED = 100
 MOST_POINTS = 500
-COLOURS = {"eager": "var(--eager)", "compiled": "var(--compiled)"}
 SHOWN = ("compilations", "graph_breaks", "recompiles", "guards", "fx_graph", "fusion", "kernels", "compile_time")
 
 
@@ -35,7 +36,7 @@ def sections(source: Source, outcome: OutcomeView, graphs: Graphs) -> Iterator[S
     code = SourceView(source.report, source.side.text).text()
     overview = OverviewView(source.report, source.run.output_tail(), code)
     yield from section("failure", "Failure", _failure(outcome))
-    yield from section("findings", "Findings", _findings(overview))
+    yield from section("findings", "Findings", _findings(source, overview))
     yield from section(COMMENTS, "Comments", _comments(source))
     yield from section("graphs", "Graphs and fusion", _graphs(source, graphs))
     yield from section("kernels", "Kernels", _kernels(source))
@@ -44,7 +45,7 @@ def sections(source: Source, outcome: OutcomeView, graphs: Graphs) -> Iterator[S
     yield from section("compilations", "Compilations", _compilations(source))
     yield from section("guards", "Guards", _guards(source))
     yield from section("compile_time", "Compile time", _compile_time(source))
-    yield from section("speedup", "Speedup", _speedup(source))
+    yield from section("speedup", "Speedup", source.rendered(speedup(source.report)))
     yield from section("memory", "Memory", _memory(source))
     yield from section("code", "Code", _code(source))
     yield from section("missing", "Not in this file", _missing(source))
@@ -63,11 +64,8 @@ def _failure(outcome: OutcomeView) -> Iterator[Block]:
         yield Listing("Traceback", Code(outcome.traceback, "pytb"))
 
 
-def _findings(overview: OverviewView) -> Iterator[Block]:
-    note = overview.result_note
-    if note is not None:
-        yield from paragraph(f"**{note.title}**: {note.text}", "bad" if note.differs else "warn")
-    yield from paragraph(overview.excuses)
+def _findings(source: Source, overview: OverviewView) -> Iterator[Block]:
+    yield from result_blocks(source.report)
     for finding in overview.findings:
         yield Fold(spans(finding.title), tuple(_finding(finding)), is_open=True)
     yield from paragraph(overview.nothing_compiled)
@@ -225,23 +223,6 @@ def _compile_time(source: Source) -> Iterator[Block]:
         yield from source.rendered(compile_time(source.report, source.side.text))
 
 
-def _speedup(source: Source) -> Iterator[Block]:
-    view = SpeedupView(source.report)
-    yield from paragraph(view.title)
-    if view.speed is None:
-        yield from paragraph(view.not_measured, "quiet")
-        return
-    longest = max(high for _, _, (_, high) in view.medians)
-    bars = (
-        Bar(side, fmt.duration_s(value), value / longest, low / longest, high / longest, COLOURS[side])
-        for side, value, (low, high) in view.medians
-    )
-    yield Bars("Median time of a call in the steady state, with quartiles", tuple(bars))
-    yield from paragraph(view.method, "quiet")
-    yield from paragraph(view.cost, "quiet")
-    yield from paragraph(view.alternative)
-
-
 def _memory(source: Source) -> Iterator[Block]:
     view = MemoryView(source.report, lambda path: SourceView(source.report, source.side.text).text(path))
     yield from paragraph(view.title)
@@ -249,7 +230,7 @@ def _memory(source: Source) -> Iterator[Block]:
         yield from paragraph("\n".join(view.failures) or view.how_to_measure, "quiet")
         return
     top = max(max(curve.live_bytes) for curve in view.curves) or 1
-    lines = tuple(Line(curve.side, COLOURS[curve.side], _points(curve, top)) for curve in view.curves)
+    lines = tuple(Line(curve.side, SIDE_COLOURS[curve.side], _points(curve, top)) for curve in view.curves)
     yield Curves("Allocated bytes over a call", fmt.bytes_(top), "from the start of a call to its end", lines)
     yield from paragraph(view.method, "quiet")
 

@@ -15,7 +15,7 @@ import streamlit as st
 from core import NO_RECORD, Run
 from core.base import words as fmt
 from core.report import Report
-from core.views import progress, sharing
+from core.views import numerics, progress, sharing
 from core.views.overview import FindingView, OutcomeView, OverviewView
 from core.views.run_files import RunFiles
 from pages import menu
@@ -32,8 +32,8 @@ from pages.session.downloads import scrub_choice, scrubbed_download
 from pages.session.header import page_title
 from pages.session.server import cached
 from pages.session.shown import RunView, ShownRun, open_shown
-from pages.session.tables import data_frame, in_words, newly_picked
-from pages.session.url import go_to, pressed
+from pages.session.tables import data_frame, draw, in_words, newly_picked
+from pages.session.url import go_to, page_link, pressed
 
 # Number of lines that are shown without scrolling.
 SHOWN_WHOLE = 8
@@ -314,20 +314,12 @@ def evidence(overview: OverviewView) -> None:
 
 def result_note(report: Report) -> None:
     """Draw differences from eager, or why results could not be compared, and excused differences."""
-    view = OverviewView(report)
-    note = view.result_note
-    if view.excuses:
-        st.info(view.excuses, icon=":material/rule:")
-    if note is None:
-        return
-    (st.error if note.differs else st.warning)(f"**{note.title}.** {note.text}", icon=":material/difference:")
-    if note.differs:
-        st.page_link(
-            menu.NUMERICS.script,
-            label=note.link,
-            icon=menu.NUMERICS.icon,
-            query_params=url.link(),
-        )
+    draw(numerics.result_blocks(report), {numerics.RESULTS: numerics_link})
+
+
+def numerics_link() -> None:
+    """Draw the link beside results that differ."""
+    page_link(menu.NUMERICS, numerics.WHICH_IS_RIGHT)
 
 
 POLL_S = 0.25
