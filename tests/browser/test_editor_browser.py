@@ -18,6 +18,20 @@ MOUNT = """async (data) => {
   globalThis.told = [];
   globalThis.leave = draw({ data, parentElement, setStateValue: (name, value) => told.push(value) });
 }"""
+# The server draws another editor before the one in which something was typed is gone.
+MOUNT_BESIDE = """async ([data, typed]) => {
+  const { default: draw } = await import("/pages/components/code/js/editor.js");
+  const [before, leaveBefore] = [globalThis.parentElement, globalThis.leave];
+  globalThis.parentElement = document.body.appendChild(document.createElement("div"));
+  globalThis.leave = draw({ data, parentElement, setStateValue: (name, value) => told.push(value) });
+  if (typed) {
+    before.querySelector(".cm-content").focus();
+    document.execCommand("insertText", false, typed);
+    await new Promise((done) => setTimeout(done));
+  }
+  leaveBefore();
+  before.remove();
+}"""
 PASTE = """([field, text, times]) => {
   const clipboardData = new DataTransfer();
   clipboardData.setData("text/plain", text.repeat(times));
@@ -110,6 +124,16 @@ def test_a_text_that_the_server_did_not_get_is_shown_and_sent_again_and_another_
     expect_code(mounted_again(page, "of a file"), "of a file")
     expect_code(mounted_again(page, "x"), "x")
     assert page.evaluate("told") == []
+
+
+@pytest.mark.parametrize("typed", ["", "z"])
+def test_a_text_that_was_not_sent_yet_is_in_the_editor_that_is_drawn_in_its_place(page: Page, typed: str) -> None:
+    field = mounted(page, "x")
+    field.press("Control+End")
+    field.press("y")
+    page.evaluate(MOUNT_BESIDE, [{"key": "code", "label": "Code", "text": "x", "least": 300, "most": 800}, typed])
+    expect_code(page.get_by_label("Code", exact=True), f"xy{typed}")
+    page.wait_for_function(f"told.at(-1) === 'xy{typed}'")
 
 
 def test_tab_indents_and_leaves_after_escape(page: Page) -> None:

@@ -9,10 +9,10 @@ const REST_MS = 400;
 const SENT_MS = 100;
 /** @type {WeakMap<HTMLElement, Editor>} */
 const editors = new WeakMap();
-// By key, texts that were sent after the one that the server has. If a click on a link to another page follows a text
-// at once, Streamlit may drop the text: the next editor shows it and sends it again.
-/** @type {Map<string, string[]>} */
-const sent = new Map();
+// By key, the editor that appeared last. If the server draws the editor again, or a click on a link to another page
+// follows a text at once, the server lacks the newest text: the next editor shows it and sends it again.
+/** @type {Map<string, Editor>} */
+const latest = new Map();
 
 /** @param {Arguments<EditorData>} args */
 export default function (args) {
@@ -30,10 +30,12 @@ class Editor {
   constructor(args) {
     this.args = args;
     const { key, label, text, least, most } = args.data;
-    const earlier = sent.get(key) ?? [];
-    this.sent = earlier.includes(text) ? earlier : [text];
-    const newest = this.sent.at(-1) ?? text;
-    sent.set(key, this.sent);
+    const earlier = latest.get(key);
+    const knows = earlier?.sent.includes(text) ? earlier : null;
+    // Texts that were sent after the one that the server has, which is the first.
+    this.sent = knows ? knows.sent : [text];
+    const newest = knows ? knows.text() : text;
+    latest.set(key, this);
     this.root = element("div", "cv editor");
     this.root.style.setProperty("--least", `${least}px`);
     this.root.style.setProperty("--most", `${most}px`);
@@ -66,6 +68,11 @@ class Editor {
     this.sent.splice(0, this.sent.indexOf(args.data.text));
   }
 
+  /** @param {string} text */
+  show(text) {
+    this.view.dispatch({ changes: { from: 0, to: this.view.state.doc.length, insert: text } });
+  }
+
   changed() {
     this.count();
     clearTimeout(this.resting);
@@ -81,9 +88,13 @@ class Editor {
     if (!this.view.state.doc.eq(this.told)) this.send();
   }
 
+  text() {
+    return this.view.state.doc.toString();
+  }
+
   send() {
     this.told = this.view.state.doc;
-    const text = this.told.toString();
+    const text = this.text();
     this.sent.push(text);
     this.args.setStateValue("text", text);
   }
@@ -118,6 +129,9 @@ class Editor {
 
   // CodeMirror listens to the window until it is destroyed. A component is left for a new theme, too.
   leave() {
+    const next = latest.get(this.args.data.key);
+    // What was typed here after the next editor appeared.
+    if (next && next !== this && next.sent === this.sent && !this.view.state.doc.eq(this.told)) next.show(this.text());
     this.tell();
     setTimeout(() => {
       if (this.root.isConnected) return;
