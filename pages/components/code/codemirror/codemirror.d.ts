@@ -3,6 +3,7 @@ export type Extension = { extension: Extension } | readonly Extension[];
 
 export interface Text {
   readonly lines: number;
+  readonly length: number;
   eq(other: Text): boolean;
   toString(): string;
 }
@@ -23,6 +24,7 @@ export class EditorView {
   ): Extension;
   readonly state: { readonly doc: Text };
   constructor(config: { doc: string; parent: Element; root: Document | ShadowRoot; extensions: Extension });
+  dispatch(transaction: { changes: { from: number; to: number; insert: string } }): void;
   destroy(): void;
 }
 

@@ -31,8 +31,10 @@ class Editor {
     this.args = args;
     const { key, label, text, least, most } = args.data;
     const earlier = latest.get(key);
+    /** @type {Editor | null | undefined} */
     const knows = earlier?.sent.includes(text) ? earlier : null;
-    // Texts that were sent after the one that the server has, which is the first.
+    // The text that the server has, and those that were sent after it.
+    /** @type {string[]} */
     this.sent = knows ? knows.sent : [text];
     const newest = knows ? knows.text() : text;
     latest.set(key, this);
