@@ -1,14 +1,34 @@
-"""Options and exit codes that the commands share, and lines that they print."""
+"""Options and exit codes that the commands share; printed errors, and blocks as text or JSON."""
 
 from __future__ import annotations
 
 import argparse
 import math
 import sys
-from typing import Literal
+from collections.abc import Iterable, Iterator
+from typing import Any, Literal
 
+from core.base import words as fmt
 from core.base.errors import CompileboardError
 from core.base.words import limit_s
+from core.views.blocks import (
+    Bars,
+    Block,
+    Card,
+    Curves,
+    Drawing,
+    Fold,
+    Heading,
+    Intervals,
+    Listing,
+    Table,
+    Text,
+    TextTable,
+    Title,
+    flat,
+    words,
+)
+from core.views.markdown import CONTROL, one_line
 
 OK, FAILED, USAGE, MISSING, CANCELLED = 0, 1, 2, 3, 130
 WRONG, SLOW, NO_NODE = 4, 5, 6
@@ -87,3 +107,93 @@ def add_check_options(command: argparse.ArgumentParser, differing: str) -> None:
         metavar="X",
         help=f"exit with {SLOW} where it is certainly less than X times as fast, or was not measured",
     )
+
+
+# Rows of a table, lines of code, and characters of such a line, that a terminal shows.
+MOST_ROWS, MOST_LINES, MOST_CHARS = 100, 60, 400
+
+
+def as_text(blocks: Iterable[Block], indent: str = "") -> Iterator[str]:
+    """Yield the lines of blocks for a terminal; a long table is cut, and says so."""
+    for block in flat(blocks):
+        for line in _lines(block):
+            yield f"{indent}{line}".rstrip()
+
+
+def _lines(block: Block) -> Iterator[str]:
+    match block:
+        case Title() | Text():
+            yield from words(block.prose).split("\n")
+        case Heading():
+            yield from ("", block.text, "=" * len(block.text))
+        case Table():
+            yield from _table_lines(block.texts(block.rows[:MOST_ROWS]))
+            yield from _more(len(block.rows) - MOST_ROWS, "row")
+        case TextTable():
+            yield from _table_lines(block)
+            yield from _more(len(block.rows) - MOST_ROWS, "row")
+        case Listing():
+            lines = block.code.text.splitlines()
+            yield f"{block.title}{block.detail and f' ({block.detail})'}:"
+            yield from (f"  {CONTROL.sub('�', line[:MOST_CHARS])}" for line in lines[:MOST_LINES])
+            yield from _more(len(lines) - MOST_LINES, "line")
+        case Bars() | Intervals():
+            yield block.label
+            yield from (f"  {row.label}: {row.text}" for row in block.rows)
+        case Curves():
+            yield f"{block.label}: up to {block.top}, {block.across}"
+        case Fold():
+            yield words(block.title)
+            yield from as_text(block.blocks, "  ")
+        case Card():
+            yield ""
+            yield from as_text(block.blocks)
+        case _:
+            # A terminal shows neither drawings nor fields.
+            return
+
+
+def _table_lines(table: TextTable) -> Iterator[str]:
+    from tabulate import tabulate
+
+    cells = [[*map(one_line, row)] for row in table.rows[:MOST_ROWS]]
+    places = ["right" if name in table.numeric else "left" for name in table.head]
+    if cells:
+        yield from ("", *tabulate(cells, table.head, "simple", disable_numparse=True, colalign=places).splitlines(), "")
+
+
+def _more(count: int, noun: str) -> Iterator[str]:
+    if count > 0:
+        yield f"… {fmt.count(count, noun)} more"
+
+
+def as_data(blocks: Iterable[Block]) -> list[dict[str, Any]]:
+    """Return blocks as JSON data; tables have all rows with their values, and drawings only their label."""
+    return [data for block in flat(blocks) for data in _data(block)]
+
+
+def _data(block: Block) -> Iterator[dict[str, Any]]:
+    kind = type(block).__name__.lower()
+    match block:
+        case Title() | Text():
+            yield {"kind": kind, "text": words(block.prose)}
+        case Heading():
+            yield {"kind": kind, "text": block.text}
+        case Table():
+            columns = block.shown
+            rows = [[column.value(row) for column in columns] for row in block.rows]
+            yield {"kind": kind, "name": block.name, "columns": [column.name for column in columns], "rows": rows}
+        case TextTable():
+            yield {"kind": "table", "name": "", "columns": [*block.head], "rows": [[*row] for row in block.rows]}
+        case Listing():
+            yield {"kind": kind, "title": block.title, "language": block.code.language, "text": block.code.text}
+        case Bars() | Intervals():
+            yield {"kind": kind, "label": block.label, "rows": [[row.label, row.text] for row in block.rows]}
+        case Curves() | Drawing():
+            yield {"kind": kind, "label": block.label}
+        case Fold():
+            yield {"kind": kind, "title": words(block.title), "blocks": as_data(block.blocks)}
+        case Card():
+            yield {"kind": kind, "name": block.name, "blocks": as_data(block.blocks)}
+        case _:
+            return

@@ -21,6 +21,8 @@ from core.commands.output import (
     add_check_options,
     add_json_option,
     add_node_options,
+    as_data,
+    as_text,
     complain,
     write_file,
 )
@@ -35,7 +37,7 @@ from core.runs.store import Run, Store
 from core.runs.stored import OpenedLog, open_report, opened_log, opened_side, side_of_run, store_graphs
 from core.trace import NO_RECORD
 from core.trace.parsers import build_report
-from core.views.blocks import PageBlock, as_data, as_text
+from core.views.blocks import PageBlock
 from core.views.compile_time import compile_time
 from core.views.guards import guards
 from core.views.kernels.ledger import kernel_launches

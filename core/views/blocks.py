@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
-from core.base import words as fmt
-from core.views.markdown import CONTROL, WORD_JOINER, code, literal, one_line
+from core.views.markdown import CONTROL, WORD_JOINER, code, literal
 
 Row = TypeVar("Row")
 
@@ -208,10 +207,22 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """The data that the page shows, as JSON to download under a name."""
+    """Data of the page to download under a name: as JSON, or as the text that a function returns."""
 
     name: str
     value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class PageLink:
+    """A link of the dashboard to a page by its name; `picks` are selected there.
+
+    Without a label, the link has the title of the page.
+    """
+
+    page: str
+    label: str = ""
+    picks: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,10 +242,24 @@ class Select:
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """A part that the dashboard draws by hand, by its name; all other outputs have its blocks instead."""
+    """A part that the dashboard draws by hand, by its name; all other outputs have its blocks instead.
+
+    `of` are the arguments of the function that draws it.
+    """
 
     name: str
     blocks: tuple[Block, ...] = ()
+    of: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """Blocks with a border around them, under a name."""
+
+    macro: ClassVar[str] = "card"
+
+    name: str
+    blocks: tuple[Block, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -376,7 +401,8 @@ class Fold:
 
 
 # Blocks of pages, and blocks that all outputs but the dashboard have.
-PageBlock = Title | Text | Heading | Table[Any] | Listing | Fold | Search | Select | Data | Drawn | InLine | Beside
+Field = Search | Select | Data | PageLink
+PageBlock = Title | Text | Heading | Table[Any] | Listing | Fold | Card | Field | Drawn | InLine | Beside
 Blocks = tuple[PageBlock, ...]
 Block = PageBlock | TextTable | Drawing | Bars | Intervals | Curves
 
@@ -403,88 +429,3 @@ def folded(title: str, blocks: Sequence[Block], is_open: bool = False) -> Iterat
     """Yield blocks below a title, unless there are none."""
     if blocks:
         yield Fold(spans(title), tuple(blocks), is_open)
-
-
-# Rows of a table, lines of code, and characters of such a line, that a terminal shows.
-MOST_ROWS, MOST_LINES, MOST_CHARS = 100, 60, 400
-
-
-def as_text(blocks: Iterable[Block], indent: str = "") -> Iterator[str]:
-    """Yield the lines of blocks for a terminal; a long table is cut, and says so."""
-    for block in flat(blocks):
-        for line in _lines(block):
-            yield f"{indent}{line}".rstrip()
-
-
-def _lines(block: Block) -> Iterator[str]:
-    match block:
-        case Title() | Text():
-            yield from words(block.prose).split("\n")
-        case Heading():
-            yield from ("", block.text, "=" * len(block.text))
-        case Table():
-            yield from _table_lines(block.texts(block.rows[:MOST_ROWS]))
-            yield from _more(len(block.rows) - MOST_ROWS, "row")
-        case TextTable():
-            yield from _table_lines(block)
-            yield from _more(len(block.rows) - MOST_ROWS, "row")
-        case Listing():
-            lines = block.code.text.splitlines()
-            yield f"{block.title}{block.detail and f' ({block.detail})'}:"
-            yield from (f"  {CONTROL.sub('�', line[:MOST_CHARS])}" for line in lines[:MOST_LINES])
-            yield from _more(len(lines) - MOST_LINES, "line")
-        case Bars() | Intervals():
-            yield block.label
-            yield from (f"  {row.label}: {row.text}" for row in block.rows)
-        case Curves():
-            yield f"{block.label}: up to {block.top}, {block.across}"
-        case Fold():
-            yield words(block.title)
-            yield from as_text(block.blocks, "  ")
-        case _:
-            # A terminal shows neither drawings nor fields.
-            return
-
-
-def _table_lines(table: TextTable) -> Iterator[str]:
-    from tabulate import tabulate
-
-    cells = [[*map(one_line, row)] for row in table.rows[:MOST_ROWS]]
-    places = ["right" if name in table.numeric else "left" for name in table.head]
-    if cells:
-        yield from ("", *tabulate(cells, table.head, "simple", disable_numparse=True, colalign=places).splitlines(), "")
-
-
-def _more(count: int, noun: str) -> Iterator[str]:
-    if count > 0:
-        yield f"… {fmt.count(count, noun)} more"
-
-
-def as_data(blocks: Iterable[Block]) -> list[dict[str, Any]]:
-    """Return blocks as JSON data; tables have all rows with their values, and drawings only their label."""
-    return [data for block in flat(blocks) for data in _data(block)]
-
-
-def _data(block: Block) -> Iterator[dict[str, Any]]:
-    kind = type(block).__name__.lower()
-    match block:
-        case Title() | Text():
-            yield {"kind": kind, "text": words(block.prose)}
-        case Heading():
-            yield {"kind": kind, "text": block.text}
-        case Table():
-            columns = block.shown
-            rows = [[column.value(row) for column in columns] for row in block.rows]
-            yield {"kind": kind, "name": block.name, "columns": [column.name for column in columns], "rows": rows}
-        case TextTable():
-            yield {"kind": "table", "name": "", "columns": [*block.head], "rows": [[*row] for row in block.rows]}
-        case Listing():
-            yield {"kind": kind, "title": block.title, "language": block.code.language, "text": block.code.text}
-        case Bars() | Intervals():
-            yield {"kind": kind, "label": block.label, "rows": [[row.label, row.text] for row in block.rows]}
-        case Curves() | Drawing():
-            yield {"kind": kind, "label": block.label}
-        case Fold():
-            yield {"kind": kind, "title": words(block.title), "blocks": as_data(block.blocks)}
-        case _:
-            return

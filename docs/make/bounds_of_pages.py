@@ -72,6 +72,7 @@ PAGES: dict[str, dict[str, str]] = {
         "MOST_COMPILATIONS": "compilations of an HTML file with their graphs, kernels and guards",
         "MOST_NODES": "nodes of all graphs of an HTML file",
         "MOST_ROWS": "rows of a table of an HTML file",
+        "MOST_BLOCKS": "tables, texts and other parts of a page of an HTML file",
         "MOST_CODE_CHARS": "characters of code of an HTML file",
         "MOST_LISTING_CHARS": "characters of one piece of it",
     },

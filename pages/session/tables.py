@@ -18,11 +18,12 @@ from streamlit.elements.lib.pandas_styler_utils import marshall_styler
 from streamlit.proto.ArrowData_pb2 import ArrowData
 
 from core.views import blocks
+from pages import menu
 from pages.look.charts import PLOTLY_CONFIG, go
 from pages.look.palette import MAX_LINE_CHARS, TALL, Theme
 from pages.look.text import one_line, plain
 from pages.session import url
-from pages.session.downloads import json_twin
+from pages.session.downloads import json_twin, text_twin
 from pages.session.header import page_title
 from pages.session.server import cached_figure, theme
 from pages.session.shown import RunView
@@ -56,7 +57,7 @@ def _cells(value: object) -> list[int]:
     return _clicked(value) if hasattr(getattr(value, "selection", None), "cells") else []
 
 
-Parts = Mapping[str, Callable[[], object]]
+Parts = Mapping[str, Callable[..., object]]
 NO_PARTS: Parts = {}
 # Tone of a text → how Streamlit shows it.
 TONES: Mapping[str, Callable[[str], object]] = {
@@ -86,7 +87,10 @@ def draw(page: Iterable[blocks.Block], parts: Parts = NO_PARTS) -> None:
                 with st.expander(blocks.markdown(block.title), expanded=block.is_open):
                     draw(block.blocks, parts)
             case blocks.Drawn():
-                parts[block.name]()
+                parts[block.name](*block.of)
+            case blocks.Card():
+                with st.container(border=True, key=block.name):
+                    draw(block.blocks, parts)
             case blocks.InLine():
                 with st.container(horizontal=True, vertical_alignment="bottom"):
                     draw(block.blocks, parts)
@@ -114,7 +118,17 @@ def _draw_field(block: blocks.Block) -> None:
                 width=CHOICE_PX,
             )
         case blocks.Data():
-            json_twin(block.name, block.value, key=block.name)
+            twin = text_twin if callable(block.value) else json_twin
+            twin(block.name, block.value, key=block.name)
+        case blocks.PageLink():
+            page = menu.PAGES[block.page]
+            st.page_link(
+                page.script,
+                label=plain(block.label or page.title),
+                icon=page.icon,
+                query_params=url.link(**block.picks),
+                width="content",
+            )
 
 
 def _draw_table(table: blocks.Table[Any]) -> None:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any
 
@@ -9,13 +10,15 @@ import pytest
 
 from core import as_json
 from core.analysis import heaviest
+from core.commands import output
+from core.commands.output import as_data, as_text
 from core.commands.report import PAGES
 from core.runs.stored import side_of_log
-from core.views import blocks as blocks_of_pages
 from core.views.blocks import (
     Bars,
     Beside,
     Block,
+    Card,
     Code,
     Column,
     Drawn,
@@ -26,8 +29,6 @@ from core.views.blocks import (
     Table,
     Text,
     Title,
-    as_data,
-    as_text,
     flat,
     spans,
     words,
@@ -62,7 +63,7 @@ def pieces(page: Iterable[Block]) -> Iterator[str]:
                 yield from block.code.text.splitlines()
             case Bars():
                 yield from (piece for bar in block.rows for piece in (bar.label, bar.text))
-            case Fold():
+            case Fold() | Card():
                 yield from pieces(block.blocks)
 
 
@@ -119,8 +120,10 @@ def _drawn(block: Block) -> list[Block]:
     match block:
         case Beside():
             return drawn((*block.left, *block.right))
-        case InLine():
+        case InLine() | Card():
             return drawn(block.blocks)
+        case Fold():
+            return [replace(block, blocks=tuple(drawn(block.blocks)))]
         case Drawn():
             return []
         case _:
@@ -176,7 +179,7 @@ def test_a_long_table_is_cut_in_a_terminal_and_its_cells_are_made_for_the_window
     table = Table("rows", (Column("row", lambda row: made.append(row) or row, str),), rows)
     lines = [*as_text([table])]
     assert lines[-1] == "… 99,900 rows more"
-    assert len(made) == blocks_of_pages.MOST_ROWS
+    assert len(made) == output.MOST_ROWS
 
 
 def test_a_list_has_lines_of_its_own_in_a_terminal() -> None:

@@ -16,9 +16,12 @@ from core.runs.store import Run
 from core.runs.stored import side_of_run
 from core.views.blocks import (
     Block,
+    Card,
     Data,
     Drawing,
     Fold,
+    Listing,
+    PageLink,
     Prose,
     Search,
     Select,
@@ -101,6 +104,7 @@ POST_GRAD = "inductor_post_grad_graph"
 MOST_COMPILATIONS = 8
 MOST_NODES = 6_000
 MOST_ROWS = 250
+MOST_BLOCKS = 300
 MOST_CODE_CHARS = 1_200_000
 MOST_LISTING_CHARS = 80_000
 
@@ -221,16 +225,18 @@ class Allowance:
 
     def rendered(self, blocks: Iterable[Block]) -> Iterator[Block]:
         """Yield a page's blocks for a file: tables as text with as many rows as fit, and no fields."""
-        for block in flat(blocks):
+        for block in self.first("Parts of a page", [*flat(blocks)], MOST_BLOCKS):
             match block:
                 case Table():
                     if block.rows:
                         yield block.texts(self.first(f"Rows of {block.name}", block.rows))
-                case Fold():
+                case Fold() | Card():
                     yield replace(block, blocks=tuple(self.rendered(block.blocks)))
+                case Listing():
+                    yield replace(block, code=replace(block.code, text=self.excerpt(block.title, block.code.text)))
                 case Title():
                     yield Text(block.prose)
-                case Search() | Select() | Data():
+                case Search() | Select() | Data() | PageLink():
                     pass
                 case _:
                     yield block
