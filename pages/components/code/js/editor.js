@@ -36,6 +36,7 @@ class Editor {
     // The text that the server has, and those that were sent after it.
     /** @type {string[]} */
     this.sent = knows ? knows.sent : [text];
+    /** @type {string} */
     const newest = knows ? knows.text() : text;
     latest.set(key, this);
     this.root = element("div", "cv editor");
