@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 from typing import Any
 
-from core.views.blocks import Block, Table, as_text, flat
+from core.commands.output import as_text
+from core.views.blocks import Block, Table, flat
 
 
 def table_of(page: Iterable[Block], name: str) -> Table[Any]:
