@@ -1,7 +1,7 @@
 # `make help` lists what there is.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run setup test test-fast seeds ray matrix image package issues check format bundles constraints audit bench record screens docs site
+.PHONY: help run setup extra test test-fast seeds ray matrix image package issues check format bundles constraints audit bench record screens docs site
 
 VENV := .venv
 PYTHON := $(VENV)/bin/python
@@ -20,6 +20,9 @@ CXX_CHECK := -fsyntax-only -std=gnu++17 -pthread -fopenmp -Wall -Wextra -Wshadow
 AUDIT := .audit/.requirements
 SITE := .site-tools/.requirements
 INSTALL := $(PYTHON) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+# Writes the requirements of a group of pyproject.toml into the environment, since pip reads groups only from version 25.1.
+GROUP := $(VENV)/group.txt
+WRITE_GROUP := $(PYTHON) -c 'import sys, tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["dependency-groups"][sys.argv[1]], sep="\n")'
 SUITABLE := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))
 HAS_HEADERS := import os, sys, sysconfig; sys.exit(not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")))
 
@@ -33,6 +36,11 @@ run: $(RUNTIME)  ## Set up what is missing and start the dashboard (ARGS="--serv
 
 setup: $(DEVELOPMENT)  ## Set up all that development needs, and start nothing
 
+# Not by constraints.txt: botocore, of `archive`, takes an older python-dateutil only.
+extra: $(RUNTIME)  ## Install what is optional: EXTRA=login, ray, archive or neighbours
+	$(WRITE_GROUP) $(EXTRA) >$(GROUP)
+	$(PYTHON) -m pip install --quiet --disable-pip-version-check --constraint requirements.txt -r $(GROUP)
+
 test: $(DEVELOPMENT)  ## Run the tests (ARGS="-k guards" goes to pytest; PROCESSES=3 runs them in three processes, PARALLEL="" in one)
 	$(PYTHON) -m pytest $(PARALLEL) $(ARGS)
 
@@ -45,7 +53,7 @@ seeds: $(DEVELOPMENT)  ## Check each row of docs/seeds.md, and that it fails whe
 matrix: $(DEVELOPMENT)  ## Run the live tests with each supported torch, each in an environment of its own (ARGS="2.15.0" for one)
 	$(PYTHON) -m tests.matrix $(ARGS)
 
-ray: $(DEVELOPMENT)  ## Run the tests of the runner and of sweeps on a Ray cluster of four nodes (needs requirements-ray.txt; minutes)
+ray: $(DEVELOPMENT)  ## Run the tests of the runner and of sweeps on a Ray cluster of four nodes (needs `make extra EXTRA=ray`; minutes)
 	$(PYTHON) -m pytest --site ray tests/core/runs tests/core/sweep $(ARGS)
 	$(PYTHON) -m pytest tests/live/test_ray.py $(ARGS)
 
@@ -129,16 +137,19 @@ $(RUNTIME): requirements.txt constraints.txt | $(PYTHON)
 	$(INSTALL) -r requirements.txt
 	@touch $@
 
-$(DEVELOPMENT): requirements-dev.txt constraints-dev.txt $(RUNTIME)
-	$(INSTALL) --constraint constraints-dev.txt -r requirements-dev.txt
+$(DEVELOPMENT): pyproject.toml constraints-dev.txt $(RUNTIME)
+	$(WRITE_GROUP) dev >$(GROUP)
+	$(INSTALL) --constraint constraints-dev.txt -r requirements.txt -r $(GROUP)
 	@touch $@
 
-$(AUDIT): requirements-audit.txt | $(PYTHON)
+$(AUDIT): pyproject.toml | $(PYTHON)
 	$(PYTHON) -m venv .audit
-	.audit/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-audit.txt
+	$(WRITE_GROUP) audit >$(GROUP)
+	.audit/bin/python -m pip install --quiet --disable-pip-version-check -r $(GROUP)
 	@touch $@
 
-$(SITE): requirements-docs.txt | $(PYTHON)
+$(SITE): pyproject.toml | $(PYTHON)
 	$(PYTHON) -m venv .site-tools
-	.site-tools/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-docs.txt
+	$(WRITE_GROUP) docs >$(GROUP)
+	.site-tools/bin/python -m pip install --quiet --disable-pip-version-check -r $(GROUP)
 	@touch $@

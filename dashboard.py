@@ -13,8 +13,8 @@ from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from core import CompileboardError
-from pages.components.graph.routes import graph_routes
 from pages.components.exchange import module_routes
+from pages.components.graph.routes import graph_routes
 from pages.gate.addresses import Addresses, Ahead, read_theme_once
 from pages.gate.greeting import greeting
 from pages.gate.middleware import Gate

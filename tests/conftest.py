@@ -176,7 +176,7 @@ def any_site(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 @pytest.fixture(scope="session")
 def ray(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RaySites]:
     """The Ray cluster of the whole test run."""
-    pytest.importorskip("ray", reason="requirements-ray.txt")
+    pytest.importorskip("ray", reason="make extra EXTRA=ray")
     with ray_sites(tmp_path_factory.mktemp("ray")) as sites:
         yield sites
 

@@ -13,12 +13,13 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.supply import pins
 from tests.support.places import ROOT
 
 HOME = ROOT / ".matrix"
 VERSIONS = ("2.11.0", "2.13.0", "2.15.0")
 # These come with torch, or are for work on the code alone.
-LEFT_OUT = ("torch", "triton", "ruff", "mypy", "deno", "-r")
+LEFT_OUT = ("torch", "triton", "ruff", "mypy", "deno")
 # Triton 3.6, which torch 2.11 brings, interprets kernels with an older NumPy alone.
 BESIDE = {"2.11.0": ("numpy<2.4",)}
 COUNT = re.compile(r"(\d+) (passed|failed|errors?|skipped)\b")
@@ -49,7 +50,7 @@ class Outcome:
 
 
 def requirements(version: str, *texts: str) -> list[str]:
-    """What an environment needs beside torch, from the requirements files, with that torch before it."""
+    """What an environment needs beside torch, from requirements as text, with that torch before it."""
     lines = [line.partition("#")[0].strip() for text in texts for line in text.splitlines()]
     rest = [line for line in lines if line and re.split(r"[= ]", line)[0] not in LEFT_OUT]
     return [f"torch=={version}", *BESIDE.get(version, ()), *rest]
@@ -66,9 +67,8 @@ def environment(version: str) -> Path:
     """
     folder = HOME / version
     python, done = folder / "bin" / "python", folder / "done"
-    needed = requirements(
-        version, *((ROOT / name).read_text() for name in ("requirements.txt", "requirements-dev.txt"))
-    )
+    runtime, development = (ROOT / "requirements.txt").read_text(), "\n".join(pins.groups()["dev"])
+    needed = requirements(version, runtime, development)
     if not done.exists() or done.read_text().splitlines() != needed:
         subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
         for part in (needed[:1], needed):

@@ -1,6 +1,6 @@
 """python -m docs.make.mlx_recording: record torch and MLX side by side, for environments without MLX.
 
-It needs the packages of requirements-neighbours.txt.
+It needs `make extra EXTRA=neighbours`.
 """
 
 from __future__ import annotations

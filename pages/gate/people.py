@@ -188,7 +188,9 @@ def the_people() -> People | None:
     if not named:
         return None
     if not auth_util.is_authlib_installed():
-        raise CompileboardError(f"{VARIABLE} needs the packages of requirements-login.txt")
+        raise CompileboardError(
+            f"{VARIABLE} needs authlib and httpx: `make extra EXTRA=login`, or pip install 'compileboard[login]'"
+        )
     section = auth_util.get_secrets_auth_section()
     missing = [key for key in SETTINGS if not section.get(key)]
     if missing:

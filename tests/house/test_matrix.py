@@ -5,7 +5,7 @@ from tests.matrix import Outcome, counted, requirements
 
 def test_the_wanted_torch_comes_first_and_tools_for_the_code_are_left_out() -> None:
     runtime = 'torch==2.13.0\ntriton==3.7.1 ; sys_platform == "linux"\nmsgspec==0.22.0\n'
-    assert requirements("2.15.0", runtime, "-r requirements.txt\npytest==9.1.1\nruff==0.17.5\n") == [
+    assert requirements("2.15.0", runtime, "pytest==9.1.1\nruff==0.17.5\n") == [
         "torch==2.15.0",
         "msgspec==0.22.0",
         "pytest==9.1.1",

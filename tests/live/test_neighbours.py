@@ -114,7 +114,7 @@ def test_the_command_prints_a_line_for_each_neighbour_and_json_alone(
     assert (printed.out, "no_such_model.py" in printed.err) == ("", True)
 
 
-@pytest.mark.skipif(not (find_spec("onnxruntime") and find_spec("openvino")), reason="requirements-neighbours.txt")
+@pytest.mark.skipif(not (find_spec("onnxruntime") and find_spec("openvino")), reason="make extra EXTRA=neighbours")
 @pytest.mark.parametrize("sample", SAMPLES)
 def test_onnx_runtime_and_openvino_run_samples_as_eager_does(runner: Runner, sample: str) -> None:
     _, found = neighbours(runner, Model("sample", sample), measure=False)

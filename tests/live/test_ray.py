@@ -1,6 +1,6 @@
 """A Ray cluster of this machine, with real nodes: runs come back as local ones, and survive what is killed.
 
-Needs Ray (requirements-ray.txt); its nodes start torch, so the whole takes minutes.
+Needs Ray (`make extra EXTRA=ray`); its nodes start torch, so the whole takes minutes.
 """
 
 import os
@@ -29,7 +29,7 @@ from tests.support.same_run import tree
 
 pytestmark = [
     pytest.mark.torch,
-    pytest.mark.skipif(find_spec("ray") is None, reason="requirements-ray.txt"),
+    pytest.mark.skipif(find_spec("ray") is None, reason="Ray"),
     pytest.mark.filterwarnings("ignore"),
 ]
 CODE = Model("code", "import torch\ndef model(x):\n    return x + 1\ninputs = (torch.ones(2),)\n")

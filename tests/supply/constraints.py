@@ -25,7 +25,7 @@ from tests.supply import pins
 RUNTIME_HEAD = """\
 # Written by `make constraints`: all that requirements.txt brings. What one build of torch alone brings is left to that build.
 """  # noqa: E501
-DEVELOPMENT_HEAD = "# Written by `make constraints`: all that requirements-dev.txt brings beyond constraints.txt.\n"
+DEVELOPMENT_HEAD = "# Written by `make constraints`: all that `dev` of pyproject.toml brings beyond constraints.txt.\n"
 HASHES_HEAD = """\
 # Written by `make constraints`: requirements.txt and constraints.txt with the hashes of their wheels for Linux, for the image.
 # torch is not here: its file is another one for each build.
@@ -48,7 +48,8 @@ def main() -> int:
         runtime = pip.resolve("-r", pins.REQUIREMENTS)
         _write(pins.CONSTRAINTS, RUNTIME_HEAD, _lines(runtime, without=chosen))
         tools = dict(pins.pins(pins.DEVELOPMENT))
-        all_of_it = pip.resolve("-c", pins.CONSTRAINTS, "-r", pins.DEVELOPMENT)
+        lines = pins.groups()[pins.DEVELOPMENT]
+        all_of_it = pip.resolve("-c", pins.CONSTRAINTS, "-r", pins.REQUIREMENTS, *lines)
         _write(pins.DEVELOPMENT_CONSTRAINTS, DEVELOPMENT_HEAD, _lines(all_of_it, without={**runtime, **tools}))
         _write(pins.HASHES, HASHES_HEAD, _hashed(pip, {**runtime, **chosen}))
     return 0

@@ -1,8 +1,9 @@
-"""The files that pin what is installed, and what the packages that are installed say they bring."""
+"""The files and groups that pin what is installed, and what the packages that are installed say they bring."""
 
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterable, Iterator
 from importlib import metadata
 
@@ -12,9 +13,9 @@ from packaging.utils import canonicalize_name
 
 from tests.support.places import ROOT
 
-REQUIREMENTS, DEVELOPMENT = "requirements.txt", "requirements-dev.txt"
-NEIGHBOURS, RAY = "requirements-neighbours.txt", "requirements-ray.txt"
-LOGIN, ARCHIVE = "requirements-login.txt", "requirements-archive.txt"
+REQUIREMENTS = "requirements.txt"
+# Groups of pyproject.toml.
+DEVELOPMENT, NEIGHBOURS, RAY, LOGIN, ARCHIVE = "dev", "neighbours", "ray", "login", "archive"
 CONSTRAINTS, DEVELOPMENT_CONSTRAINTS = "constraints.txt", "constraints-dev.txt"
 HASHES = "hashes.txt"
 PYTHONS = ("3.11", "3.12", "3.13")
@@ -25,14 +26,21 @@ HASH = re.compile(r" +\\\n +--hash=(\S+)")
 
 
 def requirements(name: str) -> list[Requirement]:
-    """The requirements of a file, without those of the files that it includes."""
+    """The requirements of a file `name.txt`, or of a group of pyproject.toml."""
+    if not name.endswith(".txt"):
+        return [Requirement(line) for line in groups()[name]]
     text = HASH.sub("", (ROOT / name).read_text(encoding="utf-8"))
     lines = (line.partition("#")[0].strip() for line in text.splitlines())
-    return [Requirement(line) for line in lines if line and not line.startswith("-")]
+    return [Requirement(line) for line in lines if line]
+
+
+def groups() -> dict[str, list[str]]:
+    """The groups of requirements in pyproject.toml."""
+    return dict(tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["dependency-groups"])
 
 
 def pins(name: str) -> list[tuple[str, str]]:
-    """Each package of a file with its version, in the file's order; ValueError for one that is not pinned by ==."""
+    """Each package of a file or group with its version, in its order; ValueError for one that is not pinned by ==."""
     return [(canonicalize_name(item.name), _version(item)) for item in requirements(name)]
 
 

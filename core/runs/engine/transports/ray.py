@@ -11,7 +11,9 @@ from core.runs.store import Store
 
 FORM = "ray://HOST:PORT"
 HOSTS = "core.runs.engine.cluster.ray_host"
-MISSING = "the engine is a Ray cluster, but Ray is not installed: pip install -r requirements-ray.txt"
+MISSING = (
+    "the engine is a Ray cluster, but Ray is not installed: `make extra EXTRA=ray`, or pip install 'compileboard[ray]'"
+)
 
 
 class RayTransport(BridgeTransport):
