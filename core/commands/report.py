@@ -41,6 +41,7 @@ from core.views.blocks import PageBlock
 from core.views.compile_time import compile_time
 from core.views.guards import guards
 from core.views.kernels.ledger import kernel_launches
+from core.views.memory import memory
 from core.views.prepared import summaries
 from core.views.sharing import BudgetView
 from core.views.speedup import speedup
@@ -99,6 +100,7 @@ def _report_run(run: Run, arguments: argparse.Namespace) -> int:
 PAGES: dict[str, Callable[[RunSide, Compilation], Iterable[PageBlock]]] = {
     "compile_time": lambda side, _: compile_time(side.report, side.text),
     "guards": lambda side, compilation: guards(side.report, compilation),
+    "memory": lambda side, compilation: memory(side.report, compilation, side.text),
     "speedup": lambda side, _: speedup(side.report),
     "kernels": lambda side, compilation: kernel_launches(side.report, compilation, side.text),
 }

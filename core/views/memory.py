@@ -1,7 +1,7 @@
-"""Memory of a run: measured peaks, and Inductor's plans.
+"""Memory page: measured peaks of a run, and Inductor's plans.
 
 `MemoryView` has the peak of each side (eager, compiled) and the allocations alive at the peak.
-`MemoryPlanView` has the sentence, rows and map of a plan. Texts are Markdown.
+`MemoryPlanView` has the sentence, table and map of a plan. Texts are Markdown.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import NamedTuple
 
 from core.analysis import (
     AliveRow,
@@ -29,13 +29,74 @@ from core.analysis import (
 from core.base import words as fmt
 from core.code import PlannedMemory
 from core.report import Compilation, Kernel, MemoryUse, Payload, Report
+from core.views.blocks import (
+    Beside,
+    Column,
+    Curves,
+    Data,
+    Drawn,
+    Heading,
+    InLine,
+    Line,
+    PageBlock,
+    Table,
+    Text,
+    Title,
+    paragraph,
+    spans,
+)
+from core.views.colours import SIDE_COLOURS
+from core.views.glossary import GLOSSARY
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, code, one_line, plain
+from core.views.texts import SourceView
 
-__all__ = ["AllocatedCurve", "MemoryBlock", "MemoryPlanView", "MemoryView"]
+__all__ = ["AllocatedCurve", "MemoryBlock", "MemoryPlanView", "MemoryView", "memory"]
+
+# Parts that the page draws: a button, the curves, the tables of the peaks, the plans, and a link.
+MEASURE, CURVES, ALIVE, PLANS, SAVED = "measure-memory", "memory-curves", "alive", "plans", "saved"
+PEAK_OF = "Allocations at the peak of"
+ALLOCATOR = (
+    "Allocator figures exclude parameters, buffers and inputs, and memory that libraries allocate themselves, such as "
+    "scratch space. Resident memory includes it."
+)
+SAVED_VALUES = "Values saved for the backward"
 
 MOST_BLOCKS = 4_000
 MOST_PLACED = 1_000_000
 LABEL_CHARS = 40
+# Points of a line in an HTML file.
+MOST_POINTS = 500
+
+
+def memory(
+    report: Report,
+    compilation: Compilation | None,
+    read: Callable[[Payload], str],
+    plans: Sequence[MemoryPlanView] | None = None,
+) -> Iterator[PageBlock]:
+    """Yield the memory of a run: peaks of both sides, and the plans of a compilation.
+
+    `read` returns a part of the log. Plans are read from it if they are None.
+    """
+    view = MemoryView(report, read)
+    if plans is None:
+        plans = MemoryPlanView.of_codes(compilation, read) if compilation is not None else ()
+    skipped = "" if report.memory else view.compiled_for
+    yield Title(spans(view.title), "" if skipped else GLOSSARY["peak memory"])
+    for failure in view.failures:
+        yield from paragraph(failure, "bad")
+    yield from paragraph(skipped)
+    if not skipped and not report.memory:
+        yield from paragraph(view.how_to_measure)
+        yield Drawn(MEASURE)
+    yield from view.peaks
+    if plans:
+        tables = [block for plan in plans for block in (Text(spans(f"**{plan.title}**: {plan.summary}")), plan.table)]
+        yield Drawn(PLANS, (Heading(plans[0].heading), *tables))
+    elif compilation is not None and not compilation.kernels:
+        yield from paragraph("No memory plan: this compilation has no generated code.", "quiet")
+    data = Data("memory", {"measured": report.memory, "plans": [plan.graph_plan.plan for plan in plans]})
+    yield InLine((*((Drawn(SAVED),) if compilation is not None and compilation.partitions else ()), data))
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,18 +124,32 @@ class MemoryBlock:
         return one_line(" → ".join(self.memory.names), LONGEST_NAME)
 
 
+class PlannedCall(NamedTuple):
+    """A call of a plan, counted from 1; `id` is the kernel's id, empty if it is no kernel."""
+
+    call: int
+    kernel: str
+    live_bytes: int
+    allocated_bytes: int
+    freed_bytes: int
+    id: str
+
+
+PLAN_COLUMNS: tuple[Column[PlannedCall], ...] = (
+    Column("call", lambda call: call.call, fmt.number, width=45),
+    Column("kernel", lambda call: call.kernel, width=150),
+    Column("live", lambda call: call.live_bytes, fmt.bytes_, "Allocated while the kernel runs", 70),
+    Column("allocated", lambda call: call.allocated_bytes, fmt.bytes_, "Allocated for this call", 70),
+    Column("freed", lambda call: call.freed_bytes, fmt.bytes_, "Not needed after it", 70),
+)
+
+
 @dataclass(frozen=True, slots=True)
 class MemoryPlanView:
     """The memory plan in a graph's generated code.
 
     `title` is `forward`, for example, or `forward 2` for a graph that was lowered again.
     """
-
-    column_help: ClassVar[Mapping[str, str]] = {
-        "live": "Allocated while the kernel runs",
-        "allocated": "Allocated for this call",
-        "freed": "Not needed after it",
-    }
 
     title: str
     compilation: Compilation
@@ -94,18 +169,24 @@ class MemoryPlanView:
     @property
     def heading(self) -> str:
         """Heading with the id of the compilation."""
-        return f"Inductor's plan for [{plain(self.compilation.id)}]"
+        return f"Inductor's plan for [{self.compilation.id}]"
+
+    @property
+    def summary(self) -> str:
+        """The plan in words."""
+        return (
+            f"{plan_sentence(self.graph_plan)}."
+            + (" Branches and loop bodies count once, in code order." if self.graph_plan.plan.branches else "")
+            + (" Symbolic sizes have the values of the compiled call." if self.compilation.symbols else "")
+        )
 
     @property
     def caption(self) -> str:
         """The plan in words, and how to read its map."""
-        plan = self.graph_plan.plan
-        saved = "; grey is saved by the forward for the backward" if plan.made("saved") else ""
+        saved = "; grey is saved by the forward for the backward" if self.graph_plan.plan.made("saved") else ""
         return (
-            f"{plan_sentence(self.graph_plan)}. Each rectangle is an allocation: it spans its first to its last "
-            f"kernel, and has the first kernel's colour{saved}."
-            + (" Branches and loop bodies count once, in code order." if plan.branches else "")
-            + (" Symbolic sizes have the values of the compiled call." if self.compilation.symbols else "")
+            f"{self.summary} Each rectangle is an allocation: it spans its first to its last kernel, and has the first "
+            f"kernel's colour{saved}."
         )
 
     @property
@@ -118,36 +199,32 @@ class MemoryPlanView:
         """Kernel call with the most allocated bytes; None without kernel calls."""
         return self.graph_plan.plan.peak
 
-    @property
-    def kernels(self) -> list[str]:
-        """Kernel id of each call; empty for a call that is not a kernel."""
-        kernels = self.graph_plan.kernels
-        return [kernel.id if (kernel := kernels.get(step.line)) else "" for step in self.graph_plan.plan.steps]
-
     def kernel(self, kernel_id: str) -> Kernel | None:
         """Return a kernel of the plan by id; None if the plan does not call it."""
         return next((kernel for kernel in self.graph_plan.kernels.values() if kernel.id == kernel_id), None)
 
     @property
-    def rows(self) -> list[dict[str, object]]:
-        """Kernel calls in order: live bytes, bytes allocated for the call, and bytes freed after it."""
-        plan, names = self.graph_plan.plan, self.graph_plan.names
+    def table(self) -> Table[PlannedCall]:
+        """Kernel calls in order."""
+        plan, names, kernels = self.graph_plan.plan, self.graph_plan.names, self.graph_plan.kernels
         allocated, freed = Counter[int](), Counter[int]()
         for memory in plan.memories:
             if memory.origin != "saved":
                 allocated[memory.first] += memory.bytes or 0
             if not memory.returned:
                 freed[memory.last] += memory.bytes or 0
-        return [
-            {
-                "call": index + 1,
-                "kernel": one_line(names.get(step.line, step.kernel), LONGEST_LINE),
-                "live": step.live_bytes,
-                "allocated": allocated[index],
-                "freed": freed[index],
-            }
+        calls = [
+            PlannedCall(
+                index + 1,
+                one_line(names.get(step.line, step.kernel), LONGEST_LINE),
+                step.live_bytes,
+                allocated[index],
+                freed[index],
+                kernel.id if (kernel := kernels.get(step.line)) else "",
+            )
             for index, step in enumerate(plan.steps)
         ]
+        return Table(f"plan-table-{self.compilation.id}-{self.title}", PLAN_COLUMNS, calls)
 
     @property
     def blocks(self) -> list[MemoryBlock]:
@@ -222,6 +299,13 @@ class AllocatedCurve:
     peak_fraction: float
     peak_bytes: int
 
+    def points(self, top: int) -> tuple[tuple[float, float], ...]:
+        """Return the points as fractions of `top`; of many, the largest value of each stretch."""
+        points = list(zip(self.fractions, self.live_bytes, strict=True))
+        stretch = max(1, len(points) // MOST_POINTS)
+        parts = (points[start : start + stretch] for start in range(0, len(points), stretch))
+        return tuple((x, y / top) for x, y in (max(part, key=lambda point: point[1]) for part in parts))
+
     def peak_is_near(self, curve: AllocatedCurve) -> bool:
         """Return True if the labels of the peaks of both curves would overlap."""
         largest = max(self.peak_bytes, curve.peak_bytes)
@@ -231,15 +315,10 @@ class AllocatedCurve:
 
 @dataclass(frozen=True)
 class MemoryView:
-    """The measured memory of a run; `read_source` returns the text of a file, empty if it is not logged."""
+    """The measured memory of a run; `read` returns a payload of the log as text."""
 
     report: Report
-    read_source: Callable[[str], str]
-
-    method_help = (
-        "Allocator figures exclude parameters, buffers and inputs, and memory that libraries allocate themselves, such "
-        "as scratch space. Resident memory includes it."
-    )
+    read: Callable[[Payload], str]
 
     @property
     def title(self) -> str:
@@ -290,9 +369,7 @@ class MemoryView:
             f"The resident memory of the process grew by: {resident}." if resident else "",
             f"Peak by the device's statistics: {counted}." if counted else "",
         ]
-        # If there is no sentence about a peak, a trailing space remains, which Markdown ignores.
-        peaks = " ".join(filter(None, map(self._peak, self.uses)))
-        return f"{' '.join(filter(None, sentences))} {peaks}"
+        return " ".join(filter(None, (*sentences, *map(self._peak, self.uses), ALLOCATOR)))
 
     def _peak(self, use: MemoryUse) -> str:
         place = place_of_peak(use)
@@ -302,6 +379,18 @@ class MemoryView:
         tensors = sum(row.tensors for row in use.alive)
         name = code(place_name(self.report, use, place), LONGEST_NAME)
         return f"{use.side.capitalize()}'s peak is at {name}{line}, with {fmt.count(tensors, 'tensor')} alive."
+
+    @property
+    def peaks(self) -> Iterator[PageBlock]:
+        """The method, curves, and the memory alive at each peak; nothing without a measurement."""
+        if not self.uses:
+            return
+        top = max(max(curve.live_bytes) for curve in self.curves) or 1
+        lines = tuple(Line(curve.side, SIDE_COLOURS[curve.side], curve.points(top)) for curve in self.curves)
+        curves = Curves("Allocated bytes over a call", fmt.bytes_(top), "from the start of a call to its end", lines)
+        alive = [block for side in self.alive for block in (Text(spans(f"{PEAK_OF} {side}")), self.alive_table(side))]
+        yield from paragraph(self.method, "quiet")
+        yield Beside((Drawn(CURVES, (curves,)),), (Drawn(ALIVE, tuple(alive)),), shares=(3, 2))
 
     @property
     def curves(self) -> tuple[AllocatedCurve, ...]:
@@ -316,14 +405,12 @@ class MemoryView:
             side: tuple(row for row in rows if row.side == side) for side in dict.fromkeys(row.side for row in rows)
         }
 
-    def alive_table(self, side: str) -> list[dict[str, object]]:
+    def alive_table(self, side: str) -> Table[AliveRow]:
         """Return a row for each place with memory alive at a side's peak; `your line` only if it is known."""
         eager = memory_of(self.report, "eager")
-        lines = self.read_source(eager.path).split("\n") if eager is not None else []
-        rows = [_alive_row(row, lines) for row in self.alive[side]]
-        if not any(row["your line"] for row in rows):
-            rows = [{name: value for name, value in row.items() if name != "your line"} for row in rows]
-        return rows
+        lines = SourceView(self.report, self.read).text(eager.path).split("\n") if eager is not None else []
+        line: Column[AliveRow] = Column("your line", lambda row: _line(row, lines), optional=True)
+        return Table(f"alive-{side}", (*ALIVE_COLUMNS, line), self.alive[side])
 
 
 def _by_side(sizes: Mapping[str, int | None]) -> str:
@@ -352,12 +439,13 @@ def _place(use: MemoryUse, index: int) -> str:
     return "released" if index < 0 else one_line(place_words(use.places[index]), LONGEST_NAME)
 
 
-def _alive_row(row: AliveRow, lines: Sequence[str]) -> dict[str, object]:
+def _line(row: AliveRow, lines: Sequence[str]) -> str:
     number = row.place.line if row.side == "eager" else 0
-    line = f"{number}: {lines[number - 1].strip()}" if 0 < number <= len(lines) else ""
-    return {
-        "from": one_line(row.what, LONGEST_LINE),
-        "bytes": row.bytes,
-        "tensors": row.tensors,
-        "your line": one_line(line, LONGEST_LINE),
-    }
+    return one_line(f"{number}: {lines[number - 1].strip()}", LONGEST_LINE) if 0 < number <= len(lines) else ""
+
+
+ALIVE_COLUMNS: tuple[Column[AliveRow], ...] = (
+    Column("from", lambda row: one_line(row.what, LONGEST_LINE), help="Where it was allocated", width=165),
+    Column("bytes", lambda row: row.bytes, fmt.bytes_, width=75),
+    Column("tensors", lambda row: row.tensors, fmt.number, width=65),
+)

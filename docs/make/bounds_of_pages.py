@@ -82,7 +82,6 @@ PAGES: dict[str, dict[str, str]] = {
         "MOST_OPEN_ROWS": "rows of its tables that are not folded",
     },
     "core/views/html/sections.py": {
-        "MOST_POINTS": "points of a line of its charts",
         "MOST_EXPLAINED": "compilations whose recompiles an HTML file explains",
     },
     "core/runs/doctor.py": {"MOST_COLLECTED_CHARS": "characters of torch's collect_env in a bug report"},
@@ -149,6 +148,7 @@ PAGES: dict[str, dict[str, str]] = {
     },
     "core/views/memory.py": {
         "MOST_BLOCKS": "rectangles in a map of memory",
+        "MOST_POINTS": "points of a line of allocated memory, but in the dashboard",
         "MOST_PLACED": "pieces of memory times kernel calls in it, the largest pieces alone where there are more",
     },
     "core/views/kernel_pairs.py": {"MOST_OPS": "ops of a kernel"},

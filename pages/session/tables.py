@@ -325,6 +325,13 @@ def newly_picked(table: Any, rows: Sequence[Row], key: str, **look: Any) -> Row 
     return None if place is None else rows[place]
 
 
+def newly_picked_row(table: blocks.Table[Row], **look: Any) -> Row | None:
+    """Draw a table of blocks like `picked`; return its row right after a click, otherwise None."""
+    frame, settings = framed(table)
+    height = {"height": TALL} if len(table.rows) > FEW else {}
+    return newly_picked(frame, table.rows, table.name, column_config=settings, **{**height, **look})
+
+
 def shown(table: Any, rows: Sequence[object], **look: Any) -> None:
     """Draw a table with one row for each of `rows`."""
     st.dataframe(table, **_look(rows, look))

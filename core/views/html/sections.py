@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
+from core.analysis import heaviest
 from core.base import words as fmt
 from core.report import Compilation
-from core.views.blocks import Block, Code, Curves, Fold, Line, Listing, TextTable, folded, paragraph, spans
-from core.views.colours import SIDE_COLOURS
+from core.views.blocks import Block, Code, Fold, Listing, TextTable, folded, paragraph, spans
 from core.views.comments import Comment, CommentsView, author_words
 from core.views.compilations import CompilationsView
 from core.views.compile_time import CompileTimeView, compile_time
@@ -18,7 +18,7 @@ from core.views.header import page_contents
 from core.views.html.page import Graphs, Section, Source, left_out, section
 from core.views.kernels import KernelsView, KernelView
 from core.views.markdown import plain
-from core.views.memory import AllocatedCurve, MemoryView
+from core.views.memory import memory
 from core.views.numerics import result_blocks
 from core.views.overview import FindingView, OutcomeView, OverviewView
 from core.views.recompiles import RecompilesView, RecompileTree
@@ -27,7 +27,6 @@ from core.views.texts import SourceView
 
 COMMENTS = "comments"
 MOST_EXPLAINED = 100
-MOST_POINTS = 500
 SHOWN = ("compilations", "graph_breaks", "recompiles", "guards", "fx_graph", "fusion", "kernels", "compile_time")
 
 
@@ -46,7 +45,7 @@ def sections(source: Source, outcome: OutcomeView, graphs: Graphs) -> Iterator[S
     yield from section("guards", "Guards", _guards(source))
     yield from section("compile_time", "Compile time", _compile_time(source))
     yield from section("speedup", "Speedup", source.rendered(speedup(source.report)))
-    yield from section("memory", "Memory", _memory(source))
+    yield from section("memory", "Memory", source.rendered(_memory(source)))
     yield from section("code", "Code", _code(source))
     yield from section("missing", "Not in this file", _missing(source))
 
@@ -224,23 +223,7 @@ def _compile_time(source: Source) -> Iterator[Block]:
 
 
 def _memory(source: Source) -> Iterator[Block]:
-    view = MemoryView(source.report, lambda path: SourceView(source.report, source.side.text).text(path))
-    yield from paragraph(view.title)
-    if not view.uses:
-        yield from paragraph("\n".join(view.failures) or view.how_to_measure, "quiet")
-        return
-    top = max(max(curve.live_bytes) for curve in view.curves) or 1
-    lines = tuple(Line(curve.side, SIDE_COLOURS[curve.side], _points(curve, top)) for curve in view.curves)
-    yield Curves("Allocated bytes over a call", fmt.bytes_(top), "from the start of a call to its end", lines)
-    yield from paragraph(view.method, "quiet")
-
-
-def _points(curve: AllocatedCurve, top: int) -> tuple[tuple[float, float], ...]:
-    """Return the curve's points; a curve with many points is reduced to the largest value of each stretch."""
-    points = list(zip(curve.fractions, curve.live_bytes, strict=True))
-    stretch = max(1, len(points) // MOST_POINTS)
-    parts = (points[start : start + stretch] for start in range(0, len(points), stretch))
-    return tuple((x, y / top) for x, y in (max(part, key=lambda point: point[1]) for part in parts))
+    yield from memory(source.report, heaviest(source.report), source.side.text)
 
 
 def _code(source: Source) -> Iterator[Block]:

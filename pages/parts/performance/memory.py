@@ -13,66 +13,54 @@ import streamlit as st
 
 from core.base import words as fmt
 from core.report import Compilation
+from core.views import memory as views
 from core.views.colours import kernel_colours
-from core.views.memory import AllocatedCurve, MemoryBlock, MemoryPlanView, MemoryView
 from pages import menu
-from pages.look.charts import PLOTLY_CONFIG, go, in_brackets, plotly_layout
+from pages.look.charts import go, in_brackets, plotly_layout
 from pages.look.palette import INK, MUTED, PAPER, SHORT, Theme, kernel_colour
+from pages.parts.performance.charts import COLOURS
 from pages.session import url
-from pages.session.server import cached, cached_figure, theme
+from pages.session.server import cached
 from pages.session.shown import RunView, View
-from pages.session.tables import columns, data_frame, in_words, newly_picked, picked_points
+from pages.session.tables import draw_chart, newly_picked_row, picked_points
+from pages.session.url import page_link
 
 HEAD_PX = 74
-FORMS = {"bytes": fmt.bytes_, "live": fmt.bytes_, "allocated": fmt.bytes_, "freed": fmt.bytes_, "tensors": fmt.number}
 CURVES_HEIGHT, PLAN_HEIGHT = 330, 360
-PLAN_WIDTHS = {"call": 45, "kernel": 150, "live": 70, "allocated": 70, "freed": 70}
-COLOURS = {"eager": 3, "compiled": 0}
 UNITS = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B"))
 
 
-def memory_curves(view: RunView, memory: MemoryView) -> None:
+def curves_part(view: RunView) -> None:
     """Draw the allocated bytes of eager and compiled on one axis."""
-    on = theme()
-    figure = cached_figure(lambda: curves_chart(memory.curves, on), "memory", view.run.id, view.report.log_bytes, on)
-    st.plotly_chart(figure, theme=None, config=PLOTLY_CONFIG, key="memory-curves")
+    draw_chart(view, views.CURVES, partial(curves_chart, views.MemoryView(view.report, view.text).curves))
 
 
-def alive_table(memory: MemoryView) -> None:
+def alive_part(view: RunView) -> None:
     """Draw the allocations alive at a peak; a click on a row with a kernel selects the kernel."""
+    memory = views.MemoryView(view.report, view.text)
     sides = list(memory.alive)
     if not sides:
         return
-    side = st.segmented_control("Allocations at the peak of", sides, default=sides[0], key="alive-side")
-    chosen = newly_picked(
-        in_words(data_frame(memory.alive_table(side or sides[0])), FORMS),
-        memory.alive[side or sides[0]],
-        f"alive-{side}",
-        height=CURVES_HEIGHT - HEAD_PX,
-        column_config={
-            "from": st.column_config.TextColumn(width=165, help="Where it was allocated"),
-            "bytes": st.column_config.Column(width=75),
-            "tensors": st.column_config.Column(width=65),
-        },
-    )
+    side = st.segmented_control(views.PEAK_OF, sides, default=sides[0], key="alive-side")
+    chosen = newly_picked_row(memory.alive_table(side or sides[0]), height=CURVES_HEIGHT - HEAD_PX)
     if chosen is not None and chosen.kernel:
         url.select(f"k:{chosen.kernel}")
         st.rerun()
 
 
 @cached()
-def _plans(run_id: str, log_bytes: int, compile_id: str, _view: View) -> tuple[MemoryPlanView, ...]:
-    return MemoryPlanView.of_codes(_view.compilation, _view.text)
+def _plans(run_id: str, log_bytes: int, compile_id: str, _view: View) -> tuple[views.MemoryPlanView, ...]:
+    return views.MemoryPlanView.of_codes(_view.compilation, _view.text)
 
 
-def plans_of(view: RunView, compilation: Compilation | None) -> tuple[MemoryPlanView, ...]:
+def plans_of(view: RunView, compilation: Compilation | None) -> tuple[views.MemoryPlanView, ...]:
     """Return Inductor's memory plans of a compilation; empty without a compilation."""
     if compilation is None:
         return ()
     return _plans(view.run.id, view.report.log_bytes, compilation.id, view.of(compilation))
 
 
-def plan_section(view: View, plans: Sequence[MemoryPlanView]) -> None:
+def plan_section(view: View, plans: Sequence[views.MemoryPlanView]) -> None:
     """Draw one memory plan as a chart and as a table; a click on either selects the kernel."""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.header(plans[0].heading, anchor=False)
@@ -83,10 +71,13 @@ def plan_section(view: View, plans: Sequence[MemoryPlanView]) -> None:
     with left:
         _plan_chart(view, chosen)
     with right:
-        _plan_table(view, chosen)
+        picked = newly_picked_row(chosen.table, height=SHORT)
+        if picked and picked.id:
+            url.select(f"k:{picked.id}")
+            st.rerun()
 
 
-def _chosen(view: View, plans: Sequence[MemoryPlanView]) -> MemoryPlanView:
+def _chosen(view: View, plans: Sequence[views.MemoryPlanView]) -> views.MemoryPlanView:
     if len(plans) == 1:
         return plans[0]
     titled = {plan.title: plan for plan in plans}
@@ -101,12 +92,11 @@ def _selected_kernel() -> str:
     return (url.selected() or "").removeprefix("k:")
 
 
-def _kernel_link(view: View, plan: MemoryPlanView) -> None:
+def _kernel_link(view: View, plan: views.MemoryPlanView) -> None:
     kernel = plan.kernel(_selected_kernel())
     more = {url.SELECT: f"k:{kernel.id}"} if kernel else {}
-    link = url.link(**{url.COMPILATION: view.compilation.id, **more})
     label = plan.kernel_label(kernel, menu.KERNELS.title)
-    st.page_link(menu.KERNELS.script, label=label, icon=menu.KERNELS.icon, query_params=link)
+    page_link(menu.KERNELS, label, **{url.COMPILATION: view.compilation.id, **more})
 
 
 def _take_kernel(key: str) -> None:
@@ -115,37 +105,14 @@ def _take_kernel(key: str) -> None:
             url.select(f"k:{point['customdata'][0]}")
 
 
-def _plan_chart(view: View, plan: MemoryPlanView) -> None:
-    on, selected = theme(), _selected_kernel()
+def _plan_chart(view: View, plan: views.MemoryPlanView) -> None:
+    selected, colours = _selected_kernel(), kernel_colours(view.report)
     name = f"plan-chart-{view.compilation.id}-{plan.title}"
-    colours = kernel_colours(view.report)
-    figure = cached_figure(
-        lambda: plan_chart(plan, colours, selected, on), name, view.run.id, view.report.log_bytes, selected, on
-    )
-    st.plotly_chart(
-        figure,
-        theme=None,
-        config=PLOTLY_CONFIG,
-        key=name,
-        on_select=partial(_take_kernel, name),
-        selection_mode="points",
-    )
+    make = partial(plan_chart, plan, colours, selected)
+    draw_chart(view, name, make, selected, on_select=partial(_take_kernel, name), selection_mode="points")
 
 
-def _plan_table(view: View, plan: MemoryPlanView) -> None:
-    picked = newly_picked(
-        in_words(data_frame(plan.rows), FORMS),
-        plan.kernels,
-        f"plan-table-{view.compilation.id}-{plan.title}",
-        height=SHORT,
-        column_config=columns(plan.column_help, PLAN_WIDTHS),
-    )
-    if picked:
-        url.select(f"k:{picked}")
-        st.rerun()
-
-
-def curves_chart(curves: Sequence[AllocatedCurve], on: Theme) -> go.Figure:
+def curves_chart(curves: Sequence[views.AllocatedCurve], on: Theme) -> go.Figure:
     """Draw the allocated bytes over each call, with both peaks marked."""
     figure = go.Figure()
     most = max((curve.peak_bytes for curve in curves), default=0)
@@ -186,7 +153,7 @@ def _faint(colour: str) -> str:
     return f"rgba({red}, {green}, {blue}, 0.16)"
 
 
-def _name_peak(figure: go.Figure, curve: AllocatedCurve, factor: float, above_px: int, on: Theme) -> None:
+def _name_peak(figure: go.Figure, curve: views.AllocatedCurve, factor: float, above_px: int, on: Theme) -> None:
     if not curve.peak_bytes:
         return
     fraction = min(1.0, curve.peak_fraction)
@@ -209,7 +176,7 @@ def _name_peak(figure: go.Figure, curve: AllocatedCurve, factor: float, above_px
     )
 
 
-def plan_chart(plan: MemoryPlanView, colours: Mapping[str, str], selected: str, on: Theme) -> go.Figure:
+def plan_chart(plan: views.MemoryPlanView, colours: Mapping[str, str], selected: str, on: Theme) -> go.Figure:
     """Draw the live memory during each kernel call.
 
     A rectangle is a buffer during its lifetime. Its colour is the colour of the kernel that the buffer is
@@ -249,7 +216,7 @@ def plan_chart(plan: MemoryPlanView, colours: Mapping[str, str], selected: str, 
     return figure
 
 
-def _hover(plan: MemoryPlanView, block: MemoryBlock) -> str:
+def _hover(plan: views.MemoryPlanView, block: views.MemoryBlock) -> str:
     name, *lines = (html.escape(text) for text in (block.name, *plan.lifetime(block)))
     return "<br>".join([f"<b>{name}</b> {fmt.bytes_(block.memory.bytes)}", *lines])
 

@@ -6,8 +6,9 @@ from core.views.memory import MemoryPlanView, MemoryView
 from tests.support.logs import recorded_report, recorded_side
 from tests.support.places import TRACES
 from tests.support.reports.remembered import COMPILED, EAGER
+from tests.support.tables import values
 
-MEMORY = MemoryView(Report(Setting(), memory=(EAGER, COMPILED)), lambda _: "first\nsecond")
+MEMORY = MemoryView(Report(Setting(), memory=(EAGER, COMPILED)), lambda _: "{}")
 
 
 def test_a_measurement_has_a_method_and_the_places_of_both_peaks() -> None:
@@ -25,7 +26,7 @@ def test_a_curve_goes_from_the_start_of_the_call_to_its_end() -> None:
 
 def test_rows_of_a_peak_name_only_known_lines() -> None:
     assert list(MEMORY.alive) == ["eager", "compiled"]
-    assert list(MEMORY.alive_table("compiled")[0]) == ["from", "bytes", "tensors"]
+    assert [column.name for column in MEMORY.alive_table("compiled").shown] == ["from", "bytes", "tensors"]
 
 
 def test_a_run_for_another_device_measured_nothing() -> None:
@@ -37,8 +38,8 @@ def test_a_run_for_another_device_measured_nothing() -> None:
 def test_a_plan_has_a_row_for_each_kernel_call_and_frees_all_but_the_outputs() -> None:
     side = recorded_side(TRACES / "transformer_block" / "trace.log")
     (plan,) = MemoryPlanView.of_codes(side.report.compilations[0], side.text)
-    rows = plan.rows
+    rows = values(plan.table)
     assert [row["call"] for row in rows] == list(range(1, len(rows) + 1))
     assert [row["live"] for row in rows] == plan.live_bytes
-    sums = [sum(int(str(row[name])) for row in rows) for name in ("allocated", "freed")]
+    sums = [sum(row[name] for row in rows) for name in ("allocated", "freed")]
     assert (rows[0]["allocated"], rows[0]["freed"], sums) == (528_384, 0, [5_246_976, 4_722_688])
