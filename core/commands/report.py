@@ -40,7 +40,8 @@ from core.trace.parsers import build_report
 from core.views.blocks import PageBlock
 from core.views.compile_time import compile_time
 from core.views.guards import guards
-from core.views.kernels.ledger import kernel_launches
+from core.views.kernels import KernelsView
+from core.views.kernels.kernel import kernel_launches
 from core.views.memory import memory
 from core.views.prepared import summaries
 from core.views.sharing import BudgetView
@@ -102,7 +103,7 @@ PAGES: dict[str, Callable[[RunSide, Compilation], Iterable[PageBlock]]] = {
     "guards": lambda side, compilation: guards(side.report, compilation),
     "memory": lambda side, compilation: memory(side.report, compilation, side.text),
     "speedup": lambda side, _: speedup(side.report),
-    "kernels": lambda side, compilation: kernel_launches(side.report, compilation, side.text),
+    "kernels": lambda side, it: kernel_launches(KernelsView.load(side.report, it, side.text), side.text),
 }
 
 

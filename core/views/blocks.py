@@ -104,12 +104,16 @@ def _toggled(style: Kind, mark: Kind) -> Kind:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A paragraph; its tone is `ok`, `warn`, `bad`, `quiet` or empty."""
+    """A paragraph; its tone is `ok`, `warn`, `bad`, `quiet` or empty.
+
+    A text that is quiet or has no tone can have a help: Markdown behind its question mark.
+    """
 
     macro: ClassVar[str] = "text"
 
     prose: Prose
     tone: str = ""
+    help: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,6 +245,16 @@ class Select:
 
 
 @dataclass(frozen=True, slots=True)
+class Lazy:
+    """Blocks that are made when they are read: the dashboard does not make those that it does not show."""
+
+    make: Callable[[], Iterable[Block]]
+
+    def __iter__(self) -> Iterator[Block]:
+        return iter(self.make())
+
+
+@dataclass(frozen=True, slots=True)
 class Drawn:
     """A part that the dashboard draws by hand, by its name; all other outputs have its blocks instead.
 
@@ -248,7 +262,7 @@ class Drawn:
     """
 
     name: str
-    blocks: tuple[Block, ...] = ()
+    blocks: Iterable[Block] = ()
     of: tuple[Any, ...] = ()
 
 

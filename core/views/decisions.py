@@ -25,9 +25,10 @@ from core.report import (
     SchedulerNode,
     tensor_text,
 )
+from core.views.blocks import Code, Column, Fold, Listing, PageBlock, Table, folded, paragraph
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, code, one_line, prose
 
-__all__ = ["DecisionsView", "EstimatesView"]
+__all__ = ["DecisionsView", "estimates"]
 
 KINDS: dict[How, str] = {
     "fused": "in fused kernels",
@@ -323,59 +324,36 @@ def _choice(report: Report, node: SchedulerNode) -> Autotuning | None:
     return rounds[0] if len(rounds) == 1 else None
 
 
-MOST_ROWS = 2_000
+MOST_ESTIMATES = 2_000
 MOST_OUTPUTS = 8
+ESTIMATES_HELP = (
+    "The scheduler's own estimate of each op, which it uses to order ops and collectives (overlap of communication "
+    "and compute); no measurement."
+)
 
 
-@dataclass(frozen=True)
-class EstimatesView:
-    """Torch's estimates for the graphs of a compilation; `read_text` returns a payload of the log."""
+def estimates(compilation: Compilation, read: Callable[[Payload], str]) -> Iterator[Fold]:
+    """Yield torch's estimates of ops, and the collective calls in order, unless torch logged neither.
 
-    compilation: Compilation
-    read_text: Callable[[Payload], str]
-
-    help = (
-        "The scheduler's own estimate of each op, which it uses to order ops and collectives (overlap of communication "
-        "and compute); no measurement."
-    )
-
-    @property
-    def title(self) -> str:
-        """Number of ops with the sum of their estimates, and of collectives; empty if torch logged neither."""
-        ops, collectives = self._ops, self.collectives
-        estimated = sum(_nanoseconds(op) for op in ops) / 1e9
-        words = [f"{fmt.count(len(ops), 'op')}, {fmt.duration_s(estimated)} by torch's estimate"] if ops else []
-        words += [f"{fmt.count(len(collectives), 'collective call')} in order"] if collectives else []
-        return "; ".join(words)
-
-    @property
-    def collectives(self) -> tuple[str, ...]:
-        """Collective calls in the order in which the code makes them."""
-        schedules = self.compilation.collectives
-        return tuple(one_line(name, LONGEST_LINE) for schedule in schedules for name in schedule.names)
-
-    @property
-    def rows(self) -> list[dict[str, object]]:
-        """Ops in scheduled order, each with its estimate in seconds and its results."""
-        return [
-            {
-                "op": one_line(str(op.get("name", "")), LONGEST_LINE),
-                "kind": one_line(str(op.get("type", "")), LONGEST_LINE),
-                "estimate": _nanoseconds(op) / 1e9,
-                "results": _results(op.get("outputs")),
-            }
-            for op in self._ops[:MOST_ROWS]
-        ]
-
-    @cached_property
-    def _ops(self) -> list[dict[str, Any]]:
-        logged = [decoded_object(self.read_text(estimates.text)).get("ops") for estimates in self.compilation.estimates]
-        return [op for ops in logged if isinstance(ops, list) for op in ops if isinstance(op, dict)]
+    `read` returns a payload of the log.
+    """
+    logged = [decoded_object(read(estimates.text)).get("ops") for estimates in compilation.estimates]
+    ops = [op for ops in logged if isinstance(ops, list) for op in ops if isinstance(op, dict)]
+    collectives = [one_line(name, LONGEST_LINE) for schedule in compilation.collectives for name in schedule.names]
+    seconds = sum(map(_estimate_s, ops))
+    words = [f"{fmt.count(len(ops), 'op')}, {fmt.duration_s(seconds)} by torch's estimate"] if ops else []
+    words += [f"{fmt.count(len(collectives), 'collective call')} in order"] if collectives else []
+    blocks: list[PageBlock] = [*paragraph(ESTIMATES_HELP, "quiet")]
+    if ops:
+        blocks.append(Table("torch's estimates", ESTIMATES, ops[:MOST_ESTIMATES]))
+    if collectives:
+        blocks.append(Listing("Collectives", Code("\n".join(collectives), "text"), is_open=True))
+    yield from folded("; ".join(words), blocks if words else [])
 
 
-def _nanoseconds(op: dict[str, Any]) -> float:
+def _estimate_s(op: dict[str, Any]) -> float:
     value = op.get("estimated_runtime_ns")
-    return float(value) if isinstance(value, (int, float)) else 0.0
+    return float(value) / 1e9 if isinstance(value, (int, float)) else 0.0
 
 
 def _results(outputs: Any) -> str:
@@ -394,3 +372,11 @@ def _tensor(output: dict[str, Any]) -> str:
         shape if isinstance(shape, list) else (),
         stride if isinstance(stride, list) else None,
     )
+
+
+ESTIMATES: tuple[Column[dict[str, Any]], ...] = (
+    Column("op", lambda op: one_line(str(op.get("name", "")), LONGEST_LINE)),
+    Column("kind", lambda op: one_line(str(op.get("type", "")), LONGEST_LINE)),
+    Column("estimate", _estimate_s, fmt.duration_s),
+    Column("results", lambda op: _results(op.get("outputs"))),
+)

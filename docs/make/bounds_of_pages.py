@@ -131,7 +131,7 @@ PAGES: dict[str, dict[str, str]] = {
     },
     "core/views/compilations.py": {"MOST_RUNS": "entries of the order of execution"},
     "core/views/decisions.py": {
-        "MOST_ROWS": "ops with torch's estimate in a table",
+        "MOST_ESTIMATES": "ops with torch's estimate in a table",
         "MOST_OUTPUTS": "results of such an op",
     },
     "core/views/passes.py": {"MOST_NODES": "nodes of a step that are written out"},
@@ -141,6 +141,7 @@ PAGES: dict[str, dict[str, str]] = {
     },
     "pages/parts/performance/numerics.py": {"MOST_RESULTS": "results in the chart of errors against float64"},
     "core/views/kernels/ledger.py": {"MOST_OPS": "ops of a kernel in the ledger"},
+    "core/views/kernels/kernel.py": {"MOST_CODES": "kernels whose code is in an HTML file and in a page as text"},
     "core/views/kernels/results.py": {"MOST_OUTLINED": "functions of OpenMP regions that are named"},
     "pages/parts/kernel/ladder.py": {
         "MOST_RUNS": "runs whose kernels are offered",

@@ -60,7 +60,7 @@ def _cells(value: object) -> list[int]:
 Parts = Mapping[str, Callable[..., object]]
 NO_PARTS: Parts = {}
 # Tone of a text → how Streamlit shows it.
-TONES: Mapping[str, Callable[[str], object]] = {
+TONES: Mapping[str, Callable[..., object]] = {
     "quiet": st.caption,
     "warn": st.warning,
     "bad": st.error,
@@ -76,7 +76,7 @@ def draw(page: Iterable[blocks.Block], parts: Parts = NO_PARTS) -> None:
             case blocks.Title():
                 page_title(blocks.markdown(block.prose), help=block.help or None)
             case blocks.Text():
-                TONES[block.tone](blocks.markdown(block.prose))
+                TONES[block.tone](blocks.markdown(block.prose), **({"help": block.help} if block.help else {}))
             case blocks.Heading():
                 st.header(plain(block.text), anchor=False)
             case blocks.Table():

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any
 
@@ -48,7 +47,7 @@ SCRIPTS = {page.name: page.script for page in menu.PAGES.values()}
 
 
 def pieces(page: Iterable[Block]) -> Iterator[str]:
-    """Every title, sentence, name of a column, cell and line of code of blocks."""
+    """Every title, sentence, name of a column and cell of blocks, and the lines of code that a terminal shows."""
     for block in flat(page):
         match block:
             case Title() | Text():
@@ -60,7 +59,8 @@ def pieces(page: Iterable[Block]) -> Iterator[str]:
                     yield column.name
                     yield from filter(None, (column.text(row) for row in block.rows))
             case Listing():
-                yield from block.code.text.splitlines()
+                lines = block.code.text.splitlines()[: output.MOST_LINES]
+                yield from (line[: output.MOST_CHARS] for line in lines)
             case Bars():
                 yield from (piece for bar in block.rows for piece in (bar.label, bar.text))
             case Fold() | Card():
@@ -104,9 +104,10 @@ def test_each_output_has_all_content_of_a_page(name: str, scenario: str, runs: d
     assert missing(page, html_text(page)) == []
     app = opened(SCRIPTS[name], runs[scenario], compilation=compilation.id)
     assert_sound(app)
-    assert missing([block for block in drawn(page) if not isinstance(block, Table)], unescaped(words_of(app))) == []
+    text = unescaped("\n".join([words_of(app), *(fold.label for fold in app.expander)]))
+    assert missing([block for block in drawn(page) if not isinstance(block, Table)], text) == []
     shown = [columns_of(frame.value) for frame in app.dataframe]
-    assert [table.name for table in page_tables(drawn(page)) if values_of(table) not in shown] == []
+    assert [table.name for table in page_tables(drawn(page)) if table.rows and values_of(table) not in shown] == []
     tables = [block for block in as_data(page) if block["kind"] == "table"]
     assert [len(table["rows"]) for table in tables] == [len(block.rows) for block in page_tables(page)]
 
@@ -122,10 +123,10 @@ def _drawn(block: Block) -> list[Block]:
             return drawn((*block.left, *block.right))
         case InLine() | Card():
             return drawn(block.blocks)
-        case Fold():
-            return [replace(block, blocks=tuple(drawn(block.blocks)))]
         case Drawn():
             return []
+        case Fold():
+            return [Text(block.title), *drawn(block.blocks)]
         case _:
             return [block]
 

@@ -16,7 +16,8 @@ from core.views.graph_breaks import BreakBox, GraphBreaksView
 from core.views.guards import guards
 from core.views.header import page_contents
 from core.views.html.page import Graphs, Section, Source, left_out, section
-from core.views.kernels import KernelsView, KernelView
+from core.views.kernels import KernelsView
+from core.views.kernels.kernel import kernel_launches
 from core.views.markdown import plain
 from core.views.memory import memory
 from core.views.numerics import result_blocks
@@ -110,29 +111,9 @@ def _graphs(source: Source, graphs: Graphs) -> Iterator[Block]:
 
 def _kernels(source: Source) -> Iterator[Block]:
     for compilation in source.heaviest:
-        if not compilation.kernels:
-            continue
-        view = KernelsView.load(source.report, compilation, source.side.text)
-        yield from paragraph(f"{view.scope}{view.title}")
-        yield from paragraph(view.caption, "quiet")
-        yield from source.rendered([view.ledger(view.rows)])
-        yield from _kernel_codes(source, compilation, view)
-
-
-def _kernel_codes(source: Source, compilation: Compilation, kernels: KernelsView) -> Iterator[Block]:
-    labels = {row.kernel: row.label for row in kernels.rows}
-    for kernel in source.first(f"Code of kernels of [{compilation.id}]", compilation.kernels, 40):
-        view = KernelView(source.report, compilation, kernel)
-        text = view.code(source.side.text(kernel.output_code))
-        if kernel.extern or not text:
-            continue
-        yield Listing(
-            labels.get(kernel.id) or kernel.name,
-            Code(source.excerpt(kernel.name, text), "cpp" if kernel.language == "cpp" else "python", view.first_line),
-            f"k:{kernel.id}",
-            source.colours.get(kernel.id, ""),
-            f"{kernel.name}, made of {fmt.count(len(kernel.origins), 'FX node')}",
-        )
+        if compilation.kernels:
+            view = KernelsView.load(source.report, compilation, source.side.text)
+            yield from source.rendered(kernel_launches(view, source.side.text))
 
 
 def _breaks(source: Source) -> Iterator[Block]:

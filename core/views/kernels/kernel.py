@@ -1,4 +1,4 @@
-"""A kernel of a compilation, and its tools.
+"""Page of the kernels of a compilation; a kernel and its tools.
 
 `KernelView` has the title, code, FX nodes, source lines, and counterparts in another run. `KernelTool` requests a tool
 and reads the stored result.
@@ -6,7 +6,7 @@ and reads the stored result.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -17,7 +17,7 @@ from core.code import AROUND_CALL, TextDiff, diff_texts, kernel_code
 from core.graph import source_path
 from core.job import CompileJob
 from core.job.targets import TARGETS
-from core.report import Compilation, FxNode, Kernel, Report
+from core.report import Compilation, FxNode, Kernel, Payload, Report
 from core.runs.store import Run
 from core.runs.tools import (
     Assembly,
@@ -32,9 +32,26 @@ from core.runs.tools import (
     result,
     tool_run,
 )
-from core.views.kernels.ledger import tuning_words
+from core.views.blocks import (
+    Block,
+    Code,
+    Drawn,
+    Lazy,
+    Listing,
+    PageBlock,
+    Table,
+    Text,
+    Title,
+    folded,
+    paragraph,
+    spans,
+)
+from core.views.colours import kernel_colours
+from core.views.decisions import estimates
+from core.views.glossary import GLOSSARY
+from core.views.kernels.ledger import TARGET_CHOICES, KernelsView, tuning_words
 from core.views.kernels.results import ASSEMBLY, COMPILING, CONFIGS, LADDER, PASSES, RUNGS, KernelResult
-from core.views.markdown import LONGEST_LINE, code, plain, sentence, short
+from core.views.markdown import LONGEST_LINE, code, plain, prose, sentence, short
 
 REPRODUCE, INTERPRETER, COMPARE = "reproduce", "interpreter", "compare"
 PANELS = {
@@ -42,6 +59,57 @@ PANELS = {
     "cpp": [ASSEMBLY, REPRODUCE, INTERPRETER, COMPARE],
 }
 COMPARED_RUNGS = {"triton": ["python", "ttir", "ttgir", "llir", "ptx", "sass", "amdgcn"], "cpp": ["cpp", "asm"]}
+
+
+# Parts that the dashboard draws by hand.
+CALL, MEASURE, TIME_AGAIN, LAUNCHES, KERNEL = "call", "measure", "time again", "launches", "kernel"
+NO_KERNEL: tuple[PageBlock, ...] = (
+    Title(spans("This compilation has no kernel")),
+    Text(spans("Only the backend `inductor` generates kernels; a compilation without a graph has none either.")),
+)
+# Kernels whose code is in the outputs that have the code of all kernels.
+MOST_CODES = 40
+
+
+def kernel_launches(view: KernelsView, read: Callable[[Payload], str], live: bool = False) -> Iterator[PageBlock]:
+    """Yield the kernel calls of a compilation: parts of the call, a table, code, and torch's estimates.
+
+    `read` returns a payload of the log. `live` means that the run has not ended.
+    """
+    if not view.rows:
+        yield from NO_KERNEL
+        return
+    ceilings_words = prose(view.ceilings_help) if view.measured or not live else ""
+    yield Title(spans(f"{view.scope}{prose(view.title)}"), GLOSSARY["kernel"])
+    yield Text(spans(prose(view.caption_of(live))), "quiet", ceilings_words)
+    if view.call_parts:
+        yield Drawn(CALL, (view.call_bars,))
+    if view.measured or not live:
+        yield Drawn(TIME_AGAIN if view.measured else MEASURE)
+    choices = view.compilation.target_choices
+    yield from folded(view.target_choices_title, [Table("target choices", TARGET_CHOICES, choices)] if choices else [])
+    yield Drawn(LAUNCHES, (*paragraph(ceilings_words, "quiet"), view.ledger(view.rows)))
+    yield Drawn(KERNEL, Lazy(lambda: _codes(view, read)))
+    yield from estimates(view.compilation, read)
+
+
+def _codes(view: KernelsView, read: Callable[[Payload], str]) -> Iterator[Block]:
+    labels, colours = {row.kernel: row.label for row in view.rows}, kernel_colours(view.report)
+    generated = [kernel for kernel in view.compilation.kernels if not kernel.extern]
+    for kernel in generated[:MOST_CODES]:
+        shown = KernelView(view.report, view.compilation, kernel)
+        language = "cpp" if kernel.language == "cpp" else "python"
+        if text := shown.code(read(kernel.output_code)):
+            yield Listing(
+                labels.get(kernel.id) or kernel.name,
+                Code(text, language, shown.first_line),
+                f"k:{kernel.id}",
+                colours.get(kernel.id, ""),
+                f"{kernel.name}, made of {fmt.count(len(kernel.origins), 'FX node')}",
+            )
+    if len(generated) > MOST_CODES:
+        more = fmt.count(len(generated) - MOST_CODES, "more kernel")
+        yield from paragraph(f"Without the code of {more}.", "quiet")
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -28,11 +28,9 @@ from core.analysis.kernels import (
 )
 from core.base import words as fmt
 from core.code import CppFacts
-from core.report import Bandwidth, Compilation, Frame, Kernel, KernelTuning, Payload, Report, Roofline
-from core.views.blocks import Column, PageBlock, Table, Title, paragraph, spans
-from core.views.decisions import EstimatesView
-from core.views.glossary import GLOSSARY
-from core.views.markdown import LONGEST_LINE, prose, quoted, sentence, short
+from core.report import Bandwidth, Compilation, Frame, Kernel, KernelTuning, Payload, Report, Roofline, TargetChoice
+from core.views.blocks import Bar, Bars, Column, Table
+from core.views.markdown import LONGEST_LINE, quoted, sentence, short
 
 TIME, ESTIMATED, TRAFFIC, ROOFLINE = "time", "estimated time", "traffic", "roofline"
 # A memory level is omitted if its bandwidth is this close to the next level's, which is within measurement noise.
@@ -42,17 +40,6 @@ MARGINS = (0.5, 0.5, 0.4, 0.6)
 # A line by its two end points, each (FLOP/B, FLOP/s).
 Line = tuple[tuple[float, float], tuple[float, float]]
 MOST_OPS = 12
-
-
-def kernel_launches(report: Report, compilation: Compilation, read: Callable[[Payload], str]) -> Iterator[PageBlock]:
-    """Yield title, caption and table of a compilation's kernel calls; `read` returns a payload of the log."""
-    view = KernelsView.load(report, compilation, read)
-    if not view.rows:
-        yield Title(spans("This compilation has no kernel"))
-        return
-    yield Title(spans(f"{view.scope}{prose(view.title)}"), GLOSSARY["kernel"])
-    yield from paragraph(prose(view.caption), "quiet")
-    yield view.ledger(view.rows)
 
 
 @dataclass(frozen=True)
@@ -67,10 +54,6 @@ class KernelsView:
     def load(cls, report: Report, compilation: Compilation, read: Callable[[Payload], str]) -> KernelsView:
         """Return the view of a compilation; `read` returns a payload of the log, for facts of C++ kernels."""
         return cls(report, compilation, kernel_ledger(report, compilation, read))
-
-    def estimates(self, read: Callable[[Payload], str]) -> EstimatesView:
-        """Return torch's estimates of the compilation; `read` returns a payload of the log."""
-        return EstimatesView(self.compilation, read)
 
     @cached_property
     def limits(self) -> Roofline | None:
@@ -134,9 +117,9 @@ class KernelsView:
         return "Kernel times are recorded at the end of the run." if waits else self.caption
 
     @property
-    def ceilings_help(self) -> str | None:
-        """Source of the ceilings; None if there are neither ceilings nor kernel times."""
-        return ceiling_words(self.limits) if self.limits or self.measured else None
+    def ceilings_help(self) -> str:
+        """Source of the ceilings; empty if there are neither ceilings nor kernel times."""
+        return ceiling_words(self.limits) if self.limits or self.measured else ""
 
     @property
     def _doubts(self) -> str:
@@ -235,17 +218,14 @@ class KernelsView:
         return f"{fmt.count(len(choices), 'choice')} made without timing on the device: {subjects}" if choices else ""
 
     @property
-    def target_choices(self) -> list[dict[str, object]]:
-        """Table with a row per choice made without the target: attention, and kernels that need timing."""
-        return [
-            {
-                "about": choice.about,
-                "chosen": choice.chosen,
-                "why": choice.reason,
-                "among": ", ".join(choice.among),
-            }
-            for choice in self.compilation.target_choices
-        ]
+    def call_bars(self) -> Bars:
+        """Parts of the compiled call."""
+        whole_s = sum(part.seconds for part in self.call_parts) or 1.0
+        bars = (
+            Bar(part.name, f"{fmt.duration_s(part.seconds)}, {fmt.percent(share)}: {part.words}", share)
+            for part, share in ((part, part.seconds / whole_s) for part in self.call_parts)
+        )
+        return Bars("Parts of a compiled call", tuple(bars))
 
 
 def _search_text(row: LedgerRow) -> str:
@@ -417,6 +397,12 @@ def _tuning(row: LedgerRow) -> str:
     return tuning_words(row.tuning) if row.tuning else ""
 
 
+TARGET_CHOICES: tuple[Column[TargetChoice], ...] = (
+    Column("about", lambda choice: choice.about),
+    Column("chosen", lambda choice: choice.chosen),
+    Column("why", lambda choice: choice.reason),
+    Column("among", lambda choice: ", ".join(choice.among)),
+)
 LEDGER: tuple[Column[LedgerRow], ...] = (
     Column("kernel", lambda row: row.label, help="The module of most of its ops, and its main ops", width=200),
     Column(

@@ -14,7 +14,7 @@ import streamlit as st
 from core import TARGETS, Run
 from core.base import words as fmt
 from core.report import Autotuning
-from core.views.kernels import KernelResult, KernelTool, KernelView
+from core.views import kernels as views
 from core.views.texts import SourceView
 from pages.components.code.view import CodePicture, Mark, code_lines, code_view
 from pages.look.palette import SHORT, TALL
@@ -52,7 +52,7 @@ MOST_RUNS = 50
 
 
 def rung_view(
-    result: KernelResult,
+    result: views.KernelResult,
     name: str,
     key: str,
     marks: Mapping[int, Mark] | None = None,
@@ -62,13 +62,13 @@ def rung_view(
     rung = result.rungs[name]
     links = {number: (f"s:{line}",) for number, line in rung.lines.items()}
     lines = code_lines(rung.text, prefix=rung.name, links=links, marks=marks, notes=notes)
-    picture = CodePicture(KernelView.rung_title(name), LANGUAGES.get(name, ""), lines)
+    picture = CodePicture(views.KernelView.rung_title(name), LANGUAGES.get(name, ""), lines)
     code_view(picture, key=key, height=TALL, channel=CHANNEL)
     if rung.left_out:
         st.caption(SourceView.more_lines(rung.left_out))
 
 
-def ladder_view(result: KernelResult, key: str) -> None:
+def ladder_view(result: views.KernelResult, key: str) -> None:
     """Draw two rungs side by side, the used resources, and Triton's cached files; nothing without rungs."""
     ladder = result.ladder
     if ladder is None:
@@ -85,7 +85,7 @@ def ladder_view(result: KernelResult, key: str) -> None:
                 side,
                 names,
                 default=default,
-                format_func=KernelView.rung_title,
+                format_func=views.KernelView.rung_title,
                 key=f"{key}-{side}",
                 label_visibility="collapsed",
             )
@@ -106,7 +106,7 @@ def ladder_view(result: KernelResult, key: str) -> None:
             st.code(texts[title], language=None, height=SHORT)
 
 
-def passes_view(result: KernelResult, key: str) -> None:
+def passes_view(result: views.KernelResult, key: str) -> None:
     """Draw the passes that changed the module, and the diff of the chosen pass; nothing without passes."""
     passes = result.passes
     if passes is None:
@@ -123,7 +123,7 @@ def passes_view(result: KernelResult, key: str) -> None:
         diff_view(title, diff, f"{key}-{index}", left_out)
 
 
-def configs_view(result: KernelResult, autotuning: Autotuning | None) -> None:
+def configs_view(result: views.KernelResult, autotuning: Autotuning | None) -> None:
     """Draw every config with its figures, and its time if the run measured it; nothing without configs."""
     configs = result.configs
     if configs is None:
@@ -136,7 +136,7 @@ def configs_view(result: KernelResult, autotuning: Autotuning | None) -> None:
     )
 
 
-def assembly_view(result: KernelResult, key: str) -> None:
+def assembly_view(result: views.KernelResult, key: str) -> None:
     """Draw the source with marked loops, next to its assembly; nothing without assembly."""
     assembly = result.assembly
     if assembly is None:
@@ -154,7 +154,7 @@ def assembly_view(result: KernelResult, key: str) -> None:
         st.caption(prose(assembly.outlined))
 
 
-def chosen_kernel(generated: Mapping[str, KernelView]) -> KernelView:
+def chosen_kernel(generated: Mapping[str, views.KernelView]) -> views.KernelView:
     """Let the visitor pick a kernel, and return it; the kernel's id becomes the URL's selection.
 
     The default is the selected kernel, otherwise the kernel with the most FX nodes.
@@ -177,11 +177,11 @@ def chosen_kernel(generated: Mapping[str, KernelView]) -> KernelView:
     return generated[picked]
 
 
-def compiled_views(view: View, shown: KernelView, shape: str) -> None:
+def compiled_views(view: View, shown: views.KernelView, shape: str) -> None:
     """Draw the result of compiling a kernel again; until there is a result, draw the kernel's source."""
     kernel = shown.kernel
     target, config = ("", 0) if shape == ASSEMBLY else _target_and_config(shape)
-    result = tool_result(KernelTool.compiled(view.run, kernel.id, shape, target, config))
+    result = tool_result(views.KernelTool.compiled(view.run, kernel.id, shape, target, config))
     if result is None:
         kernel_source(view, kernel, whole=False)
         return
@@ -195,7 +195,9 @@ def compiled_views(view: View, shown: KernelView, shape: str) -> None:
 def _target_and_config(shape: str) -> tuple[str, int]:
     with st.container(horizontal=True):
         url.read(url.TARGET, TARGETS, "")
-        target = st.selectbox("Target", ["", *TARGETS], key=url.TARGET, format_func=KernelView.target_title, width=260)
+        target = st.selectbox(
+            "Target", ["", *TARGETS], key=url.TARGET, format_func=views.KernelView.target_title, width=260
+        )
         config = 0
         if shape != CONFIGS:
             config = int(
@@ -209,19 +211,19 @@ def _target_and_config(shape: str) -> tuple[str, int]:
 class RungSide:
     """A side of the comparison: a tool, and the rung of its result."""
 
-    tool: KernelTool
+    tool: views.KernelTool
     rung: str
     title: str
 
 
-def compare_view(view: View, shown: KernelView) -> None:
+def compare_view(view: View, shown: views.KernelView) -> None:
     """Let the visitor choose two sides, and draw their diff.
 
     The default right side is the same kernel in another run of the model.
     """
     right_run = _other_run(view)
     if right_run is None and shown.kernel.language == "cpp":
-        st.info(KernelView.no_other_run)
+        st.info(views.KernelView.no_other_run)
         return
     columns = st.columns(2, gap="medium")
     with columns[0]:
@@ -236,25 +238,25 @@ def compare_view(view: View, shown: KernelView) -> None:
         result = results[side.tool]
         text = result.rung_text(side.rung) if result is not None else None
         if result is not None and text is None:
-            st.info(KernelView.missing_rung(side.rung))
+            st.info(views.KernelView.missing_rung(side.rung))
         texts.append(text)
     if texts[0] is None or texts[1] is None:
         return
-    diff = KernelView.diff((texts[0], texts[1]), (left.title, right.title))
+    diff = views.KernelView.diff((texts[0], texts[1]), (left.title, right.title))
     if not diff.text:
-        st.success(KernelView.same_text)
+        st.success(views.KernelView.same_text)
         return
-    st.caption(KernelView.diff_caption(diff))
+    st.caption(views.KernelView.diff_caption(diff))
     diff_view("difference", diff.text, f"diff-{hash((left, right))}", diff.left_out)
 
 
 def _other_run(view: View) -> Run | None:
     """Return the first comparable run that generates kernels in the same language; None without one."""
     runs = runs_like(view.run, view.shown.status.title, view.job)
-    return next((item.run for item in runs if KernelView.same_language(item.job, view.job)), None)
+    return next((item.run for item in runs if views.KernelView.same_language(item.job, view.job)), None)
 
 
-def _side(view: View, shown: KernelView, run: Run, key: str, later: bool) -> RungSide | None:
+def _side(view: View, shown: views.KernelView, run: Run, key: str, later: bool) -> RungSide | None:
     """Draw the choices of one side, and return them; None if that side has nothing to compare.
 
     The default run is `run`. With `later`, a later rung is the default.
@@ -271,11 +273,11 @@ def _side(view: View, shown: KernelView, run: Run, key: str, later: bool) -> Run
     )
     side_view = open_view(run_id) if run_id else None
     if side_view is None:
-        st.info(KernelView.no_report)
+        st.info(views.KernelView.no_report)
         return None
     kernels, same = shown.counterparts(side_view.report)
     if not kernels:
-        st.info(KernelView.no_counterpart)
+        st.info(views.KernelView.no_counterpart)
         return None
     chosen = st.selectbox(
         "Kernel",
@@ -289,21 +291,21 @@ def _side(view: View, shown: KernelView, run: Run, key: str, later: bool) -> Run
     return _rung_side(side_view.run, kernels[chosen or same], key, later)
 
 
-def _rung_side(run: Run, shown: KernelView, key: str, later: bool) -> RungSide:
+def _rung_side(run: Run, shown: views.KernelView, key: str, later: bool) -> RungSide:
     """Draw the choice of a rung; for a Triton kernel also of target and config."""
     is_triton, target, config = shown.kernel.language == "triton", "", 0
     with st.container(horizontal=True):
         if is_triton:
             target = st.selectbox(
-                "Target", ["", *TARGETS], format_func=KernelView.target_title, key=f"compare-target-{key}"
+                "Target", ["", *TARGETS], format_func=views.KernelView.target_title, key=f"compare-target-{key}"
             )
             config = int(st.number_input("Config", 0, MOST_CONFIGS, 0, key=f"compare-config-{key}"))
         rung = st.selectbox(
             "Rung",
             shown.rungs,
             index=int(later) + is_triton,
-            format_func=KernelView.rung_title,
+            format_func=views.KernelView.rung_title,
             key=f"compare-rung-{key}",
         )
-    tool = KernelTool.rungs(run, shown.kernel.id, shown.kernel.language, target, config)
+    tool = views.KernelTool.rungs(run, shown.kernel.id, shown.kernel.language, target, config)
     return RungSide(tool, rung, shown.rung_words(rung, target, config))

@@ -10,7 +10,7 @@ import time
 import streamlit as st
 
 from core.base import words as fmt
-from core.views.kernels import KernelResult, KernelTool, KernelView
+from core.views import kernels as views
 from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.gate.visitor import may_bring_code
 from pages.look.charts import PLOTLY_CONFIG, go, plotly_layout
@@ -39,11 +39,11 @@ def may_run_tools(shown: ShownRun) -> bool:
     if shown.status.kind == "run":
         return True
     if not may_bring_code():
-        st.info(KernelView.not_allowed)
+        st.info(views.KernelView.not_allowed)
         return False
     if state_of(f"trust-{shown.run.id}"):
         return True
-    st.info(KernelView.trust_question)
+    st.info(views.KernelView.trust_question)
     st.button("Run its code here", key="trust", on_click=_trust, args=(shown.run.id,))
     return False
 
@@ -52,7 +52,7 @@ def _trust(run_id: str) -> None:
     set_state(f"trust-{run_id}", True)
 
 
-def tool_result(tool: KernelTool) -> KernelResult | None:
+def tool_result(tool: views.KernelTool) -> views.KernelResult | None:
     """Return the result of a tool, None while it runs or if it failed; also draw progress and errors."""
     result = tool.result()
     if result is None:
@@ -73,22 +73,22 @@ def _trouble(message: str, output: str) -> None:
             st.code(output, language=None, height=SHORT)
 
 
-def _start(tool: KernelTool) -> None:
+def _start(tool: views.KernelTool) -> None:
     started = attempt(lambda: actions.start_tool(tool), lambda words: st.info(plain(words, LONGEST_TEXT)))
     if started is not None:
         _wait(tool)
 
 
-def _again(tool: KernelTool) -> None:
+def _again(tool: views.KernelTool) -> None:
     attempt(lambda: actions.forget(tool), toasted)
 
 
 @st.fragment(run_every=POLL_S)
-def _wait(tool: KernelTool) -> None:
+def _wait(tool: views.KernelTool) -> None:
     if tool.result() is not None:
         st.rerun()
     directory = tool.directory
-    status = attempt(directory.status, lambda _: st.caption(KernelView.result_deleted))
+    status = attempt(directory.status, lambda _: st.caption(views.KernelView.result_deleted))
     if status is None:
         return
     with st.container(horizontal=True, vertical_alignment="center", key=f"{WAITING}-{directory.path.name}"):
@@ -105,14 +105,14 @@ def _wait(tool: KernelTool) -> None:
 
 
 @cached()
-def _script(run_id: str, kernel_id: str, _view: RunView, _kernel: KernelView) -> tuple[str, str]:
+def _script(run_id: str, kernel_id: str, _view: RunView, _kernel: views.KernelView) -> tuple[str, str]:
     """Return the script and an empty string, or an empty string and the reason why there is no script."""
     problems: list[str] = []
     script = attempt(lambda: _kernel.reproduction(_view.run), problems.append)
     return script or "", "".join(problems)
 
 
-def reproduce_view(view: RunView, shown: KernelView) -> None:
+def reproduce_view(view: RunView, shown: views.KernelView) -> None:
     """Draw the script that reproduces the kernel alone, with a button that runs it."""
     kernel_id = shown.kernel.id
     script, problem = _script(view.run.id, kernel_id, view, shown)
@@ -120,21 +120,21 @@ def reproduce_view(view: RunView, shown: KernelView) -> None:
         st.info(plain(problem, LONGEST_TEXT))
         return
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption(KernelView.script_note)
+        st.caption(views.KernelView.script_note)
         st.download_button(
             "repro.py", script, "repro.py", "text/x-python", icon=":material/download:", on_click="ignore"
         )
         st.button("Run it here", icon=":material/play_arrow:", key="run-repro", on_click=_wanted, args=(kernel_id,))
     code_view(CodePicture("repro.py", "python", code_lines(script, prefix="r")), key=f"repro-{kernel_id}", height=TALL)
     if state_of("repro-wanted") == kernel_id and may_run_tools(view.shown):
-        _reproduction(tool_result(KernelTool.reproduced(view.run, kernel_id)))
+        _reproduction(tool_result(views.KernelTool.reproduced(view.run, kernel_id)))
 
 
 def _wanted(kernel_id: str) -> None:
     set_state("repro-wanted", kernel_id)
 
 
-def _reproduction(result: KernelResult | None) -> None:
+def _reproduction(result: views.KernelResult | None) -> None:
     reproduction = result.reproduction if result is not None else None
     if reproduction is None:
         return
@@ -142,7 +142,7 @@ def _reproduction(result: KernelResult | None) -> None:
     st.code(reproduction.output, language=None)
 
 
-def interpreter_view(view: RunView, shown: KernelView) -> None:
+def interpreter_view(view: RunView, shown: views.KernelView) -> None:
     """Draw one program of a Triton kernel, and the tensor elements that it loads and stores."""
     sources = [THIS] * (shown.kernel.language == "triton") + [SAMPLE] + [PASTED] * may_bring_code()
     source = st.segmented_control(
@@ -150,7 +150,7 @@ def interpreter_view(view: RunView, shown: KernelView) -> None:
     )
     pasted = ""
     if source == PASTED:
-        st.caption(KernelView.convention)
+        st.caption(views.KernelView.convention)
         pasted = st.text_area(
             "Code", height=SHORT, key="interpret-code", max_chars=MAX_CODE_CHARS, label_visibility="collapsed"
         )
@@ -161,11 +161,11 @@ def interpreter_view(view: RunView, shown: KernelView) -> None:
     if source == THIS and not may_run_tools(view.shown):
         return
     kernel_id = shown.kernel.id if source == THIS else ""
-    tool = KernelTool.interpreted(view.run, kernel_id, pasted, (program[0], program[1], program[2]))
+    tool = views.KernelTool.interpreted(view.run, kernel_id, pasted, (program[0], program[1], program[2]))
     _interpretation(tool_result(tool), f"touched-{source}")
 
 
-def _interpretation(result: KernelResult | None, key: str) -> None:
+def _interpretation(result: views.KernelResult | None, key: str) -> None:
     """Draw the verdict, then one picture for each tensor."""
     interpretation = result.interpretation if result is not None else None
     if interpretation is None:

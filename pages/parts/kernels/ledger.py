@@ -6,23 +6,20 @@ import html
 import math
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import streamlit as st
 
 from core.base import words as fmt
+from core.views import kernels as views
 from core.views.colours import kernel_colours
-from core.views.kernels import KernelsView, LedgerRow
 from pages.look.charts import PLOTLY_CONFIG, blended, decades, go, plotly_layout, text_on
 from pages.look.palette import ACCENT, INK, MAX_LINE_CHARS, MUTED, PAPER, Theme
-from pages.look.text import LONGEST_NAME, LONGEST_TEXT, one_line, one_line_cells, prose
+from pages.look.text import LONGEST_NAME, one_line
 from pages.session import url
 from pages.session.server import cached, cached_figure, theme
 from pages.session.shown import View
 from pages.session.tables import framed, picked_by_url, picked_points
-
-if TYPE_CHECKING:
-    pass
 
 ROOFLINE = "roofline"
 UNKNOWN = "–"
@@ -40,11 +37,11 @@ LONGEST_POINT = 38
 
 
 @cached()
-def _kernels(run_id: str, log_bytes: int, compile_id: str, _view: View) -> KernelsView:
-    return KernelsView.load(_view.report, _view.compilation, _view.text)
+def _kernels(run_id: str, log_bytes: int, compile_id: str, _view: View) -> views.KernelsView:
+    return views.KernelsView.load(_view.report, _view.compilation, _view.text)
 
 
-def kernels_of(view: View) -> KernelsView:
+def kernels_of(view: View) -> views.KernelsView:
     """Return the kernels of the compilation, with facts from the sources of its C++ kernels."""
     return _kernels(view.run.id, view.report.log_bytes, view.compilation.id, view)
 
@@ -56,7 +53,19 @@ def _take_point(key: str) -> None:
             url.select(f"k:{str(point['customdata'][0]).rpartition('@')[0]}")
 
 
-def filtered(kernels: KernelsView) -> tuple[LedgerRow, ...]:
+def launches(view: View, kernels: views.KernelsView) -> None:
+    """Draw the fields, the chosen chart and the table of the matching kernel calls."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        shape = picture(kernels)
+        rows = filtered(kernels)
+    left, right = st.columns(2, gap="medium")
+    with left:
+        chart(view, kernels, rows, shape, kernels.kernel((url.selected() or "").removeprefix("k:")).id)
+    with right:
+        ledger_table(kernels, rows)
+
+
+def filtered(kernels: views.KernelsView) -> tuple[views.LedgerRow, ...]:
     """Draw the search field and the choice of kinds; return the rows that match both."""
     with st.container(horizontal=True, vertical_alignment="center"):
         text = st.text_input(
@@ -73,7 +82,7 @@ def filtered(kernels: KernelsView) -> tuple[LedgerRow, ...]:
     return kernels.matches(text, kinds)
 
 
-def picture(kernels: KernelsView) -> str | None:
+def picture(kernels: views.KernelsView) -> str | None:
     """Let the visitor choose a chart that the rows have data for; None if the visitor deselects it."""
     names = kernels.pictures
     return st.segmented_control(
@@ -81,7 +90,9 @@ def picture(kernels: KernelsView) -> str | None:
     )
 
 
-def chart(view: View, kernels: KernelsView, rows: Sequence[LedgerRow], shape: str | None, selected: str) -> None:
+def chart(
+    view: View, kernels: views.KernelsView, rows: Sequence[views.LedgerRow], shape: str | None, selected: str
+) -> None:
     """Draw the chosen chart; no other chart is computed."""
     colours, on, compile_id = kernel_colours(view.report), theme(), view.compilation.id
     if shape is None:
@@ -105,7 +116,7 @@ def chart(view: View, kernels: KernelsView, rows: Sequence[LedgerRow], shape: st
     )
 
 
-def ledger_table(kernels: KernelsView, rows: Sequence[LedgerRow]) -> None:
+def ledger_table(kernels: views.KernelsView, rows: Sequence[views.LedgerRow]) -> None:
     """Draw the rows; a click selects a kernel in the URL."""
     table, settings = framed(kernels.ledger(rows))
     picked_by_url(
@@ -118,20 +129,7 @@ def ledger_table(kernels: KernelsView, rows: Sequence[LedgerRow]) -> None:
     )
 
 
-def target_choices(kernels: KernelsView) -> None:
-    """Draw the choices that torch made without the target device, with reasons; nothing if there are none."""
-    if kernels.target_choices:
-        with st.expander(prose(kernels.target_choices_title)):
-            st.dataframe(one_line_cells(kernels.target_choices, LONGEST_TEXT), hide_index=True)
-
-
-def compiled_call(kernels: KernelsView) -> None:
-    """Draw the parts of a compiled call as a bar; nothing unless call and kernels have reliable times."""
-    if kernels.call_parts:
-        st.html(call_bar(kernels, theme()))
-
-
-def call_bar(kernels: KernelsView, on: Theme) -> str:
+def call_bar(kernels: views.KernelsView, on: Theme) -> str:
     """Return the bar and its parts with their seconds as HTML; a tooltip describes each part."""
     parts = kernels.call_parts
     whole_s = sum(part.seconds for part in parts) or 1.0
@@ -187,7 +185,7 @@ class Scale(NamedTuple):
 
 
 def roofline_chart(
-    kernels: KernelsView, rows: Sequence[LedgerRow], colours: Mapping[str, str], selected: str, on: Theme
+    kernels: views.KernelsView, rows: Sequence[views.LedgerRow], colours: Mapping[str, str], selected: str, on: Theme
 ) -> go.Figure:
     """Draw kernels by arithmetic intensity and FLOP/s under the device's ceilings, both axes logarithmic.
 
@@ -224,7 +222,7 @@ def roofline_chart(
     return figure
 
 
-def point_names(rows: Sequence[LedgerRow], scale: Scale) -> dict[str, tuple[str, float, float]]:
+def point_names(rows: Sequence[views.LedgerRow], scale: Scale) -> dict[str, tuple[str, float, float]]:
     """Return row id → label, and the label's offset from the point in pixels, to the right and up.
 
     A label is omitted if it is too long, or would overlap another label or a point. Rows with the most time get
@@ -261,7 +259,7 @@ def _add_line(
 
 
 def _add_kernel(
-    figure: go.Figure, kernels: KernelsView, row: LedgerRow, colour: str, selected: bool, on: Theme
+    figure: go.Figure, kernels: views.KernelsView, row: views.LedgerRow, colour: str, selected: bool, on: Theme
 ) -> None:
     """Add a kernel call's marker: hollow for estimated FLOPs, a diamond for an estimated time."""
     shape = "circle" if row.measured else "diamond"
@@ -282,7 +280,7 @@ def _add_kernel(
     )
 
 
-def _add_name(figure: go.Figure, row: LedgerRow, text: str, right: float, up: float, on: Theme) -> None:
+def _add_name(figure: go.Figure, row: views.LedgerRow, text: str, right: float, up: float, on: Theme) -> None:
     # On a logarithmic axis, Plotly expects an annotation's position as a logarithm.
     figure.add_annotation(
         x=math.log10(row.intensity or 1.0),
@@ -314,7 +312,7 @@ class Cell(NamedTuple):
 
 
 def treemap(
-    areas: Sequence[tuple[LedgerRow, float, str]], colours: Mapping[str, str], selected: str, on: Theme
+    areas: Sequence[tuple[views.LedgerRow, float, str]], colours: Mapping[str, str], selected: str, on: Theme
 ) -> go.Figure:
     """Draw a treemap of kernel calls, with area by size.
 
@@ -356,7 +354,7 @@ def treemap(
     return figure
 
 
-def cell_text(row: LedgerRow, size: str, cell: Cell) -> str:
+def cell_text(row: views.LedgerRow, size: str, cell: Cell) -> str:
     """Return the text that fits into a cell: innermost modules, ops and size; empty for a small cell.
 
     The chart is assumed to have its usual width, `USUAL_WIDTH` pixels.
@@ -415,11 +413,11 @@ def _worst(areas: Sequence[float], side: float) -> float:
     return max(side**2 * areas[0] / whole**2, whole**2 / (side**2 * areas[-1])) if whole and areas[-1] else float("inf")
 
 
-def label_of(row: LedgerRow) -> str:
+def label_of(row: views.LedgerRow) -> str:
     """Return the row's label as HTML-escaped text, since Plotly interprets some HTML."""
     return html.escape(one_line(row.label, LONGEST_NAME))
 
 
-def hover_name(row: LedgerRow) -> str:
+def hover_name(row: views.LedgerRow) -> str:
     """Return two lines: the row's label, and torch's name of the kernel."""
     return f"<b>{label_of(row)}</b><br>{html.escape(one_line(row.name, LONGEST_NAME))}"

@@ -1,10 +1,11 @@
-"""Details of a kernel below the kernel table: source, FX nodes, user's lines, and torch's estimates."""
+"""Details of a kernel below the kernel table: source, FX nodes, and user's lines."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import streamlit as st
 
-from core.base import words as fmt
 from core.report import FxNode, Kernel
 from core.views.colours import kernel_colours
 from core.views.kernels import KernelsView, KernelView
@@ -12,15 +13,42 @@ from core.views.texts import SourceView
 from pages import menu
 from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.look.palette import SHORT, TALL
+from pages.look.text import LONGEST_NAME, code, plain
 from pages.parts.code import line_prefix, output_code, recorded_files, user_code
 from pages.session import url
+from pages.session.downloads import json_twin, text_twin
 from pages.session.shown import View
-from pages.session.tables import data_frame, in_words
 
 
 def kernel_text(view: View, kernel: Kernel) -> str:
     """Return a kernel's source; for an extern kernel the lines around its call."""
     return KernelView(view.report, view.compilation, kernel).code(view.text(kernel.output_code))
+
+
+def chosen_kernel(
+    view: View, kernels: KernelsView, beside: Callable[[], object], below: Callable[[Kernel], object]
+) -> None:
+    """Draw the kernel of the URL, by default the worst: its code, and the lines that it comes from.
+
+    `beside` draws buttons beside those of the kernel, and `below` what belongs below its code.
+    """
+    kernel = kernels.kernel((url.selected() or "").removeprefix("k:"))
+    url.select(f"k:{kernel.id}")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f"**{plain(kernels.names[kernel.id], LONGEST_NAME)}** {code(kernel.name, LONGEST_NAME)}")
+        if not kernel.extern:
+            link = url.link(**{url.SELECT: f"k:{kernel.id}"})
+            st.page_link(menu.KERNEL.script, label="Open the kernel", icon=menu.KERNEL.icon, query_params=link)
+        whole = st.toggle("whole output code", key=url.WHOLE, bind="query-params")
+        beside()
+        text_twin(kernel.name, kernel_text(view, kernel), key="kernel")
+        json_twin("kernel-ledger", kernels.rows, key="kernel")
+    left, right = st.columns([3, 2], gap="medium")
+    with left:
+        kernel_source(view, kernel, whole)
+        below(kernel)
+    with right:
+        user_lines(view, kernel, selects=not whole)
 
 
 def kernel_source(view: View, kernel: Kernel, whole: bool, height: int = TALL) -> None:
@@ -108,19 +136,3 @@ def _origins(shown: KernelView, nodes: dict[str, FxNode]) -> None:
         icon=menu.FX_GRAPH.icon,
         query_params=url.link(**{url.GRAPH: kernel.graph, url.SELECT: f"n:{names[0]}"}) if names else url.link(),
     )
-
-
-FORMS = {"estimate": fmt.duration_s}
-
-
-def estimates_of_torch(view: View, kernels: KernelsView) -> None:
-    """Draw torch's estimates and the collectives, folded; nothing if torch logged neither."""
-    estimates = kernels.estimates(view.text)
-    if not estimates.title:
-        return
-    with st.expander(estimates.title):
-        st.caption(estimates.help)
-        if estimates.rows:
-            st.dataframe(in_words(data_frame(estimates.rows), FORMS), hide_index=True)
-        if estimates.collectives:
-            st.code("\n".join(estimates.collectives), language=None)

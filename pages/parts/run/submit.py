@@ -141,6 +141,12 @@ def measure_again(*sides: RunView, label: str = "Measure again") -> None:
             _again(of, label + side, f"measure-again-{at}")
 
 
+def time_kernels(of: RunView) -> None:
+    """Offer to time the kernels of a run without kernel times."""
+    measure_now(of)
+    measure_again(of, label="Time the kernels")
+
+
 def _again(of: ShownRun | RunView, label: str, key: str) -> None:
     job = job_again(of)
     if job is None or job.target:

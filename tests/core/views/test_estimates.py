@@ -6,8 +6,9 @@ from pathlib import Path
 from core import build_report
 from core.report import Collectives, GraphRuns, Report
 from core.trace.parsers import load_text
+from core.views.blocks import Listing, Table, words
 from core.views.compilations import CompilationsView
-from core.views.decisions import EstimatesView
+from core.views.decisions import estimates as estimates_of
 from tests.support.logs import record
 
 IDS = {"frame_id": 0, "frame_compile_id": 0}
@@ -45,15 +46,18 @@ def test_each_op_has_its_estimate_and_its_results(tmp_path: Path) -> None:
     schedule = artifact("inductor_collective_schedule", [ALL_REDUCE, "wait"], **IDS)
     report, log = logged(tmp_path, estimates, schedule)
     (compilation,) = report.compilations
-    view = EstimatesView(compilation, lambda payload: load_text(log, payload))
+    (fold,) = estimates_of(compilation, lambda payload: load_text(log, payload))
+    _, table, calls = fold.blocks
+    assert isinstance(table, Table)
+    assert isinstance(calls, Listing)
     assert compilation.collectives == (Collectives((ALL_REDUCE, "wait")),)
-    assert view.title == "3 ops, 2.00 µs by torch's estimate; 2 collective calls in order"
-    assert view.collectives == (ALL_REDUCE, "wait")
-    assert view.rows == [
-        {"op": "op0", "kind": "compute", "estimate": 1.5e-6, "results": "f32[8, 4][4, 1]"},
-        {"op": ALL_REDUCE, "kind": "collective", "estimate": 5e-7, "results": ""},
-        {"op": "op2", "kind": "", "estimate": 0.0, "results": ""},
-    ]
+    assert words(fold.title) == "3 ops, 2.00 µs by torch's estimate; 2 collective calls in order"
+    assert calls.code.text == f"{ALL_REDUCE}\nwait"
+    assert table.texts(table.rows).rows == (
+        ("op0", "compute", "1.50 µs", "f32[8, 4][4, 1]"),
+        (ALL_REDUCE, "collective", "500 ns", ""),
+        ("op2", "", "0 s", ""),
+    )
 
 
 def test_the_order_of_execution_is_told_in_runs(tmp_path: Path) -> None:
