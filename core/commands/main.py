@@ -116,7 +116,7 @@ COMMANDS = (
     Command("doctor", "check what this machine has, and compile one function", "doctor"),
     Command("options", "search the options of torch._inductor.config and torch._dynamo.config", "doctor"),
     Command("audit", "list what people changed on this server", "work"),
-    Command("seeds", "run every command of docs/seeds.md, and say what is not so", "seeds"),
+    Command("seeds", "run every command of docs/seeds.md, and report mismatches", "seeds"),
     Command("work", "execute the runs of a server on this machine", "work"),
     Command("completion", "print a script that completes commands and options in a shell", "completion"),
 )

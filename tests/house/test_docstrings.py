@@ -4,6 +4,7 @@ import ast
 
 import pytest
 
+from tests.support.documents import blocks
 from tests.support.imports import tree_of
 from tests.support.places import ROOT
 
@@ -46,6 +47,17 @@ def test_no_docstring_begins_with_a_riddle(top: str) -> None:
 @pytest.mark.parametrize("top", TOPS)
 def test_a_docstring_begins_with_a_short_line(top: str) -> None:
     assert [place for place, first in _first_lines(top) if len(first) > MOST_LETTERS] == []
+
+
+def test_examples_in_documents_begin_their_docstrings_so_too() -> None:
+    lines = [
+        (f"{path.name}: {text}", text.splitlines()[0])
+        for path in sorted((ROOT / "docs").glob("*.md"))
+        for block in blocks(path.relative_to(ROOT).as_posix(), "python")
+        for node in ast.walk(ast.parse(block))
+        if isinstance(node, DOCUMENTED) and (text := ast.get_docstring(node))
+    ]
+    assert [place for place, first in lines if first.split()[0] in OPENERS or len(first) > MOST_LETTERS] == []
 
 
 def _first_lines(top: str) -> list[tuple[str, str]]:

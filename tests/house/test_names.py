@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.support.documents import blocks
 from tests.support.imports import FILES, tree_of
 from tests.support.places import ROOT
 
@@ -70,7 +71,14 @@ def test_a_class_is_named_by_a_noun() -> None:
         for node in ast.walk(tree_of(name))
         if isinstance(node, ast.ClassDef) and PARTICIPLE.search(node.name)
     ]
-    assert classes == []
+    examples = [
+        f"{path.name} {node.name}"
+        for path in sorted((ROOT / "docs").glob("*.md"))
+        for block in blocks(path.relative_to(ROOT).as_posix(), "python")
+        for node in ast.walk(ast.parse(block))
+        if isinstance(node, ast.ClassDef) and PARTICIPLE.search(node.name)
+    ]
+    assert classes + examples == []
 
 
 def _files(top: str) -> list[str]:

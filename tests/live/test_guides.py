@@ -61,7 +61,7 @@ from pathlib import Path
 from core import build_report, from_json, to_json
 from core.trace.parsers import table, worker
 from core.worker.record import emit, start_trace
-from core.report import Held
+from core.report import ResidentMemory
 from docs.make import report_schema, trace_records
 
 start_trace(Path("trace"))
@@ -70,10 +70,10 @@ for index, size in enumerate((4096, 0)):
 (log,) = Path("trace").glob("*.log")
 report = build_report(log, strict=True)
 assert from_json(to_json(report)) == report
-print(report.held)
-table.PARSERS["artifact:compileboard_held"] = table.typed_parser(Held, worker.held)
-print(build_report(log, strict=True).held)
-print("compileboard_held" in trace_records.tables(), "`held`" in report_schema.tables())
+print(report.resident_memory)
+table.PARSERS["artifact:compileboard_resident_memory"] = table.typed_parser(ResidentMemory, worker.resident_memory)
+print(build_report(log, strict=True).resident_memory)
+print("compileboard_resident_memory" in trace_records.tables(), "`resident_memory`" in report_schema.tables())
 """
 
 
@@ -81,19 +81,25 @@ print("compileboard_held" in trace_records.tables(), "`held`" in report_schema.t
 def test_a_record_goes_from_the_worker_to_the_report(copy: Copy) -> None:
     value, parser = code("adding-a-record")
     copy.add("core/report/run.py", value)
-    copy.put("core/report/__init__.py", "from core.report.run import Held\n", before="from core.report.run import")
-    copy.put("core/report/model.py", "from core.report.run import Held\n", before="from core.report.run import")
-    field = said("adding-a-record", "held: tuple")
+    copy.put(
+        "core/report/__init__.py", "from core.report.run import ResidentMemory\n", before="from core.report.run import"
+    )
+    copy.put(
+        "core/report/model.py", "from core.report.run import ResidentMemory\n", before="from core.report.run import"
+    )
+    field = said("adding-a-record", "resident_memory: tuple")
     copy.put("core/report/model.py", f"    {field}\n", before="    counters: Counters | None")
     copy.put(
-        "core/report/records/__init__.py", "from core.report import Held\n", before="from core.report.places import"
+        "core/report/records/__init__.py",
+        "from core.report import ResidentMemory\n",
+        before="from core.report.places import",
     )
-    line = said("adding-a-record", '"held": ')
+    line = said("adding-a-record", '"resident_memory": ')
     copy.put("core/report/records/__init__.py", f"    {line},\n", before='    "timing": ')
-    copy.add("core/trace/parsers/worker.py", f"from core.report import Held\n{parser}")
+    copy.add("core/trace/parsers/worker.py", f"from core.report import ResidentMemory\n{parser}")
     assert copy.run(RECORD.format(emit=said("adding-a-record", "emit("))).splitlines() == [
-        "(Held(call=0, resident_bytes=4096), Held(call=1, resident_bytes=0))",
-        "(Held(call=0, resident_bytes=4096),)",
+        "(ResidentMemory(call=0, resident_bytes=4096), ResidentMemory(call=1, resident_bytes=0))",
+        "(ResidentMemory(call=0, resident_bytes=4096),)",
         "True True",
     ]
 
