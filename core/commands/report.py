@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from copy import copy
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from core.analysis import ending_words, heaviest
@@ -39,6 +40,7 @@ from core.trace import NO_RECORD
 from core.trace.parsers import build_report
 from core.views.blocks import PageBlock
 from core.views.compile_time import compile_time
+from core.views.decisions import op_decisions
 from core.views.guards import guards
 from core.views.kernels import KernelsView
 from core.views.kernels.kernel import kernel_launches
@@ -100,6 +102,7 @@ def _report_run(run: Run, arguments: argparse.Namespace) -> int:
 
 PAGES: dict[str, Callable[[RunSide, Compilation], Iterable[PageBlock]]] = {
     "compile_time": lambda side, _: compile_time(side.report, side.text),
+    "decisions": lambda side, it: op_decisions(side.report, it, partial(side.nodes, it), side.text),
     "guards": lambda side, compilation: guards(side.report, compilation),
     "memory": lambda side, compilation: memory(side.report, compilation, side.text),
     "speedup": lambda side, _: speedup(side.report),

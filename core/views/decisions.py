@@ -17,6 +17,7 @@ from core.report import (
     Autotuning,
     Buffer,
     Compilation,
+    FxGraph,
     FxNode,
     Kernel,
     Payload,
@@ -25,10 +26,24 @@ from core.report import (
     SchedulerNode,
     tensor_text,
 )
-from core.views.blocks import Code, Column, Fold, Listing, PageBlock, Table, folded, paragraph
+from core.views.blocks import (
+    Code,
+    Column,
+    Data,
+    Fold,
+    Heading,
+    Listing,
+    PageBlock,
+    Table,
+    Title,
+    folded,
+    paragraph,
+    spans,
+)
+from core.views.fusion import FusionView
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, code, one_line, prose
 
-__all__ = ["DecisionsView", "estimates"]
+__all__ = ["DecisionsView", "estimates", "op_decisions"]
 
 KINDS: dict[How, str] = {
     "fused": "in fused kernels",
@@ -54,6 +69,37 @@ NO_CUDA_GRAPH = "The job asks for CUDA graphs; none was recorded, and torch logg
 CUDA_GRAPHS_OFF = "CUDA graphs are off: `mode='reduce-overhead'` or the option `triton.cudagraphs` turns them on."
 
 
+def op_decisions(
+    report: Report,
+    compilation: Compilation,
+    nodes_of: Callable[[FxGraph], tuple[FxNode, ...]],
+    read: Callable[[Payload], str],
+) -> Iterator[PageBlock]:
+    """Yield Inductor's decision for each op of a compilation, and the autotuning of ops.
+
+    `nodes_of` reads the nodes of a graph, `read` a payload of the log.
+    """
+    if not compilation.schedules:
+        yield from not_recorded(compilation)
+        return
+    nodes = {node.name: node for graph in compilation.lowered_graphs for node in nodes_of(graph)}
+    view = DecisionsView(report, compilation, nodes, read)
+    yield Title(spans(view.title))
+    yield from paragraph(view.caption, "quiet")
+    yield from paragraph(view.cudagraphs)
+    yield view.table
+    yield Data("decisions", view.decisions)
+    if view.chosen:
+        yield Heading("Autotuning")
+        yield from paragraph("\n".join(f"- {sentence}" for sentence in view.chosen))
+
+
+def not_recorded(compilation: Compilation | None) -> Iterator[PageBlock]:
+    """Yield the page for a compilation without recorded decisions, or for none."""
+    yield Title(spans("The decisions of Inductor were not recorded for this compilation"))
+    yield from paragraph(FusionView.why_none(compilation))
+
+
 @dataclass(frozen=True)
 class DecisionsView:
     """The decisions of a compilation.
@@ -70,6 +116,11 @@ class DecisionsView:
     def decisions(self) -> tuple[OpDecision, ...]:
         """The decision for each op, in order."""
         return decisions(self.report, self.compilation, self.nodes, self.read)
+
+    @property
+    def table(self) -> Table[OpDecision]:
+        """The decision for each op."""
+        return Table("decisions", DECISIONS, self.decisions)
 
     @property
     def title(self) -> str:
@@ -129,31 +180,24 @@ class DecisionsView:
         asks = isinstance(options, dict) and bool(options.get("triton.cudagraphs"))
         return asks or (isinstance(call, dict) and str(call.get("mode")) in CUDA_GRAPH_MODES)
 
-    @cached_property
-    def rows(self) -> list[dict[str, object]]:
-        """A row for each op."""
-        return [self._row(decision) for decision in self.decisions]
-
-    def _row(self, decision: OpDecision) -> dict[str, object]:
-        layout = decision.layout
-        return {
-            "node": one_line(decision.node, LONGEST_NAME),
-            "op": "part of " * decision.is_part + one_line(decision.op.removeprefix("torch.ops."), LONGEST_NAME),
-            "computed": _how_words(decision),
-            "result": tensor_text(layout.dtype, layout.shape, layout.stride) if layout else "",
-            "stride in the graph": f"[{', '.join(decision.graph_stride)}]" if decision.graph_stride else "",
-            "memory": f"reuses {decision.reuses}" if decision.memory == "reused" else decision.memory,
-            "bytes": decision.bytes,
-            "choices": _choice_words(decision.choice),
-            "kernel": one_line(decision.kernel, LONGEST_NAME),
-            "options": _switches(decision),
-        }
-
     @property
     def chosen(self) -> list[str]:
         """The autotuning rounds for ops, each in a sentence as Markdown."""
         rounds = [each for each in self.report.autotuned if each.kind == "choices"]
         return [f"{code(each.name)}: {one_line(_choice_words(each), LONGEST_LINE)}" for each in rounds]
+
+
+def _layout(decision: OpDecision) -> str:
+    layout = decision.layout
+    return tensor_text(layout.dtype, layout.shape, layout.stride) if layout else ""
+
+
+def _graph_stride(decision: OpDecision) -> str:
+    return f"[{', '.join(decision.graph_stride)}]" if decision.graph_stride else ""
+
+
+def _op(decision: OpDecision) -> str:
+    return "part of " * decision.is_part + one_line(decision.op.removeprefix("torch.ops."), LONGEST_NAME)
 
 
 def _how_words(decision: OpDecision) -> str:
@@ -379,4 +423,16 @@ ESTIMATES: tuple[Column[dict[str, Any]], ...] = (
     Column("kind", lambda op: one_line(str(op.get("type", "")), LONGEST_LINE)),
     Column("estimate", _estimate_s, fmt.duration_s),
     Column("results", lambda op: _results(op.get("outputs"))),
+)
+DECISIONS: tuple[Column[OpDecision], ...] = (
+    Column("node", lambda decision: one_line(decision.node, LONGEST_NAME)),
+    Column("op", _op),
+    Column("computed", _how_words),
+    Column("result", _layout),
+    Column("stride in the graph", _graph_stride),
+    Column("memory", lambda decision: f"reuses {decision.reuses}" if decision.memory == "reused" else decision.memory),
+    Column("bytes", lambda decision: decision.bytes, fmt.bytes_),
+    Column("choices", lambda decision: _choice_words(decision.choice)),
+    Column("kernel", lambda decision: one_line(decision.kernel, LONGEST_NAME)),
+    Column("options", _switches, help="Of torch._inductor.config; *Options* has torch's comment on each"),
 )

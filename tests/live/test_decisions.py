@@ -9,6 +9,7 @@ import torch._inductor.config
 from core import CompileJob, CompileOptions, Model, Report, Runner, open_report
 from core.runs.stored import side_of_run
 from core.views.decisions import SWITCHES, DecisionsView
+from tests.support.tables import texts
 
 pytestmark = pytest.mark.torch
 CONVOLUTIONS = """import torch
@@ -43,29 +44,29 @@ def view_of(runner: Runner, code: str, **options: object) -> DecisionsView:
 
 
 def test_the_layout_of_a_convolution_is_torchs_and_its_option_changes_it(runner: Runner) -> None:
-    rows = view_of(runner, CONVOLUTIONS).rows
+    rows = texts(view_of(runner, CONVOLUTIONS).table)
     changed = [row for row in rows if row["stride in the graph"]]
     assert {row["op"] for row in changed} >= {"aten.convolution.default"}
     assert any("layout_optimization" in str(row["options"]) for row in changed)
     assert next(row for row in changed)["result"] == "f32[4, 16, 16, 16][4096, 1, 256, 16]"
-    plain = view_of(runner, CONVOLUTIONS, options={"layout_optimization": False}).rows
+    plain = texts(view_of(runner, CONVOLUTIONS, options={"layout_optimization": False}).table)
     assert len([row for row in plain if row["stride in the graph"]]) < len(changed)
 
 
 def test_each_op_says_how_it_is_computed(runner: Runner) -> None:
     view = view_of(runner, CHAIN)
-    computed = {str(row["node"]): str(row["computed"]).partition(",")[0] for row in view.rows}
+    computed = {str(row["node"]): str(row["computed"]).partition(",")[0] for row in texts(view.table)}
     assert computed["mm"] == "library"
     assert any(how == "fallback" for how in computed.values())
     assert any(how.startswith("fused with") for how in computed.values())
-    assert view.title.startswith(f"{len(view.rows)} ops: ")
+    assert view.title.startswith(f"{len(view.decisions)} ops: ")
 
 
 def test_choices_have_their_times(runner: Runner) -> None:
     # A choice from torch's own cache has no times.
     options = {"max_autotune": True, "max_autotune_gemm_backends": "CPP,ATEN", "autotune_local_cache": False}
     view = view_of(runner, PRODUCTS, options=options)
-    (row,) = (row for row in view.rows if row["choices"])
+    (row,) = (row for row in texts(view.table) if row["choices"])
     (tuning,) = (each for each in view.report.autotuned if each.kind == "choices")
     assert str(row["choices"]).startswith(f"{next(each.name for each in tuning.choices if each.chosen)} ")
     assert str(row["choices"]).count(",") == len(tuning.choices) - 1 > 0

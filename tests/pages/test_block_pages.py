@@ -51,7 +51,7 @@ def pieces(page: Iterable[Block]) -> Iterator[str]:
     for block in flat(page):
         match block:
             case Title() | Text():
-                yield words(block.prose)
+                yield from (line.removeprefix("- ") for line in words(block.prose).split("\n"))
             case Heading():
                 yield block.text
             case Table():
@@ -86,7 +86,7 @@ def html_text(page: Iterable[Block]) -> str:
 
 
 def squeezed(text: str) -> str:
-    return re.sub(r"[\s`]+", " ", text).strip()
+    return re.sub(r"\s+", " ", text.replace("`", "")).strip()
 
 
 def missing(page: Iterable[Block], text: str) -> list[str]:

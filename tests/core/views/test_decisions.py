@@ -9,6 +9,7 @@ from core.report import Autotuning, Choice, Counters
 from core.views.decisions import NO_CUDA_GRAPH, DecisionsView
 from tests.support.logs import recorded_side
 from tests.support.places import TRACES
+from tests.support.tables import texts
 
 
 def view_of(name: str) -> DecisionsView:
@@ -20,9 +21,9 @@ def view_of(name: str) -> DecisionsView:
 
 def test_a_library_call_has_its_choices_and_what_follows_is_generated() -> None:
     view = view_of("autotuned")
-    first, second = view.rows
+    first, second = texts(view.table)
     assert (first["node"], first["computed"], first["memory"]) == ("bmm", "library", "allocated")
-    assert str(first["choices"]).startswith("bmm 32.9 µs, cpp_CppMicroGemmFP32Vec_0 49.5 µs")
+    assert first["choices"].startswith("bmm 32.9 µs, cpp_CppMicroGemmFP32Vec_0 49.5 µs")
     assert first["options"] == "max_autotune_gemm, max_autotune_gemm_backends"
     assert second["result"] == "f32[8, 64, 64][4096, 64, 1]"
     assert second["choices"] == ""
@@ -32,7 +33,7 @@ def test_a_library_call_has_its_choices_and_what_follows_is_generated() -> None:
 def test_every_scheduler_node_that_computes_is_a_row() -> None:
     view = view_of("transformer_block")
     (schedule,) = view.compilation.schedules
-    assert len(view.rows) == len([node for node in schedule.before if "MultiOutput" not in node.ops])
+    assert len(view.decisions) == len([node for node in schedule.before if "MultiOutput" not in node.ops])
     fused = [decision for decision in view.decisions if decision.fused_with]
     after = {node.name: len(node.nodes) for node in schedule.after if len(node.nodes) > 1}
     assert len(fused) == sum(after.values())
