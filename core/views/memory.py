@@ -39,6 +39,7 @@ from core.views.blocks import (
     InLine,
     Line,
     PageBlock,
+    PageLink,
     Table,
     Text,
     Title,
@@ -52,14 +53,13 @@ from core.views.texts import SourceView
 
 __all__ = ["AllocatedCurve", "MemoryBlock", "MemoryPlanView", "MemoryView", "memory"]
 
-# Parts that the page draws: a button, the curves, the tables of the peaks, the plans, and a link.
-MEASURE, CURVES, ALIVE, PLANS, SAVED = "measure-memory", "memory-curves", "alive", "plans", "saved"
+# Parts that the page draws: a button, the curves, the tables of the peaks, and the plans.
+MEASURE, CURVES, ALIVE, PLANS = "measure-memory", "memory-curves", "alive", "plans"
 PEAK_OF = "Allocations at the peak of"
 ALLOCATOR = (
     "Allocator figures exclude parameters, buffers and inputs, and memory that libraries allocate themselves, such as "
     "scratch space. Resident memory includes it."
 )
-SAVED_VALUES = "Values saved for the backward"
 
 MOST_BLOCKS = 4_000
 MOST_PLACED = 1_000_000
@@ -92,11 +92,13 @@ def memory(
     yield from view.peaks
     if plans:
         tables = [block for plan in plans for block in (Text(spans(f"**{plan.title}**: {plan.summary}")), plan.table)]
-        yield Drawn(PLANS, (Heading(plans[0].heading), *tables))
+        yield Drawn(PLANS, (Heading(plans[0].heading), *tables), (plans,))
     elif compilation is not None and not compilation.kernels:
         yield from paragraph("No memory plan: this compilation has no generated code.", "quiet")
     data = Data("memory", {"measured": report.memory, "plans": [plan.graph_plan.plan for plan in plans]})
-    yield InLine((*((Drawn(SAVED),) if compilation is not None and compilation.partitions else ()), data))
+    has_partitions = compilation is not None and compilation.partitions
+    link = (PageLink("partition", "Values saved for the backward"),) if has_partitions else ()
+    yield InLine((*link, data))
 
 
 @dataclass(frozen=True, slots=True)
@@ -390,7 +392,7 @@ class MemoryView:
         curves = Curves("Allocated bytes over a call", fmt.bytes_(top), "from the start of a call to its end", lines)
         alive = [block for side in self.alive for block in (Text(spans(f"{PEAK_OF} {side}")), self.alive_table(side))]
         yield from paragraph(self.method, "quiet")
-        yield Beside((Drawn(CURVES, (curves,)),), (Drawn(ALIVE, tuple(alive)),), shares=(3, 2))
+        yield Beside((Drawn(CURVES, (curves,), (self.curves,)),), (Drawn(ALIVE, tuple(alive), (self,)),), shares=(3, 2))
 
     @property
     def curves(self) -> tuple[AllocatedCurve, ...]:

@@ -30,7 +30,7 @@ from core.base import words as fmt
 from core.job import CompileJob, validated
 from core.job.text import bits_from_text, options_as_text
 from core.report import Accuracy, Compilation, FxNode, GraphNumerics, NodeAccuracy, Report
-from core.views.blocks import Drawn, PageBlock, paragraph
+from core.views.blocks import PageBlock, PageLink, paragraph
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, one_line, plain, prose
 
 __all__ = ["ErrorPoint", "NodeNumericsView", "NumericsView", "result_blocks"]
@@ -46,8 +46,6 @@ MEANING = (
 )
 NO_CALL = "No call was recorded: an imported log has no eager calls."
 NO_RESULT = "The run ended before a call was compared."
-# The link to this page beside results that differ.
-RESULTS, WHICH_IS_RIGHT = "results", "Which one is right, and the first node that differs"
 SHOWN_DIFFERENCES = 5
 INDUCTOR, EXAMPLE = "inductor", "batch=1"
 FIGURES = ("eager", "compiled", "of tolerance", "apart", "largest, eager", "largest, compiled")
@@ -304,7 +302,7 @@ def result_blocks(report: Report) -> Iterator[PageBlock]:
     text = prose(_first([*dict.fromkeys(map(difference_words, result.told))]), LONGEST_TEXT)
     yield from paragraph(f"**{title}.** {text}", "bad" if differs else "warn")
     if differs:
-        yield Drawn(RESULTS)
+        yield PageLink("numerics", "Which one is right, and the first node that differs")
 
 
 def _first(texts: Sequence[str]) -> str:

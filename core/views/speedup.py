@@ -42,6 +42,7 @@ from core.views.blocks import (
     Drawn,
     Heading,
     PageBlock,
+    PageLink,
     Table,
     Text,
     Title,
@@ -55,8 +56,8 @@ from core.views.numerics import NOT_COMPARED, result_blocks
 
 __all__ = ["CallTotals", "CompareTimes", "SpeedupView", "speedup"]
 
-# Parts that the page draws: links, a button, and charts.
-KERNELS, MEASURE = "kernels", "measure"
+# Parts that the page draws: a button, and charts.
+MEASURE = "measure"
 STEADY, SAMPLES, BREAK_EVEN, ALTERNATIVE, FIRST_CALLS = "steady", "samples", "break-even", "rival", "first"
 
 OUTCOMES = {True: "same", False: "differs", None: "not comparable"}
@@ -84,7 +85,7 @@ def speedup(report: Report) -> Iterator[PageBlock]:
     yield Title(spans(view.title), GLOSSARY["steady state"] if view.speed else "")
     yield from paragraph(view.not_measured)
     if view.compiled_for:
-        yield Drawn(KERNELS)
+        yield PageLink("kernels")
     elif report.calls:
         yield Drawn(MEASURE)
         yield from view.measurement
@@ -93,7 +94,7 @@ def speedup(report: Report) -> Iterator[PageBlock]:
         yield Heading("First execution of each call")
         yield Data("calls", report.calls)
         note = paragraph(view.comparison_method, "quiet")
-        yield Beside((Drawn(FIRST_CALLS),), (_call_table(report), *note), shares=(2, 3))
+        yield Beside((Drawn(FIRST_CALLS, of=(report.calls,)),), (_call_table(report), *note), shares=(2, 3))
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +204,8 @@ class SpeedupView:
     @property
     def measurement(self) -> Iterator[PageBlock]:
         """Steady state beside break-even; nothing without a measurement."""
-        if self.speed is None:
+        timing = self.report.timing
+        if self.speed is None or timing is None:
             return
         longest_s = max(high_s for _, _, (_, high_s) in self.medians)
         bars = (
@@ -211,16 +213,16 @@ class SpeedupView:
             for side, s, (low_s, high_s) in self.medians
         )
         medians = Bars("Median time of a call in the steady state, with quartiles", tuple(bars))
-        totals = self.break_even
+        samples, totals = (timing.eager_s, timing.compiled_s, self.speed.warm_up), self.break_even
         pays = (
-            Drawn(BREAK_EVEN, tuple(paragraph(f"Compiling pays off {totals.band}.")))
+            Drawn(BREAK_EVEN, tuple(paragraph(f"Compiling pays off {totals.band}.")), (totals,))
             if totals is not None
             else Text(spans(no_break_even(self._paying or self.speed)))
         )
         yield from paragraph(self.method, "quiet")
         yield Beside(
-            (Heading("Steady state"), Drawn(STEADY, (medians,)), Drawn(SAMPLES)),
-            (Heading("When does compiling pay?"), pays, *paragraph(self.cost, "quiet")),
+            (Heading("Steady state"), Drawn(STEADY, (medians,), (self.medians,)), Drawn(SAMPLES, of=samples)),
+            (Heading("When does compiling pay?"), pays, *paragraph(cost_words(self.report), "quiet")),
         )
 
     @property
@@ -232,19 +234,15 @@ class SpeedupView:
         return CallTotals(paying.eager_s, paying.compiled_s, compile_cost_s(self.report), *self._pays)
 
     @property
-    def cost(self) -> str:
-        """Parts of the cost of compiling."""
-        return cost_words(self.report, compile_cost_s(self.report))
-
-    @property
     def rival(self) -> Iterator[PageBlock]:
         """The comparison with the alternative configuration; nothing if the job has none."""
-        if self.report.rival is None:
+        rival = self.report.rival
+        if rival is None:
             return
         yield Heading("Against another call of torch.compile")
         words = alternative_sentence(self.report)
-        yield from paragraph(f"{prose(words[:1].upper() + words[1:])}." if words else "")
-        timed = alternative_speed(self.report.rival)
+        yield from paragraph(words and f"{prose(words[:1].upper() + words[1:])}.")
+        timed = alternative_speed(rival)
         if timed is None:
             return
         yield from paragraph(
@@ -253,7 +251,7 @@ class SpeedupView:
             f"{fmt.count(timed.samples, 'pair')} of samples, {fmt.count(timed.calls_per_sample, 'call')} each.",
             "quiet",
         )
-        yield Beside((Drawn(ALTERNATIVE),), ())
+        yield Beside((Drawn(ALTERNATIVE, of=(rival.compiled_s, rival.rival_s, rival.warm_up)),), ())
 
     @property
     def comparison_method(self) -> str:
@@ -278,7 +276,11 @@ class SpeedupView:
 
 def _call_table(report: Report) -> Table[CallRow]:
     """Return a row for each compared value of each call; the calls of a script have no comparison."""
-    rows = [(call, each) for call in report.calls for each in (call.differences or (_no_comparison(call),))]
+    rows = [
+        (call, each)
+        for call in report.calls
+        for each in (call.differences or (Difference("", None, kind="", reason=call.raised or call.ended),))
+    ]
     columns = EXECUTION_COLUMNS if report.script is not None else EXECUTION_COLUMNS + COMPARISON_COLUMNS
     return Table("calls", columns, rows)
 
@@ -286,11 +288,6 @@ def _call_table(report: Report) -> Table[CallRow]:
 def _reason(difference: Difference) -> str:
     refused = "torch's own check refuses it" if difference.refused_by_torch else ""
     return "; ".join(filter(None, [difference.reason, refused]))
-
-
-def _no_comparison(call: Call) -> Difference:
-    """Return an empty comparison with the reason, for a call without comparisons."""
-    return Difference("", None, kind="", reason=call.raised or call.ended)
 
 
 CallRow = tuple[Call, Difference]
@@ -402,12 +399,12 @@ def no_break_even(speed: Speed) -> str:
     return "Compiled is not clearly faster, so compiling does not pay off for this call."
 
 
-def cost_words(report: Report, cost_s: float) -> str:
+def cost_words(report: Report) -> str:
     """Describe the parts of the break-even: the cost and the saving per call."""
     calls = len(report.calls)
     cost = fmt.agree(calls, "the first call", f"all {fmt.count(calls, 'call')} (of any inputs)")
     return (
-        f"Cost: {fmt.duration_s(cost_s)} beyond the steady state in {cost}. It is "
+        f"Cost: {fmt.duration_s(compile_cost_s(report))} beyond the steady state in {cost}. It is "
         f"{fmt.duration_s(compile_time_s(report))} of compile time, the first execution, and Compileboard's "
         "recording (about a tenth). C++ objects that were built before come from the cache. Saving per call: that of "
         "the last call's inputs."

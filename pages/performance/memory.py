@@ -3,23 +3,18 @@
 from functools import partial
 
 from core.views import memory as views
-from pages import menu
-from pages.parts.performance.memory import alive_part, curves_part, plan_section, plans_of
+from pages.parts.performance.memory import alive_part, curves_chart, plan_section, plans_of
 from pages.parts.run.submit import measure_memory
 from pages.session.require import require_report
 from pages.session.shown import shown_compilation
-from pages.session.tables import Parts, draw
-from pages.session.url import page_link
+from pages.session.tables import Parts, charts, draw
 
 view = require_report("This page compares the memory of eager and compiled.")
 compilation = shown_compilation(view.report)
-plans = plans_of(view, compilation)
 parts: Parts = {
     views.MEASURE: partial(measure_memory, view),
-    views.CURVES: partial(curves_part, view),
-    views.ALIVE: partial(alive_part, view),
-    views.SAVED: partial(page_link, menu.PARTITION, views.SAVED_VALUES),
+    views.ALIVE: alive_part,
+    views.PLANS: partial(plan_section, view),
+    **charts(view, {views.CURVES: curves_chart}),
 }
-if compilation is not None and plans:
-    parts = {**parts, views.PLANS: partial(plan_section, view.of(compilation), plans)}
-draw(views.memory(view.report, compilation, view.text, plans), parts)
+draw(views.memory(view.report, compilation, view.text, plans_of(view, compilation)), parts)

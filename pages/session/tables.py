@@ -190,6 +190,15 @@ def draw_chart(view: RunView, key: str, make: Callable[[Theme], go.Figure], *wha
     st.plotly_chart(figure, theme=None, config=PLOTLY_CONFIG, key=key, **look)
 
 
+def charts(view: RunView, makers: Mapping[str, Callable[..., go.Figure]]) -> Parts:
+    """Return parts that draw figures of a run: each is made from the arguments of its block and the theme."""
+    return {name: partial(_draw_of, view, name, make) for name, make in makers.items()}
+
+
+def _draw_of(view: RunView, name: str, make: Callable[..., go.Figure], *of: object) -> None:
+    draw_chart(view, name, partial(make, *of))
+
+
 def search_field(key: str, placeholder: str, width: int = 380) -> str:
     """Draw a search field of a table, bound to a query parameter; return its text."""
     text = st.text_input(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -16,8 +16,8 @@ import streamlit as st
 from core.base import words as fmt
 from core.report import Call
 from core.views import compile_time
-from core.views import speedup as speed
 from core.views import timeline as views
+from core.views.speedup import CallTotals
 from pages import menu
 from pages.components.flame.view import (
     MOST_SPANS,
@@ -36,11 +36,10 @@ from pages.session import server, url
 from pages.session.actions import attempt
 from pages.session.server import cached
 from pages.session.shown import RunView
-from pages.session.tables import Parts, columns, data_frame, draw_chart, in_words, newly_picked
+from pages.session.tables import columns, data_frame, in_words, newly_picked
 from pages.session.url import go_to, press, taken
 
 EAGER, COMPILED = "eager", "compiled"
-CONFIGURATIONS = ("this run's call", "the other call")
 COLOURS = {EAGER: 3, COMPILED: 0}
 FEW_ROWS = 12
 
@@ -50,26 +49,7 @@ def steady_chart(medians: Sequence[tuple[str, float, tuple[float, float]]], on: 
     return median_bars([(*median, COLOURS[median[0]]) for median in medians], on, 190)
 
 
-def speed_parts(view: RunView) -> Parts:
-    """Return the charts of the page Speedup by their names."""
-    report = view.report
-    speedup, timing, alternative = speed.SpeedupView(report), report.timing, report.rival
-    totals = speedup.break_even
-    charts: dict[str, Callable[[Theme], go.Figure]] = {
-        speed.STEADY: partial(steady_chart, speedup.medians),
-        speed.FIRST_CALLS: partial(first_calls_chart, report.calls),
-    }
-    if timing is not None and speedup.speed is not None:
-        charts[speed.SAMPLES] = partial(samples_chart, timing.eager_s, timing.compiled_s, speedup.speed.warm_up)
-    if totals is not None:
-        charts[speed.BREAK_EVEN] = partial(break_even_chart, totals)
-    if alternative is not None:
-        pairs = partial(samples_chart, alternative.compiled_s, alternative.rival_s, alternative.warm_up)
-        charts[speed.ALTERNATIVE] = partial(pairs, names=CONFIGURATIONS)
-    return {name: partial(draw_chart, view, name, make) for name, make in charts.items()}
-
-
-def break_even_chart(break_even: speed.CallTotals, on: Theme) -> go.Figure:
+def break_even_chart(break_even: CallTotals, on: Theme) -> go.Figure:
     """Draw total time over the number of calls, eager and compiled.
 
     A band marks the break-even: the numbers of calls between which the lines cross.

@@ -30,14 +30,8 @@ CURVES_HEIGHT, PLAN_HEIGHT = 330, 360
 UNITS = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B"))
 
 
-def curves_part(view: RunView) -> None:
-    """Draw the allocated bytes of eager and compiled on one axis."""
-    draw_chart(view, views.CURVES, partial(curves_chart, views.MemoryView(view.report, view.text).curves))
-
-
-def alive_part(view: RunView) -> None:
+def alive_part(memory: views.MemoryView) -> None:
     """Draw the allocations alive at a peak; a click on a row with a kernel selects the kernel."""
-    memory = views.MemoryView(view.report, view.text)
     sides = list(memory.alive)
     if not sides:
         return
@@ -60,12 +54,12 @@ def plans_of(view: RunView, compilation: Compilation | None) -> tuple[views.Memo
     return _plans(view.run.id, view.report.log_bytes, compilation.id, view.of(compilation))
 
 
-def plan_section(view: View, plans: Sequence[views.MemoryPlanView]) -> None:
+def plan_section(view: RunView, plans: Sequence[views.MemoryPlanView]) -> None:
     """Draw one memory plan as a chart and as a table; a click on either selects the kernel."""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.header(plans[0].heading, anchor=False)
-        chosen = _chosen(view, plans)
-        _kernel_link(view, chosen)
+        chosen = _chosen(plans)
+        _kernel_link(chosen)
     st.caption(chosen.caption)
     left, right = st.columns([3, 2], gap="medium")
     with left:
@@ -77,13 +71,13 @@ def plan_section(view: View, plans: Sequence[views.MemoryPlanView]) -> None:
             st.rerun()
 
 
-def _chosen(view: View, plans: Sequence[views.MemoryPlanView]) -> views.MemoryPlanView:
+def _chosen(plans: Sequence[views.MemoryPlanView]) -> views.MemoryPlanView:
     if len(plans) == 1:
         return plans[0]
     titled = {plan.title: plan for plan in plans}
     first = next(iter(titled))
     picked = st.segmented_control(
-        "Plan", list(titled), default=first, key=f"plan-{view.compilation.id}", label_visibility="collapsed"
+        "Plan", list(titled), default=first, key=f"plan-{plans[0].compilation.id}", label_visibility="collapsed"
     )
     return titled[picked or first]
 
@@ -92,11 +86,11 @@ def _selected_kernel() -> str:
     return (url.selected() or "").removeprefix("k:")
 
 
-def _kernel_link(view: View, plan: views.MemoryPlanView) -> None:
+def _kernel_link(plan: views.MemoryPlanView) -> None:
     kernel = plan.kernel(_selected_kernel())
     more = {url.SELECT: f"k:{kernel.id}"} if kernel else {}
     label = plan.kernel_label(kernel, menu.KERNELS.title)
-    page_link(menu.KERNELS, label, **{url.COMPILATION: view.compilation.id, **more})
+    page_link(menu.KERNELS, label, **{url.COMPILATION: plan.compilation.id, **more})
 
 
 def _take_kernel(key: str) -> None:
@@ -105,9 +99,9 @@ def _take_kernel(key: str) -> None:
             url.select(f"k:{point['customdata'][0]}")
 
 
-def _plan_chart(view: View, plan: views.MemoryPlanView) -> None:
+def _plan_chart(view: RunView, plan: views.MemoryPlanView) -> None:
     selected, colours = _selected_kernel(), kernel_colours(view.report)
-    name = f"plan-chart-{view.compilation.id}-{plan.title}"
+    name = f"plan-chart-{plan.compilation.id}-{plan.title}"
     make = partial(plan_chart, plan, colours, selected)
     draw_chart(view, name, make, selected, on_select=partial(_take_kernel, name), selection_mode="points")
 

@@ -33,7 +33,7 @@ from pages.session.header import page_title
 from pages.session.server import cached
 from pages.session.shown import RunView, ShownRun, open_shown
 from pages.session.tables import data_frame, draw, in_words, newly_picked
-from pages.session.url import go_to, page_link, pressed
+from pages.session.url import go_to, pressed
 
 # Number of lines that are shown without scrolling.
 SHOWN_WHOLE = 8
@@ -314,12 +314,7 @@ def evidence(overview: OverviewView) -> None:
 
 def result_note(report: Report) -> None:
     """Draw differences from eager, or why results could not be compared, and excused differences."""
-    draw(numerics.result_blocks(report), {numerics.RESULTS: numerics_link})
-
-
-def numerics_link() -> None:
-    """Draw the link beside results that differ."""
-    page_link(menu.NUMERICS, numerics.WHICH_IS_RIGHT)
+    draw(numerics.result_blocks(report))
 
 
 POLL_S = 0.25
