@@ -45,6 +45,7 @@ from core.views.guards import guards
 from core.views.kernels import KernelsView
 from core.views.kernels.kernel import kernel_launches
 from core.views.memory import memory
+from core.views.numerics import numerics
 from core.views.prepared import summaries
 from core.views.sharing import BudgetView
 from core.views.speedup import speedup
@@ -104,6 +105,7 @@ PAGES: dict[str, Callable[[RunSide, Compilation], Iterable[PageBlock]]] = {
     "compile_time": lambda side, _: compile_time(side.report, side.text),
     "decisions": lambda side, it: op_decisions(side.report, it, partial(side.nodes, it), side.text),
     "guards": lambda side, compilation: guards(side.report, compilation),
+    "numerics": lambda side, compilation: numerics(side.report, compilation, side.nodes),
     "memory": lambda side, compilation: memory(side.report, compilation, side.text),
     "speedup": lambda side, _: speedup(side.report),
     "kernels": lambda side, it: kernel_launches(KernelsView.load(side.report, it, side.text), side.text),

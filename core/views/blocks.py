@@ -126,11 +126,12 @@ class Title:
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """The heading of a part of a page; plain text."""
+    """The heading of a part of a page, in plain text, and the explanation behind its question mark."""
 
     macro: ClassVar[str] = "heading"
 
     text: str
+    help: str = ""
 
 
 @dataclass(frozen=True, slots=True)

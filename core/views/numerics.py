@@ -5,10 +5,10 @@ Texts are Markdown.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, NamedTuple
 
 from core.analysis import difference_words, excuse_words, results, target_words
 from core.analysis.numerics import (
@@ -20,20 +20,38 @@ from core.analysis.numerics import (
     left_out_words,
     narrowed_words,
     node_standings,
-    numerics,
     numerics_of,
     numerics_sentence,
     of_tolerance,
     outputs_words,
 )
+from core.analysis.numerics import numerics as numerics_of_results
 from core.base import words as fmt
 from core.job import CompileJob, validated
 from core.job.text import bits_from_text, options_as_text
-from core.report import Accuracy, Compilation, FxNode, GraphNumerics, NodeAccuracy, Report
-from core.views.blocks import PageBlock, PageLink, paragraph
+from core.report import Accuracy, Compilation, FxGraph, FxNode, GraphNumerics, NodeAccuracy, NodeBits, Report
+from core.views.blocks import (
+    Beside,
+    Column,
+    Data,
+    Drawn,
+    Heading,
+    InLine,
+    PageBlock,
+    PageLink,
+    Row,
+    Table,
+    Title,
+    paragraph,
+    spans,
+)
+from core.views.glossary import GLOSSARY
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, one_line, plain, prose
 
-__all__ = ["ErrorPoint", "NodeNumericsView", "NumericsView", "result_blocks"]
+__all__ = ["ErrorPoint", "NodeNumericsView", "NumericsView", "numerics", "result_blocks"]
+# Parts that the page draws: buttons, charts, the table of nodes, and the lines of the selected node.
+COMPARE, COMPARE_BITS, COMPARE_NODES = "numerics-now", "bits-now", "nodes-now"
+RESULTS, NODES, NODE_TABLE, LINES = "numerics-results", "numerics-nodes", "numerics-table", "lines"
 
 NOT_COMPARED = "A script runs once, as it is, and is not compared with eager."
 NOT_RECORDED = (
@@ -47,8 +65,48 @@ MEANING = (
 NO_CALL = "No call was recorded: an imported log has no eager calls."
 NO_RESULT = "The run ended before a call was compared."
 SHOWN_DIFFERENCES = 5
+OF_EAGER = (
+    "Norm of eager's difference from float64 over the norm in float64; of whole numbers and booleans the part of the "
+    "elements that differ"
+)
+APART = "Compiled against eager: norm of the difference over eager's norm"
+OF_ELEMENT = "The largest difference of one element from float64"
 INDUCTOR, EXAMPLE = "inductor", "batch=1"
-FIGURES = ("eager", "compiled", "of tolerance", "apart", "largest, eager", "largest, compiled")
+CAPTURED = "dynamo_output_graph"
+NodeReader = Callable[[Compilation, FxGraph], Sequence[FxNode]]
+
+
+def numerics(report: Report, compilation: Compilation | None, read_nodes: NodeReader) -> Iterator[PageBlock]:
+    """Yield the comparison of a run with float64: results, values bit by bit, and nodes of a compilation.
+
+    `read_nodes` returns the nodes of a graph.
+    """
+    view = NumericsView(report)
+    if view.state != "recorded":
+        yield Title(spans(view.title))
+        yield from paragraph(view.paragraph)
+        if view.state == "not recorded":
+            yield InLine((Drawn(COMPARE), Drawn(COMPARE_BITS)))
+        yield from view.bit_by_bit
+        return
+    if view.title:
+        yield Title(spans(view.title), GLOSSARY["numerics"])
+        yield from paragraph(view.paragraph, "quiet")
+        yield view.results
+    yield from view.bit_by_bit
+    data = Data("numerics", (report.call_numerics, report.graph_numerics, report.bits))
+    yield InLine((Heading(view.nodes_heading(compilation)), data, Drawn(COMPARE_BITS)))
+    reason = view.without_nodes(compilation)
+    if compilation is None or reason:
+        yield from paragraph(reason)
+        yield Drawn(COMPARE_NODES)
+        return
+    graph = view.nodes_of(compilation, read_nodes)
+    yield from paragraph(graph.sentence)
+    yield from paragraph(graph.caption, "quiet")
+    if graph.is_compared:
+        yield Drawn(NODES, of=(graph,))
+        yield Beside((Drawn(NODE_TABLE, (graph.table,), (graph,)),), (Drawn(LINES, of=(graph,)),), shares=(3, 2))
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,17 +132,7 @@ class ErrorPoint:
 
 @dataclass(frozen=True)
 class NumericsView:
-    """The comparison of a run with float64; `column_help` explains columns of results and of nodes."""
-
-    column_help: ClassVar[Mapping[str, str]] = {
-        "eager": "Norm of eager's difference from float64 over the norm in float64; of whole numbers and booleans the "
-        "part of the elements that differ",
-        "compiled": "The same for compiled",
-        "of tolerance": "Compiled's error over what its dtype allows",
-        "largest, eager": "The largest difference of one element from float64",
-        "largest, compiled": "The same for compiled",
-        "apart": "Compiled against eager: norm of the difference over eager's norm",
-    }
+    """The comparison of a run with float64."""
 
     report: Report
 
@@ -123,20 +171,13 @@ class NumericsView:
         return f"The {fmt.number(shown)} with the largest errors; the table has all."
 
     @property
-    def rows(self) -> list[dict[str, object]]:
+    def results(self) -> PageBlock:
         """Results of the calls: differing results first, then by compiled's error relative to its tolerance."""
         calls = len({result.call for result in self._by_error}) > 1
-        return [
-            {
-                "result": one_line(result.what, LONGEST_LINE),
-                **({"call": result.call} if calls else {}),
-                "compiled is": result.standing,
-                **_figures(result.accuracy),
-                "elements": result.accuracy.elements,
-                "why": one_line(result.accuracy.reason, LONGEST_LINE),
-            }
-            for result in self._by_error
-        ]
+        call: Column[ResultStanding] = Column("call", lambda result: result.call, fmt.number)
+        columns = (RESULT_COLUMNS[0], *((call,) if calls else ()), *RESULT_COLUMNS[1:])
+        table = Table("results", columns, self._by_error)
+        return Beside((Drawn(RESULTS, of=(self,)),), (table,)) if self.points else table
 
     @property
     def points(self) -> list[ErrorPoint]:
@@ -145,27 +186,14 @@ class NumericsView:
         return [ErrorPoint(index, result.what, result.accuracy, result.call) for index, result in enumerate(with_error)]
 
     @property
-    def bits(self) -> str:
-        """The comparison bit by bit with another configuration; empty if none was requested."""
-        return prose(bits_words(self.report.bits), LONGEST_TEXT) if self.report.bits is not None else ""
-
-    @property
-    def bit_rows(self) -> list[dict[str, object]]:
-        """Values whose bits differ in the other configuration, in execution order."""
-        return [
-            {
-                "node": one_line(node.node, LONGEST_NAME),
-                "your line": one_line(node.line, LONGEST_LINE),
-                "begins here": "yes" if node.source else "",
-                "elements": f"{fmt.number(node.differing)} of {fmt.number(node.elements)}",
-                "largest difference": node.max_abs,
-                "dtype": one_line(node.dtype, LONGEST_NAME),
-                "kernel": one_line(node.kernel, LONGEST_NAME),
-                "other kernel": one_line(node.other_kernel, LONGEST_NAME),
-                "why": one_line(node.reason.replace("`", ""), LONGEST_LINE),
-            }
-            for node in (self.report.bits.nodes if self.report.bits is not None else ())
-        ]
+    def bit_by_bit(self) -> Iterator[PageBlock]:
+        """The comparison bit by bit with another configuration; nothing if none was requested."""
+        if self.report.bits is None:
+            return
+        yield Heading("Bit by bit", GLOSSARY["bit by bit"])
+        yield from paragraph(prose(bits_words(self.report.bits), LONGEST_TEXT))
+        if self.report.bits.nodes:
+            yield Table("bits", BIT_COLUMNS, self.report.bits.nodes)
 
     @staticmethod
     def compares_bits(job: CompileJob) -> bool:
@@ -184,7 +212,7 @@ class NumericsView:
 
     def nodes_heading(self, compilation: Compilation | None) -> str:
         """Return the heading of the nodes of a compilation."""
-        return f"Nodes of {plain(f'[{compilation.id}]')}" if compilation else "Nodes"
+        return f"Nodes of [{compilation.id}]" if compilation else "Nodes"
 
     def without_nodes(self, compilation: Compilation | None) -> str:
         """Return the reason why nodes of a compilation were not compared; empty if nodes were compared."""
@@ -193,13 +221,16 @@ class NumericsView:
         failed = numerics_of(self.report, "")
         return plain(f"No node was compared: {failed.reason}." if failed else "Single nodes were not compared.")
 
-    def nodes_of(self, compilation: Compilation, nodes: Mapping[str, FxNode]) -> NodeNumericsView:
-        """Return the comparison of a compilation's nodes; `nodes` are the captured graph's nodes by name."""
-        return NodeNumericsView(numerics_of(self.report, compilation.id) or GraphNumerics(compilation.id), nodes)
+    def nodes_of(self, compilation: Compilation, read_nodes: NodeReader) -> NodeNumericsView:
+        """Return the comparison of a compilation's nodes; `read_nodes` returns the nodes of a graph."""
+        graph = next((graph for graph in compilation.last_graphs if graph.stage == CAPTURED), None)
+        nodes = {node.name: node for node in read_nodes(compilation, graph)} if graph else {}
+        compared = numerics_of(self.report, compilation.id) or GraphNumerics(compilation.id)
+        return NodeNumericsView(compilation, compared, graph, nodes)
 
     @cached_property
     def _results(self) -> Numerics | None:
-        return numerics(self.report)
+        return numerics_of_results(self.report)
 
     @cached_property
     def _by_error(self) -> list[ResultStanding]:
@@ -209,14 +240,30 @@ class NumericsView:
         )
 
 
+class NodeRow(NamedTuple):
+    """A compared node; `source` is the node of the captured graph, None if it is not logged."""
+
+    position: int
+    node: NodeAccuracy
+    standing: str
+    source: FxNode | None
+
+    @property
+    def reason(self) -> str:
+        """Reason why the node was not compared; empty if it was."""
+        return self.node.left_out or (self.node.accuracy.reason if self.node.accuracy else "")
+
+
 @dataclass(frozen=True)
 class NodeNumericsView:
-    """The comparison of a graph's nodes.
+    """The comparison of the nodes of a compilation.
 
-    `nodes` are the captured graph's nodes by name, empty if the log does not contain the graph.
+    `graph` is the captured graph, and `nodes` are its nodes by name; None and empty if the log does not contain it.
     """
 
+    compilation: Compilation
     numerics: GraphNumerics
+    graph: FxGraph | None
     nodes: Mapping[str, FxNode]
 
     @property
@@ -227,10 +274,8 @@ class NodeNumericsView:
     @property
     def caption(self) -> str:
         """Effect of the comparison on the graph, and the nodes left out."""
-        graph = self.numerics
-        return prose(
-            " ".join(filter(None, (outputs_words(graph), left_out_words(graph), narrowed_words(graph.narrowed))))
-        )
+        words = (outputs_words(self.numerics), left_out_words(self.numerics), narrowed_words(self.numerics.narrowed))
+        return prose(" ".join(filter(None, words)))
 
     @property
     def is_compared(self) -> bool:
@@ -264,28 +309,14 @@ class NodeNumericsView:
         ]
 
     @property
-    def names(self) -> list[str]:
-        """Names of all nodes in execution order."""
-        return [node.name for node in self.numerics.nodes]
-
-    @property
-    def rows(self) -> list[dict[str, object]]:
-        """Rows of all nodes, in execution order."""
-        classes = node_standings(self.numerics)
-        return [self._row(index, node, classes[node.name]) for index, node in enumerate(self.numerics.nodes)]
-
-    def _row(self, index: int, node: NodeAccuracy, accuracy_class: str) -> dict[str, object]:
-        source = self.nodes.get(node.name)
-        reason = node.left_out or (node.accuracy.reason if node.accuracy else "")
-        return {
-            "#": index,
-            "node": one_line(node.name, LONGEST_NAME),
-            "compiled is": accuracy_class,
-            **_figures(node.accuracy),
-            "your line": one_line(source.code, LONGEST_LINE) if source else "",
-            "module": one_line(source.module, LONGEST_LINE) if source else "",
-            "why": one_line(reason, LONGEST_LINE),
-        }
+    def table(self) -> Table[NodeRow]:
+        """All nodes, in execution order."""
+        standings = node_standings(self.numerics)
+        rows = [
+            NodeRow(position, node, standings[node.name], self.nodes.get(node.name))
+            for position, node in enumerate(self.numerics.nodes)
+        ]
+        return Table(f"{NODE_TABLE}-{self.compilation.id}", NODE_COLUMNS, rows)
 
 
 def result_blocks(report: Report) -> Iterator[PageBlock]:
@@ -314,9 +345,48 @@ def _compiled_error(node: NodeAccuracy) -> float:
     return (node.accuracy and node.accuracy.compiled_error) or 0.0
 
 
-def _figures(accuracy: Accuracy | None) -> dict[str, object]:
-    if accuracy is None:
-        return {"dtype": "", **dict.fromkeys(FIGURES)}
-    errors = (accuracy.eager_error, accuracy.compiled_error, of_tolerance(accuracy), accuracy.apart)
-    figures = zip(FIGURES, (*errors, accuracy.eager_max_abs, accuracy.compiled_max_abs), strict=True)
-    return {"dtype": accuracy.dtype, **dict(figures)}
+def _figures(of: Callable[[Row], Accuracy | None]) -> tuple[Column[Row], ...]:
+    """Return the columns of the accuracy of a row; empty cells for a row without one."""
+
+    def column(name: str, value: Callable[[Accuracy], Any], unit: Callable[[Any], str], help: str) -> Column[Row]:
+        return Column(name, lambda row: None if (accuracy := of(row)) is None else value(accuracy), unit, help)
+
+    return tuple(column(*figure) for figure in FIGURES)
+
+
+FIGURES: tuple[tuple[str, Callable[[Accuracy], Any], Callable[[Any], str], str], ...] = (
+    ("dtype", lambda accuracy: accuracy.dtype, str, ""),
+    ("eager", lambda accuracy: accuracy.eager_error, fmt.number, OF_EAGER),
+    ("compiled", lambda accuracy: accuracy.compiled_error, fmt.number, "The same for compiled"),
+    ("of tolerance", of_tolerance, fmt.ratio, "Compiled's error over what its dtype allows"),
+    ("apart", lambda accuracy: accuracy.apart, fmt.number, APART),
+    ("largest, eager", lambda accuracy: accuracy.eager_max_abs, fmt.number, OF_ELEMENT),
+    ("largest, compiled", lambda accuracy: accuracy.compiled_max_abs, fmt.number, "The same for compiled"),
+)
+RESULT_COLUMNS: tuple[Column[ResultStanding], ...] = (
+    Column("result", lambda result: one_line(result.what, LONGEST_LINE)),
+    Column("compiled is", lambda result: result.standing),
+    *_figures(lambda result: result.accuracy),
+    Column("elements", lambda result: result.accuracy.elements, fmt.number),
+    Column("why", lambda result: one_line(result.accuracy.reason, LONGEST_LINE)),
+)
+NODE_COLUMNS: tuple[Column[NodeRow], ...] = (
+    Column("#", lambda row: row.position, fmt.number),
+    Column("node", lambda row: one_line(row.node.name, LONGEST_NAME)),
+    Column("compiled is", lambda row: row.standing),
+    *_figures(lambda row: row.node.accuracy),
+    Column("your line", lambda row: one_line(row.source.code, LONGEST_LINE) if row.source else ""),
+    Column("module", lambda row: one_line(row.source.module, LONGEST_LINE) if row.source else ""),
+    Column("why", lambda row: one_line(row.reason, LONGEST_LINE)),
+)
+BIT_COLUMNS: tuple[Column[NodeBits], ...] = (
+    Column("node", lambda node: one_line(node.node, LONGEST_NAME)),
+    Column("your line", lambda node: one_line(node.line, LONGEST_LINE)),
+    Column("begins here", lambda node: "yes" if node.source else ""),
+    Column("elements", lambda node: f"{fmt.number(node.differing)} of {fmt.number(node.elements)}"),
+    Column("largest difference", lambda node: node.max_abs, fmt.number),
+    Column("dtype", lambda node: one_line(node.dtype, LONGEST_NAME)),
+    Column("kernel", lambda node: one_line(node.kernel, LONGEST_NAME)),
+    Column("other kernel", lambda node: one_line(node.other_kernel, LONGEST_NAME)),
+    Column("why", lambda node: one_line(node.reason.replace("`", ""), LONGEST_LINE)),
+)

@@ -78,7 +78,7 @@ def draw(page: Iterable[blocks.Block], parts: Parts = NO_PARTS) -> None:
             case blocks.Text():
                 TONES[block.tone](blocks.markdown(block.prose), **({"help": block.help} if block.help else {}))
             case blocks.Heading():
-                st.header(plain(block.text), anchor=False)
+                st.header(plain(block.text), anchor=False, help=block.help or None)
             case blocks.Table():
                 _draw_table(block)
             case blocks.Listing():

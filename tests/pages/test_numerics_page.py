@@ -40,9 +40,10 @@ def test_the_first_node_that_differs_is_in_the_sentence_the_code_and_the_graph(e
     results, nodes = (table.value for table in app.dataframe)
     assert list(results["compiled is"]) == ["differs", "further"]
     assert arranged(app) == [
-        "3 × row center",
+        "2 × row center",
         "1 × row",
         "1 × columns 50:50 medium gap",
+        "1 × row end",
         "1 × columns 60:40 medium gap",
     ]
     assert "| index |" not in written(app)

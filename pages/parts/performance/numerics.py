@@ -10,36 +10,23 @@ import html
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import streamlit as st
 
 from core.base import words as fmt
-from core.report import FxGraph
-from core.views.glossary import GLOSSARY
-from core.views.numerics import ErrorPoint, NodeNumericsView, NumericsView
+from core.views import numerics as views
 from pages import menu
-from pages.look.charts import PLOTLY_CONFIG, go, plotly_layout
+from pages.look.charts import go, plotly_layout
 from pages.look.palette import INK, MUTED, PAPER, SHORT, STATUS, Theme, kernel_colour
 from pages.look.text import LONGEST_NAME, code, one_line
 from pages.parts.performance.charts import COLOURS, COMPILED, EAGER
 from pages.session import url
-from pages.session.server import cached_figure, theme
-from pages.session.shown import RunView, View
-from pages.session.tables import columns, data_frame, in_words, picked_by_url, picked_points
+from pages.session.shown import RunView
+from pages.session.tables import draw_chart, framed, picked_by_url, picked_points
+from pages.session.url import page_link
 
 COLOUR = "numerics"
-FEW = 4
-FORMS: dict[str, Callable[[Any], str]] = {
-    "elements": fmt.number,
-    "eager": fmt.number,
-    "compiled": fmt.number,
-    "of tolerance": fmt.ratio,
-    "largest, eager": fmt.number,
-    "largest, compiled": fmt.number,
-    "apart": fmt.number,
-}
-COLUMNS = columns(NumericsView.column_help)
 SYMBOLS = {EAGER: "circle-open", COMPILED: "circle"}
 TOLERANCE = "tolerance"
 MOST_RESULTS = 16
@@ -51,50 +38,24 @@ TICKS = 8
 FEW_NODES, FEW_LETTERS = 12, 14
 
 
-def bits_part(numerics: NumericsView) -> None:
-    """Draw the comparison bit by bit with another configuration; nothing if none was requested."""
-    if not numerics.bits:
-        return
-    st.header("Bit by bit", anchor=False, help=GLOSSARY["bit by bit"])
-    st.write(numerics.bits)
-    if numerics.bit_rows:
-        height: int | Literal["content"] = SHORT if len(numerics.bit_rows) > MOST_RESULTS else "content"
-        table = in_words(data_frame(numerics.bit_rows), {"largest difference": fmt.number})
-        st.dataframe(table, hide_index=True, height=height)
+def results_part(view: RunView, numerics: views.NumericsView) -> None:
+    """Draw the errors of the results as a chart."""
+    points = numerics.points
+    draw_chart(view, views.RESULTS, partial(results_chart, points))
+    if len(points) > MOST_RESULTS:
+        st.caption(numerics.largest_words(MOST_RESULTS))
 
 
-def results_part(view: RunView, numerics: NumericsView) -> None:
-    """Draw every result as a chart and a table."""
-    rows, points, on = numerics.rows, numerics.points, theme()
-    left, right = st.columns(2, gap="medium") if points else (None, st.container())
-    if left is not None:
-        with left:
-            figure = cached_figure(
-                lambda: results_chart(points, on), "numerics", view.run.id, view.report.log_bytes, on
-            )
-            st.plotly_chart(figure, theme=None, config=PLOTLY_CONFIG, key="numerics-results")
-            if len(points) > MOST_RESULTS:
-                st.caption(numerics.largest_words(MOST_RESULTS))
-    with right:
-        as_drawn = AROUND_PX + ROW_PX * min(MOST_RESULTS, len(rows))
-        height: int | Literal["content"] = as_drawn if len(rows) > FEW else "content"
-        table = in_words(data_frame(rows), FORMS)
-        st.dataframe(table, hide_index=True, height=height, column_config=COLUMNS, placeholder="")
-
-
-def nodes_part(view: View, graph: NodeNumericsView, chosen: str) -> None:
+def nodes_part(view: RunView, graph: views.NodeNumericsView) -> None:
     """Draw the errors of all nodes in execution order; a click on a point selects its node."""
-    on = theme()
-    parts = ("node-numerics", view.run.id, view.report.log_bytes, view.compilation.id, chosen, on)
-    key = f"numerics-nodes-{view.compilation.id}"
-    st.plotly_chart(
-        cached_figure(lambda: nodes_chart(graph, chosen, on), *parts),
-        theme=None,
-        config=PLOTLY_CONFIG,
-        key=key,
-        on_select=partial(_take_node, key),
-        selection_mode="points",
-    )
+    key, chosen = f"{views.NODES}-{graph.compilation.id}", chosen_of(graph)
+    make = partial(nodes_chart, graph, chosen)
+    draw_chart(view, key, make, chosen, on_select=partial(_take_node, key), selection_mode="points")
+
+
+def chosen_of(graph: views.NodeNumericsView) -> str:
+    """Return the name of the selected node, or of the node that is selected at first."""
+    return graph.chosen((url.selected() or "").removeprefix("n:"))
 
 
 def _take_node(key: str) -> None:
@@ -103,23 +64,27 @@ def _take_node(key: str) -> None:
             url.select(f"n:{point['customdata'][0]}")
 
 
-def node_table(view: View, graph: NodeNumericsView) -> None:
+def node_table(graph: views.NodeNumericsView) -> None:
     """Draw a table with one row per node; a click selects it."""
-    ids = [f"n:{name}" for name in graph.names]
-    key = f"numerics-table-{view.compilation.id}"
-    table = in_words(data_frame(graph.rows), FORMS)
-    picked_by_url(table, ids, key, height=SHORT, column_config=COLUMNS, placeholder="")
+    frame, settings = framed(graph.table)
+    ids = [f"n:{node.name}" for node in graph.numerics.nodes]
+    picked_by_url(frame, ids, graph.table.name, height=SHORT, column_config=settings)
 
 
-def graph_link(graph: FxGraph, chosen: str) -> None:
-    """Draw a link from the chosen node to its place in the graph, coloured by the accuracy of each node."""
-    query = url.link(**{url.GRAPH: graph.id, url.SELECT: f"n:{chosen}", url.COLOUR: COLOUR})
+def chosen_lines(view: RunView, draw_lines: Callable[..., object], graph: views.NodeNumericsView) -> None:
+    """Draw a link from the chosen node to its place in the graph, and its lines by `draw_lines`."""
+    chosen, of = chosen_of(graph), view.of(graph.compilation)
+    if graph.graph is None or not chosen:
+        return
+    url.select(f"n:{chosen}")
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(code(chosen, LONGEST_NAME))
-        st.page_link(menu.FX_GRAPH.script, label="Show it in the graph", icon=menu.FX_GRAPH.icon, query_params=query)
+        more = {url.GRAPH: graph.graph.id, url.SELECT: f"n:{chosen}", url.COLOUR: COLOUR}
+        page_link(menu.FX_GRAPH, label="Show it in the graph", **more)
+    draw_lines(of, [*graph.nodes.values()], graph.nodes.get(chosen), f"numerics-{of.compilation.id}")
 
 
-def results_chart(points: Sequence[ErrorPoint], on: Theme) -> go.Figure:
+def results_chart(points: Sequence[views.ErrorPoint], on: Theme) -> go.Figure:
     """Draw each result's error in eager and in compiled, on a logarithmic axis.
 
     The chart has at most `MOST_RESULTS` results, in the order of the points.
@@ -155,7 +120,7 @@ def results_chart(points: Sequence[ErrorPoint], on: Theme) -> go.Figure:
     return figure
 
 
-def nodes_chart(graph: NodeNumericsView, selected: str, on: Theme) -> go.Figure:
+def nodes_chart(graph: views.NodeNumericsView, selected: str, on: Theme) -> go.Figure:
     """Draw each compared node's error in eager and in compiled, in execution order."""
     points = graph.points
     positions = [point.position for point in points]
@@ -193,7 +158,7 @@ def nodes_chart(graph: NodeNumericsView, selected: str, on: Theme) -> go.Figure:
     return figure
 
 
-def _mark(figure: go.Figure, point: ErrorPoint, low: float, first: bool, on: Theme) -> None:
+def _mark(figure: go.Figure, point: views.ErrorPoint, low: float, first: bool, on: Theme) -> None:
     """Mark a node with a ring and its name.
 
     `first` is True for the first node that differs, whose mark is red; False for the selected node.
@@ -232,7 +197,7 @@ def _placed(error: float | None, low: float) -> float | None:
     return None if error is None else max(error, low)
 
 
-def _ends(points: Sequence[ErrorPoint]) -> tuple[int, int, bool]:
+def _ends(points: Sequence[views.ErrorPoint]) -> tuple[int, int, bool]:
     """Return the powers of ten around all errors and tolerances, and True if an error is zero."""
     accuracies = [point.accuracy for point in points]
     pairs = [(accuracy.eager_error, accuracy.compiled_error) for accuracy in accuracies]
@@ -242,7 +207,7 @@ def _ends(points: Sequence[ErrorPoint]) -> tuple[int, int, bool]:
     return math.floor(math.log10(low)), math.ceil(math.log10(high)), 0 in errors
 
 
-def _axis(points: Sequence[ErrorPoint]) -> tuple[float, dict[str, Any]]:
+def _axis(points: Sequence[views.ErrorPoint]) -> tuple[float, dict[str, Any]]:
     """Return where an error of zero is drawn, and the logarithmic axis of errors."""
     first, last, exact = _ends(points)
     powers = range(first, last + 1, 1 + (last - first) // TICKS)
@@ -254,7 +219,7 @@ def _axis(points: Sequence[ErrorPoint]) -> tuple[float, dict[str, Any]]:
     return zero, {"type": "log", "tickvals": values, "ticktext": texts, "range": [start, last + 0.2]}
 
 
-def _hover(point: ErrorPoint) -> str:
+def _hover(point: views.ErrorPoint) -> str:
     dtype, errors, tolerance = point.details
     return f"<b>{_label(point.name, LONGEST_NAME)}</b> {dtype}<br>{errors}<br>{tolerance}"
 

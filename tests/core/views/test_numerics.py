@@ -8,6 +8,7 @@ from core.views.numerics import NumericsView
 from tests.support.logs import recorded_report
 from tests.support.numerics import EXACT, GRAPH, RIGHT, WRONG, numerics_log
 from tests.support.places import TRACES
+from tests.support.tables import table_of, texts
 
 
 def numerics_of(path: Path, log: bytes) -> NumericsView:
@@ -18,7 +19,7 @@ def numerics_of(path: Path, log: bytes) -> NumericsView:
 def test_results_that_differ_come_first(tmp_path: Path) -> None:
     numerics = numerics_of(tmp_path, numerics_log(("output", EXACT), ("buffer `seen`", WRONG)))
     assert numerics.state == "recorded"
-    assert [(row["result"], row["compiled is"]) for row in numerics.rows] == [
+    assert [(row["result"], row["compiled is"]) for row in texts(table_of([numerics.results], "results"))] == [
         ("buffer `seen`", "differs"),
         ("output", "the same bits"),
     ]
@@ -32,10 +33,10 @@ def test_the_first_node_that_differs_is_chosen_if_none_is_selected(tmp_path: Pat
     numerics = numerics_of(tmp_path, numerics_log(("output", RIGHT), graph=GRAPH))
     (compilation,) = numerics.report.compilations
     assert numerics.without_nodes(compilation) == ""
-    graph = numerics.nodes_of(compilation, {})
+    graph = numerics.nodes_of(compilation, lambda *_: ())
     assert (graph.first_to_differ, graph.chosen(""), graph.chosen("linear")) == ("gelu", "gelu", "linear")
     assert [point.position for point in graph.points] == [0, 1, 3, 4]
-    assert [row["compiled is"] for row in graph.rows] == [
+    assert [row["compiled is"] for row in texts(graph.table)] == [
         *("as right as eager", "as right as eager", "not compared", "first to differ", "differs"),
     ]
 
