@@ -285,7 +285,7 @@ def test_over_https_the_cookie_is_for_https_alone() -> None:
 
 @pytest.mark.promise("users")
 def test_a_visitor_cannot_say_who_it_is() -> None:
-    """What a visitor's headers claim about its identity is replaced by what the gate determined."""
+    """The gate decides who a visitor is; claims in the visitor's headers are replaced."""
     headers = [(b"host", b"127.0.0.1:8501"), (VISITOR.title().encode(), b"owner")]
     _, passed = through(LOOKING, headers=headers)
     assert passed is not None
