@@ -41,12 +41,15 @@ from core.trace.parsers import build_report
 from core.views.blocks import PageBlock
 from core.views.compile_time import compile_time
 from core.views.decisions import op_decisions
+from core.views.fixes import FixesView
+from core.views.graph_breaks import graph_breaks
 from core.views.guards import guards
 from core.views.kernels import KernelsView
 from core.views.kernels.kernel import kernel_launches
 from core.views.memory import memory
 from core.views.numerics import numerics
 from core.views.prepared import summaries
+from core.views.recompiles import recompiles
 from core.views.sharing import BudgetView
 from core.views.speedup import speedup
 from core.views.texts import source_of
@@ -104,11 +107,15 @@ def _report_run(run: Run, arguments: argparse.Namespace) -> int:
 PAGES: dict[str, Callable[[RunSide, Compilation], Iterable[PageBlock]]] = {
     "compile_time": lambda side, _: compile_time(side.report, side.text),
     "decisions": lambda side, it: op_decisions(side.report, it, partial(side.nodes, it), side.text),
+    "graph_breaks": lambda side, _: graph_breaks(side.report, FixesView.of_log(side.report, side.text), side.text),
     "guards": lambda side, compilation: guards(side.report, compilation),
     "numerics": lambda side, compilation: numerics(side.report, compilation, side.nodes),
     "memory": lambda side, compilation: memory(side.report, compilation, side.text),
     "speedup": lambda side, _: speedup(side.report),
     "kernels": lambda side, it: kernel_launches(KernelsView.load(side.report, it, side.text), side.text),
+    "recompiles": lambda side, compilation: recompiles(
+        side.report, FixesView.of_log(side.report, side.text), compilation
+    ),
 }
 
 

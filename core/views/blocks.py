@@ -16,19 +16,24 @@ from core.views.markdown import CONTROL, WORD_JOINER, code, literal
 
 Row = TypeVar("Row")
 
-Kind = Literal["", "code", "strong", "em", "item"]
-# An escaped character, inline code, and the marks of bold and italic text: all that core/views writes.
+Kind = Literal["", "code", "strong", "em", "item", "link"]
+# An escaped character, inline code, the marks of bold and italic text, and a link: all that core/views writes.
 INLINE = re.compile(
     r"\\(?P<escaped>[^A-Za-z0-9\s])|(?P<ticks>`+)(?P<code>.+?)(?<!`)(?P=ticks)(?!`)|(?P<strong>\*\*)|(?P<em>\*)"
+    r"|\[(?P<label>(?:\\.|[^\]\\])+)\]\((?P<url>https://[^)\s]+)\)"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class TextSpan:
-    """A piece of text in one style; kind `item` is an empty span that begins a list item."""
+    """A piece of text in one style; an `item` is an empty span that begins a list item.
+
+    A `link` leads to `url`.
+    """
 
     text: str
     kind: Kind = ""
+    url: str = ""
 
 
 Prose = tuple[TextSpan, ...]
@@ -60,22 +65,32 @@ def spans(markdown: str) -> Prose:
 
 def markdown(prose: Prose) -> str:
     """Return spans as Markdown that shows them literally in their styles."""
-    return "".join(MARKDOWN[span.kind](span.text) for span in prose).removeprefix("\n")
+    return "".join(
+        f"[{literal(span.text)}]({span.url})" if span.url else MARKDOWN[span.kind](span.text) for span in prose
+    ).removeprefix("\n")
 
 
 MARKDOWN: Mapping[Kind, Callable[[str], str]] = {
-    "": literal,
+    **dict.fromkeys(("", "link"), literal),
     "code": code,
-    "strong": lambda text: f"**{literal(text)}**",
-    "em": lambda text: f"*{literal(text)}*",
+    "strong": lambda text: _marked("**", text),
+    "em": lambda text: _marked("*", text),
     "item": lambda _: "\n- ",
 }
 
 
+def _marked(mark: str, text: str) -> str:
+    """Return text between two marks; spaces at its ends, where a mark would mark nothing, are outside."""
+    inner = text.strip(" ")
+    return text.replace(inner, f"{mark}{literal(inner)}{mark}") if inner else text
+
+
 def words(prose: Prose) -> str:
     """Return spans as text of a terminal: code in backticks, list items in lines of their own."""
-    quoted = (f"`{span.text}`" if span.kind == "code" else "\n- " * (span.kind == "item") + span.text for span in prose)
-    return CONTROL.sub("�", "".join(quoted)).removeprefix("\n")
+    return CONTROL.sub("�", "".join(WORDS.get(span.kind, "{0.text}").format(span) for span in prose)).removeprefix("\n")
+
+
+WORDS: Mapping[Kind, str] = {"code": "`{0.text}`", "item": "\n- ", "link": "{0.text} ({0.url})"}
 
 
 def _line(line: str) -> list[TextSpan]:
@@ -90,7 +105,9 @@ def _line(line: str) -> list[TextSpan]:
             continue
         found.append(TextSpan(text, style))
         text = ""
-        if match["code"]:
+        if match["url"]:
+            found.append(TextSpan(re.sub(r"\\(.)", r"\1", match["label"]), "link", match["url"]))
+        elif match["code"]:
             found.append(TextSpan(match["code"].strip() if len(match["ticks"]) > 1 else match["code"], "code"))
         else:
             style = _toggled(style, "strong" if match["strong"] else "em")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
@@ -28,13 +28,17 @@ from core.analysis.repairs import (
 from core.base import words as fmt
 from core.graph import source_path
 from core.job import CompileJob
-from core.report import GraphBreak, Recompile, Report
+from core.report import GraphBreak, Payload, Recompile, Report
 from core.runs.status import Status
-from core.views.markdown import LONGEST_NAME, LONGEST_TEXT, code, plain, prose
+from core.views.blocks import Code, Drawn, Listing, PageBlock, paragraph
+from core.views.markdown import LONGEST_NAME, LONGEST_TEXT, code, one_line, plain, prose
 from core.views.speedup import seen_words
-from core.views.texts import place_in_folder
+from core.views.texts import SourceView, place_in_folder
 
-__all__ = ["Fix", "FixesView", "TrialView"]
+__all__ = ["Fix", "FixesView", "TrialView", "offer", "offer_all"]
+
+# Parts that the pages draw: the fixes of a break or recompile, all fixes as one, and the run that a fix is for.
+OFFER, OFFER_ALL, ORIGINAL = "offer", "offer-all", "original-run"
 
 NO_CODE = "No fix: the log does not contain the code."
 NO_RULE = "No automatic fix for this line. torch's hints say what to change by hand."
@@ -88,6 +92,26 @@ class Fix:
         """Name and reason in one paragraph."""
         return f"**{self.name}** {prose(self.reason, LONGEST_TEXT)}"
 
+    @property
+    def diff_blocks(self) -> Iterator[PageBlock]:
+        """The diff, unless the fix changes only the job."""
+        if self.diff:
+            name = one_line(self.name.rstrip("."), LONGEST_NAME)
+            yield Listing(f"Diff: {name}", Code(self.diff, "diff"), is_open=True)
+
+
+def offer(fixes: Sequence[Fix], key: str) -> Iterator[Drawn]:
+    """Yield the fixes of a graph break or recompile; the dashboard can try each of them."""
+    if fixes:
+        texts = ((*paragraph(fix.heading), *paragraph(fix.caption), *fix.diff_blocks) for fix in fixes)
+        yield Drawn(OFFER, tuple(block for blocks in texts for block in blocks), (fixes, key))
+
+
+def offer_all(fix: Fix | None, key: str) -> Iterator[Drawn]:
+    """Yield all compatible fixes as one fix, which the dashboard can try; nothing without a fix."""
+    if fix is not None:
+        yield Drawn(OFFER_ALL, (*paragraph(fix.paragraph), *fix.diff_blocks), (fix, key))
+
 
 @dataclass(frozen=True, slots=True)
 class FixesView:
@@ -103,6 +127,11 @@ class FixesView:
     source: str
     job: CompileJob | None
     again: CompileJob | None
+
+    @classmethod
+    def of_log(cls, report: Report, read: Callable[[Payload], str]) -> FixesView:
+        """Create a view of a log, whose fixes cannot be tried."""
+        return cls("", report, SourceView(report, read).text(), None, None)
 
     def of_break(self, graph_break: GraphBreak) -> tuple[Fix, ...]:
         """Return the fixes of a graph break: edits of the user's file, and settings of Dynamo."""

@@ -1,4 +1,4 @@
-"""Graph breaks of a run, the most expensive first, and frames that run eagerly; in Markdown."""
+"""Graph breaks page: breaks with their fixes, the most expensive first, and frames that run eagerly."""
 
 from __future__ import annotations
 
@@ -23,11 +23,39 @@ from core.base import words as fmt
 from core.base.syntax import NOT_READ, module
 from core.base.words import number
 from core.graph import source_path
-from core.report import Frame, GraphBreak, Report
+from core.report import Frame, GraphBreak, Payload, Report
+from core.views.blocks import (
+    NOTHING_PICKED,
+    Beside,
+    Blocks,
+    Card,
+    Code,
+    Data,
+    Drawn,
+    InLine,
+    Listing,
+    PageBlock,
+    Picks,
+    Select,
+    Title,
+    folded,
+    paragraph,
+    spans,
+)
+from core.views.fixes import ORIGINAL, FixesView, offer, offer_all
+from core.views.glossary import GLOSSARY
 from core.views.markdown import LONGEST_NAME, LONGEST_TEXT, code, one_line, plain, prose
-from core.views.texts import line_in, place_in_folder
+from core.views.texts import SourceView, line_in, place_in_folder
 
-__all__ = ["BreakBox", "GraphBreaksView"]
+__all__ = ["GraphBreaksView", "graph_breaks"]
+
+# Names: the selected file, and the parts that the page draws.
+FILE = "broken-file"
+FIXED_SAMPLE, CODE = "fixed-sample", "code"
+METHOD = (
+    "Ranked by Dynamo's time in the frames that a break adds: its resume functions, plus callees that could no "
+    "longer be inlined. The code after a break is compiled without the break, too; *Try it* shows the difference."
+)
 
 FROM_RESTARTS = (
     "This log has no records of graph breaks, which torch writes since version 2.6. These breaks are from Dynamo's "
@@ -40,47 +68,26 @@ UNRECORDED = (
 REGISTRY = "https://meta-pytorch.github.io/compile-graph-break-site/gb"
 
 
-@dataclass(frozen=True, slots=True)
-class RegistryNote:
-    """PyTorch's registry entry for a kind of graph break; `origin` names the torch version of the entry."""
+def graph_breaks(
+    report: Report, fixes: FixesView, read: Callable[[Payload], str], picks: Picks = NOTHING_PICKED
+) -> Iterator[PageBlock]:
+    """Yield the graph breaks of a run, with cost, fixes and stack, beside the file that has them.
 
-    label: str
-    heading: str
-    context: str
-    explanation: str
-    hints: str
-    origin: str
-    link: str
-
-
-@dataclass(frozen=True, slots=True)
-class EagerFrame:
-    """A frame that runs eagerly without a graph break, such as one over the recompile limit."""
-
-    heading: str
-    caption: str
-
-
-@dataclass(frozen=True, slots=True)
-class BreakBox:
-    """A graph break in words: torch's reason, explanation and hints, and its hits, place and cost.
-
-    `given_up` has a sentence for each frame that runs eagerly because of the break.
+    `read` returns a part of the log.
     """
-
-    graph_break: GraphBreak
-    heading: str
-    caption: str
-    given_up: tuple[str, ...]
-    line: str
-    explanation: str
-    hints: str
-    stack: str
-
-    @property
-    def registry(self) -> RegistryNote | None:
-        """Entry in PyTorch's registry, or a note that it has none; None if the break has no registry id."""
-        return _registry_note(self.graph_break.registry_id)
+    view, logged = GraphBreaksView(report, SourceView(report, read).text), report.graph_breaks
+    yield Title(spans(view.title), GLOSSARY["graph break"] if logged else "")
+    yield Drawn(ORIGINAL)
+    yield from paragraph(view.record_note, "quiet")
+    yield InLine((*([Drawn(FIXED_SAMPLE)] if logged else []), Data("graph_breaks", logged)))
+    cards = [view.card(number, cost, fixes) for number, cost in enumerate(view.costs, 1)]
+    right: Blocks = (
+        *offer_all(fixes.of_all_breaks(cost.graph_break for cost in view.costs), "breaks"),
+        *paragraph(METHOD if len(cards) > 1 else "", "quiet"),
+        *cards,
+        *view.eager_frames,
+    )
+    yield Beside(tuple(view.code_blocks(picks)), right)
 
 
 @dataclass(frozen=True)
@@ -89,11 +96,6 @@ class GraphBreaksView:
 
     report: Report
     text: Callable[[str], str] = lambda _: ""
-
-    method = (
-        "Ranked by Dynamo's time in the frames that a break adds: its resume functions, plus callees that could no "
-        "longer be inlined. The code after a break is compiled without the break, too; *Try it* shows the difference."
-    )
 
     @cached_property
     def costs(self) -> tuple[BreakCost, ...]:
@@ -143,14 +145,18 @@ class GraphBreaksView:
             return ""
         return FROM_RESTARTS if self.report.graph_breaks else UNRECORDED
 
-    @property
-    def without_code(self) -> str:
-        """Sentence in place of the code, if the log has no file."""
-        return "The log does not contain the code" + (
-            "; each graph break has its file and line." if self.report.graph_breaks else "."
-        )
+    def code_blocks(self, picks: Picks) -> Iterator[PageBlock]:
+        """Yield the file with the breaks, and the choice of the file; a sentence if the log has no file."""
+        if len(self.files) > 1:
+            yield Select(FILE, "File", tuple(self.files))
+        path = self.files.get(picks.text(FILE)) or next(iter(self.files.values()), "")
+        if self.text(path or source_path(self.report)):
+            yield Drawn(CODE, (), (path,))
+            return
+        places = "; each graph break has its file and line." if self.report.graph_breaks else "."
+        yield from paragraph(f"The log does not contain the code{places}")
 
-    @property
+    @cached_property
     def files(self) -> dict[str, str]:
         """Label → path of the logged files with breaks; first the innermost file of the most expensive break."""
         logged = {source.path for source in self.report.sources}
@@ -159,25 +165,26 @@ class GraphBreaksView:
         labels = {one_line(path.rsplit("/", 1)[-1], LONGEST_NAME): path for path in reversed(paths)}
         return {label: labels[label] for label in reversed(labels)}
 
-    @property
-    def boxes(self) -> tuple[BreakBox, ...]:
-        """The breaks in words, the most expensive first."""
-        return tuple(self._box(number, cost) for number, cost in enumerate(self.costs, 1))
-
-    def _box(self, number: int, cost: BreakCost) -> BreakBox:
+    def card(self, number: int, cost: BreakCost, fixes: FixesView) -> Card:
+        """Return a break with torch's reason, explanation and hints, its cost, and its fixes."""
         graph_break = cost.graph_break
         hits = len(graph_break.compilations)
         times = f"\u00a0×\u00a0{fmt.number(hits)}" if hits > 1 else ""
-        return BreakBox(
-            graph_break,
-            heading=f"**{number}. {plain(graph_break.reason)}**{times}",
-            caption=" · ".join([_where(graph_break, source_path(self.report)), *_costs(cost)]),
-            given_up=self._given_up(graph_break),
-            line=code(graph_break.code) or "The line was not recorded.",
-            explanation=prose(graph_break.explanation),
-            hints=_bullets(graph_break.hints),
-            stack=_stack(graph_break),
-        )
+        offered, hints = fixes.of_break(graph_break), [*paragraph(_bullets(graph_break.hints))]
+        where = _where(graph_break, source_path(self.report))
+        blocks: list[PageBlock] = [
+            *paragraph(f"**{number}. {plain(graph_break.reason)}**{times}"),
+            *paragraph(" · ".join([where, *_costs(cost)]), "quiet"),
+            *(block for text in self._given_up(graph_break) for block in paragraph(text, "warn")),
+            *paragraph(code(graph_break.code) or "The line was not recorded."),
+            *paragraph(prose(graph_break.explanation)),
+            *folded("torch's hints", hints, is_open=not offered),
+            *paragraph(fixes.without_fix(graph_break), "quiet"),
+            *offer(offered, f"break-{number}"),
+            *_registry_entry(graph_break.registry_id),
+            Listing("Stack, the innermost frame first", Code(_stack(graph_break), "text")),
+        ]
+        return Card(f"break-{number}", tuple(blocks))
 
     def _given_up(self, graph_break: GraphBreak) -> tuple[str, ...]:
         frames = {failure.compilation: failure.frame for failure in self.failures if failure.kind == "given up"}
@@ -195,17 +202,14 @@ class GraphBreaksView:
         return untraced_words(self.text(frame.file) if frame.file else "", frame)
 
     @property
-    def eager_frames(self) -> tuple[EagerFrame, ...]:
-        """Frames that run eagerly and that no graph break names."""
+    def eager_frames(self) -> Iterator[Card]:
+        """Frames that run eagerly and that no graph break names, such as those over the recompile limit."""
         named = {compile_id for graph_break in self.report.graph_breaks for compile_id in graph_break.compilations}
-        return tuple(
-            EagerFrame(
-                f"**\\[{plain(failure.compilation)}\\] {code(failure.frame)}: {prose(failure.reason)}**",
-                f"{plain(failure.place.short)} · {failure.consequence}",
-            )
-            for failure in self.failures
-            if failure.kind != "failed" and failure.compilation not in named
-        )
+        for failure in self.failures:
+            if failure.kind != "failed" and failure.compilation not in named:
+                reason = f"**\\[{plain(failure.compilation)}\\] {code(failure.frame)}: {prose(failure.reason)}**"
+                place = f"{plain(failure.place.short)} · {failure.consequence}"
+                yield Card(f"eager-{failure.compilation}", (*paragraph(reason), *paragraph(place, "quiet")))
 
 
 def _costs(cost: BreakCost) -> Iterator[str]:
@@ -247,26 +251,25 @@ def _bullets(hints: Sequence[str]) -> str:
     return "\n".join(f"- {prose(hint, LONGEST_TEXT)}" for hint in hints)
 
 
-def _registry_note(registry_id: str) -> RegistryNote | None:
+def _registry_entry(registry_id: str) -> Iterator[PageBlock]:
+    """Yield the entry of a kind of graph break in PyTorch's registry; nothing without a registry id."""
     if not registry_id[2:].isdigit():
-        return None
+        return
     registry = graph_break_registry()
     entry = registry.entries.get(registry_id)
     version = plain(registry.origin.version)
-    label = f"{registry_id} in PyTorch's registry"
-    link = f"[Its page on the web]({REGISTRY}/{registry_id.lower()}.html)"
-    if entry is None:
-        absent = f"Not in the registry of torch {version}, which Compileboard includes."
-        return RegistryNote(label, "", "", "", "", absent, link)
-    return RegistryNote(
-        label,
-        heading=f"**{prose(entry.type)}**",
-        context=f"Context: {code(entry.context)}" if entry.context else "",
-        explanation=prose(entry.explanation),
-        hints=_bullets(entry.hints),
-        origin=f"From torch {version}; text in braces is filled in for each break.",
-        link=link,
-    )
+    texts: list[tuple[str, str]] = [(f"Not in the registry of torch {version}, which Compileboard includes.", "quiet")]
+    if entry is not None:
+        texts = [
+            (f"**{prose(entry.type)}**", ""),
+            (f"Context: {code(entry.context)}" if entry.context else "", "quiet"),
+            (prose(entry.explanation), ""),
+            (_bullets(entry.hints), ""),
+            (f"From torch {version}; text in braces is filled in for each break.", "quiet"),
+        ]
+    texts.append((f"[Its page on the web]({REGISTRY}/{registry_id.lower()}.html)", ""))
+    label = f"{plain(registry_id)} in PyTorch's registry"
+    yield from folded(label, [block for text, tone in texts for block in paragraph(text, tone)])
 
 
 MORE_BREAKS = "more breaks may follow"

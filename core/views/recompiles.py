@@ -1,7 +1,4 @@
-"""Recompiles of a run: the tree of each frame, and the failed guard of each recompile.
-
-Texts are Markdown.
-"""
+"""Recompiles page: a tree of each recompiled frame, and recompiles with failed guard and fixes."""
 
 from __future__ import annotations
 
@@ -27,10 +24,35 @@ from core.analysis import (
 from core.analysis.repairs import newest_reasons, recompile_subject
 from core.base import words as fmt
 from core.report import Call, Compilation, Recompile, Report
+from core.views.blocks import (
+    NOTHING_PICKED,
+    Card,
+    Code,
+    Column,
+    Data,
+    Drawn,
+    Fold,
+    InLine,
+    Listing,
+    PageBlock,
+    PageLink,
+    Picks,
+    Table,
+    Title,
+    folded,
+    paragraph,
+    spans,
+)
+from core.views.fixes import ORIGINAL, FixesView, offer, offer_all
+from core.views.glossary import GLOSSARY
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain, prose
 
-__all__ = ["RecompileDetails", "RecompilesView"]
+__all__ = ["RecompilesView", "recompiles"]
 
+# Names: the part that the page draws, and the selected compilation.
+LINEAGE, SELECT = "lineage", "select"
+# Recompiles that other outputs than the dashboard explain.
+MOST_EXPLAINED = 100
 LETTERS: dict[CallUse, str] = {"compiled": "c", "failed": "f", "used": "u", "unknown": "?", "": " "}
 LEGEND = {
     "c": "the call compiled it",
@@ -63,6 +85,44 @@ class RecompileRow:
     calls: str
 
 
+RECOMPILE_COLUMNS: tuple[Column[RecompileRow], ...] = (
+    Column("id", lambda row: f"{'↳ ' * row.depth}[{row.id}]"),
+    Column("failed guard", lambda row: row.because or "first compilation"),
+    Column("expected", lambda row: row.old),
+    Column("got", lambda row: row.new),
+    Column("call", lambda row: row.call),
+    Column("took", lambda row: row.took),
+)
+
+
+def recompiles(
+    report: Report, fixes: FixesView, compilation: Compilation | None = None, picks: Picks = NOTHING_PICKED
+) -> Iterator[PageBlock]:
+    """Yield the recompiles of a run: a tree per function, and the selected recompile in full.
+
+    `compilation` is the compilation that all pages show.
+    """
+    view = RecompilesView(report)
+    yield Title(spans(view.title), GLOSSARY["recompile"] if view.count else "")
+    yield Drawn(ORIGINAL)
+    if not view.count:
+        yield from view.without_recompiles()
+        return
+    yield InLine((*paragraph(view.sources, "quiet"), Data("recompiles", report.recompiles)))
+    yield from offer_all(fixes.of_all_recompiles(), "recompiles")
+    chosen = view.chosen(compilation, picks.text(SELECT))
+    for number, tree in enumerate(view.trees(chosen)):
+        yield from paragraph(tree.similar, "quiet")
+        yield Drawn(LINEAGE, tuple(view.tree_blocks(tree)), (view, number, tree, chosen))
+        if tree.shown is not None:
+            yield Card(f"recompile-{chosen.replace('/', '-')}", tuple(view.details(tree.shown)))
+            recompile = view.newest.get(chosen)
+            yield from offer(fixes.of_recompile(recompile), f"recompile-{chosen}") if recompile is not None else ()
+    if view.with_symbols:
+        label = "Dynamic shapes: symbols of the inputs that changed"
+        yield PageLink("dynamic_shapes", label, {"compilation": view.with_symbols})
+
+
 @dataclass(frozen=True, slots=True)
 class RecompileTree:
     """The tree of one frame, shown for all similar frames of its function.
@@ -73,40 +133,14 @@ class RecompileTree:
 
     name: str
     summary: str
-    rows: tuple[RecompileRow, ...]
+    nodes: tuple[LineageNode, ...]
     similar: str
-    shown: RecompileDetails | None
-
-
-@dataclass(frozen=True, slots=True)
-class RecompileDetails:
-    """A recompile in full: the failed guard, the expected and the new value, the call, and torch's hint.
-
-    `failed` is the compilation whose guard failed, and `guard_search` finds that guard on the page of guards. For a
-    frame's first compilation, and for a recompile without a recorded reason, only `heading` has text.
-    """
-
-    id: str
-    heading: str
-    recompile: Recompile | None
-    failed: str = ""
-    guard_search: str = ""
-    condition: str = ""
-    values: str = ""
-    hint: str = ""
-    error: str = ""
-    older_label: str = ""
-    older: tuple[str, ...] = ()
+    shown: LineageNode | None
 
     @property
-    def guards_label(self) -> str:
-        """The label of a link to the guards of the compilation whose guard failed."""
-        return f"Guards of [{self.failed}]" if self.failed else "Guards"
-
-    @property
-    def graph_label(self) -> str:
-        """The label of a link to the graph of this compilation."""
-        return f"Graph of [{self.id}]"
+    def rows(self) -> tuple[RecompileRow, ...]:
+        """A row for each compilation."""
+        return tuple(map(_row, self.nodes))
 
 
 @dataclass(frozen=True)
@@ -148,10 +182,28 @@ class RecompilesView:
         ended = f" ({fmt.count(len(attempts), 'more attempt', 'more attempts')} compiled nothing)" if attempts else ""
         return f"{fmt.count(self.count, 'recompile')} because a guard failed{ended}{took}."
 
-    @property
-    def refused_calls(self) -> tuple[tuple[str, str], ...]:
-        """Calls that the compiled code refused: each with its inputs in a sentence, and the error."""
-        return tuple((f"Call {call.index}: {plain(call.inputs)}", call.raised) for call in refused_calls(self.report))
+    def without_recompiles(self) -> Iterator[PageBlock]:
+        """Yield the calls that the compiled code refused, each with the error, and how to get a recompile."""
+        if not self.report.compilations:
+            return
+        for call in refused_calls(self.report):
+            yield Listing(f"Call {call.index}: {one_line(call.inputs)}", Code(call.raised, "text"), is_open=True)
+        advice = "To see one, add two calls with different shapes, dtypes or arguments in the options of a new run."
+        yield from paragraph(advice)
+
+    def tree_blocks(self, tree: RecompileTree) -> Iterator[PageBlock]:
+        """Yield a tree as a table, with those recompiles in full that the page does not show."""
+        yield from paragraph(f"**{plain(tree.name)}** {plain(tree.summary)}")
+        yield Table(f"recompiles of {tree.name}", RECOMPILE_COLUMNS, tree.rows)
+        for node in tree.nodes:
+            if node.edge and node is not tree.shown and node.compilation.id in self._explained:
+                condition = code(_condition(node.edge.reason))
+                yield Fold(spans(f"{_heading(node, node.edge)}: {condition}"), tuple(self.details(node)[2:]))
+
+    @cached_property
+    def _explained(self) -> frozenset[str]:
+        ids = [compilation.id for compilation in self.report.compilations if compilation.id in self.newest]
+        return frozenset(ids[:MOST_EXPLAINED])
 
     @property
     def sources(self) -> str:
@@ -187,7 +239,7 @@ class RecompilesView:
         compilations = (node.compilation for frame in self._frames for node in frame.nodes[::-1])
         return next((compilation.id for compilation in compilations if compilation.symbols), "")
 
-    def chosen(self, compilation: Compilation | None, selected: str | None) -> str:
+    def chosen(self, compilation: Compilation | None, selected: str) -> str:
         """Return the id of the recompile to show.
 
         It is the visitor's compilation if that is a recompile. Otherwise it is the last recompile of the guard that
@@ -218,34 +270,38 @@ class RecompilesView:
         return RecompileTree(
             name=one_line(frame_names(self.report)[frame.first.id], LONGEST_NAME),
             summary=one_line(f"{place}{fmt.count(len(frame.nodes), 'compilation')}{took}", LONGEST_LINE),
-            rows=tuple(map(_row, frame.nodes)),
+            nodes=frame.nodes,
             similar=_similar(group),
-            shown=self._details(node) if node is not None else None,
+            shown=node,
         )
 
-    def _details(self, node: LineageNode) -> RecompileDetails:
+    def details(self, node: LineageNode) -> list[PageBlock]:
+        """Return a compilation in full: heading, links, failed guard, expected and new value, and hint.
+
+        The first compilation of a frame, and a recompile without a recorded reason, have only a heading.
+        """
         edge, compile_id = node.edge, node.compilation.id
         if edge is None:
             why = "the first compilation of its frame" if node.depth == 0 else "the reason was not recorded"
-            return RecompileDetails(compile_id, f"**\\[{plain(compile_id)}\\]** {why}", self._newest.get(compile_id))
-        took = f" took {fmt.duration_s(node.seconds)}" if node.seconds else ""
-        failed = node.compilation.status == "failed"
-        return RecompileDetails(
-            compile_id,
-            heading=f"**{_edge_words(edge.reason.failed, compile_id)}**{took}",
-            recompile=self._newest.get(compile_id),
-            failed=edge.reason.failed,
-            guard_search=(edge.guard.source or edge.guard.kind) if edge.guard else "",
-            condition=one_line(_condition(edge.reason), LONGEST_TEXT),
-            values=" · ".join(_values(edge, self.report.calls)),
-            hint=f"torch's hint: {prose(edge.reason.hint, LONGEST_TEXT)}" if edge.reason.hint else "",
-            error=plain(node.compilation.error or "this compilation failed") if failed else "",
-            older_label=f"{fmt.count(len(edge.older), 'older compilation')} had a failed guard, too",
-            older=tuple(_older(edge)),
-        )
+            return [*paragraph(f"**\\[{plain(compile_id)}\\]** {why}")]
+        failed, guard = edge.reason.failed, edge.guard
+        search = {"guard": guard.source or guard.kind} if guard else {}
+        guards = PageLink("guards", f"Guards of [{failed}]" if failed else "Guards", {**search, "compilation": failed})
+        graph = PageLink("fx_graph", f"Graph of [{compile_id}]", {"compilation": compile_id})
+        hint, error = edge.reason.hint, node.compilation.error or "this compilation failed"
+        older = [block for text in _older(edge) for block in paragraph(text)]
+        return [
+            InLine((*paragraph(_heading(node, edge)), guards, graph)),
+            Listing("Failed guard", Code(one_line(_condition(edge.reason), LONGEST_TEXT)), is_open=True),
+            *paragraph(" · ".join(_values(edge, self.report.calls))),
+            *paragraph(f"torch's hint: {prose(hint, LONGEST_TEXT)}" if hint else "", "quiet"),
+            *paragraph(plain(error) if node.compilation.status == "failed" else "", "warn"),
+            *folded(f"{fmt.count(len(edge.older), 'older compilation')} had a failed guard, too", older),
+        ]
 
     @cached_property
-    def _newest(self) -> dict[str, Recompile]:
+    def newest(self) -> dict[str, Recompile]:
+        """Compilation id → newest reason why it was compiled."""
         return {recompile.compilation: recompile for recompile in newest_reasons(self.report.recompiles)}
 
 
@@ -276,6 +332,11 @@ def _row(node: LineageNode) -> RecompileRow:
         took="" if node.seconds is None else fmt.duration_s(node.seconds),
         calls="".join(LETTERS[use] for use in node.calls),
     )
+
+
+def _heading(node: LineageNode, edge: RecompileEdge) -> str:
+    took = f" took {fmt.duration_s(node.seconds)}" if node.seconds else ""
+    return f"**{_edge_words(edge.reason.failed, node.compilation.id)}**{took}"
 
 
 def _edge_words(failed: str, compile_id: str) -> str:

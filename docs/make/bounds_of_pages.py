@@ -81,9 +81,6 @@ PAGES: dict[str, dict[str, str]] = {
         "MOST_KERNELS": "kernels of a pair whose difference it has",
         "MOST_OPEN_ROWS": "rows of its tables that are not folded",
     },
-    "core/views/html/sections.py": {
-        "MOST_EXPLAINED": "compilations whose recompiles an HTML file explains",
-    },
     "core/runs/doctor.py": {"MOST_COLLECTED_CHARS": "characters of torch's collect_env in a bug report"},
     "core/views/run_files.py": {"MAX_SCRUBBED_BYTES": "bytes of a log that a scrubber reads"},
     "core/views/scrub.py": {"MOST_EXAMPLES": "examples of each kind in a scrubber's preview"},
@@ -129,6 +126,7 @@ PAGES: dict[str, dict[str, str]] = {
         "MOST_USERS": "users of a node",
         "MOST_INPUTS": "inputs or results in a table",
     },
+    "core/views/recompiles.py": {"MOST_EXPLAINED": "recompiles that a file or the command line has in full"},
     "core/views/compilations.py": {"MOST_RUNS": "entries of the order of execution"},
     "core/views/decisions.py": {
         "MOST_ESTIMATES": "ops with torch's estimate in a table",

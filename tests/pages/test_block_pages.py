@@ -30,10 +30,10 @@ from core.views.blocks import (
     Title,
     flat,
     spans,
-    words,
 )
 from core.views.html.page import Allowance, HtmlPage, Section
 from core.views.html.render import render
+from core.views.markdown import WORD_JOINER
 from pages import menu
 from tests.record import SCENARIOS
 from tests.support.apps import assert_sound, opened
@@ -51,7 +51,7 @@ def pieces(page: Iterable[Block]) -> Iterator[str]:
     for block in flat(page):
         match block:
             case Title() | Text():
-                yield from (line.removeprefix("- ") for line in words(block.prose).split("\n"))
+                yield from (span.text for span in block.prose)
             case Heading():
                 yield block.text
             case Table():
@@ -136,8 +136,9 @@ def page_tables(page: Iterable[Block]) -> list[Table[Any]]:
 
 
 def unescaped(text: str) -> str:
-    """Markdown as it is read: without escapes and marks."""
-    return re.sub(r"\\([^A-Za-z0-9\s])|\*\*|(?<!\w)\*|\*(?!\w)", r"\1", text)
+    """Markdown as it is read, without escapes and marks, and code as it is."""
+    read = re.sub(r"\\([^A-Za-z0-9\s])|\*\*|(?<!\w)\*|\*(?!\w)", r"\1", text.replace(WORD_JOINER, ""))
+    return f"{read}\n{text}"
 
 
 def values_of(table: Table[Any]) -> dict[str, list[object]]:

@@ -2,17 +2,15 @@
 
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 import streamlit as st
 
 from core import CompileJob, Environment, Model
-from core.views.graph_breaks import GraphBreaksView
 from pages.components.stages import view as stages_view
 from pages.components.way import view as way_view
 from pages.look.palette import CODE_FRAME_PX, CODE_LINE_PX, code_height, kernel_colour, segment_colour
-from pages.parts.dynamo.boxes import broken_file
 from pages.parts.performance.charts import COLOURS, samples_chart
 from pages.parts.run import submit
 from pages.session import server, tables, url
@@ -88,22 +86,6 @@ def test_only_a_graph_that_was_drawn_is_picked(
     got: list[str] = []
     stages_view.stages(stretches, "a", key="stages", on_pick=got.append)
     assert got == picked
-
-
-def test_the_file_with_breaks_is_chosen_only_where_there_are_several(monkeypatch: pytest.MonkeyPatch) -> None:
-    offered: list[list[str]] = []
-
-    def last(_: str, labels: list[str], **__: object) -> str:
-        offered.append(labels)
-        return labels[-1]
-
-    monkeypatch.setattr(st, "selectbox", last)
-    one = {"a.py": "/runs/a.py"}
-    shown = [
-        broken_file(cast(GraphBreaksView, SimpleNamespace(files=files)))
-        for files in ({}, one, {**one, "b.py": "/b.py"})
-    ]
-    assert (shown, offered) == (["", "/runs/a.py", "/b.py"], [["a.py", "b.py"]])
 
 
 def test_a_clicked_cell_selects_the_id_of_its_row_before_the_page_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 from core.analysis import heaviest
 from core.base import words as fmt
-from core.report import Compilation
 from core.views.blocks import Block, Code, Fold, Listing, TextTable, folded, paragraph, spans
 from core.views.comments import Comment, CommentsView, author_words
 from core.views.compilations import CompilationsView
 from core.views.compile_time import CompileTimeView, compile_time
-from core.views.graph_breaks import BreakBox, GraphBreaksView
+from core.views.fixes import FixesView
+from core.views.graph_breaks import GraphBreaksView, graph_breaks
 from core.views.guards import guards
 from core.views.header import page_contents
 from core.views.html.page import Graphs, Section, Source, left_out, section
@@ -22,12 +22,11 @@ from core.views.markdown import plain
 from core.views.memory import memory
 from core.views.numerics import result_blocks
 from core.views.overview import FindingView, OutcomeView, OverviewView
-from core.views.recompiles import RecompilesView, RecompileTree
+from core.views.recompiles import RecompilesView, recompiles
 from core.views.speedup import speedup
 from core.views.texts import SourceView
 
 COMMENTS = "comments"
-MOST_EXPLAINED = 100
 SHOWN = ("compilations", "graph_breaks", "recompiles", "guards", "fx_graph", "fusion", "kernels", "compile_time")
 
 
@@ -117,58 +116,15 @@ def _kernels(source: Source) -> Iterator[Block]:
 
 
 def _breaks(source: Source) -> Iterator[Block]:
-    view = GraphBreaksView(source.report, SourceView(source.report, source.side.text).text)
-    if not source.report.graph_breaks and not view.eager_frames and not view.record_note:
-        return
-    yield from paragraph(view.title)
-    yield from paragraph(view.record_note)
-    for box in source.first("Graph breaks", view.boxes, 100):
-        yield Fold(spans(box.heading), tuple(_break(box)), is_open=True)
-    for frame in source.first("Eager frames", view.eager_frames, 100):
-        yield from paragraph(f"{frame.heading}\n{frame.caption}", "warn")
-
-
-def _break(box: BreakBox) -> Iterator[Block]:
-    yield from paragraph(box.caption, "quiet")
-    yield from paragraph(box.line)
-    yield from paragraph(box.explanation)
-    yield from paragraph(box.hints)
-    for text in box.given_up:
-        yield from paragraph(text, "warn")
-    if box.stack:
-        yield Listing("Stack", Code(box.stack, "text"))
+    report = source.report
+    view = GraphBreaksView(report)
+    if report.graph_breaks or any(view.eager_frames) or view.record_note:
+        yield from source.rendered(graph_breaks(report, FixesView.of_log(report, source.side.text), source.side.text))
 
 
 def _recompiles(source: Source) -> Iterator[Block]:
-    view = RecompilesView(source.report)
-    if not view.count:
-        return
-    yield from paragraph(view.title)
-    for tree in source.first("Functions that recompiled", view.trees(""), 50):
-        if len(tree.rows) > 1:
-            yield Fold(spans(tree.name), tuple(_tree(source, tree)), is_open=True)
-    for compilation in source.report.compilations[:MOST_EXPLAINED]:
-        yield from _why_recompiled(view, compilation)
-
-
-def _tree(source: Source, tree: RecompileTree) -> Iterator[Block]:
-    yield from paragraph(tree.summary, "quiet")
-    rows = tuple(
-        (f"{'↳ ' * row.depth}[{row.id}]", row.because or "first compilation", row.old, row.new, row.call, row.took)
-        for row in source.first("Recompiles", tree.rows)
-    )
-    yield TextTable(("id", "failed guard", "expected", "got", "call", "took"), rows, frozenset({"call", "took"}))
-
-
-def _why_recompiled(view: RecompilesView, compilation: Compilation) -> Iterator[Block]:
-    shown = (tree.shown for tree in view.trees(compilation.id))
-    for details in shown:
-        if details is None or details.recompile is None:
-            continue
-        blocks = [*paragraph(details.values), *paragraph(details.hint), *paragraph(details.error, "bad")]
-        yield Fold(
-            (*spans(details.heading), *spans(": "), *spans(f"`` {details.condition} ``")), tuple(blocks), is_open=False
-        )
+    if RecompilesView(source.report).count:
+        yield from source.rendered(recompiles(source.report, FixesView.of_log(source.report, source.side.text)))
 
 
 def _compilations(source: Source) -> Iterator[Block]:

@@ -4,8 +4,11 @@ from dataclasses import replace
 
 from core import Report
 from core.base.words import duration_s
+from core.commands.output import as_text
 from core.report import Setting
-from core.views.graph_breaks import GraphBreaksView
+from core.views.blocks import NOTHING_PICKED, Drawn, Fold, Listing, Picks, Select, words
+from core.views.fixes import FixesView
+from core.views.graph_breaks import FILE, GraphBreaksView
 from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 from tests.support.reports.findings import failing
@@ -38,26 +41,46 @@ def test_a_break_that_fullgraph_refused_is_the_title() -> None:
 def test_a_box_has_the_line_the_place_and_the_cost_of_a_break() -> None:
     view = breaks_of("graph_break_zoo")
     costs = {cost.graph_break.registry_id: cost for cost in view.costs}
-    box = next(box for box in view.boxes if box.graph_break.registry_id == "GB0036")
+    number, cost = next((place, cost) for place, cost in enumerate(view.costs, 1) if cost is costs["GB0036"])
     in_dynamo, compile_s = duration_s(costs["GB0036"].dynamo_s), duration_s(costs["GB0036"].compile_s)
-    assert box.caption == (
-        "line 36 in select · hit 2 times, in \\[9/0\\], \\[10/0\\] "
+    card = view.card(number, cost, FixesView("", view.report, "", None, None))
+    lines = [*as_text(card.blocks)]
+    assert lines[1:3] == [
+        "line 36 in select · hit 2 times, in [9/0], [10/0] "
         f"· 3 more frames (2 resume functions), 23 guards, {in_dynamo} in Dynamo "
-        f"· code after it: 1 graph, 1 kernel launch, {compile_s} of compile time"
-    )
-    assert box.line == "`positive = x[x > 0] # the shape of the result depends on data`"
-    assert box.given_up == ()
-    assert box.stack.splitlines()[:2] == [
+        f"· code after it: 1 graph, 1 kernel launch, {compile_s} of compile time",
+        "`positive = x[x > 0] # the shape of the result depends on data`",
+    ]
+    stack = next(block for block in card.blocks if isinstance(block, Listing))
+    assert stack.code.text.splitlines()[:2] == [
         "/compileboard/run/model.py:36 in select",
         "    positive = x[x > 0] # the shape of the result depends on data",
     ]
 
 
 def test_the_registry_describes_the_kind_of_a_break() -> None:
-    entry = breaks_of("graph_break_zoo").boxes[0].registry
-    assert entry is not None
-    assert entry.link.startswith("[Its page on the web](https://")
-    assert entry.origin.endswith("; text in braces is filled in for each break.")
+    view = breaks_of("graph_break_zoo")
+    card = view.card(1, view.costs[0], FixesView("", view.report, "", None, None))
+    entry = next(block for block in card.blocks if isinstance(block, Fold) and "registry" in words(block.title))
+    *_, origin, link = as_text(entry.blocks)
+    assert origin.endswith("; text in braces is filled in for each break.")
+    assert link.startswith("Its page on the web (https://")
+
+
+def test_the_file_with_breaks_is_chosen_only_where_there_are_several() -> None:
+    whole = breaks_of("graph_break_zoo").report
+    (source,), (first, *rest) = whole.sources, whole.graph_breaks
+    other = replace(first, stack=tuple(replace(frame, file="/b.py") for frame in first.stack))
+    several = replace(whole, sources=(source, replace(source, path="/b.py")), graph_breaks=(*rest, other))
+    for report, fields in ((whole, []), (several, ["b.py", "model.py"])):
+        view = GraphBreaksView(report, lambda _: "x = 1")
+        options = [block.options for block in view.code_blocks(NOTHING_PICKED) if isinstance(block, Select)]
+        assert sorted(option for each in options for option in each) == fields
+    picked = [*view.code_blocks(Picks(texts={FILE: "b.py"}))][-1]
+    assert isinstance(picked, Drawn)
+    assert picked.of == ("/b.py",)
+    (sentence,) = GraphBreaksView(whole).code_blocks(NOTHING_PICKED)
+    assert [*as_text([sentence])] == ["The log does not contain the code; each graph break has its file and line."]
 
 
 def test_the_file_of_the_most_expensive_break_is_first() -> None:

@@ -5,7 +5,10 @@ from dataclasses import replace
 from core.analysis import lineages
 from core.analysis.findings import findings
 from core.base.words import duration_s
-from core.views.recompiles import RecompilesView
+from core.commands.output import as_text
+from core.views.blocks import Card, Fold, PageLink, Text, flat, words
+from core.views.fixes import FixesView
+from core.views.recompiles import RecompilesView, recompiles
 from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 
@@ -27,21 +30,38 @@ def test_a_tree_has_a_row_for_each_compilation_of_its_frame() -> None:
     assert (row.depth, row.because, row.old, row.new, row.call) == (2, "power == 2", "2", "3", "2")
 
 
-def test_the_chosen_recompile_is_described_in_the_tree_that_has_it() -> None:
+def test_the_chosen_recompile_is_described_below_the_tree_that_has_it() -> None:
     view = recompiles_of("recompile_zoo")
-    details = view.trees("0/5")[0].shown
-    assert details is not None
-    assert details.heading.startswith("**\\[0/4\\] → \\[0/5\\]** took ")
-    assert details.condition == "tensor 'x' requires_grad mismatch. expected requires_grad=0"
-    assert details.values.startswith("expected `requires_grad=0` · got `requires_grad=1` · call 5 with ")
-    assert details.guard_search == "L['x']"
+    fixes = FixesView("", view.report, "", None, None)
+    page = [*recompiles(view.report, fixes, view.report.compilation("0/5"))]
+    (card,) = (block for block in page if isinstance(block, Card))
+    line = next(flat(card.blocks))
+    assert isinstance(line, Text)
+    assert words(line.prose).startswith("[0/4] → [0/5] took ")
+    links = [block for block in flat(card.blocks) if isinstance(block, PageLink)]
+    assert links[0].picks == {"guard": "L['x']", "compilation": "0/4"}
+    text = "\n".join(as_text(card.blocks))
+    assert "Failed guard:\n  tensor 'x' requires_grad mismatch. expected requires_grad=0\n" in text
+    assert "\nexpected `requires_grad=0` · got `requires_grad=1` · call 5 with " in text
     assert view.trees("9/9")[0].shown is None
+
+
+def test_other_outputs_have_every_recompile_in_full() -> None:
+    report = recompiles_of("recompile_zoo").report
+    page = [*recompiles(report, FixesView("", report, "", None, None))]
+    cards = [block for block in flat(page) if isinstance(block, Card)]
+    folds = [words(block.title) for block in flat(page) if isinstance(block, Fold)]
+    texts = [*folds, *("\n".join(as_text(card.blocks)) for card in cards)]
+    assert sorted(text.partition(" took ")[0] for text in texts) == [
+        *(f"[0/{place}] → [0/{place + 1}]" for place in range(7)),
+        "[0/7] → [0/8]",
+    ]
 
 
 def test_a_compilation_that_the_visitor_chose_comes_before_the_most_frequent_guard() -> None:
     view = recompiles_of("recompile_zoo")
-    assert view.chosen(view.report.compilation("0/3"), None) == "0/3"
-    heaviest = view.report.compilation(view.chosen(None, None))
+    assert view.chosen(view.report.compilation("0/3"), "") == "0/3"
+    heaviest = view.report.compilation(view.chosen(None, ""))
     assert heaviest is not None
     assert view.chosen(heaviest, heaviest.id) == heaviest.id
 
@@ -58,7 +78,7 @@ def test_a_log_that_begins_after_the_first_compilation_still_has_its_recompile()
     last = next(compilation for compilation in whole.compilations[::-1] if compilation.status == "ok")
     reasons = tuple(reason for reason in whole.recompiles if reason.compilation == last.id)
     view = RecompilesView(replace(whole, compilations=(last,), recompiles=reasons))
-    assert view.chosen(None, None) == last.id
+    assert view.chosen(None, "") == last.id
     (tree,) = view.trees(last.id)
     assert [row.id for row in tree.rows] == [last.id]
     (frame,) = lineages(view.report)
