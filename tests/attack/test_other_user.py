@@ -52,7 +52,7 @@ def test_where_code_is_allowed_another_user_does_not_enter(opened: Server, as_an
 
 @pytest.mark.promise("users")
 @pytest.mark.attack("breach 2", "sockets that are closed while the kernel is asked")
-def test_a_socket_that_its_user_has_let_go_of_is_not_taken_for_roots(as_another_user: As) -> None:
+def test_a_socket_that_its_user_has_closed_is_not_taken_for_roots(as_another_user: As) -> None:
     """A closed socket identifies no user, although the kernel reports its owner as root.
 
     All is sent at once and the socket closed while the kernel is asked, which calls a closed socket root's.

@@ -129,7 +129,7 @@ def test_an_unverified_address_is_nobody(board: Board) -> None:
 
 
 @pytest.mark.attack("login 3", "signing in without a role")
-def test_a_person_without_a_role_is_told_so(board: Board) -> None:
+def test_a_person_without_a_role_gets_a_message(board: Board) -> None:
     with board.signed_in("joe@example.org") as (browser, page):
         assert (page.status_code, "joe@example.org" in page.text, "no role" in page.text) == (403, True, True)
         with pytest.raises(InvalidStatus), talking(board.server, **PROXY, Cookie=cookie_of(browser)):

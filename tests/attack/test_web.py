@@ -117,7 +117,7 @@ def test_what_a_proxy_passes_on_needs_the_secret(opened: Server) -> None:
 
 
 @pytest.mark.attack("breach 2", "the printed address")
-def test_the_printed_address_opens_the_door_for_its_cookie(opened: Server) -> None:
+def test_the_printed_address_gives_its_cookie_access(opened: Server) -> None:
     printed = re.search(r"/\?token=(\S+)", (opened.home / "server.log").read_text())
     assert printed is not None
     assert ask(opened, f"/?token={printed.group(1)}", headers=(("Via", "x"),)) == 303
@@ -226,7 +226,7 @@ def test_streamlits_uploads_are_closed(opened: Server, method: str) -> None:
 
 @pytest.mark.promise("web")
 @pytest.mark.attack("abuse 7", "the secret in logs, in Referer, in a cookie that scripts read")
-def test_the_secret_is_told_once(opened: Server) -> None:
+def test_the_secret_is_printed_once(opened: Server) -> None:
     """The secret is in one log line only, the first, and is sent to no other address."""
     printed = re.search(r"/\?token=(\S+)", (opened.home / "server.log").read_text())
     assert printed is not None

@@ -162,7 +162,7 @@ def test_the_steps_of_fusion_can_be_walked_from_the_nodes_before_the_first(
     expect(page).not_to_have_url(re.compile("frame="))
 
 
-def test_an_error_is_shown_with_the_users_own_line_and_can_be_mended(server: Server, page: Page) -> None:
+def test_an_error_is_shown_with_the_users_own_line_and_can_be_corrected(server: Server, page: Page) -> None:
     paste(page, server, RAISES).press("Control+Enter")
     page.wait_for_url("**/overview?run=*")
 

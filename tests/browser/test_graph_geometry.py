@@ -74,7 +74,7 @@ CHAIN = """
 """
 
 
-def test_a_long_chain_stands_in_columns_that_are_read_one_after_the_other(pure: Page) -> None:
+def test_a_long_chain_is_in_columns_that_are_read_one_after_the_other(pure: Page) -> None:
     curves, places = pure.evaluate(CHAIN, [600] * 12)
     columns = sorted({x for x, _ in places})
 

@@ -29,7 +29,7 @@ def test_a_compilation_of_the_tree_is_shown_by_click_and_by_key(server: Server, 
     expect(page.get_by_role("textbox", name="Search")).to_have_value("L['power']")
 
 
-def test_the_strip_tells_each_call_in_words(server: Server, page: Page) -> None:
+def test_the_strip_shows_each_call_in_words(server: Server, page: Page) -> None:
     run = add_scenario(server.home, "symbols")
     go(page, server.link("recompiles", run=run))
     cells = page.locator(".lineage .row").first.locator("td.cell [role=img]")

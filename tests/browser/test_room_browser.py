@@ -64,7 +64,7 @@ def test_both_drawings_of_fusion_have_most_of_the_window(
     assert sum(share(view, 1440, 900) for view in views.all()) >= 0.6
 
 
-def test_the_small_map_stands_in_a_margin_and_covers_no_node(server: Server, transformer: str, page: Page) -> None:
+def test_the_small_map_is_in_a_margin_and_covers_no_node(server: Server, transformer: str, page: Page) -> None:
     view = opened(page, server.link("fx_graph", run=transformer, graph="inductor_post_grad_graph.inference"))
     margin = box(view.locator(".margin"))
     nodes = [box(node) for node in view.locator(FIRST_NODE).all()]

@@ -257,7 +257,7 @@ def picked_rows(name: str) -> list[int]:
     return [node.lineno for node in rows if isinstance(node.value, ast.Attribute) and node.value.attr == "selection"]
 
 
-def test_tables_tell_what_was_picked_in_one_way() -> None:
+def test_tables_show_what_was_picked_in_one_way() -> None:
     assert offending(TRIES, picked_rows) == {}
 
 
@@ -305,7 +305,7 @@ def past_the_door(name: str) -> list[int]:
 
 
 @pytest.mark.promise("people")
-def test_pages_open_what_a_visitor_names_by_one_door() -> None:
+def test_pages_open_what_a_visitor_names_by_one_function() -> None:
     """Pages open a run that a visitor names through one function, which checks its audience."""
     assert offending((name for name in SCREEN if name not in OPENERS), past_the_door) == {}
     named = (ROOT / "pages/session/shown.py").read_text(encoding="utf-8").partition("def open_shown")[2]

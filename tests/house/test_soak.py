@@ -60,7 +60,7 @@ def test_what_rises_after_the_warm_up_is_not_flat() -> None:
     assert [name for name, flat in kept(leaking).items() if flat is False] == ["descriptors"]
 
 
-def test_growth_is_told_as_a_part_of_the_mean() -> None:
+def test_growth_is_reported_as_a_part_of_the_mean() -> None:
     assert growth([(0.0, 90.0), (5.0, 100.0), (10.0, 110.0)]) == 0.2
     assert growth([(0.0, 0.0), (1.0, 0.0)]) == 0.0
 

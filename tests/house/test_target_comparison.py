@@ -81,7 +81,7 @@ def test_the_table_has_a_line_for_each_model_and_one_for_all() -> None:
     ]
 
 
-def test_what_differs_is_told_with_what_the_device_times() -> None:
+def test_what_differs_is_reported_with_what_the_device_times() -> None:
     rows = [row("bert", "float32", 2), row("bert", "bfloat16", 1, timed=("padding of mm [3, 4] by [4, 5]",))]
     assert differences(rows).splitlines() == [
         "### bert, bfloat16: 1 of 2, 0 of 1",

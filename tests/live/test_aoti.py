@@ -87,7 +87,7 @@ def test_a_dimension_that_no_input_has_is_an_error_of_its_field() -> None:
     assert error.value.field == "aoti.dims"
 
 
-def test_what_torch_export_refuses_is_told_with_the_users_line_and_the_run_goes_on(runner: Runner) -> None:
+def test_what_torch_export_refuses_is_reported_with_the_users_line_and_the_run_goes_on(runner: Runner) -> None:
     eager = CompileOptions(backend="eager")
     job = CompileJob(Model("code", BRANCHES), compile=eager, measure=False, aoti=Packaging())
     run = runner.wait(runner.submit(job))

@@ -33,7 +33,7 @@ def test_a_backend_of_the_models_file_is_called_as_the_file_says(run_code: RunCo
     assert run_code(model, compile=asked.compile).output_tail() == "6 nodes, 3 inputs\n"
 
 
-def test_a_backend_of_a_file_of_its_own_is_called_and_what_it_tells_is_shown(run_code: RunCode) -> None:
+def test_a_backend_of_a_separate_file_is_called_and_its_output_is_shown(run_code: RunCode) -> None:
     model, backend, aten, _ = code("adding-a-backend")
     report = records(run_code(model, compile=CompileOptions(backend="counted", backend_code=backend)))
     (table,) = report.told_tables

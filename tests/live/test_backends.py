@@ -76,7 +76,7 @@ def test_what_a_backend_raises_ends_the_run_on_its_line(run_code: RunCode) -> No
     assert [source.path for source in report.sources][:2] == [str(run.model_path), path]
 
 
-def test_a_name_that_nothing_has_is_told_with_what_there_is(run_code: RunCode) -> None:
+def test_a_name_that_nothing_has_is_reported_with_what_there_is(run_code: RunCode) -> None:
     report = open_report(run_code(MODEL, compile=own(QUIET, "loud")))
     assert report.error is not None
     assert report.error.field == "compile.backend"

@@ -11,7 +11,7 @@ CODE = f"import torch\ndef model(x):\n    return x.sin() + 1{INPUTS}"
 SIZES = ("f32[2]", "f32[3]", "f32[4]")
 
 
-def test_a_call_that_the_stance_refuses_is_told_in_torchs_words_and_the_run_goes_on(run_code: RunCode) -> None:
+def test_a_call_that_the_stance_refuses_is_reported_in_torchs_words_and_the_run_goes_on(run_code: RunCode) -> None:
     conditions = Conditions(stance="fail_on_recompile", primed=True, threads=1, dynamo={"recompile_limit": 3})
     run = run_code(CODE, compile=EAGER, calls=SIZES, conditions=conditions, measure=True)
     report = open_report(run)

@@ -99,7 +99,7 @@ def said(here: Runner, code: str, rule: str) -> list[Finding]:
 
 
 @pytest.mark.parametrize(("name", "code"), OVER.items(), ids=OVER)
-def test_a_frame_over_the_limit_is_told_what_varies_and_what_to_change(here: Runner, name: str, code: str) -> None:
+def test_a_frame_over_the_limit_names_what_varies_and_what_to_change(here: Runner, name: str, code: str) -> None:
     (found,) = said(here, code, "not compiled: over the limit")
     assert found.advice.startswith("Most often ")
     assert WORDS[name] in found.advice
@@ -107,7 +107,7 @@ def test_a_frame_over_the_limit_is_told_what_varies_and_what_to_change(here: Run
 
 
 @pytest.mark.parametrize(("name", "code"), NEAR.items(), ids=NEAR)
-def test_a_frame_near_the_limit_is_told_the_same(here: Runner, name: str, code: str) -> None:
+def test_a_frame_near_the_limit_is_reported_the_same(here: Runner, name: str, code: str) -> None:
     (found,) = said(here, code, "near the recompile limit")
     assert WORDS[name] in found.advice
 

@@ -62,7 +62,7 @@ def of(report: Report, rule: str) -> list[Finding]:
 
 @pytest.mark.parametrize("code", NETWORKS.values(), ids=NETWORKS)
 @pytest.mark.parametrize(("backend", "rule"), [(WRONG, "results differ"), (REFUSES, "not compiled: failed")])
-def test_the_backend_that_is_proposed_tells_that_the_other_is_to_blame(
+def test_the_backend_that_is_proposed_shows_the_fault_of_the_other(
     here: Runner, code: str, backend: str, rule: str
 ) -> None:
     (found,) = of(recorded(here, code, CompileOptions(backend=backend)), rule)

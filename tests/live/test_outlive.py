@@ -81,7 +81,7 @@ def keeper_of(run: Run) -> psutil.Process:
 
 @pytest.mark.promise("runs")
 @pytest.mark.torch
-def test_run_that_kills_its_keeper_ends_with_all_that_it_left(runner: Runner, run_code: RunCode) -> None:
+def test_run_that_kills_its_supervisor_ends_with_all_that_it_left(runner: Runner, run_code: RunCode) -> None:
     """A run that kills its supervisor ends, with all its descendants."""
     run = begun(runner, "os.kill(KEEPER, signal.SIGKILL); time.sleep(100)")
     assert left_when_over(run) == []
@@ -91,7 +91,7 @@ def test_run_that_kills_its_keeper_ends_with_all_that_it_left(runner: Runner, ru
 
 @pytest.mark.promise("runs")
 @pytest.mark.torch
-def test_run_whose_keeper_was_killed_cannot_be_deleted_before_all_of_it_is_gone(runner: Runner) -> None:
+def test_run_whose_supervisor_was_killed_cannot_be_deleted_before_all_of_it_is_gone(runner: Runner) -> None:
     """A run whose supervisor was killed can be deleted only when all its processes have ended."""
     run = begun(runner)
     keeper_of(run).kill()
@@ -104,7 +104,7 @@ def test_run_whose_keeper_was_killed_cannot_be_deleted_before_all_of_it_is_gone(
 
 
 @pytest.mark.torch
-def test_run_that_stops_its_keeper_once_is_done(runner: Runner) -> None:
+def test_run_that_stops_its_supervisor_once_is_done(runner: Runner) -> None:
     run = begun(runner, "os.kill(KEEPER, signal.SIGSTOP)")
     assert left_when_over(run) == []
     assert ended(run) == ("done", "")
@@ -112,7 +112,7 @@ def test_run_that_stops_its_keeper_once_is_done(runner: Runner) -> None:
 
 @pytest.mark.promise("runs")
 @pytest.mark.torch
-def test_run_that_stops_its_keeper_again_and_again_is_held_to_its_limit(runner: Runner) -> None:
+def test_run_that_stops_its_supervisor_again_and_again_is_held_to_its_limit(runner: Runner) -> None:
     """A run that stops its supervisor repeatedly is still held to its time limit."""
     run = begun(runner, "while True: os.kill(KEEPER, signal.SIGSTOP)", 3.0)
     assert left_when_over(run) == []
@@ -125,7 +125,7 @@ def test_run_that_stops_its_keeper_again_and_again_is_held_to_its_limit(runner: 
 
 
 @pytest.mark.torch
-def test_run_whose_keeper_is_stopped_can_be_cancelled(runner: Runner) -> None:
+def test_run_whose_supervisor_is_stopped_can_be_cancelled(runner: Runner) -> None:
     run = begun(runner)
     keeper_of(run).suspend()
     runner.cancel(run)
@@ -146,7 +146,7 @@ def test_stopped_fork_server_is_sent_on(alone: Runner) -> None:
 
 
 @pytest.mark.torch
-def test_killed_fork_server_and_a_stopped_keeper_leave_nothing(alone: Runner) -> None:
+def test_killed_fork_server_and_a_stopped_supervisor_leave_nothing(alone: Runner) -> None:
     run = begun(alone)
     keeper = keeper_of(run)
     server = keeper.parent()
@@ -266,7 +266,7 @@ print(descendants(psutil.Process()))
         ("9", "children.end()"),
     ],
 )
-def test_keeper_that_hangs_is_killed_with_its_family_after_its_time_and_at_the_end(limit_s: str, rest: str) -> None:
+def test_supervisor_that_hangs_is_killed_with_its_family_after_its_time_and_at_the_end(limit_s: str, rest: str) -> None:
     code = CHILDREN.format(limit_s=limit_s, rest=rest)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=240, check=False)
     assert (done.stdout, done.stderr) == ("[]\n", "")

@@ -23,7 +23,7 @@ def repaired(engine: LocalEngine, home: Path, body: str, repair: str) -> Run:
     return runner.wait(runner.submit(CompileJob(model, measure=False, compile=EAGER, repairs=((repair,),))))
 
 
-def test_a_repair_with_the_same_results_is_told_to_have_them(engine: LocalEngine, tmp_path: Path) -> None:
+def test_a_repair_with_the_same_results_is_reported_to_have_them(engine: LocalEngine, tmp_path: Path) -> None:
     run = repaired(engine, tmp_path, "    return x / (x.max().item() + SCALE)\n", "keep_tensor:6")
     report = open_report(run)
     assert (report.error, report.graph_breaks) == (None, ())

@@ -184,7 +184,7 @@ DRAWN = (
 )
 
 
-def test_random_numbers_of_inductor_are_not_comparable_and_the_reason_is_told(run_code: RunCode) -> None:
+def test_random_numbers_of_inductor_are_not_comparable_and_the_reason_is_reported(run_code: RunCode) -> None:
     assert told(run_code, DROPOUT, compile=CompileOptions()) == [DRAWN]
 
 
@@ -223,7 +223,7 @@ def test_an_eager_model_that_gives_another_result_each_time_is_not_comparable(ru
     assert [difference_words(item) for item in found.untold] == ["output: eager, too, gives another result each time"]
 
 
-def test_weights_that_are_others_at_each_load_are_told(run_code: RunCode) -> None:
+def test_weights_that_are_others_at_each_load_are_reported(run_code: RunCode) -> None:
     code = "import os\nimport torch\nmodel = torch.nn.Linear(4, 4)\nmodel.weight.data.fill_(os.urandom(1)[0])\n"
     found = results(open_report(run_code(code + "inputs = (torch.ones(4),)", compile=EAGER)))
     assert found is not None
@@ -232,7 +232,7 @@ def test_weights_that_are_others_at_each_load_are_told(run_code: RunCode) -> Non
     ]
 
 
-def test_numpys_and_pythons_random_numbers_are_the_same_for_both_twins(run_code: RunCode) -> None:
+def test_numpys_and_pythons_random_numbers_are_the_same_for_both_copies(run_code: RunCode) -> None:
     code = "import random\nimport numpy\nimport torch\nweight = random.random() + numpy.random.rand()\n"
     found = results(
         open_report(run_code(code + "model = lambda x: x * weight\ninputs = (torch.ones(4),)", compile=EAGER))
@@ -281,7 +281,7 @@ def test_a_file_may_register_a_backend_and_it_can_be_chosen(run_code: RunCode, b
 
 
 @pytest.mark.parametrize("model", ["torch.compile(torch.sin, backend='aot_eager')", "torch.compile(torch.nn.ReLU())"])
-def test_a_model_that_the_file_compiles_itself_is_told(run_code: RunCode, model: str) -> None:
+def test_a_model_that_the_file_compiles_itself_is_reported(run_code: RunCode, model: str) -> None:
     run = run_code(f"import torch\nmodel = {model}\ninputs = (torch.ones(4),)", compile=EAGER)
     assert open_report(run).notes == (
         "The file calls torch.compile itself. The run used the backend, mode and options that it passes. "

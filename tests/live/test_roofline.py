@@ -78,7 +78,7 @@ def test_others_have_what_the_process_did_not_use() -> None:
     assert shares(then, Reading(12.0, 101.9, 7.0, None, None), 2) == Load(0.0, None)
 
 
-def test_older_records_tell_a_busy_machine_in_words(tmp_path: Path) -> None:
+def test_older_records_show_a_busy_machine_in_words(tmp_path: Path) -> None:
     busy = {**ceilings(), "how": "STREAM triad; the machine was busy, so they are measured again by the next run"}
     found = []
     for number, data in enumerate((ceilings(), busy, {**ceilings(), "disturbed": True})):

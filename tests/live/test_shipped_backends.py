@@ -133,7 +133,7 @@ def test_registry_runs_a_program_of_kernels_and_logs_the_first_executions(run_co
     assert {table.compilation for table in report.told_tables} == {"0/0"}
 
 
-def test_aot_tells_each_level_of_both_graphs_and_what_each_partitioner_saves(run_code: RunCode) -> None:
+def test_aot_shows_each_level_of_both_graphs_and_what_each_partitioner_saves(run_code: RunCode) -> None:
     report = records(run_code(TRAINED, compile=CompileOptions(backend="aot"), training=True))
     sets = ("none", "core aten", "inductor", "prims")
     assert [text.title for text in report.told_texts] == [
@@ -145,7 +145,7 @@ def test_aot_tells_each_level_of_both_graphs_and_what_each_partitioner_saves(run
     assert saved == {"min-cut": (1, 4 * 16 * 4), "default": (1, 4 * 16 * 4)}
 
 
-def test_pattern_tells_what_its_check_refuses_and_each_op_that_becomes_a_fallback(run_code: RunCode) -> None:
+def test_pattern_shows_what_its_check_refuses_and_each_op_that_becomes_a_fallback(run_code: RunCode) -> None:
     run = run_code(FALLBACK, compile=CompileOptions(backend="pattern"))
     report = records(run)
     ways = [row[:2] for row in told(report, "Lowering, decomposition or fallback")]

@@ -101,7 +101,7 @@ def marks(found: list[Finding]) -> list[str]:
     return list(dict.fromkeys(line for finding in found for line in MARK.findall(finding.advice)))
 
 
-def test_marks_that_are_advised_raise_nothing_and_spare_what_is_said(model: Followed) -> None:
+def test_marks_that_are_advised_raise_nothing_and_spare_what_is_reported(model: Followed) -> None:
     plain, marked, _ = LEFT[model.name]
     found = advised(model.report)
     assert model.plain == plain

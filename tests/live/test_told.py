@@ -29,7 +29,7 @@ pytestmark = pytest.mark.torch
         ),
     ],
 )  # fmt: skip
-def test_exception_is_told_with_the_users_line(
+def test_exception_is_reported_with_the_users_line(
     run_code: RunCode, code: str, type_: str, stage: str, frame: tuple[int, str, str]
 ) -> None:
     run = run_code(code, compile=EAGER)
@@ -80,7 +80,7 @@ def test_inputs_that_do_not_fit_fail_with_torchs_own_words(run_code: RunCode) ->
     assert "mat1 and mat2 shapes cannot be multiplied" in report.error.message
 
 
-def test_closed_standard_output_fails_in_torch_and_is_told(run_code: RunCode) -> None:
+def test_closed_standard_output_fails_in_torch_and_is_reported(run_code: RunCode) -> None:
     error = records(run_code(calling("sys.stdout.close()"), compile=EAGER)).error
     assert error is not None
     assert (error.stage, error.type, error.frames[-1].text) == (
@@ -88,7 +88,7 @@ def test_closed_standard_output_fails_in_torch_and_is_told(run_code: RunCode) ->
     )  # fmt: skip
 
 
-def test_results_that_differ_are_told(run_code: RunCode) -> None:
+def test_results_that_differ_are_reported(run_code: RunCode) -> None:
     code = "import torch\ndef model(x):\n    return x + (1 if torch.compiler.is_compiling() else 0)\n" + INPUTS
     call = records(run_code(code, compile=EAGER)).calls[0]
     assert [(item.what, item.same, item.max_abs) for item in call.differences] == [("output", False, 1.0)]

@@ -139,7 +139,7 @@ def test_the_passes_that_changed_the_module_are_listed_with_their_diffs(tools: R
     assert "loc(" not in changes["ConvertTritonToTritonGPU"].diff
 
 
-def test_every_config_tells_what_it_takes(tools: Runner, gpu_run: Run) -> None:
+def test_every_config_shows_what_it_takes(tools: Runner, gpu_run: Run) -> None:
     kernel = kernels(gpu_run)[0]
     answer = ask(tools, gpu_run, Configs(kernel.id, "l4"))
     assert isinstance(answer, ConfigsAnswer)
@@ -248,7 +248,7 @@ def test_a_kernel_that_does_not_compile_says_so_in_tritons_words(tools: Runner, 
         assert "nothing is not defined" in answer.detail
 
 
-def test_a_target_with_too_little_shared_memory_is_told_beside_the_rungs(tools: Runner, cpu_run: Run) -> None:
+def test_a_target_with_too_little_shared_memory_is_reported_beside_the_rungs(tools: Runner, cpu_run: Run) -> None:
     fits = ask_of(tools, cpu_run, Ladder("matmul", "h100"), MATMUL, "matmul")
     assert (fits.problem, fits.configs) == ("", ("num_warps=8, num_stages=5",))
     answer = ask_of(tools, cpu_run, Ladder("matmul", "l4"), MATMUL, "matmul")
@@ -298,7 +298,7 @@ def test_a_cpp_kernel_has_no_ladder_and_no_unknown_target(tools: Runner, cpu_run
         tools.start_tool(gpu_run, Ladder(kernels(gpu_run)[0].id, "tpu"))
 
 
-def test_a_config_that_does_not_exist_is_told(tools: Runner, gpu_run: Run) -> None:
+def test_a_config_that_does_not_exist_is_reported(tools: Runner, gpu_run: Run) -> None:
     answer = ask(tools, gpu_run, Ladder(kernels(gpu_run)[0].id, "", 99))
     assert isinstance(answer, Trouble)
     assert "there is no number 99" in answer.message

@@ -157,7 +157,7 @@ def test_packages_are_installed_with_hashes_and_the_rest_with_constraints() -> N
     assert "--constraint constraints.txt --requirement requirements.txt" in second
 
 
-def test_the_image_is_nobodys_root_and_runs_no_code_unless_told() -> None:
+def test_the_image_is_nobodys_root_and_runs_no_code_unless_allowed() -> None:
     image, _ = read()
     assert image.user not in ("root", "0", "")
     assert image.environment["COMPILEBOARD_ALLOW_CODE"] == "0"

@@ -61,7 +61,7 @@ REPORT = Report(
 )
 
 
-def test_a_package_is_told_in_a_sentence() -> None:
+def test_a_package_is_reported_in_a_sentence() -> None:
     made = "A package of 3.04 MB, 5 files"
     assert aoti_sentence(REPORT) == f"{made}: equal to eager from Python and from C++."
     wrong = replace(CPP, differences=(Difference("output", False, actual="all zeros"),))
@@ -102,12 +102,12 @@ def test_the_first_problem_names_its_stage() -> None:
     assert {stage: story.problem for stage, story in found.items() if story} == {stage: stage for stage in stages}
 
 
-def test_a_run_without_it_tells_nothing() -> None:
+def test_a_run_without_it_shows_nothing() -> None:
     assert (aoti_story(Report(Setting())), aoti_sentence(Report(Setting()))) == (None, "")
     assert list(aoti_lines(Report(Setting()))) == []
 
 
-def test_a_size_outside_of_the_range_is_told_with_what_each_says() -> None:
+def test_a_size_outside_of_the_range_is_reported_with_what_each_says() -> None:
     assert trial_words(OUTSIDE) == (
         "batch = 129, outside of its range: "
         "the exported program says AssertionError: Guard failed: x.size()[0] <= 128; the package equals eager; "
@@ -118,7 +118,7 @@ def test_a_size_outside_of_the_range_is_told_with_what_each_says() -> None:
     assert trial_words(left) == "batch = 129, outside of its range: not tried: too large"
 
 
-def test_a_check_that_begins_above_the_range_is_told_with_the_range_to_give() -> None:
+def test_a_check_that_begins_above_the_range_is_reported_with_the_range_to_give() -> None:
     refused = "Error: input_handles[0]: dimension 0 of it is 1, expected it to be >= 2"
     low, high = RangeTrial("batch", 1, True, checked=refused), RangeTrial("batch", 16, True, checked="")
     assert list(narrower_ranges((low, high, RangeTrial("batch", 0, False, checked=refused)))) == [
@@ -127,7 +127,7 @@ def test_a_check_that_begins_above_the_range_is_told_with_the_range_to_give() ->
     assert list(narrower_ranges((high,))) == []
 
 
-def test_sides_are_timed_against_eager_and_told_in_one_order() -> None:
+def test_sides_are_timed_against_eager_and_reported_in_one_order() -> None:
     found = side_times(TIMES)
     assert [(side.side, side.median_s, side.quartiles_s, side.samples) for side in found] == [
         ("eager", 4e-6, (4e-6, 4e-6), 12),
@@ -138,7 +138,7 @@ def test_sides_are_timed_against_eager_and_told_in_one_order() -> None:
     assert side_times(SideTimes(reason="nothing ran")) == ()
 
 
-def test_results_are_equal_differ_or_cannot_be_told() -> None:
+def test_results_are_equal_differ_or_stay_undecided() -> None:
     differs = replace(CPP, differences=(*SAME, Difference("output[1]", False, actual="all zeros")), same_bits=False)
     untold = replace(CPP, differences=(Difference("output", None, reason="random"),))
     assert [same_as_eager(run) for run in (CPP, differs, untold, None)] == [True, False, None, None]
@@ -146,7 +146,7 @@ def test_results_are_equal_differ_or_cannot_be_told() -> None:
     assert results_of_run(differs) == "output[1]: all zeros, not bit by bit what Python returned"
 
 
-def test_all_that_was_recorded_is_told_line_by_line() -> None:
+def test_all_that_was_recorded_is_reported_line_by_line() -> None:
     assert list(aoti_lines(REPORT)) == [
         EXPORT.call,
         "  2 ops in 500 ms",
@@ -169,7 +169,7 @@ def test_all_that_was_recorded_is_told_line_by_line() -> None:
     ]
 
 
-def test_where_no_difference_from_eager_is_seen_no_ratio_is_told() -> None:
+def test_where_no_difference_from_eager_is_seen_no_ratio_is_reported() -> None:
     eager = (4e-6,) * 12
     times = SideTimes({"eager": eager, "python": (3.9e-6, 4.1e-6) * 6, "c++": eager[:3]})
     assert list(aoti_lines(replace(REPORT, package_times=(times,))))[-3:] == [
@@ -179,7 +179,7 @@ def test_where_no_difference_from_eager_is_seen_no_ratio_is_told() -> None:
     ]
 
 
-def test_lines_of_a_busy_machine_say_so_and_tell_no_ratio_of_a_decade() -> None:
+def test_lines_of_a_busy_machine_say_so_and_show_no_ratio_of_a_decade() -> None:
     times = SideTimes({"eager": (1e-3, 8e-3) * 6, "python": (8e-3, 1e-3) * 6}, load=Load(0.9, 0.5))
     assert list(aoti_lines(replace(REPORT, package_times=(times,))))[-3:] == [
         "  the machine was busy while it was measured",

@@ -118,14 +118,14 @@ def test_a_call_is_let_through_by_the_guard_that_another_call_failed() -> None:
     assert second.cells[2] == StripCell(2, "compiled", (ran("0/1", 2, 0),), because, GUARD, "0/0")
 
 
-def test_an_execution_tells_of_a_use_that_dynamo_does_not() -> None:
+def test_an_execution_shows_a_use_that_dynamo_does_not() -> None:
     unheard = replace(TWO, calls=tuple(replace(call, entered=None, newest=()) for call in TWO.calls))
     assert [cell.use for cell in backend_rows(unheard)[0].cells] == ["compiled", "used"]
     without = replace(unheard, executions=())
     assert [cell.use for cell in backend_rows(without)[0].cells] == ["compiled", "unknown"]
 
 
-def test_what_is_not_recorded_is_said() -> None:
+def test_what_is_not_recorded_is_reported() -> None:
     assert backend_sentence(replace(TWO, ran=())) == (
         "`inspect` received 1 graph; executions not recorded; the second compiled nothing."
     )
@@ -148,7 +148,7 @@ def test_what_a_backend_raised_ends_the_sentence_with_its_line() -> None:
     assert "  [0/0] `inspect` raised ValueError: no such op at mine.py:7" in list(backend_lines(failed))
 
 
-def test_what_an_execution_returned_wrongly_is_told_with_its_number() -> None:
+def test_what_an_execution_returned_wrongly_is_reported_with_its_number() -> None:
     short = ran("0/0", 1, 1, "returned 1 value where the graph has 2")
     wrong = replace(TWO, executions=(ran("0/0", 0, 0), short))
     assert backend_sentence(wrong).endswith("; execution 1 returned 1 value where the graph has 2.")
@@ -156,7 +156,7 @@ def test_what_an_execution_returned_wrongly_is_told_with_its_number() -> None:
     assert problem == BackendProblem("0/0", "inspect", short.problem, execution=short)
 
 
-def test_a_told_table_gives_each_node_the_value_of_the_column_after_it() -> None:
+def test_a_reported_table_gives_each_node_the_value_of_the_column_after_it() -> None:
     tables = (
         ToldTable(
             "0/0", "kernels", ("step", "node", "kernel"), ((0, "relu", "relu"), (1, "relu", "again"), (2, None, 1))
@@ -168,7 +168,7 @@ def test_a_told_table_gives_each_node_the_value_of_the_column_after_it() -> None
     assert found == (NodeValues("kernels", "kernel", {"relu": "relu"}),)
 
 
-def test_a_run_is_told_line_by_line() -> None:
+def test_a_run_is_reported_line_by_line() -> None:
     tables = (ToldTable("0/0", "kernels", ("node",), (("relu",),), 3),)
     assert list(backend_lines(replace(TWO, told_tables=tables))) == [
         "`inspect` received 1 graph; executed 2 times in 2 calls; the second compiled nothing.",

@@ -129,7 +129,7 @@ def test_library_calls_without_a_common_node_are_paired_by_kind_and_order() -> N
     assert found.sentence == "Fusion is the same; 3 extern calls are of another function."
 
 
-def test_a_kernel_that_one_side_lacks_stands_alone() -> None:
+def test_a_kernel_that_one_side_lacks_is_alone() -> None:
     merged = kernel("triton_all", 1, *NORM, *GELU)
     found = compare(side("a100", (NORM_KERNEL, GELU_KERNEL)), side("h100", (merged,)))
     assert names(found) == [("triton_norm", "triton_all"), ("triton_gelu", "")]

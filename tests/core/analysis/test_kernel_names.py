@@ -64,7 +64,7 @@ def test_a_generated_name_is_cut_into_the_ops_that_torch_joined(text: str, ops: 
         (("_softmax", "where", "ge"), (), "softmax, where +1"),
     ],
 )
-def test_the_ops_that_tell_most_come_first_and_the_rest_is_counted(
+def test_the_most_relevant_ops_come_first_and_the_rest_is_counted(
     ops: tuple[str, ...], origins: tuple[str, ...], words: str
 ) -> None:
     assert op_words(ops, origins) == words
@@ -116,13 +116,13 @@ def test_a_kernel_that_prepares_a_mask_computes_no_attention() -> None:
     assert named(replace(loops, category="template"), {}) == ["scaled_dot_product_flash_attention, where +1"]
 
 
-def test_what_a_library_computes_is_not_told_of_the_loops_beside_it() -> None:
+def test_the_work_of_a_library_is_not_attributed_to_the_loops_beside_it() -> None:
     product = kernel("torch.ops.mine.product.default", KernelCall(1), extern=True, origins=("product",))
     loops = kernel("triton_poi_fused_product_silu_1", KernelCall(2), origins=("mul", "exp"))
     assert kernel_names(replace(ITEM, kernels=(product, loops))) == {product.id: "product", loops.id: "silu"}
 
 
-def test_in_the_backward_it_is_said_where_no_op_says_it() -> None:
+def test_in_the_backward_it_is_reported_where_no_op_says_it() -> None:
     one = replace(MM, direction="backward")
     two = replace(one, name="cpp_fused_gelu_backward_0", extern=False)
     assert [KernelNames.within(ITEM).named(each, ("mm",), SCHEDULE) for each in (one, two)] == [
@@ -155,7 +155,7 @@ def test_a_path_is_shortened_by_what_stands_before_the_layers() -> None:
         ("one.two.three.four.five.six.seven.eight.nine", "one…eight.nine"),
     ],
 )
-def test_of_a_long_path_the_layer_and_the_last_modules_are_told(path: str, words: str) -> None:
+def test_of_a_long_path_the_layer_and_the_last_modules_are_reported(path: str, words: str) -> None:
     assert path_words(tuple(path.split("."))) == words
 
 

@@ -105,7 +105,7 @@ def test_the_results_of_a_run_are_a_sentence(found: tuple[Accuracy, ...], words:
     assert numerics_sentence(told) == words
 
 
-def test_what_cannot_be_told_says_why() -> None:
+def test_an_undecided_result_says_why() -> None:
     told = numerics(of(UNTOLD, reason="the call draws random numbers"))
     assert told is not None
 
@@ -157,7 +157,7 @@ def test_a_graph_without_a_difference_says_how_many_nodes_have_the_same_bits() -
         (1, None, f"from 1 compilation {OUTPUTS}, which may change fusion."),
     ],
 )
-def test_what_giving_values_out_changed_is_said(parts: int, changed: float | None, words: str) -> None:
+def test_what_giving_values_out_changed_is_reported(parts: int, changed: float | None, words: str) -> None:
     told = outputs_words(replace(GRAPH, parts=parts, changed=changed))
     assert told == (f"Compiled values are {words}" if words else "")
 
@@ -169,7 +169,7 @@ def test_ops_that_float64_lacks_are_named() -> None:
     )
 
 
-def test_a_run_is_told_line_by_line() -> None:
+def test_a_run_is_reported_line_by_line() -> None:
     report = replace(of(WRONG), graph_numerics=(GRAPH,))
 
     assert numerics_of(report, "0/0") is GRAPH

@@ -49,7 +49,7 @@ def test_a_name_of_many_folders_is_cut_into_no_more_than_so_many() -> None:
     assert sum(row.file is not None for row in rows) == len(names)
 
 
-def test_what_a_call_costs_from_python_is_told_where_both_were_timed_in_the_same_rounds() -> None:
+def test_what_a_call_costs_from_python_is_reported_where_both_were_timed_in_the_same_rounds() -> None:
     found = call_cost(TIMES)
     assert found is not None
     assert (round(found.more_s, 9), found.seen) == (2e-6, True)
@@ -63,7 +63,7 @@ def test_two_percent_are_no_difference() -> None:
     assert [Interval(low, 1.0, high).apart for low, high in bounds] == [True, True, False, False, False]
 
 
-def test_a_size_outside_of_its_range_that_is_refused_by_a_check_alone_is_told() -> None:
+def test_a_size_outside_of_its_range_that_is_refused_by_a_check_alone_is_reported() -> None:
     assert [trial.size for trial in ran_outside(TRIALS)] == [129]
     said = (replace(TRIALS[1], package="it ended by signal 11"), replace(TRIALS[1], checked=""), TRIALS[0])
     assert ran_outside(said) == ()

@@ -23,7 +23,7 @@ THREADED = Report(
 NOTHING = Report(Setting())
 
 
-def test_threads_are_one_union_and_their_sum_is_told_apart() -> None:
+def test_threads_are_one_union_and_their_sum_is_distinguished() -> None:
     assert phase_totals(THREADED) == (
         PhaseTotal("file", 2, total_s=7.0, self_s=7.0, threads=2, threads_s=9.0),
         PhaseTotal("load", 2, total_s=11.0, self_s=3.0, threads=1, threads_s=11.0),

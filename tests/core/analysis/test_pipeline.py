@@ -55,7 +55,7 @@ CALL = Call(0, "f32[2, 4]", 1.0, 1.0, (Difference("output", True),))
 REPORT = Report(Setting(), (COMPILATION,), calls=(CALL,), crossings=(CROSSING,))
 
 
-def test_a_run_is_told_in_a_sentence() -> None:
+def test_a_run_is_reported_in_a_sentence() -> None:
     sentence = "2 of 3 ops in 1 segment on the accelerator: 3 program entries, 1.22 kB"
     assert pipeline_sentence(REPORT) == f"{sentence}, equal to eager."
     assert pipeline_sentence(replace(REPORT, calls=())) == f"{sentence}."
@@ -106,7 +106,7 @@ def test_a_segment_without_a_program_says_why() -> None:
     )
 
 
-def test_memory_is_told_with_and_without_an_arena() -> None:
+def test_memory_is_reported_with_and_without_an_arena() -> None:
     assert memory_words(replace(SEGMENT, arena_bytes=0)) == "temporaries of 256 B, each with memory of its own"
     assert memory_words(replace(SEGMENT, temporary_bytes=0)) == "no temporaries"
 

@@ -27,7 +27,7 @@ def of(*pipelines: Pipeline) -> Report:
     return Report(Setting(), (replace(compilation, pipelines=pipelines),))
 
 
-def test_each_node_is_told_by_its_segment_or_by_why_torch_runs_it() -> None:
+def test_each_node_is_reported_by_its_segment_or_by_why_torch_runs_it() -> None:
     assert node_segments(DIVIDED) == {
         "mm": "segment_0",
         "relu": "segment_0",
@@ -36,7 +36,7 @@ def test_each_node_is_told_by_its_segment_or_by_why_torch_runs_it() -> None:
     }
 
 
-def test_what_runs_is_told_in_order() -> None:
+def test_what_runs_is_reported_in_order() -> None:
     assert pipeline_stops(DIVIDED) == (
         PipelineStop("segment_0", SEGMENT),
         PipelineStop("cumsum", None, "no kernel for aten.cumsum.default"),
@@ -67,7 +67,7 @@ def test_refusals_are_counted_by_reason_the_most_frequent_first() -> None:
     assert refusal_counts(replace(PIPELINE, refusals=refused)) == {"two": ("b", "c"), "one": ("a",)}
 
 
-def test_a_run_is_told_in_numbers_without_what_torch_runs() -> None:
+def test_a_run_is_reported_in_numbers_without_what_torch_runs() -> None:
     timing = Timing([0.002] * 12, [0.001] * 12, 0, 1)
     assert pipeline_figures(replace(REPORT, timing=timing)) == PipelineFigures(
         ops=3,

@@ -153,7 +153,7 @@ def test_busy_and_idle_time_add_up_to_the_time_from_the_first_kernel_to_the_last
     assert whole_s == pytest.approx((last_us - first_us) / 1e6, rel=0.02)
 
 
-def test_a_profile_is_told_with_its_numbers(joined: tuple[JoinedProfile, Report]) -> None:
+def test_a_profile_is_reported_with_its_numbers(joined: tuple[JoinedProfile, Report]) -> None:
     view = TimelineView(*joined)
     count = len(joined[0].compiled)
     assert view.title.startswith(

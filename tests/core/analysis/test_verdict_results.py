@@ -30,7 +30,7 @@ def report_of(*differences: Difference) -> Report:
         ((MOVED, WRONG), "differs"),
     ],
 )
-def test_one_difference_makes_a_run_differ_and_none_may_be_untold(
+def test_one_difference_makes_a_run_differ_and_none_may_be_unreported(
     differences: tuple[Difference, ...], outcome: str
 ) -> None:
     found = results(report_of(*differences))
@@ -42,7 +42,7 @@ def test_a_run_without_a_comparison_has_no_result() -> None:
     assert results(report_of()) is None
 
 
-def test_strides_alone_stand_at_the_end_of_the_headline_and_behind_whatever_else_differs() -> None:
+def test_strides_alone_are_at_the_end_of_the_headline_and_behind_whatever_else_differs() -> None:
     assert sentence(verdict(report_of(SAME, MOVED))) == (
         "0 graphs, 0 graph breaks; 1 result with eager's values but different strides."
     )

@@ -126,7 +126,7 @@ def test_forward_and_backward_of_one_compilation_are_summed_and_named() -> None:
     ]
 
 
-def test_branches_are_left_out_of_the_traffic_and_that_is_said() -> None:
+def test_branches_are_left_out_of_the_traffic_and_that_is_reported() -> None:
     found = traffic_of([schedule(100, 90), schedule(40, 10, subgraph="true_graph_0"), schedule(9, 9, subgraph="f")])
     assert found == Traffic(100, 90, False, subgraphs=2)
     assert counted_words(found).endswith("; 2 subgraphs (branches, loop bodies) left out.")

@@ -135,7 +135,7 @@ def test_a_count_agrees_with_its_noun() -> None:
         (86_400 * 800, "2 years ago"),
     ],
 )
-def test_the_past_is_told_in_one_unit(age_s: float, text: str) -> None:
+def test_the_past_is_reported_in_one_unit(age_s: float, text: str) -> None:
     assert words.ago(1_000_000.0, 1_000_000.0 + age_s) == text
 
 

@@ -49,7 +49,7 @@ def test_loops_are_marked_with_the_width_or_with_the_compilers_reason() -> None:
     )
 
 
-def test_a_loop_that_the_compiler_was_told_to_leave_says_so_and_what_it_would_have_said() -> None:
+def test_a_loop_that_the_compiler_was_asked_to_leave_says_so_and_what_it_would_have_said() -> None:
     found = loops(CPP, {}, remarks(SAID, "kernel.cpp"), OFF)
     assert [loop.kind for loop in found] == ["scalar", "explicit", "scalar", "scalar"]
     assert found[3].words == (
@@ -96,7 +96,7 @@ VECTORISED = """
 SCALAR = "for(int64_t x0=static_cast<int64_t>(0L); x0<static_cast<int64_t>(4L); x0+=static_cast<int64_t>(1L)) {}"
 
 
-def test_source_of_a_vectorised_kernel_tells_lanes_bits_threads_and_tails() -> None:
+def test_source_of_a_vectorised_kernel_shows_lanes_bits_threads_and_tails() -> None:
     found = cpp_facts(VECTORISED)
     assert (found.loops, found.vector_loops, found.lanes, found.bits) == (3, 1, 16, 512)
     assert (found.parallel, found.parallel_loops, found.threads) == (True, 1, 4)
@@ -111,7 +111,7 @@ def test_one_register_of_a_pair_is_no_wider_register() -> None:
     assert (found.lanes, found.bits) == (16, 512)
 
 
-def test_source_of_a_scalar_kernel_tells_that_it_is_one() -> None:
+def test_source_of_a_scalar_kernel_shows_that_it_is_one() -> None:
     found = cpp_facts(SCALAR)
     assert (found.loops, found.vectorised, found.lanes, found.bits, found.parallel) == (1, False, None, None, False)
 

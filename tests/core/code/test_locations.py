@@ -82,7 +82,7 @@ def test_damaged_text_gives_no_lines(read: object, text: str) -> None:
     assert read(text, "k.py") == {}
 
 
-def test_sass_is_told_without_the_comments_that_name_files() -> None:
+def test_sass_is_reported_without_the_comments_that_name_files() -> None:
     text = '.text.k:\n//## File "/k.py", line 3\n/*0000*/ MOV R1, R2 ;\n//## File "/k.py", line 4\n/*0010*/ EXIT ;'
 
     assert without_places(text, {3: 3, 5: 4}) == (".text.k:\n/*0000*/ MOV R1, R2 ;\n/*0010*/ EXIT ;", {2: 3, 3: 4})

@@ -43,7 +43,7 @@ def test_definitions_are_the_same_by_lines_and_by_the_tree(scenario: str) -> Non
         assert by_lines == [kernel.name for kernel in definitions(ast.parse(text))]
 
 
-def test_a_definition_tells_its_name_its_language_and_its_texts() -> None:
+def test_a_definition_shows_its_name_its_language_and_its_texts() -> None:
     assert definition_in(TRITON) == Definition("k", "triton", ("triton_", "\n@triton.jit\n"))
     assert definition_in(CPP) == Definition("k", "cpp_pybinding", ("x",))
 

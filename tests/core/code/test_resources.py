@@ -39,7 +39,7 @@ def test_the_figures_of_an_amd_kernel_are_read_from_its_metadata() -> None:
     assert amd_resources("", 512) is None
 
 
-def test_a_kernel_that_wants_more_shared_memory_than_the_target_has_is_told() -> None:
+def test_a_kernel_that_wants_more_shared_memory_than_the_target_has_is_reported() -> None:
     assert too_large(128 * 1024, TARGETS["l4"].architecture) == (
         "it needs 131,072 bytes of shared memory a block; the target allows 101,376"
     )

@@ -67,7 +67,7 @@ def test_report_of_a_folder_is_of_its_log(capsys: pytest.CaptureFixture[str]) ->
         (["run", "mlp", "--time-limit", "0"], USAGE, "--time-limit: "),
     ],
 )
-def test_what_is_not_right_is_said_on_standard_error(
+def test_what_is_not_right_is_reported_on_standard_error(
     arguments: list[str], code: int, message: str, home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (home / "empty").mkdir()
@@ -87,7 +87,7 @@ def test_wrong_usage_exits_with_2(arguments: list[str], capsys: pytest.CaptureFi
 
 @pytest.mark.torch
 @pytest.mark.usefixtures("one_engine")
-def test_run_prints_its_report_alone_and_tells_its_steps_beside(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_run_prints_its_report_alone_and_shows_its_steps_beside(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = home / "double.py"
     file.write_text("import torch\nprint('hello')\ndouble = lambda x: x * 2\ninputs = (torch.ones(2),)\n")
     assert main(["run", f"{file}:double", "--backend", "eager", "--no-measure", "--json"]) == OK

@@ -29,7 +29,7 @@ def test_a_log_within_its_budget(capsys: pytest.CaptureFixture[str]) -> None:
     assert lines[-1].startswith("No difference")
 
 
-def test_a_log_over_its_budget_is_told_in_every_form(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_log_over_its_budget_is_reported_in_every_form(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     forms = ["--junit", "j.xml", "--markdown", "m.md", "--github", "--json"]
     assert main(["check", ZOO, "--baseline", BLOCK, *forms]) == WRONG
     printed = capsys.readouterr()
@@ -68,7 +68,7 @@ def test_a_stored_run_has_the_budget_of_its_model(folder: Path, capsys: pytest.C
         (["--baseline", "no-such-run"], USAGE, "there is no sample `no-such-run`"),
     ],
 )
-def test_what_cannot_be_done_is_said(
+def test_what_cannot_be_done_is_reported(
     capsys: pytest.CaptureFixture[str], arguments: list[str], code: int, message: str
 ) -> None:
     assert main(["check", BLOCK, *arguments]) == code

@@ -181,7 +181,7 @@ def test_how_a_run_ended_is_the_exit_code(
     assert capsys.readouterr() == ("", said)
 
 
-def test_an_error_of_the_model_is_told_with_what_was_recorded(
+def test_an_error_of_the_model_is_reported_with_what_was_recorded(
     ends: Callable[..., Ends], capsys: pytest.CaptureFixture[str]
 ) -> None:
     ends((TRACES / "error" / "trace.log").read_bytes(), state="failed")
@@ -194,7 +194,7 @@ def test_an_error_of_the_model_is_told_with_what_was_recorded(
     assert verdict.startswith("2 graphs")
 
 
-def test_an_error_of_cpp_is_told_without_the_frames_that_torch_lists_after_it(
+def test_an_error_of_cpp_is_reported_without_the_frames_that_torch_lists_after_it(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     message = (
@@ -211,7 +211,7 @@ def test_an_error_of_cpp_is_told_without_the_frames_that_torch_lists_after_it(
     ]
 
 
-def test_a_worker_that_crashed_is_told_with_what_it_was_about(
+def test_a_worker_that_crashed_is_reported_with_what_it_was_about(
     ends: Callable[..., Ends], capsys: pytest.CaptureFixture[str]
 ) -> None:
     ends(
@@ -225,7 +225,7 @@ def test_a_worker_that_crashed_is_told_with_what_it_was_about(
     )
 
 
-def test_a_run_that_is_interrupted_is_cancelled_and_told(
+def test_a_run_that_is_interrupted_is_cancelled_and_reported(
     ends: Callable[..., Ends], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     runner = ends(state="cancelled")

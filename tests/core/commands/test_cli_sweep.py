@@ -38,7 +38,7 @@ def stored(home: Path, engine: PromptEngine) -> str:
     return sweep.id
 
 
-def test_sweep_tells_each_cell_as_it_ends_and_then_the_table(
+def test_sweep_shows_each_cell_as_it_ends_and_then_the_table(
     engine: PromptEngine, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["sweep", "mlp", "--threads", "1", *AXES]) == OK
@@ -114,7 +114,7 @@ def test_sweep_of_which_no_cell_is_done_has_failed(engine: PromptEngine) -> None
         (["--resume", "20260101-000000-x-0000"], MISSING, "there is no sweep"),
     ],
 )
-def test_what_cannot_be_swept_is_told_with_an_exit_code(
+def test_what_cannot_be_swept_is_reported_with_an_exit_code(
     engine: PromptEngine, capsys: pytest.CaptureFixture[str], options: list[str], code: int, words: str
 ) -> None:
     assert main(["sweep", *options]) == code
@@ -138,7 +138,7 @@ def test_a_stored_sweep_is_printed_by_its_id(
     assert len(engine.started) == 4
 
 
-def test_a_list_of_sweeps_is_no_table_and_an_unknown_id_is_told(
+def test_a_list_of_sweeps_is_no_table_and_an_unknown_id_is_reported(
     engine: PromptEngine, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["sweeps", "--csv"]) == USAGE

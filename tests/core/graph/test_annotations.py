@@ -48,5 +48,5 @@ def test_numbers_have_the_unit_that_their_column_ends_with(column: str, unit: st
     ],
     ids=["another graph's node", "another compilation", "nothing after node", "no column node", "no row"],
 )
-def test_what_is_not_told_of_this_graph_paints_nothing(told: ToldTable) -> None:
+def test_a_table_of_another_graph_paints_nothing(told: ToldTable) -> None:
     assert painted(told) == []

@@ -7,7 +7,7 @@ from tests.support.reports.fx_nodes import fx, kernel, overlay
 
 
 @pytest.mark.parametrize(("parameters", "more"), [(2, ()), (3, ()), (4, ("+1",)), (5, ("+2",))])
-def test_a_node_tells_its_first_three_parameters_and_how_many_more(parameters: int, more: tuple[str, ...]) -> None:
+def test_a_node_shows_its_first_three_parameters_and_how_many_more(parameters: int, more: tuple[str, ...]) -> None:
     names = [f"l_self_parameters_p{index}_" for index in range(parameters)]
     nodes = [*(fx(name, op="placeholder") for name in names), fx("y", names)]
     (node,) = fx_model(nodes).nodes

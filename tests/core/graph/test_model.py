@@ -36,7 +36,7 @@ def test_a_modules_path_becomes_clean_segments(text: str, path: tuple[str, ...])
     assert module_path(text) == path
 
 
-def test_nodes_stand_in_their_modules_with_the_class_as_detail() -> None:
+def test_nodes_are_in_their_modules_with_the_class_as_detail() -> None:
     nodes = [
         fx("x", op="placeholder", target="x"),
         fx("a", ["x"], "L['self'].block.norm", "LayerNorm"),
@@ -61,7 +61,7 @@ def test_a_module_of_one_op_and_a_list_around_one_module_are_no_levels_of_their_
     assert tree(fx_model(nodes)) == [("m:blocks.0.mlp", "blocks.0.mlp", "MLP", 0, 2)]
 
 
-def test_several_roots_are_told_apart() -> None:
+def test_several_roots_are_distinguished() -> None:
     nodes = [
         *[fx(f"a{i}", [], "L['model'].up", "Up") for i in range(2)],
         *[fx(f"b{i}", [], "L['loss'].up", "Loss") for i in range(2)],
@@ -168,7 +168,7 @@ def test_a_groups_facts_say_what_flows_in_and_out_and_its_share() -> None:
     }
 
 
-def test_no_share_is_told_where_most_shapes_are_symbolic() -> None:
+def test_no_share_is_reported_where_most_shapes_are_symbolic() -> None:
     nodes = [
         fx("x", op="placeholder", target="x"),
         fx("a", ["x"], "L['self'].up", "Up", meta="f32 s27"),
@@ -221,7 +221,7 @@ def test_a_version_of_a_node_is_called_as_the_node_is() -> None:
     ]
 
 
-def test_the_digest_tells_content_and_nothing_else() -> None:
+def test_the_digest_shows_content_and_nothing_else() -> None:
     nodes = synthetic_nodes(300)
     assert digest(fx_model(nodes)) == digest(fx_model(nodes))
     assert digest(fx_model(nodes)) != digest(fx_model(nodes[:-1]))
@@ -246,7 +246,7 @@ def fx_graphs(draw: st.DrawFn) -> list[FxNode]:
 
 @settings(max_examples=60)
 @given(fx_graphs())
-def test_every_node_and_every_edge_stands_in_exactly_one_level(nodes: list[FxNode]) -> None:
+def test_every_node_and_every_edge_is_in_exactly_one_level(nodes: list[FxNode]) -> None:
     model = fx_model(nodes)
     shown = list(levels_below(model, budget_s=0.0))
     assert sorted(item.node for each in shown for item in each.items if item.node >= 0) == list(range(len(nodes)))

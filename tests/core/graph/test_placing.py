@@ -73,7 +73,7 @@ def test_a_node_without_code_belongs_to_the_launch_that_writes_for_it_and_reads_
         pytest.param([[LAYER_0, ("m",)], [LAYER_0]], [[1], [0]], [LAYER_0, LAYER_0], id="a circle in a damaged log"),
     ],
 )
-def test_a_box_of_several_modules_stands_in_the_layer_of_its_neighbours(
+def test_a_box_of_several_modules_is_in_the_layer_of_its_neighbours(
     own: Sequence[Sequence[ModulePath]], reads: Sequence[Sequence[int]], placed: Sequence[ModulePath]
 ) -> None:
     assert placed_paths(own, reads) == placed

@@ -82,7 +82,7 @@ def test_a_search_finds_by_op_shape_and_module_best_first() -> None:
     assert search(model, "  ") == (0, [])
 
 
-def test_a_search_tells_how_many_there_are_and_gives_the_first_200() -> None:
+def test_a_search_shows_how_many_there_are_and_gives_the_first_200() -> None:
     model = fx_model(synthetic_nodes(3000))
     total, hits = search(model, "view")
     assert (total > 400, len(hits)) == (True, 200)

@@ -53,7 +53,7 @@ def groups_at(nodes: tuple[Node, ...], frame: int, prefix: str = "s:") -> set[tu
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_rows_tell_every_step_of_fusion_and_each_group_stands_together(case: Case) -> None:
+def test_rows_show_every_step_of_fusion_and_each_group_stands_together(case: Case) -> None:
     compilation, schedule, nodes = case
     kernels = {kernel.id: kernel for kernel in compilation.kernels}
     model = after_model(schedule, nodes, kernels)
@@ -75,7 +75,7 @@ def test_both_sides_hold_every_scheduler_node_under_the_same_id(case: Case) -> N
     assert linked == sorted(f"s:{node.name}" for node in schedule.before)
 
 
-def test_a_kernel_stands_in_the_deepest_module_that_all_its_ops_share() -> None:
+def test_a_kernel_is_in_the_deepest_module_that_all_its_ops_share() -> None:
     compilation, schedule, nodes = schedules("transformer_block")[0]
     model = after_model(schedule, nodes, {kernel.id: kernel for kernel in compilation.kernels})
     placed = {
@@ -95,7 +95,7 @@ def test_the_bytes_of_a_kernel_are_those_that_inductor_counted() -> None:
     assert sum(value or 0 for value in counted) == schedule.bytes_after
 
 
-def test_measured_seconds_are_said_to_be_and_are_split_over_a_kernels_nodes() -> None:
+def test_measured_seconds_are_reported_to_be_and_are_split_over_a_kernels_nodes() -> None:
     compilation, schedule, nodes = schedules("transformer_block")[0]
     seconds = {kernel.id: 1e-3 for kernel in compilation.kernels}
     kernels = {kernel.id: kernel for kernel in compilation.kernels}

@@ -47,7 +47,7 @@ def test_the_module_that_holds_all_is_the_deepest_they_share(paths: list[str], c
 
 
 @pytest.mark.parametrize(("count", "told"), [(3, "f32[1], f32[2], f32[3]"), (4, "f32[1], f32[2], f32[3] and 1 more")])
-def test_three_shapes_are_told_and_how_many_more(count: int, told: str) -> None:
+def test_three_shapes_are_reported_and_how_many_more(count: int, told: str) -> None:
     inputs = [fx(f"x{i}", op="placeholder", target=f"x{i}", meta=f"f32 {i + 1}") for i in range(count)]
     nodes = [
         *inputs,

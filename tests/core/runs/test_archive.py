@@ -118,7 +118,7 @@ LIVE = json.dumps({"state": "running", "created_s": 1.0, "handle": "local:1:1"})
         ({"status.json": STATUS}, "status.json: it is not named as a run"),
     ],
 )
-def test_what_is_no_run_is_not_added_and_that_is_said(
+def test_what_is_no_run_is_not_added_and_that_is_reported(
     there: Store, tmp_path: Path, members: dict[str, bytes], problem: str
 ) -> None:
     imported = import_archive(there, made(tmp_path / "runs.tar.gz", **members))

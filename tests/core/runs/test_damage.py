@@ -154,7 +154,7 @@ def test_damaged_graphs_are_made_again(tmp_path: Path, graphed: Graphed, name: s
 
 @pytest.mark.parametrize("kind", DAMAGE)
 @pytest.mark.parametrize("name", ["status.json", "task.json", "answer.json"])
-def test_a_damaged_answer_of_a_tool_is_told_and_forgotten(home: Path, name: str, kind: str) -> None:
+def test_a_damaged_answer_of_a_tool_is_reported_and_forgotten(home: Path, name: str, kind: str) -> None:
     run = Store(home).open(add_scenario(home, "dynamic_batch"))
     tool = tool_run(run, Assembly("k"))
     tool.path.mkdir(parents=True)
@@ -181,7 +181,7 @@ def test_a_model_that_is_no_file_is_refused(tmp_path: Path, kind: str) -> None:
 
 
 @pytest.mark.parametrize("instead", ["a file", "a link", "nothing in it"])
-def test_what_stands_in_the_place_of_a_run_is_deleted_and_not_what_it_leads_to(
+def test_what_is_in_the_place_of_a_run_is_deleted_and_not_what_it_leads_to(
     home: Path, tmp_path_factory: pytest.TempPathFactory, instead: str
 ) -> None:
     elsewhere = tmp_path_factory.mktemp("elsewhere")

@@ -63,7 +63,7 @@ def test_a_job_for_which_there_is_no_room_is_refused_in_words_and_leaves_nothing
     assert store.create(JOB).status().state == "queued"
 
 
-def test_where_so_little_room_is_left_that_a_job_is_begun_the_disk_is_said_to_be_full(disk: Path) -> None:
+def test_where_so_little_room_is_left_that_a_job_is_started_the_disk_is_reported_full(disk: Path) -> None:
     store = Store(disk / "home")
     filler = fill(disk)
     for pages in range(1, 6):
@@ -129,7 +129,7 @@ def test_a_read_only_store_opens_its_logs_and_refuses_the_rest_in_words(disk: Pa
             change()
 
 
-def test_a_home_that_cannot_be_made_is_told_in_words(disk: Path) -> None:
+def test_a_home_that_cannot_be_made_is_reported_in_words(disk: Path) -> None:
     make_read_only(disk)
     with pytest.raises(StoreError, match="Read-only file system"):
         Store(disk / "home")

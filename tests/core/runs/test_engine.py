@@ -150,7 +150,7 @@ def test_a_run_starts_on_a_new_fork_server_if_the_first_died(make: Callable[[str
     assert (tmp_path / "requests").read_text() == "xx"
 
 
-def test_a_run_is_started_again_once_and_never_if_it_has_begun(make: Callable[[str], Servers], tmp_path: Path) -> None:
+def test_a_run_is_started_again_once_and_never_if_it_is_running(make: Callable[[str], Servers], tmp_path: Path) -> None:
     servers, begun = make(DYING), make(DYING).run()
     (tmp_path / "deaths").write_text("9")
     begun.run.write_status(replace(begun.run.written_status(), state="running"))

@@ -119,7 +119,7 @@ def test_a_log_beyond_the_bound_is_followed_up_to_it(store: Store, source: Path)
     assert run.status().state == "done"
 
 
-def test_a_source_without_a_record_is_said_to_have_none(store: Store, source: Path) -> None:
+def test_a_source_without_a_record_is_reported_to_have_none(store: Store, source: Path) -> None:
     run, copies = follower(store, source)
     follow(run, copies, lambda: True)
     assert run.standing().state == "interrupted"

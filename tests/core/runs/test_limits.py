@@ -71,7 +71,7 @@ def test_each_variable_sets_its_limit_alone(code_allowed: bool) -> None:
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "nan", "inf", "many", "1e999"])
-def test_a_variable_that_is_no_number_above_zero_is_told_by_name(text: str) -> None:
+def test_a_variable_that_is_no_number_above_zero_is_reported_by_name(text: str) -> None:
     with pytest.raises(SettingError, match="COMPILEBOARD_MAX_RUNS"):
         limits_of({"COMPILEBOARD_MAX_RUNS": text}, code_allowed=True)
 

@@ -28,11 +28,11 @@ def known(log: Path, data: bytes, job: CompileJob | None = None) -> Progress:
     return progress(GrowingReport(log).look(), job)
 
 
-def test_before_torch_has_opened_a_log_there_is_nothing_to_tell(tmp_path: Path) -> None:
+def test_before_torch_has_opened_a_log_there_is_nothing_to_show(tmp_path: Path) -> None:
     assert progress(GrowingReport(tmp_path / "none.log").look()) == Progress()
 
 
-def test_a_growing_log_tells_the_steps_what_was_made_and_what_goes_on(tmp_path: Path) -> None:
+def test_a_growing_log_shows_the_steps_what_was_made_and_what_goes_on(tmp_path: Path) -> None:
     log = tmp_path / "trace.log"
     compile_id = {"frame_id": 0, "frame_compile_id": 0}
     found = known(
@@ -89,11 +89,11 @@ def test_what_is_to_come_is_known_from_the_start(
         (phase("B", "dynamo", 1) + step("measuring"), "measuring eager and compiled, interleaved"),
     ],
 )  # fmt: skip
-def test_what_is_done_now_is_said_in_plain_words(tmp_path: Path, data: bytes, words: str) -> None:
+def test_what_is_done_now_is_reported_in_plain_words(tmp_path: Path, data: bytes, words: str) -> None:
     assert known(tmp_path / "trace.log", data).words == words
 
 
-def test_a_step_that_is_not_known_is_said_as_it_is() -> None:
+def test_a_step_that_is_not_known_is_reported_as_it_is() -> None:
     assert step_words("call 2: generating for NVIDIA H100") == "call 2: generating for NVIDIA H100"
     assert step_words("making the inputs of call 3") == "making the inputs of call 3"
     assert step_words("<b>") == "<b>"

@@ -73,7 +73,7 @@ def test_a_recording_opens_as_a_run_that_says_what_the_recording_says(name: str,
     assert report.problems == ()
 
 
-def test_what_is_not_recorded_is_said(tmp_path: Path) -> None:
+def test_what_is_not_recorded_is_reported(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="no recording `mlp-on-paper`"):
         add_recording(Store(tmp_path), "mlp-on-paper")
 

@@ -169,7 +169,7 @@ def test_a_record_that_leads_elsewhere_is_none(store: Store, tmp_path: Path) -> 
     assert list((tmp_path / "outside").iterdir()) == []
 
 
-def test_what_is_wrong_with_the_archive_is_said_without_a_password(
+def test_what_is_wrong_with_the_archive_is_reported_without_a_password(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = add_run(store.home, "mlp", b"x" * 100)

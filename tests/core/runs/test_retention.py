@@ -133,7 +133,7 @@ def test_an_archive_that_does_not_answer_loses_nothing(store: Store, tmp_path: P
 
 
 @pytest.mark.parametrize("name", ["COMPILEBOARD_KEEP_DAYS", "COMPILEBOARD_KEEP_GIB", "COMPILEBOARD_KEEP_DELETES"])
-def test_a_rule_that_is_none_is_told_by_name(name: str) -> None:
+def test_a_rule_that_is_none_is_reported_by_name(name: str) -> None:
     with pytest.raises(SettingError, match=name):
         rules_of({name: "-1"})
     assert rules_of({name: "1"}) == replace(RetentionRules(), **{

@@ -148,7 +148,7 @@ def test_a_cell_for_which_torch_was_killed_while_it_started_is_made_again(
     assert (status.state, status.signal, was_killed(status)) == ("crashed", ended_by, not settled)
 
 
-def test_run_whose_keeper_wrote_no_end_is_interrupted_and_makes_room(store: Store) -> None:
+def test_run_whose_supervisor_wrote_no_end_is_interrupted_and_makes_room(store: Store) -> None:
     engine = FakeEngine()
     _, runs = submitted(store, engine, 2)
     engine.die(0)

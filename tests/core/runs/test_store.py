@@ -90,7 +90,7 @@ def test_status_is_replaced_whole_while_others_read_it(store: Store) -> None:
     assert sorted(path.name for path in run.path.iterdir()) == ["job.json", "model.py", "status.json", "trace"]
 
 
-def test_run_whose_keeper_is_gone_is_interrupted(store: Store) -> None:
+def test_run_whose_supervisor_is_gone_is_interrupted(store: Store) -> None:
     with subprocess.Popen([sys.executable, "-c", ""]) as process:
         pass
     run = stored(store, state="running", handle=f"local:{process.pid}@1.00")
@@ -114,7 +114,7 @@ def test_a_run_took_no_less_than_nothing_and_no_more_than_64_bits_count(
     assert [found.state for _, found in store.list()] == [state]
 
 
-def test_run_whose_keeper_lives_is_running(store: Store) -> None:
+def test_run_whose_supervisor_lives_is_running(store: Store) -> None:
     run = stored(store, state="running", handle=LOCAL.local_handle())
     assert run.status().state == "running"
 
@@ -217,7 +217,7 @@ def modes(home: Path) -> dict[str, int]:
     return {str(path.relative_to(home)): stat.S_IMODE(path.stat().st_mode) for path in (home, *home.rglob("*"))}
 
 
-def test_of_a_long_output_the_end_is_told(store: Store) -> None:
+def test_of_a_long_output_the_end_is_reported(store: Store) -> None:
     run = store.create(JOB)
     run.output_path.write_bytes(b"a" * 10_000 + b"b" * 20_000)
     assert run.output_tail() == "b" * 20_000

@@ -81,7 +81,7 @@ def test_those_that_cannot_run_say_why_in_torchs_words_and_no_more(facts: dict[s
     }
 
 
-def test_what_each_does_is_told_of_every_backend_that_torch_ships(facts: dict[str, BackendFact]) -> None:
+def test_the_effect_of_every_backend_that_torch_ships_is_described(facts: dict[str, BackendFact]) -> None:
     assert set(BACKENDS_ABOUT) - {"accelerator"} == set(facts), "each shipped backend has its words"
     assert {name for name, fact in facts.items() if "not for direct use" in fact.does} == {
         "aot_eager_decomp_partition_with_mode",

@@ -169,7 +169,7 @@ STANCE_ROWS = (
 )
 
 
-def test_stances_tell_what_became_of_each_call() -> None:
+def test_stances_show_the_outcome_of_each_call() -> None:
     found = asked("stances", *STANCE_ROWS)
     assert found.sentence == (
         "3 calls of other sizes compile twice with default; once with eager_on_recompile, fail_on_recompile and "

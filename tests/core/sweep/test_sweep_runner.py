@@ -194,7 +194,7 @@ def test_two_processes_do_not_go_through_one_sweep(tmp_path: Path) -> None:
 
 
 @pytest.mark.not_on_ray("the time left is computed from the server's clock, which the fake's seconds do not move")
-def test_partial_table_tells_what_is_done_what_runs_and_how_long_it_may_take(tmp_path: Path) -> None:
+def test_partial_table_shows_what_is_done_what_runs_and_how_long_it_may_take(tmp_path: Path) -> None:
     engine = PromptEngine(hold_after=1)
     found = sweeper(tmp_path, engine)
     sweep = found.start(new_sweep(CompileJob(CODE), FOUR))

@@ -28,7 +28,7 @@ def test_sweep_is_renamed_and_deleted_with_its_runs_alone(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[1", '{"id": "x"}'])
-def test_damaged_sweep_is_told_and_can_be_deleted(tmp_path: Path, text: str) -> None:
+def test_damaged_sweep_is_reported_and_can_be_deleted(tmp_path: Path, text: str) -> None:
     found = sweeper(tmp_path, PromptEngine())
     sweep = found.start(new_sweep(CompileJob(CODE), FOUR))
     found.wait(sweep.id)

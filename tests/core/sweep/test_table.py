@@ -40,7 +40,7 @@ def rows(sweep: Sweep) -> tuple[SweepRow, ...]:
     return table(sweep, {name: recorded(name) for name in AT[:4]})
 
 
-def test_each_row_tells_what_the_report_of_its_run_says(rows: tuple[SweepRow, ...]) -> None:
+def test_each_row_shows_what_the_report_of_its_run_says(rows: tuple[SweepRow, ...]) -> None:
     told = [(row.at, row.run, row.state, row.compilations, row.graphs, row.breaks, row.recompiles) for row in rows]
     assert told == [
         (("measured",), "measured", "done", 1, 1, 0, 0),
@@ -71,7 +71,7 @@ def test_speed_of_a_row_is_that_of_its_report(rows: tuple[SweepRow, ...]) -> Non
     assert (row.first_eager_s, row.first_compiled_s) == (calls[0].eager_s, calls[0].compiled_s)
 
 
-def test_calls_tell_the_compilations_that_they_met(rows: tuple[SweepRow, ...]) -> None:
+def test_calls_show_the_compilations_that_they_met(rows: tuple[SweepRow, ...]) -> None:
     calls = recorded("recompile_zoo").calls
     assert [call.inputs for call in rows[1].calls] == [call.inputs for call in calls]
     assert sum(call.compilations or 0 for call in rows[1].calls) == rows[1].compilations
@@ -129,7 +129,7 @@ def test_table_of_text_leaves_out_what_says_nothing_and_cannot_be_printed() -> N
     ]
 
 
-def test_status_of_a_run_tells_a_row_without_a_report(sweep: Sweep) -> None:
+def test_status_of_a_run_shows_a_row_without_a_report(sweep: Sweep) -> None:
     status = Status("timed out", 1.0, started_s=2.0, ended_s=5.0, reason="not done after 3 s")
     row = table(sweep, {}, {"measured": status})[0]
     assert row == SweepRow(("measured",), "measured", "timed out", "not done after 3 s", took_s=3.0)
@@ -147,7 +147,7 @@ def test_status_of_a_run_tells_a_row_without_a_report(sweep: Sweep) -> None:
         (("waiting", "running", "waiting"), True, False, "", "going, 0 of 3 cells done"),
     ],
 )
-def test_standing_tells_how_far_a_sweep_is(
+def test_standing_shows_how_far_a_sweep_is(
     states: tuple[str, ...], alive: bool, to_stop: bool, reason: str, words: str
 ) -> None:
     took_s = {"running": 2.0, **dict.fromkeys(SETTLED, 3.0)}

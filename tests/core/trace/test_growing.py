@@ -49,7 +49,7 @@ def test_a_record_is_there_once_its_last_byte_is(tmp_path: Path) -> None:
 
 
 @pytest.mark.promise("runs")
-def test_a_log_that_is_cut_off_is_begun_again(tmp_path: Path) -> None:
+def test_a_log_that_is_truncated_is_read_from_its_start(tmp_path: Path) -> None:
     """A run that truncates its own log affects no other run."""
     log = tmp_path / "trace.log"
     log.write_bytes(record("compileboard_step", {"schema": 1, "name": "one"}) * 2)

@@ -43,7 +43,7 @@ def rival_of(job: CompileJob, tmp_path: Path) -> tuple[Rival, list[str]]:
     return found, steps
 
 
-def test_a_rival_is_compiled_called_compared_and_timed_in_turn(tmp_path: Path) -> None:
+def test_an_alternative_is_compiled_called_compared_and_timed_interleaved(tmp_path: Path) -> None:
     found, steps = rival_of(JOB, tmp_path)
     assert steps == ["compiling the rival", "measuring the rival"]
     assert (found.options["backend"], found.reason, found.threads) == ("aot_eager", "", torch.get_num_threads())
@@ -52,7 +52,7 @@ def test_a_rival_is_compiled_called_compared_and_timed_in_turn(tmp_path: Path) -
     assert len(found.compiled_s) == len(found.rival_s) > 0
 
 
-def test_a_rival_that_cannot_be_compiled_says_why(tmp_path: Path) -> None:
+def test_an_alternative_that_cannot_be_compiled_says_why(tmp_path: Path) -> None:
     found, steps = rival_of(replace(JOB, rival=CompileOptions(backend="no_such_backend")), tmp_path)
     assert steps == ["compiling the rival"]
     assert (found.calls, found.rival_s) == ((), ())
@@ -67,7 +67,7 @@ def test_an_unknown_backend_is_answered_with_a_similar_one(tmp_path: Path) -> No
     )
 
 
-def test_a_rival_of_the_same_name_is_a_backend_of_the_same_code(tmp_path: Path) -> None:
+def test_an_alternative_of_the_same_name_is_a_backend_of_the_same_code(tmp_path: Path) -> None:
     from core.worker.backends.selection import write_code
 
     code = "def backend(graph, inputs):\n    return graph.forward\n"

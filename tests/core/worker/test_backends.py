@@ -101,7 +101,7 @@ def test_inductor_is_known_by_its_name() -> None:
     assert backend_name(get_compiler_fn(INDUCTOR)) == INDUCTOR
 
 
-def test_a_backend_that_a_stance_forces_is_told_and_its_code_is_found_again() -> None:
+def test_a_backend_that_a_stance_forces_is_reported_and_its_code_is_found_again() -> None:
     with watched() as said, torch.compiler.set_stance("default", force_backend="eager"):
         function = torch.compile(product)
         assert torch.equal(function(X, W), function(X, W))
@@ -144,7 +144,7 @@ def test_what_takes_its_arguments_as_a_list_is_given_a_list_and_may_empty_it() -
     assert told.executions[0].inputs == ("f32[4, 8]", "f32[8, 8]")
 
 
-def test_what_a_backend_raises_is_told_with_its_line() -> None:
+def test_what_a_backend_raises_is_reported_with_its_line() -> None:
     def raising(graph: Any, inputs: Any) -> Any:
         return torch.ones(2) @ torch.ones(3)
 
@@ -160,7 +160,7 @@ def executions_of(said: list[Record]) -> int:
     return sum(isinstance(record, ExecutionsRecord) for record in said)
 
 
-def test_what_cannot_be_called_is_told() -> None:
+def test_what_cannot_be_called_is_reported() -> None:
     with watched() as said, pytest.raises(BackendCompilerFailed, match="did not return callable"):
         torch.compile(product, backend=lambda graph, inputs: graph.code)(X, W)
     (made,) = invocations(said)
@@ -168,7 +168,7 @@ def test_what_cannot_be_called_is_told() -> None:
     assert made.problem.endswith("which cannot be called")
 
 
-def test_a_result_that_is_not_the_graphs_is_told() -> None:
+def test_a_result_that_is_not_the_graphs_is_reported() -> None:
     from core.worker.backends.watch import describe_graph, output_problem
 
     given: list[Any] = []
@@ -189,7 +189,7 @@ def test_a_result_that_is_not_the_graphs_is_told() -> None:
     ]
 
 
-def test_an_error_while_it_runs_is_told_and_raised() -> None:
+def test_an_error_while_it_runs_is_reported_and_raised() -> None:
     def run(*_: Any) -> Any:
         raise ValueError("not now")
 
@@ -198,7 +198,7 @@ def test_an_error_while_it_runs_is_told_and_raised() -> None:
     assert [one.problem for one in executions(said).executions] == ["raised ValueError: not now"]
 
 
-def test_only_the_first_executions_are_told_in_full_and_all_are_counted() -> None:
+def test_only_the_first_executions_are_reported_in_full_and_all_are_counted() -> None:
     from core.worker.backends.watch import MOST_EXECUTIONS
 
     with watched() as said:
@@ -251,7 +251,7 @@ def test_what_a_file_has_compiled_is_known_from_what_it_has_not() -> None:
     ]
 
 
-def test_parts_that_a_file_compiles_by_themselves_are_named_and_the_whole_is_said_to_be_compiled() -> None:
+def test_parts_that_a_file_compiles_by_themselves_are_named_and_the_whole_is_reported_to_be_compiled() -> None:
     from core.worker.backends.selection import compiled_parts, parts_words
 
     part = torch.nn.Tanh()

@@ -73,7 +73,7 @@ def test_one_wrong_element_of_millions_is_found() -> None:
         (torch.eye(3).to_sparse(), "sparse_coo tensors are not compared"),
     ],
 )
-def test_tensors_that_cannot_be_compared_are_said_to_be(tensor: torch.Tensor, reason: str) -> None:
+def test_tensors_that_cannot_be_compared_are_reported_to_be(tensor: torch.Tensor, reason: str) -> None:
     (found,) = compare_leaf("output", tensor, tensor)
     assert (found.same, found.reason) == (None, reason)
 
@@ -149,7 +149,7 @@ def test_a_value_that_holds_itself_ends() -> None:
     assert len(leaves("output", value)) < 100
 
 
-def test_what_a_container_lacks_is_told_once() -> None:
+def test_what_a_container_lacks_is_reported_once() -> None:
     one, other = leaves("output", (1, 2, 3)), leaves("output", [1, 2])
     assert [item for item in compare(one, other) if not item.same] == [
         Difference("output", False, "tree", "tuple of 3", "list of 2")

@@ -15,7 +15,7 @@ def event(at_us: int, *names: str, pointer: int = 0, size: int = 0, total: int =
     return ProfilerEvent(1000 * at_us, 1000 * end_us, names, pointer, size, total)
 
 
-def test_an_eager_call_is_told_by_line_module_and_op() -> None:
+def test_an_eager_call_is_reported_by_line_module_and_op() -> None:
     found = story(
         [
             event(1, "aten::empty", pointer=1, size=100, total=100),

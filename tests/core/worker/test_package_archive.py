@@ -40,7 +40,7 @@ def test_a_package_is_its_files_its_texts_and_its_metadata(tmp_path: Path) -> No
     assert found.metadata == {"AOTI_DEVICE_KEY": "cpu"}
 
 
-def test_a_name_that_leads_out_of_the_package_is_told_and_written_nowhere(tmp_path: Path) -> None:
+def test_a_name_that_leads_out_of_the_package_is_reported_and_written_nowhere(tmp_path: Path) -> None:
     inside = tmp_path / "inside"
     inside.mkdir()
     found = open_archive(package(inside, {"../../escaped.cpp": b"x", "/tmp/escaped.json": b"{}"}))

@@ -37,11 +37,11 @@ def test_a_program_says_how_long_it_took_to_load_and_answers_each_number_of_call
         ("print('hello')", "^it began with 'hello'"),
     ],
 )
-def test_a_program_that_does_not_begin_is_told_in_its_own_words(tmp_path: Path, code: str, words: str) -> None:
+def test_a_program_that_does_not_begin_is_reported_in_its_own_words(tmp_path: Path, code: str, words: str) -> None:
     with pytest.raises(ProgramError, match=words), running(command(code), tmp_path):
         pass
 
 
-def test_a_program_that_ends_while_it_is_timed_is_told_in_its_own_words(tmp_path: Path) -> None:
+def test_a_program_that_ends_while_it_is_timed_is_reported_in_its_own_words(tmp_path: Path) -> None:
     with running(command(DIES), tmp_path) as program, pytest.raises(ProgramError, match="^mat1 and mat2 differ$"):
         program.seconds(1)

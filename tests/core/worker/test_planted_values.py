@@ -89,7 +89,7 @@ def test_a_small_row_or_column_that_is_lost_is_found(dtype: torch.dtype, column:
     assert [last_word(eager, right, reference), last_word(eager, lost, reference)] == [True, False]
 
 
-def test_a_row_that_is_off_cannot_be_told_without_a_reference() -> None:
+def test_a_row_that_is_off_is_undecided_without_a_reference() -> None:
     eager = rounded(exact(), torch.float32, 1)
     eager[7] *= 1e-6
     lost = eager.clone()

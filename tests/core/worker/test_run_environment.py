@@ -13,7 +13,7 @@ from core import CompileJob, JobError, Model, Run
 pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore")]
 
 
-def test_a_name_that_torch_has_in_another_module_is_told() -> None:
+def test_a_name_that_torch_has_in_another_module_is_reported() -> None:
     from core.worker.load import suggestion
 
     with pytest.raises(AttributeError) as raised:
@@ -24,7 +24,7 @@ def test_a_name_that_torch_has_in_another_module_is_told() -> None:
     assert suggestion(unknown.value) == ". Did you mean: 'torch._dynamo.register_backend'?"
 
 
-def test_of_a_name_that_is_nowhere_or_not_torchs_nothing_is_told() -> None:
+def test_of_a_name_that_is_nowhere_or_not_torchs_nothing_is_reported() -> None:
     from core.worker.load import suggestion
 
     for owner in (torch._dynamo.backends, math, object()):

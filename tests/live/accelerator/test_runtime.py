@@ -200,7 +200,7 @@ def test_a_program_runs_where_torch_cannot_be_imported(tmp_path: Path) -> None:
     assert float(done.stdout) == pytest.approx(3.0)
 
 
-def test_cb_run_runs_a_file_prints_it_and_tells_what_differs(tmp_path: Path) -> None:
+def test_cb_run_runs_a_file_prints_it_and_shows_what_differs(tmp_path: Path) -> None:
     (tmp_path / "layer.cbp").write_bytes(FILE)
     (tmp_path / "in").write_bytes(X.tobytes() + W.tobytes())
     (tmp_path / "out").write_bytes(array.array("f", expected()).tobytes())

@@ -29,7 +29,7 @@ calls = [(torch.ones(3, 4), n) for n in (1, 2, 1, 2, 2)]
 """
 
 
-def test_a_run_tells_what_its_guards_cost_and_which_code_each_call_used(run_code: RunCode) -> None:
+def test_a_run_shows_what_its_guards_cost_and_which_code_each_call_used(run_code: RunCode) -> None:
     run = run_code(AGAIN, compile=CompileOptions(dynamic=False, backend="eager"))
     report = open_report(run)
     first = report.compilations[0]

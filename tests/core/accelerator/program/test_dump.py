@@ -33,7 +33,7 @@ def test_all_bytes_of_a_file_are_shown_each_once(tmp_path: Path) -> None:
     assert sum(map(len, rows.values())) == sum(part.bytes for part in file.parts)
 
 
-def test_each_record_is_told_where_it_begins(tmp_path: Path) -> None:
+def test_each_record_has_the_place_where_it_begins(tmp_path: Path) -> None:
     file = stored(tmp_path)
     assert words(file, "header")[:3] == [
         "magic, version 1, 6 sections",
@@ -83,7 +83,7 @@ def test_rows_are_shown_from_any_one_on(tmp_path: Path) -> None:
         )
 
 
-def test_numbers_are_told_by_their_dtype(tmp_path: Path) -> None:
+def test_numbers_are_named_by_their_dtype(tmp_path: Path) -> None:
     program = layer()
     data = bytes.fromhex("803f 0040 80bf 003f") + bytes(12)
     halves = [replace(tensor, dtype=1) if tensor.storage == 2 else tensor for tensor in program.tensors]

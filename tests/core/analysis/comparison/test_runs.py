@@ -54,7 +54,7 @@ def test_a_run_does_not_differ_from_itself(name: str) -> None:
     assert {pair.differs for item in found.compilations if item.kernels for pair in item.kernels.pairs} <= {()}
 
 
-def test_the_sentence_tells_what_the_right_run_has_more_and_less_of() -> None:
+def test_the_sentence_shows_what_the_right_run_has_more_and_less_of() -> None:
     zoo, words = compared(side("graph_break_zoo"), side("transformer_block"))
     assert [pair.right for pair in zoo.breaks] == [None] * len(zoo.breaks)
     assert words.startswith("5 graph breaks gone, 8 fewer graphs, ")
@@ -67,7 +67,7 @@ def test_a_backend_that_generates_no_kernel_is_compared_by_its_graphs() -> None:
     assert "no kernels on the right" in words.lower()
 
 
-def test_repairs_are_told_in_words() -> None:
+def test_repairs_are_reported_in_words() -> None:
     block = side("transformer_block")
     repaired = asked(block, repairs=[["keep_tensor:17", "capture_scalars"], ["print:4"]])
     assert [(item.name, item.left, item.right) for item in compare_runs(block, repaired).options] == [
@@ -107,7 +107,7 @@ def test_a_line_of_the_users_code_is_a_difference_of_sources() -> None:
     assert words == "Source differs, but breaks, graphs, guards and kernels are the same."
 
 
-def test_how_much_faster_it_is_stands_in_the_sentence_with_its_bounds() -> None:
+def test_how_much_faster_it_is_is_in_the_sentence_with_its_bounds() -> None:
     block = side("transformer_block")
     found, words = compared(timed(block, 1e-3), timed(block, 0.8e-3))
     assert found.times is not None

@@ -21,7 +21,7 @@ def test_the_bounds_are_those_of_the_mann_whitney_test() -> None:
     }
 
 
-def test_two_equal_samples_are_told_apart_in_one_of_a_hundred_cases_at_most() -> None:
+def test_two_equal_samples_seem_to_differ_in_one_of_a_hundred_cases_at_most() -> None:
     found = [shift(logs(2 * seed, 1.0), logs(2 * seed + 1, 1.0)) for seed in range(300)]
     assert sum(one is not None and not one.low <= 1 <= one.high for one in found) <= 6
 

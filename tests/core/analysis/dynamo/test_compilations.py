@@ -24,7 +24,7 @@ def test_of_28_compilations_it_says_which_are_the_model_and_how_many_are_helpers
     assert tree_sentence(entries) == ("28 compilations: `GPT` in 4 of them and 24 small helpers (16 without a graph).")
 
 
-def test_what_goes_on_and_what_is_compiled_again_stands_below_its_function_and_that_below_its_caller() -> None:
+def test_what_goes_on_and_what_is_compiled_again_is_below_its_function_and_that_below_its_caller() -> None:
     report = replace(GENERATING, compilations=MODELS)
     assert shape(compilation_tree(report)) == [
         "0/0 frame",
@@ -59,14 +59,14 @@ def test_an_entry_has_the_numbers_of_its_compilation_alone() -> None:
         ("refused", "1 compilation: `model`, without a graph."),
     ],
 )
-def test_a_recorded_run_is_told_in_a_sentence(scenario: str, sentence: str) -> None:
+def test_a_recorded_run_is_reported_in_a_sentence(scenario: str, sentence: str) -> None:
     report = recorded_report(TRACES / scenario / "trace.log")
     entries = compilation_tree(report)
     assert tree_sentence(entries) == sentence
     assert sorted(entry.id for _, entry in flattened(entries)) == sorted(found.id for found in report.compilations)
 
 
-def test_a_break_tells_who_called_where_torch_leaves_the_caller_out_of_the_stack() -> None:
+def test_a_break_names_who_called_where_torch_leaves_the_caller_out_of_the_stack() -> None:
     entries = compilation_tree(recorded_report(TRACES / "graph_break_zoo" / "trace.log"))
     assert shape(entries)[:7] == [
         "0/0 frame",
@@ -79,13 +79,13 @@ def test_a_break_tells_who_called_where_torch_leaves_the_caller_out_of_the_stack
     ]
 
 
-def test_functions_that_call_each_other_stand_below_one_another_once() -> None:
+def test_functions_that_call_each_other_are_below_one_another_once() -> None:
     one, other = MODELS[0], replace(MODELS[1], stack=(MODELS[0].frame, MODELS[1].frame))
     one = replace(one, stack=(other.frame, one.frame))
     assert shape(compilation_tree(replace(QUIET, compilations=(one, other)))) == ["1/0 frame", "  0/0 frame"]
 
 
-def test_a_resume_function_whose_function_was_not_compiled_stands_alone() -> None:
+def test_a_resume_function_whose_function_was_not_compiled_is_alone() -> None:
     report = replace(QUIET, compilations=(MODELS[2], frame("3/0", "other")))
     assert shape(compilation_tree(report)) == ["2/0 resume", "3/0 frame"]
 
@@ -102,7 +102,7 @@ def test_where_nothing_was_compiled_it_says_so() -> None:
     assert tree_sentence(()) == "Nothing was compiled."
 
 
-def test_helpers_that_all_captured_nothing_are_told_as_that() -> None:
+def test_helpers_that_all_captured_nothing_are_reported_as_that() -> None:
     report = replace(GENERATING, compilations=(*MODELS, *HELPERS[-3:]))
     assert tree_sentence(compilation_tree(report)).endswith("and 6 without a graph.")
 

@@ -85,7 +85,7 @@ def written(tmp_path: Path, log: bytes) -> Path:
     return path
 
 
-def test_what_was_not_compiled_is_told_apart_by_torchs_reason(tmp_path: Path) -> None:
+def test_what_was_not_compiled_is_distinguished_by_torchs_reason(tmp_path: Path) -> None:
     report = build_report(written(tmp_path, GIVEN_UP + OVER + FAILED), strict=True)
 
     assert failures(report) == FOUND
@@ -112,7 +112,7 @@ def test_what_cannot_be_traced_is_an_error_where_torch_logs_no_break_as_with_ful
     assert (found.kind, found.reason) == ("failed", "Unsupported: Call to `torch._dynamo.graph_break()`")
 
 
-def test_failures_stand_first_in_the_sentence_with_reason_and_line(tmp_path: Path) -> None:
+def test_failures_are_first_in_the_sentence_with_reason_and_line(tmp_path: Path) -> None:
     found = verdict(build_report(written(tmp_path, FAILED + OVER), strict=True))
     assert sentence(found) == (
         "1 compilation failed (BackendCompilerFailed: backend='boom' raised: RuntimeError: <b>no</b>, at m.py:7), "
@@ -120,7 +120,7 @@ def test_failures_stand_first_in_the_sentence_with_reason_and_line(tmp_path: Pat
     )
 
 
-def test_where_all_went_well_nothing_is_said() -> None:
+def test_where_all_went_well_nothing_is_reported() -> None:
     assert failure_sentence(()) == ""
 
 
@@ -173,7 +173,7 @@ def test_a_failed_compilation_is_red_and_first_on_the_overview(home: Path, kind:
     assert sorted(app.dataframe[0].value["status"]) == ["failed", "given up", "over the limit"]
 
 
-def test_of_many_failures_the_first_are_told_and_the_rest_counted(home: Path) -> None:
+def test_the_first_of_many_failures_are_reported_and_the_rest_counted(home: Path) -> None:
     log = b"".join(
         broken(number, "f") + compilation(number, "f", fail_type="Unsupported", fail_reason=f"no {number}")
         for number in range(8)
@@ -240,7 +240,7 @@ def test_a_stored_file_without_a_record_is_called_so_everywhere(home: Path, page
     assert "no frame was captured" not in words(app)
 
 
-def test_the_command_line_tells_failures_after_the_sentence(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_line_shows_failures_after_the_sentence(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", str(written(home, FAILED + GIVEN_UP))]) == OK
     assert capsys.readouterr().out.splitlines()[1:3] == [
         "  [0/0] forward at m.py:7: BackendCompilerFailed: backend='boom' raised: RuntimeError: <b>no</b>; nothing "

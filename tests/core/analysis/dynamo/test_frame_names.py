@@ -29,7 +29,7 @@ def test_a_method_has_its_class_and_what_resumes_it_and_its_recompiles_have_it_t
     ]
 
 
-def test_a_log_from_elsewhere_tells_the_class_in_a_guard() -> None:
+def test_a_log_from_elsewhere_shows_the_class_in_a_guard() -> None:
     assert list(frame_names(recorded_report(TRACES / "foreign" / "trace.log")).values()) == [
         *("Classifier.forward", "Classifier.forward, after line 15", "Classifier.forward, after line 17"),
         *("Classifier.forward", "Classifier.forward, after line 15", "Classifier.forward, after line 17"),
@@ -49,7 +49,7 @@ def test_without_a_class_the_qualified_name_counts_and_then_the_place(qualname: 
     assert named(found) == [name]
 
 
-def test_an_op_tells_the_class_where_no_guard_does() -> None:
+def test_an_op_shows_the_class_where_no_guard_does() -> None:
     found = replace(
         made("0/0", "forward", LIB, 31, 5),
         modules={"pre_grad": {"add": Module("L['self'].norm", "RMSNorm"), "mul": Module("L['self']", "Block")}},

@@ -30,7 +30,7 @@ def test_a_run_without_a_recompile_has_no_lineage() -> None:
     assert lineage(recorded("training_step")) == ()
 
 
-def test_each_edge_tells_the_guard_the_values_and_the_call() -> None:
+def test_each_edge_shows_the_guard_the_values_and_the_call() -> None:
     (found,) = lineages(recorded("recompile_zoo"))
     edges = [node.edge for node in found.nodes if node.edge]
     assert [(edge.reason.failed, edge.old, edge.new, edge.value_origin, edge.call) for edge in edges] == [
@@ -56,7 +56,7 @@ def test_each_edge_tells_the_guard_the_values_and_the_call() -> None:
     assert [len(edge.older) for edge in edges] == [0, 1, 2, 3, 4, 5, 6, 7]
 
 
-def test_a_condition_on_a_size_has_no_old_value_and_tells_the_size_that_came() -> None:
+def test_a_condition_on_a_size_has_no_old_value_and_shows_the_size_that_came() -> None:
     (found,) = lineages(recorded("symbols"))
     edge = found.nodes[1].edge
     assert edge is not None
@@ -69,7 +69,7 @@ def reason(made: str, failed: str, text: str = "n == 1") -> Recompile:
     return Recompile(made, failed, text)
 
 
-def test_a_compilation_stands_below_the_code_that_was_used_last_and_costs_what_it_took() -> None:
+def test_a_compilation_is_below_the_code_that_was_used_last_and_costs_what_it_took() -> None:
     names = ("0/0", "0/1", "0/2", "0/3")
     reasons = (reason("0/1", "0/0"), reason("0/2", "0/0"), reason("0/2", "0/1"), reason("0/3", "0/1"))
     phases = compiling(**{"0/0": 1.0, "0/1": 0.5, "0/2": 0.25})
@@ -163,18 +163,18 @@ RESUME = "torch_dynamo_resume_in_model_at_4"
         ),
     ],
 )
-def test_the_strip_tells_which_call_used_which_code_as_far_as_it_is_known(
+def test_the_strip_shows_which_call_used_which_code_as_far_as_it_is_known(
     compilations: tuple[Compilation, ...], calls: tuple[Call, ...], expected: dict[str, tuple[CallUse, ...]]
 ) -> None:
     assert call_uses(Report(Setting(), compilations, calls=calls)) == expected
 
 
-def test_a_recorded_run_tells_which_call_used_which_code() -> None:
+def test_a_recorded_run_shows_which_call_used_which_code() -> None:
     assert call_uses(recorded("symbols")) == {
         "0/0": ("compiled", "", "used", ""),
         "0/1": ("", "compiled", "", "used"),
     }
 
 
-def test_a_log_from_elsewhere_tells_of_no_call() -> None:
+def test_a_log_from_elsewhere_names_no_call() -> None:
     assert call_uses(recorded("foreign")) == {}

@@ -162,7 +162,7 @@ def test_an_error_of_the_c_compiler_has_the_missing_part_as_advice(error: str, a
 
 
 @pytest.mark.parametrize("reason", CAUSES)
-def test_a_failed_guard_tells_what_to_do(reason: str) -> None:
+def test_a_failed_guard_shows_what_to_do(reason: str) -> None:
     what, advice, dynamic = CAUSES[reason]
     report = replace(
         QUIET,
@@ -188,7 +188,7 @@ def test_dynamic_is_not_advised_to_who_asked_for_it() -> None:
     assert [found.proposal is None for found in of(asked, "recompiles")] == [True]
 
 
-def test_who_asked_for_one_graph_is_told_what_happens_without() -> None:
+def test_who_asked_for_one_graph_sees_what_happens_without() -> None:
     report = recorded_report(TRACES / "refused" / "trace.log")
     (found,) = of(report, "not compiled")
     assert "Without `fullgraph=True`" in found.advice
@@ -196,7 +196,7 @@ def test_who_asked_for_one_graph_is_told_what_happens_without() -> None:
     assert found.proposal.compile == {"fullgraph": False}
 
 
-def test_what_a_backend_raised_is_mended_in_its_own_line() -> None:
+def test_what_a_backend_raised_is_corrected_in_its_own_line() -> None:
     report = FIRES["not compiled: failed"]
     (found,) = of(report, "not compiled")
     assert "Inductor was not used: look at the output of the backend `broken` (its error)." in found.advice
@@ -206,14 +206,14 @@ def test_what_a_backend_raised_is_mended_in_its_own_line() -> None:
     assert found.advice == "The backend raised it: fix `mine.py:7`."
 
 
-def test_a_break_without_times_is_told_without_compile_time() -> None:
+def test_a_break_without_times_is_reported_without_compile_time() -> None:
     report = replace(recorded_report(TRACES / "graph_break_zoo" / "trace.log"), phases=())
     titles = [finding.title for finding in findings(report) if finding.rule == "graph breaks"]
     assert len(titles) == 5
     assert [title for title in titles if "compile time" in title] == []
 
 
-def test_one_cause_is_told_once_with_all_that_it_cost() -> None:
+def test_one_cause_is_reported_once_with_all_that_it_cost() -> None:
     report = replace(
         QUIET,
         compilations=tuple(frame(f"0/{index}") for index in range(4)),

@@ -54,7 +54,7 @@ def test_a_call_is_slower_only_where_the_interval_says_so_and_the_machine_was_qu
     assert of(replace(QUIET, timing=busy), "slower than eager") == []
 
 
-def test_on_a_gpu_it_is_said_what_timed_the_calls_and_guards_are_held_against_the_wall_clock() -> None:
+def test_on_a_gpu_the_clock_of_the_calls_is_named_and_guards_are_compared_with_the_wall_clock() -> None:
     wall = {"eager_wall_s": (2e-3,) * 12, "compiled_wall_s": (3e-3,) * 12, "clock": "CUDA events"}
     both = Timing((1e-3,) * 12, (2e-3,) * 12, 0, 1, **wall)
     (found,) = of(replace(QUIET, timing=both), "slower than eager")
@@ -125,7 +125,7 @@ def test_a_filter_of_guards_is_advised_beside_the_mode_and_the_options_of_the_ru
         ({"compile_file": 0.9, "dynamo": 0.8, "inductor": 0.8}, False),
     ],
 )
-def test_a_first_call_is_told_where_it_is_long_and_one_thing_is_most_of_it(
+def test_a_first_call_is_explained_where_it_is_long_and_one_thing_is_most_of_it(
     names: dict[str, float], fires: bool
 ) -> None:
     at_us, phases = 0.0, []
@@ -145,7 +145,7 @@ def test_a_first_call_is_told_where_it_is_long_and_one_thing_is_most_of_it(
         assert "Only Inductor has an on-disk cache" in elsewhere.advice
 
 
-def test_a_first_call_that_is_mostly_tracing_tells_of_layers_that_are_alike_or_of_many_compilations() -> None:
+def test_a_first_call_that_is_mostly_tracing_names_similar_layers_or_many_compilations() -> None:
     report = replace(QUIET, phases=(Phase("dynamo", "0/0", 0.0, 3e6, 0),))
     layers = {f"op{i}": Module(f"L['self'].layers.{i % 4}", "Layer") for i in range(20)}
     model = frame("0/0", modules={"pre_grad": layers})

@@ -116,7 +116,7 @@ def test_cuda_graphs_that_were_skipped_have_torchs_reason(reason: str, advice: s
     assert found.compilation == "0/0"
 
 
-def test_where_none_was_skipped_nothing_is_said_and_a_count_alone_is_told() -> None:
+def test_where_none_was_skipped_nothing_is_reported_and_a_count_alone_is_reported() -> None:
     assert of(replace(QUIET, counters=Counters({"inductor": {"cudagraph_skips": 0}}, {})), "CUDA graphs skipped") == []
     (found,) = of(FIRES["CUDA graphs skipped"], "CUDA graphs skipped")
     assert (found.title, found.reason) == (

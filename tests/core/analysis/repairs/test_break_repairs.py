@@ -124,7 +124,7 @@ def test_a_rule_edits_its_line_and_leaves_the_rest(repair: str, body: str) -> No
 
 
 @pytest.mark.parametrize(("repair", "body"), LEFT)
-def test_a_rule_leaves_what_it_cannot_mend_without_another_meaning(repair: str, body: str) -> None:
+def test_a_rule_leaves_what_it_cannot_repair_without_another_meaning(repair: str, body: str) -> None:
     assert repair_of(HEAD + body, repair) is None
 
 
@@ -132,7 +132,7 @@ def test_a_rule_leaves_what_it_cannot_mend_without_another_meaning(repair: str, 
     ("message", "doubt"),
     [("", ""), (", 'no NaN'", ""), (", f'NaN in {x.shape}'", "The message can no longer contain values.")],
 )
-def test_an_assertion_whose_message_had_values_is_said_to_lose_them(message: str, doubt: str) -> None:
+def test_an_assertion_whose_message_had_values_is_reported_to_lose_them(message: str, doubt: str) -> None:
     repair = repair_of(f"{HEAD}    assert not x.isnan().any(){message}\n    return x\n", "check:5")
     assert repair is not None
     assert repair.fix.doubt == doubt

@@ -78,7 +78,7 @@ def test_other_printed_text_is_no_full_success() -> None:
     assert found.words == "1 of 1 fixed, equal results, but compiled prints nothing where eager prints 'mean'"
 
 
-def test_other_results_are_refused_and_what_cannot_be_compared_is_told() -> None:
+def test_other_results_are_refused_and_what_cannot_be_compared_is_reported() -> None:
     for same, outcome in ((False, "differs"), (None, "untold")):
         call = Call(0, "f32[4]", 1.0, 1.0, (Difference("output", same, reason="random numbers"),))
         report = replace(WHOLE, calls=(call,))

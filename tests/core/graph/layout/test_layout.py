@@ -122,7 +122,7 @@ def test_dot_is_sound_for_any_graph(graph: tuple[list[Box], list[Edge]]) -> None
     assert_sound(lay_out_with_dot(boxes, once, 20.0, limited=False), boxes, once)
 
 
-def test_one_box_stands_at_the_origin() -> None:
+def test_one_box_is_at_the_origin() -> None:
     expected = Layout((BoxPlace("only", 0.0, 0.0),), (), 80.0, 30.0, "layered", "")
     assert lay_out_layered([Box("only", 80, 30)], []) == expected
 
@@ -137,14 +137,14 @@ def test_a_chain_is_one_straight_line() -> None:
     assert layout.edges[0] == ((50.0, 40.0), (50.0, 60.0), (50.0, 60.0), (50.0, 80.0))
 
 
-def test_a_node_without_inputs_stands_right_above_its_user() -> None:
+def test_a_node_without_inputs_is_right_above_its_user() -> None:
     boxes, edges = chain(5)
     layout = lay_out_layered([*boxes, Box("constant", 60, 40)], [*edges, Edge("constant", "b4")])
     row = {at.id: at.y for at in layout.boxes}
     assert row["constant"] == row["b3"]
 
 
-def test_boxes_stand_near_both_their_inputs_and_their_users() -> None:
+def test_boxes_are_near_both_their_inputs_and_their_users() -> None:
     boxes, _ = chain(4)
     edges = [Edge("b0", "b1"), Edge("b0", "b3"), Edge("b1", "b2"), Edge("b1", "b3"), Edge("b2", "b3")]
     x = {at.id: at.x for at in lay_out_layered(boxes, edges).boxes}

@@ -31,7 +31,7 @@ class Silent:
     def close(self) -> None: ...
 
 
-def test_many_hosts_are_greeted_in_turn_and_new_ones_first(tmp_path: Path) -> None:
+def test_many_hosts_are_greeted_one_by_one_and_new_ones_first(tmp_path: Path) -> None:
     transport = Silent(2 * GREETED)
     nodes = Nodes(Store(tmp_path), transport, code_allowed=True)
     nodes.greet()

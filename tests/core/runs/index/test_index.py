@@ -295,7 +295,7 @@ def test_another_process_that_writes_for_long_does_not_stop_a_listing(
 
 
 @pytest.mark.parametrize(("kind", "in_memory"), [("ext4", False), ("nfs4", True), ("cifs", True), ("overlay", False)])
-def test_the_index_of_a_network_file_system_is_in_memory_and_that_is_said(
+def test_the_index_of_a_network_file_system_is_in_memory_and_that_is_reported(
     store: Store, monkeypatch: pytest.MonkeyPatch, kind: str, in_memory: bool
 ) -> None:
     mounts = [("/", "nfs" if kind == "ext4" else "ext4"), (str(store.home.parent), kind)]

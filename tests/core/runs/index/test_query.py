@@ -71,7 +71,7 @@ def test_runs_are_sorted_largest_first_or_smallest_first_and_unknown_last() -> N
     assert RunQuery.of("sort:-compile").order == f"compile_s IS NULL, compile_s ASC, {NEWEST_FIRST}"
 
 
-def test_a_long_search_is_cut_off_and_that_is_said() -> None:
+def test_a_long_search_is_cut_off_and_that_is_reported() -> None:
     query = RunQuery.of("word " * 10_000)
     assert len(query.conditions) == 20
     assert query.problems == ("only the first 20 terms of 1000 characters are searched",)

@@ -25,7 +25,7 @@ def artifact(name: str, payload: str, inside: bool = True, **said: str) -> bytes
     return record({**header, **(COMPILE_ID if inside else {})}, payload)
 
 
-def test_a_table_that_is_told_while_compiling_is_of_that_compilation_and_later_of_the_one_that_it_names(
+def test_a_table_that_is_reported_while_compiling_is_of_that_compilation_and_later_of_the_one_that_it_names(
     tmp_path: Path,
 ) -> None:
     table = {"title": "kernels", "columns": ["node", "µs", "hit"], "rows": [["mm", 1.5, True], [["x"], None, 2]]}

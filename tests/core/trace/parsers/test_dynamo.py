@@ -75,7 +75,7 @@ def test_recompile_reasons_are_read(text: str, expected: list[tuple[str, str]]) 
         ("m.py", 0, Place("m.py", 0)),
     ],
 )
-def test_a_failures_place_is_told_where_file_and_line_are(
+def test_a_failures_place_is_reported_where_file_and_line_are(
     tmp_path: Path, file: Any, line: Any, expected: Place | None
 ) -> None:
     metrics = {"fail_type": "Unsupported", "fail_reason": "no", "fail_user_frame_filename": file}

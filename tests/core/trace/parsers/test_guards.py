@@ -101,7 +101,7 @@ def test_parts_that_only_the_tree_knows_to_be_one_guard_are_one() -> None:
     assert grouped_guards(TREE, [1] * 7 + [2, 1, 1, 2]) == (*LEAVES, lambdas)
 
 
-def test_what_a_check_takes_is_told_of_each_guard_and_of_all(tmp_path: Path) -> None:
+def test_the_time_of_a_check_is_reported_for_each_guard_and_for_all(tmp_path: Path) -> None:
     checks = [0.1 * number for number in range(11)] + [None]
     data = {
         "schema": 1,

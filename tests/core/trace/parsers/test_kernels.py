@@ -104,7 +104,7 @@ def test_what_autotuning_tried_is_with_its_kernel_or_in_the_reports_list(tmp_pat
     assert report.autotuned == tuple(Autotuning(*names, tried) for names in others)
 
 
-def test_a_kernel_knows_how_long_triton_took_as_torchs_metrics_tell(tmp_path: Path, recorded: Compilation) -> None:
+def test_a_kernel_has_the_time_of_triton_from_torchs_metrics(tmp_path: Path, recorded: Compilation) -> None:
     kernel, *_ = generated(recorded, FORWARD)
     told = rb'"triton_kernel_compile_times_us": "[[\"%s\", 250000], [\"other\", 1]]"' % kernel.name.encode()
     log = tmp_path / "trace.log"

@@ -21,7 +21,7 @@ def compiled(folder: Path, *records: tuple[str, dict[str, Any], int]) -> Compila
     return found
 
 
-def test_a_symbol_is_a_size_or_what_only_the_data_tell(tmp_path: Path) -> None:
+def test_a_symbol_is_a_size_or_depends_on_the_data_only(tmp_path: Path) -> None:
     unbacked = {"symbol": "u0", "vr": "[-int_oo, int_oo]", "user_stack": None}
     found = compiled(tmp_path, ("create_symbol", SIZE, 0), ("create_unbacked_symbol", unbacked, 0))
     where = Place("/m.py", 7, "forward")
