@@ -12,13 +12,13 @@ from pathlib import Path
 
 from core.base.errors import JobError, StoreError
 from core.base.files import open_regular
-from core.base.words import bytes_, count, duration_s, percent
-from core.commands.output import FAILED, OK
+from core.base.words import bytes_, count
+from core.commands.output import FAILED, OK, as_text
 from core.commands.runs import exact_runs
 from core.runs.sharing import import_archive, write_archive
 from core.runs.store import Run, Store
 from core.runs.stored import add_profile, open_report
-from core.views.timeline import HOW, NO_PROFILE, failed_profile, timeline_view
+from core.views.timeline import HOW, NO_PROFILE, failed_profile, timeline, timeline_view
 
 
 def add_archive_command(command: argparse.ArgumentParser) -> None:
@@ -74,11 +74,7 @@ def _profile(arguments: argparse.Namespace) -> int:
     view = timeline_view(run, report)
     if view is None:
         raise StoreError(f"{failed_profile(report) or NO_PROFILE} {HOW}")
-    print(view.title)
-    for row in view.kernel_rows:
-        print(f"  {duration_s(_number(row['total'])):>10}  {row['slices']:>6} ×  {row['kernel']}  {row['compilation']}")
-    for row in view.idle_rows:
-        print(f"  idle {duration_s(_number(row['idle'])):>10}  {percent(_number(row['share'])):>8}  {row['while']}")
+    print("\n".join(as_text(timeline(report, view))))
     return OK
 
 
@@ -88,7 +84,3 @@ def _add(run: Run, path: Path) -> None:
             add_profile(run, file)
     except OSError as error:
         raise StoreError(f"{path} cannot be read: {error.strerror}") from None
-
-
-def _number(value: object) -> float:
-    return float(str(value))

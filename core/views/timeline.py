@@ -1,12 +1,12 @@
-"""Profile joined to a run's log: tracks, kernels, causes of idle time, and a selected area."""
+"""Timeline page: a profile joined to a run's log, its kernels, idle time, and a selected area."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -22,8 +22,23 @@ from core.runs.limits import Limits
 from core.runs.store import Run
 from core.runs.stored import open_profile, profile_path
 from core.trace.profile import MOST_PROFILE_BYTES
+from core.views.blocks import (
+    Beside,
+    Column,
+    Drawn,
+    Heading,
+    PageBlock,
+    Table,
+    Title,
+    paragraph,
+    spans,
+)
+from core.views.glossary import GLOSSARY
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, one_line, prose
 
+# Parts that the page draws: buttons, the chart, and tables whose rows open a kernel.
+RECORD, ADD, ANOTHER = "record-profile", "add-profile", "another-profile"
+TRACKS, SLICES = "timeline", "slices"
 OTHER = "other"
 LIVE = "A profile can be added once the run has ended."
 NO_PROFILE = "This run has no profile."
@@ -35,6 +50,20 @@ HOW = (
 )
 MOST_ROWS = 500
 MOST_TEXT_CHARS = 100
+IDLE_NOTE = (
+    "An estimate: a gap is blamed on what the thread did in it that started the next slice. The profiler slows the "
+    "host, so that gaps are longer than without it."
+)
+NO_KERNELS = (
+    "The profile shows eager code, kernels that a C++ wrapper calls without an op, or a process other than the log's."
+)
+NO_SLICE = "No slice is in it."
+OF_KERNEL = "The kernel, if its name is another one, or the number of kernels."
+OF_SHARE = "Of the selected time. Slices inside one another, or of several tracks, are more than all of it."
+JOINED_BY = (
+    "name: the slice has the kernel's name. op: the op that launched it has the kernel's place in the output code. "
+    "order: it lies between two kernels that are known."
+)
 # Cause of idle time → what the host did, as a sentence of a table.
 CAUSES: dict[Cause, str] = {
     "compile": "torch.compile compiled",
@@ -50,6 +79,38 @@ CAUSES: dict[Cause, str] = {
 }
 # Kinds of slices whose word on the page is another one.
 KINDS: dict[SliceKind, str] = {"launch": "driver", "overhead": "profiler"}
+
+
+def timeline(report: Report, profile: TimelineView | None) -> Iterator[PageBlock]:
+    """Yield the profile of a run: tracks, kernels and idle time; without one, how to get one."""
+    if profile is None:
+        yield Title(spans(NO_PROFILE), GLOSSARY["profile"])
+        yield from paragraph(prose(failed_profile(report), LONGEST_TEXT), "warn")
+        yield from paragraph(HOW)
+        yield from (Drawn(RECORD), Drawn(ADD))
+        return
+    yield Title(spans(profile.title), GLOSSARY["profile"])
+    yield from paragraph(profile.problems, "warn")
+    yield Drawn(TRACKS, tuple(paragraph(profile.track_words, "quiet")), (profile,))
+    idle = (Heading("Idle time"), *_idle(profile.joined.idle), *paragraph(IDLE_NOTE, "quiet"), Drawn(ANOTHER))
+    yield Beside((Heading("Kernels"), *profile.kernels), idle, shares=(3, 2))
+
+
+class SliceRow(NamedTuple):
+    """Slices of one kernel, or of one name; `kernel_id` is empty for slices without a kernel."""
+
+    name: str
+    kernel_id: str
+    slices: int
+    total_s: float
+    compilation: str = ""
+    origins: str = ""
+    line: str = ""
+    how: str = ""
+    kind: str = ""
+    kernel: str = ""
+    self_s: float = 0.0
+    share: float = 0.0
 
 
 class TimelineSpan(NamedTuple):
@@ -71,15 +132,6 @@ class TimelineSpan(NamedTuple):
 @dataclass(frozen=True)
 class TimelineView:
     """A profile joined to the report of its log."""
-
-    column_help: ClassVar[Mapping[str, str]] = {
-        "joined by": "name: the slice has the kernel's name. op: the op that launched it has the kernel's place in the "
-        "output code. order: it lies between two kernels that are known."
-    }
-    no_kernels: ClassVar[str] = (
-        "The profile shows eager code, kernels that a C++ wrapper calls without an op, or a process other than the "
-        "log's."
-    )
 
     joined: JoinedProfile
     report: Report
@@ -109,22 +161,16 @@ class TimelineView:
         return ". ".join(f"Not read: {fmt.number(count)} × {what}" for what, count in found.items())
 
     @property
-    def idle_rows(self) -> list[dict[str, object]]:
-        """A row for each cause of idle time, most time first."""
-        return idle_rows(self.joined.idle)
-
-    @property
-    def idle_note(self) -> str:
-        """Explanation of how idle time is estimated."""
-        return (
-            "An estimate: a gap is blamed on what the thread did in it that started the next slice. The profiler slows "
-            "the host, so that gaps are longer than without it."
-        )
-
-    @property
-    def kernel_rows(self) -> list[dict[str, object]]:
-        """A row for each kernel of a compiled graph that has slices, longest total time first."""
-        return [self._kernel_row(compilation, kernel, pieces) for (compilation, kernel), pieces in self._groups]
+    def kernels(self) -> Iterator[PageBlock]:
+        """The kernels of compiled graphs that have slices, longest total time first."""
+        rows = [self._kernel_row(compilation, kernel, pieces) for (compilation, kernel), pieces in self._groups]
+        if not rows:
+            yield from paragraph(NO_KERNELS)
+            return
+        table = Table("timeline-kernels", KERNEL_COLUMNS, rows)
+        yield Drawn(SLICES, (table,), (self, table))
+        has_origins = any(kernel.origins or kernel.stacks for kernel in self._kernels.values())
+        yield from paragraph("" if has_origins or not self._kernels else NO_ORIGINS, "quiet")
 
     @cached_property
     def _groups(self) -> list[tuple[tuple[str, str], list[KernelSlice]]]:
@@ -137,38 +183,19 @@ class TimelineView:
     def _total_us(self, pieces: list[KernelSlice]) -> float:
         return sum(self._slice(piece.index).length_us for piece in pieces)
 
-    def _kernel_row(self, compilation: str, kernel: str, pieces: list[KernelSlice]) -> dict[str, object]:
+    def _kernel_row(self, compilation: str, kernel: str, pieces: list[KernelSlice]) -> SliceRow:
         known = self.kernel(kernel)
-        total_s = self._total_us(pieces) / 1e6
         place = known.stacks[-1] if known and known.stacks else None
-        origins = {
-            "FX nodes": one_line(", ".join(known.origins), LONGEST_LINE) if known else "",
-            "your line": one_line(place.short, LONGEST_NAME) if place else "",
-        }
-        return {
-            "kernel": one_line(known.name if known else self._slice(pieces[0].index).name, LONGEST_LINE),
-            "compilation": f"[{compilation}]" if compilation else "",
-            "slices": len(pieces),
-            "total": total_s,
-            "each": total_s / len(pieces),
-            **(origins if self.has_origins else {}),
-            "joined by": " and ".join(sorted({str(piece.how) for piece in pieces if piece.how})) or "nothing",
-        }
-
-    @property
-    def has_origins(self) -> bool:
-        """True if the log says which FX nodes and lines a kernel comes from."""
-        return any(kernel.origins or kernel.stacks for kernel in self._kernels.values())
-
-    @property
-    def kernel_note(self) -> str:
-        """Reason why kernels have no FX nodes and lines; empty if kernels have them."""
-        return "" if self.has_origins or not self._kernels else NO_ORIGINS
-
-    @property
-    def kernel_ids(self) -> list[str]:
-        """The id of the kernel of each row; empty for a slice without a kernel."""
-        return [kernel if kernel in self._kernels else "" for (_, kernel), _ in self._groups]
+        return SliceRow(
+            one_line(known.name if known else self._slice(pieces[0].index).name, LONGEST_LINE),
+            kernel if known else "",
+            len(pieces),
+            self._total_us(pieces) / 1e6,
+            f"[{compilation}]" if compilation else "",
+            one_line(", ".join(known.origins), LONGEST_LINE) if known else "",
+            one_line(place.short, LONGEST_NAME) if place else "",
+            " and ".join(sorted({str(piece.how) for piece in pieces if piece.how})) or "nothing",
+        )
 
     def kernel(self, kernel_id: str) -> Kernel | None:
         """Return a kernel of the report; None if there is none."""
@@ -189,16 +216,12 @@ class TimelineView:
         chosen = sorted(range(len(slices)), key=lambda index: -slices[index].length_us)[:most]
         return [self._span(index) for index in sorted(chosen)]
 
-    def area_of(self, text: str | None) -> TimelineArea | None:
-        """Return the area in a URL; None if the text is no area."""
-        return area_from_text(text)
-
     def area(self, place: tuple[float, float, int, int]) -> AreaView:
         """Return the sums over an area: start and end in microseconds, first and last row of the chart."""
         area = TimelineArea(*place)
         rows = range(area.first_row, area.last_row + 1)
         chosen = tuple(index for index in range(len(self.joined.profile.slices)) if self._row(index) in rows)
-        return AreaView(self.joined, area, chosen, self._kernels)
+        return AreaView(self, area, chosen, self._kernels)
 
     @property
     def track_words(self) -> str:
@@ -273,11 +296,6 @@ def failed_profile(report: Report) -> str:
     return next((note for note in report.notes if note.startswith(NOT_RECORDED)), "")
 
 
-def failed_profile_text(report: Report) -> str:
-    """Return the reason of `failed_profile` as Markdown."""
-    return prose(failed_profile(report), LONGEST_TEXT)
-
-
 def timeline_stamp(run: Run) -> int | None:
     """Return a number that changes with a run's profile; None if it has none."""
     status = regular(profile_path(run))
@@ -320,26 +338,28 @@ class AreaView:
     `chosen` are the indexes of the slices in its rows, `kernels` the kernels of the log by their ids.
     """
 
-    column_help: ClassVar[Mapping[str, str]] = {
-        "kernel": "The kernel, if its name is another one, or the number of kernels.",
-        "total": "Time in the selected area: a slice is cut off at its edges.",
-        "self": "Without the slices inside it.",
-        "share": "Of the selected time. Slices inside one another, or of several tracks, are more than all of it.",
-    }
-    no_slice: ClassVar[str] = "No slice is in it."
-
-    joined: JoinedProfile
+    profile: TimelineView
     area: TimelineArea
     chosen: tuple[int, ...] = field(repr=False)
     kernels: Mapping[str, Kernel] = field(repr=False)
 
+    @property
+    def blocks(self) -> Iterator[PageBlock]:
+        """The selected time, a table of its slices, and its idle time."""
+        yield Heading("Selected area")
+        yield from paragraph(self.title)
+        table = Table("timeline-area", AREA_COLUMNS, self.rows)
+        if not table.rows:
+            yield from paragraph(NO_SLICE)
+            return
+        more = len(self._sums.sums) - len(table.rows)
+        note = paragraph(f"{fmt.count(more, 'more name')} with less time." if more else "", "quiet")
+        slices = Drawn(SLICES, (table,), (self.profile, table))
+        yield Beside((slices, *note), tuple(_idle(self._sums.idle)), shares=(3, 2))
+
     @cached_property
     def _sums(self) -> ProfileArea:
-        return sum_area(self.joined, (self.area.from_us, self.area.to_us), self.chosen)
-
-    @property
-    def _shown(self) -> tuple[SliceSum, ...]:
-        return self._sums.sums[:MOST_ROWS]
+        return sum_area(self.profile.joined, (self.area.from_us, self.area.to_us), self.chosen)
 
     @property
     def title(self) -> str:
@@ -348,7 +368,7 @@ class AreaView:
         busy, idle, host = (self._part(seconds) for seconds in (sums.busy_s, sums.idle_s, sums.host_s))
         ran = (
             f"the device was busy for {busy} and idle for {idle}"
-            if self.joined.profile.has_device
+            if self.profile.joined.profile.has_device
             else f"compiled graphs ran for {busy}, with {idle} between them"
         )
         return f"{fmt.duration_s(sums.length_s)} selected: {ran}; the host was in ops and launches for {host}."
@@ -357,31 +377,21 @@ class AreaView:
         return f"{fmt.duration_s(seconds)} ({fmt.percent(seconds / self._sums.length_s)})"
 
     @property
-    def rows(self) -> list[dict[str, object]]:
-        """A row for each name of slices, the most time first."""
+    def rows(self) -> list[SliceRow]:
+        """A row for each name of slices, the most time first; slices of several kernels open none of them."""
         return [
-            {
-                "slice": one_line(entry.name, LONGEST_LINE),
-                "kind": "kernel" if entry.kernels else KINDS.get(entry.kind, entry.kind),
-                "kernel": self._kernel_words(entry),
-                "slices": entry.slices,
-                "total": entry.total_s,
-                "self": entry.own_s,
-                "share": entry.total_s / self._sums.length_s,
-            }
-            for entry in self._shown
+            SliceRow(
+                one_line(entry.name, LONGEST_LINE),
+                entry.kernels[0] if len(entry.kernels) == 1 else "",
+                entry.slices,
+                entry.total_s,
+                kind="kernel" if entry.kernels else KINDS.get(entry.kind, entry.kind),
+                kernel=self._kernel_words(entry),
+                self_s=entry.own_s,
+                share=entry.total_s / self._sums.length_s,
+            )
+            for entry in self._sums.sums[:MOST_ROWS]
         ]
-
-    @property
-    def note(self) -> str:
-        """Number of names that are not in the table; empty if all names are."""
-        more = len(self._sums.sums) - len(self._shown)
-        return f"{fmt.count(more, 'more name')} with less time." if more else ""
-
-    @property
-    def kernel_ids(self) -> list[str]:
-        """The id of the kernel of each row; empty for slices without a kernel, or of several kernels."""
-        return [entry.kernels[0] if len(entry.kernels) == 1 else "" for entry in self._shown]
 
     def _kernel_words(self, entry: SliceSum) -> str:
         """Return the number of kernels if there are several, or the kernel's name; empty if it adds nothing."""
@@ -390,17 +400,36 @@ class AreaView:
         known = self.kernels.get(entry.kernels[0]) if entry.kernels else None
         return one_line(known.name, LONGEST_LINE) if known and known.name != entry.name else ""
 
-    @property
-    def idle_rows(self) -> list[dict[str, object]]:
-        """A row for each cause of idle time in the area, most time first."""
-        return idle_rows(self._sums.idle)
 
-
-def idle_rows(times: Iterable[IdleTime]) -> list[dict[str, object]]:
-    """Return a row for each cause of idle time."""
-    times = tuple(times)
+def _idle(times: Sequence[IdleTime]) -> Iterator[PageBlock]:
+    """Yield a table of the causes of idle time, unless there is none."""
     whole_s = sum(time.seconds for time in times)
-    return [
-        {"while": CAUSES[time.cause], "idle": time.seconds, "share": time.seconds / whole_s, "gaps": time.gaps}
-        for time in times
-    ]
+    share: Column[IdleTime] = Column("share", lambda time: time.seconds / whole_s, fmt.percent)
+    if times:
+        yield Table("idle", (*IDLE_COLUMNS, share, IDLE_GAPS), times)
+
+
+IDLE_COLUMNS: tuple[Column[IdleTime], ...] = (
+    Column("while", lambda time: CAUSES[time.cause], width=200),
+    Column("idle", lambda time: time.seconds, fmt.duration_s),
+)
+IDLE_GAPS: Column[IdleTime] = Column("gaps", lambda time: time.gaps, fmt.number)
+KERNEL_COLUMNS: tuple[Column[SliceRow], ...] = (
+    Column("kernel", lambda row: row.name, width=260),
+    Column("compilation", lambda row: row.compilation),
+    Column("slices", lambda row: row.slices, fmt.number),
+    Column("total", lambda row: row.total_s, fmt.duration_s),
+    Column("each", lambda row: row.total_s / row.slices, fmt.duration_s),
+    Column("FX nodes", lambda row: row.origins, optional=True),
+    Column("your line", lambda row: row.line, optional=True),
+    Column("joined by", lambda row: row.how, help=JOINED_BY),
+)
+AREA_COLUMNS: tuple[Column[SliceRow], ...] = (
+    Column("slice", lambda row: row.name, width=240),
+    Column("kind", lambda row: row.kind, width=90),
+    Column("kernel", lambda row: row.kernel, help=OF_KERNEL, width=120),
+    Column("slices", lambda row: row.slices, fmt.number),
+    Column("total", lambda row: row.total_s, fmt.duration_s, "Time in the selected area, cut off at its edges."),
+    Column("self", lambda row: row.self_s, fmt.duration_s, "Without the slices inside it."),
+    Column("share", lambda row: row.share, fmt.percent, OF_SHARE),
+)

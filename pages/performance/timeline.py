@@ -1,36 +1,19 @@
 """Timeline page: a profile by torch.profiler, its slices joined to kernels, and idle time by cause."""
 
-import streamlit as st
+from functools import partial
 
 from core.views import timeline as views
-from core.views.glossary import GLOSSARY
-from pages.parts.performance.charts import add_profile, idle_table, kernel_table, open_timeline, timeline
+from pages.parts.performance.charts import add_profile, another_profile, open_timeline, slice_table, tracks
 from pages.parts.run.submit import record_profile
-from pages.session.header import page_title
 from pages.session.require import require_report
+from pages.session.tables import Parts, draw
 
-view = require_report("A profile of the run will stand here.")
-profile = open_timeline(view)
-if profile is None:
-    page_title(views.NO_PROFILE, help=GLOSSARY["profile"])
-    if reason := views.failed_profile_text(view.report):
-        st.warning(reason)
-    st.write(views.HOW)
-    record_profile(view)
-    add_profile(view)
-    st.stop()
-
-page_title(profile.title, help=GLOSSARY["profile"])
-if profile.problems:
-    st.warning(profile.problems)
-timeline(view, profile)
-left, right = st.columns([3, 2], gap="medium")
-with left:
-    st.header("Kernels", anchor=False)
-    kernel_table(profile)
-with right:
-    st.header("Idle time", anchor=False)
-    idle_table(profile.idle_rows)
-    st.caption(profile.idle_note)
-    with st.expander("Another profile"):
-        add_profile(view)
+view = require_report("This page shows a profile of the run.")
+parts: Parts = {
+    views.RECORD: partial(record_profile, view),
+    views.ADD: partial(add_profile, view),
+    views.ANOTHER: partial(another_profile, view),
+    views.TRACKS: partial(tracks, view),
+    views.SLICES: slice_table,
+}
+draw(views.timeline(view.report, open_timeline(view)), parts)

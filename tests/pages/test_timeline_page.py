@@ -8,7 +8,7 @@ import pytest
 from core import CompileJob, Store, StoreError
 from core.runs.stored import add_profile, profile_path
 from pages import menu
-from tests.support.apps import component, opened, sound, titles, words
+from tests.support.apps import component, opened, read_words, sound, titles, words
 from tests.support.homes import add_run, add_scenario, job_of, record
 from tests.support.places import TRACES
 from tests.support.profiles import LOG, PROFILE
@@ -74,7 +74,7 @@ def test_a_damaged_profile_is_a_sentence_on_the_page(empty_home: Path) -> None:
 def test_a_selected_area_of_the_url_has_its_sums(empty_home: Path) -> None:
     run = profiled(empty_home)
     app = sound(opened(menu.TIMELINE.script, run, area="[0,5000,0,99]"))
-    assert "5.00 ms selected: the device was busy for" in words(app)
+    assert "5.00 ms selected: the device was busy for" in read_words(app)
     slices = app.dataframe[0].value
     assert set(slices["kind"]) == {"kernel", "copy", "driver", "op", "annotation", "profiler"}
     assert len(app.dataframe) == 4

@@ -17,11 +17,11 @@ from core.base import words as fmt
 from core.report import Call
 from core.views import compile_time
 from core.views import timeline as views
+from core.views.blocks import Table
 from core.views.speedup import CallTotals
 from pages import menu
 from pages.components.flame.view import (
     MOST_SPANS,
-    FlameArea,
     FlameLegend,
     FlameName,
     FlameOwner,
@@ -31,17 +31,16 @@ from pages.components.flame.view import (
 )
 from pages.components.upload.view import upload
 from pages.look.charts import decades, go, in_brackets, in_unit, median_bars, plotly_layout
-from pages.look.palette import PHASES, SLICES, TALL, Theme, kernel_colour
+from pages.look.palette import PHASES, SLICES, Theme, kernel_colour
 from pages.session import server, url
 from pages.session.actions import attempt
 from pages.session.server import cached
 from pages.session.shown import RunView
-from pages.session.tables import columns, data_frame, in_words, newly_picked
+from pages.session.tables import draw, newly_picked_row
 from pages.session.url import go_to, press, taken
 
 EAGER, COMPILED = "eager", "compiled"
 COLOURS = {EAGER: 3, COMPILED: 0}
-FEW_ROWS = 12
 
 
 def steady_chart(medians: Sequence[tuple[str, float, tuple[float, float]]], on: Theme) -> go.Figure:
@@ -191,12 +190,6 @@ def _owner(phases: compile_time.CompileTimeView, compile_id: str) -> FlameOwner:
 
 
 KERNEL = "kernel"
-IDLE_FORMS = {"idle": fmt.duration_s, "share": fmt.percent, "gaps": fmt.number}
-IDLE_COLUMNS = columns({}, {"while": "medium"})
-AREA_FORMS = {"slices": fmt.number, "total": fmt.duration_s, "self": fmt.duration_s, "share": fmt.percent}
-AREA_COLUMNS = columns(views.AreaView.column_help, {"slice": 240, "kind": 90, "kernel": 120})
-FORMS = {"slices": fmt.number, "total": fmt.duration_s, "each": fmt.duration_s}
-SLICE_COLUMNS = columns(views.TimelineView.column_help, {"kernel": 260})
 
 
 def open_timeline(view: RunView) -> views.TimelineView | None:
@@ -221,7 +214,13 @@ def add_profile(view: RunView) -> None:
         go_to(menu.TIMELINE, url.link())
 
 
-def timeline(view: RunView, profile: views.TimelineView) -> None:
+def another_profile(view: RunView) -> None:
+    """Offer to replace the profile of a run."""
+    with st.expander("Another profile"):
+        add_profile(view)
+
+
+def tracks(view: RunView, profile: views.TimelineView) -> None:
     """Draw the tracks of a profile, and the sums over a selected area; a slice's link opens its kernel."""
     picture = _timeline_picture(view.run.id, views.timeline_stamp(view.run) or 0, profile)
     wanted = url.selected() or ""
@@ -230,7 +229,7 @@ def timeline(view: RunView, profile: views.TimelineView) -> None:
         key=f"timeline-{view.run.id}",
         on_open=partial(press, "timeline"),
         selected=wanted if wanted[:2] == "s:" else None,
-        area=profile.area_of(url.asked(url.AREA)),
+        area=views.area_from_text(url.asked(url.AREA)),
         areas=True,
     )
     if choice.selected:
@@ -239,40 +238,17 @@ def timeline(view: RunView, profile: views.TimelineView) -> None:
     if link == KERNEL:
         _open_kernel(profile, owner)
     st.caption(profile.track_words)
-    if choice.area is None:
-        url.put(url.AREA, None)
-    else:
-        _area(view, profile, choice.area)
+    area = profile.area(choice.area) if choice.area is not None else None
+    url.put(url.AREA, area.area.text if area else None)
+    if area:
+        draw(area.blocks, {views.SLICES: slice_table})
 
 
-def _area(view: RunView, profile: views.TimelineView, place: FlameArea) -> None:
-    """Draw the sums over a selected area; a click on a slice with a kernel opens the kernel."""
-    area = profile.area(place)
-    url.put(url.AREA, area.area.text)
-    st.header("Selected area", anchor=False)
-    st.write(area.title)
-    left, right = st.columns([3, 2], gap="medium")
-    with left:
-        if not area.rows:
-            st.write(area.no_slice)
-            return
-        table = in_words(data_frame(area.rows), AREA_FORMS)
-        height = TALL if len(area.rows) > FEW_ROWS else "auto"
-        key = f"timeline-area-{view.run.id}"
-        chosen = newly_picked(table, area.kernel_ids, key, height=height, column_config=AREA_COLUMNS)
-        if area.note:
-            st.caption(area.note)
-        if chosen:
-            _open_kernel(profile, chosen)
-    with right:
-        idle_table(area.idle_rows)
-
-
-def idle_table(rows: list[dict[str, object]]) -> None:
-    """Draw idle time by its cause."""
-    if not rows:
-        return
-    st.dataframe(in_words(data_frame(rows), IDLE_FORMS), hide_index=True, column_config=IDLE_COLUMNS)
+def slice_table(profile: views.TimelineView, table: Table[views.SliceRow]) -> None:
+    """Draw a table of slices; a click on a row with a kernel opens the kernel."""
+    chosen = newly_picked_row(table)
+    if chosen and chosen.kernel_id:
+        _open_kernel(profile, chosen.kernel_id)
 
 
 @cached()
@@ -314,21 +290,6 @@ def _kernel_owner(profile: views.TimelineView, kernel_id: str, spans: list[Any])
     kernel = profile.kernel(kernel_id)
     whole_s = sum(span.length_us for span in spans if span.kernel == kernel_id) / 1e6
     return FlameOwner(kernel_id, kernel.name if kernel else views.OTHER, whole_s, (KERNEL,) if kernel else ())
-
-
-def kernel_table(profile: views.TimelineView) -> None:
-    """Draw the kernels that have slices in the profile; a click opens a kernel."""
-    rows = profile.kernel_rows
-    if not rows:
-        st.write(profile.no_kernels)
-        return
-    table = in_words(data_frame(rows), FORMS)
-    height = TALL if len(rows) > FEW_ROWS else "auto"
-    chosen = newly_picked(table, profile.kernel_ids, "timeline-kernels", height=height, column_config=SLICE_COLUMNS)
-    if profile.kernel_note:
-        st.caption(profile.kernel_note)
-    if chosen:
-        _open_kernel(profile, chosen)
 
 
 def _open_kernel(profile: views.TimelineView, kernel_id: str) -> None:

@@ -15,11 +15,13 @@ from core.base.errors import TraceError
 from core.report import Compilation, Direction, Frame, Kernel, KernelCall, Payload, Setting
 from core.trace import profile as reader
 from core.trace.profile import read_profile
+from core.views.blocks import Table, flat
 from core.views.run_files import perfetto_trace
-from core.views.timeline import TimelineArea, TimelineView, area_from_text
+from core.views.timeline import AREA_COLUMNS, TimelineArea, TimelineView, area_from_text, timeline
 from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 from tests.support.profiles import PROFILE, profiled_log
+from tests.support.tables import table_of, values
 
 
 @pytest.fixture(scope="module")
@@ -160,11 +162,13 @@ def test_a_profile_is_reported_with_its_numbers(joined: tuple[JoinedProfile, Rep
         f"{count} of {count} kernel slices of compiled graphs have their kernel; the device was"
     )
     known = {kernel.id: kernel.name for c in joined[1].compilations for kernel in c.kernels}
-    assert [known[kernel] for kernel in view.kernel_ids] == [row["kernel"] for row in view.kernel_rows]
-    assert len(set(view.kernel_ids)) == len(view.kernel_ids)
-    assert sum(int(str(row["slices"])) for row in view.kernel_rows) == count
-    assert {str(row["joined by"]) for row in view.kernel_rows} == {"name", "op"}
-    assert sum(float(str(row["share"])) for row in view.idle_rows) == pytest.approx(1.0)
+    page = [*timeline(joined[1], view)]
+    kernels = table_of(page, "timeline-kernels")
+    assert [known[row.kernel_id] for row in kernels.rows] == [row["kernel"] for row in values(kernels)]
+    assert len({row.kernel_id for row in kernels.rows}) == len(kernels.rows)
+    assert sum(row["slices"] for row in values(kernels)) == count
+    assert {row["joined by"] for row in values(kernels)} == {"name", "op"}
+    assert sum(row["share"] for row in values(table_of(page, "idle"))) == pytest.approx(1.0)
     spans = view.spans(50)
     assert len(spans) == 50
     assert all(0 <= span.row < view.rows for span in view.spans(10**6))
@@ -180,12 +184,12 @@ def test_an_area_has_the_slices_in_it_cut_off_at_its_edges(tmp_path: Path) -> No
     report = Report(Setting())
     view = TimelineView(join_profile(read_profile(profile_of(tmp_path, events)), report), report)
     area = view.area((30.0, 70.0, 0, 1))
-    assert [list(row.values())[:6] for row in area.rows] == [
+    assert [[column.value(row) for column in AREA_COLUMNS[:6]] for row in area.rows] == [
         ["aten::linear", "op", "", 1, pytest.approx(40e-6), pytest.approx(10e-6)],
         ["aten::mm", "op", "", 2, pytest.approx(30e-6), pytest.approx(30e-6)],
     ]
-    assert [row["share"] for row in area.rows] == [pytest.approx(1.0), pytest.approx(0.75)]
-    assert [row["slice"] for row in view.area((30.0, 70.0, 1, 1)).rows] == ["aten::mm"]
+    assert [row.share for row in area.rows] == [pytest.approx(1.0), pytest.approx(0.75)]
+    assert [row.name for row in view.area((30.0, 70.0, 1, 1)).rows] == ["aten::mm"]
     assert view.area((120.0, 130.0, 0, 1)).rows == []
 
 
@@ -271,8 +275,9 @@ def test_whatever_is_in_a_profile_it_is_joined(tmp_path_factory: pytest.TempPath
     view = TimelineView(join_profile(profile, Report(Setting())), Report(Setting()))
     assert view.title.endswith(".")
     assert view.title.startswith("No slice is a kernel of a compiled graph") == (not view.joined.compiled)
-    assert len(view.kernel_rows) <= len(view.joined.compiled)
-    assert all(float(str(row["idle"])) >= 0 for row in view.idle_rows)
+    tables = {table.name: table for table in flat(timeline(Report(Setting()), view)) if isinstance(table, Table)}
+    assert sum(len(tables[name].rows) for name in tables if name == "timeline-kernels") <= len(view.joined.compiled)
+    assert all(row["idle"] >= 0 for name in tables if name == "idle" for row in values(tables[name]))
     assert len(view.spans(10)) == min(10, len(profile.slices))
 
 
