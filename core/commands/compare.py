@@ -9,27 +9,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from core.analysis.comparison import (
-    Figure,
-    GraphDifference,
-    RunComparison,
-    compare_runs,
-    comparison_data,
-    comparison_sentence,
-    seconds_words,
-)
 from core.base.errors import TraceError
-from core.base.words import count, number
-from core.commands.output import OK, add_check_options, add_json_option, print_markdown
+from core.commands.output import OK, add_check_options, add_json_option, as_text, print_markdown
 from core.commands.summary import check_comparison
 from core.report import as_json
 from core.runs.inputs import opened_input
 from core.runs.ranks import Logs, logs_of, ranks_dir, read_ranks, side_of_rank
 from core.runs.store import Store
 from core.runs.stored import opened_side
+from core.views.compare import ASPECTS, CompareView, aspects, comparison
 from core.views.ranks import RanksView
 
-MOST_LINES = 40
+ALL = "all"
 
 
 def add_compare_command(compare: argparse.ArgumentParser) -> None:
@@ -39,55 +30,22 @@ def add_compare_command(compare: argparse.ArgumentParser) -> None:
         "left", metavar="RUN|LOG", help="stored run, log, directory or archive of logs; @N: its rank N"
     )
     compare.add_argument("right", metavar="RUN|LOG", help="compared with the first")
+    compare.add_argument("--aspect", choices=(*ASPECTS, ALL), default="summary", help="part to print (summary)")
     add_check_options(compare, "the right one fails or differs from eager, or has more graph breaks or recompiles")
     add_json_option(compare)
 
 
 def _compare(arguments: argparse.Namespace) -> int:
     with opened_side(arguments.left) as left, opened_side(arguments.right) as right:
-        comparison = compare_runs(left, right)
+        compare = CompareView(left, right)
         if arguments.json:
-            sys.stdout.write(as_json(comparison_data(comparison)).decode() + "\n")
+            sys.stdout.write(as_json(compare.data).decode() + "\n")
         else:
-            print(comparison_sentence(comparison))
-            for line in _lines(comparison):
-                print(f"  {line}")
-        return check_comparison(comparison, arguments)
-
-
-def _lines(comparison: RunComparison) -> Iterator[str]:
-    for option in comparison.options:
-        yield f"{option.name}: {option.left or 'not given'} → {option.right or 'not given'}"
-    for source in comparison.sources or ():
-        yield f"{source.right}: {count(source.diff.added, 'line')} added, {number(source.diff.removed)} removed"
-    if comparison.sources is None:
-        yield "the code of one of them is not recorded, so it is not compared"
-    yield from (_figure(figure) for figure in comparison.figures)
-    for pair in comparison.breaks:
-        graph_break = pair.right or pair.left
-        if graph_break is not None and not pair.both:
-            change = "graph break gone" if pair.left else "new graph break"
-            yield f"{change} at {graph_break.place}: {graph_break.reason}"
-    for compilation in comparison.compilations:
-        sides = f"[{compilation.left or '–'}] [{compilation.right or '–'}] {compilation.name}"
-        differing = [graph for graph in compilation.graphs if not graph.same]
-        yield from (f"{sides}: {_graph(graph)}" for graph in differing[:MOST_LINES])
-        if compilation.kernels and compilation.kernels.pairs:
-            yield f"{sides}: {compilation.kernels.sentence}"
-    if comparison.times is not None:
-        yield seconds_words(comparison.times)
-
-
-def _figure(figure: Figure) -> str:
-    mark = " ≠" if figure.differs else "" if figure.exact else ", measured"
-    return f"{figure.name}: {figure.left_words} → {figure.right_words}{mark}"
-
-
-def _graph(graph: GraphDifference) -> str:
-    if not graph.moved and (not graph.left or not graph.right):
-        return f"{graph.stage} only on the {'left' if graph.left else 'right'}"
-    changes = (f"{number(times)} {change}" for change, times in graph.changes.items() if times)
-    return f"{graph.stage}: {', '.join(changes)}"
+            names = ASPECTS if arguments.aspect == ALL else (arguments.aspect,)
+            print("\n".join(as_text(comparison(compare, names=names))))
+            others = [pane.title for pane in aspects(compare).panes if pane.name not in names]
+            print(f"\nMore with --aspect: {', '.join(others)}" if others else "")
+        return check_comparison(compare.comparison, arguments)
 
 
 DIFFERENT = 1

@@ -15,6 +15,8 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar
 from core.views.markdown import CONTROL, WORD_JOINER, code, literal
 
 Row = TypeVar("Row")
+# The sign of a certain difference in a marked column.
+UNLIKE = "≠"
 
 Kind = Literal["", "code", "strong", "em", "item", "link"]
 # An escaped character, inline code, the marks of bold and italic text, and a link: all that core/views writes.
@@ -156,7 +158,7 @@ class Column(Generic[Row]):
     """A column of a table: its name, the value of a row, and the value as text.
 
     An `optional` column is left out if no row has a value. `width` is in pixels, None for the natural width. A `bar`
-    draws a fraction from 0 to 1.
+    draws a fraction from 0 to 1. In a `marked` column, cells with `UNLIKE` are tinted.
     """
 
     name: str
@@ -166,6 +168,7 @@ class Column(Generic[Row]):
     width: int | None = None
     optional: bool = False
     bar: bool = False
+    marked: bool = False
 
     @property
     def is_number(self) -> bool:
@@ -182,6 +185,7 @@ class Column(Generic[Row]):
 class Table(Generic[Row]):
     """Rows in columns, under a name. With `pick`, which says how, a row can be selected by that name.
 
+    With `link`, which returns the id of a row, a click writes the id to the URL, as the selection of the page.
     Rows become text only where they are shown, so that a long table costs what its window costs.
     """
 
@@ -191,6 +195,7 @@ class Table(Generic[Row]):
     columns: tuple[Column[Row], ...]
     rows: Sequence[Row]
     pick: str = ""
+    link: Callable[[Row], str] | None = None
 
     @property
     def shown(self) -> tuple[Column[Row], ...]:
@@ -308,6 +313,28 @@ class Beside:
     left: tuple[PageBlock, ...]
     right: tuple[PageBlock, ...]
     shares: tuple[int, int] = (1, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Pane:
+    """A part of a page under a name and a title; `blocks` makes its blocks."""
+
+    name: str
+    title: str
+    blocks: Callable[[], Iterable[PageBlock]]
+
+
+@dataclass(frozen=True, slots=True)
+class Panes:
+    """Parts of a page: the dashboard shows the selected one, all other outputs show all.
+
+    The others have each below its title. The selection is in the URL. `beside` are fields and buttons in its line.
+    """
+
+    name: str
+    label: str
+    panes: tuple[Pane, ...]
+    beside: tuple[PageBlock, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -434,21 +461,39 @@ class Fold:
 
 # Blocks of pages, and blocks that all outputs but the dashboard have.
 Field = Search | Select | Data | PageLink
-PageBlock = Title | Text | Heading | Table[Any] | Listing | Fold | Card | Field | Drawn | InLine | Beside
+PageBlock = Title | Text | Heading | Table[Any] | Listing | Fold | Card | Field | Drawn | InLine | Beside | Panes
 Blocks = tuple[PageBlock, ...]
 Block = PageBlock | TextTable | Drawing | Bars | Intervals | Curves
 
 
-def flat(blocks: Iterable[Block]) -> Iterator[Block]:
-    """Yield blocks in reading order, with those inside columns, lines and parts that the dashboard draws."""
+Parts = Mapping[str, Callable[..., Iterable[Block]]]
+NO_PARTS: Parts = {}
+
+
+def flat(blocks: Iterable[Block], parts: Parts = NO_PARTS) -> Iterator[Block]:
+    """Yield blocks in reading order, with those inside columns, lines, panes and parts drawn by hand.
+
+    `parts` makes the blocks of such a part, by its name, if they are not the part's own.
+    """
     for block in blocks:
         match block:
             case Beside():
-                yield from flat((*block.left, *block.right))
+                yield from flat((*block.left, *block.right), parts)
+            case Drawn() if block.name in parts:
+                yield from flat(parts[block.name](*block.of), parts)
             case InLine() | Drawn():
-                yield from flat(block.blocks)
+                yield from flat(block.blocks, parts)
+            case Panes():
+                yield from flat(block.beside, parts)
+                for pane in block.panes:
+                    yield from flat((Heading(capital(pane.title)), *pane.blocks()), parts)
             case _:
                 yield block
+
+
+def capital(text: str) -> str:
+    """Return a text with a capital first letter."""
+    return text[:1].upper() + text[1:]
 
 
 def paragraph(text: str, tone: str = "") -> Iterator[Text]:

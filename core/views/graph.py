@@ -37,6 +37,7 @@ from core.graph import (
     union_model,
 )
 from core.report import FxNode, Report, TensorMeta, tensor_text
+from core.views.blocks import Column, Table
 from core.views.markdown import LONGEST_LINE, LONGEST_TEXT, code, one_line
 
 __all__ = ["GraphFrame", "GraphUnionView", "GraphView"]
@@ -234,24 +235,15 @@ class GraphUnionView:
     def _ids(self, change: str) -> tuple[str, ...]:
         return tuple(f"n:{node.name}" for node in self._union.nodes if node.change == change)
 
-    @cached_property
-    def changed(self) -> list[str]:
-        """The ids of the nodes that differ, in the order of `change_rows`."""
-        return [f"n:{node.name}" for node in self._union.nodes if node.change != "same"]
-
     @property
-    def change_rows(self) -> list[dict[str, str]]:
-        """A row for each node that differs: its change, and the call on either side."""
-        return [
-            {
-                "change": node.change,
-                "node": one_line(node.name, LONGEST_LINE),
-                "left": _call(node.left),
-                "right": _call(node.right),
-            }
-            for node in self._union.nodes
-            if node.change != "same"
-        ]
+    def size(self) -> int:
+        """The number of nodes."""
+        return len(self._union.nodes)
+
+    @cached_property
+    def changes(self) -> Table[UnionNode]:
+        """The nodes that differ."""
+        return Table("changes", CHANGE_COLUMNS, [node for node in self._union.nodes if node.change != "same"])
 
     def node_title(self, node_id: str | None) -> str:
         """Return a node's change and name as Markdown; empty if neither graph has it."""
@@ -298,3 +290,11 @@ def _value(meta: TensorMeta | None) -> str:
 
 def _call(node: FxNode | None) -> str:
     return one_line(f"{node.name} = {node.target}({node.args})", LONGEST_LINE) if node else ""
+
+
+CHANGE_COLUMNS: tuple[Column[UnionNode], ...] = (
+    Column("change", lambda node: node.change),
+    Column("node", lambda node: one_line(node.name, LONGEST_LINE)),
+    Column("left", lambda node: _call(node.left)),
+    Column("right", lambda node: _call(node.right)),
+)

@@ -393,9 +393,6 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MAX_BUDGET_BYTES": "bytes of a budget's file",
             "MOST_REPEATS": "times that `check` runs a model",
         },
-        "core/commands/compare.py": {
-            "MOST_LINES": "graphs that differ, of a compilation, that the command line prints"
-        },
         "core/commands/summary.py": {"MAX_DIFFERENCES": "differences that the command line prints"},
     },
     "A drawing": {

@@ -76,11 +76,6 @@ PAGES: dict[str, dict[str, str]] = {
         "MOST_CODE_CHARS": "characters of code of an HTML file",
         "MOST_LISTING_CHARS": "characters of one piece of it",
     },
-    "core/views/html/render.py": {
-        "MOST_PAIRS": "pairs of compilations of an HTML file about two runs",
-        "MOST_KERNELS": "kernels of a pair whose difference it has",
-        "MOST_OPEN_ROWS": "rows of its tables that are not folded",
-    },
     "core/runs/doctor.py": {"MOST_COLLECTED_CHARS": "characters of torch's collect_env in a bug report"},
     "core/views/run_files.py": {"MAX_SCRUBBED_BYTES": "bytes of a log that a scrubber reads"},
     "core/views/scrub.py": {"MOST_EXAMPLES": "examples of each kind in a scrubber's preview"},
@@ -99,7 +94,10 @@ PAGES: dict[str, dict[str, str]] = {
         "MOST_RECORDS": "records of torch's metrics that can be picked",
         "MOST_CONFIGS": "configs that torch logged with a compilation",
     },
-    "core/views/compare.py": {"MOST_PHASES": "phases of two runs beside each other"},
+    "core/views/compare.py": {
+        "MOST_PHASES": "phases of two runs beside each other",
+        "MOST_PAIRS": "pairs of compilations of an HTML file or a terminal's text about two runs",
+    },
     "pages/parts/palette/palette.py": {
         "MOST_RUNS": "runs in the command palette",
         "MOST_COMPILATIONS": "compilations in it",
@@ -150,7 +148,7 @@ PAGES: dict[str, dict[str, str]] = {
         "MOST_POINTS": "points of a line of allocated memory, but in the dashboard",
         "MOST_PLACED": "pieces of memory times kernel calls in it, the largest pieces alone where there are more",
     },
-    "core/views/kernel_pairs.py": {"MOST_OPS": "ops of a kernel"},
+    "core/views/pairs.py": {"MOST_OPS": "ops of a kernel", "MOST_KERNELS": "kernels of a pair whose difference is shown"},
     "core/runs/progress.py": {"MOST_ORIGINS": "ops that are named beside the kernel of a crash"},
     "core/views/overview.py": {
         "MOST_FAILURES": "failures that are listed",

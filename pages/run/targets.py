@@ -3,15 +3,17 @@
 import streamlit as st
 
 from core import likeliest
+from core.views import pairs as views
 from core.views.glossary import GLOSSARY
 from pages import menu
-from pages.parts.compare.aspects import kernel_pairs
+from pages.parts.compare.aspects import chosen_kernels
 from pages.parts.compare.runs import kernel_pairs_view, labels, other_runs
 from pages.parts.run.submit import retarget
 from pages.session import url
 from pages.session.header import page_title
 from pages.session.require import require_view
 from pages.session.shown import open_view
+from pages.session.tables import draw
 
 view = require_view("What differs between two targets will stand here.")
 if view is None or not view.compilation.kernels:
@@ -45,4 +47,5 @@ right_column.markdown(kernels.right)
 page_title(kernels.title, help=GLOSSARY["kernel"], place=title)
 everything = url.link(other=right.run.id)
 st.page_link(menu.COMPARE.script, label="All differences", icon=menu.COMPARE.icon, query_params=everything)
-kernel_pairs(kernels, f"targets-{view.compilation.id}-{right.run.id}")
+key = f"targets-{view.compilation.id}-{right.run.id}"
+draw(views.kernel_pairs(kernels), {views.CHOSEN: lambda: chosen_kernels(kernels, key)})

@@ -7,6 +7,7 @@ import json
 import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -19,6 +20,7 @@ from streamlit.proto.ArrowData_pb2 import ArrowData
 
 from core.views import blocks
 from pages import menu
+from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.look.charts import PLOTLY_CONFIG, go
 from pages.look.palette import MAX_LINE_CHARS, TALL, Theme
 from pages.look.text import one_line, plain
@@ -41,8 +43,11 @@ os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
 # Height of a table's row in Streamlit, and of its header and frame.
 LINE_PX, HEAD_PX = 31, 34
 CHOICE_PX = 360
+UNLIKE_TINT = "background-color: rgba(204, 140, 20, 0.2)"
 # Number of rows that fit without scrolling.
 FEW = 14
+# Lines of code that are shown without scrolling.
+FEW_LINES = 60
 
 
 def picks() -> blocks.Picks:
@@ -91,6 +96,8 @@ def draw(page: Iterable[blocks.Block], parts: Parts = NO_PARTS) -> None:
             case blocks.Card():
                 with st.container(border=True, key=block.name):
                     draw(block.blocks, parts)
+            case blocks.Panes():
+                draw(_pane(block, parts).blocks(), parts)
             case blocks.InLine():
                 with st.container(horizontal=True, vertical_alignment="bottom"):
                     draw(block.blocks, parts)
@@ -100,6 +107,23 @@ def draw(page: Iterable[blocks.Block], parts: Parts = NO_PARTS) -> None:
                         draw(part, parts)
             case _:
                 _draw_field(block)
+
+
+def _pane(block: blocks.Panes, parts: Parts) -> blocks.Pane:
+    """Draw the line that selects one of some panes; return the selected one."""
+    panes = {pane.name: pane for pane in block.panes}
+    url.read(block.name, panes, block.panes[0].name)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"line-{block.name}"):
+        chosen = st.segmented_control(
+            block.label,
+            list(panes),
+            key=block.name,
+            format_func=lambda name: panes[name].title if name in panes else name,
+            label_visibility="collapsed",
+        )
+        draw(block.beside, parts)
+    url.write(block.name)
+    return panes.get(chosen or "", block.panes[0])
 
 
 def _draw_field(block: blocks.Block) -> None:
@@ -136,7 +160,9 @@ def _draw_table(table: blocks.Table[Any]) -> None:
     look: dict[str, Any] = {"column_config": settings}
     if len(table.rows) > FEW:
         look["height"] = TALL
-    if not table.pick:
+    if table.link is not None:
+        picked_by_url(frame, [*map(table.link, table.rows)], table.name, **look)
+    elif not table.pick:
         shown(frame, table.rows, **look)
     elif picked(frame, table.rows, table.name, **look) is None:
         st.caption(table.pick)
@@ -150,7 +176,10 @@ def framed(table: blocks.Table[Any]) -> tuple[Any, dict[str, Any]]:
     # Counts with gaps would be floats.
     counts = [name for name, cells in values.items() if {type(cell) for cell in cells} == {int, type(None)}]
     forms = {column.name: _of_bar(column) if column.bar else column.unit for column in columns if column.is_number}
-    styled = in_words(frame.astype(dict.fromkeys(counts, "Int64")), forms)
+    styled = _tinted(
+        in_words(frame.astype(dict.fromkeys(counts, "Int64")), forms),
+        [column.name for column in columns if column.marked],
+    )
     return styled, {column.name: _column(column) for column in columns}
 
 
@@ -159,6 +188,14 @@ def _cell(column: blocks.Column[Any], row: Any) -> Any:
     if column.bar and value is not None:
         return 100 * value
     return one_line(value) if isinstance(value, str) else value
+
+
+def _tinted(table: Any, names: Sequence[str]) -> Any:
+    """Return a table with tinted cells where a cell of these columns has the sign of a difference."""
+    if not names or hasattr(table, "style"):
+        # A table without style is larger than pandas styles.
+        return table
+    return table.map(lambda cell: UNLIKE_TINT if isinstance(cell, str) and blocks.UNLIKE in cell else "", subset=names)
 
 
 def _of_bar(column: blocks.Column[Any]) -> Callable[[float], str]:
@@ -175,12 +212,16 @@ def _column(column: blocks.Column[Any]) -> Any:
 
 
 def _draw_listing(listing: blocks.Listing) -> None:
-    if listing.is_open:
-        st.caption(plain(listing.title))
-        st.code(listing.code.text, language=listing.code.language, wrap_lines=True)
-        return
-    with st.expander(plain(listing.title)):
-        st.code(listing.code.text, language=listing.code.language, wrap_lines=True)
+    code = listing.code
+    with nullcontext() if listing.is_open else st.expander(plain(listing.title)):
+        if code.language == "diff":
+            picture = CodePicture(one_line(listing.title), "diff", code_lines(code.text, prefix="d"))
+            code_view(picture, key=f"diff-{listing.title}", height=TALL, channel="diff")
+            return
+        if listing.is_open:
+            st.caption(plain(listing.title))
+        height: int | Literal["content"] = TALL if code.text.count("\n") > FEW_LINES else "content"
+        st.code(code.text, language=code.language, wrap_lines=True, height=height)
 
 
 def draw_chart(view: RunView, key: str, make: Callable[[Theme], go.Figure], *what: str | int, **look: Any) -> None:

@@ -37,7 +37,7 @@ SCREEN_LAYERS = {
     "components/stages": {"components/exchange"},
     "components/upload": {"components/exchange"},
     "components/way": {"components/exchange"},
-    "session": {"menu", "gate", "look", "components/chips", "components/keys", "components/menu"},
+    "session": {"menu", "gate", "look", "components/chips", "components/code", "components/keys", "components/menu"},
     "parts": set(),
     "parts/backends": {
         *("menu", "gate", "look", "session", "components/code", "components/contract"),
@@ -62,8 +62,8 @@ SCREEN_LAYERS = {
     "parts/kernels": {"menu", "look", "session", "components/code", "parts/code"},
     "parts/kernel": {"gate", "look", "session", "components/code", "parts/code", "parts/kernels"},
     "parts/compare": {
-        *("gate", "look", "session", "components/code", "components/graph"),
-        *("parts/code", "parts/graphs", "parts/run"),
+        *("menu", "gate", "look", "session", "components/graph"),
+        *("parts/code", "parts/comments", "parts/graphs", "parts/run"),
     },
     "parts/performance": {"menu", "look", "session", "components/flame", "components/upload"},
     "parts/accelerator": {

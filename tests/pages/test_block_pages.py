@@ -31,6 +31,7 @@ from core.views.blocks import (
     flat,
     spans,
 )
+from core.views.compare import CompareView, aspects, comparison, comparison_head
 from core.views.html.page import Allowance, HtmlPage, Section
 from core.views.html.render import render
 from core.views.markdown import WORD_JOINER
@@ -110,6 +111,20 @@ def test_each_output_has_all_content_of_a_page(name: str, scenario: str, runs: d
     assert [table.name for table in page_tables(drawn(page)) if table.rows and values_of(table) not in shown] == []
     tables = [block for block in as_data(page) if block["kind"] == "table"]
     assert [len(table["rows"]) for table in tables] == [len(block.rows) for block in page_tables(page)]
+
+
+@pytest.mark.parametrize(("left", "right"), [("measured", "transformer_block"), ("error", "foreign")])
+def test_each_output_has_all_content_of_a_comparison(left: str, right: str, runs: dict[str, str]) -> None:
+    compare = CompareView(*(side_of_log(TRACES / name / "trace.log") for name in (left, right)))
+    page = [*comparison(compare)]
+    assert missing(page, "\n".join(as_text(page))) == []
+    assert missing(page, html_text(page)) == []
+    for pane in aspects(compare, "0/0").panes:
+        app = opened(menu.COMPARE.script, runs[left], other=runs[right], compilation="0/0", aspect=pane.name)
+        shown = [block for block in drawn(pane.blocks()) if not isinstance(block, Table)]
+        assert missing([*comparison_head(compare), *shown], unescaped(words_of(app))) == []
+        frames = [columns_of(frame.value) for frame in app.dataframe]
+        assert [table.name for table in page_tables(drawn(pane.blocks())) if values_of(table) not in frames] == []
 
 
 def drawn(page: Iterable[Block]) -> list[Block]:

@@ -187,6 +187,7 @@ def words(app: AppTest) -> str:
         app.error,
         app.warning,
         app.info,
+        app.success,
         app.code,
     )
     return "\n".join(str(item.value) for kind in kinds for item in kind)

@@ -15,6 +15,7 @@ from core.report import Compilation, FxGraph, FxNode, Report, Schedule
 from core.runs.store import Run
 from core.runs.stored import side_of_run
 from core.views.blocks import (
+    NO_PARTS,
     Block,
     Card,
     Data,
@@ -22,6 +23,7 @@ from core.views.blocks import (
     Fold,
     Listing,
     PageLink,
+    Parts,
     Prose,
     Search,
     Select,
@@ -223,15 +225,18 @@ class Allowance:
             self.left_out.append(f"{what}: {fmt.number(len(elements) - most)} of {fmt.number(len(elements))}")
         return elements[:most]
 
-    def rendered(self, blocks: Iterable[Block]) -> Iterator[Block]:
-        """Yield a page's blocks for a file: tables as text with as many rows as fit, and no fields."""
-        for block in self.first("Parts of a page", [*flat(blocks)], MOST_BLOCKS):
+    def rendered(self, blocks: Iterable[Block], parts: Parts = NO_PARTS) -> Iterator[Block]:
+        """Yield a page's blocks for a file: tables as text and code, as much as fits, and no fields.
+
+        `parts` makes the blocks of parts that the file draws, by name.
+        """
+        for block in self.first("Parts of a page", [*flat(blocks, parts)], MOST_BLOCKS):
             match block:
                 case Table():
                     if block.rows:
                         yield block.texts(self.first(f"Rows of {block.name}", block.rows))
                 case Fold() | Card():
-                    yield replace(block, blocks=tuple(self.rendered(block.blocks)))
+                    yield replace(block, blocks=tuple(self.rendered(block.blocks, parts)))
                 case Listing():
                     yield replace(block, code=replace(block.code, text=self.excerpt(block.title, block.code.text)))
                 case Title():

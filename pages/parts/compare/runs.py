@@ -17,8 +17,9 @@ from core.views import ranks as rank_views
 from core.views import runs as lists
 from core.views.compare import CompareView
 from core.views.job_form import JobForm
-from core.views.kernel_pairs import KernelPairsView
+from core.views.pairs import KernelPairsView
 from core.views.sweep import WhatIfMenu
+from pages import menu
 from pages.gate.visitor import may_bring_code
 from pages.look.palette import MAX_CHARS, TALL
 from pages.look.text import LONGEST_LINE, one_line
@@ -26,7 +27,7 @@ from pages.parts.code import diff_view
 from pages.parts.run.submit import job_again, run_of
 from pages.session import server, url
 from pages.session.actions import attempt
-from pages.session.downloads import downloads, json_twin
+from pages.session.downloads import comparison_download, downloads, json_twin
 from pages.session.header import page_title
 from pages.session.runs import named_runs, runs_by_id, runs_like
 from pages.session.server import cached
@@ -69,13 +70,28 @@ def any_runs(view: RunView) -> dict[str, str]:
     return {**ranks, **alike, **named}
 
 
-def pick_other(names: dict[str, str], first: str | None) -> str | None:
-    """Let the visitor pick the right run; return its id, None if no run is picked.
-
-    The default is the URL's run, otherwise `first`. The choice is written to the URL.
-    """
+def picked_other(names: dict[str, str], first: str | None) -> str | None:
+    """Return the id of the right run, by default that of the URL, else `first`; None if none is picked."""
     url.read(url.OTHER, names, first)
-    chosen = st.selectbox(
+    picked: str | None = url.state_of(url.OTHER)
+    return picked
+
+
+def choice(view: RunView, names: dict[str, str], right: RunView | None = None) -> None:
+    """Let the visitor pick the right run, swap both runs, change an option, and export the comparison."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown("**Right**", width="content")
+        other_id = _pick_other(names)
+        if other_id:
+            swapped = {url.RUN: other_id, url.OTHER: view.run.id}
+            st.page_link(menu.COMPARE.script, label="Swap", icon=":material/swap_horiz:", query_params=swapped)
+        what_if(view)
+        if right is not None:
+            comparison_download(view.run, right.run)
+
+
+def _pick_other(names: dict[str, str]) -> str | None:
+    chosen: str | None = st.selectbox(
         "Right",
         list(names),
         key=url.OTHER,

@@ -3,7 +3,8 @@
 from dataclasses import replace
 
 from core.analysis.comparison.figures import Figure, time_comparison
-from core.views.compare import CompareView, PairView
+from core.views.blocks import Table
+from core.views.compare import BREAK_COLUMNS, CompareView, PairView, aspects, unlike_first
 from core.views.speedup import CompareTimes
 from tests.support.homes import measured_log
 from tests.support.logs import recorded_side, report_of
@@ -22,12 +23,12 @@ def pair_of(compare: CompareView, compile_id: str) -> PairView:
 
 def test_labels_of_aspects_count_the_differences() -> None:
     compare = compared("graph_break_zoo", "training_step")
-    assert list(compare.aspects(None).values()) == [
+    assert [pane.title for pane in aspects(compare, "").panes] == [
         "summary",
         "source · 1",
         "graphs",
-        "kernels",
-        "guards",
+        "kernels · 12",
+        "guards · 46",
         "breaks and recompiles · 5",
         "compile time",
         "speed",
@@ -38,13 +39,14 @@ def test_a_number_that_neither_run_has_is_on_no_side() -> None:
     compare = compared("measured", "measured")
     missing = Figure("faster than eager", None, None, "×", False, "not measurable", "not measurable")
     one_sided = Figure("faster than eager", None, 1.5, "×", False, "not measurable")
-    assert [compare._difference(figure) for figure in (missing, one_sided)] == ["", ""]
+    assert [compare.difference(figure) for figure in (missing, one_sided)] == ["", ""]
 
 
 def test_events_of_one_run_come_first() -> None:
-    rows = compared("graph_break_zoo", "training_step").break_rows
-    assert {row["in"] for row in rows} == {"only left"}
-    assert rows[0]["right"] == "–"
+    events = unlike_first(compared("graph_break_zoo", "training_step").comparison.breaks)
+    rows = Table("breaks", BREAK_COLUMNS, events).texts(events).rows
+    assert {row[0] for row in rows} == {"only left"}
+    assert rows[0][4] == "–"
 
 
 def test_a_compilation_without_a_counterpart_gives_way_to_the_largest_pair() -> None:
@@ -56,7 +58,7 @@ def test_the_stages_of_equal_runs_are_the_same() -> None:
     pair = pair_of(compared("transformer_block", "transformer_block"), "0/0")
     assert {label.rpartition(" · ")[2] for label in pair.stages.values()} == {"the same"}
     union = pair.union(pair.first_stage)
-    assert (union.change_rows, union.changed) == ([], [])
+    assert union.changes.rows == []
     assert [frame.title for frame in union.picture.frames] == ["left", "both", "right"]
     assert union.node_title("n:gone") == ""
 
@@ -88,4 +90,4 @@ def test_each_common_graph_is_united_with_its_counterpart() -> None:
     pair = pair_of(compared("training_step", "training_step"), "0/0")
     unions = [pair.union(graph_id) for graph_id in pair.stages]
     assert len(unions) > 3
-    assert [union.change_rows for union in unions] == [[]] * len(unions)
+    assert [union.changes.rows for union in unions] == [[]] * len(unions)

@@ -7,7 +7,8 @@ import pytest
 from core.analysis.kernels import KernelPair, KernelSide
 from core.analysis.kernels.comparison import Comparison
 from core.code import TextDiff
-from core.views.kernel_pairs import KernelPairsView, PairOfKernels
+from core.views.blocks import Table
+from core.views.pairs import PAIR_COLUMNS, KernelPairsView, PairOfKernels
 from tests.support.logs import recorded_side
 from tests.support.places import TRACES
 
@@ -41,8 +42,9 @@ LEFT, RIGHT = side("left", "add", "mul", "add", "add"), side("right", "mul")
 def test_a_pair_is_one_line(pair: KernelPair, kernel: str, differs: str, fusion: str) -> None:
     line = {"differs": differs, "fusion": fusion, "kind": "pointwise", "calls": "1"}
     line |= dict.fromkeys(("kernel", "generated name"), kernel)
-    row = PairOfKernels(pair, "", "").row
-    assert {name: cell for name, cell in row.items() if cell or name == "differs"} == line
+    table = Table("pairs", PAIR_COLUMNS, [PairOfKernels(pair, "", "")]).texts([PairOfKernels(pair, "", "")])
+    cells = dict(zip(table.head, table.rows[0], strict=True))
+    assert {"differs": "", **{name: cell for name, cell in cells.items() if cell}} == line
 
 
 def test_a_pairs_details_have_both_sides_and_mark_what_differs() -> None:
@@ -55,7 +57,7 @@ def test_a_pairs_details_have_both_sides_and_mark_what_differs() -> None:
 
 
 def details(pair: KernelPair) -> dict[str, list[str]]:
-    return {row[""]: list(row.values()) for row in PairOfKernels(pair, "", "").rows}
+    return {row[0]: list(row) for row in PairOfKernels(pair, "", "").aspects}
 
 
 def test_kernels_of_equal_runs_differ_in_nothing() -> None:
@@ -63,7 +65,7 @@ def test_kernels_of_equal_runs_differ_in_nothing() -> None:
     kernels = KernelPairsView.of(run, "0/0", run)
     assert kernels is not None
     assert kernels.title == "Fusion is the same; the generated source is identical."
-    assert [pair.rows for pair in kernels.pairs.values() if any(row["≠"] for row in pair.rows)] == []
+    assert [row for pair in kernels.pairs.values() for row in pair.aspects if row[2]] == []
     assert kernels.chosen("k:gone").id == next(iter(kernels.pairs))
     generated = next(pair for pair in kernels.pairs.values() if pair.left_text)
     assert generated.diff == TextDiff("", 0, 0, 0)
