@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 import msgspec
 
 from core.base.words import count, number
-from core.commands.output import OK, add_json_option, add_node_options, print_start
+from core.commands.output import OK, add_json_option, add_node_options, as_text, print_start
 from core.commands.run import exit_code, run_job
 from core.job import CompileJob, Model, add_job_options, job_of
 from core.runs.engine.opening import open_local_engine
@@ -24,7 +24,7 @@ from core.runs.store import Run, Store
 from core.runs.stored import open_report
 from core.sweep.presets import PRESETS, BackendFact, Question, answer
 from core.sweep.runner import SweepRunner, new_sweep
-from core.views.neighbours import NeighboursView
+from core.views.neighbours import neighbours
 
 CODE = "import torch\n\n\ndef model(x):\n    return x.sin() + 1\n\n\ninputs = (torch.randn(8),)\n"
 
@@ -90,6 +90,5 @@ def _finish_neighbours(run: Run, arguments: argparse.Namespace) -> int:
     if report is not None and arguments.json:
         print(json.dumps(msgspec.to_builtins(report.neighbours), indent=2))
     elif report is not None:
-        for line in NeighboursView(report).lines:
-            print(line)
+        print("\n".join(as_text(neighbours(report))))
     return exit_code(run, report)

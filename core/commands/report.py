@@ -47,6 +47,7 @@ from core.views.guards import guards
 from core.views.kernels import KernelsView
 from core.views.kernels.kernel import kernel_launches
 from core.views.memory import memory
+from core.views.neighbours import neighbours
 from core.views.numerics import numerics
 from core.views.prepared import summaries
 from core.views.recompiles import recompiles
@@ -109,6 +110,7 @@ PAGES: dict[str, Callable[[RunSide, Compilation], Iterable[PageBlock]]] = {
     "decisions": lambda side, it: op_decisions(side.report, it, partial(side.nodes, it), side.text),
     "graph_breaks": lambda side, _: graph_breaks(side.report, FixesView.of_log(side.report, side.text), side.text),
     "guards": lambda side, compilation: guards(side.report, compilation),
+    "neighbours": lambda side, _: neighbours(side.report),
     "numerics": lambda side, compilation: numerics(side.report, compilation, side.nodes),
     "memory": lambda side, compilation: memory(side.report, compilation, side.text),
     "speedup": lambda side, _: speedup(side.report),

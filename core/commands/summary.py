@@ -200,7 +200,7 @@ def _tool_lines(report: Report) -> Iterator[str]:
     yield from backend_lines(report)
     yield aoti_sentence(report)
     yield from pipeline_summary(report)
-    yield from NeighboursView(report).lines
+    yield NeighboursView(report).line
 
 
 def _compilation_lines(report: Report) -> Iterator[str]:

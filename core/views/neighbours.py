@@ -1,4 +1,4 @@
-"""Neighbours (alternative compilers and runtimes) on a run's model: state, results and times."""
+"""Neighbours page: alternative compilers and runtimes on a run's model, their results and times."""
 
 from __future__ import annotations
 
@@ -13,11 +13,33 @@ from core.analysis.interval import Interval, median_ratio
 from core.base import words as fmt
 from core.base.decoder import decoded_as
 from core.report import LazyNode, Neighbour, PortedFunction, Report
+from core.views.blocks import (
+    NOTHING_PICKED,
+    Beside,
+    Code,
+    Column,
+    Data,
+    Drawn,
+    Heading,
+    InLine,
+    Listing,
+    PageBlock,
+    Picks,
+    Table,
+    Text,
+    Title,
+    paragraph,
+    spans,
+)
+from core.views.glossary import GLOSSARY
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, code, one_line, plain
 from core.views.numerics import NOT_COMPARED
 from core.views.speedup import ratio_words
 
-__all__ = ["LazyBox", "MlxRecording", "MlxView", "NeighbourView", "NeighboursView", "mlx_recording"]
+__all__ = ["LazyBox", "MlxRecording", "MlxView", "NeighbourView", "NeighboursView", "mlx_recording", "neighbours"]
+# Parts that the page draws: a button, and lazy graphs.
+TRY, GRAPH = "neighbours-now", "mlx-graph"
+FUNCTIONS = "mlx-functions"
 NOT_RECORDED = (
     "On request, a run also converts its model for TorchScript, ONNX Runtime, OpenVINO and others that are installed. "
     "Each result is compared with eager, and each call is timed beside eager and compiled."
@@ -48,6 +70,38 @@ LAZY = (
 )
 
 
+def neighbours(report: Report, picks: Picks = NOTHING_PICKED) -> Iterator[PageBlock]:
+    """Yield the neighbours of a run, and functions of MLX with the lazy graphs of the selected one."""
+    view = NeighboursView(report)
+    yield Title(spans(view.title), GLOSSARY["neighbour"])
+    if view.state != "recorded":
+        yield from paragraph(view.paragraph)
+        if view.state == "not recorded":
+            yield Drawn(TRY)
+        return
+    yield from paragraph(view.paragraph, "quiet")
+    yield Table("neighbours", COLUMNS, view.neighbours)
+    yield InLine((Data("neighbours", report.neighbours),))
+    mlx = MlxView(report)
+    yield Heading(mlx.heading)
+    yield from paragraph(mlx.origin)
+    yield from paragraph(LAZY, "quiet")
+    yield Table(FUNCTIONS, FUNCTION_COLUMNS, mlx.functions, pick="Select a function to see its lazy graphs.")
+    function = picks.row(FUNCTIONS, mlx.functions) or mlx.functions[0]
+    body = function.mlx[:LONGEST_LINE]
+    yield Beside(
+        _lazy("Pending before mx.eval", f"y = {body}", function.graph),
+        _lazy("With mx.compile", f"y = mx.compile(lambda x: {body})(x)", function.compiled_graph),
+    )
+
+
+    """Return a function as code, and its lazy graph, elsewhere the names of its primitives."""
+    """Return a function as code, and its lazy graph, which other outputs have as the names of its primitives."""
+    found = boxes(graph)
+    names = Text(spans(plain(", ".join(box.name for box in found))))
+    return Listing(title, Code(text), is_open=True), Drawn(GRAPH, (names,), (title, found))
+
+
 @dataclass(frozen=True, slots=True)
 class NeighbourView:
     """Texts about a neighbour, without markup: its state, its results and its times."""
@@ -58,6 +112,11 @@ class NeighbourView:
     def ran(self) -> bool:
         """True if the neighbour executed the call."""
         return self.neighbour.call_s is not None
+
+    @property
+    def installed(self) -> str:
+        """Version, or "yes" for an unknown one; empty if the neighbour is not installed."""
+        return one_line(self.neighbour.version, LONGEST_NAME) or ("" if self.neighbour.missing else "yes")
 
     @property
     def state(self) -> str:
@@ -105,27 +164,28 @@ class NeighbourView:
         return median_ratio(*steady) if all(steady) else None
 
     @property
-    def row(self) -> dict[str, str]:
-        """The row of the table."""
-        sides = self.sides
-        timed = sides.get("neighbour")
-        return {
-            "neighbour": one_line(self.neighbour.name, LONGEST_NAME),
-            "installed": one_line(self.neighbour.version, LONGEST_NAME) or ("" if self.neighbour.missing else "yes"),
-            "runs this model": self.state,
-            "result": self.result,
-            "why": one_line(self.why, LONGEST_LINE),
-            "a call": _seconds(timed.median_s if timed else None),
-            "speedup over eager": ratio_words(timed.faster) if timed else "",
-            "speedup over compiled": ratio_words(self.over_compiled) if timed and "compiled" in sides else "",
-            "conversion": _seconds(self.neighbour.convert_s),
-            "first call": _seconds(self.neighbour.call_s),
-            "as code": one_line(self.neighbour.call, LONGEST_LINE),
-        }
+    def timed(self) -> SideTime | None:
+        """Time of a call of the neighbour; None if it was not timed."""
+        return self.sides.get("neighbour")
 
 
-def _seconds(seconds: float | None) -> str:
-    return "" if seconds is None else fmt.duration_s(seconds)
+def _over_compiled(view: NeighbourView) -> str:
+    return ratio_words(view.over_compiled) if view.timed and "compiled" in view.sides else ""
+
+
+COLUMNS: tuple[Column[NeighbourView], ...] = (
+    Column("neighbour", lambda view: one_line(view.neighbour.name, LONGEST_NAME)),
+    Column("installed", lambda view: view.installed, width=100),
+    Column("runs this model", lambda view: view.state),
+    Column("result", lambda view: view.result, width=105),
+    Column("why", lambda view: one_line(view.why, LONGEST_LINE), width=250),
+    Column("a call", lambda view: view.timed and view.timed.median_s, fmt.duration_s, width=85),
+    Column("speedup over eager", lambda view: ratio_words(view.timed.faster) if view.timed else "", width=145),
+    Column("speedup over compiled", _over_compiled, width=145),
+    Column("conversion", lambda view: view.neighbour.convert_s, fmt.duration_s),
+    Column("first call", lambda view: view.neighbour.call_s, fmt.duration_s),
+    Column("as code", lambda view: one_line(view.neighbour.call, LONGEST_LINE), width=420),
+)
 
 
 @dataclass(frozen=True)
@@ -167,18 +227,10 @@ class NeighboursView:
         return tuple(map(NeighbourView, self.report.neighbours[:MOST_NEIGHBOURS]))
 
     @property
-    def rows(self) -> list[dict[str, str]]:
-        """A row for each neighbour."""
-        return [neighbour.row for neighbour in self.neighbours]
-
-    @property
-    def lines(self) -> Iterator[str]:
-        """The verdict, then a line for each neighbour and each function of MLX; no lines without records."""
-        if self.state == "recorded":
-            yield f"neighbours: {'; '.join(filter(None, (self._verdict, self._disturbed, self._counts)))}"
-            yield from (f"  {_line(neighbour)}" for neighbour in self.neighbours)
-            if any(neighbour.neighbour.name == MLX for neighbour in self.neighbours):
-                yield from MlxView(self.report).lines
+    def line(self) -> str:
+        """The verdict with its counts in one line; empty without records."""
+        words = "; ".join(filter(None, (self._verdict, self._disturbed, self._counts)))
+        return f"neighbours: {words}" if self.state == "recorded" else ""
 
     @property
     def _ran(self) -> list[NeighbourView]:
@@ -212,14 +264,6 @@ class NeighboursView:
     def _disturbed(self) -> str:
         disturbed = (times_disturbed(item.times) for item in self.report.neighbours if item.times is not None)
         return next(filter(None, disturbed), "")
-
-
-def _line(view: NeighbourView) -> str:
-    row = view.row
-    name = " ".join(filter(None, (row["neighbour"], row["installed"])))
-    ratio = f"speedup over compiled {row['speedup over compiled']}" if row["speedup over compiled"] else ""
-    timed = f"{row['a call']} a call" if row["a call"] else ""
-    return f"{name}: {'; '.join(filter(None, (row['runs this model'], row['result'], timed, ratio, row['why'])))}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,8 +305,6 @@ class MlxView:
 
     report: Report
 
-    introduction = LAZY
-
     @property
     def functions(self) -> tuple[PortedFunction, ...]:
         """The functions in display order."""
@@ -274,14 +316,6 @@ class MlxView:
         same = sum(_is_same(function) for function in self.functions)
         where = "" if self._of_run else ", as recorded"
         return f"MLX: {fmt.number(same)} of {fmt.count(len(self.functions), 'function')} equal torch's{where}"
-
-    @property
-    def lines(self) -> Iterator[str]:
-        """The heading, and a line of text for each function."""
-        yield f"  {self.heading}"
-        for row in self.rows:
-            steps = f"{row['before mx.eval']} before mx.eval, {row['after mx.eval']} after it"
-            yield f"    {row['MLX']}: {row['result']}; {steps}; {row['after mx.compile']} after mx.compile"
 
     @property
     def origin(self) -> str:
@@ -301,20 +335,6 @@ class MlxView:
         return f"MLX did not run here: {plain(row.problem, LONGEST_LINE)}"
 
     @property
-    def rows(self) -> list[dict[str, str]]:
-        """A row for each function."""
-        return [_row(function) for function in self.functions]
-
-    def code(self, function: PortedFunction, *, compiled: bool) -> str:
-        """Return a function of MLX as code, without or with `mx.compile`."""
-        body = function.mlx[:LONGEST_LINE]
-        return f"y = mx.compile(lambda x: {body})(x)" if compiled else f"y = {body}"
-
-    def boxes(self, function: PortedFunction, *, compiled: bool) -> list[LazyBox]:
-        """Return the lazy graph of a function as boxes, input first."""
-        return _boxes(function.compiled_graph if compiled else function.graph)
-
-    @property
     def _of_run(self) -> tuple[PortedFunction, ...]:
         return next((item.ported for item in self.report.neighbours if item.ported), ())
 
@@ -323,22 +343,17 @@ def _is_same(function: PortedFunction) -> bool:
     return bool(function.differences) and all(difference.same for difference in function.differences)
 
 
-def _row(function: PortedFunction) -> dict[str, str]:
+def _result(function: PortedFunction) -> str:
     unequal = [difference for difference in function.differences if not difference.same]
-    times = {side.side: fmt.duration_s(side.median_s) for side in side_times(function.times)} if function.times else {}
-    return {
-        "function": one_line(function.name, LONGEST_NAME),
-        "torch": one_line(function.torch, LONGEST_LINE),
-        "MLX": one_line(function.mlx, LONGEST_LINE),
-        "result": one_line(difference_words(unequal[0], MLX), LONGEST_LINE) if unequal else "equals torch",
-        "before mx.eval": _step(len(function.graph), function.built_bytes, function.built_s),
-        "after mx.eval": _step(function.left, function.computed_bytes, function.computed_s),
-        "after mx.compile": fmt.count(len(function.compiled_graph), "primitive"),
-        **{name: times[side] for name, side in SIDES.items() if side in times},
-    }
+    return one_line(difference_words(unequal[0], MLX), LONGEST_LINE) if unequal else "equals torch"
 
 
-SIDES = {"eager": "eager", "compiled": "compiled", "MLX, a call": "mlx", "MLX, compiled": "mlx compiled"}
+def _timed(name: str, side: str) -> Column[PortedFunction]:
+    def median_s(function: PortedFunction) -> float | None:
+        sides = side_times(function.times) if function.times else ()
+        return next((time.median_s for time in sides if time.side == side), None)
+
+    return Column(name, median_s, fmt.duration_s, optional=True)
 
 
 def _step(pending: int, bytes_: int, seconds: float) -> str:
@@ -346,15 +361,30 @@ def _step(pending: int, bytes_: int, seconds: float) -> str:
     return f"{fmt.count(pending, 'primitive')} pending, {fmt.bytes_(bytes_)}, {fmt.duration_s(seconds)}"
 
 
-def _boxes(nodes: Sequence[LazyNode]) -> list[LazyBox]:
+def boxes(nodes: Sequence[LazyNode]) -> list[LazyBox]:
     """Return boxes with each primitive one column after the last primitive that it reads.
 
     A primitive without recorded reads is connected to the input `x`.
     """
-    boxes, rows = [LazyBox("x", 0, 0, ())], {0: 1}
+    found, rows = [LazyBox("x", 0, 0, ())], {0: 1}
     for index, node in enumerate(nodes[:MOST_NODES]):
         reads = tuple(read + 1 for read in node.reads if 0 <= read < index) or (0,)
-        column = 1 + max(boxes[read].column for read in reads)
-        boxes.append(LazyBox(one_line(node.name, LONGEST_BOX), column, rows.get(column, 0), reads))
+        column = 1 + max(found[read].column for read in reads)
+        found.append(LazyBox(one_line(node.name, LONGEST_BOX), column, rows.get(column, 0), reads))
         rows[column] = rows.get(column, 0) + 1
-    return boxes
+    return found
+
+
+FUNCTION_COLUMNS: tuple[Column[PortedFunction], ...] = (
+    Column("function", lambda function: one_line(function.name, LONGEST_NAME)),
+    Column("torch", lambda function: one_line(function.torch, LONGEST_LINE)),
+    Column("MLX", lambda function: one_line(function.mlx, LONGEST_LINE)),
+    Column("result", _result),
+    Column("before mx.eval", lambda it: _step(len(it.graph), it.built_bytes, it.built_s)),
+    Column("after mx.eval", lambda it: _step(it.left, it.computed_bytes, it.computed_s)),
+    Column("after mx.compile", lambda function: fmt.count(len(function.compiled_graph), "primitive")),
+    _timed("eager", "eager"),
+    _timed("compiled", "compiled"),
+    _timed("MLX, a call", "mlx"),
+    _timed("MLX, compiled", "mlx compiled"),
+)

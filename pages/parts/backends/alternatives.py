@@ -10,7 +10,7 @@ import streamlit as st
 from core import SHIPPED_BACKENDS, CompileJob
 from core.report import Kernel
 from core.views.backend import BackendView
-from core.views.neighbours import LazyBox, MlxView
+from core.views.neighbours import LazyBox
 from core.views.run_files import RunFiles
 from core.views.texts import SourceView
 from pages import menu
@@ -24,7 +24,6 @@ from pages.session import url
 from pages.session.runs import show_run
 from pages.session.server import theme
 from pages.session.shown import RunView
-from pages.session.tables import data_frame, picked
 from pages.session.url import pressed
 
 FILES = {"output code": "output_code.py", "Inductor's input graph": "fx_graph_runnable.py"}
@@ -134,21 +133,9 @@ def edit_and_run(view: RunView, kernel: Kernel) -> None:
 ROW_PX, FRAME_PX = 44, 30
 
 
-def mlx_part(view: RunView) -> None:
-    """Draw the MLX functions, and the picked function's graph without and with `mx.compile`."""
-    mlx = MlxView(view.report)
-    st.header(mlx.heading, anchor=False)
-    st.write(mlx.origin)
-    st.caption(mlx.introduction)
-    rows, functions = mlx.rows, mlx.functions
-    function = picked(data_frame(rows), functions, "mlx-functions", height="content") or functions[0]
-    left, right = st.columns(2, gap="medium")
-    for column, title, compiled in ((left, "Pending before mx.eval", False), (right, "With mx.compile", True)):
-        with column:
-            st.subheader(title, anchor=False)
-            st.code(mlx.code(function, compiled=compiled), language="python")
-            figure = lazy_graph(mlx.boxes(function, compiled=compiled), theme())
-            st.plotly_chart(figure, theme=None, config=PLOTLY_CONFIG, key=f"mlx-graph-{compiled}")
+def draw_lazy_graph(title: str, boxes: Sequence[LazyBox]) -> None:
+    """Draw the lazy graph of a function of MLX."""
+    st.plotly_chart(lazy_graph(boxes, theme()), theme=None, config=PLOTLY_CONFIG, key=f"mlx-graph-{title}")
 
 
 def lazy_graph(boxes: Sequence[LazyBox], on: Theme) -> go.Figure:

@@ -4,7 +4,18 @@ from dataclasses import replace
 
 from core import Report
 from core.report import Difference, LazyNode, Neighbour, PortedFunction, Setting, SideTimes
-from core.views.neighbours import MOST_FUNCTIONS, MOST_NODES, LazyBox, MlxView, NeighboursView, mlx_recording
+from core.views.blocks import Heading
+from core.views.neighbours import (
+    FUNCTION_COLUMNS,
+    MOST_FUNCTIONS,
+    MOST_NODES,
+    LazyBox,
+    MlxView,
+    boxes,
+    mlx_recording,
+    neighbours,
+)
+from tests.support.tables import text_of
 
 SIN_COS = PortedFunction(
     name="sin + cos",
@@ -37,19 +48,15 @@ def test_functions_of_a_run_are_told_as_its_own() -> None:
     view = of(SIN_COS, WRONG)
     assert view.heading == "MLX: 1 of 2 functions equal torch's"
     assert view.origin == "Compared in this run with MLX 0\\.32\\.4, on the CPU."
-    assert list(view.rows[0].values()) == [
+    assert [column.text(view.functions[0]) for column in FUNCTION_COLUMNS] == [
         *("sin + cos", "torch.sin(x) + torch.cos(x)", "mx.sin(x) + mx.cos(x)", "equals torch"),
         *("3 primitives pending, 0 B, 100 µs", "0 primitives pending, 1.05 MB, 20.0 ms", "1 primitive"),
         *("2.00 ms", "1.00 ms", "3.00 ms", "4.00 ms"),
     ]
-    assert view.rows[1]["result"] == "shape of output: [2] in eager, [3] in MLX"
-    steps = "3 primitives pending, 0 B, 100 µs before mx.eval, 0 primitives pending, 1.05 MB, 20.0 ms after it"
-    assert list(view.lines)[:2] == [
-        "  MLX: 1 of 2 functions equal torch's",
-        f"    mx.sin(x) + mx.cos(x): equals torch; {steps}; 1 primitive after mx.compile",
-    ]
-    told = list(NeighboursView(view.report).lines)
-    assert told[-len(list(view.lines)) :] == list(view.lines)
+    assert FUNCTION_COLUMNS[3].text(view.functions[1]) == "shape of output: [2] in eager, [3] in MLX"
+    page = [*neighbours(view.report)]
+    assert view.heading in [block.text for block in page if isinstance(block, Heading)]
+    assert "CompiledSinCosAdd" in text_of(page)
 
 
 def test_without_mlx_the_recording_stands_there_with_its_date_and_versions() -> None:
@@ -79,20 +86,19 @@ def test_the_recording_shows_that_nothing_is_computed_before_eval() -> None:
 
 
 def test_a_lazy_graph_is_boxes_in_columns_below_its_input() -> None:
-    view = of(SIN_COS)
-    assert view.boxes(SIN_COS, compiled=False) == [
+    assert boxes(SIN_COS.graph) == [
         LazyBox("x", 0, 0, ()),
         LazyBox("Sin", 1, 0, (0,)),
         LazyBox("Cos", 1, 1, (0,)),
         LazyBox("Add", 2, 0, (1, 2)),
     ]
-    assert [box.name for box in view.boxes(SIN_COS, compiled=True)] == ["x", "CompiledSinCosAdd"]
+    assert [box.name for box in boxes(SIN_COS.compiled_graph)] == ["x", "CompiledSinCosAdd"]
 
 
 def test_a_graph_of_a_log_is_bounded_and_reads_only_what_stands_before_it() -> None:
     endless = replace(SIN_COS, graph=(LazyNode("A", (0, 7, -3)), *(LazyNode("B" * 500, (0,)),) * 1_000))
-    boxes = of(endless).boxes(endless, compiled=False)
-    assert len(boxes) == MOST_NODES + 1
-    assert boxes[1].reads == (0,)
-    assert len(boxes[2].name) < 50
+    found = boxes(endless.graph)
+    assert len(found) == MOST_NODES + 1
+    assert found[1].reads == (0,)
+    assert len(found[2].name) < 50
     assert len(of(*(SIN_COS,) * 1_000).functions) == MOST_FUNCTIONS
