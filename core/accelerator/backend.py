@@ -63,7 +63,7 @@ NAME = "accelerator"
 OUTWARD = "a view that torch alone reads"
 STATIC = "_dynamo_static_input_type"
 # Programs up to this size are also written as C code, which is five times larger.
-MOST_WRITTEN_AS_C_BYTES = 262_144
+MOST_WRITTEN_AS_C_BYTES = 262_144  #: a program that is also written as C code
 PREFIX = "segment_"
 NAMES = ("without", "passes", "freeze", "examples")
 

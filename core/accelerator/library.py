@@ -36,7 +36,7 @@ FLAGS = ("-std=gnu++17", "-fPIC", "-pthread", "-fvisibility=hidden")
 FAST = ("-O3", "-march=native", "-fno-math-errno", "-fno-trapping-math")
 # Files whose code runs once per program: -O1 halves the time to compile them.
 ONCE = ("-O1",)
-MOST_AT_ONCE = 4
+MOST_AT_ONCE = 4  #: files of the runtime that are compiled at once
 NO_COMPILER = (
     "the backend `accelerator` builds its runtime with a C++ compiler, and there is none: install g++, or set CXX; "
     "`aot_eager` and `eager` need none"

@@ -39,7 +39,7 @@ from core.accelerator.program import (
 from core.base.errors import ProgramError
 
 # Beyond this number, a new program evicts the least recently used one.
-MOST_PROGRAMS = 16
+MOST_PROGRAMS = 16  #: limit: programs of one segment, one for each set of sizes
 OTHER_SIZES = "an input has other sizes, or another dtype, than the graph says"
 NAME = "compileboard_call"
 BY_CTYPES = "The accelerator's programs are called through ctypes, which takes longer: {}."

@@ -41,7 +41,7 @@ KINDS: dict[PackagedKind, str] = {
 CHECKED = "AOTI_RUNTIME_CHECK_INPUTS=1"
 # Size check, by its message in the generated code.
 CHECKED_FROM = re.compile(r"expected it to be >= (\d+)")
-MOST_LINES = 12
+MOST_LINES = 12  #: lines of a message about a package on the command line
 StepId = Literal["export", "package", "python", "c++"]
 StepState = Literal["done", "failed", "not reached"]
 CALLS: dict[PackageUser, str] = {
@@ -49,9 +49,9 @@ CALLS: dict[PackageUser, str] = {
     "c++": "torch::inductor::AOTIModelPackageLoader",
 }
 # Most levels of folders in the tree.
-MOST_DEEP = 12
+MOST_DEEP = 12  #: nested folders of a package in the tree
 # Torch's messages end with many lines of advice; the first line names the error.
-LONGEST_SAID = 240
+LONGEST_SAID = 240  #: characters of torch's first line about a package
 
 
 @dataclass(frozen=True, slots=True)

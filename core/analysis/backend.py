@@ -36,8 +36,8 @@ __all__ = [
     "strip_words",
 ]
 INDUCTOR = "inductor"
-MOST_PROBLEM_CHARS = 200
-MOST_LINES = 50
+MOST_PROBLEM_CHARS = 200  #: a backend's problem in a sentence
+MOST_LINES = 50  #: compilations, calls, problems or tables of a backend on the command line
 NODE_COLUMN = "node"
 SCRIPT_WITHOUT_BACKEND = "The script gave no callable to torch.compile, so no backend was called."
 CellValue = str | int | float | None
@@ -334,8 +334,8 @@ TRUE = re.compile(r"(\w+)=True")
 LIST = r"\b{}=\[([\d,\s]*)\]"
 DONATED = re.compile(LIST.format("bw_donated_idxs"))
 STATIC = re.compile(LIST.format("static_input_indices"))
-MAX_CHARS = 4_000_000
-MAX_ITEMS = 20_000
+MAX_CHARS = 4_000_000  #: characters of AOTAutograd's metadata
+MAX_ITEMS = 20_000  #: inputs, results or indices in AOTAutograd's metadata
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,7 +69,7 @@ Standing = Literal["within", "over", "undecided", "not recorded"]
 
 # The smallest of five values is above the true median in 3 % of all cases.
 LEAST_RUNS = 5
-MOST_CULPRITS = 20
+MOST_CULPRITS = 20  #: lines of code named for an exceeded limit
 CALL = "compiled call"
 RECOMPILES = "recompiles"
 NOT_LOGGED = "torch before 2.6 does not log them"

@@ -30,7 +30,7 @@ from core.report import (
 from core.report.nodes import Decision, Direction
 
 Read = Callable[[Payload], str]
-MOST_DIGITS = 18
+MOST_DIGITS = 18  #: digits of a symbol's value in a memory plan
 IN_GRAPH = (
     "The compiled call allocated nothing: it replays a CUDA graph in memory reserved when the graph was recorded, and "
     "the size of that memory was not recorded"

@@ -14,7 +14,7 @@ Outcome = Literal["same", "differs", "other strides", "not comparable"]
 RANKS = {"output": 0, "gradient": 1, "attribute": 3, "global": 3}
 OTHER_RANK, STRIDES_RANK = 2, 4
 TORCH_CHECK = "torch._dynamo.utils.same"
-MAX_REASON_CHARS = 200
+MAX_REASON_CHARS = 200  #: the error that ended a run, in a sentence
 
 
 @dataclass(frozen=True, slots=True)

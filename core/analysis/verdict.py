@@ -27,9 +27,9 @@ from core.job.targets import TARGETS, Target
 from core.report import BreakRecord, Compilation, Kernel, Report, stored
 
 NO_PROGRAM = "its graph was not recorded, which TORCH_DTRACE does"
-MOST_VERSION_CHARS = 60
-MOST_DEVICE_CHARS = 120
-MOST_INPUTS_CHARS = 300
+MOST_VERSION_CHARS = 60  #: torch's version in a summary
+MOST_DEVICE_CHARS = 120  #: the device's name in a summary
+MOST_INPUTS_CHARS = 300  #: the inputs in a summary
 # Start of the worker's error if time ran out before any kernel was measured.
 NO_TIME = "TimeoutError: "
 NAMED = 3

@@ -12,8 +12,8 @@ from typing import Any
 
 # Seconds in which a header must be complete, and half-open connections of one address.
 HEADER_S = 10.0
-MOST_HALF_OPEN = 100
-MOST_FILES = 65_536
+MOST_HALF_OPEN = 100  #: limit: connections of one address without a whole header
+MOST_FILES = 65_536  #: limit: open files of a server, if the system allows them
 
 
 @cache

@@ -23,10 +23,10 @@ from core.base.words import number
 
 T = TypeVar("T")
 
-MOST_BYTES = 512 * 1024**2
-MOST_DEPTH = 100
-MOST_VALUES = 10_000_000
-LARGEST = 1.7976931348623157e308
+MOST_BYTES = 512 * 1024**2  #: a text that is read as JSON
+MOST_DEPTH = 100  #: nested lists and objects of a JSON text
+MOST_VALUES = 10_000_000  #: values of a JSON text
+LARGEST = 1.7976931348623157e308  #: largest number; infinity becomes this number
 LEAST_INTEGER, MOST_INTEGER = -(2**63), 2**63 - 1
 # Marks of unusual numbers, in text whose digits are all replaced by zeros: an integer of many digits, a long exponent.
 # They matter only at the start of a number, since a fraction may have any length.

@@ -24,7 +24,7 @@ from core.base.errors import StoreError
 from core.base.run_id import RUN_ID
 from core.base.words import number
 
-MOST_BYTES = 512 * 1024**2
+MOST_BYTES = 512 * 1024**2  #: a file that is read at once
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 NO_WRITING = (errno.EROFS, errno.EACCES, errno.EPERM)
 NO_FILE = "it is not a regular file"

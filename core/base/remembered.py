@@ -13,7 +13,7 @@ from typing import Concatenate, Generic, ParamSpec, TypeVar
 P = ParamSpec("P")
 V = TypeVar("V")
 T = TypeVar("T")
-MOST_REMEMBERED = 4
+MOST_REMEMBERED = 4  #: cached results of one function
 
 
 class LastResults(Generic[V, T]):

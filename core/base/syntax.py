@@ -14,16 +14,16 @@ from threading import Lock
 
 # Errors of Python's parser for text that is not Python, or too deep or too large.
 NOT_READ = (SyntaxError, ValueError, RecursionError, MemoryError)
-MAX_CHARS = 8_000_000
+MAX_CHARS = 8_000_000  #: a text that is read as Python
 # Nodes of a tree are separated by marks, so the number of marks limits the time and memory of a parse: up to 8 µs and
 # 500 bytes each. In graphs printed by torch, one character in five is a mark.
 MARKS = "()[]{},;:=.+-*/<>%&|^~@'\"\n"
-MAX_MARKS = 2_000_000
+MAX_MARKS = 2_000_000  #: brackets, operators and other marks of a Python text
 # Marks parsed at once, in about a second at most: a single statement can't be divided.
-MAX_STATEMENT_MARKS = 200_000
+MAX_STATEMENT_MARKS = 200_000  #: marks of one statement or expression
 PIECE_CHARS = 100_000
 # Nested classes up to this depth are parsed in pieces, as nested graphs are.
-MOST_DEPTH = 6
+MOST_DEPTH = 6  #: nested classes and functions whose statements are parsed separately
 HEADER = re.compile(r"\s*(?:class|def)\b.*:\s*")
 COMMENT = re.compile(r"\s*(?:#.*)?")
 _lock = Lock()

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 CONTEXT = 3
-MAX_DIFF_LINES = 4_000
-MAX_DIFFED_LINES = 12_000
+MAX_DIFF_LINES = 4_000  #: limit: lines of a diff
+MAX_DIFFED_LINES = 12_000  #: limit: lines of a text that is compared
 LOCATION = re.compile(r" ?loc\((?:[^()\"]|\"[^\"]*\"|\((?:[^()\"]|\"[^\"]*\")*\))*\)")
 LOCATION_ENTRY = re.compile(r"^#loc\d* = .*\n?", re.MULTILINE)
 ADDRESS = re.compile(rb"0x[0-9a-fA-F]{4,}")

@@ -41,7 +41,7 @@ PARTITION = re.compile(r"= self\.partitions\[(\d+)\]\(")
 RETURNED = re.compile(r"^\s+return \((.*)\)$")
 BRANCH = re.compile(r"^\s+(?:if|while) ")
 # 32 TiB: no real tensor is larger, and sums must stay within the range of numbers in a table.
-LARGEST_BYTES = 2**45
+LARGEST_BYTES = 2**45  #: an allocation in generated code
 BITS = re.compile(r"^[a-z]+(\d{1,3})")
 OPERATIONS: dict[type[ast.operator], Callable[[int, int], int]] = {
     ast.Add: operator.add,

@@ -75,7 +75,7 @@ RANDOM = re.compile(r"^\s+(\w+) = rand_strided\((\(.*?\)), (\(.*?\)), device='[^
 DEFINED = re.compile(r'^extern "C"\s+(?:\w+ +)*void\s+(\w+)\(')
 PACKAGE_LIBRARY = re.compile(r"\b(aoti_torch_(?:cpu|cuda|xpu|mps)_(?!view_dtype\b)\w+)\(")
 TRITON = re.compile(r"\blaunchKernel\(\s*kernels\.(\w+)|^\s+call_(triton_\w+)\(")
-MOST_SIGNATURE_LINES = 200
+MOST_SIGNATURE_LINES = 200  #: lines of a kernel's signature in a package's code
 
 
 @dataclass(slots=True)

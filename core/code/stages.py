@@ -202,7 +202,7 @@ CHAIN = re.compile(r"([\w.+-]+):(\d{1,9}):\d+")
 SASS_PLACE = re.compile(r'//## File "([^"]*)", line (\d{1,9})')
 LOC = re.compile(r"^\s*\.loc\s+(\d{1,9})\s+(\d{1,9})")
 FILE = re.compile(r'^\s*\.file\s+(\d{1,9})\s+(?:"([^"]*)"\s+)?"([^"]*)"')
-MAX_DEPTH = 24
+MAX_DEPTH = 24  #: links from a location to its file
 
 
 def mlir_lines(text: str, file: str) -> Lines:

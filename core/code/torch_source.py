@@ -17,12 +17,12 @@ from pathlib import Path
 
 from core.base.syntax import module
 
-MOST_LINES = 400
-MOST_FILE_BYTES = 8_000_000
+MOST_LINES = 400  #: limit: lines of a function of torch on the page
+MOST_FILE_BYTES = 8_000_000  #: a file of torch that is searched for a function
 VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
 # Keywords of torch's `Config(…)` that name environment variables.
 ENVIRONMENT_KEYWORDS = ("env_name_default", "env_name_force")
-MOST_USES = 40
+MOST_USES = 40  #: lines of torch that read an option
 # Folders of torch that are searched; in a module's own folder, `config.NAME` is its option.
 FOLDERS = ("_inductor", "_dynamo", "_functorch", "_higher_order_ops", "fx", "utils", "export", "distributed", "nn")
 

@@ -143,8 +143,8 @@ def _with_records(report: Report) -> Report:
 
 
 FILE = "compileboard.toml"
-MAX_BUDGET_BYTES = 256 * 1024
-MOST_REPEATS = 50
+MAX_BUDGET_BYTES = 256 * 1024  #: limit: a budget file
+MOST_REPEATS = 50  #: limit: repetitions of a model by `check`
 Opened = Callable[[], RunSide]
 
 

@@ -109,7 +109,7 @@ def _fail(message: str, code: int) -> int:
     return code
 
 
-MAX_DIFFERENCES = 20
+MAX_DIFFERENCES = 20  #: limit: differences on the command line
 
 
 def print_run(run: Run, report: Report, as_json: bool) -> None:

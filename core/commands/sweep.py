@@ -30,7 +30,7 @@ from core.sweep.store import SweepRow, SweepStore
 from core.sweep.table import SweepStanding, as_csv, as_json
 
 POLL_S = 0.5
-LONGEST_CELL = 60
+LONGEST_CELL = 60  #: characters of a cell of a table in text
 GAP = "  "
 
 

@@ -19,7 +19,7 @@ from core.runs.engine.cluster.workers import Puller
 from core.runs.people import MOST_TEXT_CHARS, audit_events
 from core.runs.store import Store
 
-MOST_TOKEN_BYTES = 1_000
+MOST_TOKEN_BYTES = 1_000  #: the file of a worker's token
 LOOK_S = 0.5
 
 

@@ -22,10 +22,10 @@ from core.graph.overlays import ONE_BY_ONE, named_overlays, standard_overlays, w
 SMALL = 60
 MakeNode = Callable[[int, int], Node]
 FROM_OPS = 3
-MOST_NAMES = 2
+MOST_NAMES = 2  #: functions that name a sequence of ops between modules
 NOWHERE = Origin()
-MOST_SHAPES = 3
-MOST_UNKNOWN = 0.2
+MOST_SHAPES = 3  #: shapes shown on a group
+MOST_UNKNOWN = 0.2  #: share of ops of unknown size up to which shares are shown
 # Minimum share of equal nodes in two similar modules.
 SIMILAR = 0.6
 

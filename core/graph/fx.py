@@ -25,10 +25,10 @@ from core.report.nodes import MOST_REMEMBERED
 
 PARAMETER = re.compile(r"(^l_self_|_parameters_|_buffers_|^g_|^p_|^b_|_modules_)", re.IGNORECASE)
 CHIP_PREFIX = re.compile(r"^(l_self_|L_self_|g_\w+?_)?(modules_|parameters_|buffers_)*")
-MOST_INPUTS = 8
-MOST_CHIPS = 3
-LONGEST_CHIP = 18
-LONGEST_TOOLTIP = 400
+MOST_INPUTS = 8  #: limit: inputs of a graph that are drawn as nodes; of more, none
+MOST_CHIPS = 3  #: inputs shown on a node
+LONGEST_CHIP = 18  #: characters of an input on a node
+LONGEST_TOOLTIP = 400  #: characters of a tooltip's line
 NOWHERE = Origin()
 Kernels = Mapping[str, Sequence[Kernel]]
 States = Sequence[tuple[int, FxNode]]

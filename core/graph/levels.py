@@ -18,8 +18,8 @@ from core.graph.modules import ancestors
 
 LEVEL_BUDGET_S = 0.3
 ALL_BUDGET_S = 3.0
-MOST_FOR_DOT = 250
-MOST_ENDS = 6
+MOST_FOR_DOT = 250  #: limit: items of an opened group that Graphviz lays out
+MOST_ENDS = 6  #: edges of a bundle whose ends are listed
 SAME_ROW_PX = 1.5
 LABEL_PX_PER_CHAR = 7.2
 SMALL_PX_PER_CHAR = 6.6
@@ -211,9 +211,9 @@ def _chips_width(chips: tuple[str, ...]) -> float:
     return sum(len(chip) * CHIP_PX_PER_CHAR + 2 * CHIP_PADDING + CHIP_GAP for chip in chips)
 
 
-MOST_HITS = 200
-MOST_NEAR = 400
-LONGEST_QUERY = 200
+MOST_HITS = 200  #: limit: hits of a search in a graph
+MOST_NEAR = 400  #: limit: nodes of a neighbourhood
+LONGEST_QUERY = 200  #: the text of a search in a graph
 DIGEST_BYTES = 12
 CONTROL = {code: " " for code in range(32) if code != 10} | {127: " "}
 

@@ -14,7 +14,7 @@ from core.ops.costs import UNKNOWN, Cost
 from core.report import Module, ModulePath, Place, module_path
 from core.report.nodes import MOST_REMEMBERED
 
-LONGEST_LABEL = 120
+LONGEST_LABEL = 120  #: a module's label
 
 
 class Origin(NamedTuple):
@@ -131,7 +131,7 @@ def _line(place: Place, code: str, source: str, seen: dict[str, int], numbers: l
     return Branch(group_id, text or place.short, place.short if text else "", kind="line", members=list(numbers))
 
 
-MOST_MEMBERS = 400
+MOST_MEMBERS = 400  #: nodes of a group before it is split
 CHUNK = 200
 SYMBOL = re.compile(r"\b[a-z]+\d+\b")
 STATIC = "static"

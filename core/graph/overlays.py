@@ -21,7 +21,7 @@ FROM_FLOAT64 = "Compiled's difference from float64, norm over norm, where the no
 SEGMENT = "segment"
 DIVIDED = "From the graph that the backend partitioned. Torch runs nodes outside segments, for the reason shown."
 COMPARED = "Compiled compared with eager and float64, with node values as graph outputs."
-MOST_TOLD_OVERLAYS = 8
+MOST_TOLD_OVERLAYS = 8  #: tables of a backend that are painted onto a graph
 # Unit at the end of a column's name → unit of the overlay, and the factor between them.
 UNITS = {"µs": ("s", 1e-6), "us": ("s", 1e-6), "ms": ("s", 1e-3), "s": ("s", 1.0), "bytes": ("B", 1.0)}
 NOTE = "The backend's annotation; the first, if a node has several."

@@ -26,8 +26,8 @@ RECORDED = (
     "Bytes read and written, counted alike before and after fusion; at most so many where an index depends on data."
 )
 UNEVEN = "This log's bytes are not comparable before and after fusion; FLOPs are recorded."
-MOST_TOOLTIP_LINES = 12
-LONGEST_KERNEL = 32
+MOST_TOOLTIP_LINES = 12  #: lines of a tooltip
+LONGEST_KERNEL = 32  #: characters of a kernel's name before its module is omitted
 FxNodes = Mapping[str, FxNode]
 
 

@@ -38,9 +38,9 @@ DTYPES = {
 OWN, OWN_CALLS = "inputs", "calls"
 SIZE = r"batch|\w{1,100}(\.\d{1,3}){1,8}"
 DTYPE_NAMES = {name: short for short, name in DTYPES.items()}
-MAX_DIMENSIONS = 16
-MAX_ELEMENTS = 2**34
-MAX_CALL_CHARS = 10_000
+MAX_DIMENSIONS = 16  #: limit: dimensions of an input
+MAX_ELEMENTS = 2**34  #: limit: elements of an input
+MAX_CALL_CHARS = 10_000  #: limit: a call's arguments
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from core.job.model import BATCH, FILE_SETTINGS, SCHEMA, CompileJob, CompileOpti
 from core.job.options import BY_NAME, OPTIONS, with_values
 from core.job.text import MAX_CALLS_CHARS, MAX_CODE_BYTES, MAX_OPTIONS_CHARS, OPTION
 
-MAX_CALLS = 64
+MAX_CALLS = 64  #: limit: calls of a model
 AS_IT_IS = "a script is run as it is"
 # Fields that say how a model is called and compiled.
 OF_A_MODEL = (
@@ -32,9 +32,9 @@ DEVICE_TYPES = (
 COMMON_DEVICES = ("cpu", "cuda", "mps", "xpu")
 # Names that people give to devices of the type `cuda`.
 CUDA_TOO = ("gpu", "hip", "rocm", "nvidia", "amd")
-MAX_REPAIRS = 64
-MAX_SIZE = 2**40
-MAX_SIZES = 64
+MAX_REPAIRS = 64  #: limit: repairs of a model's code
+MAX_SIZE = 2**40  #: limit: a changed dimension of an input
+MAX_SIZES = 64  #: limit: changed or marked dimensions of a job
 BACKEND = r"[\w.-]{1,100}"
 DIMENSION = rf"{BATCH}|\w{{1,100}}(\.\d{{1,3}}){{1,8}}"
 DIMENSIONS = rf"({DIMENSION})(\+({DIMENSION})){{0,15}}"
@@ -47,7 +47,7 @@ FIELDS: dict[str, tuple[type, ...]] = {
     "dynamic": (bool, type(None)),
 }
 OWN: dict[str, tuple[type, ...]] = {BATCH: (int,), EVAL: (bool,), **FIELDS}
-MAX_SETTINGS = 16
+MAX_SETTINGS = 16  #: limit: settings of the other configuration in a comparison bit by bit
 
 
 def job_from_json(data: bytes | str) -> CompileJob:

@@ -16,7 +16,7 @@ from core.base.syntax import NOT_READ, module
 
 SUFFIX = ".ipynb"
 # A cell with figures in its outputs is large; its code is bounded like any model's.
-MAX_NOTEBOOK_BYTES = 32_000_000
+MAX_NOTEBOOK_BYTES = 32_000_000  #: limit: a notebook with its outputs
 # A line of IPython: `%timeit f(x)`, `t = %timeit -o f(x)`, `!pip install x`, `torch.compile?`.
 MAGIC = re.compile(r"^(?P<indent>[ \t]*)(?P<target>[\w., \t\[\]'\"]+=[ \t]*)?(?P<sign>%|!!?)(?P<rest>.*)$")
 HELP = re.compile(r"^([ \t]*)(\??\??[%\w.]+\?{1,2}|\?{1,2}[%\w.]+)[ \t]*$")

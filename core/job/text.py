@@ -27,13 +27,13 @@ OWN = {
 }
 OPTION = "options."
 RANGE = re.compile(r"(?:inputs\.)?(?P<at>[\w.+]+)\s*(?:=\s*(?P<least>\d{0,18})\.\.(?P<most>\d{0,18}))?")
-MAX_CODE_BYTES = 1_000_000
-MAX_CALLS_CHARS = 40_000
-MAX_OPTIONS_CHARS = 10_000
-MAX_SIZE_CHARS = 1_000
-MAX_SIZE_DIGITS = 18
-MOST_ARGUMENTS = 256
-MAX_ARGUMENT_CHARS = 20_000
+MAX_CODE_BYTES = 1_000_000  #: limit: pasted code
+MAX_CALLS_CHARS = 40_000  #: limit: all calls of a job
+MAX_OPTIONS_CHARS = 10_000  #: limit: options of one kind, as text
+MAX_SIZE_CHARS = 1_000  #: a size or a dynamic dimension, as text
+MAX_SIZE_DIGITS = 18  #: digits of a size
+MOST_ARGUMENTS = 256  #: limit: arguments of a script
+MAX_ARGUMENT_CHARS = 20_000  #: limit: characters of all arguments of a script
 CONSTANTS = {"True": "true", "False": "false", "None": "null"}
 DYNAMIC = {"automatic": None, "always": True, "never": False}
 NONE = ("", "none", "None", "null")

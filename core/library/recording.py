@@ -33,8 +33,8 @@ from core.runs.stored import open_report, profile_path
 from core.trace.parsers import GrowingReport, load_text
 from core.trace.ranks import stored_name
 
-MOST_CHARS = 400
-MOST_LISTED = 20
+MOST_CHARS = 400  #: a line of a failed assertion
+MOST_LISTED = 20  #: lines of a failed assertion
 NOTHING_COMPILED = "torch.compile compiled nothing, so there is nothing to check"
 NO_PLAN = "the bytes of Inductor's buffers are unknown: it generated no code, or sizes are symbolic"
 
@@ -178,8 +178,8 @@ if TYPE_CHECKING:
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
-MOST_LABEL_CHARS = 200
-MOST_NAMED = 5
+MOST_LABEL_CHARS = 200  #: the label of a recording
+MOST_NAMED = 5  #: functions named as compiled before the recording
 ORIGIN = "Recorded by compileboard.record() in {process}{rank}."
 NO_END = "The end of record() is not recorded: the process is still in it, or ended there."
 NOT_RECORDED = (

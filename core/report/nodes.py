@@ -41,7 +41,7 @@ SHORT_DTYPES = {
 }
 BITS = re.compile(r"^[a-z]+(\d+)")
 # Cached, since many nodes of a graph have the same shape.
-MOST_REMEMBERED = 4096
+MOST_REMEMBERED = 4096  #: cached results of one function on nodes
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,10 +57,10 @@ SMALL = (
 )
 # Fields of the report that are in its head whatever their size.
 IN_HEAD = ("setting", "compilations", "log_bytes", "schema")
-MOST_FIELD_BYTES = 32_000
+MOST_FIELD_BYTES = 32_000  #: a field in the head of a stored report, as JSON
 P = ParamSpec("P")
 T = TypeVar("T")
-MOST_BYTES = 64 * 1024**2
+MOST_BYTES = 64 * 1024**2  #: a stored sum over all compilations of a report
 
 
 def _empty_fields(kind: type[Any], left_out: Sequence[str]) -> dict[str, Any]:
@@ -80,7 +80,7 @@ EMPTY = _empty_fields(Compilation, SMALL)
 EMPTY_REPORT = _empty_fields(Report, IN_HEAD)
 HINTS = {Compilation: get_type_hints(Compilation), Report: get_type_hints(Report)}
 # Decoded fields that stay in memory.
-MOST_FIELDS = 128
+MOST_FIELDS = 128  #: cached large fields of stored reports
 Place = tuple[int, int]
 Places = dict[str, Place]
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 from posixpath import basename
 from typing import NamedTuple
 
-MOST_LEVELS = 32
+MOST_LEVELS = 32  #: nested modules
 GETATTR = re.compile(r"""getattr\(([^()]+), ['"]([^'"]+)['"]\)""")
 ROOT = re.compile(r"""^[LG]\[['"]([^'"]+)['"]\]""")
 FLAT_ROOT = re.compile(r"^[LG]__(\w+?)___")

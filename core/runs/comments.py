@@ -28,20 +28,19 @@ from core.runs.status import Seconds
 from core.runs.store import PINNED, Run
 
 COMMENTS, LOCK = "comments.json", "comments.lock"
-MOST_COMMENTS = 300
+MOST_COMMENTS = 300  #: limit: comments on a run
 # Comments of one person on one run, admins excepted, so that nobody takes all the room.
-MOST_OF_ONE_PERSON = 100
+MOST_OF_ONE_PERSON = 100  #: limit: comments of one person on a run, admins excepted
 # Further comments on one run that only admins write, so that nobody can silence them.
-MOST_FURTHER_OF_ADMINS = 100
+MOST_FURTHER_OF_ADMINS = 100  #: limit: further comments that only admins write on a run
 # Comments of one person on one run within RATE_S, admins excepted.
-MOST_AT_A_RATE = 20
+MOST_AT_A_RATE = 20  #: limit: comments of one person on a run in 10 min, admins excepted
 RATE_S = 600.0
-MOST_COMMENT_CHARS = 2_000
-# The author and the id of a comment from another server.
-MOST_NAME_CHARS = 200
-MOST_PINNED_PARTS = 50
-MOST_PART_CHARS = 500
-MAX_COMMENTS_BYTES = 8_000_000
+MOST_COMMENT_CHARS = 2_000  #: limit: a comment
+MOST_NAME_CHARS = 200  #: author and id of a comment from another server
+MOST_PINNED_PARTS = 50  #: limit: pinned parts of a run
+MOST_PART_CHARS = 500  #: the name of a part with comments
+MAX_COMMENTS_BYTES = 8_000_000  #: the file of a run's comments
 LOCK_S = 5.0
 DIGEST_CHARS = 12
 Part = Literal[
@@ -346,8 +345,8 @@ def _bounded(anchor: Anchor) -> Anchor:
 
 
 TAGS = "tags.txt"
-MOST_TAGS = 20
-MOST_TAG_CHARS = 40
+MOST_TAGS = 20  #: limit: tags of a run
+MOST_TAG_CHARS = 40  #: limit: a tag
 
 
 def tags_of(run: Run) -> tuple[str, ...]:

@@ -241,7 +241,7 @@ def _version_line(path: str) -> str | None:
 
 
 COLLECT_TIMEOUT_S = 60
-MOST_COLLECTED_CHARS = 20_000
+MOST_COLLECTED_CHARS = 20_000  #: characters of torch's collect_env in a bug report
 PROGRESS = "Collecting environment information..."
 
 

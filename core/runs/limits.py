@@ -19,7 +19,7 @@ from core.runs.store import MAX_LOG_BYTES
 MB = 1_000_000
 DELETE = "delete some of yours on the page Runs"
 # Kernel tool results that one visitor may store: each is small, but each is counted at every admission.
-MAX_ANSWERS = 1_000
+MAX_ANSWERS = 1_000  #: limit: stored tool results of one visitor, on a public server
 
 
 @dataclass(frozen=True, slots=True)

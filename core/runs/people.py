@@ -28,7 +28,7 @@ from core.runs.status import Seconds, Status
 
 HOUR_S = 3_600
 NAME, EARLIER = "deleted.jsonl", "deleted.1.jsonl"
-MOST_FILE_BYTES = 1_000_000
+MOST_FILE_BYTES = 1_000_000  #: one of the two files of runs deleted in the last hour
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +164,7 @@ AUDIENCE = "audience.txt"
 PRIVATE = "private"
 # Nobody, whoever has its address, or all in their lists.
 AUDIENCES = (PRIVATE, "link", "all")
-MOST_CHARS = 80
+MOST_CHARS = 80  #: the name of an audience of a run or sweep
 
 
 def read_audience(directory: Path) -> str:
@@ -182,8 +182,8 @@ def write_audience(directory: Path, audience: str) -> None:
 
 
 AUDIT, EARLIER_EVENTS = "audit.jsonl", "audit.1.jsonl"
-MOST_AUDIT_BYTES = 16_000_000
-MOST_TEXT_CHARS = 300
+MOST_AUDIT_BYTES = 16_000_000  #: limit: one of the two files of the audit log
+MOST_TEXT_CHARS = 300  #: a text of an audit event
 Outcome = Literal["done", "refused", "failed"]
 
 

@@ -34,11 +34,11 @@ BACKENDS = (
     "eager",
 )
 DEVICES = ("cpu", "cuda", "xpu", "mps")
-MOST_CALL_CHARS = 2_000
-MOST_ELEMENTS = 2**28
-MOST_SIZE = 2**16
-MOST_MEMORY_BYTES = 1024 * GIB
-MOST_PROGRAM = 2**31 - 1
+MOST_CALL_CHARS = 2_000  #: limit: a call's arguments, where code is not allowed
+MOST_ELEMENTS = 2**28  #: limit: elements of an input, where code is not allowed
+MOST_SIZE = 2**16  #: limit: a dimension of a sample's input, where code is not allowed
+MOST_MEMORY_BYTES = 1024 * GIB  #: limit: the memory limit of a visitor's job
+MOST_PROGRAM = 2**31 - 1  #: a program id for the interpreter
 CLOSED = "this option is not open to visitors of a server that does not run their code"
 LITERALS = (bool, int, float, complex, type(None))
 

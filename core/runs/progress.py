@@ -203,11 +203,11 @@ def _of_call(index: int, job: CompileJob) -> tuple[str, ...]:
     return (f"making the inputs of call {index}", *(f"call {index}: {what}" for what in ("eager", *parts)))
 
 
-MAX_SEARCHED_BYTES = 256 * 1024**2
+MAX_SEARCHED_BYTES = 256 * 1024**2  #: a log that is searched for the kernel of a crash
 FRAME = re.compile(r'^  File "(?P<file>[^"\n]+)", line (?P<line>\d+) in \S+$', re.MULTILINE)
 FATAL = "Fatal Python error: "
 ENDINGS = {"crashed": "crashed", "timed out": "was, when its time limit was over,"}
-MOST_ORIGINS = 8
+MOST_ORIGINS = 8  #: ops named beside the kernel of a crash
 # Written by the supervisor before the stacks of a worker whose time limit is over.
 OVERDUE = "The time limit is over. Stacks of the worker:"
 

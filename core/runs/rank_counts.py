@@ -14,8 +14,8 @@ from core.runs.store import Run
 from core.trace.reader import header_lines
 
 # More ranks are not counted, since each log is read.
-MOST_COUNTED = 64
-MOST_NEW_BYTES = 16_000_000
+MOST_COUNTED = 64  #: ranks of a followed job whose logs are counted
+MOST_NEW_BYTES = 16_000_000  #: new bytes of a rank's log that are counted at once
 # A restarted compilation starts again, as a later attempt.
 START, RESTART = b'{"dynamo_start"', re.compile(rb'"attempt": [1-9]')
 GRAPH = b'{"dynamo_output_graph"'

@@ -39,10 +39,10 @@ Kept = TypeVar("Kept")
 Logs = Mapping[int, Path]
 FINGERPRINT, GROUPS = "fingerprint.json", "ranks.json"
 QUICK_BYTES = 8_000_000
-MAX_STORED_BYTES = 64_000_000
+MAX_STORED_BYTES = 64_000_000  #: the stored fingerprint of a rank
 # Below this, a further process takes longer to start than the logs to read.
 BYTES_FOR_PROCESSES = 40_000_000
-MAX_TEXT_BYTES = 8_000_000
+MAX_TEXT_BYTES = 8_000_000  #: limit: a text of a rank's log that is shown or compared
 
 
 @dataclass(frozen=True, slots=True)

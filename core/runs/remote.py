@@ -59,14 +59,14 @@ MOVED = ("profile.json", "output.txt")
 # What is made from the log.
 MADE = re.compile(r"report\.[\w.]+|graphs|results")
 NAME = re.compile(r"([\w.-]{1,150})-([0-9a-f]{64})\.tar\.gz")
-MAX_MARKER_BYTES = 4_000_000
-MOST_FILES = 10_000
-MAX_MOVED_BYTES = 64 * GIB
-MOST_REASON_CHARS = 300
+MAX_MARKER_BYTES = 4_000_000  #: `archived.json`
+MOST_FILES = 10_000  #: limit: files of a run in an external archive
+MAX_MOVED_BYTES = 64 * GIB  #: limit: all files of a run in an external archive
+MOST_REASON_CHARS = 300  #: the reason why an external archive is unavailable
 PIECE = 1 << 20
 # Headers of a file in a tar file, and the end of one.
 TAR_BYTES = 20_480
-MOST_AT_ONCE = 2
+MOST_AT_ONCE = 2  #: limit: runs that a server fetches from an external archive at once
 _turn = threading.BoundedSemaphore(MOST_AT_ONCE)
 Bytes = Annotated[int, Meta(ge=0, le=MAX_MOVED_BYTES)]
 

@@ -41,7 +41,7 @@ FIRST_S, PERIOD_S = 60.0, 3_600.0
 LOCK = "retention.lock"
 BY = "retention"
 # Runs of one pass; the next pass takes more.
-MOST_RUNS = 10_000
+MOST_RUNS = 10_000  #: limit: runs that one pass of retention moves or deletes
 OLDEST_FIRST = "created_s, id"
 MAY_GO = "NOT live AND NOT open AND NOT pinned AND NOT cell AND NOT commented AND state != 'damaged' AND archived = ''"
 

@@ -46,11 +46,11 @@ FILES = (
     *("job.json", "model.py", "original.py", "backend.py", "rival_backend.py", "rival_model.py"),
     *(NAME, NOTE, TAGS, PINNED, AUDIENCE, COMMENTS, "output.txt", "profile.json"),
 )
-MOST_RUNS = 2_000
+MOST_RUNS = 2_000  #: limit: runs of an exported archive
 # Start of the author of an imported run; no address and no name of a guest has a space.
 IMPORTED = "imported: "
-MOST_AUTHOR_CHARS = 200
-MAX_UNPACKED_BYTES = 64 * 1024**3
+MOST_AUTHOR_CHARS = 200  #: the author of an imported run
+MAX_UNPACKED_BYTES = 64 * 1024**3  #: limit: an archive of runs, unpacked
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +167,7 @@ def _add(store: Store, directory: Path, status: Status) -> Run:
 
 
 TOKEN = "preview.txt"
-MOST_TOKEN_CHARS = 64
+MOST_TOKEN_CHARS = 64  #: the token of a preview link
 
 
 def preview_token(run: Run) -> str:

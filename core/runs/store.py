@@ -78,15 +78,14 @@ from core.trace.ranks import RankLogs, stored_name, stored_ranks
 
 NAME, NOTE, RANKS, TOOLS = "name.txt", "note.txt", "ranks", "tools"
 PINNED, ARCHIVED = "pinned", "archived.json"
-MAX_LOG_BYTES = 8 * 1024**3
-MAX_STATUS_BYTES = 1_000_000
-MAX_JOB_BYTES = 16_000_000
-MOST_TAIL_BYTES = 20_000
-MOST_NAME_CHARS = 80
-MOST_NOTE_CHARS = 400
-MOST_TITLE_CHARS = 120
-# Earlier logs of a directory that become runs.
-MOST_EARLIER = 5
+MAX_LOG_BYTES = 8 * 1024**3  #: limit: a log that is added
+MAX_STATUS_BYTES = 1_000_000  #: `status.json`
+MAX_JOB_BYTES = 16_000_000  #: `job.json`
+MOST_TAIL_BYTES = 20_000  #: limit: the end of a run's output
+MOST_NAME_CHARS = 80  #: limit: a run's name
+MOST_NOTE_CHARS = 400  #: limit: a run's note
+MOST_TITLE_CHARS = 120  #: the title of an opened log, its file name
+MOST_EARLIER = 5  #: limit: earlier logs of a directory that become runs
 
 
 class _DamageError(StoreError):

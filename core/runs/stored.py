@@ -47,7 +47,7 @@ from core.trace.ranks import RankLogs
 
 LARGE_LOG_BYTES = 8_000_000
 LARGE_GRAPH_NODES = 2_000
-MAX_SUMMARY_BYTES = 100_000
+MAX_SUMMARY_BYTES = 100_000  #: a run's stored summary
 # Raised with every change in the stored nodes, models and summaries, so that older files are not used.
 VERSION = 6
 
@@ -334,7 +334,7 @@ def _slices_path(run: Run) -> Path:
     return run.report_path.with_suffix(".profile.json")
 
 
-MOST = 50
+MOST = 50  #: limit: runs offered for comparison
 WITH_RANK = re.compile(r"(.+)@(\d{1,6})")
 
 

@@ -40,16 +40,16 @@ from core.job.text import DYNAMIC, Reader, whole
 from core.runs.people import ReachedLimit
 from core.runs.status import Handle, Seconds
 
-MAX_AXES = 8
-MAX_VALUES = 500
-MAX_CELLS = 2_000
+MAX_AXES = 8  #: limit: axes of a sweep
+MAX_VALUES = 500  #: limit: values of an axis
+MAX_CELLS = 2_000  #: limit: cells of a sweep, a run each
 FieldValue = OptionValue | tuple[str, ...]
 AxisValue = FieldValue | dict[str, FieldValue]
 BACKEND = "backend"
 TRAINING = "training"
 OPTIONS, DYNAMO, INPUTS, CODE, VARIANT = "options.", "dynamo.", "inputs.", "code", "variant"
 ELLIPSIS = ("…", "...")
-MAX_AXIS_CHARS = 20_000
+MAX_AXIS_CHARS = 20_000  #: limit: an axis of a sweep, as text
 
 
 @dataclass(frozen=True, slots=True)

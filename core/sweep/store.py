@@ -48,7 +48,7 @@ from core.runs.status import State, Status
 from core.runs.store import MOST_NAME_CHARS, Run, Store
 from core.sweep.model import Sweep, check_axes
 
-MAX_SWEEP_BYTES = 32_000_000
+MAX_SWEEP_BYTES = 32_000_000  #: `sweep.json`
 NAME, STOP, LOCK, ROWS = "name.txt", "stop", "lock", "rows"
 
 

@@ -41,8 +41,8 @@ PHASES = ("dynamo", "aot_autograd", "inductor", "codegen", "compile")
 SweepState = Literal["going", "stopping", "done", "cancelled", "interrupted", "stopped"]
 # Increase this number when a row's content changes, so that rows of older versions are not shown.
 VERSION = 4
-MAX_ROW_BYTES = 4_000_000
-MOST_ROWS = 4_000
+MAX_ROW_BYTES = 4_000_000  #: a cached row of a sweep's table
+MOST_ROWS = 4_000  #: cached rows of all sweeps
 
 
 def table(
@@ -268,8 +268,8 @@ def _report(run: Run, status: Status) -> Report | None:
     return None
 
 
-MAX_ERROR_CHARS = 2_000
-MOST_NAMES = 500
+MAX_ERROR_CHARS = 2_000  #: the error of a run in a sweep's table
+MOST_NAMES = 500  #: names of kernels, of passes and of choices in a row
 
 
 def row_of(at: tuple[str, ...], run: str, status: Status, report: Report | None = None) -> SweepRow:

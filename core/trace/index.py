@@ -36,8 +36,8 @@ from core.base.remembered import remembered
 from core.trace.reader import MAX_KIND, OUR_KEYS, TraceReader, start_of
 
 MAGIC = b"CBindex1" if sys.byteorder == "little" else b"CBindexB"
-MAX_INDEX_BYTES = 512 * 1024**2
-MAX_NAMES = 65_000
+MAX_INDEX_BYTES = 512 * 1024**2  #: the stored index of a log
+MAX_NAMES = 65_000  #: kinds and compile ids that an index distinguishes
 OTHER = "other names"
 DIGEST_BYTES = 4_096
 # Column → type code of `array`.

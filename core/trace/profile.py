@@ -29,22 +29,22 @@ from core.base.words import bytes_, number
 from core.report.run import DEVICE_KINDS, Profile, ProfileSlice, ProfileTrack, SliceKind
 
 GZIP = b"\x1f\x8b"
-MOST_PROFILE_BYTES = 1024**3
+MOST_PROFILE_BYTES = 1024**3  #: limit: a profile of torch.profiler
 PIECE_BYTES = 4 * 1024**2
-MOST_EVENT_BYTES = 16 * 1024**2
+MOST_EVENT_BYTES = 16 * 1024**2  #: an event of a profile
 # Events of a file; those of the largest real profiles are fewer.
-MOST_EVENTS = 10_000_000
+MOST_EVENTS = 10_000_000  #: limit: events of a profile
 # A file with more damaged events is not read further.
-MOST_DAMAGED = 10_000
+MOST_DAMAGED = 10_000  #: damaged events before reading of a profile stops
 # Bytes that are split event by event, which is slow, because a piece of them has an event that cannot be decoded.
-MOST_SPLIT_BYTES = 64 * 1024**2
+MOST_SPLIT_BYTES = 64 * 1024**2  #: bytes split event by event, because a part cannot be decoded
 # Host ops are by far the most slices; the others have room of their own.
-MOST_OPS = 200_000
-MOST_OTHERS = 200_000
-MOST_TRACKS = 256
-MOST_NAMES = 50_000
-MOST_NAME_CHARS = 300
-MOST_US = 1e17
+MOST_OPS = 200_000  #: limit: host ops of a profile
+MOST_OTHERS = 200_000  #: limit: other slices of a profile
+MOST_TRACKS = 256  #: limit: tracks of a profile
+MOST_NAMES = 50_000  #: names of slices of a profile
+MOST_NAME_CHARS = 300  #: the name of a slice
+MOST_US = 1e17  #: a time in a profile, in microseconds
 START = re.compile(rb'"traceEvents"\s*:\s*\[')
 TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\Z)|[{}\[\]]', re.DOTALL)
 KINDS: Final[dict[str, SliceKind]] = {

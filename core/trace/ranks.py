@@ -34,10 +34,10 @@ from core.report.run import Collective, Fingerprint, MarkKind, RankCompilation, 
 from core.trace.parsers.dynamo import parse_graph_break, parse_recompile_reasons
 from core.trace.reader import MOST_READ_BYTES, TraceReader, TraceRecord, first_time, header_lines, without_copies
 
-MAX_MARKS = 100_000
-MAX_COMPILATIONS = 20_000
-MAX_TEXT = 400
-MAX_COMPARED_BYTES = 32_000_000
+MAX_MARKS = 100_000  #: limit: records of a rank that are compared
+MAX_COMPILATIONS = 20_000  #: limit: compilations of a rank
+MAX_TEXT = 400  #: characters of a reason in a fingerprint
+MAX_COMPARED_BYTES = 32_000_000  #: limit: a graph or guard tree that is compared between ranks
 GRAPHS = frozenset(
     {
         "dynamo_output_graph",
@@ -77,8 +77,8 @@ PHASES = {
     "triton_compile_time_us": "kernel compilation",
     "backward_cumulative_compile_time_us": "backward",
 }
-MAX_COLLECTIVES = 2_000
-MAX_KNOWN_TEXTS = 20_000
+MAX_COLLECTIVES = 2_000  #: collectives of a graph
+MAX_KNOWN_TEXTS = 20_000  #: cached digests of texts of other ranks
 COLLECTIVE = re.compile(
     rb'^[\t ]*\w+(?:: "(?P<tensor>[^"]*)")? = torch\.ops\.(?:_c10d_functional|_c10d_functional_autograd|c10d'
     rb"|_dtensor)\.(?P<op>\w+?)_?(?:\.default)?\((?P<arguments>[^;\n]*)\)",
@@ -344,13 +344,12 @@ def _constants(arguments: bytes) -> str:
 STORED = re.compile(r"rank_(\d{1,6})\.log")
 NAMED = re.compile(r"(?:.*[._-])?rank[._-]?(\d{1,6})(?:[._-].*)?\.log")
 FOLDER = re.compile(r"rank[._-]?(\d{1,6})(?:[._-].*)?")
-# Records in which a rank is looked for.
-MOST_RECORDS = 200
-MOST_FILES = 20_000
-MOST_RANKS = 4_096
-MOST_LEVELS = 6
-MOST_NAMED = 8
-MOST_NAME_CHARS = 120
+MOST_RECORDS = 200  #: records that are searched for a log's rank
+MOST_FILES = 20_000  #: limit: files of a directory that are searched for logs
+MOST_RANKS = 4_096  #: limit: ranks of a run
+MOST_LEVELS = 6  #: limit: nested directories that are searched for logs
+MOST_NAMED = 8  #: unread files that are named
+MOST_NAME_CHARS = 120  #: the name of an unread file
 
 
 @dataclass(frozen=True, slots=True)

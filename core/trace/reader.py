@@ -30,12 +30,12 @@ from core.base.files import open_regular, regular
 T = TypeVar("T")
 
 HEADER = re.compile(rb"^[VDIWEC](\d{4} [0-9:.]{8,20})\d* +\d+ [^\n\]]{1,400}\] (?=\{)", re.MULTILINE)
-MAX_LOG_BYTES = 8 * 1024**3
-MAX_HEADER_BYTES = 4_000_000
-MAX_RECORDS = 4_000_000
-MAX_STRINGS = 500_000
-MAX_KIND = 300
-MAX_PAYLOAD_BYTES = 64_000_000
+MAX_LOG_BYTES = 8 * 1024**3  #: limit: the part of a log that is read
+MAX_HEADER_BYTES = 4_000_000  #: the header of a record
+MAX_RECORDS = 4_000_000  #: limit: records of a log
+MAX_STRINGS = 500_000  #: names in the string table of a log
+MAX_KIND = 300  #: characters of the kind of a record
+MAX_PAYLOAD_BYTES = 64_000_000  #: limit: the payload of a record
 OUR_KEYS = frozenset(
     {"rank", "compiled_autograd_id", "frame_id", "frame_compile_id", "attempt", "has_payload", "stack", "subgraph_name"}
 )
@@ -43,8 +43,8 @@ NO_RECORD = (
     "This is no torch trace: no line of it is a record. Expected lines that begin with "
     '`V0401 12:34:56.789000 4711 torch/…] {"`, as `TORCH_TRACE=/tmp/trace python script.py` writes them.'
 )
-MAX_GROWING_BYTES = 64_000_000
-MOST_AT_ONCE_BYTES = 2_000_000
+MAX_GROWING_BYTES = 64_000_000  #: limit: the part of a running run's log that is read; a followed log has no such limit
+MOST_AT_ONCE_BYTES = 2_000_000  #: bytes of a growing log that are read at once
 
 
 @cache
@@ -374,7 +374,7 @@ class TraceRecord:
     subgraph: str = ""
 
 
-MOST_READ_BYTES = 1_000_000
+MOST_READ_BYTES = 1_000_000  #: start and end of a log that are searched for rank and time
 # A log may be from a time zone that is ahead.
 DAY_S = 86_400
 

@@ -24,18 +24,18 @@ from core.views.markdown import LONGEST_LINE, LONGEST_NAME, code, one_line
 
 Form = Literal["python", "cpp", "json", "text", "bytes"]
 
-MOST_SHOWN = 1_000
-MOST_HITS = 20_000
-MOST_SEARCHED_BYTES = 2 * 1024**3
+MOST_SHOWN = 1_000  #: limit: records of a log on a page of the table
+MOST_HITS = 20_000  #: limit: records found by a search
+MOST_SEARCHED_BYTES = 2 * 1024**3  #: limit: records of a log that a search reads
 SLICE_BYTES = 4 * 1024**2
-MAX_SHOWN_CHARS = 400_000
-MAX_HEADER_BYTES = 100_000
-MOST_TABLE_ROWS = 1_000
-MOST_HEX_BYTES = 4_096
+MAX_SHOWN_CHARS = 400_000  #: limit: a record's text on the page; the download is complete
+MAX_HEADER_BYTES = 100_000  #: a record's header on the page
+MOST_TABLE_ROWS = 1_000  #: objects of a record in a table
+MOST_HEX_BYTES = 4_096  #: bytes of a binary record on the page
 HEX_WIDTH, OFFSET_BYTES = 16, 4
 LOOKED_AT = 20_000
 # A text with more than one in so many characters that no text has is shown as bytes.
-MOST_NOT_TEXT = 50
+MOST_NOT_TEXT = 50  #: characters per non-text character, below which a record is shown as bytes
 ALL, OUTSIDE = "", "-"
 # Kinds that describe other records: events of phases, and the tensors and sources of inputs. Left out at first.
 BESIDE = ("chromium_event", "describe_tensor", "describe_storage", "describe_source", "artifact:compileboard_step")

@@ -38,8 +38,8 @@ MEANINGS = {
     "aot": "Dynamo's graph in ATen ops without side effects, for training with its backward",
 }
 DYNAMO, AOT = "dynamo_output_graph", ("aot_inference_graph", "aot_forward_graph")
-MOST_DRAWN = 3_000
-MOST_LINES = 2_000
+MOST_DRAWN = 3_000  #: limit: nodes of all captures in the drawings
+MOST_LINES = 2_000  #: lines of the user's file beside their nodes
 HOW_TO_CAPTURE = (
     "Only torch.compile's own captures were recorded. To compare them with `torch.fx.symbolic_trace`, `torch.export`, "
     "core ATen and `torch._dynamo.explain`, run the job again with *other captures*."

@@ -78,7 +78,7 @@ __all__ = [
 ]
 
 # A larger graph takes seconds to read, so its nodes are not looked for.
-LARGEST_GRAPH = 5_000
+LARGEST_GRAPH = 5_000  #: ops of a graph that is searched for a commented node
 USER_LINE = re.compile(r"l(\d{0,4}):(\d{1,7})")
 GENERATED_LINE = re.compile(r"c:(\d{1,7})")
 NodesOf = Callable[[Compilation, FxGraph], tuple[FxNode, ...]]

@@ -57,7 +57,7 @@ MARK_NOTE = (
     f"{UNLIKE} marks a certain difference. A value that was measured once has no interval, so no difference is claimed."
 )
 ONCE = "measured once"
-MOST_PHASES = 40
+MOST_PHASES = 40  #: phases of two runs beside each other
 PHASES_NOTE = (
     "Seconds in which a phase was open, inner phases included, longest first. Measured once, with C++ objects from the "
     "cache, so no difference is claimed."
@@ -67,7 +67,7 @@ ASPECT = "aspect"
 CHOICE, AGAIN, COMMENTS, PHASES = "choice", "again", "comments", "phase-chart"
 SECONDS, RATIOS, TOGETHER, MEASURE = "seconds-chart", "ratio-chart", "together", "measure"
 # Pairs of compilations in an output that has several.
-MOST_PAIRS = 4
+MOST_PAIRS = 4  #: pairs of compilations of an HTML file or a terminal's text about two runs
 COLOURS = {"eager": "var(--eager)", "compiled": "var(--compiled)"}
 Event = TypeVar("Event")
 Blocks = Iterator[PageBlock]

@@ -39,7 +39,7 @@ WITHOUT_PYTHON = {
     False: "Not decompiled: `depyf` is not installed beside torch. Install it and run again.",
     None: "Not decompiled: this log does not contain Python code. A run here with `depyf` records it.",
 }
-MOST_RUNS = 60
+MOST_RUNS = 60  #: entries of the order of execution
 # A table cell would not show ordinary leading spaces.
 INDENT = "\u2003"
 BRANCHES = {"frame": "", "resume": "↳ ", "recompile": "↻ "}

@@ -46,10 +46,8 @@ FRAME = "frame"
 FLAME, PERFETTO = "flame", "perfetto"
 ALL = "all compilations"
 NAMED = 3
-# Phases in a bar chart.
-MOST_BARS = 15
-# Phases in the flame chart.
-MOST_SPANS = 20_000
+MOST_BARS = 15  #: limit: phases in a bar chart
+MOST_SPANS = 20_000  #: limit: phases in a flame chart
 # Phase class → prefix of the stage of the graph that the phase produces.
 MAKES = {"dynamo": "dynamo_", "aot_autograd": "aot_", "inductor": "inductor_", "codegen": "inductor_"}
 MAKES_KERNELS = ("codegen", "compile")

@@ -368,8 +368,8 @@ def _choice(report: Report, node: SchedulerNode) -> Autotuning | None:
     return rounds[0] if len(rounds) == 1 else None
 
 
-MOST_ESTIMATES = 2_000
-MOST_OUTPUTS = 8
+MOST_ESTIMATES = 2_000  #: limit: ops with torch's estimate in a table
+MOST_OUTPUTS = 8  #: results of an op with torch's estimate
 ESTIMATES_HELP = (
     "The scheduler's own estimate of each op, which it uses to order ops and collectives (overlap of communication "
     "and compute); no measurement."

@@ -14,8 +14,8 @@ from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, 
 
 __all__ = ["SymbolsView"]
 
-MOST_LINES = 50
-MOST_LINKS = 5
+MOST_LINES = 50  #: conditions on a symbol, and its frames
+MOST_LINKS = 5  #: links to other compilations with symbols
 WHY_NONE = (
     "Torch first treats every size and every Python number as a constant. A size or number that changes between two "
     "calls becomes a symbol in the recompile."
@@ -30,8 +30,8 @@ ISSUES = {
 }
 # The file of torch through which a module's `forward` is called.
 MODULE_CALL = "/torch/nn/modules/module.py"
-MOST_ISSUES = 100
-MOST_EXPRESSIONS = 2_000
+MOST_ISSUES = 100  #: limit: issues of an export
+MOST_EXPRESSIONS = 2_000  #: limit: expressions of symbols in a table
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ SAID_BY_CHECKS = ("results differ", "not compiled", "graph breaks", "first call"
 CAPTURED = "dynamo_output_graph"
 CAPTURED_NEGATIONS = ("operator.neg", "torch.neg", "neg", "negative", "torch.negative")
 NEGATION = "torch.ops.aten.neg.default"
-MOST_HINTS = 6
+MOST_HINTS = 6  #: messages of torch about a solution of an exercise
 
 
 @dataclass(frozen=True, slots=True)

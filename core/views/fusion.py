@@ -33,7 +33,7 @@ from core.views.markdown import LONGEST_NAME, LONGEST_TEXT, code, one_line, plai
 __all__ = ["FusionView", "epilogue_words"]
 
 SCHEDULER_NAME = re.compile(r"\bop\d+\b")
-MOST_WORDS = 4
+MOST_WORDS = 4  #: ops that name a scheduler node
 MOST_OP_CHARS, MOST_TITLE_CHARS = 60, 140
 # ATen products, which Inductor leaves to a library unless a template is faster; some add a tensor, such as a bias.
 ADDING = ("addmm", "baddbmm")

@@ -56,13 +56,13 @@ OUTPUT_KINDS = {
     "unsafe_view_alias": "an unsafe view",
     "custom_function_view": "a view by a custom autograd function",
 }
-MOST_INPUTS = 2_000
+MOST_INPUTS = 2_000  #: limit: inputs or results in a table
 RUNNABLE = "fx_graph_runnable.py"
 NODE_MAP = "inductor_provenance_tracking_node_mappings.json"
 # Lines of torch's script that set paths of the machine that wrote it.
 OF_THE_WRITER = re.compile(r"^os\.environ\['(?:TORCH_TRACE|TORCH_DTRACE|\w*_CACHE_DIR)'\].*$", re.MULTILINE)
-MOST_GUARDS = 8
-MOST_USERS = 12
+MOST_GUARDS = 8  #: guards of a node
+MOST_USERS = 12  #: users of a node
 DYNAMO = "dynamo_output_graph"
 
 

@@ -46,8 +46,8 @@ __all__ = ["GraphFrame", "GraphUnionView", "GraphView"]
 HEAVY = 0.75
 # Otherwise up to this many groups with at least a tenth of the ops each are unfolded (encoder and decoder).
 PART = 0.1
-MOST_PARTS = 3
-MOST_OPENED_ITEMS = 400
+MOST_PARTS = 3  #: modules of a graph that are unfolded at first
+MOST_OPENED_ITEMS = 400  #: items of a drawing when it opens
 
 
 @dataclass(frozen=True, slots=True)

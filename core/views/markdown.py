@@ -12,10 +12,10 @@ SPECIAL = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:&])")
 # Text that Streamlit's Markdown turns into a link, an icon or an emoji even if all markup is escaped.
 LIVELY = re.compile(r"(?<=:)(?=//)|(?<=www)(?=\.)|(?<=[\w.+-]@)(?=[\w-])|(?<=:)(?=[\w+\-/]+:)", re.IGNORECASE)
 # Maximum characters of external text: a name, a line of a table, a paragraph, a message.
-LONGEST_NAME = 80
-LONGEST_LINE = 200
-LONGEST_TEXT = 800
-LONGEST_MESSAGE = 2_000
+LONGEST_NAME = 80  #: characters of a name; a longer one is cut
+LONGEST_LINE = 200  #: characters of a line in a table
+LONGEST_TEXT = 800  #: characters of a paragraph
+LONGEST_MESSAGE = 2_000  #: characters of a message
 WORD_JOINER = "\u2060"
 CONTROL = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff\U000e0000-\U000e007f]"

@@ -61,11 +61,11 @@ ALLOCATOR = (
     "scratch space. Resident memory includes it."
 )
 
-MOST_BLOCKS = 4_000
-MOST_PLACED = 1_000_000
+MOST_BLOCKS = 4_000  #: limit: rectangles in a map of memory
+MOST_PLACED = 1_000_000  #: limit: allocations times kernel calls in a map of memory; of more, the largest allocations
 LABEL_CHARS = 40
 # Points of a line in an HTML file.
-MOST_POINTS = 500
+MOST_POINTS = 500  #: points of a line of allocated memory, except in the dashboard
 
 
 def memory(

@@ -34,8 +34,8 @@ AT_RUN_TIME = {
     "runtime_triton_autotune_time_us": "Triton autotuning",
     "runtime_cudagraphify_time_us": "CUDA graph recording",
 }
-MOST_RECORDS = 300
-MOST_CONFIGS = 40
+MOST_RECORDS = 300  #: limit: records of torch's metrics that can be picked
+MOST_CONFIGS = 40  #: configs that torch logged with a compilation
 
 
 def metrics_blocks(metrics: MetricsView, picks: Picks) -> Iterator[PageBlock]:

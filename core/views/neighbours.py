@@ -49,7 +49,7 @@ METHOD = (
     "Each neighbour converts the model in a process of its own, with the inputs of the last call. Its outputs are "
     "compared with eager's by the rules of a run. Eager, compiled and the neighbour are then timed, interleaved."
 )
-MOST_NEIGHBOURS = 64
+MOST_NEIGHBOURS = 64  #: neighbours in the table
 NOT_INSTALLED = "not installed"
 STAGES = {
     "start": "not tried",
@@ -61,9 +61,9 @@ STAGES = {
 RECORDING = Path(__file__).with_name("mlx.json")
 MLX = "MLX"
 INSTALL = 'pip install "mlx[cpu]"'
-MOST_FUNCTIONS = 32
-MOST_NODES = 60
-LONGEST_BOX = 40
+MOST_FUNCTIONS = 32  #: functions of MLX that are listed
+MOST_NODES = 60  #: limit: primitives of a lazy graph that are drawn
+LONGEST_BOX = 40  #: characters of a primitive's name in the drawing
 LAZY = (
     "MLX compiles no model of torch: the function is written anew. A call only builds a graph. `mx.eval` computes it, "
     "and `mx.compile` fuses its elementwise primitives. Bytes are those that MLX allocates; a constant takes 4."

@@ -43,7 +43,7 @@ __all__ = ["FindingView", "OutcomeView", "OverviewView"]
 
 ENDED_BY_CHOICE = ("cancelled", "interrupted")
 FAULTS = ("failed", "crashed", "timed out", "out of memory")
-MOST_FAILURES = 5
+MOST_FAILURES = 5  #: limit: failures listed on *Overview*
 # Parts of torch's messages that differ between equal failures: temporary paths and addresses.
 TEMPORARY = re.compile(r"/[^\s'\":,]*(?:tmp|temp)[^\s'\":,]*|\btmp\w{6,}|\b0x[0-9a-f]+", re.IGNORECASE)
 HEAVIEST = 5

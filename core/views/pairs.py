@@ -66,9 +66,9 @@ SIGNS: dict[Change, str] = {
 }
 MOVED_NOTE = "→ and ← count nodes that are in another graph of the other run; the drawing shows them on one side only"
 
-MOST_OPS = 12
+MOST_OPS = 12  #: ops of a kernel
 # Pairs in full.
-MOST_KERNELS = 40
+MOST_KERNELS = 40  #: kernels of a pair whose difference is shown
 NO_SOURCE = "Extern kernels are library functions: there is no generated source to compare."
 SAME_TEXT = "The function is the same text; what differs are names, hints, and the device's properties."
 CELLS: dict[str, Callable[[KernelSide], str]] = {

@@ -35,7 +35,7 @@ CHAPTERS = {
     "export": "the exported program",
     "not finished": "a graph that was never finished",
 }
-MOST_NODES = 40
+MOST_NODES = 40  #: limit: nodes of a pass's step as text
 NOT_RECORDED = "Not recorded as a pass: the difference between two graphs that torch logged."
 DECISIONS: dict[Decision, str] = {
     "forward": "Computed in the forward, and not needed after it.",

@@ -51,7 +51,7 @@ from core.views.speedup import EXECUTIONS, seen_words, speed_title
 # After so long without a byte, torch does something that it does not log.
 QUIET_S = 5.0
 WAITING = "No record was written yet."
-MOST_ROWS = 200
+MOST_ROWS = 200  #: limit: compilations in the outline of a large log
 # Seconds after which a fetch that failed is tried again.
 AGAIN_S = 30.0
 
@@ -291,7 +291,7 @@ def at_words(reached: ReachedLimit) -> str:
     return "" if reached.until_s is None else time.strftime("at %H:%M", time.localtime(reached.until_s + 59))
 
 
-MOST_CALL_LINES = 8
+MOST_CALL_LINES = 8  #: limit: calls of a callable that the command line prints
 NOT_SEEN = "not seen"
 NOTHING = (
     "The script compiled nothing. To compile a callable of the file, name it and its inputs: `FILE.py:NAME`, with "

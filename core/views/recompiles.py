@@ -52,7 +52,7 @@ __all__ = ["RecompilesView", "recompiles"]
 # Names: the part that the page draws, and the selected compilation.
 LINEAGE, SELECT = "lineage", "select"
 # Recompiles that other outputs than the dashboard explain.
-MOST_EXPLAINED = 100
+MOST_EXPLAINED = 100  #: limit: recompiles that a file or the command line has in full
 LETTERS: dict[CallUse, str] = {"compiled": "c", "failed": "f", "used": "u", "unknown": "?", "": " "}
 LEGEND = {
     "c": "the call compiled it",

@@ -30,7 +30,7 @@ from core.views.scrub import scrubber as make_scrubber
 from core.views.sharing import issue_of
 from core.views.texts import SourceView
 
-MAX_SCRUBBED_BYTES = 64 * 1024**2
+MAX_SCRUBBED_BYTES = 64 * 1024**2  #: limit: a log that is scrubbed
 COMPILING, KERNELS, MEMORY = 1, 2, 3
 PROCESSES = {
     COMPILING: "torch.compile: phases",

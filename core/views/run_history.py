@@ -21,8 +21,8 @@ from core.runs.retention import DELETES, Due, RetentionRules, due, rules_of
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, one_line, quoted
 from core.views.runs import ListedRun
 
-MOST_SERIES = 8
-MOST_RUNS = 500
+MOST_SERIES = 8  #: limit: series of the chart over time
+MOST_RUNS = 500  #: limit: runs of the chart over time
 UNKNOWN = "device and inputs not recorded"
 NO_RUN = "No run that has ended matches."
 

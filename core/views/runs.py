@@ -34,11 +34,11 @@ from core.views.markdown import LONGEST_LINE, one_line
 from core.views.speedup import seen_words
 
 PAGE_RUNS = 100
-MOST_SAME_MODEL = 200
-MOST_ATTEMPTS = 1_000
-MOST_MODELS = 100
+MOST_SAME_MODEL = 200  #: runs of the same model offered for comparison
+MOST_ATTEMPTS = 1_000  #: attempts at exercises
+MOST_MODELS = 100  #: models offered for the chart over time
 # The report of a larger log is not read for a list.
-LARGEST_LOG_BYTES = 4_000_000
+LARGEST_LOG_BYTES = 4_000_000  #: a log that is read for a list of runs
 SPEEDUP = "speedup"
 COLUMN_HELP = {
     SPEEDUP: "Eager over compiled in the steady state, with its 99 % interval",

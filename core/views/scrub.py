@@ -54,7 +54,7 @@ KINDS: dict[Kind, str] = {
     "environment": "the device's name and environment variables",
 }
 LEAST_NAME, LEAST_LINE, LEAST_NUMBER = 3, 8, 4
-MOST_EXAMPLES = 5
+MOST_EXAMPLES = 5  #: examples of each kind in the preview of scrubbing
 ROUNDS = 10
 VARIABLE = re.compile(r"os\.environ\[['\"]\w+['\"]\] = ['\"]([^'\"\n]+)['\"]")
 TORCH_NAME = re.compile(r"\b(?:torch|aten|prims|inductor|nn|F)\.([\w.]+)")

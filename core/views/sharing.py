@@ -40,8 +40,8 @@ from core.views.scrub import KINDS, NOTHING, Scrubber, read_log
 __all__ = ["BudgetView", "CardView", "issue_of", "may_preview", "preview_token", "set_preview"]
 
 # GitHub takes 65,536 characters; the two longest parts share them.
-MAX_PART_CHARS = 25_000
-MAX_LOG_BYTES = 64 * 1024**2
+MAX_PART_CHARS = 25_000  #: the script and the error in a bug report, each
+MAX_LOG_BYTES = 64 * 1024**2  #: limit: a log in the ZIP of a bug report
 # Where GitHub makes a link of a text whose markup is escaped.
 LINKED = re.compile(r"(?<=[@#])(?=\w)|(?<=\bGH)(?=\\?-\d)", re.IGNORECASE)
 FENCE = re.compile(r"`{3,}")
@@ -210,8 +210,8 @@ def fenced(text: str, language: str) -> str:
 
 
 # The report of a larger log is read by a page, not for a preview; a larger graph is drawn on its page.
-LARGEST_LOG_BYTES = 2_000_000
-MOST_OPS = 2_000
+LARGEST_LOG_BYTES = 2_000_000  #: limit: a log that is read for a preview
+MOST_OPS = 2_000  #: ops of a graph that is drawn for a preview
 LINK_HELP = "Links to this run, to copy"
 PLAIN_LINK = "The link to this run, for people who may open it."
 PRIVATE_LINK = "The run is private, so its links show nothing. *Runs* › *Seen by* changes that."
@@ -269,7 +269,7 @@ def _report(run: Run) -> Report | None:
 
 
 HEADINGS = ("figure", "limit", "value", "standing")
-LONGEST_REASON = 300
+LONGEST_REASON = 300  #: characters of the reason why a limit is exceeded
 # A checkout's file is named relative to it, as a code host names it.
 ESCAPES = {"%": "%25", "\r": "%0D", "\n": "%0A"}
 PROPERTY_ESCAPES = {**ESCAPES, ":": "%3A", ",": "%2C"}

@@ -19,8 +19,8 @@ from core.views.markdown import LONGEST_LINE, LONGEST_NAME, code, one_line
 
 __all__ = ["LogsView", "SourceView", "source_of"]
 
-MOST_SHOWN = 1_000
-MAX_MESSAGE_CHARS = 40_000
+MOST_SHOWN = 1_000  #: limit: messages of torch's log in a table; the download is complete
+MAX_MESSAGE_CHARS = 40_000  #: a message of torch's log; the download is complete
 NOT_RECORDED = (
     "A run records torch's log messages if its job names them, in the syntax of `TORCH_LOGS`: "
     "`--logs graph_breaks,guards`, or `--logs +dynamo` for everything that Dynamo logs."

@@ -48,8 +48,8 @@ HOW = (
     'the process that writes the log. Save with `export_chrome_trace("profile.json.gz")`. Upload the file here, or run '
     "`python -m core profile RUN profile.json.gz`."
 )
-MOST_ROWS = 500
-MOST_TEXT_CHARS = 100
+MOST_ROWS = 500  #: limit: rows of a table of a profile's kernels or slices
+MOST_TEXT_CHARS = 100  #: a selected area in the URL
 IDLE_NOTE = (
     "An estimate: a gap is blamed on what the thread did in it that started the next slice. The profiler slows the "
     "host, so that gaps are longer than without it."

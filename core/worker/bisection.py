@@ -42,7 +42,7 @@ from core.worker.record import silence
 OTHER_BACKEND = "torch's CompilerBisector replaces the backend, so it bisects runs with the backend inductor alone"
 NOT_REPRODUCED = "compiled once more, the model neither fails nor differs"
 OUT_OF_TIME = "the run's time limit was near"
-MAX_WHAT_CHARS = 2_000
+MAX_WHAT_CHARS = 2_000  #: the bisector's result or error
 DIFFERS = "differs"
 LOWERINGS = "lowerings"
 # Options of Inductor that avoid many wrong kernels, from the least to the most that is given up.
@@ -52,8 +52,9 @@ MITIGATIONS: tuple[dict[str, Any], ...] = (
 )
 # That of torch._dynamo.config.repro_tolerance.
 TOLERANCE = 1e-3
-MAX_SCRIPT_CHARS = 200_000
-MAX_NAN_LINE_CHARS = 500
+MAX_SCRIPT_CHARS = 200_000  #: limit: a minified script; of a longer one only the reason is recorded
+MAX_NAN_LINE_CHARS = 500  #: the node with the first NaN, and its line
+#: elements of an input whose values a minified script contains, if random values do not reproduce the failure
 MOST_INLINE = 64
 BLANK_LINES = re.compile(r"\n\s*\n(\s*\n)*")
 # A graph of an earlier compilation, without the model's file, would hide the cause; compiled objects are found by their

@@ -37,8 +37,8 @@ from core.worker.results.named import leaves
 
 CAPTURING = "capturing the model in other ways"
 TRACED = "torch.fx.symbolic_trace(model)"
-MOST_REASONS = 50
-MAX_TEXT_CHARS = 4_000_000
+MOST_REASONS = 50  #: limit: break reasons of `torch._dynamo.explain`
+MAX_TEXT_CHARS = 4_000_000  #: the text of a captured graph in the log
 TORCH = str(Path(torch.__file__).parent)
 OWN = str(Path(__file__).parent)
 FRAME = re.compile(r'^ *(?=File ")', re.MULTILINE)

@@ -21,12 +21,12 @@ from core.base.syntax import TooDenseError
 from core.code.torch_source import ConfigSource, config_sources
 
 CONFIGS: dict[ConfigModule, Any] = {"inductor": torch._inductor.config, "dynamo": torch._dynamo.config}
-MOST_NEAR = 3
+MOST_NEAR = 3  #: similar names suggested for an unknown option
 # Of 2: the share of equal words, and of equal letters.
 LEAST_LIKE = 0.6
 # Words that say only that an option is a switch.
 SWITCHES = frozenset(("enable", "enabled", "disable", "disabled", "use", ""))
-LONGEST_VALUE = 200
+LONGEST_VALUE = 200  #: characters of the value of an option of torch
 
 
 def check_option(field: str, module: ConfigModule, name: str) -> None:

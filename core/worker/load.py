@@ -384,7 +384,7 @@ def rng_state(device: str) -> RngState:
     return RngState(tuple(state.numpy().tobytes() for state in states), numpy)
 
 
-LONGEST_REASON = 300
+LONGEST_REASON = 300  #: characters of the reason why a comparison with float64 failed
 PLACE = re.compile(r'File "(?:[^"]*/)?(?P<file>[^"/]+)", line (?P<line>\d+)')
 NO_MLX = (
     '. MLX is not installed in this environment: pip install "mlx[cpu]" (on a Mac: pip install mlx). torch.compile '

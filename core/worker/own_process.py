@@ -34,7 +34,7 @@ from core.worker.measuring.profiler import KernelMarks, quiet_profile, write_pro
 from core.worker.record import NAMES, as_json_lines
 from core.worker.recorders.stacks import Sources
 
-MOST_BYTES = 4 * 1024**3
+MOST_BYTES = 4 * 1024**3  #: limit: the log of a recorded process of yours
 INSTALLED = {"site-packages", "dist-packages"}
 # Last records of a compilation, after its output code was loaded.
 COMPILED = {"compilation_metrics", "bwd_compilation_metrics"}

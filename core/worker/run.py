@@ -86,7 +86,7 @@ DONE, FAILED, OUT_OF_MEMORY, LOG_LOST, DISK_FULL = 100, 101, 102, 103, 104
 OUTCOMES = {DONE: "done", FAILED: "failed", OUT_OF_MEMORY: "out of memory", DISK_FULL: "failed"}
 NODES = "holding each node against float64"
 BITS = "comparing bit by bit"
-MOST_NODES_S = 300.0
+MOST_NODES_S = 300.0  #: limit: seconds of comparing the nodes of all graphs with float64
 # Share of the time left that the neighbours may take together.
 NEIGHBOURS_SHARE = 0.8
 # Share of the time left that the search for the cause may take.
@@ -100,7 +100,7 @@ HANDLERS_CHANGED = (
 )
 NOT_MADE = "the last call was not made compiled, since its stance refused it."
 REFUSED = "The last call was not made compiled, since its stance refused it: nothing was measured."
-MAX_TRACEBACK_CHARS = 40_000
+MAX_TRACEBACK_CHARS = 40_000  #: a traceback
 
 
 class RunStep:

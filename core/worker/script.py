@@ -40,9 +40,9 @@ from core.worker.record import step
 from core.worker.recorders.bytecode import watching_reuse
 
 RUNNING = "running the script"
-MOST_CALLS = 2_000
-MOST_ENTRIES = 200
-MAX_TEXT_CHARS = 400
+MOST_CALLS = 2_000  #: limit: calls of a script with a record each; later calls are counted
+MOST_ENTRIES = 200  #: limit: callables of a script with recorded calls
+MAX_TEXT_CHARS = 400  #: a name, options or an error in the record of a script's call
 TORCH = str(Path(torch.__file__).parent)
 HERE = str(Path(__file__).parents[1])
 SAMPLES = str(Path(HERE) / "samples")

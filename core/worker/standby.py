@@ -24,7 +24,7 @@ from core.runs.engine.processes import follow_parent
 
 Task = TypeVar("Task")
 Result = TypeVar("Result", bound=Record)
-MAX_REASON_CHARS = 400
+MAX_REASON_CHARS = 400  #: the reason of a failed task in a separate process
 POLL_S = 0.2
 ENDED = "its process ended before it was done"
 NO_TIME = "the run had no time left for it"

@@ -50,9 +50,9 @@ SUPERVISOR_SIGNALS = (signal.SIGTERM, signal.SIGUSR1)
 STACKS, STACKS_S = signal.SIGUSR2, 0.5
 POLL_S = 0.05
 MEMORY_POLL_S = 0.2
-MAX_TRACE_BYTES = 4 * 1024**3
+MAX_TRACE_BYTES = 4 * 1024**3  #: limit: the log of a run
 # Threads count as processes, and a large machine has many.
-MOST_PROCESSES = 16_384
+MOST_PROCESSES = 16_384  #: limit: processes and threads of a run
 DISK_WAS_FULL = "the disk is full; delete runs, or make room, and run the job again"
 
 

@@ -31,8 +31,8 @@ THRESHOLDS = (20_000, 20, 50)
 # From malloc.h: mallopt(3).
 M_ARENA_MAX, ARENAS = -8, 2
 SERVERS = ("streamlit", "uvicorn", "websockets", "asyncio", "starlette")
-MAX_PLACES = 500
-MAX_CHARS = 400
+MAX_PLACES = 500  #: problems printed to the terminal, each once
+MAX_CHARS = 400  #: the message of a printed problem
 Place = tuple[str, int, str, str, int]
 
 

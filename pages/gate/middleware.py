@@ -47,7 +47,7 @@ PAGE_SCHEMES = {"ws": "http", "wss": "https"}
 POLICY_VIOLATION = 1008
 # Seconds for a sign-in, after which the page that was wanted is forgotten.
 WANTED_S = 600
-MOST_WANTED_CHARS = 3_000
+MOST_WANTED_CHARS = 3_000  #: the address for after a sign-in; a longer one becomes the first page
 NOT_SIGNED_IN = "The sign-in was not completed, and the log of this server says why. Reload the page to try again.\n"
 NOT_ACCEPTED = "The sign-in was not completed. {} Reload the page to try again.\n"
 # A path of this server: no other host, and nothing that ends a header.
@@ -61,10 +61,10 @@ HEEDED = frozenset({"rerun_script", "stop_script", "app_heartbeat", "backend_ope
 # Streamlit's other operations install files for developers.
 OPERATIONS = frozenset({"deferred_file", "dataframe_chunk"})
 # Visitors who may run code can send a file of code; others only select, and type short texts.
-MOST_BYTES = 8_000_000
-MOST_BYTES_WITHOUT_CODE = 256_000
-MOST_QUERY_CHARS = 20_000
-MOST_WIDGETS = 2_000
+MOST_BYTES = 8_000_000  #: limit: a message of a browser
+MOST_BYTES_WITHOUT_CODE = 256_000  #: limit: a message of a browser, where code is not allowed
+MOST_QUERY_CHARS = 20_000  #: query parameters of a message
+MOST_WIDGETS = 2_000  #: widgets in a message
 # Names of widgets that Streamlit draws. Streamlit would look up any other name, and print it with an error to the
 # owner's terminal.
 MESSAGE_NAME = re.compile(r"[\w.-]{0,200}")

@@ -23,9 +23,9 @@ from core import CompileboardError, Rate
 from pages.gate.rules import SIGN_IN, Visitor
 
 VARIABLE, HIDE = "COMPILEBOARD_PEOPLE", "COMPILEBOARD_SANDBOX_HIDE"
-MOST_FILE_BYTES = 1_000_000
+MOST_FILE_BYTES = 1_000_000  #: limit: the roles file
 # The longest address of RFC 5321.
-MOST_ADDRESS_CHARS = 254
+MOST_ADDRESS_CHARS = 254  #: a person's mail address
 EVERYBODY = "*"
 SETTINGS = ("redirect_uri", "cookie_secret", "client_id", "client_secret", "server_metadata_url")
 LEAST_SECRET_CHARS = 32

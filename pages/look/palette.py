@@ -84,10 +84,10 @@ def code_height(text: str, most: int = SHORT) -> int | Literal["content"]:
 
 
 # Maximum characters of a field: a line, a path, several lines, pasted code. Longer text is cut off.
-MAX_LINE_CHARS = 400
-MAX_PATH_CHARS = 4_096
-MAX_CHARS = 40_000
-MAX_CODE_CHARS = 1_000_000
+MAX_LINE_CHARS = 400  #: limit: a text field of one line
+MAX_PATH_CHARS = 4_096  #: limit: a text field for a path
+MAX_CHARS = 40_000  #: limit: a text field of several lines, or for options
+MAX_CODE_CHARS = 1_000_000  #: limit: a text field for code
 
 
 @cache

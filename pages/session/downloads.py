@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 PACKAGE = ".pt2"
 # Streamlit keeps downloads in memory; larger ones are available on the command line.
-MOST_DOWNLOADED_BYTES = 256 * 1024**2
+MOST_DOWNLOADED_BYTES = 256 * 1024**2  #: limit: a package to download
 
 
 def log_download(run: Run, key: str | None = None) -> None:

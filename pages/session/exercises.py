@@ -14,7 +14,7 @@ from pages.session.runs import runs_of
 from pages.session.shown import ShownRun, open_shown, shown_run
 from pages.session.url import set_state, state_of
 
-MOST_SOLUTIONS = 2_000
+MOST_SOLUTIONS = 2_000  #: runs whose result of an exercise is cached
 
 
 @st.cache_resource(max_entries=MOST_SOLUTIONS, show_spinner=False)

@@ -29,10 +29,10 @@ from pages.session import server, url
 from pages.session.server import cached
 
 IMAGES = "preview"
-MOST_QUERY_CHARS = 4_000
-MOST_PAGE_BYTES = 1_000_000
+MOST_QUERY_CHARS = 4_000  #: the query of a preview link
+MOST_PAGE_BYTES = 1_000_000  #: a page that gets preview tags
 # Pictures that wait to be drawn; later ones are refused.
-MOST_WAITING = 20
+MOST_WAITING = 20  #: preview pictures that wait to be drawn
 NOTHING = "Compileboard"
 NOBODY = Who(Visitor.STRANGER)
 # Request headers that would make the answer one without the page's text, or a compressed one.

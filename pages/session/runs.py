@@ -21,7 +21,7 @@ from pages.session.url import go_to
 
 KNOWN_S = 5.0
 # Runs in a menu of names; older ones are found on the page Runs.
-MOST_NAMED = 200
+MOST_NAMED = 200  #: limit: runs in a menu of names
 # Limits for one drawing of a page; the rest is made in the next one.
 MADE_WITHIN_S = 0.3
 
@@ -158,7 +158,7 @@ def show_run(run_id: str, page: menu.Page = menu.OVERVIEW) -> None:
     go_to(page, {url.RUN: run_id})
 
 
-MOST_LISTED = 100
+MOST_LISTED = 100  #: limit: sweeps that the page lists
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,7 +141,7 @@ def environment() -> Environment | None:
 Parameters = ParamSpec("Parameters")
 Answer = TypeVar("Answer")
 # A flame chart of a thousand phases takes 2 MB.
-MOST_KEPT = 32
+MOST_KEPT = 32  #: cached results of each kind, for all sessions
 
 
 def cached(

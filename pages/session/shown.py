@@ -40,7 +40,7 @@ LARGE_LOG_BYTES = 8_000_000
 # Key of the run that the header has drawn as live.
 GOING = "going"
 # Number of cached live runs; the data of each takes as much memory as its log.
-MOST_GOING = 4
+MOST_GOING = 4  #: cached running runs
 
 
 @dataclass(frozen=True)

@@ -25,13 +25,13 @@ from pages.gate.visitor import Who, told
 from pages.session import actions, server
 
 # Simultaneous uploads of one visitor, and of all guests. The owner's count separately, so that guests can't block them.
-MOST_AT_ONCE = 4
-MOST_OF_GUESTS = 16
+MOST_AT_ONCE = 4  #: limit: simultaneous uploads of one visitor
+MOST_OF_GUESTS = 16  #: limit: simultaneous uploads of all guests
 SILENCE_S = 60.0
 # A guest's upload that is slower than this after LENIENT_S is ended, so that it does not block its slot.
 LEAST_BYTES_PER_S = 10_000
 LENIENT_S = 20.0
-LONGEST_S = 1_200.0
+LONGEST_S = 1_200.0  #: limit: seconds of a guest's upload
 REFUSED_S = 10.0
 WRITTEN_AT_ONCE = 1 << 20
 TOO_SLOW = "The upload was too slow and was stopped; nothing was stored."

@@ -20,7 +20,7 @@ PROSE = re.compile(
 # A relative clause in the place of a noun, at the beginning of a sentence that is no question.
 OPENER = re.compile(r"(?:^|[.!] |\| |- )(What|Whether) [^?|\n]{3,}", re.MULTILINE)
 # Documents that quote the output of commands, or that code writes: there the words are the code's.
-QUOTING = ("docs/seeds.md", "docs/limits.md", "docs/report-schema.md", "docs/trace-records.md", "docs/options.md")
+QUOTING = ("docs/seeds.md", "docs/report-schema.md", "docs/trace-records.md", "docs/options.md")
 IN_DOCUMENTS: Counter[str] = Counter()
 
 NAMES = frozenset(

@@ -23,8 +23,8 @@ from core.base.errors import ProgramError
 from core.base.words import bytes_, exact, number
 
 ROW_BYTES = 16
-MOST_ROWS = 512
-LONGEST_WORDS = 160
+MOST_ROWS = 512  #: rows of sixteen bytes of a program on the page
+LONGEST_WORDS = 160  #: characters of the description of a row
 # Part of the file → bytes per record.
 SIZES = {HEAD: HEADER_BYTES, "storages": STORAGE.size, "tensors": TENSOR.size, "instructions": INSTRUCTION.size}
 

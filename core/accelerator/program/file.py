@@ -41,7 +41,7 @@ TENSOR = struct.Struct(f"<IIIIQ{MAX_RANK}q{MAX_RANK}qQ")
 INSTRUCTION = struct.Struct("<8I")
 WORD = struct.Struct("<q")
 STEP_WORDS = 6
-MAX_NAME_BYTES = 4096
+MAX_NAME_BYTES = 4096  #: a name in a program of the accelerator
 FUSED = (Opcode.ELEMENTWISE, Opcode.PRODUCT)
 Checksum = Callable[[bytes], int]
 SUFFIX = ".cbp"
@@ -50,10 +50,10 @@ HEADER_BYTES = HEADER.size + ENTRY.size * len(SECTIONS)
 HEAD = "header"
 PARTS = (HEAD, *SECTIONS)
 # Sections up to this size are compared with their checksums when shown; our checksum in Python is slow.
-MOST_CHECKED_BYTES = 262_144
+MOST_CHECKED_BYTES = 262_144  #: a section of a program whose checksum is compared when it is shown
 # Larger sections, constants aside, are not explained record by record.
-MOST_TABLE_BYTES = 8_000_000
-MOST_C_BYTES = 8_000_000
+MOST_TABLE_BYTES = 8_000_000  #: a section of a program listed record by record
+MOST_C_BYTES = 8_000_000  #: limit: a program as C code
 
 
 def _entry(byte: int) -> int:

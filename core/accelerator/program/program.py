@@ -19,7 +19,7 @@ from core.base.errors import DecodeError, ProgramError
 
 DTYPES = ("float32", "bfloat16", "int64", "bool")
 ITEM_BYTES = (4, 2, 8, 1)
-MAX_RANK = 8
+MAX_RANK = 8  #: limit: dimensions of a tensor in the accelerator's programs
 # Passes over a program in execution order, each with its bit.
 PASSES = {
     "fold-constants": 1,

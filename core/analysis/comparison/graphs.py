@@ -29,12 +29,12 @@ FRAMES: dict[tuple[bool, bool], Frames] = {
 }
 Key = Callable[[FxNode], Hashable]
 # Longest part that is aligned by its calls if many nodes differ; a longer part is matched by node names.
-MOST_ALIGNED = 1_000
+MOST_ALIGNED = 1_000  #: limit: nodes that are aligned in two very different graphs
 # Names by which AOTAutograd numbers inputs: an added input renames all inputs after it.
 NUMBERED = re.compile(r"^(primals|arg|tangents|fwd_rng_state|bwd_rng_state)_?\d+(_\d+)?$")
 NAME = re.compile(r"[A-Za-z_]\w*")
 # Maximum number of unmatched elements; the time grows with its square.
-MOST_STEPS = 600
+MOST_STEPS = 600  #: limit: nodes in one of two compared graphs only
 
 
 @dataclass(frozen=True, slots=True)

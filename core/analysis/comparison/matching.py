@@ -35,7 +35,7 @@ DEFAULTS = {
 PARTS = ("compile.", "conditions.")
 # Torch's own options, whose defaults are not known without torch.
 NAMED = ("options.", "dynamo.", "sizes.", "rival.")
-LONGEST_VALUE = 200
+LONGEST_VALUE = 200  #: characters of an option that is compared
 
 
 @dataclass(frozen=True, slots=True)

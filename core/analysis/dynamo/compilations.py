@@ -20,7 +20,7 @@ Kind = Literal["frame", "resume", "recompile"]
 SMALL = 0.05
 NAMED = 2
 # Maximum depth of the tree; functions called deeper are siblings.
-MOST_DEPTH = 64
+MOST_DEPTH = 64  #: nested functions in the tree of compilations
 
 
 @dataclass(frozen=True, slots=True)

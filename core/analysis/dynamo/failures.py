@@ -34,7 +34,7 @@ WORDS: dict[FailureKind, tuple[str, str, str]] = {
     "over the limit": ("frame", "is over the recompile limit", "are over the recompile limit"),
     "given up": ("frame", "runs eagerly", "run eagerly"),
 }
-MAX_REASON_CHARS = 200
+MAX_REASON_CHARS = 200  #: the reason of a failure in a sentence
 
 
 @dataclass(frozen=True, slots=True)

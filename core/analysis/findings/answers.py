@@ -39,7 +39,7 @@ KEEP_DRAWS = (
 OF_TORCH = "`fallback_random` makes compiled code draw the same random numbers as eager; it is slower."
 NUMPY_STREAM = "use_numpy_random_stream"
 OF_NUMPY = "makes compiled code draw NumPy's own random numbers. Each draw is then a graph break."
-MOST_PLACES = 3
+MOST_PLACES = 3  #: lines of the model's file in one finding
 OF_THE_CODE = "try `backend='eager'`, which uses no backend. If results still differ, this is the likely cause."
 # Names of `TORCH_LOGS` that stand for loggers, which take a level; all others are artifacts, which take True.
 LOGGERS = frozenset(
@@ -88,7 +88,7 @@ WITHOUT_ARGUMENT = frozenset(
 )
 LEVELS = {"+": "logging.DEBUG", "-": "logging.ERROR"}
 EXAMPLE = "torch._logging.set_logs(graph_breaks=True, recompiles=True)"
-MOST_NAMES = 12
+MOST_NAMES = 12  #: logs in one advised `set_logs` call
 # A level of Python's own module, whose name torch's `_logging` ends with.
 LEVEL = re.compile(r"\blogging\.")
 NAMED = re.compile(r"backend='([^']+)' raised")

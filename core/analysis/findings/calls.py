@@ -38,7 +38,7 @@ LEAST_SAVING, NEARLY = 0.05, 0.9
 MUCH_OF_GUARDS = 0.25
 NO_FILTER = "None of torch's filters saved time here. Larger inputs make the guards a smaller part of a call."
 MUCH_OF_THE_FIRST_CALL, LONG_S = 0.4, 2.0
-MOST = 3
+MOST = 3  #: findings of printed lines
 ADVICE = {
     "slow": "Follow the message, for example install the package that it names, and run again: the library uses a slow "
     "path now.",
@@ -385,8 +385,8 @@ CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 WARNING = re.compile(r"^(?P<file>\S[^:]*):(?P<line>\d{1,7}): (?P<kind>\w*Warning): (?P<text>.*)$")
 # Line of torch's own loggers: `W1123 17:33:28.036000 19654 torch/_logging/_internal.py:1345] [2/0]`.
 LOGGED = re.compile(r"^[VDIWEC]\d{4} [\d:.]+ \d+ (?P<file>\S+?):(?P<line>\d{1,7})\] (?:\[[^\]]*\] )?(?P<text>.*)$")
-MOST_LINES = 2_000
-LONGEST_LINE = 600
+MOST_LINES = 2_000  #: different lines of a run's output
+LONGEST_LINE = 600  #: characters of a line of a run's output
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,8 +33,8 @@ from core.report import (
 # Minimum share of a kernel's nodes in its module, so that a residual sum fused with a norm doesn't change the module.
 MAJORITY = 2 / 3
 NAMED_OPS = 2
-LONGEST_GENERATED = 400
-LONGEST_PATH = 34
+LONGEST_GENERATED = 400  #: characters of a kernel's name that are parsed as ops
+LONGEST_PATH = 34  #: characters of a module's path in a kernel's name, if it can be shortened
 FUSED = re.compile(r"(?:^|_)fused_(.+?)(?:_\d+)?$")
 # Ops that AOTAutograd decomposes: they occur in names of kernels, but not in lowered graphs.
 DECOMPOSED = (

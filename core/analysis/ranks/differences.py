@@ -31,7 +31,7 @@ DifferenceKind = Literal[
 Change = Literal["number", "order", "sizes", "groups", "ops", ""]
 Side = Literal["left", "right", ""]
 Section = list[RankMark]
-MAX_ALONE = 200
+MAX_ALONE = 200  #: compilations on one rank only
 Outcomes = dict[str, Section]
 # Outermost first: code from the first cache needs no second.
 CACHES = ("aotautograd_cache", "fx_graph_cache")

@@ -23,10 +23,10 @@ from core.report.places import Payload, Place
 from core.report.run import Fingerprint, RankMark
 
 # Groups beyond this number are counted, and not compared.
-MAX_GROUPS = 64
+MAX_GROUPS = 64  #: limit: groups of equal ranks that are compared with the largest
 TextOf = Callable[[Payload], str]
-MAX_SHOWN = 400
-MAX_CAUSES = 20
+MAX_SHOWN = 400  #: characters of a differing line
+MAX_CAUSES = 20  #: recompiles of one rank that are searched for the user's
 FILE = re.compile(r"File: (?P<file>.+?):(?P<line>\d+) in (?P<name>[^,]+), code: (?P<code>.*)$")
 REMARK = re.compile(r"\s# (?P<code>.*?)\s+# (?P<file>\S+):(?P<line>\d+) in (?P<name>\S+)")
 SIZE_REASON = re.compile(r"tensor '(?P<source>.+?)' size mismatch at index (?P<dimension>\d+)")

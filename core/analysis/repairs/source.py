@@ -23,7 +23,7 @@ from core.report import GraphBreak
 
 Node = TypeVar("Node", bound=ast.AST)
 Function = ast.FunctionDef | ast.AsyncFunctionDef
-LONGEST_LINE = 120
+LONGEST_LINE = 120  #: a repaired line that keeps its comments
 # Effect on the model's results: they should stay the same, may change, or change.
 Risk = Literal["", "may change", "changes"]
 # A rule's name and its arguments: lines, names and dtypes, never code.

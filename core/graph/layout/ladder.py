@@ -25,12 +25,12 @@ from core.base.words import count, duration_s
 from core.graph.layout.layered import lay_out_layered
 from core.graph.layout.model import Box, BoxPlace, Curve, Edge, Layout, Point
 
-MOST_BOXES_FOR_DOT = 1200
-MOST_EDGES_FOR_DOT = 4000
+MOST_BOXES_FOR_DOT = 1200  #: limit: boxes that Graphviz lays out
+MOST_EDGES_FOR_DOT = 4000  #: limit: edges that Graphviz lays out
 FIRST_SHARE = 0.5
 LEAST_DOT_BUDGET_S = 0.02
 LAYERED_S_PER_BOX = 1e-4
-MOST_REMEMBERED = 1024
+MOST_REMEMBERED = 1024  #: cached layouts
 POINTS_PER_INCH = 72
 LIMITS = "nslimit=1 nslimit1=1 mclimit=0.3"
 CHILD = Path(__file__).with_name("dot_process.py")

@@ -37,7 +37,7 @@ Check = Callable[[Any], str]
 # Section, row and column of a form.
 Place = tuple[Literal["call", "conditions"], int, int]
 LAST: Place = ("conditions", 99, 0)
-MOST_NAMES_CHARS = 4_000
+MOST_NAMES_CHARS = 4_000  #: names in one option, where code is not allowed
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,8 +248,8 @@ FLAG = OneOf((False, True))
 COMPILE = "the call of torch.compile"
 INPUTS = "the inputs"
 TORCH_COMPILE = "[torch.compile](https://docs.pytorch.org/docs/stable/generated/torch.compile.html)"
-LONGEST_REGION_NAME = 200
-MOST_RECOMPILES = 2**31 - 1
+LONGEST_REGION_NAME = 200  #: characters of the name of a compiled region
+MOST_RECOMPILES = 2**31 - 1  #: limit: the recompile limit of a call of torch.compile
 FLOATING = ("float32", "bfloat16", "float16", "float64")
 
 

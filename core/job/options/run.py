@@ -39,8 +39,8 @@ from core.job.text import (
 )
 
 LOG_NAME = r"[+-]?[\w.]{1,200}"
-MOST_LOGS = 64
-MAX_THREADS = 1_024
+MOST_LOGS = 64  #: limit: names of TORCH_LOGS in a job
+MAX_THREADS = 1_024  #: limit: threads of a job
 CONDITIONS = "the conditions"
 MEASURED = "what is measured"
 SET_STANCE = "[set_stance](https://docs.pytorch.org/docs/stable/generated/torch.compiler.set_stance.html)"

@@ -37,7 +37,7 @@ from core.trace.ranks import log_files, rank_of, stored_name, unread_words
 QUIET_S = 1_800.0
 POLL_S = 0.3
 PIECE = 1 << 20
-MOST_PATH_CHARS = 300
+MOST_PATH_CHARS = 300  #: a followed path in a message
 
 
 def start_following(store: Store, source: Path, by: str = "") -> tuple[Run, subprocess.Popen[bytes]]:

@@ -39,7 +39,7 @@ MARK = "COMPILEBOARD_FORK_SERVER"
 PARENT = "COMPILEBOARD_FORK_SERVER_PARENT"
 POLL_S = 0.01
 # A process that waits for disk or network can't be killed before the operation ends.
-MAX_END_S = 5.0
+MAX_END_S = 5.0  #: limit: seconds of waiting for an ended process
 PREFIX = "compileboard-"
 KILL, MEMBERS = "cgroup.kill", "cgroup.procs"
 MEMORY, PROCESSES = "memory.max", "pids.max"

@@ -37,7 +37,7 @@ from core.trace.profile import MOST_PROFILE_BYTES, read_profile
 from core.trace.ranks import RankLogs
 
 # Files of visitors that are read at once; the owner's files are not counted.
-MOST_AT_ONCE = 2
+MOST_AT_ONCE = 2  #: limit: files of visitors that are read at once
 NICENESS = 19
 # A process of low priority may wait for others; it ends after so many times its CPU time.
 PATIENCE = 5.0

@@ -24,8 +24,8 @@ from core.runs.engine.processes import LOCAL
 from core.runs.status import Handle
 
 DIRECTORY = "servers"
-MOST_BYTES = 10_000
-MOST_SERVERS = 100
+MOST_BYTES = 10_000  #: the file of a dashboard's address
+MOST_SERVERS = 100  #: dashboards that are searched
 URL = re.compile(r"https?://[\w.:\[\]/-]+")
 
 

@@ -55,7 +55,7 @@ QUICK_S = 0.2
 # Such a step in a thread, and the pause after it, so that listings need not wait.
 STEP_S = 0.1
 # Runs that each refresh looks at for changes: those that are open, and the next ones of all.
-MOST_OPEN = 200
+MOST_OPEN = 200  #: live runs that each listing reads again
 LOOKED_AT = 500
 LOOK_S = 0.5
 BATCH = 100

@@ -26,11 +26,11 @@ from core.runs.status import Status
 from core.runs.store import Run
 from core.runs.stored import open_summary
 
-MOST_SETTINGS = 20
-MOST_SETTING_CHARS = 200
-MOST_REASON_CHARS = 1_000
+MOST_SETTINGS = 20  #: settings of a run in the index
+MOST_SETTING_CHARS = 200  #: a setting or another text of a job in the index
+MOST_REASON_CHARS = 1_000  #: title, reason and origin in the index
 # A larger directory has no size here: nobody waits until it is counted.
-MOST_FILES = 20_000
+MOST_FILES = 20_000  #: files of a run whose sizes are summed for the index
 # A directory that changed just now may change again without another modification time.
 SETTLED_NS = 2_000_000_000
 UNSETTLED = 0

@@ -17,8 +17,8 @@ from typing import get_args
 from core.runs.status import State
 
 Value = str | int | float
-MOST_CHARS = 1_000
-MOST_TERMS = 20
+MOST_CHARS = 1_000  #: limit: a search for runs
+MOST_TERMS = 20  #: limit: terms of a search for runs
 TERM = re.compile(r'(-?)(?:([A-Za-z]+):)?("[^"]*"|\S+)')
 BOUND = re.compile(r"(<=|>=|<|>|=)?(\d{1,15}(?:\.\d{1,15})?)")
 AGE = re.compile(r"(\d{1,5})([hdw])")

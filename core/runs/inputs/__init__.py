@@ -19,7 +19,7 @@ from core.runs.inputs.foreign import foreign_directory_words, foreign_file_words
 from core.trace.ranks import RankLogs, files_below, rank_logs
 from core.trace.reader import MAX_LOG_BYTES, NO_RECORD, has_record
 
-MOST_PATH_CHARS = 200
+MOST_PATH_CHARS = 200  #: a path in a message
 
 
 def logs_in(path: Path, scratch: Path, name: str = "", most_bytes: int = MAX_LOG_BYTES) -> RankLogs:

@@ -33,19 +33,19 @@ MAGIC: tuple[tuple[Kind, int, bytes], ...] = (
     ("zip", 0, b"PK\x05\x06"),
     ("tar", 257, b"ustar"),
 )
-MOST_MEMBERS = 20_000
-MOST_PARTS = 16
-MAX_DIRECTORY_BYTES = 16_000_000
+MOST_MEMBERS = 20_000  #: limit: files of an archive
+MOST_PARTS = 16  #: folders in a file name of an archive
+MAX_DIRECTORY_BYTES = 16_000_000  #: the file list of a ZIP archive
 # 128 MiB, what `zstd --long` writes; a larger window is refused.
 WINDOW_LOG = 27
 PIECE = 1 << 20
-MOST_HEADERS = 100_000
+MOST_HEADERS = 100_000  #: headers of a tar archive
 # LZMA is left out: a few bytes make it allocate 4 GB.
 ZIP_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2)
 # A Zstandard window takes 128 MB, whoever sends the archive.
-MOST_AT_ONCE = 2
+MOST_AT_ONCE = 2  #: limit: archives that are unpacked at once
 _turn = threading.BoundedSemaphore(MOST_AT_ONCE)
-MOST_NAME_CHARS = 200
+MOST_NAME_CHARS = 200  #: a file name of an archive in a message
 END_OF_ZIP = struct.Struct("<4s4H2LH")
 ZIP64_LOCATOR_BYTES, ZIP_TAIL_BYTES = 20, 1 << 16
 DAMAGE = (

@@ -47,9 +47,9 @@ TLPARSE_FILE = re.compile(r"(\w[\w.-]{0,150}?)_(\d{1,9})\.(txt|json|html|py)")
 OUTPUT_CODE = "inductor_output_code"
 # Kinds of records that are no artifacts.
 PLAIN_KINDS = frozenset({"dynamo_output_graph", "dynamo_cpp_guards_str", *GRAPH_STAGES})
-MOST_NAMED = 8
-MOST_KIND_CHARS = 80
-MAX_INDEX_BYTES = 512 * 1024**2
+MOST_NAMED = 8  #: kinds of records that are named as missing
+MOST_KIND_CHARS = 80  #: the kind of a missing record
+MAX_INDEX_BYTES = 512 * 1024**2  #: limit: `raw.jsonl` of tlparse
 # Keys of raw.jsonl that tlparse adds to a record's header.
 ADDED = ("timestamp", "thread", "pathname", "lineno", "payload_filename", "has_payload")
 # What vLLM writes beside each graph, with the encoding of its record.

@@ -12,7 +12,7 @@ from pathlib import Path
 from core.base.files import open_regular
 from core.trace.reader import header_lines
 
-MOST_READ_BYTES = 65_536
+MOST_READ_BYTES = 65_536  #: the start of a file by which another tool is recognised
 RECORD = "record one with `TORCH_TRACE=DIR python …` and open DIR"
 PICKLE = re.compile(rb"\x80[\x02-\x05]")
 KINETO = re.compile(rb'\A\s*\{.*"(?:traceEvents|deviceProperties|schemaVersion)"', re.DOTALL)

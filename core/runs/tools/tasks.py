@@ -151,7 +151,7 @@ def _why(status: Status) -> str:
 
 
 NOT_EAGER = Eager({}, {}, (), {}, ())
-MAX_CODE_CHARS = 1_000_000
+MAX_CODE_CHARS = 1_000_000  #: limit: code for a tool
 
 
 def task_for(run: Run, request: Request) -> Task:
@@ -270,7 +270,7 @@ def _eager(
 
 
 SCHEMA = 1
-MAX_LINES = 20_000
+MAX_LINES = 20_000  #: limit: lines of a tool's result
 
 
 class Ladder(msgspec.Struct, frozen=True, tag=True):

@@ -35,7 +35,7 @@ from core.sweep.presets.preset import (
 from core.sweep.store import SweepRow
 
 DTYPES = ("float32", "bfloat16", "float16", "float64")
-MOST_THREADS = 64
+MOST_THREADS = 64  #: limit: threads in the preset on threads
 FLOATING = ("float32", "bfloat16", "float16")
 
 

@@ -28,7 +28,7 @@ ADVICE = re.compile(
 )
 # Begin of torch's message, before a backend's reason.
 RAISED = re.compile(r"^.*?backend='[^']*' raised:\s*", re.DOTALL)
-LONGEST_REASON = 240
+LONGEST_REASON = 240  #: characters of torch's reason in a preset's answer
 Stop = Literal["", "Dynamo", "AOTAutograd", "code generation"]
 Picture = Literal["bars", "lines", "cumulative", "calls"]
 

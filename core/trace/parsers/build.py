@@ -51,12 +51,12 @@ from core.trace.parsers.table import is_root, parser_of, root_frame
 from core.trace.parsers.vllm import add_to_piece, vllm_calls
 from core.trace.reader import MOST_AT_ONCE_BYTES
 
-MAX_KINDS = 2_000
-MOST_CONTEXTS = 16
-MOST_CONTEXT_CHARS = 256
+MAX_KINDS = 2_000  #: kinds of records that are distinguished
+MOST_CONTEXTS = 16  #: labels of a recompile
+MOST_CONTEXT_CHARS = 256  #: a label of a recompile
 OURS = "artifact:compileboard_"
 LOOK_S = 0.2
-LONGEST_LOOK_S = 0.5
+LONGEST_LOOK_S = 0.5  #: seconds of reading a growing log before the page shows a part
 # Records of metrics, with the name of the phase whose start and duration they have.
 METRICS = {"compilation_metrics": "entire_frame_compile", "bwd_compilation_metrics": "entire_backward_compile"}
 VERSION = re.compile(r"(\d{1,4})\.(\d{1,4})")

@@ -57,10 +57,10 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 
-MAX_ITEMS = 100_000
+MAX_ITEMS = 100_000  #: limit: entries of one list in a report
 T = TypeVar("T")
 Passes = TypeVar("Passes", GraphPass, UnchangedPasses)
-MAX_STACK = 200
+MAX_STACK = 200  #: limit: frames of a stack
 # The id of a compilation whose records have no compile id, such as an AOTInductor package.
 WITHOUT_ID = "-"
 # The entry point of a worker, in local runs and in recordings from other machines.

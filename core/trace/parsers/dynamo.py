@@ -68,7 +68,7 @@ LATENCY = re.compile(r"^Guard latency = ([0-9.]+) us", re.MULTILINE)
 HINT = " (HINT: "
 # A manager has at most one leaf of these kinds, so adjacent lines are its parts.
 OF_PARTS = frozenset({"DIMENSION_DYNAMIC_MARKING_GUARD", "SYMBOLIC_SHAPE_GUARD"})
-MAX_LINES = 500_000
+MAX_LINES = 500_000  #: limit: lines of a guard tree
 # File of the function through which torch compiles a frame.
 ENTRY = "/torch/_dynamo/convert_frame.py"
 STRICT_EXPORT = "strict export"

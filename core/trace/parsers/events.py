@@ -36,7 +36,7 @@ CACHE = re.compile(r"^(fx_graph|autograd|aotautograd|aot_autograd)_cache_(hit|mi
 
 # The first phase of a compilation.
 DYNAMO = "dynamo"
-MAX_TIME_US = 1e18
+MAX_TIME_US = 1e18  #: a time in microseconds
 
 
 @dataclass(slots=True)
@@ -250,9 +250,9 @@ def cache_artifact(draft: ReportDraft, record: TraceRecord) -> None:
 
 # The file of torch that exports a model.
 EXPORTER = "torch/export/_trace.py"
-MAX_EXPRESSIONS = 2_000
-MAX_VALUES = 20
-MAX_TEXT_CHARS = 400
+MAX_EXPRESSIONS = 2_000  #: expressions of symbols of a compilation
+MAX_VALUES = 20  #: variables and arguments of an expression
+MAX_TEXT_CHARS = 400  #: characters of an expression, or of a variable's value
 
 
 def create_symbol(draft: ReportDraft, record: TraceRecord) -> None:

@@ -59,7 +59,7 @@ CALL = re.compile(r"\(args = \((?P<args>.*)\), kwargs = \{(?P<kwargs>.*)\}\)$")
 REFERENCE = re.compile(r"%(\w+)")
 WORD = re.compile(r"[A-Za-z_]\w*")
 OPS = frozenset(get_args(Op))
-MAX_LINES = 200_000
+MAX_LINES = 200_000  #: limit: lines of a graph that is printed as a listing
 # The start of a text in which its form can be seen.
 HEAD_BYTES = 4_096
 

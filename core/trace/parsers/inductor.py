@@ -77,14 +77,14 @@ GRAPH_STAGES: dict[str, Stage] = {
     "artifact:compiled_autograd_graph_pre_reordering": "compiled_autograd_graph_pre_reordering",
     "compiled_autograd_graph": "compiled_autograd_graph",
 }
-MOST_DEEP = 200
+MOST_DEEP = 200  #: frames of a node's stack
 # Kinds of records with names of their writer's choice.
 DUMPS = ("graph_dump:", "artifact:", "optimize_ddp_split_")
-MOST_NAME_CHARS = 200
+MOST_NAME_CHARS = 200  #: characters of the name of a dumped graph, config or collective
 # Names of the config in torch's record of a Triton kernel.
 CONFIGS = ("best_config", "only_config", "coordesc_tuning_start_config")
-MOST_PAIRS = 40
-MOST_COLLECTIVES = 10_000
+MOST_PAIRS = 40  #: parameters of a kernel's config
+MOST_COLLECTIVES = 10_000  #: collective calls of a graph
 # Times that Dynamo traces a line before it is called repeated.
 LEAST_TIMES = 8
 # Calls of a nested compile region, which is compiled once, and of its results.

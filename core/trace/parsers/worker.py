@@ -264,8 +264,8 @@ def newest_joint_graph(compilation: CompilationDraft) -> str:
 ASKS = frozenset({"is_compiling", "is_dynamo_compiling", "is_torchdynamo_compiling"})
 LOGS = "TORCH_LOGS"
 WORTH_READING = re.compile(r"is_\w*compiling|TORCH_LOGS")
-MOST_REMARKS = 20
-LONGEST_LINE = 200
+MOST_REMARKS = 20  #: remarks on a file of the model
+LONGEST_LINE = 200  #: characters of a quoted line in a remark
 
 
 def source_remarks(path: str, text: str) -> tuple[SourceRemark, ...]:
@@ -328,11 +328,11 @@ def _is_logs(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value == LOGS
 
 
-MOST_NAME_CHARS = 400
-MOST_LOG_NAMES = 10_000
-MOST_TOLD_ROWS = 2_000
-MOST_TOLD_COLUMNS = 24
-MOST_CELL_CHARS = 400
+MOST_NAME_CHARS = 400  #: the name of a text that belongs to a package
+MOST_LOG_NAMES = 10_000  #: names by which messages in a record of torch's log are counted
+MOST_TOLD_ROWS = 2_000  #: limit: rows of a backend's table
+MOST_TOLD_COLUMNS = 24  #: limit: columns of a backend's table
+MOST_CELL_CHARS = 400  #: characters of a cell or title of a backend's table
 
 
 def package_text(draft: ReportDraft, record: TraceRecord) -> None:

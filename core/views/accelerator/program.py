@@ -20,9 +20,9 @@ from core.report import FxNode, PipelineSegment, ProgramBuffer, ProgramEntry
 from core.views.markdown import quoted, sentence, short
 
 ENDS = ("argument", "result")
-MOST_ENTRIES = 2_000
-MOST_BUFFERS = 2_000
-MOST_DRAWN = 2_000
+MOST_ENTRIES = 2_000  #: instructions of a program in a table
+MOST_BUFFERS = 2_000  #: buffers of a program in a table
+MOST_DRAWN = 2_000  #: temporaries of a program in the drawing
 NEAR = 2.5
 KINDS = ("input", "constant", "temporary", "output")
 PLACES = {"input": "input ", "output": "output ", "temporary": "arena + ", "constant": "constants + "}

@@ -36,10 +36,10 @@ from core.views.markdown import LONGEST_NAME, LONGEST_TEXT, plain, quoted, sente
 
 # Part of the message of a run that found no C++ compiler.
 NO_COMPILER = "builds its runtime with a C++ compiler"
-MOST_COMPILATIONS = 8
+MOST_COMPILATIONS = 8  #: links to other compilations
 ACCELERATOR = "accelerator"
 ALL, NONE = "all", "none"
-MOST_NAMES = 12
+MOST_NAMES = 12  #: nodes listed for one reason
 # Clearer labels of some stages.
 STAGES = {"capture": "until AOTAutograd gave it", "partition": "dividing it"}
 

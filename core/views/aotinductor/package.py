@@ -31,18 +31,18 @@ from core.report import (
 )
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain, prose, sentence
 
-MOST_FILES = 400
-MOST_METADATA = 60
-MOST_RESULTS = 200
+MOST_FILES = 400  #: limit: files of a package
+MOST_METADATA = 60  #: lines of a package's metadata
+MOST_RESULTS = 200  #: outputs of a package
 INDENT = "\u2003"
 # File types, most interesting first: the C++ wrapper, then the kernels.
 FIRST_KINDS = ("wrapper", "kernels", "metadata")
 # Torch's name for compiled code: a digest in base 32.
 DIGEST = re.compile(r"\bc[a-z2-7]{50,}\.?")
 SHORT_DIGEST = 8
-MOST_VALUES = 400
-MOST_LINES = 80
-MOST_SHOWN = 60
+MOST_VALUES = 400  #: inputs and outputs of an exported program
+MOST_LINES = 80  #: checks of an exported program
+MOST_SHOWN = 60  #: dynamic dimensions, their ranges, and calls at their ends
 FEW_SIZES = 6
 NO_BREAK = "\u00a0"
 FILE_NAME = "model.pt2"

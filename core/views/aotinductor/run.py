@@ -40,8 +40,8 @@ from core.views.aotinductor.package import (
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, one_line, plain, prose, sentence
 from core.views.speedup import ratio_words
 
-MOST_SOURCES = 8
-MOST_OFFERED = 60
+MOST_SOURCES = 8  #: sources of the program that runs a package
+MOST_OFFERED = 60  #: dimensions offered to be dynamic
 STEPS: tuple[StepId, ...] = ("export", "package", "python", "c++")
 FROM_PYTHON = """import torch
 

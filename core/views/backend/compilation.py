@@ -28,8 +28,8 @@ from core.report import (
 from core.views.fx_graph import GraphStages
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, one_line
 
-MOST_NODES = 2_000
-MOST_ANNOTATIONS = 24
+MOST_NODES = 2_000  #: nodes of a graph that a backend received
+MOST_ANNOTATIONS = 24  #: tables, and texts, of a backend to choose from
 OUTSIDE, FAILED = "outside of the calls", "raised"
 COLUMNS = ("opcode", "name", "target", "args", "kwargs", "users", "value")
 # `add = x + 1`, `relu: "f32[8]" = …` and `return (add,)` in `gm.code`.

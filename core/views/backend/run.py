@@ -21,7 +21,7 @@ from core.views.backend.compilation import LEGEND, BackendCompilationView, no_ex
 from core.views.markdown import LONGEST_NAME, LONGEST_TEXT, code, one_line, prose
 
 INDUCTOR = "inductor"
-MOST_PROBLEMS = 3
+MOST_PROBLEMS = 3  #: problems of a backend that are listed
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,12 +103,12 @@ def left_out(lines: Sequence[str]) -> Iterator[Text]:
 GRAPH_PX = 520
 POST_GRAD = "inductor_post_grad_graph"
 # What a file takes at most, so that it stays small enough to send.
-MOST_COMPILATIONS = 8
-MOST_NODES = 6_000
-MOST_ROWS = 250
-MOST_BLOCKS = 300
-MOST_CODE_CHARS = 1_200_000
-MOST_LISTING_CHARS = 80_000
+MOST_COMPILATIONS = 8  #: limit: compilations with graphs, kernels and guards in an HTML file
+MOST_NODES = 6_000  #: limit: nodes of all graphs in an HTML file
+MOST_ROWS = 250  #: limit: rows of a table in an HTML file
+MOST_BLOCKS = 300  #: limit: blocks of a page in an HTML file
+MOST_CODE_CHARS = 1_200_000  #: limit: characters of all code in an HTML file
+MOST_LISTING_CHARS = 80_000  #: limit: characters of one listing in an HTML file
 
 Element = TypeVar("Element")
 

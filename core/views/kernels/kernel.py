@@ -68,7 +68,7 @@ NO_KERNEL: tuple[PageBlock, ...] = (
     Text(spans("Only the backend `inductor` generates kernels; a compilation without a graph has none either.")),
 )
 # Kernels whose code is in the outputs that have the code of all kernels.
-MOST_CODES = 40
+MOST_CODES = 40  #: limit: kernels with code in an HTML file, and in a page as text
 
 
 def kernel_launches(view: KernelsView, read: Callable[[Payload], str], live: bool = False) -> Iterator[PageBlock]:

@@ -39,7 +39,7 @@ NOISE = 1.25
 MARGINS = (0.5, 0.5, 0.4, 0.6)
 # A line by its two end points, each (FLOP/B, FLOP/s).
 Line = tuple[tuple[float, float], tuple[float, float]]
-MOST_OPS = 12
+MOST_OPS = 12  #: ops of a kernel in the ledger
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ RUNGS = {
     "asm": "assembly",
 }
 MLIR = ("ttir", "ttgir")
-MOST_OUTLINED = 12
+MOST_OUTLINED = 12  #: functions of OpenMP regions that are named
 Kind = TypeVar("Kind")
 CELLS = 192
 WRAP = 64

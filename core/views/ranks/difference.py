@@ -14,8 +14,8 @@ from core.code.diff import diff_texts
 from core.report.run import Fingerprint, RankCompilation, RankMark
 from core.views.markdown import LONGEST_LINE, code, one_line, plain
 
-MOST_RANGES = 12
-MOST_NAMED = 8
+MOST_RANGES = 12  #: ranges of ranks in a sentence
+MOST_NAMED = 8  #: compilations in a sentence
 # Differences whose sentence says all of both texts.
 WHOLE = frozenset({"recompile", "compilation", "cache", "end"})
 WORDS_OF_ADVICE: dict[AdviceKind, str] = {
@@ -39,8 +39,8 @@ CHANGES = {
 }
 Row = dict[str, Any]
 # Groups that get a column in tables; the others are counted.
-MOST_COLUMNS = 6
-MOST_ROWS = 500
+MOST_COLUMNS = 6  #: limit: groups of ranks with a column in a table
+MOST_ROWS = 500  #: limit: rows of a table about ranks
 ABSENT = "–"
 # Graphs that have the same collectives, the latest stage first.
 STAGES = (

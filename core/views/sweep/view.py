@@ -27,7 +27,7 @@ from core.views.sweep.charts import (
     ratio_series,
 )
 
-MOST_BARS = 40
+MOST_BARS = 40  #: limit: cells drawn as bars
 AXIS_TITLES = {"batch": "batch size", "threads": "threads"}
 WHY_ENDED = {"cancelled": "Cancelled. ", "interrupted": "Interrupted: its server ended. "}
 Picture = Literal["", "calls", "cumulative", "lines", "heat", "bars"]

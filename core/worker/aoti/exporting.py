@@ -26,10 +26,10 @@ from core.report import Export, ExportedDim, ExportedValue, PackagedFile, Packag
 from core.worker.conditions import Dimension, dimensions
 from core.worker.load import Arguments, user_frames
 
-MOST_VALUES = 500
-MOST_LINES = 200
-MOST_CHARS = 400
-MOST_PROBLEM_CHARS = 8_000
+MOST_VALUES = 500  #: inputs and outputs of an exported program
+MOST_LINES = 200  #: ranges, and guards, of an exported program
+MOST_CHARS = 400  #: a range or guard of an exported program
+MOST_PROBLEM_CHARS = 8_000  #: the reason why there is no program, or no package
 GUARDS, GUARD = "GuardsFn", "Guard failed: "
 TRAINING = (
     "torch.export captures what forward computes, and this run is a training step, whose backward would not be in the "
@@ -255,12 +255,12 @@ class _DimsText(str):
         return str(self)
 
 
-MOST_FILES = 2_000
-MOST_TEXT_BYTES = 2_000_000
-MOST_TEXTS_BYTES = 16_000_000
-MOST_NAME_CHARS = 400
-MOST_METADATA = 200
-MOST_VALUE_CHARS = 2_000
+MOST_FILES = 2_000  #: limit: files of a package
+MOST_TEXT_BYTES = 2_000_000  #: limit: a text in a package
+MOST_TEXTS_BYTES = 16_000_000  #: all texts of a package
+MOST_NAME_CHARS = 400  #: a name in a package
+MOST_METADATA = 200  #: entries of a package's metadata
+MOST_VALUE_CHARS = 2_000  #: a value in a package's metadata
 LANGUAGES = {".cpp": "cpp", ".h": "cpp", ".py": "python", ".json": "json", ".s": "asm", ".S": "asm", ".txt": "text"}
 KINDS: dict[str, PackagedKind] = {
     ".wrapper.cpp": "wrapper",

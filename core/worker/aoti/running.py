@@ -42,14 +42,14 @@ from core.worker.results.named import Leaves, leaves
 
 OUTPUTS = "outputs.bin"
 RETURNED = (torch.Tensor, bool, int, float)
-MOST_PRINTED_CHARS = 4_000
-MOST_LINES = 100
+MOST_PRINTED_CHARS = 4_000  #: output of the C++ program
+MOST_LINES = 100  #: last lines of the C++ program's output
 ANSWER_S = 120.0
 END_S = 5.0
 MAGIC = b"CBTENS01"
-MOST_TENSORS = 4_096
-MOST_RANK = 64
-MOST_TENSOR_BYTES = 4 * 1024**3
+MOST_TENSORS = 4_096  #: tensors of a file for C++
+MOST_RANK = 64  #: limit: dimensions of a tensor for C++
+MOST_TENSOR_BYTES = 4 * 1024**3  #: a tensor for C++
 # Numbers of c10/core/ScalarType.h.
 SCALAR_TYPES = {
     torch.uint8: 0,
@@ -379,7 +379,7 @@ NAME = "aoti_run"
 FLAGS = ("-std=c++20", "-O1", "-w")
 LIBRARIES = ("torch", "torch_cpu", "c10")
 BUILD_LIMIT_S = 600.0
-MOST_SAID_CHARS = 4_000
+MOST_SAID_CHARS = 4_000  #: the compiler's message if the C++ program cannot be built
 NO_COMPILER = (
     "the program in C++ is built with a C++ compiler, and there is none: install g++, or set CXX; its sources, the "
     "inputs and the package are kept with the run"

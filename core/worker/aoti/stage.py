@@ -75,10 +75,10 @@ from core.worker.results.named import leaves
 
 CLOCKS = "the wall clock in Python, std::chrono::steady_clock in C++"
 EAGER_ALONE = "nothing of the package ran, so that there is nothing to time"
-MOST_KEPT_BYTES = 2 * 1024**3
+MOST_KEPT_BYTES = 2 * 1024**3  #: limit: a package stored with its run
 CUDAGRAPHS = "triton.cudagraphs"
 README = "README.md"
-MOST_TEXT_CHARS = 4_000_000
+MOST_TEXT_CHARS = 4_000_000  #: a text of a package in the log
 WORDS = f"""# A package of AOTInductor, run without Python
 
 `{{package}}` was made by `torch._inductor.aoti_compile_and_package` with torch {{torch}} for {{device}}. Build the
@@ -327,9 +327,9 @@ def write_sources(directory: Path, torch: str, device: str) -> None:
     emit_text("runner", README, "markdown", words)
 
 
-MOST_TRIALS = 24
-MOST_TRIED_BYTES = 256 * 1024**2
-MOST_SAID_CHARS = 1_000
+MOST_TRIALS = 24  #: limit: sizes tried for dynamic dimensions
+MOST_TRIED_BYTES = 256 * 1024**2  #: limit: inputs of a call that tries a size
+MOST_SAID_CHARS = 1_000  #: the result or error of such a call
 TRIAL_LIMIT_S = 60.0
 CHECKS = "AOTI_RUNTIME_CHECK_INPUTS"
 AROUND = ("API call failed at", "Exception raised from ", "frame #")

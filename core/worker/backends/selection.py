@@ -30,7 +30,7 @@ from core.worker.config import alias_notes, check_option
 from core.worker.load import ModelCopy, executed
 
 MODULE = "compileboard_backend"
-MOST_NAMED = 12
+MOST_NAMED = 12  #: functions named in the error for a missing backend
 Compiler = str | Callable[..., Any]
 # A job's backend code → the path of its file, and then its definitions.
 _written: dict[str, Path] = {}
@@ -138,7 +138,7 @@ NEWER = ("name", "disable", "recompile_limit", "isolate_recompiles", "shapes_spe
 # Names of parameters in later versions of torch.
 RENAMED = {"shapes_spec": "dynamic_shapes"}
 AS_IT_IS = "The file calls torch.compile itself. The run used the backend, mode and options that it passes."
-MOST_KEYS = 3
+MOST_KEYS = 3  #: compiled parts of a model in a note
 FOR_TARGET = (
     "The file calls torch.compile itself. Code for the target was generated with the options of the job, "
     "not with those of the file."

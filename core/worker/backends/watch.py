@@ -31,17 +31,17 @@ from core.report.records.compilation import ExecutionsRecord
 from core.worker.load import value_text
 
 INDUCTOR = "inductor"
-MOST_PROBLEM_CHARS = 4_000
+MOST_PROBLEM_CHARS = 4_000  #: characters of a backend's exception
 AGAIN = "nothing, since torch begins its analysis again"
 # Callers of a backend and the library code that it calls: their lines aren't the backend's own.
 NOT_ITS_OWN = (Path(torch.__file__).parents[1], Path(sysconfig.get_path("stdlib")), Path(__file__).parents[1])
-MOST_NODES = 2_000
-MOST_VALUES = 100
-MOST_TEXT_CHARS = 400
-MOST_USERS = 32
-MOST_CODE_CHARS = 200_000
-MOST_EXECUTIONS = 64
-MOST_COMPILATIONS = 1_000
+MOST_NODES = 2_000  #: limit: nodes of a graph that a backend received
+MOST_VALUES = 100  #: limit: example inputs, arguments or results of a backend that are recorded
+MOST_TEXT_CHARS = 400  #: characters of a node's arguments, a value or a problem of a backend
+MOST_USERS = 32  #: users of a node that a backend received
+MOST_CODE_CHARS = 200_000  #: characters of the code of a graph that a backend received
+MOST_EXECUTIONS = 64  #: limit: executions of a compilation that are recorded in full; all are counted
+MOST_COMPILATIONS = 1_000  #: limit: compilations whose executions are watched
 
 
 @contextmanager

@@ -38,8 +38,8 @@ from core.worker.measuring.instruments import Wrapper
 from core.worker.numerics.nodes import ITS_OWN, quiet_compilation
 from core.worker.record import silence
 
-MAX_STORED_BYTES = 512 * 2**20
-MOST_NODES = 200
+MAX_STORED_BYTES = 512 * 2**20  #: limit: stored values of the other configuration in a comparison bit by bit
+MOST_NODES = 200  #: limit: listed values with other bits
 # A relative difference that no other order of the same additions makes.
 OTHER_VALUES = 1e-2
 LOW_PRECISION = (torch.float16, torch.bfloat16)
@@ -339,7 +339,7 @@ def _call(job: CompileJob, path: Path, changes: dict[str, Any], recorder: ValueR
         torch.set_num_threads(threads)
 
 
-MAX_LINE_CHARS = 300
+MAX_LINE_CHARS = 300  #: the line of a value
 INPUTS = re.compile(r"^\s+(?P<names>[\w, ]+?),? = args$", re.MULTILINE)
 TARGET = re.compile(r"^\s*(?P<name>\w+) = ")
 

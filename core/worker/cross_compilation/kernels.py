@@ -36,7 +36,7 @@ from core.worker.triton import compile_config
 
 KERNEL_LIMIT_S = 120.0
 PARALLEL = min(4, os.cpu_count() or 1)
-MAX_ERROR_CHARS = 4_000
+MAX_ERROR_CHARS = 4_000  #: a compiler's message
 UNDECIDED = "not decidable without timing: on the device each config is timed at the first launch"
 ONLY = "the only config"
 TOOL_LIMIT_S = 60

@@ -36,7 +36,7 @@ TOOLS: dict[type[Any], Callable[[Task, Path], Answer]] = {
     Reproduce: reproduce,
     Interpret: interpret,
 }
-MAX_DETAIL_CHARS = 20_000
+MAX_DETAIL_CHARS = 20_000  #: the output of a tool
 
 
 def run_tool(tool: Run, task: Task) -> int:

@@ -203,7 +203,7 @@ def _spans(rows: list[str]) -> list[tuple[str, int, int]]:
     return spans
 
 
-MAX_OUTPUT_BYTES = 100_000
+MAX_OUTPUT_BYTES = 100_000  #: the output of a script
 ADD_SAMPLE = Path(__file__).with_name("vector_add.py")
 
 

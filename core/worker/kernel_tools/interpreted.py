@@ -21,7 +21,7 @@ from core.base.words import number
 from core.runs.tools import InterpretAnswer, TouchedElements, Trouble
 from core.worker.results.scaled import is_close
 
-MAX_OFFSETS = 20_000
+MAX_OFFSETS = 20_000  #: limit: elements that a kernel touched
 
 
 @dataclass(slots=True)

@@ -58,7 +58,7 @@ from core.runs.tools.tasks import MAX_LINES
 from core.worker.triton import TargetDriver, compile_config, gpu_target, install_driver
 
 DISASSEMBLER_LIMIT_S = 60
-MAX_FILE_CHARS = 200_000
+MAX_FILE_CHARS = 200_000  #: limit: one compilation stage of a kernel
 MLIR_RUNGS = ("ttir", "ttgir")
 TEXT_RUNGS = (*MLIR_RUNGS, "llir", "ptx", "amdgcn")
 # `Coalesce (tritongpu-coalesce) (…)`, and since Triton 3.9 `Coalesce: tritongpu-coalesce{options} (…)`.
@@ -66,9 +66,9 @@ HEADER = re.compile(
     r"^// -----// IR Dump Before (\S+?)(?: \(|: )([^\s){]*).*\('builtin\.module' operation\).*$", re.MULTILINE
 )
 ANY_HEADER = re.compile(r"^// -----// .*", re.MULTILINE)
-MAX_DUMP_BYTES = 200_000_000
-MAX_DIFF_LINES = 1_500
-MAX_DIFFS = 120
+MAX_DUMP_BYTES = 200_000_000  #: limit: the output of Triton's passes
+MAX_DIFF_LINES = 1_500  #: limit: lines of one pass's difference
+MAX_DIFFS = 120  #: limit: passes with a difference
 DEVICE = re.compile(r"DeviceProperties\(([^()]*)\)")
 
 

@@ -103,7 +103,7 @@ def synchronize(device: str) -> None:
 
 Hook = Callable[..., Any]
 KERNEL_HOOK, CALL_HOOK, CALL_BODY = "compileboard_kernel", "compileboard_call", "compileboard_body"
-MAX_CODE_BYTES = 8_000_000
+MAX_CODE_BYTES = 8_000_000  #: generated code that is timed line by line
 
 
 class Wrapper:

@@ -31,7 +31,7 @@ from core.worker.record import emit
 SAMPLE_S = 0.0005
 # Calls between two restorations of in-place results: after a hundred halvings, numbers would be denormal and slow.
 MOST_SAMPLES, MOST_CALLS = 60, 32
-MAX_REASON_CHARS = 400
+MAX_REASON_CHARS = 400  #: the reason why a kernel was not timed
 CPU_METHOD = "repeated on copies of its arguments, caches warm"
 GPU_METHOD = "Inductor's benchmarker on copies of its arguments, L2 cache flushed before each run"
 NO_TIME = "the time to measure kernels went to those that take longer"
@@ -48,7 +48,7 @@ NO_OUTPUT_CODE = (
     "the last call used no output code of Inductor in Python: another backend or a C++ wrapper runs kernels of its own"
 )
 WAIT_CYCLES = 20_000_000
-MAX_BYTES = 2**31
+MAX_BYTES = 2**31  #: limit: arguments of a timed kernel, which are copied
 
 
 @dataclass(slots=True)

@@ -37,7 +37,7 @@ from core.worker.measuring.kernel_times import error_words
 from core.worker.record import emit, silence, unrecorded
 
 LOG_LEVEL, NOTHING = "KINETO_LOG_LEVEL", "99"
-MOST_FILE_BYTES = 256 * 1024**2
+MOST_FILE_BYTES = 256 * 1024**2  #: limit: a run's own profile before compression
 
 
 @contextmanager
@@ -104,9 +104,9 @@ def write_profile(recorded: profile, path: Path) -> None:
 
 
 REPEATS = 3
-MOST_CALLS = 8
+MOST_CALLS = 8  #: limit: calls in a run's own profile
 # Events of the profile, as estimated from those of the first call.
-MOST_EVENTS = 150_000
+MOST_EVENTS = 150_000  #: limit: events of a run's own profile, estimated from its first call
 # Seconds of a profiled call, as a multiple of a plain call.
 PROFILED = 4.0
 

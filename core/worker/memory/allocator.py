@@ -39,8 +39,8 @@ from core.worker.measuring.profiler import quiet_profile
 from core.worker.record import emit, silence
 from core.worker.standby import MAX_REASON_CHARS, StandBy
 
-MOST_POINTS = 1_000
-MOST_ALIVE = 40
+MOST_POINTS = 1_000  #: points of the curve of a call's memory
+MOST_ALIVE = 40  #: limit: places listed for the memory at the peak
 MEMORY = "[memory]"
 BACKWARD = "autograd::engine::evaluate_function: "
 # Profiler events around code that Inductor generated.

@@ -40,7 +40,7 @@ from core.worker.results.effects import CallEffects, unlike
 from core.worker.results.judge import CallContext, Judge
 from core.worker.standby import StandBy
 
-MOST_TASK_S = 180.0
+MOST_TASK_S = 180.0  #: limit: seconds of one neighbour's run
 TRAINING = "it runs only the forward, and this run trains"
 DRAWS = "the call draws random numbers, and another program draws others than eager"
 NO_CALL = "the model has no call"

@@ -14,7 +14,7 @@ from core.ops.costs import op_class
 from core.worker.load import rng_state
 from core.worker.numerics.wide import is_as_written
 
-MOST_BYTES = 256 * 2**20
+MOST_BYTES = 256 * 2**20  #: limit: eager's random numbers that a float64 replay repeats
 DROPOUT = "native_dropout"
 # Random ops that compute with other floats, or write their result to another tensor.
 COMPUTED = re.compile(r"out$|Tensor_float|float_Tensor|Tensor_Tensor|rrelu|alpha_dropout")

@@ -34,8 +34,8 @@ from core.worker.record import emit, silence, unrecorded
 from core.worker.results.judge import has_room
 from core.worker.results.verdict import error_of
 
-MOST_TAPS = 128
-MOST_TAPPED_BYTES = 256 * 2**20
+MOST_TAPS = 128  #: node values that one extra compilation of a graph returns
+MOST_TAPPED_BYTES = 256 * 2**20  #: all node values of one extra compilation
 AFTER_RANDOM = "comes after random numbers that the other two cannot be given"
 TOO_LARGE = "larger than what can be compared"
 NO_ROOM = "the run may not hold so much memory that the model could be loaded once more"

@@ -30,10 +30,10 @@ from core.report.records import Emit
 from core.report.records.compilation import BytecodeRecord
 from core.worker.recorders.stacks import DeferredRecords
 
-MAX_CODE_CHARS = 200_000
-MAX_CONSTANT_CHARS = 200
+MAX_CODE_CHARS = 200_000  #: limit: a listing of bytecode, and its decompiled source
+MAX_CONSTANT_CHARS = 200  #: a constant in a listing
 # depyf's time grows with the code; it takes about 0.1 s for this many instructions.
-MOST_INSTRUCTIONS = 3_000
+MOST_INSTRUCTIONS = 3_000  #: limit: instructions of a decompiled function
 RESUME = re.compile(r"__resume_at_\d+_\d+")
 RESUMES = "torch_dynamo_resume_in_"
 DECOMPILER = "depyf"
@@ -172,7 +172,7 @@ def _python(code: CodeType, depyf: ModuleType) -> tuple[str, str]:
         return "", f"{type(error).__name__}: {error}"[:MAX_CONSTANT_CHARS]
 
 
-MOST_FRAMES = 1_000
+MOST_FRAMES = 1_000  #: limit: frames whose reused code is recorded
 CODES: dict[CodeType, None] = {}
 COMPILED: Counter[str] = Counter()
 

@@ -30,7 +30,7 @@ from core.worker.recorders.bytecode import met
 
 WARM_UP, CHECKS, CHECKS_OF_COPY = 3, 20, 8
 # CPU time of this thread; so short that torch always takes longer to build many guards.
-MOST_S = 0.02
+MOST_S = 0.02  #: limit: seconds of timing the guards of a compilation
 BATCH, BATCHES = 4, 3
 CLONED = ("module", "global", "tensor")
 FILTERS = (

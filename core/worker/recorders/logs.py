@@ -28,9 +28,9 @@ VARIABLE = "TORCH_LOGS"
 ROOT = "torch"
 LEVELS = {"+": logging.DEBUG, "-": logging.ERROR, "": logging.INFO}
 # A record has this many bytes at most, or messages of this many seconds.
-MAX_RECORD_BYTES = 64 * 1024
-MAX_RECORD_S = 0.25
-MAX_LOG_BYTES = 64 * 2**20
+MAX_RECORD_BYTES = 64 * 1024  #: bytes of torch's log in one record
+MAX_RECORD_S = 0.25  #: seconds until messages of torch's log reach the run's log
+MAX_LOG_BYTES = 64 * 2**20  #: limit: torch's log in a run; later messages are omitted, with a note
 LEFT_OUT = "The log has the first {size} of torch's log messages; later ones are left out."
 
 
@@ -149,7 +149,7 @@ def _name(record: logging.LogRecord) -> str:
     return str(artifact or record.name)
 
 
-MAX_FILE_CHARS = 8_000_000
+MAX_FILE_CHARS = 8_000_000  #: characters of a debug file in the log
 
 
 @contextmanager

@@ -157,8 +157,8 @@ def _output_bytes(output: Any) -> int | None:
     return elements * int(output.get_dtype().itemsize)
 
 
-MAX_CHOICES = 500
-MAX_NAME_CHARS = 400
+MAX_CHOICES = 500  #: limit: choices of one autotuning
+MAX_NAME_CHARS = 400  #: the name of a choice
 
 
 @contextmanager

@@ -30,7 +30,7 @@ from core.worker.recorders.stacks import Modules
 from core.worker.recorders.traffic import NodeTraffic, Part, hint, iterations, part_of, traffic
 
 Node = Any
-MAX_REJECTIONS = 20_000
+MAX_REJECTIONS = 20_000  #: limit: rejected fusions of a graph
 KERNEL_MODULES = (
     "torch._inductor.debug",
     "torch._inductor.codegen.triton",

@@ -22,9 +22,9 @@ from core.report.records import Emit
 from core.report.records.compilation import SourceRecord, StacksRecord
 
 FRAME = re.compile(r'^  File "(.+)", line (\d+), in (.+)$', re.MULTILINE)
-LARGEST_SOURCE_BYTES = 1_000_000
-MOST_SOURCES_BYTES = 8_000_000
-MOST_STACK_FRAMES = 100
+LARGEST_SOURCE_BYTES = 1_000_000  #: limit: a recorded file of a library
+MOST_SOURCES_BYTES = 8_000_000  #: limit: all recorded library files of a run
+MOST_STACK_FRAMES = 100  #: recorded frames of a node's stack
 STANDARD_LIBRARY = Path(sysconfig.get_path("stdlib"))
 HERE = Path(__file__).parents[2]
 SAMPLES = HERE / "samples"

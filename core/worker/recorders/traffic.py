@@ -30,7 +30,7 @@ Node = Any
 CALLS_OF_GRAPHS = ("Conditional", "Switch", "WhileLoop", "InvokeSubgraph")
 # Subgraph calls, and nodes that unpack a call's results.
 MOVES_NOTHING = (ir.MultiOutput, *(getattr(ir, name) for name in CALLS_OF_GRAPHS if hasattr(ir, name)))
-MOST_PAIRED = 40
+MOST_PAIRED = 40  #: accesses to one buffer that are compared in pairs
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ from core.worker.results.named import (
 )
 
 OWN = "memory of its own"
-MAX_CHARS = 20_000
+MAX_CHARS = 20_000  #: limit: compared printed text of a call, of each stream
 SHOWN_CHARS = 60
 WARNING = re.compile(r"^\S.*?:\d+: (\w*Warning: )")
 

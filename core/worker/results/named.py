@@ -18,9 +18,9 @@ from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 from core.worker.load import Arguments, ModelCopy
 
 Leaves = dict[str, Any]
-MAX_LEAVES = 20_000
-MAX_DEPTH = 24
-MAX_COPIED_BYTES = 64 * 2**20
+MAX_LEAVES = 20_000  #: limit: values of a result that are compared
+MAX_DEPTH = 24  #: limit: nested containers of a result
+MAX_COPIED_BYTES = 64 * 2**20  #: limit: values copied for a later comparison
 # Addresses that `id()` returns in a 64-bit process.
 LEAST_ADDRESS, ADDRESSES, ALIGNMENT = 2**32, 2**48, 16
 # Not traversed: their contents aren't results, or are compared as the model's state.

@@ -35,7 +35,7 @@ class Piece(NamedTuple):
 LINE_LIMIT = 2_000
 HIGHLIGHT_LIMIT = 1_500_000
 # Coloured code that is kept for all sessions; packed, since its objects take ten times the memory.
-MOST_KEPT = 128
+MOST_KEPT = 128  #: cached pieces of highlighted code, for all sessions
 
 _HERE = Path(__file__).parent
 _COMPONENT = st.components.v2.component(

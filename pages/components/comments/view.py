@@ -11,7 +11,7 @@ import streamlit as st
 from pages.components.exchange import component_script, message
 
 HERE = Path(__file__).parent
-MOST_ID_CHARS = 1_000
+MOST_ID_CHARS = 1_000  #: a selected item's id
 
 _COMPONENT = st.components.v2.component(
     "compileboard_comments",

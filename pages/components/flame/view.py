@@ -16,7 +16,7 @@ from pages.components.exchange import browser_value, component_script, first_wis
 from pages.look.text import component_key
 
 HERE = Path(__file__).parent
-MOST_SPANS = 20_000
+MOST_SPANS = 20_000  #: limit: slices drawn of a profile
 # A range of time in microseconds, and of rows, both ends included.
 FlameArea = tuple[float, float, int, int]
 

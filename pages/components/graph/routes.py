@@ -20,9 +20,9 @@ from starlette.routing import Route
 from core.base import words as fmt
 from core.views import wire
 
-MOST_NODES_AT_ONCE = 60_000
-MOST_LEVELS_AT_ONCE = 500
-MOST_HOPS = 20
+MOST_NODES_AT_ONCE = 60_000  #: nodes in one response
+MOST_LEVELS_AT_ONCE = 500  #: groups in one response
+MOST_HOPS = 20  #: hops of a neighbourhood
 LEAST_ZIPPED_BYTES = 32_000
 ZIP_LEVEL = 5
 CACHED = "private, max-age=3600"
@@ -137,7 +137,7 @@ def _zipped(request: Request, content: bytes, kind: str, headers: dict[str, str]
     return Response(content, status, headers, kind)
 
 
-MOST_NODES = 400_000
+MOST_NODES = 400_000  #: nodes of all drawings that the server caches
 
 
 class PlaceData(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,8 +12,8 @@ from pages.components.exchange import component_script, message
 from pages.look.palette import PHASES
 
 HERE = Path(__file__).parent
-MOST_PHASES = 400
-MOST_STEPS = 12
+MOST_PHASES = 400  #: phases of a running run
+MOST_STEPS = 12  #: steps of a running run
 
 _COMPONENT = st.components.v2.component(
     "compileboard_progress",

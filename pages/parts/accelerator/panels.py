@@ -64,7 +64,7 @@ SEGMENT_FORMS = {
 }
 SEGMENT_WIDTHS = {"runs": 110, "ops": 45, "in": 75, "out": 75, "program entries": 70, "file": 75, "a call": 75}
 SEGMENT_COLUMNS = columns(SegmentView.order_help, SEGMENT_WIDTHS)
-LARGEST_DOWNLOAD_BYTES = 67_108_864
+LARGEST_DOWNLOAD_BYTES = 67_108_864  #: limit: a program to download
 FILE_FORMS = {"bytes": fmt.bytes_}
 
 

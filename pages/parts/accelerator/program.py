@@ -38,7 +38,7 @@ FEW_BUFFERS = 8
 WIDTHS = {"": 40, "op": 95, "nodes": 110, "makes": 165, "of": 165, "and then": 200, "your line": 220}
 COLUMNS = columns(ProgramView.entry_help, WIDTHS)
 PLAN_HEIGHT, BAR_PX, AROUND_PX = 400, 30, 70
-MOST_NAMED = 24
+MOST_NAMED = 24  #: ticks of an axis
 UNITS = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B"))
 
 

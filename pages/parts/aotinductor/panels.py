@@ -33,7 +33,7 @@ from pages.session.url import pressed, set_state, state_of
 COLOURS = {"eager": 3, "compiled": 0, "python": 2, "c++": 1}
 OTHER_COLOUR = 4
 BAR_PX, FRAME_PX = 36, 66
-MOST_SIZE = 2**40
+MOST_SIZE = 2**40  #: a bound of a dynamic dimension
 FORM_PX = 620
 
 

@@ -39,7 +39,7 @@ TABLE_PX, EDITOR_PX = 420, 460
 FEW = 6
 Panes = Mapping[str, Callable[[], None]]
 HEIGHT = 300
-MOST_IN_LEGEND = 10
+MOST_IN_LEGEND = 10  #: calls in the legend of the chart of executions
 # Minimum number of bar positions in a chart, so that a single bar is not as wide as the page.
 LEAST_ROOM = 8
 

@@ -29,9 +29,9 @@ OPEN = "open"
 WRITING, REPLY, EDIT = "comment-writing", "reply", "edit"
 # Key of the text that was refused last.
 REFUSED = "comment-refused"
-MOST_ELSEWHERE = 30
+MOST_ELSEWHERE = 30  #: parts with comments listed in the pane
 # Threads, and replies in each, that are drawn at first, and the key of how many are; each click draws as many more.
-MOST_AT_FIRST = 20
+MOST_AT_FIRST = 20  #: threads, and replies of each, drawn in the pane at first
 DRAWN = "comments-drawn"
 BOX_PX = 90
 # Seconds until comments of others appear.
@@ -342,10 +342,10 @@ def link(view: views.CommentsView, anchor: views.Anchor, label: str, run: Run | 
     st.page_link(page.script, label=label, icon=page.icon, query_params=query, width="stretch")
 
 
-MOST_THREADS = 50
+MOST_THREADS = 50  #: threads listed on *Overview*
 # Parts of two runs, and threads on each.
-MOST_PARTS = 20
-MOST_ON_PART = 3
+MOST_PARTS = 20  #: parts with comments listed on *Compare*
+MOST_ON_PART = 3  #: threads on each part listed on *Compare*
 
 
 def pinned_parts(shown: ShownRun) -> None:

@@ -35,7 +35,7 @@ from pages.session.shown import RunView, View, shown_compilation
 from pages.session.url import set_state
 
 # A larger graph is drawn on its own page only, where the visitor waits for it.
-MOST_OPS = 5_000
+MOST_OPS = 5_000  #: ops of a graph drawn on *Overview*
 
 
 def show(

@@ -47,8 +47,8 @@ CONFIG_FORMS = {
     "time": fmt.duration_s,
 }
 CONFIGS, ASSEMBLY = "configs", "assembly"
-MOST_CONFIGS = 200
-MOST_RUNS = 50
+MOST_CONFIGS = 200  #: configs of a kernel
+MOST_RUNS = 50  #: runs whose kernels are offered
 
 
 def rung_view(

@@ -33,7 +33,7 @@ MARK = "display:inline-block;width:10px;height:10px;margin-right:6px;border-radi
 DASHES = ("solid", "dash", "dot", "dashdot")
 # Sizes in pixels for placing labels, for the narrowest chart.
 NARROW, LETTER, LINE, GAP = (300.0, 270.0), 6.0, 13.0, 8.0
-LONGEST_POINT = 38
+LONGEST_POINT = 38  #: characters of a kernel's name in the roofline
 
 
 @cached()
@@ -297,7 +297,7 @@ def _add_name(figure: go.Figure, row: views.LedgerRow, text: str, right: float, 
 
 
 HEIGHT = 380
-MOST_CELLS = 120
+MOST_CELLS = 120  #: limit: kernels in a treemap
 USUAL_WIDTH, CELL_LETTER, CELL_LINE, FEWEST_LETTERS = 450, 6.6, 16, 4
 ASPECT = 1.7
 

@@ -56,10 +56,10 @@ ANYWHERE = (
     PaletteEntry(KEYS, "Keys", "help on all keys · ?"),
 )
 PALETTE = "palette"
-MOST_RUNS = 50
-MOST_COMPILATIONS = 200
-MOST_KERNELS = 500
-MOST_NODES = 2_000
+MOST_RUNS = 50  #: runs in the command palette
+MOST_COMPILATIONS = 200  #: compilations in the command palette
+MOST_KERNELS = 500  #: kernels in the command palette
+MOST_NODES = 2_000  #: nodes in the command palette, of the largest graphs
 
 
 def command_palette(shown: ShownRun | None, runs: Sequence[lists.ListedRun]) -> None:

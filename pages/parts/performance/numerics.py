@@ -29,7 +29,7 @@ from pages.session.url import page_link
 COLOUR = "numerics"
 SYMBOLS = {EAGER: "circle-open", COMPILED: "circle"}
 TOLERANCE = "tolerance"
-MOST_RESULTS = 16
+MOST_RESULTS = 16  #: results in the chart of errors against float64
 LABEL_LETTERS = 34
 ROW_PX, AROUND_PX = 22, 96
 NODES_PX = 280

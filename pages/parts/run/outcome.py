@@ -232,7 +232,7 @@ def _button(label: str, run: Run, allowed: bool) -> None:
 
 ICONS = {"wrong": ":material/error:", "cost": ":material/hourglass_empty:", "note": ":material/info:"}
 # Maximum size of a run's output file, which has the first megabyte of the output, and its end.
-MOST_OUTPUT_BYTES = 1_200_000
+MOST_OUTPUT_BYTES = 1_200_000  #: a run's output on *Overview*
 
 
 def overview_view(view: RunView) -> OverviewView:

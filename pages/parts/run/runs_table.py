@@ -58,7 +58,7 @@ PINNED = "📌 "
 NAME_PX, TAGS_PX = 260, 200
 HEIGHT_PX, LEGEND_PX, WIDTH_PX = 380, 20, 260
 # Lines between more points than this hide them.
-MOST_JOINED = 80
+MOST_JOINED = 80  #: points of a series that lines connect in the chart over time
 CHART, OPENED = "runs-over-time", "runs-over-time-opened"
 AXES = {"date": "Date", "torch": "torch version"}
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "pentagon")

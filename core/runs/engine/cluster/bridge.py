@@ -28,7 +28,7 @@ from core.runs.engine.cluster.messages import Words
 
 LENGTH_BYTES = 4
 # What a call has beside its bytes.
-MOST_FRAME_BYTES = 65 * 1024**2
+MOST_FRAME_BYTES = 65 * 1024**2  #: a message from and to the process of Ray or of the sandbox
 # Seconds without news of the nodes after which nothing is known of them, and between two starts of the bridge.
 SILENT_S, RETRY_S = 10.0, 2.0
 # Beyond a call's limit, for the bridge itself.

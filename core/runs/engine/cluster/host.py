@@ -74,21 +74,21 @@ from core.runs.progress import ended_for
 from core.runs.status import Status
 from core.runs.store import Run
 
-MOST_SLOTS = 64
+MOST_SLOTS = 64  #: limit: hosts of one machine with one home
 POLL_S = 0.1
-MOST_NAME_CHARS = 80
-MOST_REASON_CHARS = 600
+MOST_NAME_CHARS = 80  #: the name of a host
+MOST_REASON_CHARS = 600  #: the reason of a failed call
 # A server that was silent for so long has lost its locks, and an ended run that nobody collects is removed.
 LEASE_S, KEEP_S = 30.0, 7 * 86_400.0
 # The reply to a launch waits so long for the first record, in so many threads: calls need the others.
 FIRST_S, FIRST_POLL_S = 0.2, 0.002
-MOST_WAITING = 2
+MOST_WAITING = 2  #: starts that wait for their first record at once
 # A run that was forgotten, or cancelled before it came, is started by no launch that comes late.
 REFUSED_S = 3_600.0
 # Growing files of a run, and the bytes of one reply.
 LOGS = "trace/*.log"
 GROWING = (LOGS, "output.txt")
-MOST_NEW_BYTES = 8 * 1024**2
+MOST_NEW_BYTES = 8 * 1024**2  #: new bytes of a run in a reply
 
 
 class Host:
@@ -464,10 +464,10 @@ def _new_pieces(run: Path, sizes: dict[str, int]) -> tuple[tuple[PieceReply, ...
 
 
 GIB = 1024**3
-MOST_KIND_CHARS = 2_000
+MOST_KIND_CHARS = 2_000  #: the description of a node's hardware and versions
 # Directory of the kernel's modules, and those that are drivers of accelerators.
 MODULES, DRIVERS = Path("/sys/module"), ("nvidia", "amdgpu", "i915", "xe")
-MOST_VERSION_CHARS = 80
+MOST_VERSION_CHARS = 80  #: a driver's version
 
 
 def device_of(name: str) -> str:

@@ -44,10 +44,10 @@ from core.runs.status import Status
 
 PROTOCOL = 3
 # A delivered directory is one message; so are the pieces of a reply.
-MOST_CALL_BYTES = 64 * 1024**2
-MOST_REPLY_BYTES = 16 * 1024**2
+MOST_CALL_BYTES = 64 * 1024**2  #: a call to a host
+MOST_REPLY_BYTES = 16 * 1024**2  #: a reply of a host
 PIECE_BYTES = 1024**2
-MOST_FILES = 10_000
+MOST_FILES = 10_000  #: limit: files of a run, and runs of a host
 # Ids of hosts and stores.
 Id = Annotated[str, Meta(pattern=r"^[0-9a-f]{16}$")]
 # A run's id, or that of a tool's directory in it.
@@ -259,11 +259,11 @@ RETURNED = (
     r"aoti/(?:model\.pt2|inputs\.bin|expected\.bin|main\.cpp|CMakeLists\.txt|README\.md)",
 )
 IS_RETURNED = re.compile("|".join(RETURNED))
-MOST_DEPTH = 1
+MOST_DEPTH = 1  #: nested directories of a run
 # The room that a message needs beside its files.
-MOST_DELIVERED_BYTES = 63 * 1024**2
+MOST_DELIVERED_BYTES = 63 * 1024**2  #: limit: files of a new run, sent to a node in one message
 # What a run leaves, with its log.
-MOST_COLLECTED_BYTES = 16 * 1024**3
+MOST_COLLECTED_BYTES = 16 * 1024**3  #: limit: files of an ended run, collected from a node
 
 
 def is_returned(name: str) -> bool:

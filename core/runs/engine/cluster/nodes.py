@@ -39,8 +39,8 @@ from core.runs.store import Store
 HELLO_S, CALL_S, LONG_CALL_S, RETRY_S = 10.0, 30.0, 300.0, 1.0
 # Hosts that are greeted in a second, and in parallel.
 GREETED, GREETED_AT_ONCE = 50, 16
-MOST_NAME_CHARS = 80
-MOST_REASON_CHARS = 600
+MOST_NAME_CHARS = 80  #: the name of a host in a message
+MOST_REASON_CHARS = 600  #: a host's reason in a message
 HOST_ID = re.compile(r"[0-9a-f]{16}")
 R = TypeVar("R", bound=HostReply)
 

@@ -62,16 +62,16 @@ FORGET_S = 600.0
 LOOK_S, END_S = 0.5, 5
 # Longer than a worker takes to answer a call.
 KEEP_ALIVE_S = 300
-MOST_WAITING = 1_000
-MOST_WORKERS = 1_000
+MOST_WAITING = 1_000  #: calls that wait for one worker
+MOST_WORKERS = 1_000  #: limit: workers of a server
 NUMBER_BITS = 63
 # Calls after which a host carries their run no more.
 LAST_CALLS = (ForgetCall.__name__, EndTurnCall.__name__)
-MOST_CONNECTIONS = 5_000
+MOST_CONNECTIONS = 5_000  #: limit: connections to the workers' port
 # What replies have beside their bytes.
-MOST_BODY_BYTES = 17 * 1024**2
+MOST_BODY_BYTES = 17 * 1024**2  #: a worker's request
 # The longest that another server waits for a reply.
-MOST_LIMIT_S = 600.0
+MOST_LIMIT_S = 600.0  #: time limit of a call by another server of the store
 
 
 class WorkerCall(msgspec.Struct, frozen=True):
@@ -369,7 +369,7 @@ RETRY_S, LONGEST_RETRY_S = 1.0, 30.0
 COLLECT_S = 8.0
 # Seconds for the connections to end.
 CLOSE_S = 1.0
-MOST_ANSWER_BYTES = 65 * 1024**2
+MOST_ANSWER_BYTES = 65 * 1024**2  #: the server's response to a worker
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 UNAUTHORIZED = 401
 

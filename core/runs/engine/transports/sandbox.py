@@ -51,7 +51,7 @@ TOOLKIT_VARIABLES = ("CUDA_HOME", "CUDA_PATH", "ROCM_HOME", "ROCM_PATH")
 # Settings of the whole system, which root of a namespace without rights may still write.
 SETTINGS = ("/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus")
 # Bytes of memory for the files in the sandbox, with those of shared memory; bytes of a directory that hides others.
-MOST_BYTES = 8 * 1024**3
+MOST_BYTES = 8 * 1024**3  #: limit: files that runs write in the sandbox
 SHARED_BYTES, HIDING_BYTES = 2 * 1024**3, 4096
 WRITABLE = {"/tmp": MOST_BYTES - SHARED_BYTES, "/dev/shm": SHARED_BYTES}
 CARDS = ("nvidia*", "dri", "kfd", "accel*")
