@@ -1,4 +1,4 @@
-"""python -m docs.make.limits: rewrite the tables of docs/limits.md from the constants of core and pages.
+"""python -m docs.make.limits: rewrite the tables of docs/limits.md from comments in the code.
 
 A constant with a bound's name (MAX, MOST, LONGEST, LARGEST) has a comment `#: meaning` at its end or above it. The
 page lists those that a user meets, with `#: limit: meaning`.
