@@ -49,6 +49,7 @@ from core.views.kernels.kernel import kernel_launches
 from core.views.memory import memory
 from core.views.neighbours import neighbours
 from core.views.numerics import numerics
+from core.views.passes import PartitionView, PassesView, partition, passes
 from core.views.prepared import summaries
 from core.views.recompiles import recompiles
 from core.views.sharing import BudgetView
@@ -113,6 +114,8 @@ PAGES: dict[str, Callable[[RunSide, Compilation], Iterable[PageBlock]]] = {
     "neighbours": lambda side, _: neighbours(side.report),
     "numerics": lambda side, compilation: numerics(side.report, compilation, side.nodes),
     "memory": lambda side, compilation: memory(side.report, compilation, side.text),
+    "partition": lambda side, it: partition(PartitionView.of(it, partial(side.nodes, it))),
+    "passes": lambda side, it: passes(PassesView.of(side.report, it, partial(side.nodes, it))),
     "speedup": lambda side, _: speedup(side.report),
     "kernels": lambda side, it: kernel_launches(KernelsView.load(side.report, it, side.text), side.text),
     "recompiles": lambda side, compilation: recompiles(

@@ -185,7 +185,8 @@ class Column(Generic[Row]):
 class Table(Generic[Row]):
     """Rows in columns, under a name. With `pick`, which says how, a row can be selected by that name.
 
-    With `link`, which returns the id of a row, a click writes the id to the URL, as the selection of the page.
+    With `link`, which returns the id of a row, a click writes the id to the parameter `parameter` of the URL, by
+    default as the selection of the page. A table that `is_short` is low, because other blocks belong beside it.
     Rows become text only where they are shown, so that a long table costs what its window costs.
     """
 
@@ -196,6 +197,8 @@ class Table(Generic[Row]):
     rows: Sequence[Row]
     pick: str = ""
     link: Callable[[Row], str] | None = None
+    parameter: str = "select"
+    is_short: bool = False
 
     @property
     def shown(self) -> tuple[Column[Row], ...]:

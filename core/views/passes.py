@@ -9,13 +9,28 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from core.analysis import FilmStep, Segment, film, graph_at, partitions, saved_bytes, saved_values, tensor_bytes
 from core.analysis.kernels import kernel_names
 from core.base import words as fmt
 from core.graph import film_model, kernels_of, source_path
 from core.report import Compilation, Decision, FxGraph, FxNode, KeptValue, Partition, Report, SavedValue, tensor_text
+from core.views.blocks import (
+    Code,
+    Column,
+    Drawn,
+    Fold,
+    Heading,
+    Lazy,
+    Listing,
+    PageBlock,
+    Table,
+    Text,
+    Title,
+    folded,
+    paragraph,
+    spans,
+)
 from core.views.fx_graph import node_rows
 from core.views.glossary import GLOSSARY
 from core.views.graph import GraphFrame, GraphView
@@ -46,12 +61,60 @@ DECISIONS: dict[Decision, str] = {
 NOUNS = {"activation": "activation", "input": "input", "symbol": "symbolic size", "other": "other value"}
 
 
-@dataclass(frozen=True, slots=True)
-class NodeChange:
-    """Nodes that a step changed in one way: a title with their number, and their code."""
+# Parts that the dashboard draws by hand.
+FILM, JOINT = "film", "joint"
+NO_GRAPH: tuple[PageBlock, ...] = (
+    Title(spans("This compilation has no graph that passes could change")),
+    Text(spans("Choose another compilation above. *Overview* says how each compilation ended.")),
+)
+NO_JOINT_GRAPH: tuple[PageBlock, ...] = (
+    Title(spans("This compilation has no joint graph")),
+    Text(spans("Only training has one: AOTAutograd traces forward and backward together if a gradient is needed.")),
+)
 
-    title: str
-    code: str
+
+def passes(chapters: Sequence[PassesView], chosen: PassesView | None = None) -> Iterator[PageBlock]:
+    """Yield the passes over the graphs of a compilation; the title is that of the chosen graph.
+
+    The default is the graph with the most steps.
+    """
+    if not chapters:
+        yield from NO_GRAPH
+        return
+    first = chosen or max(chapters, key=lambda chapter: chapter.last)
+    yield Title(spans(first.title), GLOSSARY["pass"])
+    yield Drawn(FILM, Lazy(lambda: _films(first, chapters)))
+
+
+def _films(first: PassesView, chapters: Sequence[PassesView]) -> Iterator[PageBlock]:
+    for chapter in sorted(chapters, key=lambda chapter: chapter is not first):
+        yield Heading(chapter.label)
+        yield from paragraph("" if chapter is first else chapter.title)
+        yield chapter.table
+        for number in range(1, chapter.last + 1):
+            yield from folded(chapter.step_title(number), tuple(chapter.step(number)))
+        yield from chapter.unchanged
+
+
+def partition(views: Sequence[PartitionView], chosen: PartitionView | None = None) -> Iterator[PageBlock]:
+    """Yield the partition of a compilation's joint graphs; title and caption are those of the chosen graph."""
+    if not views:
+        yield from NO_JOINT_GRAPH
+        return
+    first = chosen or views[0]
+    yield Title(spans(first.title), GLOSSARY["partition"])
+    yield from paragraph(first.caption, "quiet")
+    yield Drawn(JOINT, Lazy(lambda: _saved(first, views)))
+
+
+def _saved(first: PartitionView, views: Sequence[PartitionView]) -> Iterator[PageBlock]:
+    yield first.table
+    for view in views:
+        if view is not first:
+            yield Heading(view.partition.graph)
+            yield from paragraph(view.title)
+            yield from paragraph(view.caption, "quiet")
+            yield view.table
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +123,6 @@ class PassesView:
 
     `segment` is the range of frames in which a name means the same node; `source` is the compiled file.
     """
-
-    time_help: ClassVar[str] = "The pass itself, without recording"
 
     compilation: Compilation
     segment: Segment
@@ -100,11 +161,6 @@ class PassesView:
         return f"{fmt.count(self.last, 'step')} changed {graph}: {before} before, {after} after."
 
     @property
-    def help(self) -> str:
-        """Meaning of a pass."""
-        return GLOSSARY["pass"]
-
-    @property
     def picture(self) -> GraphView:
         """Film of the steps: the nodes of all steps, each at the same position in all frames."""
         segment = self.segment
@@ -119,20 +175,18 @@ class PassesView:
         return GraphView(model, kernel_names(self.compilation), tuple(map(_frame, segment.frames)))
 
     @property
-    def rows(self) -> list[dict[str, object]]:
-        """Table of the steps, with the time of each pass in µs and the numbers of changed nodes."""
-        return [
-            {
-                "step": number,
-                "pass or graph": one_line(step.title, LONGEST_LINE),
-                "stage": step.stage or "logged graph",
-                "µs": step.duration_us,
-                "added": len(step.added),
-                "removed": len(step.removed),
-                "rewritten": len(step.rewritten),
-            }
-            for number, step in enumerate(self.segment.frames)
-        ]
+    def table(self) -> Table[tuple[int, FilmStep]]:
+        """The steps, with the time of each pass in µs and the numbers of changed nodes."""
+        steps = tuple(enumerate(self.segment.frames))
+        name = f"steps-{self.compilation.id}-{self.id}"
+        return Table(name, STEPS, steps, link=lambda step: str(step[0]), parameter="frame", is_short=True)
+
+    def steps(self, number: int) -> Iterator[PageBlock]:
+        """Yield the steps, one of them in full, and the passes that changed nothing."""
+        yield self.table
+        yield from paragraph(self.step_title(number))
+        yield from self.step(number)
+        yield from self.unchanged
 
     def nodes(self, number: int) -> tuple[FxNode, ...]:
         """Return the nodes of the graph after a step."""
@@ -146,31 +200,24 @@ class PassesView:
         """Return a step's number and pass as Markdown."""
         return f"**Step {number}**: {code(self.segment.frames[number].title, LONGEST_LINE)}"
 
-    def origin(self, number: int) -> list[str]:
-        """Return the places of a step's pass and of its patterns in torch's code, as Markdown lines."""
+    def step(self, number: int) -> Iterator[PageBlock]:
+        """Yield the places of a step's pass and patterns in torch's code, and the nodes that the step changed."""
         step = self.segment.frames[number]
-        lines = [] if step.recorded else [NOT_RECORDED]
+        yield from paragraph("" if step.recorded else NOT_RECORDED, "quiet")
         if step.source:
-            lines.append(f"The pass is at {code(str(step.source), LONGEST_LINE)}")
+            yield from paragraph(f"The pass is at {code(str(step.source), LONGEST_LINE)}", "quiet")
         for match in step.patterns:
             place = f" at {code(str(match.source), LONGEST_LINE)}" if match.source else ""
-            lines.append(f"{fmt.number(match.count)} × pattern {code(match.name, LONGEST_LINE)}{place}")
-        return lines
-
-    def changes(self, number: int) -> Iterator[NodeChange]:
-        """Yield the nodes that a step added, removed and rewrote."""
-        step = self.segment.frames[number]
+            pattern = f"{fmt.number(match.count)} × pattern {code(match.name, LONGEST_LINE)}{place}"
+            yield from paragraph(pattern, "quiet")
         for verb, names, frame in (
             ("added", step.added, number),
             ("removed", step.removed, number - 1),
             ("rewritten", step.rewritten, number),
         ):
             if names:
-                yield NodeChange(f"{fmt.count(len(names), 'node')} {verb}", self._code(names, frame))
-
-    def reordered(self, number: int) -> str:
-        """Return a note if a step changed the order of the remaining nodes; empty for any other step."""
-        return "Remaining nodes were reordered." if self.segment.frames[number].reordered else ""
+                yield Listing(f"{fmt.count(len(names), 'node')} {verb}", Code(self._code(names, frame)), is_open=True)
+        yield from paragraph("Remaining nodes were reordered." if step.reordered else "", "quiet")
 
     @staticmethod
     def no_node(selected: str | None) -> str:
@@ -180,26 +227,14 @@ class PassesView:
         return "Click a node."
 
     @property
-    def unchanged(self) -> str:
-        """Number and total time of the passes that changed nothing; empty if there are none."""
-        times = [duration_us for _, _, duration_us in self._unchanged]
-        took = fmt.duration_s(sum(times) / 1e6)
-        return f"{fmt.count(len(times), 'pass', 'passes')} changed nothing, in {took}" if times else ""
-
-    @property
-    def unchanged_rows(self) -> list[dict[str, str | float]]:
-        """Table of the passes that changed nothing, the slowest first."""
-        slowest_first = sorted(self._unchanged, key=lambda record: -record[2])
-        return [
-            {"stage": stage, "pass": one_line(name, LONGEST_LINE), "µs": duration_us}
-            for stage, name, duration_us in slowest_first
-        ]
-
-    @property
-    def _unchanged(self) -> list[tuple[str, str, float]]:
-        """Stage, name and µs of each pass that changed nothing."""
+    def unchanged(self) -> Iterator[Fold]:
+        """Yield the passes that changed nothing, the slowest first, below their number and total time."""
         records = self.compilation.unchanged_passes
-        return [(record.stage, name, duration_us) for record in records for name, duration_us in record.passes]
+        unchanged = [(record.stage, name, took_us) for record in records for name, took_us in record.passes]
+        unchanged.sort(key=lambda each: -each[2])
+        took = fmt.duration_s(sum(took_us for *_, took_us in unchanged) / 1e6)
+        title = f"{fmt.count(len(unchanged), 'pass', 'passes')} changed nothing, in {took}"
+        yield from folded(title, [Table("unchanged", UNCHANGED, unchanged)] if unchanged else [])
 
     def _ops(self, number: int) -> int:
         """Return the number of computing nodes after a step."""
@@ -242,12 +277,16 @@ class PartitionView:
     partition: Partition
     nodes: Mapping[str, FxNode]
 
-    @staticmethod
-    def partitions(
-        compilation: Compilation, nodes_of: Callable[[FxGraph], tuple[FxNode, ...]]
-    ) -> tuple[Partition, ...]:
+    @classmethod
+    def of(
+        cls, compilation: Compilation, nodes_of: Callable[[FxGraph], tuple[FxNode, ...]]
+    ) -> tuple[PartitionView, ...]:
         """Return the partition of each joint graph of a compilation; `nodes_of` reads the nodes of a graph."""
-        return partitions(compilation, nodes_of)
+        views = []
+        for partition in partitions(compilation, nodes_of):
+            graph = compilation.graph(partition.graph)
+            views.append(cls(partition, {node.name: node for node in nodes_of(graph)} if graph else {}))
+        return tuple(views)
 
     @property
     def title(self) -> str:
@@ -258,25 +297,27 @@ class PartitionView:
         return f"The forward saves {_activations(compiled)} for the backward."
 
     @property
-    def help(self) -> str:
-        """Meaning of a partition."""
-        return GLOSSARY["partition"]
-
-    @property
     def caption(self) -> str:
         """Number of nodes per decision, and the partitioner's plan compared with the compiled code."""
         return f"{self._decision_counts}. {self._plan}"
 
     @property
-    def values(self) -> tuple[SavedValue, ...]:
-        """Values saved for the backward, largest first."""
-        return saved_values(self.partition)
-
-    @property
-    def rows(self) -> list[dict[str, object]]:
-        """Table of the saved values; `bytes` is None for a symbolic size."""
+    def table(self) -> Table[SavedValue]:
+        """Values saved for the backward, largest first; a symbolic size has no bytes."""
         compiled = {value.name: value for value in self.partition.kept or ()}
-        return [self._row(value, compiled.get(value.name)) for value in self.values]
+        columns: tuple[Column[SavedValue], ...] = (
+            Column("value", lambda value: one_line(value.name, LONGEST_NAME)),
+            Column("bytes", lambda value: value.bytes, fmt.bytes_, "None where a size is symbolic"),
+            Column("shape", self._shape),
+            Column("kind", lambda value: value.kind),
+            Column("kept as", lambda value: _buffer_words(value, compiled.get(value.name))),
+            Column("why", _reasons),
+            Column("your line", self._line),
+        )
+        values = saved_values(self.partition)
+        return Table(
+            f"saved-{self.partition.graph}", columns, values, link=lambda value: f"n:{value.name}", is_short=True
+        )
 
     def node_rows(self, node: FxNode) -> dict[str, str]:
         """Return the partitioner's decision on a node, with its reasons, as Markdown."""
@@ -318,17 +359,17 @@ class PartitionView:
             return f"{plan}."
         return f"{plan}; Inductor also saves {fmt.count(copies, 'copy of an input', 'copies of inputs')}."
 
-    def _row(self, value: SavedValue, compiled: KeptValue | None) -> dict[str, object]:
+    def _shape(self, value: SavedValue) -> str:
         node = self.nodes.get(value.name)
-        return {
-            "value": one_line(value.name, LONGEST_NAME),
-            "bytes": value.bytes,
-            "shape": tensor_text(node.meta.dtype, node.meta.shape) if node and node.meta else "",
-            "kind": value.kind,
-            "kept as": _buffer_words(value, compiled),
-            "why": one_line("; ".join([*([value.policy] if value.policy else []), *value.reasons]), LONGEST_LINE),
-            "your line": one_line(node.code, LONGEST_LINE) if node else "",
-        }
+        return tensor_text(node.meta.dtype, node.meta.shape) if node and node.meta else ""
+
+    def _line(self, value: SavedValue) -> str:
+        node = self.nodes.get(value.name)
+        return one_line(node.code, LONGEST_LINE) if node else ""
+
+
+def _reasons(value: SavedValue) -> str:
+    return one_line("; ".join([*([value.policy] if value.policy else []), *value.reasons]), LONGEST_LINE)
 
 
 def _buffer_words(value: SavedValue, compiled: KeptValue | None) -> str:
@@ -341,3 +382,19 @@ def _buffer_words(value: SavedValue, compiled: KeptValue | None) -> str:
 def _activations(values: Sequence[SavedValue | KeptValue]) -> str:
     number = sum(value.kind == "activation" for value in values)
     return f"{fmt.count(number, 'activation')} ({fmt.bytes_(saved_bytes(values, 'activation'))})"
+
+
+STEPS: tuple[Column[tuple[int, FilmStep]], ...] = (
+    Column("step", lambda step: step[0], fmt.number),
+    Column("pass or graph", lambda step: one_line(step[1].title, LONGEST_LINE)),
+    Column("stage", lambda step: step[1].stage or "logged graph"),
+    Column("µs", lambda step: step[1].duration_us, fmt.number, "The pass itself, without recording"),
+    Column("added", lambda step: len(step[1].added), fmt.number),
+    Column("removed", lambda step: len(step[1].removed), fmt.number),
+    Column("rewritten", lambda step: len(step[1].rewritten), fmt.number),
+)
+UNCHANGED: tuple[Column[tuple[str, str, float]], ...] = (
+    Column("stage", lambda each: each[0]),
+    Column("pass", lambda each: one_line(each[1], LONGEST_LINE)),
+    Column("µs", lambda each: each[2], fmt.number),
+)

@@ -1,29 +1,22 @@
 """Passes page: Inductor's passes over a graph, step by step; a node keeps its place in all steps."""
 
+from functools import partial
+
 import streamlit as st
 
-from pages.parts.code import drawer, open_button, stage, title_row
-from pages.parts.graphs.drawers import (
-    NODE,
-    STEPS,
-    node_after,
-    shown_step,
-    step_details,
-    steps_table,
-    unchanged_passes,
-    url_step,
-)
-from pages.parts.graphs.drawn import film_drawn, passes_of, show
+from core.views import passes as views
+from pages.parts.code import open_button, title_row
+from pages.parts.graphs.drawers import STEPS, film
+from pages.parts.graphs.drawn import passes_of
 from pages.session import url
 from pages.session.downloads import downloads, json_twin
-from pages.session.header import page_title
 from pages.session.require import require_view
+from pages.session.tables import draw
 
 view = require_view("What each pass did to the graphs will stand here.")
 chapters = {passes.id: passes for passes in passes_of(view)} if view is not None else {}
 if view is None or not chapters:
-    page_title("This compilation has no graph that passes could change")
-    st.write("Choose another compilation above. *Overview* says how each compilation ended.")
+    draw(views.NO_GRAPH)
     st.stop()
 
 url.read(url.CHAPTER, chapters, max(chapters, key=lambda chapter: chapters[chapter].last))
@@ -37,20 +30,8 @@ with title_row() as title:
         help="The graph to show, with the number of steps that changed it.",
     )
     passes = chapters[chapter or next(iter(chapters))]
-    name = f"{view.compilation.id}-{passes.id}"
     open_button(STEPS, "Steps", ":material/format_list_numbered:")
     with downloads():
-        json_twin(name, passes.segment.frames, key="film")
+        json_twin(f"{view.compilation.id}-{passes.id}", passes.segment.frames, key="film")
 url.write(url.CHAPTER)
-page_title(passes.title, help=passes.help, place=title)
-place = stage()
-with place.container(key="drawing"):
-    chosen = show(film_drawn(view, passes), f"film-{name}", frame=url_step(passes))
-step = shown_step(passes, chosen.frame)
-with drawer(place, [NODE, STEPS], chosen.id) as tab:
-    if tab == NODE:
-        node_after(view, passes, step, chosen.id)
-    elif tab == STEPS:
-        steps_table(passes, key=f"steps-{name}")
-        step_details(passes, step)
-        unchanged_passes(passes)
+draw(views.passes([*chapters.values()], passes), {views.FILM: partial(film, view, passes)}, title)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import msgspec
 import streamlit as st
 from streamlit.dataframe_util import convert_arrow_table_to_arrow_bytes, has_range_index
+from streamlit.delta_generator import DeltaGenerator
 from streamlit.elements import arrow
 from streamlit.elements.lib.pandas_styler_utils import marshall_styler
 from streamlit.proto.ArrowData_pb2 import ArrowData
@@ -22,7 +23,7 @@ from core.views import blocks
 from pages import menu
 from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.look.charts import PLOTLY_CONFIG, go
-from pages.look.palette import MAX_LINE_CHARS, TALL, Theme
+from pages.look.palette import MAX_LINE_CHARS, SHORT, TALL, Theme
 from pages.look.text import one_line, plain
 from pages.session import url
 from pages.session.downloads import json_twin, text_twin
@@ -74,12 +75,15 @@ TONES: Mapping[str, Callable[..., object]] = {
 }
 
 
-def draw(page: Iterable[blocks.Block], parts: Parts = NO_PARTS) -> None:
-    """Draw a page's blocks in order; `parts` draws each part that the page draws by hand, by its name."""
+def draw(page: Iterable[blocks.Block], parts: Parts = NO_PARTS, title: DeltaGenerator | None = None) -> None:
+    """Draw a page's blocks in order; `parts` draws each part that the page draws by hand, by its name.
+
+    `title` is the place of the page's title, by default here.
+    """
     for block in page:
         match block:
             case blocks.Title():
-                page_title(blocks.markdown(block.prose), help=block.help or None)
+                page_title(blocks.markdown(block.prose), help=block.help or None, place=title)
             case blocks.Text():
                 TONES[block.tone](blocks.markdown(block.prose), **({"help": block.help} if block.help else {}))
             case blocks.Heading():
@@ -158,10 +162,10 @@ def _draw_field(block: blocks.Block) -> None:
 def _draw_table(table: blocks.Table[Any]) -> None:
     frame, settings = framed(table)
     look: dict[str, Any] = {"column_config": settings}
-    if len(table.rows) > FEW:
-        look["height"] = TALL
+    if table.is_short or len(table.rows) > FEW:
+        look["height"] = SHORT if table.is_short else TALL
     if table.link is not None:
-        picked_by_url(frame, [*map(table.link, table.rows)], table.name, **look)
+        picked_by_url(frame, [*map(table.link, table.rows)], table.name, table.parameter, **look)
     elif not table.pick:
         shown(frame, table.rows, **look)
     elif picked(frame, table.rows, table.name, **look) is None:
@@ -387,9 +391,9 @@ def shown(table: Any, rows: Sequence[object], **look: Any) -> None:
     st.dataframe(table, **_look(rows, look))
 
 
-def picked_by_url(table: Any, ids: Sequence[str], key: str, **look: Any) -> None:
+def picked_by_url(table: Any, ids: Sequence[str], key: str, parameter: str = url.SELECT, **look: Any) -> None:
     """Draw a table with one row per id; a click writes the id to the URL before the page is drawn."""
-    chosen = partial(_into_url, key, ids)
+    chosen = partial(_into_url, key, ids, parameter)
     st.dataframe(table, on_select=chosen, selection_mode="single-cell", key=key, **_look(ids, look))
 
 
@@ -405,9 +409,9 @@ def _into_header(key: str, ids: Sequence[str]) -> None:
         st.session_state[url.COMPILATION] = chosen
 
 
-def _into_url(key: str, ids: Sequence[str]) -> None:
+def _into_url(key: str, ids: Sequence[str], parameter: str) -> None:
     for chosen in _those(ids, _clicked(st.session_state[key])):
-        url.select(chosen)
+        url.put(parameter, chosen)
 
 
 def _look(rows: Sequence[object], look: dict[str, Any]) -> dict[str, Any]:

@@ -48,7 +48,7 @@ SCRIPTS = {page.name: page.script for page in menu.PAGES.values()}
 
 
 def pieces(page: Iterable[Block]) -> Iterator[str]:
-    """Every title, sentence, name of a column and cell of blocks, and the lines of code that a terminal shows."""
+    """Every title, sentence and name of a column of blocks, and the cells and lines of code that a terminal shows."""
     for block in flat(page):
         match block:
             case Title() | Text():
@@ -58,7 +58,7 @@ def pieces(page: Iterable[Block]) -> Iterator[str]:
             case Table():
                 for column in block.shown if block.rows else ():
                     yield column.name
-                    yield from filter(None, (column.text(row) for row in block.rows))
+                    yield from filter(None, (column.text(row) for row in block.rows[: output.MOST_ROWS]))
             case Listing():
                 lines = block.code.text.splitlines()[: output.MOST_LINES]
                 yield from (line[: output.MOST_CHARS] for line in lines)

@@ -7,7 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages import menu
-from tests.support.apps import assert_sound, component, opened, sound, titles, words
+from tests.support.apps import assert_sound, component, opened, read_titles, read_words, sound, titles, words
 from tests.support.homes import add_run, job_of, record
 from tests.support.logs import recorded_report
 from tests.support.places import TRACES
@@ -219,8 +219,8 @@ def test_what_inductor_keeps_is_told_beside_the_partitioners_plan(empty_home: Pa
     )
 
     assert_sound(app)
-    assert titles(app) == ["The forward saves 2 activations (1.50 kB) for the backward"]
-    assert "Inductor also saves 1 copy of an input." in words(app)
+    assert read_titles(app) == ["The forward saves 2 activations (1.50 kB) for the backward"]
+    assert "Inductor also saves 1 copy of an input." in read_words(app)
     table = app.dataframe[0].value
     assert dict(zip(table["value"], table["kept as"], strict=True))[given] == "buf0, a copy"
 

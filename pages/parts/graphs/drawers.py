@@ -9,18 +9,18 @@ from core.report import FxGraph, Kernel
 from core.views.capture import CaptureView
 from core.views.fusion import FusionView
 from core.views.fx_graph import FxGraphView
-from core.views.passes import PassesView
+from core.views.passes import PartitionView, PassesView
 from core.views.texts import SourceView
 from pages import menu
 from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.look.palette import FILL, MAX_CHARS, SHORT, TALL
 from pages.look.text import LONGEST_NAME, code
-from pages.parts.code import output_code
-from pages.parts.graphs.drawn import fusion_drawn, node_lines, node_of, show
+from pages.parts.code import drawer, output_code, stage
+from pages.parts.graphs.drawn import film_drawn, fusion_drawn, fx_drawn, node_lines, node_of, show
 from pages.parts.kernels.source import kernel_source, user_lines
 from pages.session import url
 from pages.session.shown import View
-from pages.session.tables import data_frame, in_words, newly_picked, shown
+from pages.session.tables import data_frame, draw, in_words, shown
 from pages.session.url import go_to, set_state, state_of
 
 NODE, GENERATED, INPUTS, TEXT = "node", "generated code", "inputs and results", "graph text"
@@ -75,23 +75,21 @@ def unparsed(view: View, graph: FxGraph) -> None:
     code_view(picture, key=f"unparsed-{view.compilation.id}-{graph.id}", height=TALL)
 
 
-STEP_NODE, STEPS = "node", "steps"
-FORMATS = {"µs": fmt.number}
+STEPS = "steps"
 
 
-def steps_table(passes: PassesView, *, key: str) -> None:
-    """Draw the steps as a table; a click writes the step to the URL and reruns the page."""
-    rows = passes.rows
-    step = newly_picked(
-        in_words(data_frame(rows), FORMATS),
-        range(len(rows)),
-        key,
-        height="auto" if len(rows) <= 7 else SHORT,
-        column_config={"µs": st.column_config.NumberColumn(help=PassesView.time_help)},
-    )
-    if step is not None:
-        url.put(url.FRAME, str(step))
-        st.rerun()
+def film(view: View, passes: PassesView) -> None:
+    """Draw the film of the passes, and the drawer beside it."""
+    name = f"{view.compilation.id}-{passes.id}"
+    place = stage()
+    with place.container(key="drawing"):
+        chosen = show(film_drawn(view, passes), f"film-{name}", frame=url_step(passes))
+    step = shown_step(passes, chosen.frame)
+    with drawer(place, [NODE, STEPS], chosen.id) as tab:
+        if tab == NODE:
+            node_after(view, passes, step, chosen.id)
+        elif tab == STEPS:
+            draw(passes.steps(step))
 
 
 def url_step(passes: PassesView) -> int:
@@ -117,23 +115,28 @@ def node_after(view: View, passes: PassesView, step: int, selected: str | None) 
     node_lines(view, nodes, node, f"{view.compilation.id}-{passes.id}")
 
 
-def step_details(passes: PassesView, step: int) -> None:
-    """Draw a step, and each node that it changed."""
-    st.markdown(passes.step_title(step))
-    for line in passes.origin(step):
-        st.caption(line)
-    for change in passes.changes(step):
-        st.markdown(change.title)
-        st.code(change.code, language="python", wrap_lines=True)
-    if note := passes.reordered(step):
-        st.caption(note)
+VALUE, SAVED = "value", "saved values"
 
 
-def unchanged_passes(passes: PassesView) -> None:
-    """Draw the passes that ran without changing anything, with their times."""
-    if passes.unchanged:
-        with st.expander(passes.unchanged):
-            st.dataframe(in_words(data_frame(passes.unchanged_rows), FORMATS), hide_index=True)
+def joint_graph(view: View, partition: PartitionView, graph: FxGraph | None) -> None:
+    """Draw a joint graph with the partitioner's decisions, and the drawer beside it."""
+    name = f"{view.compilation.id}-{partition.partition.graph}"
+    place, selected, nodes = stage(), url.selected(), tuple(partition.nodes.values())
+    if graph is not None and nodes:
+        with place.container(key="drawing"):
+            selected = show(fx_drawn(view, graph), f"joint-{name}", overlay="partition").id
+    else:
+        place.caption("The log does not contain the joint graph.")
+    with drawer(place, [VALUE, SAVED], selected) as tab:
+        if tab == VALUE:
+            node = node_of(nodes, selected)
+            if node is None:
+                st.caption("Click a node or a row to see the partitioner's decision and reason.")
+            else:
+                st.table(partition.node_rows(node), border="horizontal")
+            node_lines(view, nodes, node, name)
+        elif tab == SAVED:
+            draw([partition.table])
 
 
 KERNEL, WHY, IR = "kernel", "why not fused", "IR"

@@ -13,7 +13,7 @@ from functools import partial
 import streamlit as st
 
 from core.base import words as fmt
-from core.report import FxGraph, FxNode, Partition, Place
+from core.report import FxGraph, FxNode, Place
 from core.views import wire
 from core.views.capture import CaptureView
 from core.views.colours import kernel_colours
@@ -82,7 +82,7 @@ def fx_drawn(view: View, graph: FxGraph) -> GraphDrawing:
     return _fx(view.run.id, view.compilation.id, graph.id, view, graph)
 
 
-def partitions_of(view: View) -> tuple[Partition, ...]:
+def partitions_of(view: View) -> tuple[PartitionView, ...]:
     """Return the partitions of a compilation's joint graphs into forward and backward."""
     return _partitions(view.run.id, view.compilation.id, view)
 
@@ -121,8 +121,8 @@ def _captures(run_id: str, compile_id: str, _view: View, _captures: CaptureView)
 
 
 @cached()
-def _partitions(run_id: str, compile_id: str, _view: View) -> tuple[Partition, ...]:
-    return PartitionView.partitions(_view.compilation, _view.nodes)
+def _partitions(run_id: str, compile_id: str, _view: View) -> tuple[PartitionView, ...]:
+    return PartitionView.of(_view.compilation, _view.nodes)
 
 
 @cached("Laying the graph out")

@@ -9,17 +9,15 @@ from core.views.passes import PartitionView
 from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 from tests.support.reports.films import reader
+from tests.support.tables import texts, values
 
 
 @pytest.fixture(scope="module")
 def joint() -> PartitionView:
     log = TRACES / "training_step" / "trace.log"
     compilation = recorded_report(log).compilations[0]
-    nodes_of = reader(log, compilation)
-    (partition,) = PartitionView.partitions(compilation, nodes_of)
-    graph = compilation.graph(partition.graph)
-    assert graph is not None
-    return PartitionView(partition, {node.name: node for node in nodes_of(graph)})
+    (view,) = PartitionView.of(compilation, reader(log, compilation))
+    return view
 
 
 def test_the_title_names_what_the_forward_keeps(joint: PartitionView) -> None:
@@ -46,12 +44,12 @@ def test_a_copy_of_an_input_is_counted_and_named(joint: PartitionView) -> None:
     copied = replace(joint, partition=replace(joint.partition, kept=(copy,)))
 
     assert copied.caption.endswith("9 activations (167 kB); Inductor also saves 1 copy of an input.")
-    assert [row["kept as"] for row in copied.rows if row["value"] == "primals_4"] == ["buf9, a copy"]
+    assert [row["kept as"] for row in texts(copied.table) if row["value"] == "primals_4"] == ["buf9, a copy"]
 
 
 def test_the_saved_values_are_rows_the_largest_first(joint: PartitionView) -> None:
-    assert [value.name for value in joint.values[:2]] == ["primals_4", "addmm"]
-    assert joint.rows[1] == {
+    assert [value.name for value in joint.table.rows[:2]] == ["primals_4", "addmm"]
+    assert values(joint.table)[1] == {
         "value": "addmm",
         "bytes": 65536,
         "shape": "f32[64, 256]",

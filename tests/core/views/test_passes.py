@@ -2,11 +2,13 @@
 
 import pytest
 
+from core.views.blocks import words
 from core.views.graph import GraphFrame
-from core.views.passes import NodeChange, PassesView
+from core.views.passes import PassesView
 from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 from tests.support.reports.films import reader
+from tests.support.tables import table_of, text_of, texts, values
 
 
 @pytest.fixture(scope="module")
@@ -25,14 +27,14 @@ def test_each_graph_has_its_steps(chapters: dict[str, PassesView]) -> None:
 
 def test_a_step_has_a_row_and_a_frame(chapters: dict[str, PassesView]) -> None:
     joint = chapters["joint"]
-    assert joint.rows[1] == {
-        "step": 1,
+    assert texts(joint.table)[1] == {
+        "step": "1",
         "pass or graph": "remove_noop_ops",
         "stage": "joint",
-        "µs": 1106.4,
-        "added": 0,
-        "removed": 2,
-        "rewritten": 1,
+        "µs": "1,110",
+        "added": "0",
+        "removed": "2",
+        "rewritten": "1",
     }
     picture = joint.picture
     assert len(picture.frames) == joint.last + 1
@@ -47,22 +49,27 @@ def test_a_step_tells_its_pass_and_the_changed_nodes(chapters: dict[str, PassesV
     removed = "alias = torch.ops.aten.alias.default(sub_2)\nalias_1 = torch.ops.aten.alias.default(alias)"
 
     assert joint.step_title(1) == "**Step 1**: `remove_noop_ops`"
-    assert joint.origin(1) == ["The pass is at `torch/_inductor/fx_passes/post_grad.py:1225`"]
-    assert list(joint.changes(1)) == [
-        NodeChange("2 nodes removed", removed),
-        NodeChange("1 node rewritten", "exp_1 = torch.ops.aten.exp.default(sub_2)"),
+    assert text_of(joint.step(1)).splitlines() == [
+        "The pass is at `torch/_inductor/fx_passes/post_grad.py:1225`",
+        "2 nodes removed:",
+        *(f"  {line}" for line in removed.splitlines()),
+        "1 node rewritten:",
+        "  exp_1 = torch.ops.aten.exp.default(sub_2)",
     ]
-    assert joint.reordered(1) == ""
-    assert joint.origin(3)[1:] == [
+    assert text_of(joint.step(3)).splitlines()[1:3] == [
         "2 × pattern `pointless_permute_pair` at `torch/_inductor/fx_passes/joint_graph.py:896`",
         "2 × pattern `pointless_view` at `torch/_inductor/fx_passes/joint_graph.py:861`",
     ]
 
 
 def test_passes_that_changed_nothing_are_counted_the_slowest_first(chapters: dict[str, PassesView]) -> None:
-    joint = chapters["joint"]
-    assert joint.unchanged == "36 passes changed nothing, in 29.8 ms"
-    assert joint.unchanged_rows[0] == {"stage": "post_grad", "pass": "pass_pattern_1", "µs": 11068.8}
+    (fold,) = chapters["joint"].unchanged
+    assert words(fold.title) == "36 passes changed nothing, in 29.8 ms"
+    assert values(table_of(fold.blocks, "unchanged"))[0] == {
+        "stage": "post_grad",
+        "pass": "pass_pattern_1",
+        "µs": 11068.8,
+    }
 
 
 def test_a_node_is_described_as_it_is_after_a_step(chapters: dict[str, PassesView]) -> None:
