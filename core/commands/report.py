@@ -39,6 +39,7 @@ from core.runs.stored import OpenedLog, open_report, opened_log, opened_side, si
 from core.trace import NO_RECORD
 from core.trace.parsers import build_report
 from core.views.blocks import PageBlock
+from core.views.capture import CaptureView, captures
 from core.views.compile_time import compile_time
 from core.views.decisions import op_decisions
 from core.views.fixes import FixesView
@@ -107,6 +108,7 @@ def _report_run(run: Run, arguments: argparse.Namespace) -> int:
 
 
 PAGES: dict[str, Callable[[RunSide, Compilation], Iterable[PageBlock]]] = {
+    "captures": lambda side, it: captures(CaptureView(side.report, it, partial(side.nodes, it), side.text)),
     "compile_time": lambda side, _: compile_time(side.report, side.text),
     "decisions": lambda side, it: op_decisions(side.report, it, partial(side.nodes, it), side.text),
     "graph_breaks": lambda side, _: graph_breaks(side.report, FixesView.of_log(side.report, side.text), side.text),

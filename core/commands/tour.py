@@ -12,14 +12,13 @@ from functools import partial
 from core.analysis.comparison import RunSide
 from core.analysis.work import heaviest
 from core.base.errors import StoreError
-from core.commands.output import OK, add_node_options, print_markdown
+from core.commands.output import OK, add_node_options, as_text, print_markdown
 from core.commands.run import exit_code, run_job
 from core.job import add_job_options, job_of
 from core.runs.store import Run, Store
 from core.runs.stored import side_of_run
-from core.views.capture import CaptureView
+from core.views.capture import NOTHING, CaptureView, captures
 from core.views.glossary import LandmarksView
-from core.views.texts import SourceView
 from core.views.tour import TourView
 
 Lines = Callable[[RunSide], Iterable[str]]
@@ -57,18 +56,17 @@ def _tour(arguments: argparse.Namespace) -> int:
 
 def _captures(arguments: argparse.Namespace) -> int:
     arguments.capture = True
-    return _print(arguments, _capture_lines)
+    return _print(arguments, _capture_lines, print)
 
 
 def _capture_lines(side: RunSide) -> Iterable[str]:
     compilation = heaviest(side.report)
     if compilation is None:
-        return ["This run compiled nothing."]
-    source = SourceView(side.report, side.text)
-    return CaptureView(side.report, compilation, partial(side.nodes, compilation), source).text
+        return as_text(NOTHING)
+    return as_text(captures(CaptureView(side.report, compilation, partial(side.nodes, compilation), side.text)))
 
 
-def _print(arguments: argparse.Namespace, lines: Lines) -> int:
+def _print(arguments: argparse.Namespace, lines: Lines, print_line: Callable[[str], None] = print_markdown) -> int:
     """Print a stored run's lines; a model is run first."""
 
     def finish(run: Run, _: argparse.Namespace) -> int:
@@ -76,7 +74,7 @@ def _print(arguments: argparse.Namespace, lines: Lines) -> int:
             return exit_code(run, None)
         side = side_of_run(run)
         for line in lines(side):
-            print_markdown(line)
+            print_line(line)
         return exit_code(run, side.report)
 
     try:

@@ -14,7 +14,8 @@ from core.base import words as fmt
 from core.base.syntax import NOT_READ, module
 from core.graph import fx_model, source_path
 from core.job import CompileJob
-from core.report import Capture, CaptureWay, Compilation, FxGraph, FxNode, Report, tensor_text
+from core.report import Capture, CaptureWay, Compilation, FxGraph, FxNode, Payload, Report, tensor_text
+from core.views.blocks import Column, Drawn, Heading, Lazy, PageBlock, Table, Title, paragraph, spans
 from core.views.fx_graph import node_rows
 from core.views.graph import GraphView
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, code, one_line, plain, prose
@@ -44,6 +45,7 @@ HOW_TO_CAPTURE = (
     "Only torch.compile's own captures were recorded. To compare them with `torch.fx.symbolic_trace`, `torch.export`, "
     "core ATen and `torch._dynamo.explain`, run the job again with *other captures*."
 )
+LINES_NOTE = "`torch.export` records the lines of functions named `forward` alone."
 EXPLAINED = {
     "graphs": "",
     "graph breaks": "`explain()` does not count breaks: it reports the number of graphs minus one.",
@@ -53,6 +55,23 @@ EXPLAINED = {
 }
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 NodesOf = Callable[[FxGraph], tuple[FxNode, ...]]
+
+
+# Parts that the dashboard draws by hand, and the tabs of the drawer beside the graphs.
+CAPTURE, GRAPHS = "capture", "graphs"
+NOTHING: tuple[PageBlock, ...] = (Title(spans("This run compiled nothing")),)
+TABS = (WAYS_TAB, LINES_TAB, NODES_TAB, SUMMARY_TAB) = ("graphs", "lines", "nodes", "explain()")
+
+
+def captures(view: CaptureView) -> Iterator[PageBlock]:
+    """Yield the captures of a model: graphs, nodes by line, all nodes, and `torch._dynamo.explain`."""
+    yield Title(spans(view.title))
+    if not view.is_recorded:
+        yield from paragraph(HOW_TO_CAPTURE)
+        yield Drawn(CAPTURE)
+    for failure in view.failures:
+        yield from paragraph(failure, "warn")
+    yield Drawn(GRAPHS, Lazy(lambda: (block for tab in TABS for block in (Heading(tab), *view.tab(tab)))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,23 +105,18 @@ class CaptureGraph:
 class CaptureView:
     """The captures of a run's model, and the graphs of one of its compilations.
 
-    `nodes_of` reads the nodes of a graph.
+    `nodes_of` reads the nodes of a graph, `read` a payload of the log.
     """
 
     report: Report
     compilation: Compilation
     nodes_of: NodesOf
-    source: SourceView
+    read: Callable[[Payload], str]
 
     @property
     def is_recorded(self) -> bool:
         """True if the run has captures other than torch.compile's."""
         return bool(self.report.captures)
-
-    @property
-    def how_to_capture(self) -> str:
-        """Advice for a run without other captures."""
-        return HOW_TO_CAPTURE
 
     @staticmethod
     def capturing(job: CompileJob | None) -> CompileJob | None:
@@ -149,22 +163,30 @@ class CaptureView:
             parts.append("Their results equal eager's.")
         return " ".join(parts) or "Dynamo captured no graph."
 
-    @property
-    def way_rows(self) -> list[dict[str, object]]:
-        """A table row for each capture."""
-        return [
-            {
-                "capture": graph.name,
-                "nodes": graph.count if graph.graph else None,
-                "calls": graph.graph.calls if graph.graph else None,
-                "inputs": graph.number_of("placeholder") if graph.graph else None,
-                "attributes": graph.number_of("get_attr") if graph.graph else None,
-                "result": self._result(graph),
-                "time": fmt.duration_s(graph.record.seconds) if graph.record else "",
-                "what it does": MEANINGS[graph.way].replace("`", ""),
-            }
-            for graph in self.graphs
-        ]
+    def tab(self, name: str) -> Iterator[PageBlock]:
+        """Yield one of the tables beside the graphs, with its sentences."""
+        if name == WAYS_TAB:
+            columns = (
+                *WAY_COLUMNS,
+                Column("result", self._result),
+                Column("time", _time),
+                Column("what it does", _meaning),
+            )
+            yield Table("captures", columns, self.graphs)
+            for reason in self.reasons:
+                yield from paragraph(reason, "quiet")
+        elif name == LINES_TAB:
+            yield from paragraph(self.lines_title)
+            yield self.line_table
+            exported = any(graph.way == "export" for graph in self.graphs)
+            yield from paragraph(LINES_NOTE if exported else "", "quiet")
+        elif name == NODES_TAB:
+            yield self.node_table
+        elif name == SUMMARY_TAB:
+            yield from paragraph(self.explain_note)
+            if self.explained_rows:
+                yield Table("explain", EXPLAIN_COLUMNS, self.explained_rows)
+            yield from paragraph("\n".join(f"- {reason}" for reason in self.explained_reasons))
 
     def _equal(self, graph: CaptureGraph) -> bool | None:
         """Return True if a graph gives eager's results; None if its results were not compared."""
@@ -211,6 +233,10 @@ class CaptureView:
                 yield f"Core ATen has no {_listed(gone)}; it has {_listed(instead)} instead."
 
     @cached_property
+    def _text(self) -> str:
+        return SourceView(self.report, self.read).text(source_path(self.report))
+
+    @cached_property
     def lines(self) -> dict[int, dict[str, int]]:
         """Line of the user's file → number of nodes by capture.
 
@@ -222,23 +248,21 @@ class CaptureView:
             for node in graph.nodes:
                 if node.op.startswith(("call", "get_attr")) and node.source and node.source.file == path:
                     counts.setdefault(node.source.line, Counter())[graph.way] += 1
-        for line in _statements(self.source.text(path), counts):
+        for line in _statements(self._text, counts):
             counts.setdefault(line, Counter())
         return {line: dict(counts[line]) for line in sorted(counts)[:MOST_LINES]}
 
     @property
-    def line_rows(self) -> list[dict[str, object]]:
-        """A table row for each line, with a column for each graph."""
-        texts = self.source.text(source_path(self.report)).split("\n")
-        ways = [graph for graph in self.graphs if graph.graph is not None]
-        return [
-            {
-                "line": line,
-                "code": one_line(texts[line - 1] if line <= len(texts) else "", LONGEST_LINE),
-                **{graph.name: counts.get(graph.way, 0) for graph in ways},
-            }
-            for line, counts in self.lines.items()
-        ]
+    def line_table(self) -> Table[tuple[int, dict[str, int]]]:
+        """The lines with their numbers of nodes, in a column for each graph."""
+        texts = self._text.split("\n")
+        ways = tuple(_nodes_by(graph) for graph in self.graphs if graph.graph is not None)
+        columns: tuple[Column[tuple[int, dict[str, int]]], ...] = (
+            Column("line", lambda row: row[0], fmt.number),
+            Column("code", lambda row: one_line("".join(texts[row[0] - 1 : row[0]]), LONGEST_LINE), width=200),
+            *ways,
+        )
+        return Table("lines", columns, tuple(self.lines.items()))
 
     @property
     def lines_title(self) -> str:
@@ -258,35 +282,17 @@ class CaptureView:
         return "No node names a line of the user's file."
 
     @property
-    def lines_note(self) -> str:
-        """Note that `torch.export` records fewer lines, as Markdown; empty without that capture."""
-        exported = any(graph.way == "export" for graph in self.graphs)
-        return "`torch.export` records the lines of functions named `forward` alone." if exported else ""
-
-    @property
-    def node_rows(self) -> list[dict[str, str]]:
-        """The nodes of all graphs as rows of a table, with torch's own columns."""
-        rows: list[dict[str, str]] = []
+    def node_table(self) -> Table[tuple[CaptureGraph, FxNode, int]]:
+        """The nodes of all graphs with their numbers of users, in torch's own columns."""
+        rows: list[tuple[CaptureGraph, FxNode, int]] = []
         for graph in self.graphs:
             users = Counter(name for node in graph.nodes for name in node.inputs)
-            rows += [
-                {
-                    "capture": graph.name,
-                    "op": node.op,
-                    "name": one_line(node.name, LONGEST_NAME),
-                    "target": one_line(node.target, LONGEST_NAME),
-                    "args": one_line(node.args, LONGEST_LINE),
-                    "users": fmt.number(users[node.name]),
-                    "value": tensor_text(node.meta.dtype, node.meta.shape) if node.meta else "",
-                    "line": one_line(node.source.short, LONGEST_NAME) if node.source else "",
-                }
-                for node in graph.nodes
-            ]
-        return rows
+            rows += [(graph, node, users[node.name]) for node in graph.nodes]
+        return Table("nodes", NODE_COLUMNS, rows)
 
     @property
-    def explained_rows(self) -> list[dict[str, object]]:
-        """A row for each figure of `torch._dynamo.explain`, beside the figure of the run's first call.
+    def explained_rows(self) -> list[tuple[str, int, int]]:
+        """Figures of `torch._dynamo.explain`, each beside the figure of the run's first call.
 
         Empty if `explain` failed or was not recorded.
         """
@@ -300,10 +306,7 @@ class CaptureView:
         guards = sum(len(item.guards) for item in first)
         run = (len(captured), breaks, sum(map(captured_ops, captured)), guards)
         torch = (explained.graphs, explained.graph_breaks, explained.ops, explained.guards)
-        return [
-            {"figure": name, "explain()": left, "this run": right, "note": note if left != right else ""}
-            for (name, note), left, right in zip(EXPLAINED.items(), torch, run, strict=True)
-        ]
+        return [*zip(EXPLAINED, torch, run, strict=True)]
 
     @property
     def explain_note(self) -> str:
@@ -345,18 +348,6 @@ class CaptureView:
         if graph is None or node is None:
             return {}
         return {"capture": graph.name, **node_rows(self.compilation, graph.nodes, node)}
-
-    @property
-    def text(self) -> Iterator[str]:
-        """The captures as lines of text."""
-        yield self.title
-        if not self.is_recorded:
-            yield "  Other captures were not recorded: run the model again with --capture."
-        for row in self.way_rows:
-            yield f"  {row['capture']}: {row['result']}"
-        for row in self.explained_rows:
-            yield f"  {row['figure']}: {row['explain()']} by explain(), {row['this run']} in this run"
-        yield f"  {self.lines_title}"
 
 
 def _name(name: str, way: str) -> str:
@@ -400,3 +391,44 @@ def _own_statements(node: ast.AST) -> Iterator[int]:
             yield child.lineno
         if not isinstance(child, FUNCTIONS):
             yield from _own_statements(child)
+
+
+def _nodes_by(graph: CaptureGraph) -> Column[tuple[int, dict[str, int]]]:
+    return Column(graph.name, lambda row: row[1].get(graph.way, 0), fmt.number)
+
+
+def _time(graph: CaptureGraph) -> str:
+    return fmt.duration_s(graph.record.seconds) if graph.record else ""
+
+
+def _meaning(graph: CaptureGraph) -> str:
+    return MEANINGS[graph.way].replace("`", "")
+
+
+def _value(node: FxNode) -> str:
+    return tensor_text(node.meta.dtype, node.meta.shape) if node.meta else ""
+
+
+WAY_COLUMNS: tuple[Column[CaptureGraph], ...] = (
+    Column("capture", lambda graph: graph.name),
+    Column("nodes", lambda graph: graph.count if graph.graph else None, fmt.number),
+    Column("calls", lambda graph: graph.graph.calls if graph.graph else None, fmt.number),
+    Column("inputs", lambda graph: graph.number_of("placeholder") if graph.graph else None, fmt.number),
+    Column("attributes", lambda graph: graph.number_of("get_attr") if graph.graph else None, fmt.number),
+)
+NODE_COLUMNS: tuple[Column[tuple[CaptureGraph, FxNode, int]], ...] = (
+    Column("capture", lambda row: row[0].name),
+    Column("op", lambda row: row[1].op),
+    Column("name", lambda row: one_line(row[1].name, LONGEST_NAME)),
+    Column("target", lambda row: one_line(row[1].target, LONGEST_NAME)),
+    Column("args", lambda row: one_line(row[1].args, LONGEST_LINE)),
+    Column("users", lambda row: row[2], fmt.number),
+    Column("value", lambda row: _value(row[1])),
+    Column("line", lambda row: one_line(row[1].source.short, LONGEST_NAME) if row[1].source else ""),
+)
+EXPLAIN_COLUMNS: tuple[Column[tuple[str, int, int]], ...] = (
+    Column("figure", lambda row: row[0]),
+    Column("explain()", lambda row: row[1], fmt.number),
+    Column("this run", lambda row: row[2], fmt.number),
+    Column("note", lambda row: EXPLAINED[row[0]] if row[1] != row[2] else ""),
+)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from core.analysis import FilmStep, Segment, film, graph_at, partitions, saved_bytes, saved_values, tensor_bytes
 from core.analysis.kernels import kernel_names
@@ -97,7 +98,7 @@ def _films(first: PassesView, chapters: Sequence[PassesView]) -> Iterator[PageBl
 
 
 def partition(views: Sequence[PartitionView], chosen: PartitionView | None = None) -> Iterator[PageBlock]:
-    """Yield the partition of a compilation's joint graphs; title and caption are those of the chosen graph."""
+    """Yield the partitions of a compilation's joint graphs; the title is that of the chosen graph."""
     if not views:
         yield from NO_JOINT_GRAPH
         return
@@ -273,6 +274,9 @@ class PartitionView:
 
     `nodes` are the graph's nodes by name, empty if the log does not contain the graph.
     """
+
+    no_graph: ClassVar[str] = "The log does not contain the joint graph."
+    no_node: ClassVar[str] = "Click a node or a row to see the partitioner's decision and reason."
 
     partition: Partition
     nodes: Mapping[str, FxNode]

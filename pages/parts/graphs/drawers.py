@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.base import words as fmt
 from core.report import FxGraph, Kernel
-from core.views.capture import CaptureView
+from core.views import capture
 from core.views.fusion import FusionView
 from core.views.fx_graph import FxGraphView
 from core.views.passes import PartitionView, PassesView
-from core.views.texts import SourceView
 from pages import menu
 from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.look.palette import FILL, MAX_CHARS, SHORT, TALL
 from pages.look.text import LONGEST_NAME, code
 from pages.parts.code import drawer, output_code, stage
-from pages.parts.graphs.drawn import film_drawn, fusion_drawn, fx_drawn, node_lines, node_of, show
+from pages.parts.graphs.drawn import captures_drawn, film_drawn, fusion_drawn, fx_drawn, node_lines, node_of, show
 from pages.parts.kernels.source import kernel_source, user_lines
 from pages.session import url
 from pages.session.shown import View
-from pages.session.tables import data_frame, draw, in_words, shown
+from pages.session.tables import draw
 from pages.session.url import go_to, set_state, state_of
 
 NODE, GENERATED, INPUTS, TEXT = "node", "generated code", "inputs and results", "graph text"
@@ -126,12 +124,12 @@ def joint_graph(view: View, partition: PartitionView, graph: FxGraph | None) -> 
         with place.container(key="drawing"):
             selected = show(fx_drawn(view, graph), f"joint-{name}", overlay="partition").id
     else:
-        place.caption("The log does not contain the joint graph.")
+        place.caption(partition.no_graph)
     with drawer(place, [VALUE, SAVED], selected) as tab:
         if tab == VALUE:
             node = node_of(nodes, selected)
             if node is None:
-                st.caption("Click a node or a row to see the partitioner's decision and reason.")
+                st.caption(partition.no_node)
             else:
                 st.table(partition.node_rows(node), border="horizontal")
             node_lines(view, nodes, node, name)
@@ -252,36 +250,21 @@ def loop_body(view: View, fusion: FusionView, selected: str | None) -> bool:
     return bool(text)
 
 
-CAPTURED_NODE, WAYS, LINES, NODES, SUMMARY = "node", "graphs", "lines", "nodes", "explain()"
-CAPTURE_TABS = (CAPTURED_NODE, WAYS, LINES, NODES, SUMMARY)
-COUNTS = dict.fromkeys(("nodes", "calls", "inputs", "attributes"), fmt.number)
-CODE = {"code": st.column_config.TextColumn(width="medium")}
-
-
-def captures_of(view: View) -> CaptureView:
+def captures_of(view: View) -> capture.CaptureView:
     """Return the captures of a run's model, with the graphs of the shown compilation."""
-    return CaptureView(view.report, view.compilation, view.nodes, SourceView(view.report, view.text))
+    return capture.CaptureView(view.report, view.compilation, view.nodes, view.text)
 
 
-def fill_captures_drawer(view: View, captures: CaptureView, tab: str, selected: str | None) -> None:
-    """Draw one tab of the drawer."""
-    if tab == WAYS:
-        shown(in_words(data_frame(captures.way_rows), COUNTS), captures.graphs, height=TALL)
-        for reason in captures.reasons:
-            st.caption(reason)
-    elif tab == LINES:
-        st.markdown(captures.lines_title)
-        shown(data_frame(captures.line_rows), captures.line_rows, height=TALL, column_config=CODE)
-        st.caption(captures.lines_note)
-    elif tab == NODES:
-        shown(data_frame(captures.node_rows), captures.node_rows, height=TALL)
-    elif tab == SUMMARY:
-        st.markdown(captures.explain_note)
-        if captures.explained_rows:
-            st.table(captures.explained_rows, border="horizontal")
-        for reason in captures.explained_reasons:
-            st.markdown(f"- {reason}")
-    else:
-        if facts := captures.node_facts(selected):
-            st.table(facts, border="horizontal")
-        node_lines(view, captures.nodes, node_of(captures.nodes, selected), f"captures-{view.compilation.id}")
+def captured_graphs(view: View, captures: capture.CaptureView) -> None:
+    """Draw the graphs of all captures, and the drawer beside them."""
+    place, selected = stage(), url.selected()
+    if captures.is_drawn:
+        with place.container(key="drawing"):
+            selected = show(captures_drawn(view, captures), f"captures-{view.compilation.id}").id
+    with drawer(place, [NODE, *capture.TABS], selected) as tab:
+        if tab == NODE:
+            if facts := captures.node_facts(selected):
+                st.table(facts, border="horizontal")
+            node_lines(view, captures.nodes, node_of(captures.nodes, selected), f"captures-{view.compilation.id}")
+        elif tab:
+            draw(captures.tab(tab))

@@ -7,9 +7,9 @@ from core import CompileJob, Model
 from core.report import Capture, Explanation, Frame, Report
 from core.trace.parsers import load_graph, load_text
 from core.views.capture import CaptureView, _listed, _statements
-from core.views.texts import SourceView
 from tests.support.logs import recorded_report
 from tests.support.places import TRACES
+from tests.support.tables import table_of, texts, values
 
 LOG = TRACES / "captured" / "trace.log"
 REPORT = recorded_report(LOG)
@@ -17,8 +17,12 @@ REPORT = recorded_report(LOG)
 
 def captures(report: Report = REPORT) -> CaptureView:
     compilation = REPORT.compilations[0]
-    source = SourceView(report, lambda payload: load_text(LOG, payload))
-    return CaptureView(report, compilation, lambda graph: load_graph(LOG, compilation, graph), source)
+    return CaptureView(
+        report,
+        compilation,
+        lambda graph: load_graph(LOG, compilation, graph),
+        lambda payload: load_text(LOG, payload),
+    )
 
 
 def test_the_title_counts_the_nodes_of_each_graph() -> None:
@@ -31,7 +35,7 @@ def test_the_title_counts_the_nodes_of_each_graph() -> None:
 
 
 def test_a_leaf_module_is_one_node_and_a_parameter_an_attribute() -> None:
-    rows = {row["capture"]: row for row in captures().way_rows}
+    rows = {row["capture"]: row for row in values(table_of(captures().tab("graphs"), "captures"))}
     assert (rows["symbolic_trace"]["inputs"], rows["symbolic_trace"]["attributes"]) == (1, 1)
     assert (rows["torch.export"]["inputs"], rows["torch.export"]["attributes"]) == (4, 0)
     reasons = list(captures().reasons)
@@ -44,7 +48,7 @@ def test_a_leaf_module_is_one_node_and_a_parameter_an_attribute() -> None:
 
 
 def test_each_line_has_its_nodes_and_a_line_without_a_tensor_has_none() -> None:
-    rows = {row["code"]: row for row in captures().line_rows}
+    rows = {row["code"]: row for row in values(captures().line_table)}
     assert [(code, row["symbolic_trace"], row["Dynamo"], row["torch.export"]) for code, row in rows.items()] == [
         ("rows = x.shape[0]", 2, 0, 0),
         ("x = self.layers[0](x)", 1, 1, 1),
@@ -62,7 +66,7 @@ def test_lines_of_an_enclosing_or_nested_function_are_not_counted_as_captured() 
 
 
 def test_the_nodes_have_torchs_columns() -> None:
-    row = next(row for row in captures().node_rows if row["op"] == "call_module")
+    row = next(row for row in texts(captures().node_table) if row["op"] == "call_module")
     assert row == {
         "capture": "symbolic_trace",
         "op": "call_module",
@@ -95,10 +99,11 @@ def test_a_model_that_cannot_be_traced_says_why_and_where() -> None:
 
 
 def test_the_figures_of_explain_stand_beside_the_runs_and_a_difference_is_explained() -> None:
-    rows = {str(row["figure"]): (row["explain()"], row["this run"]) for row in captures().explained_rows}
+    figures = values(table_of(captures().tab("explain()"), "explain"))
+    rows = {row["figure"]: (row["explain()"], row["this run"]) for row in figures}
     assert rows["graphs"] == (1, 1)
     assert rows["ops"] == (4, 5)
-    assert all(bool(row["note"]) == (row["explain()"] != row["this run"]) for row in captures().explained_rows)
+    assert all(bool(row["note"]) == (row["explain()"] != row["this run"]) for row in figures)
     raised = captures(replace(REPORT, explained=Explanation(seconds=0.1, problem="RuntimeError: no")))
     assert raised.explained_rows == []
     assert raised.explain_note == r"`torch._dynamo.explain` raised RuntimeError\: no"
