@@ -10,15 +10,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from core.base.errors import TraceError
-from core.commands.output import OK, add_check_options, add_json_option, as_text, print_markdown
+from core.commands.output import OK, add_check_options, add_json_option, as_text
 from core.commands.summary import check_comparison
 from core.report import as_json
 from core.runs.inputs import opened_input
 from core.runs.ranks import Logs, logs_of, ranks_dir, read_ranks, side_of_rank
 from core.runs.store import Store
 from core.runs.stored import opened_side
+from core.views import ranks as rank_views
 from core.views.compare import ASPECTS, CompareView, aspects, comparison
-from core.views.ranks import RanksView
 
 ALL = "all"
 
@@ -64,12 +64,11 @@ def _ranks(arguments: argparse.Namespace) -> int:
         if len(logs) < 2:
             raise TraceError("there are no logs of several ranks; set one TORCH_TRACE directory for all ranks")
         ranks = read_ranks(logs, stored, max(1, arguments.processes))
-        view = RanksView(ranks, lambda rank: side_of_rank(rank, logs[rank], stored))
+        view = rank_views.RanksView(ranks, lambda rank: side_of_rank(rank, logs[rank], stored))
         if arguments.json:
             sys.stdout.write(as_json(view.data).decode() + "\n")
         else:
-            print_markdown(view.title)
-            print("\n".join(f"  {line}" for line in view.lines))
+            print("\n".join(as_text(rank_views.ranks(view))))
     return DIFFERENT if ranks.differ else OK
 
 

@@ -332,12 +332,14 @@ class Panes:
     """Parts of a page: the dashboard shows the selected one, all other outputs show all.
 
     The others have each below its title. The selection is in the URL. `beside` are fields and buttons in its line.
+    With `is_list`, the dashboard has a list of the titles instead of a row; a single pane has none.
     """
 
     name: str
     label: str
     panes: tuple[Pane, ...]
     beside: tuple[PageBlock, ...] = ()
+    is_list: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -489,7 +491,8 @@ def flat(blocks: Iterable[Block], parts: Parts = NO_PARTS) -> Iterator[Block]:
             case Panes():
                 yield from flat(block.beside, parts)
                 for pane in block.panes:
-                    yield from flat((Heading(capital(pane.title)), *pane.blocks()), parts)
+                    heading = [Heading(capital(pane.title))] if len(block.panes) > 1 else []
+                    yield from flat((*heading, *pane.blocks()), parts)
             case _:
                 yield block
 

@@ -116,15 +116,16 @@ def draw(page: Iterable[blocks.Block], parts: Parts = NO_PARTS, title: DeltaGene
 def _pane(block: blocks.Panes, parts: Parts) -> blocks.Pane:
     """Draw the line that selects one of some panes; return the selected one."""
     panes = {pane.name: pane for pane in block.panes}
+    if len(panes) == 1:
+        return block.panes[0]
     url.read(block.name, panes, block.panes[0].name)
+    look: dict[str, Any] = {"format_func": lambda name: one_line(panes[name].title) if name in panes else name}
+    look |= {"key": block.name, "label_visibility": "collapsed"}
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"line-{block.name}"):
-        chosen = st.segmented_control(
-            block.label,
-            list(panes),
-            key=block.name,
-            format_func=lambda name: panes[name].title if name in panes else name,
-            label_visibility="collapsed",
-        )
+        if block.is_list:
+            chosen = st.selectbox(block.label, list(panes), width=420, **look)
+        else:
+            chosen = st.segmented_control(block.label, list(panes), **look)
         draw(block.beside, parts)
     url.write(block.name)
     return panes.get(chosen or "", block.panes[0])

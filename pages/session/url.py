@@ -63,8 +63,6 @@ STOP = "stop"
 GRAPH, CHAPTER, FRAME, JOINT = "graph", "chapter", "frame", "joint"
 # The aspect in which two runs are compared.
 ASPECT = "aspect"
-# Ranks page: the group that is compared with the largest, by its lowest rank, and the table.
-GROUP, RANK_TABLE = "group", "ranks"
 SCHEDULE, FUSION = "schedule", "fusion"
 KERNEL, VIEW, TARGET, WHOLE, LINE, OTHER = "kernel", "view", "target", "whole", "line", "other"
 SWEEP, MEASURE = "sweep", "measure"

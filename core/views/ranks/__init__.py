@@ -1,6 +1,6 @@
 """Ranks of a run: the verdict, the first difference of each group, and tables."""
 
-from core.views.ranks.difference import DifferenceView
-from core.views.ranks.view import RanksView, RunRanks
+from core.views.ranks.difference import COMPARE, DifferenceView
+from core.views.ranks.view import NO_RANKS, RanksView, RunRanks, ranks
 
-__all__ = ["DifferenceView", "RanksView", "RunRanks"]
+__all__ = ["COMPARE", "NO_RANKS", "DifferenceView", "RanksView", "RunRanks", "ranks"]

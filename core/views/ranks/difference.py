@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import itemgetter
 from typing import Any
 
 from core.analysis.ranks import AdviceKind, Forecast, RankDifference, RankGroup, RankSide
@@ -12,6 +13,19 @@ from core.analysis.ranks.differences import collective_text
 from core.base import words as fmt
 from core.code.diff import diff_texts
 from core.report.run import Fingerprint, RankCompilation, RankMark
+from core.views.blocks import (
+    UNLIKE,
+    Beside,
+    Code,
+    Column,
+    Drawn,
+    Listing,
+    PageBlock,
+    Table,
+    Text,
+    paragraph,
+    spans,
+)
 from core.views.markdown import LONGEST_LINE, code, one_line, plain
 
 MOST_RANGES = 12  #: ranges of ranks in a sentence
@@ -42,6 +56,8 @@ Row = dict[str, Any]
 MOST_COLUMNS = 6  #: limit: groups of ranks with a column in a table
 MOST_ROWS = 500  #: limit: rows of a table about ranks
 ABSENT = "–"
+# A link to both ranks on *Compare*.
+COMPARE = "compare-ranks"
 # Graphs that have the same collectives, the latest stage first.
 STAGES = (
     ("inductor_post_grad_graph", "after_post_grad_graph"),
@@ -175,11 +191,6 @@ class DifferenceView:
         """The names of the two sides: "rank 0", "rank 3"."""
         return f"rank {self.reference.fingerprint.rank}", f"rank {self.side.fingerprint.rank}"
 
-    @property
-    def diff_title(self) -> str:
-        """The names of the two sides as a title."""
-        return " and ".join(self.names)
-
     @cached_property
     def diff(self) -> str:
         """A unified diff of both whole texts; empty unless both logs contain the text."""
@@ -189,14 +200,30 @@ class DifferenceView:
         return diff_texts(self.reference.text(left), self.side.text(right), *self.names).text
 
     @property
+    def blocks(self) -> Iterator[PageBlock]:
+        """Yield the difference: its line, both texts, the forecast, advice, and the whole texts."""
+        yield Text(spans(self.sentence))
+        yield from paragraph(self.line)
+        yield from paragraph(self.alone, "quiet")
+        if any(self.texts):
+            left, right = (
+                (Listing(name, Code(text or ABSENT, "text"), is_open=True),)
+                for name, text in zip(self.names, self.texts, strict=True)
+            )
+            yield Beside(left, right)
+        yield from paragraph(self.forecast, "warn")
+        for advice in self.group.advice:
+            yield Text(spans(WORDS_OF_ADVICE[advice.kind]))
+            if advice.code:
+                yield Listing("The change to try", Code(advice.code), is_open=True)
+        yield Drawn(COMPARE, of=(self,))
+        if self.diff:
+            yield Listing("Both texts", Code(self.diff, "diff"))
+
+    @property
     def forecast(self) -> str:
         """The possible consequence for the job, as Markdown; empty if no rank has to stop or wait."""
         return _forecast_words(self.group.forecast, self.difference, self.who) if self.group.forecast else ""
-
-    @property
-    def advice(self) -> list[tuple[str, str]]:
-        """Each change that fits the cause, as a Markdown sentence and a line of code (empty without code)."""
-        return [(WORDS_OF_ADVICE[one.kind], one.code) for one in self.group.advice]
 
     @property
     def data(self) -> Row:
@@ -241,6 +268,14 @@ def with_small_start(text: str) -> str:
     return text[:1].lower() + text[1:]
 
 
+def table(name: str, rows: Sequence[Row], nothing: str) -> Iterator[PageBlock]:
+    """Yield rows as a table that marks differences; the text `nothing` without rows."""
+    if rows:
+        yield Table(name, tuple(Column(each, itemgetter(each), marked=each == UNLIKE) for each in rows[0]), rows)
+    else:
+        yield from paragraph(nothing)
+
+
 def compilation_table(columns: Columns, cell: Cell) -> list[Row]:
     """Return a row for each compile id, in causal order: a cell for each column, and `≠` if cells differ."""
     marks = {name: _by_id(fingerprint) for name, fingerprint in columns.items()}
@@ -251,7 +286,9 @@ def compilation_table(columns: Columns, cell: Cell) -> list[Row]:
         found = {name: compilations[name].get(compile_id) for name in columns}
         cells = {name: cell(marks[name].get(compile_id, []), found[name]) for name in columns}
         function = next(filter(None, map(_function, found.values())), "")
-        rows.append({"compilation": f"[{compile_id}]", "function": function, **cells, "≠": _mark(set(cells.values()))})
+        rows.append(
+            {"compilation": f"[{compile_id}]", "function": function, **cells, UNLIKE: _mark(set(cells.values()))}
+        )
     return rows
 
 
@@ -271,19 +308,8 @@ def collective_table(columns: Columns) -> list[Row]:
         for index in range(max(map(len, lists.values()))):
             cells = {name: texts[index] if index < len(texts) else ABSENT for name, texts in lists.items()}
             place = {"#": index + 1, "compilation": f"[{compile_id}]"}
-            rows.append({**place, **cells, "≠": _mark(set(cells.values()))})
+            rows.append({**place, **cells, UNLIKE: _mark(set(cells.values()))})
     return rows[:MOST_ROWS]
-
-
-def group_row(place: int, group: RankGroup, view: DifferenceView | None) -> Row:
-    return {
-        "group": place + 1,
-        "ranks": one_line(ranks_words(group.ranks), LONGEST_LINE),
-        "number": len(group.ranks),
-        "differs from": f"[{view.difference.compile_id}]" if view else "the reference" if not place else "not compared",
-        "in": view.difference.kind if view else "",
-        "at": view.difference.place.short if view and view.difference.place else "",
-    }
 
 
 def column_title(group: RankGroup) -> str:
@@ -292,7 +318,7 @@ def column_title(group: RankGroup) -> str:
 
 
 def _mark(texts: set[str]) -> str:
-    return "≠" if len(texts) > 1 else ""
+    return UNLIKE if len(texts) > 1 else ""
 
 
 def _function(compilation: RankCompilation | None) -> str:

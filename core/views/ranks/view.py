@@ -5,19 +5,35 @@ from __future__ import annotations
 import statistics
 import subprocess
 from collections.abc import Callable, Iterator
-from functools import cached_property
+from functools import cached_property, partial
+from typing import NamedTuple
 
-from core.analysis.ranks import Ranks, RankSide
+from core.analysis.ranks import RankGroup, Ranks, RankSide
 from core.base import words as fmt
 from core.report.run import Fingerprint
 from core.runs.ranks import is_quick, open_ranks, rank_side, ranks_read, start_reading_ranks
 from core.runs.store import Run
+from core.views.blocks import (
+    Code,
+    Column,
+    Data,
+    Heading,
+    Listing,
+    PageBlock,
+    PageLink,
+    Pane,
+    Panes,
+    Table,
+    Text,
+    Title,
+    paragraph,
+    spans,
+)
 from core.views.markdown import LONGEST_LINE, one_line, plain
 from core.views.ranks.difference import (
     ABSENT,
     MOST_COLUMNS,
     MOST_ROWS,
-    WORDS_OF_ADVICE,
     DifferenceView,
     Row,
     cache_cell,
@@ -25,16 +41,18 @@ from core.views.ranks.difference import (
     column_title,
     compilation_cell,
     compilation_table,
-    group_row,
     ranks_words,
+    table,
     tensor_cell,
     with_small_start,
 )
 
-NO_RANKS = (
-    "This run has the log of one process. Start a distributed job with one trace directory for all ranks:",
-    "TORCH_TRACE=/shared/trace torchrun --nproc-per-node 8 train.py",
-    "Then open the directory, or a ZIP file of it, on the page New run.",
+NO_RANKS: tuple[PageBlock, ...] = (
+    Title(spans("This run has one rank")),
+    Text(spans("This run has the log of one process. Start a distributed job with one trace directory for all ranks:")),
+    Listing("Command", Code("TORCH_TRACE=/shared/trace torchrun --nproc-per-node 8 train.py", "shell"), is_open=True),
+    Text(spans("Then open the directory, or a ZIP file of it, on the page New run.")),
+    PageLink("new_run"),
 )
 PHASES_NOTE = (
     "Seconds by torch's own compilation metrics, summed over a rank's compilations. A phase includes the phases inside "
@@ -48,18 +66,79 @@ NO_TENSORS = (
     "Tensor metadata and estimated run times are not recorded. `LOG_TLPARSE=1` (Inductor's `config.log_tlparse`) "
     "records them."
 )
+# The selected group that differs, and the selected table.
+GROUP, TABLE = "group", "ranks"
 DIFFERENT_ORDERS = "The groups executed their graphs in different orders."
-FORECASTS = {"order": "a hang, or wrong results", "wait": "a wait; a hang if it is long", "stopped": "a hang"}
+
+
+class PhaseOfRanks(NamedTuple):
+    """Seconds of a phase: the median of the ranks, and the slowest rank."""
+
+    name: str
+    median_s: float
+    slowest_s: float
+    slowest: int
+
+
+def ranks(view: RanksView) -> Iterator[PageBlock]:
+    """Yield the ranks of a run: the difference of each group from the largest, groups, and tables."""
+    yield Title(spans(view.title))
+    for sentence in view.unread:
+        yield Text(spans(sentence), "warn")
+    if view.differences:
+        groups = (Pane(str(each.group.rank), each.label, partial(_difference, each)) for each in view.differences)
+        yield Panes(GROUP, "Group", tuple(groups), is_list=True)
+    if len(view.ranks.groups) > 1:
+        yield Heading("Groups")
+        views = {each.group.rank: each for each in view.differences}
+        rows = [(place, group, views.get(group.rank)) for place, group in enumerate(view.ranks.groups[:MOST_ROWS])]
+        yield Table("groups", GROUP_COLUMNS, rows)
+    yield Panes(TABLE, "Table", tuple(_tables(view)), (Data("ranks", view.data),))
+    yield from paragraph(view.left_out, "quiet")
+
+
+def _difference(view: DifferenceView) -> Iterator[PageBlock]:
+    yield from view.blocks
+
+
+def _tables(view: RanksView) -> Iterator[Pane]:
+    yield Pane(
+        "compilations",
+        "Compilations",
+        lambda: table("compilations", compilation_table(view.columns, compilation_cell), "No compilation is recorded."),
+    )
+    yield Pane(
+        "caches",
+        "Caches",
+        lambda: table("caches", compilation_table(view.columns, cache_cell), "No cache outcome is recorded."),
+    )
+    yield Pane("collectives", "Collectives", lambda: _collectives(view))
+    yield Pane("tensors", "Tensors and estimates", lambda: _tensors(view))
+    yield Pane("seconds", "Seconds by phase", lambda: _seconds(view))
+
+
+def _collectives(view: RanksView) -> Iterator[PageBlock]:
+    yield from table("collectives", collective_table(view.columns), "No graph has a collective.")
+    yield from paragraph(COLLECTIVES_NOTE, "quiet")
+
+
+def _tensors(view: RanksView) -> Iterator[PageBlock]:
+    rows = compilation_table(view.columns, tensor_cell)
+    yield from table("tensors", [row for row in rows if any(row[name] != ABSENT for name in view.columns)], NO_TENSORS)
+    yield from paragraph(view.execution)
+
+
+def _seconds(view: RanksView) -> Iterator[PageBlock]:
+    phases = [*view.phases]
+    if not phases:
+        yield from paragraph("No compile times are recorded.")
+        return
+    yield Table("seconds", PHASE_COLUMNS, phases)
+    yield from paragraph(PHASES_NOTE, "quiet")
 
 
 class RanksView:
     """The ranks of a run in groups; the first group, the largest, is the reference."""
-
-    phases_note, collectives_note, no_tensors = PHASES_NOTE, COLLECTIVES_NOTE, NO_TENSORS
-    no_caches = "No cache outcome is recorded."
-    no_collectives = "No graph has a collective."
-    no_compilations = "No compilation is recorded."
-    no_phases = "No compile times are recorded."
 
     def __init__(self, ranks: Ranks, side_of: Callable[[int], RankSide]) -> None:
         self.ranks = ranks
@@ -115,16 +194,8 @@ class RanksView:
         ]
         return sorted(views, key=lambda view: view.group.only_caches)
 
-    @property
-    def group_rows(self) -> list[Row]:
-        """A row for each group: its ranks, and where and how it differs."""
-        views = {view.group.rank: view for view in self.differences}
-        return [
-            group_row(place, group, views.get(group.rank)) for place, group in enumerate(self.ranks.groups[:MOST_ROWS])
-        ]
-
     @cached_property
-    def _columns(self) -> dict[str, Fingerprint]:
+    def columns(self) -> dict[str, Fingerprint]:
         """The fingerprint of each group that gets a column, by the column's title."""
         groups = self.ranks.groups[:MOST_COLUMNS]
         return {column_title(group): self._side_of(group.rank).fingerprint for group in groups}
@@ -136,52 +207,19 @@ class RanksView:
         return f"{fmt.count(more, 'more group')} {fmt.agree(more, 'is', 'are')} not shown." if more > 0 else ""
 
     @property
-    def compilation_rows(self) -> list[Row]:
-        """A row for each compile id, in causal order: each group's outcome, and `≠` if groups differ."""
-        return compilation_table(self._columns, compilation_cell)
-
-    @property
-    def cache_rows(self) -> list[Row]:
-        """A row for each compile id: the cache outcomes of each group in order."""
-        return compilation_table(self._columns, cache_cell)
-
-    @property
-    def collective_rows(self) -> list[Row]:
-        """A row for each collective, in the order of the graphs."""
-        return collective_table(self._columns)
-
-    @property
-    def tensor_rows(self) -> list[Row]:
-        """A row for each compile id with metadata or estimates: outputs, digest and estimated time."""
-        rows = compilation_table(self._columns, tensor_cell)
-        return [row for row in rows if any(row[name] != ABSENT for name in self._columns)]
-
-    @property
-    def phase_rows(self) -> list[Row]:
-        """A row for each phase: the median and the slowest rank, in seconds."""
-        phases = dict.fromkeys(phase for row in self.ranks.rows for phase in row.seconds)
-        rows = []
-        for phase in phases:
+    def phases(self) -> Iterator[PhaseOfRanks]:
+        """Yield the seconds of each phase: the median, and the slowest rank."""
+        for phase in dict.fromkeys(phase for row in self.ranks.rows for phase in row.seconds):
             timed = {row.rank: row.seconds.get(phase, 0.0) for row in self.ranks.rows if row.seconds}
             slowest = max(timed, key=timed.__getitem__)
-            median = statistics.median(timed.values())
-            rows.append(
-                {
-                    "phase": phase,
-                    "median": median,
-                    "slowest": timed[slowest],
-                    "slowest rank": f"rank {slowest}",
-                    "slowest over median": timed[slowest] / median if median else None,
-                }
-            )
-        return rows
+            yield PhaseOfRanks(phase, statistics.median(timed.values()), timed[slowest], slowest)
 
     @property
     def execution(self) -> str:
         """A sentence about the order in which graphs were executed, as Markdown."""
         marks = {
             name: [mark for mark in fingerprint.marks if mark.kind == "execution"]
-            for name, fingerprint in self._columns.items()
+            for name, fingerprint in self.columns.items()
         }
         if not any(marks.values()):
             return (
@@ -202,27 +240,6 @@ class RanksView:
             "unread": {str(row.rank): row.problem for row in self.ranks.rows if row.problem},
         }
 
-    @property
-    def lines(self) -> Iterator[str]:
-        """The groups, differences, forecasts, advice and unread ranks as plain lines for the command line."""
-        for number, group in enumerate(self.ranks.groups, 1):
-            yield f"group {number}: {ranks_words(group.ranks)}"
-        for view in self.differences:
-            place = view.difference.place
-            yield _unmarked(f"{view.who} {view.what}") + (f" ({place.short})" if place else "")
-            for name, text in zip(view.names, view.texts, strict=True):
-                if text:
-                    yield f"  {name}: {one_line(text, LONGEST_LINE)}"
-            if view.group.forecast:
-                yield f"  forecast: {FORECASTS[view.group.forecast.kind]}"
-            for one in view.group.advice:
-                yield f"  advice: {one.code or _unmarked(WORDS_OF_ADVICE[one.kind])}"
-        yield from self.unread
-
-
-def _unmarked(text: str) -> str:
-    return text.replace("`", "").replace("\\", "")
-
 
 def _from(view: DifferenceView) -> str:
     """Return the first compilation in which a group differs, as Markdown: "from [0/1] on"."""
@@ -232,8 +249,6 @@ def _from(view: DifferenceView) -> str:
 
 class RunRanks:
     """Ranks of a stored run, for a page: read immediately if that is quick, else by another process."""
-
-    no_ranks = NO_RANKS
 
     def __init__(self, run: Run) -> None:
         self._run = run
@@ -272,3 +287,28 @@ class RunRanks:
         """Return the run ids for the page Compare: `run` is the reference, `other` the rank that differs."""
         reference, rank = view.reference.fingerprint.rank, view.side.fingerprint.rank
         return {"run": self._run.of_rank(reference).id, "other": self._run.of_rank(rank).id}
+
+
+GROUP_COLUMNS: tuple[Column[tuple[int, RankGroup, DifferenceView | None]], ...] = (
+    Column("group", lambda row: row[0] + 1, fmt.number),
+    Column("ranks", lambda row: one_line(ranks_words(row[1].ranks), LONGEST_LINE)),
+    Column("number", lambda row: len(row[1].ranks), fmt.number),
+    Column("differs from", lambda row: _differs_from(row[0], row[2])),
+    Column("in", lambda row: row[2].difference.kind if row[2] else ""),
+    Column("at", lambda row: row[2].difference.place.short if row[2] and row[2].difference.place else ""),
+)
+PHASE_COLUMNS: tuple[Column[PhaseOfRanks], ...] = (
+    Column("phase", lambda phase: phase.name),
+    Column("median", lambda phase: phase.median_s, fmt.duration_s),
+    Column("slowest", lambda phase: phase.slowest_s, fmt.duration_s),
+    Column("slowest rank", lambda phase: f"rank {phase.slowest}"),
+    Column(
+        "slowest over median", lambda phase: phase.slowest_s / phase.median_s if phase.median_s else None, fmt.ratio
+    ),
+)
+
+
+def _differs_from(place: int, view: DifferenceView | None) -> str:
+    if view is None:
+        return "not compared" if place else "the reference"
+    return f"[{view.difference.compile_id}]"

@@ -12,7 +12,6 @@ from functools import partial
 import streamlit as st
 
 from core import Comparable, CompileJob, Environment
-from core.base import words as fmt
 from core.views import ranks as rank_views
 from core.views import runs as lists
 from core.views.compare import CompareView
@@ -21,18 +20,16 @@ from core.views.pairs import KernelPairsView
 from core.views.sweep import WhatIfMenu
 from pages import menu
 from pages.gate.visitor import may_bring_code
-from pages.look.palette import MAX_CHARS, TALL
+from pages.look.palette import MAX_CHARS
 from pages.look.text import LONGEST_LINE, one_line
-from pages.parts.code import diff_view
 from pages.parts.run.submit import job_again, run_of
 from pages.session import server, url
 from pages.session.actions import attempt
-from pages.session.downloads import comparison_download, downloads, json_twin
+from pages.session.downloads import comparison_download
 from pages.session.header import page_title
 from pages.session.runs import named_runs, runs_by_id, runs_like
 from pages.session.server import cached
 from pages.session.shown import RunView, ShownRun, open_view
-from pages.session.tables import data_frame, in_words, shown
 from pages.session.url import pressed
 
 TYPED = "another option"
@@ -205,17 +202,6 @@ def _choices(label: str, job: CompileJob) -> dict[str, CompileJob]:
 MENU = {label: partial(_choices, label) for label in WhatIfMenu.labels}
 
 
-MARK = "background-color: rgba(204, 140, 20, 0.2)"
-PHASE_FORMS = {"median": fmt.duration_s, "slowest": fmt.duration_s, "slowest over median": fmt.ratio}
-TABLES = {
-    "compilations": "Compilations",
-    "caches": "Caches",
-    "collectives": "Collectives",
-    "tensors": "Tensors and estimates",
-    "seconds": "Seconds by phase",
-}
-
-
 def ranks_view(view: RunView, run_ranks: rank_views.RunRanks) -> rank_views.RanksView | None:
     """Return the ranks in groups; None while another process reads their logs."""
     key = (view.run.path.name, len(run_ranks.ranks))
@@ -244,104 +230,11 @@ def wait_for_ranks(view: RunView, run_ranks: rank_views.RunRanks) -> None:
     st.progress(read, text=words)
 
 
-def groups(ranks: rank_views.RanksView) -> rank_views.DifferenceView | None:
-    """Let the visitor pick a group that differs; return its difference, None if no group differs.
-
-    The choice is in the URL.
-    """
-    views = {str(view.group.rank): view for view in ranks.differences}
-    if not views:
-        return None
-    if len(views) == 1:
-        return next(iter(views.values()))
-    url.read(url.GROUP, views, next(iter(views)))
-    chosen = st.selectbox(
-        "Group",
-        list(views),
-        key=url.GROUP,
-        format_func=lambda rank: one_line(views[rank].label, LONGEST_LINE) if rank in views else rank,
-        label_visibility="collapsed",
-        width=420,
+def compare_link(run_ranks: rank_views.RunRanks, difference: rank_views.DifferenceView) -> None:
+    """Draw a link to the comparison of the two ranks of a difference."""
+    st.page_link(
+        menu.COMPARE.script,
+        label=f"Compare {' with '.join(difference.names)}",
+        icon=menu.COMPARE.icon,
+        query_params=run_ranks.link(difference),
     )
-    url.write(url.GROUP)
-    return views[chosen]
-
-
-def first_difference(view: rank_views.DifferenceView) -> None:
-    """Draw a group's first difference from the largest group: line, both texts, forecast and advice."""
-    st.markdown(view.sentence)
-    if view.line:
-        st.markdown(view.line)
-    if view.alone:
-        st.caption(view.alone)
-    left, right = view.texts
-    if left or right:
-        for column, name, text in zip(st.columns(2), view.names, (left, right), strict=True):
-            with column:
-                st.caption(name)
-                st.code(text or "–", language=None, wrap_lines=True)
-    if view.forecast:
-        st.warning(view.forecast, icon=":material/hourglass_bottom:")
-    for sentence, code in view.advice:
-        st.markdown(sentence)
-        if code:
-            st.code(code, language="python")
-
-
-def both_texts(view: rank_views.DifferenceView) -> None:
-    """Draw the difference of the two whole texts, folded."""
-    if view.diff:
-        with st.expander("Both texts", icon=":material/difference:"):
-            diff_view(view.diff_title, view.diff, key=f"ranks-diff-{view.group.rank}")
-
-
-def table(ranks: rank_views.RanksView) -> None:
-    """Draw the groups, and a table of the visitor's choice with a column for each group."""
-    if len(ranks.group_rows) > 1:
-        st.header("Groups", anchor=False)
-        rows = in_words(data_frame(ranks.group_rows), {"number": fmt.number, "group": fmt.number})
-        shown(rows, ranks.group_rows, height=TALL, key="ranks-groups")
-    url.read(url.RANK_TABLE, TABLES, "compilations")
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        chosen = st.segmented_control(
-            "Table", list(TABLES), key=url.RANK_TABLE, format_func=TABLES.__getitem__, label_visibility="collapsed"
-        )
-        with downloads():
-            json_twin("ranks", lambda: ranks.data, key="ranks")
-    url.write(url.RANK_TABLE)
-    match chosen:
-        case "caches":
-            _marked(ranks.cache_rows, ranks.no_caches)
-        case "collectives":
-            _marked(ranks.collective_rows, ranks.no_collectives)
-            st.caption(ranks.collectives_note)
-        case "tensors":
-            _marked(ranks.tensor_rows, ranks.no_tensors)
-            st.markdown(ranks.execution)
-        case "seconds":
-            _seconds(ranks)
-        case _:
-            _marked(ranks.compilation_rows, ranks.no_compilations)
-    if ranks.left_out:
-        st.caption(ranks.left_out)
-
-
-def _marked(rows: list[dict[str, object]], nothing: str) -> None:
-    """Draw a table that marks rows with a difference; without rows, draw the text `nothing`."""
-    if not rows:
-        st.write(nothing)
-        return
-    frame = data_frame(rows)
-    marked = frame.style.map(lambda value: MARK if value == "≠" else "", subset=["≠"])
-    shown(marked, rows, height=TALL, key="ranks-table")
-
-
-def _seconds(ranks: rank_views.RanksView) -> None:
-    """Draw the median and the slowest rank of each phase."""
-    if not ranks.phase_rows:
-        st.write(ranks.no_phases)
-        return
-    st.dataframe(
-        in_words(data_frame(ranks.phase_rows), PHASE_FORMS), hide_index=True, height="content", key="ranks-seconds"
-    )
-    st.caption(ranks.phases_note)

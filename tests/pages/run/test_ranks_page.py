@@ -9,13 +9,13 @@ import pytest
 from core.base.run_id import with_rank
 from core.views.ranks import RunRanks
 from pages import menu
-from pages.parts.compare import runs as parts
 from tests.record import normalised
 from tests.support.apps import assert_sound, opened, sound, titles, words
 from tests.support.homes import HOSTILE, add_run, add_scenario
 from tests.support.ranks import as_rank, recorded, with_size
 
 PAGE = menu.RANKS.script
+TABLES = ("compilations", "caches", "collectives", "tensors", "seconds")
 
 
 def add_ranks(home: Path, logs: Mapping[int, bytes]) -> str:
@@ -64,7 +64,7 @@ def test_a_rank_that_recompiles_alone_is_named_with_its_line_and_what_to_do(empt
 @pytest.mark.parametrize("scenario", ["uneven", "tensor_parallel", "warm_cache", "nccl"])
 def test_each_table_of_recorded_ranks_can_be_opened(empty_home: Path, scenario: str) -> None:
     run = add_ranks(empty_home, {rank: recorded(scenario, rank) for rank in range(2)})
-    shown = {table: sound(opened(PAGE, run, ranks=table)) for table in parts.TABLES}
+    shown = {table: sound(opened(PAGE, run, ranks=table)) for table in TABLES}
     (phases,) = (table.value for table in shown["seconds"].dataframe if "phase" in table.value)
     assert len(phases) > 4
 
