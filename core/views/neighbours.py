@@ -95,8 +95,8 @@ def neighbours(report: Report, picks: Picks = NOTHING_PICKED) -> Iterator[PageBl
     )
 
 
+def _lazy(title: str, text: str, graph: Sequence[LazyNode]) -> tuple[PageBlock, ...]:
     """Return a function as code, and its lazy graph, elsewhere the names of its primitives."""
-    """Return a function as code, and its lazy graph, which other outputs have as the names of its primitives."""
     found = boxes(graph)
     names = Text(spans(plain(", ".join(box.name for box in found))))
     return Listing(title, Code(text), is_open=True), Drawn(GRAPH, (names,), (title, found))
