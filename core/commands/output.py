@@ -28,7 +28,7 @@ from core.views.blocks import (
     flat,
     words,
 )
-from core.views.markdown import CONTROL, one_line
+from core.views.markdown import CONTROL, indented_line
 
 OK, FAILED, USAGE, MISSING, CANCELLED = 0, 1, 2, 3, 130
 WRONG, SLOW, NO_NODE = 4, 5, 6
@@ -156,10 +156,13 @@ def _lines(block: Block) -> Iterator[str]:
 def _table_lines(table: TextTable) -> Iterator[str]:
     from tabulate import tabulate
 
-    cells = [[*map(one_line, row)] for row in table.rows[:MOST_ROWS]]
+    cells = [[*map(indented_line, row)] for row in table.rows[:MOST_ROWS]]
     places = ["right" if name in table.numeric else "left" for name in table.head]
     if cells:
-        yield from ("", *tabulate(cells, table.head, "simple", disable_numparse=True, colalign=places).splitlines(), "")
+        lines = tabulate(
+            cells, table.head, "simple", disable_numparse=True, colalign=places, preserve_whitespace=True
+        ).splitlines()
+        yield from ("", *lines, "")
 
 
 def _more(count: int, noun: str) -> Iterator[str]:

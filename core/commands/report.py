@@ -40,8 +40,10 @@ from core.trace import NO_RECORD
 from core.trace.parsers import build_report
 from core.views.blocks import PageBlock
 from core.views.capture import CaptureView, captures
+from core.views.compilations import compilations
 from core.views.compile_time import compile_time
 from core.views.decisions import op_decisions
+from core.views.dynamic_shapes import dynamic_shapes
 from core.views.fixes import FixesView
 from core.views.graph_breaks import graph_breaks
 from core.views.guards import guards
@@ -109,8 +111,10 @@ def _report_run(run: Run, arguments: argparse.Namespace) -> int:
 
 PAGES: dict[str, Callable[[RunSide, Compilation], Iterable[PageBlock]]] = {
     "captures": lambda side, it: captures(CaptureView(side.report, it, partial(side.nodes, it), side.text)),
+    "compilations": lambda side, compilation: compilations(side.report, compilation),
     "compile_time": lambda side, _: compile_time(side.report, side.text),
     "decisions": lambda side, it: op_decisions(side.report, it, partial(side.nodes, it), side.text),
+    "dynamic_shapes": lambda side, compilation: dynamic_shapes(side.report, compilation, None),
     "graph_breaks": lambda side, _: graph_breaks(side.report, FixesView.of_log(side.report, side.text), side.text),
     "guards": lambda side, compilation: guards(side.report, compilation),
     "neighbours": lambda side, _: neighbours(side.report),

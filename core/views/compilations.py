@@ -1,14 +1,10 @@
-"""Compilations of a run, and bytecode before and after Dynamo; texts are Markdown.
-
-`CompilationsView` has the tree and facts. `BytecodeView` has listings and decompiled Python.
-"""
+"""Compilations and Bytecode pages: compilations as a tree, and a function before and after Dynamo."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
 
 from core.analysis import (
     Entry,
@@ -28,9 +24,35 @@ from core.base.decoder import converted, decoded_object
 from core.graph import source_path
 from core.report import Compilation, Payload, Report
 from core.report.records.compilation import BytecodeRecord
-from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain, prose
+from core.views.blocks import (
+    NOTHING_PICKED,
+    Beside,
+    Code,
+    Column,
+    Data,
+    Drawn,
+    Heading,
+    InLine,
+    Listing,
+    PageBlock,
+    PageLink,
+    Picks,
+    Search,
+    Table,
+    Title,
+    paragraph,
+    spans,
+)
+from core.views.glossary import GLOSSARY
+from core.views.markdown import INDENT, LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain, prose
 
-__all__ = ["BytecodeListing", "BytecodeView", "CompilationDetails", "CompilationsView"]
+__all__ = ["MARKS", "BytecodeListing", "BytecodeView", "CompilationsView", "compilations"]
+
+# Names: the table, which the page draws with bars, and a text in functions or ids.
+TREE, FUNCTION = "compilations-table", "function"
+# Tones and marks of a status, as in the header.
+TONES = {"failed": "bad", "over the limit": "warn", "given up": "warn", "not finished": "warn"}
+MARKS = {"bad": "■ ", "warn": "◆ "}
 
 RESUMES = "resume function after a graph break"
 # The reason why there is no Python code, by the presence of a decompiler (None: not recorded).
@@ -40,8 +62,6 @@ WITHOUT_PYTHON = {
     None: "Not decompiled: this log does not contain Python code. A run here with `depyf` records it.",
 }
 MOST_RUNS = 60  #: entries of the order of execution
-# A table cell would not show ordinary leading spaces.
-INDENT = "\u2003"
 BRANCHES = {"frame": "", "resume": "↳ ", "recompile": "↻ "}
 MEANINGS = {
     "ok": "compiled",
@@ -228,36 +248,30 @@ def _line(row: Instruction, first: bool) -> str:
     return f"{line:>4} {row.offset:>4} {row.op:<14} {row.about}".rstrip()
 
 
-@dataclass(frozen=True, slots=True)
-class CompilationDetails:
-    """A compilation in words.
+TreeRow = tuple[int, Entry]
 
-    `error` is empty without an error, `restarts` if the frame was traced once.
-    """
 
-    heading: str
-    place: str
-    failed: bool
-    error: str
-    restarts: str
-    stack: tuple[str, ...]
-    has_breaks: bool
-    has_recompiles: bool
+def compilations(
+    report: Report, compilation: Compilation | None = None, picks: Picks = NOTHING_PICKED
+) -> Iterator[PageBlock]:
+    """Yield the compilations of a run as a tree, and the facts of one."""
+    view = CompilationsView(report)
+    yield Title(spans(view.title), GLOSSARY["compilation"])
+    if not report.compilations:
+        yield from paragraph("torch.compile captured no frame, or the log holds none.")
+        return
+    yield InLine((*paragraph(view.totals, "quiet"), Data("compilations", view.entries)))
+    yield from paragraph(view.execution_order, "quiet")
+    rows = view.matches(picks.text(FUNCTION))
+    table = Table(TREE, view.columns(rows), rows)
+    search = [Search(FUNCTION, "a function or an id …")] if view.hides_similar else []
+    details = tuple(view.details(compilation)) if compilation is not None else ()
+    yield Beside((*search, Drawn(TREE, (table,), (table,))), details, shares=(4, 1))
 
 
 @dataclass(frozen=True)
 class CompilationsView:
     """The compilations of a run."""
-
-    column_help: ClassVar[Mapping[str, str]] = {
-        "function": "↳ resume function after a graph break, ↻ recompile",
-        "id": "As PyTorch numbers it: [frame/compilation]",
-        "ops": "What Dynamo captured, by torch's own count",
-        "kernels": "Distinct kernels of forward and backward, including library functions",
-        "breaks": "Graph breaks that this compilation hit; each compilation that hits one counts it",
-        "recompiles": "How often the frame was compiled again",
-        "compile time": "Compile time, including the backward",
-    }
 
     report: Report
 
@@ -298,7 +312,7 @@ class CompilationsView:
         """True if the table shows only the first of several similar frames."""
         return len(self._times) < len(self.entries)
 
-    def matches(self, text: str) -> list[tuple[int, Entry]]:
+    def matches(self, text: str) -> list[TreeRow]:
         """Return the compilations with a text in their name or id, with their depths in the tree.
 
         Without a text or a match, return the whole tree, but only the first of similar frames.
@@ -308,51 +322,52 @@ class CompilationsView:
         first = [entry for entry in self.entries if entry.id in self._times]
         return (rows if wanted else []) or list(flattened(first))
 
-    def rows(self, matches: Sequence[tuple[int, Entry]]) -> list[dict[str, object]]:
-        """Return compilations as rows of a table; compile times in seconds, None for numbers that are 0."""
-        return [
-            {
-                "function": self._function(depth, entry),
-                "id": f"[{entry.id}]",
-                "status": entry.status,
-                "ops": entry.ops or None,
-                "compile time": entry.seconds,
-                "kernels": entry.kernels or None,
-                "breaks": entry.breaks or None,
-                "recompiles": entry.recompiles or None,
-            }
-            for depth, entry in matches
-        ]
-
-    def meanings(self, statuses: Sequence[str]) -> str:
-        """Return the meaning of each status that is shown."""
-        shown = {status: meaning for status, meaning in MEANINGS.items() if any(status in text for text in statuses)}
-        return "; ".join(f"{status}: {meaning}" for status, meaning in shown.items())
-
-    def details(self, compilation: Compilation) -> CompilationDetails:
-        """Return the facts of a compilation."""
-        entry = next(entry for _, entry in self._all if entry.id == compilation.id)
-        place = code(compilation.frame.short) or "Its place was not recorded"
-        return CompilationDetails(
-            heading=f"\\[{plain(compilation.id)}\\] {plain(entry.name, LONGEST_NAME)}",
-            place=f"{place}: {MEANINGS[entry.status]}.",
-            failed=entry.status == "failed",
-            error=plain(compilation.error, LONGEST_LINE),
-            restarts=_restarts(compilation),
-            stack=tuple(
-                one_line(f"{frame.file}:{frame.line} in {frame.name}", LONGEST_LINE) for frame in compilation.stack
-            ),
-            has_breaks=bool(entry.breaks),
-            has_recompiles=bool(entry.recompiles) or entry.kind == "recompile",
+    def columns(self, rows: Sequence[TreeRow]) -> tuple[Column[TreeRow], ...]:
+        """Return the columns of the tree, whose help has the meaning of each status in these rows."""
+        return (
+            Column("function", self._function, help="↳ resume function after a graph break, ↻ recompile", width=212),
+            Column("id", lambda row: f"[{row[1].id}]", help="As PyTorch numbers it: [frame/compilation]", width=48),
+            Column("status", _status, help=meanings([entry.status for _, entry in rows]), width=100),
+            *NUMBER_COLUMNS,
         )
 
-    def _function(self, depth: int, entry: Entry) -> str:
+    def heading(self, compilation: Compilation) -> str:
+        """Return the id and the function of a compilation."""
+        return f"[{compilation.id}] {one_line(self._entry(compilation).name, LONGEST_NAME)}"
+
+    def details(self, compilation: Compilation) -> Iterator[PageBlock]:
+        """Yield the facts of a compilation, and links to the pages that show more of it."""
+        entry = self._entry(compilation)
+        place = code(compilation.frame.short) or "Its place was not recorded"
+        yield Heading(self.heading(compilation))
+        yield from paragraph(f"{place}: {MEANINGS[entry.status]}.")
+        yield from paragraph(plain(compilation.error, LONGEST_LINE), "bad" if entry.status == "failed" else "warn")
+        yield from paragraph(_restarts(compilation), "quiet")
+        pages = {
+            "fx_graph": bool(compilation.graphs),
+            "fusion": bool(compilation.schedules),
+            "kernels": bool(compilation.kernels),
+            "guards": bool(compilation.guards),
+            "bytecode": compilation.bytecode is not None,
+            "graph_breaks": bool(entry.breaks),
+            "recompiles": bool(entry.recompiles) or entry.kind == "recompile",
+        }
+        for page in (page for page, has_content in pages.items() if has_content):
+            yield PageLink(page, picks={"compilation": compilation.id})
+        lines = [one_line(f"{frame.file}:{frame.line} in {frame.name}", LONGEST_LINE) for frame in compilation.stack]
+        yield Listing("User stack", Code("\n".join(lines), "text"))
+
+    def _entry(self, compilation: Compilation) -> Entry:
+        return next(entry for _, entry in self._all if entry.id == compilation.id)
+
+    def _function(self, row: TreeRow) -> str:
+        depth, entry = row
         times = self._times.get(entry.id, 1)
         more = f" × {fmt.number(times)}" if times > 1 else ""
         return f"{INDENT * depth}{BRANCHES[entry.kind]}{one_line(entry.brief, LONGEST_NAME)}{more}"
 
     @cached_property
-    def _all(self) -> list[tuple[int, Entry]]:
+    def _all(self) -> list[TreeRow]:
         return list(flattened(self.entries))
 
     @cached_property
@@ -365,3 +380,29 @@ def _restarts(compilation: Compilation) -> str:
         return ""
     reasons = "; ".join(plain(reason, LONGEST_LINE) for reason in dict.fromkeys(compilation.restart_reasons))
     return f"Traced {fmt.count(compilation.attempts, 'time')}: {reasons or 'torch gives no reason'}."
+
+
+def meanings(statuses: Sequence[str]) -> str:
+    """Return the meaning of each status that is shown."""
+    return "; ".join(f"{status}: {meaning}" for status, meaning in MEANINGS.items() if status in statuses)
+
+
+def _status(row: TreeRow) -> str:
+    return MARKS.get(TONES.get(row[1].status, ""), "") + row[1].status
+
+
+def _count(name: str, value: Callable[[Entry], int], text: str, width: int = 64) -> Column[TreeRow]:
+    """Return a column of counts, empty for 0."""
+    return Column(name, lambda row: value(row[1]) or None, fmt.number, text, width, optional=True)
+
+
+COMPILE_TIME = "Compile time, including the backward"
+KERNELS = "Distinct kernels of forward and backward, including library functions"
+BREAKS = "Graph breaks that this compilation hit; each compilation that hits one counts it"
+NUMBER_COLUMNS: tuple[Column[TreeRow], ...] = (
+    _count("ops", lambda entry: entry.ops, "What Dynamo captured, by torch's own count"),
+    Column("compile time", lambda row: row[1].seconds, fmt.duration_s, COMPILE_TIME, 96, optional=True),
+    _count("kernels", lambda entry: entry.kernels, KERNELS),
+    _count("breaks", lambda entry: entry.breaks, BREAKS),
+    _count("recompiles", lambda entry: entry.recompiles, "How often the frame was compiled again", 80),
+)

@@ -1,21 +1,42 @@
-"""Symbols of dynamic shapes: all symbols of a compilation, and one in full; texts are Markdown."""
+"""Dynamic shapes page: all symbols of a compilation, and one in full."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from core.analysis import SymbolRow, frame_names, symbol_rows, users_frames
 from core.base import words as fmt
 from core.job import CompileJob
-from core.report import Compilation, ExportIssue, Frame, Report
+from core.report import Compilation, ExportIssue, Expression, Frame, Report
+from core.views.blocks import (
+    NOTHING_PICKED,
+    Code,
+    Column,
+    Data,
+    Drawn,
+    InLine,
+    Listing,
+    PageBlock,
+    PageLink,
+    Picks,
+    Table,
+    Title,
+    folded,
+    paragraph,
+    spans,
+)
+from core.views.glossary import GLOSSARY
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain
 
-__all__ = ["SymbolsView"]
+__all__ = ["SymbolsView", "dynamic_shapes"]
 
 MOST_LINES = 50  #: conditions on a symbol, and its frames
 MOST_LINKS = 5  #: links to other compilations with symbols
+# Names: the button that runs the job with dynamic sizes, and the selected symbol.
+TRY_DYNAMIC, SELECT = "try-dynamic", "select"
+NO_LINE = "No line of your code: torch created it while retracing the graph."
 WHY_NONE = (
     "Torch first treats every size and every Python number as a constant. A size or number that changes between two "
     "calls becomes a symbol in the recompile."
@@ -34,32 +55,29 @@ MOST_ISSUES = 100  #: limit: issues of an export
 MOST_EXPRESSIONS = 2_000  #: limit: expressions of symbols in a table
 
 
-@dataclass(frozen=True, slots=True)
-class IssueBox:
-    """An export issue in words: the problem, the change to make, and the user's stack.
+def dynamic_shapes(
+    report: Report, compilation: Compilation, job: CompileJob | None, picks: Picks = NOTHING_PICKED
+) -> Iterator[PageBlock]:
+    """Yield the symbols of a compilation: issues of an export, a table, a symbol in full, and expressions.
 
-    `stack` is empty if it is unknown.
+    `job` is None for an imported log.
     """
-
-    heading: str
-    advice: str
-    stack: str
-
-
-@dataclass(frozen=True, slots=True)
-class SymbolDetails:
-    """A symbol in full: its origin, the conditions needed by tracing, and the checks at every call.
-
-    `constants` has a sentence and a stack for each specialization. A stack is empty if it has no line of the user's
-    code. `checks` is code.
-    """
-
-    heading: str
-    constants: tuple[tuple[str, str], ...]
-    origin: str
-    needs_label: str
-    needs: tuple[str, ...]
-    checks: str
+    view = SymbolsView(report, compilation, job)
+    yield Title(spans(view.title), GLOSSARY["symbol"])
+    for issue in compilation.export_issues[:MOST_ISSUES]:
+        yield from _issue_blocks(issue)
+    if not view.symbols:
+        yield from view.links
+        yield from paragraph(view.why_none)
+        yield Drawn(TRY_DYNAMIC)
+        return
+    yield Table("symbols", SYMBOL_COLUMNS, view.symbols, link=lambda row: row.symbol.name)
+    yield InLine((Data("symbols", view.symbols),))
+    yield from view.details(picks.text(SELECT))
+    expressions = compilation.expressions
+    if expressions:
+        table = Table("expressions", EXPRESSION_COLUMNS, expressions[:MOST_EXPRESSIONS])
+        yield from folded(fmt.count(len(expressions), "expression"), [table])
 
 
 @dataclass(frozen=True)
@@ -69,8 +87,6 @@ class SymbolsView:
     report: Report
     compilation: Compilation
     job: CompileJob | None
-
-    no_line = "No line of your code: torch created it while retracing the graph."
 
     @cached_property
     def symbols(self) -> tuple[SymbolRow, ...]:
@@ -98,30 +114,6 @@ class SymbolsView:
         return f"; to fix: {', '.join(counts)}" if counts else ""
 
     @property
-    def issues(self) -> list[IssueBox]:
-        """Issues that make the export unsound or made it fail, in log order."""
-        return [_issue_box(issue) for issue in self.compilation.export_issues[:MOST_ISSUES]]
-
-    @property
-    def expressions(self) -> str:
-        """Number of the expressions of symbols; empty if TORCH_DTRACE did not log them."""
-        return fmt.count(len(self.compilation.expressions), "expression") if self.compilation.expressions else ""
-
-    @property
-    def expression_rows(self) -> list[dict[str, str]]:
-        """Expressions of symbols, each with its operation and the user's line."""
-        return [
-            {
-                "expression": one_line(expression.text, LONGEST_LINE),
-                "computed by": one_line(f"{expression.method}({', '.join(expression.arguments)})", LONGEST_LINE),
-                "source line": one_line(f"{expression.place.short}  {expression.place.text}", LONGEST_LINE)
-                if expression.place
-                else "",
-            }
-            for expression in self.compilation.expressions[:MOST_EXPRESSIONS]
-        ]
-
-    @property
     def why_none(self) -> str:
         """Reason why there is no symbol, and how to get one."""
         if self.job is not None and self.job.compile.dynamic:
@@ -129,65 +121,36 @@ class SymbolsView:
         return f"{WHY_NONE} `torch.compile(model, dynamic=True)` makes sizes and numbers dynamic from the start."
 
     @property
-    def with_symbols(self) -> dict[str, str]:
-        """Id → label of the first compilations of the run that have symbols."""
+    def links(self) -> Iterator[PageBlock]:
+        """Links to the first compilations of the run that have symbols, and the number of the others."""
         names = frame_names(self.report)
-        return {
-            compilation.id: f"\\[{plain(compilation.id)}\\] {plain(names[compilation.id], LONGEST_NAME)}: "
-            f"{fmt.count(len(compilation.symbols), 'symbol')}"
-            for compilation in self._with_symbols[:MOST_LINKS]
-        }
-
-    @property
-    def more_with_symbols(self) -> str:
-        """Number of the other compilations that have symbols; empty if there are no more."""
+        for compilation in self._with_symbols[:MOST_LINKS]:
+            count = fmt.count(len(compilation.symbols), "symbol")
+            label = f"[{compilation.id}] {one_line(names[compilation.id], LONGEST_NAME)}: {count}"
+            yield PageLink("dynamic_shapes", label, {"compilation": compilation.id})
         more = len(self._with_symbols) - MOST_LINKS
-        return f"{fmt.number(more)} more have symbols." if more > 0 else ""
+        yield from paragraph(f"{fmt.number(more)} more have symbols." if more > 0 else "", "quiet")
 
-    @property
-    def names(self) -> list[str]:
-        """Names of the symbols, in the order of the rows."""
-        return [row.symbol.name for row in self.symbols]
+    def details(self, name: str) -> Iterator[PageBlock]:
+        """Yield a symbol in full; the first symbol if none has the name.
 
-    @property
-    def rows(self) -> list[dict[str, object]]:
-        """Symbols as rows of a table."""
-        return [
-            {
-                "symbol": one_line(row.symbol.name, LONGEST_LINE),
-                "stands for": one_line(row.symbol.source or "data-dependent (unbacked)", LONGEST_LINE),
-                "hint": one_line(row.symbol.value, LONGEST_LINE) or "–",
-                "range": one_line(row.symbol.range, LONGEST_LINE),
-                "specialized to": one_line(row.constant, LONGEST_LINE),
-                "conditions": len(row.needed) + len(row.checked),
-                "source line": one_line(_line(row), LONGEST_LINE),
-            }
-            for row in self.symbols
-        ]
-
-    def details(self, name: str | None) -> SymbolDetails:
-        """Return a symbol in full; the first symbol if none has the name."""
+        The parts are specializations, origin, conditions required by tracing, and guards.
+        """
         row = next((row for row in self.symbols if row.symbol.name == name), self.symbols[0])
+        yield from paragraph(_heading(row))
+        for constant in row.specializations:
+            reason = code(constant.reason) or "torch gives no reason"
+            yield from paragraph(f"Specialized to the constant {code(constant.value)}: {reason}", "warn")
+            yield from _stack_blocks("Specialized at", constant.stack)
+        yield from _stack_blocks("Symbol created at", row.symbol.stack)
         asserted = "" if row.symbol.backed else "; asserted in the code at every call"
-        return SymbolDetails(
-            heading=_heading(row),
-            constants=tuple(
-                (
-                    f"Specialized to the constant {code(constant.value)}: "
-                    f"{code(constant.reason) or 'torch gives no reason'}",
-                    _stack(constant.stack),
-                )
-                for constant in row.specializations
-            ),
-            origin=_stack(row.symbol.stack),
-            needs_label=f"Guards added while tracing{asserted}",
-            needs=tuple(
-                f"{code(guard.expression)}{f', taken to be {code(guard.assumed)}' if guard.assumed else ''}"
-                f"{_for_line(guard.stack)}{_where(guard.sources)}"
-                for guard in row.needed[:MOST_LINES]
-            ),
-            checks="\n".join(one_line(line, LONGEST_TEXT) for line in row.checked[:MOST_LINES]),
-        )
+        yield from paragraph(f"Guards added while tracing{asserted}" if row.needed else "", "quiet")
+        for guard in row.needed[:MOST_LINES]:
+            assumed = f", taken to be {code(guard.assumed)}" if guard.assumed else ""
+            yield from paragraph(f"{code(guard.expression)}{assumed}{_for_line(guard.stack)}{_where(guard.sources)}")
+        if row.checked:
+            checks = "\n".join(one_line(line, LONGEST_TEXT) for line in row.checked[:MOST_LINES])
+            yield Listing("Guards on it", Code(checks), is_open=True)
 
     @property
     def _with_symbols(self) -> list[Compilation]:
@@ -220,7 +183,8 @@ def _where(values: Mapping[str, str]) -> str:
     return f"; {', '.join(named)}" if named else ""
 
 
-def _issue_box(issue: ExportIssue) -> IssueBox:
+def _issue_blocks(issue: ExportIssue) -> Iterator[PageBlock]:
+    """Yield an issue of an export: the problem, the change to make, and the user's stack."""
     subject, often = code(issue.subject, LONGEST_LINE), f", {fmt.count(issue.count, 'time')}" if issue.count > 1 else ""
     if issue.kind == "data-dependent":
         outcome = f"was taken to be {code(issue.assumed)}" if issue.assumed else "stopped the export"
@@ -233,7 +197,10 @@ def _issue_box(issue: ExportIssue) -> IssueBox:
         reason = f": {plain(issue.reason, LONGEST_TEXT)}" if issue.reason else ""
         heading = f"The fake kernel of {subject} differs from its real one{reason}{often}"
         advice = f"Correct the function that {code(_registration(issue.subject))} registers."
-    return IssueBox(heading, advice, _stack([frame for frame in issue.stack if not frame.file.endswith(MODULE_CALL)]))
+    yield from paragraph(f"{heading}. {advice}", "warn")
+    stack = _stack([frame for frame in issue.stack if not frame.file.endswith(MODULE_CALL)])
+    if stack:
+        yield Listing("Lines of your code", Code(stack, "text"), is_open=True)
 
 
 def _registration(op: str) -> str:
@@ -245,3 +212,31 @@ def _registration(op: str) -> str:
 def _stack(stack: Sequence[Frame]) -> str:
     frames = users_frames(stack)[-MOST_LINES:]
     return "\n".join(f"{frame.file}:{frame.line} in {frame.name}\n    {frame.text}" for frame in frames)
+
+
+def _stack_blocks(title: str, stack: Sequence[Frame]) -> Iterator[PageBlock]:
+    lines = _stack(stack)
+    if lines:
+        yield Listing(title, Code(lines, "text"), is_open=True)
+    else:
+        yield from paragraph(title, "quiet")
+        yield from paragraph(NO_LINE)
+
+
+SYMBOL_COLUMNS: tuple[Column[SymbolRow], ...] = (
+    Column("symbol", lambda row: one_line(row.symbol.name, LONGEST_LINE)),
+    Column("stands for", lambda row: one_line(row.symbol.source or "data-dependent (unbacked)", LONGEST_LINE)),
+    Column("hint", lambda row: one_line(row.symbol.value, LONGEST_LINE) or "–"),
+    Column("range", lambda row: one_line(row.symbol.range, LONGEST_LINE)),
+    Column("specialized to", lambda row: one_line(row.constant, LONGEST_LINE)),
+    Column("conditions", lambda row: len(row.needed) + len(row.checked), fmt.number),
+    Column("source line", lambda row: one_line(_line(row), LONGEST_LINE)),
+)
+EXPRESSION_COLUMNS: tuple[Column[Expression], ...] = (
+    Column("expression", lambda each: one_line(each.text, LONGEST_LINE)),
+    Column("computed by", lambda each: one_line(f"{each.method}({', '.join(each.arguments)})", LONGEST_LINE)),
+    Column(
+        "source line",
+        lambda each: one_line(f"{each.place.short}  {each.place.text}", LONGEST_LINE) if each.place else "",
+    ),
+)

@@ -17,6 +17,8 @@ LONGEST_LINE = 200  #: characters of a line in a table
 LONGEST_TEXT = 800  #: characters of a paragraph
 LONGEST_MESSAGE = 2_000  #: characters of a message
 WORD_JOINER = "\u2060"
+# A table cell would not show ordinary leading spaces.
+INDENT = "\u2003"
 CONTROL = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff\U000e0000-\U000e007f]"
 )
@@ -67,6 +69,11 @@ def one_line(text: str, limit: int = LONGEST_TEXT) -> str:
     """Return any text as one line without control characters, for widgets that show it literally."""
     shown = CONTROL.sub("�", " ".join(text.split()))
     return shown[:limit] + ("…" if len(shown) > limit else "")
+
+
+def indented_line(text: str) -> str:
+    """Return any text of a cell as one line, with its indentation by `INDENT`."""
+    return INDENT * (len(text) - len(text.lstrip(INDENT))) + one_line(text)
 
 
 def short(text: str, limit: int = LONGEST_NAME) -> str:

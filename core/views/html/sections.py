@@ -6,10 +6,9 @@ import time
 from collections.abc import Iterator
 
 from core.analysis import heaviest
-from core.base import words as fmt
 from core.views.blocks import Block, Code, Fold, Listing, TextTable, folded, paragraph, spans
 from core.views.comments import Comment, CommentsView, author_words
-from core.views.compilations import CompilationsView
+from core.views.compilations import CompilationsView, compilations
 from core.views.compile_time import CompileTimeView, compile_time
 from core.views.fixes import FixesView
 from core.views.graph_breaks import GraphBreaksView, graph_breaks
@@ -102,7 +101,7 @@ def _graphs(source: Source, graphs: Graphs) -> Iterator[Block]:
     for number, compilation in enumerate(source.heaviest):
         blocks = list(graphs.blocks(compilation))
         if several:
-            heading = CompilationsView(source.report).details(compilation).heading
+            heading = plain(CompilationsView(source.report).heading(compilation))
             yield from folded(heading, blocks, is_open=number == 0)
         else:
             yield from blocks
@@ -128,24 +127,8 @@ def _recompiles(source: Source) -> Iterator[Block]:
 
 
 def _compilations(source: Source) -> Iterator[Block]:
-    view = CompilationsView(source.report)
-    matches = view.matches("")
-    if not matches:
-        return
-    yield from paragraph(view.title)
-    yield from paragraph(view.totals, "quiet")
-    rows = view.rows(source.first("Compilations", matches))
-    head = ("function", "id", "status", "ops", "compile time", "kernels", "breaks", "recompiles")
-    table = tuple(tuple(_cell(name, row[name]) for name in head) for row in rows)
-    yield TextTable(head, table, frozenset(head[3:]))
-
-
-def _cell(name: str, value: object) -> str:
-    if value is None:
-        return ""
-    if name == "compile time" and isinstance(value, float):
-        return fmt.duration_s(value)
-    return fmt.number(value) if isinstance(value, int | float) else str(value)
+    if source.report.compilations:
+        yield from source.rendered(compilations(source.report))
 
 
 def _guards(source: Source) -> Iterator[Block]:

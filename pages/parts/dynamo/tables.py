@@ -7,120 +7,54 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from core.base import words as fmt
-from core.report import Compilation, PiecewiseCompilation
+from core.report import PiecewiseCompilation
 from core.views import artifacts as views
-from core.views.compilations import BytecodeView, CompilationsView
-from core.views.dynamic_shapes import SymbolsView
+from core.views.blocks import Table
+from core.views.compilations import MARKS, BytecodeView, TreeRow
 from core.views.texts import LogsView
 from core.views.vllm import VllmView
 from pages import menu
 from pages.components.code.view import CodePicture, code_lines, code_view
-from pages.look.palette import MAX_LINE_CHARS, SHORT, STATUS, TALL
+from pages.look.palette import SHORT, STATUS, TALL
 from pages.parts.code import user_code
 from pages.parts.run.submit import job_again, submit_or_open
 from pages.session import url
 from pages.session.actions import attempt
 from pages.session.server import cached, theme
 from pages.session.shown import RunView, View
-from pages.session.tables import compilation_by_row, data_frame, in_words, picked, search_field
+from pages.session.tables import compilation_by_row, data_frame, framed, in_words, picked, search_field
 from pages.session.url import pressed
 
-if TYPE_CHECKING:
-    import pandas as pd
-    from pandas.io.formats.style import Styler
-
 ROW_PX, HEAD_PX = 31, 36
-# Marks of a status, as in the header: shape and colour.
-TONES = {"failed": "bad", "over the limit": "warn", "given up": "warn", "not finished": "warn"}
-MARKS = {"bad": "■ ", "warn": "◆ "}
-FORMS: dict[str, Callable[[Any], str]] = {
-    **dict.fromkeys(("ops", "kernels", "breaks", "recompiles"), fmt.number),
-    "compile time": fmt.duration_s,
-}
-WIDTHS = {"recompiles": 80, "compile time": 96}
 BYTECODE, PYTHON = "bytecode", "decompiled"
 
 
-def compilation_table(compilations: CompilationsView, key: str) -> None:
+def compilation_table(table: Table[TreeRow]) -> None:
     """Draw a table with a row per compilation, children below their parent; a click selects a compilation.
 
-    Only the first of similar frames has rows, unless the visitor searches.
+    Each number is drawn as a bar; the largest number of a column has the full length.
     """
-    text = ""
-    if compilations.hides_similar:
-        text = st.text_input("Search for a function or an id", key=f"{key}-search", max_chars=MAX_LINE_CHARS)
-    matches = compilations.matches(text)
-    frame = data_frame(compilations.rows(matches))
-    meanings = compilations.meanings(list(frame["status"]))
-    frame["status"] = [MARKS.get(TONES.get(status, ""), "") + status for status in frame["status"]]
-    frame = frame.dropna(axis="columns", how="all")
-    height = min(TALL, HEAD_PX + ROW_PX * len(frame))
-    ids = [entry.id for _, entry in matches]
-    columns = _columns(frame, meanings)
-    compilation_by_row(_styled(frame), ids, key, width="stretch", height=height, column_config=columns)
-
-
-def _styled(frame: pd.DataFrame) -> pd.DataFrame | Styler:
-    table = in_words(frame, FORMS)
-    if table is frame:
-        return table
-    colours = {MARKS[tone]: STATUS[tone].dark if theme() == "dark" else STATUS[tone].light for tone in MARKS}
-    return table.map(lambda status: f"color: {colours[status[:2]]}" if status[:2] in colours else "", subset=["status"])
-
-
-def _columns(frame: pd.DataFrame, meanings: str) -> dict[str, Any]:
-    bars = {name: _bar(name, frame[name].max()) for name in FORMS if name in frame}
-    return {
-        **bars,
-        "function": st.column_config.TextColumn(pinned=True, width=212, help=CompilationsView.column_help["function"]),
-        "id": st.column_config.TextColumn(width=48, help=CompilationsView.column_help["id"]),
-        "status": st.column_config.TextColumn(width=100, help=meanings),
-    }
-
-
-def _bar(name: str, most: float) -> Any:
-    """Return a column that draws each number as a bar; the number `most` has the full length."""
-    numbers = "%.3g s" if name == "compile time" else "%d"
-    width = WIDTHS.get(name, 64)
-    return st.column_config.ProgressColumn(
-        width=width, format=numbers, min_value=0, max_value=float(most) or 1.0, help=CompilationsView.column_help[name]
-    )
-
-
-def compilation_details(compilation: Compilation, compilations: CompilationsView) -> None:
-    """Draw a compilation's facts, and links to the pages that show more of it."""
-    details = compilations.details(compilation)
-    st.header(details.heading, anchor=False)
-    st.markdown(details.place)
-    if details.error:
-        (st.error if details.failed else st.warning)(details.error)
-    if details.restarts:
-        st.caption(details.restarts)
-    for page in _pages(compilation, details.has_breaks, details.has_recompiles):
-        query = url.link(**{url.COMPILATION: compilation.id})
-        st.page_link(page.script, label=page.title, icon=page.icon, query_params=query)
-    with st.expander("User stack"):
-        for frame in details.stack:
-            st.text(frame)
-
-
-def _pages(compilation: Compilation, has_breaks: bool, has_recompiles: bool) -> list[menu.Page]:
-    """Return the pages that show more of the compilation."""
-    pages = {
-        menu.FX_GRAPH: bool(compilation.graphs),
-        menu.FUSION: bool(compilation.schedules),
-        menu.KERNELS: bool(compilation.kernels),
-        menu.GUARDS: bool(compilation.guards),
-        menu.BYTECODE: compilation.bytecode is not None,
-        menu.GRAPH_BREAKS: has_breaks,
-        menu.RECOMPILES: has_recompiles,
-    }
-    return [page for page, has_content in pages.items() if has_content]
+    styled, settings = framed(table)
+    for column in table.shown:
+        if column.is_number:
+            numbers = "%.3g s" if column.unit == fmt.duration_s else "%d"
+            most = float(max(filter(None, map(column.value, table.rows)))) or 1.0
+            settings[column.name] = st.column_config.ProgressColumn(
+                width=column.width, format=numbers, min_value=0, max_value=most, help=column.help
+            )
+    settings["function"] = {**settings["function"], "pinned": True}
+    colours = {mark: STATUS[tone].dark if theme() == "dark" else STATUS[tone].light for tone, mark in MARKS.items()}
+    if hasattr(styled, "map"):
+        styled = styled.map(
+            lambda text: f"color: {colours[text[:2]]}" if text[:2] in colours else "", subset=["status"]
+        )
+    height = min(TALL, HEAD_PX + ROW_PX * len(table.rows))
+    ids = [entry.id for _, entry in table.rows]
+    compilation_by_row(styled, ids, table.name, width="stretch", height=height, column_config=settings)
 
 
 def bytecode_listings(view: View, bytecode: BytecodeView) -> None:
@@ -198,61 +132,13 @@ def choose_form(bytecode: BytecodeView) -> str:
     return shown or BYTECODE
 
 
-def symbol_details(symbols: SymbolsView, name: str | None) -> None:
-    """Draw one symbol in full, by default the first symbol.
-
-    The parts are specializations, origin, conditions required by tracing, and guards.
-    """
-    details = symbols.details(name)
-    st.markdown(details.heading)
-    for sentence, stack in details.constants:
-        st.warning(sentence, icon=":material/lock:")
-        _stack(symbols, stack)
-    st.caption("Symbol created at")
-    _stack(symbols, details.origin)
-    if details.needs:
-        st.caption(details.needs_label)
-    for need in details.needs:
-        st.markdown(need)
-    if details.checks:
-        st.caption("Guards on it")
-        st.code(details.checks, language="python")
-
-
-def _stack(symbols: SymbolsView, stack: str) -> None:
-    if stack:
-        st.code(stack, language=None)
-    else:
-        st.markdown(symbols.no_line)
-
-
-def export_issues(symbols: SymbolsView) -> None:
-    """Draw the causes of an unsound or failed export, each with the change to make."""
-    for issue in symbols.issues:
-        st.warning(f"{issue.heading}\n\n{issue.advice}", icon=":material/rule:")
-        if issue.stack:
-            st.code(issue.stack, language=None)
-
-
-def expressions(symbols: SymbolsView) -> None:
-    """Draw the expressions of symbols, folded."""
-    if symbols.expressions:
-        with st.expander(symbols.expressions):
-            st.dataframe(symbols.expression_rows, hide_index=True)
-
-
-def compilations_with_symbols(symbols: SymbolsView) -> None:
-    """Draw links to the run's first compilations that have symbols, and the number of the others."""
-    for compile_id, label in symbols.with_symbols.items():
-        st.page_link(
-            menu.DYNAMIC_SHAPES.script,
-            label=label,
-            icon=menu.DYNAMIC_SHAPES.icon,
-            query_params=url.link(**{url.COMPILATION: compile_id}),
-            width="content",
-        )
-    if symbols.more_with_symbols:
-        st.caption(symbols.more_with_symbols)
+def try_dynamic(view: View) -> None:
+    """Draw the button that runs the job with dynamic sizes, unless it has them or may not run here."""
+    job = job_again(view)
+    if job is None or job.compile.dynamic:
+        return
+    if pressed("Try it", key="try-dynamic", icon=":material/play_arrow:"):
+        submit_or_open(job.with_settings(dynamic=True))
 
 
 ALL, OUTSIDE = "all", "outside of a compilation"

@@ -3,8 +3,10 @@
 from dataclasses import replace
 
 from core import CompileJob, CompileOptions, Model
+from core.commands.output import as_text
 from core.report import ExportIssue, Expression, Frame
-from core.views.dynamic_shapes import IssueBox, SymbolsView
+from core.views.blocks import Fold, PageBlock, PageLink, Table, words
+from core.views.dynamic_shapes import SymbolsView, dynamic_shapes
 from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 
@@ -17,24 +19,30 @@ def symbols_of(name: str, compile_id: str, job: CompileJob | None = None) -> Sym
 
 
 def test_a_symbol_has_its_values_its_conditions_and_the_constant_that_it_was_made() -> None:
-    details = symbols_of("symbols", "0/0").details("s17")
-    assert details.heading == "**`s17`** is `L['y'].size()[0]`: hint `5`, range `[2, int_oo]`"
-    assert [sentence for sentence, _ in details.constants] == [
-        "Specialized to the constant `5`: `range_refined_to_singleton`"
+    details = [*as_text(symbols_of("symbols", "0/0").details("s17"))]
+    assert details[:2] == [
+        "`s17` is `L['y'].size()[0]`: hint `5`, range `[2, int_oo]`",
+        "Specialized to the constant `5`: `range_refined_to_singleton`",
     ]
-    assert "`Eq(s17, 5)` for `if y.shape[0] == 5:` at `model.py:12`" in details.needs
+    assert "`Eq(s17, 5)` for `if y.shape[0] == 5:` at `model.py:12`" in details
 
 
 def test_rows_have_all_symbols_and_an_unknown_name_shows_the_first() -> None:
     symbols = symbols_of("symbols", "0/0")
-    assert [row["symbol"] for row in symbols.rows] == symbols.names
-    assert symbols.details("no such symbol") == symbols.details(symbols.names[0])
+    (table,) = (
+        block for block in dynamic_shapes(symbols.report, symbols.compilation, None) if isinstance(block, Table)
+    )
+    names = [row.symbol.name for row in symbols.symbols]
+    assert [row[0] for row in table.texts(table.rows).rows] == names
+    assert [*symbols.details("no such symbol")] == [*symbols.details(names[0])]
 
 
 def test_without_a_symbol_compilations_with_symbols_are_named() -> None:
     symbols = symbols_of("recompile_zoo", "0/0")
     assert symbols.title == "No size of [0/0] is dynamic."
-    assert next(iter(symbols.with_symbols.values())).endswith("1 symbol")
+    link = next(symbols.links)
+    assert isinstance(link, PageLink)
+    assert link.label.endswith("1 symbol")
 
 
 def test_the_reason_why_there_is_none_depends_on_the_job() -> None:
@@ -54,6 +62,10 @@ def exported(*issues: ExportIssue, expressions: tuple[Expression, ...] = ()) -> 
     return replace(symbols, compilation=compilation)
 
 
+def page_of(view: SymbolsView) -> list[PageBlock]:
+    return [*dynamic_shapes(view.report, view.compilation, None)]
+
+
 def test_each_issue_of_an_export_has_its_line_and_a_change_to_make() -> None:
     view = exported(
         ExportIssue("data-dependent", "u0 > 1", "", "True", (CALLED, LINE), {"k": "u0"}, 2),
@@ -65,30 +77,27 @@ def test_each_issue_of_an_export_has_its_line_and_a_change_to_make() -> None:
         "No size of [0/0] is dynamic; to fix: 2 data-dependent expressions, 1 missing fake kernel, 1 wrong fake kernel."
     )
     check = "`torch._check(…)` with this condition, before the line, makes it a part of the program."
-    assert view.issues == [
-        IssueBox(
-            "`u0 > 1` depends on data and was taken to be `True` for `if k > 1:` at `m.py:7`; `k` is `u0`, 2 times",
-            check,
-            "/m.py:7 in forward\n    if k > 1:",
-        ),
-        IssueBox("`Eq(u1, 0)` depends on data and stopped the export", check, ""),
-        IssueBox(
-            "`mylib.foo.default` has no fake kernel",
-            'Register one with `@torch.library.register_fake("mylib::foo")`.',
-            "",
-        ),
-        IssueBox(
-            "The fake kernel of `mylib.bar.Scalar` differs from its real one: fake u1, real 8",
-            'Correct the function that `@torch.library.register_fake("mylib::bar.Scalar")` registers.',
-            "",
-        ),
+    assert [line for line in as_text(page_of(view)) if line][1:8] == [
+        "`u0 > 1` depends on data and was taken to be `True` for `if k > 1:` at `m.py:7`; `k` is `u0`, 2 times. "
+        + check,
+        "Lines of your code:",
+        "  /m.py:7 in forward",
+        "      if k > 1:",
+        f"`Eq(u1, 0)` depends on data and stopped the export. {check}",
+        '`mylib.foo.default` has no fake kernel. Register one with `@torch.library.register_fake("mylib::foo")`.',
+        "The fake kernel of `mylib.bar.Scalar` differs from its real one: fake u1, real 8. "
+        'Correct the function that `@torch.library.register_fake("mylib::bar.Scalar")` registers.',
     ]
 
 
 def test_expressions_have_the_line_that_computed_them() -> None:
-    view = exported(expressions=(Expression("u0 > 1", "gt", ("u0", "1"), LINE), Expression("2*s0", "mul", ("s0",))))
-    assert (view.expressions, exported().expressions) == ("2 expressions", "")
-    assert view.expression_rows == [
-        {"expression": "u0 > 1", "computed by": "gt(u0, 1)", "source line": "m.py:7 if k > 1:"},
-        {"expression": "2*s0", "computed by": "mul(s0)", "source line": ""},
-    ]
+    expressions = (Expression("u0 > 1", "gt", ("u0", "1"), LINE), Expression("2*s0", "mul", ("s0",)))
+    view = symbols_of("symbols", "0/0")
+    whole = replace(view, compilation=replace(view.compilation, expressions=expressions))
+    (fold,) = (block for block in page_of(whole) if isinstance(block, Fold))
+    assert words(fold.title) == "2 expressions"
+    (table,) = (block for block in fold.blocks if isinstance(block, Table))
+    assert table.texts(table.rows).rows == (
+        ("u0 > 1", "gt(u0, 1)", "m.py:7 if k > 1:"),
+        ("2*s0", "mul(s0)", ""),
+    )

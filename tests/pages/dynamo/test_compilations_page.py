@@ -10,7 +10,7 @@ import streamlit as st
 from core.analysis import compile_seconds
 from pages import menu
 from pages.session import tables, url
-from tests.support.apps import assert_sound, opened, titles, words
+from tests.support.apps import assert_sound, opened, read_words, titles
 from tests.support.homes import add_run, line
 from tests.support.logs import recorded_report
 from tests.support.places import TRACES
@@ -40,7 +40,7 @@ def test_the_tree_stands_in_a_table_with_what_belongs_together_below_each_other(
 
     assert_sound(app)
     assert titles(app) == ["15 compilations\\: 9 in 5 functions and 6 without a graph"]
-    assert "Total: 17 captured ops, 9 kernels, 5 graph breaks, 0 recompiles, " in words(app)
+    assert "Total: 17 captured ops, 9 kernels, 5 graph breaks, 0 recompiles, " in read_words(app)
     table = app.dataframe[0].value
     assert list(table["function"][:8]) == [
         "model",
@@ -80,7 +80,7 @@ def test_what_was_not_compiled_says_why(runs: dict[str, str]) -> None:
     app = opened(menu.COMPILATIONS.script, runs["recompile_zoo"], compilation="0/8")
 
     assert_sound(app)
-    assert "the frame is over the recompile limit: calls that fit no compiled code run eagerly" in words(app)
+    assert "the frame is over the recompile limit: calls that fit no compiled code run eagerly" in read_words(app)
     assert "recompile limit" in app.warning[0].value
 
 
@@ -109,7 +109,9 @@ def test_the_overview_has_the_five_with_most_ops_and_leads_to_all(runs: dict[str
     assert "All 15 compilations" in [item.proto.label for item in app.get("page_link")]
 
 
-@pytest.mark.parametrize(("scenario", "start"), [("graph_break_zoo", "[14/0] "), ("transformer_block", "4 generated")])
+@pytest.mark.parametrize(
+    ("scenario", "start"), [("graph_break_zoo", "\\[14/0\\] "), ("transformer_block", "4 generated")]
+)
 def test_a_title_says_of_which_compilation_it_is_where_there_are_several(
     runs: dict[str, str], scenario: str, start: str
 ) -> None:
