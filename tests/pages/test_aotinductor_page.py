@@ -26,7 +26,7 @@ from tests.support.reports.packaged import (
     packaged_log,
 )
 
-TOO_MUCH = "not tried\\: its inputs would take more"
+TOO_MUCH = "not tried: its inputs would take more"
 JOB = job_of("transformer_block")
 PAGE = menu.AOTINDUCTOR.script
 TITLE = "A package of 45.2 kB, 4 files: equal to eager from Python and from C++"
@@ -65,9 +65,9 @@ def test_the_way_to_a_package_its_times_and_its_sizes_are_shown(empty_home: Path
             ("c++", "done", "10.0 µs a call", f"{bits}, bit by bit what Python returned"),
         ],
     ]
-    times, trials = app.dataframe[0].value, app.table[0].value
+    times, trials = app.dataframe[0].value, app.dataframe[1].value
     assert times[""].tolist() == ["eager", "compiled", "package, Python", "package, C++"]
-    assert times["a call"].tolist() == ["20.0 µs", "30.0 µs", "12.0 µs", "10.0 µs"]
+    assert times["a call"].tolist() == pytest.approx([2e-5, 3e-5, 1.2e-5, 1e-5])
     assert times["eager over it"].tolist()[1:] == [
         *("0.667× (0.655–0.677)", "1.67× (1.61–1.72)", "2.00× (1.94–2.06)"),
     ]
@@ -77,12 +77,12 @@ def test_the_way_to_a_package_its_times_and_its_sizes_are_shown(empty_home: Path
     assert "`Dim('batch', min=1, max=128)` at `inputs.0.0`, 4 in the example" in unescaped(app)
     assert [item.value for item in app.code][:1] == ["s77: VR[1, 128]"]
     assert "Without checks, the package ran outside of its range (129) without an error." in unescaped(app)
-    assert [name.replace("\u00a0", " ") for name in trials.index] == ["batch = 128", "batch = 129", "batch = 0"]
+    assert trials.pop("size").tolist() == ["batch = 128", "batch = 129", "batch = 0"]
     assert trials.values.tolist() == [
         ["within", "equals eager", "equals eager", "runs"],
         [
-            *("outside", "`AssertionError: Guard failed: x.size()[0] <= 128`", "equals eager"),
-            "`Error: input_handles[0]: too large`",
+            *("outside", "AssertionError: Guard failed: x.size()[0] <= 128", "equals eager"),
+            "Error: input_handles[0]: too large",
         ],
         ["outside", TOO_MUCH, TOO_MUCH, ""],
     ]
@@ -94,8 +94,8 @@ def test_a_range_that_the_packages_own_check_refuses_comes_with_what_to_write(em
     app = opened(PAGE, run_of(empty_home, packaged_log(trials=(low, *TRIALS))))
 
     assert_sound(app)
-    (advice,) = [item.value for item in app.info]
-    assert advice.replace("\\", "").startswith("The package's own check begins at batch = 2, above the range's 1: give")
+    advice = unescaped(app)
+    assert "The package's own check begins at batch = 2, above the range's 1: give" in advice
     assert "`batch=2..128`" in advice
 
 
@@ -106,19 +106,19 @@ def test_the_files_of_a_package_are_a_tree_whose_texts_are_read(empty_home: Path
     app = opened(PAGE, run)
 
     assert_sound(app)
-    tree = app.dataframe[1].value
-    assert [name.replace("\u2003", "  ") for name in tree["file"]] == [
+    tree = app.dataframe[2].value
+    assert tree["file"].tolist() == [
         "model/",
-        "  version",
-        "  data/aotinductor/model/",
-        "    cabc2222…wrapper.cpp",
-        "    cabc2222…kernel.cpp",
-        "    cabc2222…wrapper.so",
+        "↳ version",
+        "↳ data/aotinductor/model/",
+        "↳ ↳ cabc2222…wrapper.cpp",
+        "↳ ↳ cabc2222…kernel.cpp",
+        "↳ ↳ cabc2222…wrapper.so",
     ]
-    assert tree["size"].tolist()[:3] == ["44.5 kB", "2 B", "44.5 kB"]
+    assert tree["size"].tolist()[:2] == [44_502, 2]
     assert tree["kind"].tolist()[3:] == ["C++ wrapper", "kernels' source", "shared library"]
     assert "AOTInductorModel::run_impl" in code_text(app, "package-model")
-    assert app.dataframe[2].value.values.tolist() == [["AOTI_DEVICE_KEY", "cpu"]]
+    assert app.dataframe[3].value.values.tolist() == [["AOTI_DEVICE_KEY", "cpu"]]
     assert "Package" in downloads(app)
     other = opened(PAGE, run, step="package", file=f"{FOLDER}.kernel.cpp")
     assert "cpp_fused_relu_0" in code_text(other, "package-model")

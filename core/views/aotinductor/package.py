@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 from core.analysis import (
     TreeRow,
@@ -21,6 +22,7 @@ from core.report import (
     Difference,
     Export,
     ExportedDim,
+    ExportedValue,
     Package,
     PackagedFile,
     PackageRun,
@@ -29,12 +31,27 @@ from core.report import (
     RangeTrial,
     RunError,
 )
+from core.views.blocks import (
+    Beside,
+    Code,
+    Column,
+    Drawn,
+    Heading,
+    InLine,
+    Listing,
+    PageBlock,
+    Table,
+    paragraph,
+)
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain, prose, sentence
 
+# Parts that the page draws: code, torch's message beside the user's line, a download, and the tree of files.
+CODE, NOT_EXPORTED, DOWNLOAD, FILES, FILE_TEXT = "code", "not-exported", "package", "package-files", "file-text"
+Read = Callable[[Payload], str]
 MOST_FILES = 400  #: limit: files of a package
 MOST_METADATA = 60  #: lines of a package's metadata
 MOST_RESULTS = 200  #: outputs of a package
-INDENT = "\u2003"
+INDENT = "↳ "
 # File types, most interesting first: the C++ wrapper, then the kernels.
 FIRST_KINDS = ("wrapper", "kernels", "metadata")
 # Torch's name for compiled code: a digest in base 32.
@@ -44,7 +61,10 @@ MOST_VALUES = 400  #: inputs and outputs of an exported program
 MOST_LINES = 80  #: checks of an exported program
 MOST_SHOWN = 60  #: dynamic dimensions, their ranges, and calls at their ends
 FEW_SIZES = 6
-NO_BREAK = "\u00a0"
+TRIALS = (
+    "Calls with other sizes: each end of the range, and the sizes next to it, were tried with the program and with the "
+    "package."
+)
 FILE_NAME = "model.pt2"
 FAILED_STAGES = {"build": "was not built", "load": "could not load it", "call": "could not call it"}
 
@@ -57,6 +77,10 @@ class PackageCode(NamedTuple):
     language: str
     payload: Payload
 
+    def block(self, part: str, read: Read) -> Drawn:
+        """Return the text as a block; `part` is the part of the page that it belongs to."""
+        return Drawn(CODE, (Listing(self.title, Code(read(self.payload), self.language)),), (part, self))
+
 
 @dataclass(frozen=True, slots=True)
 class PackageFileView:
@@ -68,7 +92,7 @@ class PackageFileView:
     @property
     def title(self) -> str:
         """Name without its folders."""
-        return plain(_file_title(self.file), LONGEST_NAME)
+        return one_line(_file_title(self.file), LONGEST_NAME)
 
     @property
     def no_text(self) -> str:
@@ -95,12 +119,7 @@ class PackageView:
     @property
     def title(self) -> str:
         """Name of the package's file."""
-        return plain(self.package.file or FILE_NAME, LONGEST_NAME)
-
-    @property
-    def problem(self) -> str:
-        """Message of torch or the compiler; empty if the package was made and stored."""
-        return self.package.problem
+        return one_line(self.package.file or FILE_NAME, LONGEST_NAME)
 
     @property
     def files(self) -> tuple[PackagedFile, ...]:
@@ -112,13 +131,28 @@ class PackageView:
         """Files below their folders."""
         return package_tree(self.files)
 
+    def blocks(self, read: Read) -> Iterator[PageBlock]:
+        """Yield the files of the package, next to the text of the chosen file."""
+        if self.package.problem:
+            yield Listing("Message", Code(self.package.problem, "text"), is_open=True)
+        if not self.files:
+            return
+        first = self.file(None)
+        text = (first.code.block("package", read),) if first.code else ()
+        metadata = [*self.package.metadata.items()][:MOST_METADATA]
+        files = (
+            InLine((Heading(self.title), Drawn(DOWNLOAD))),
+            Drawn(FILES, (self.tree_table,), (self.tree_table,)),
+            *paragraph(self.more_files, "quiet"),
+            *((Table("metadata", METADATA_COLUMNS, metadata),) if metadata else ()),
+            *paragraph(self.constants, "quiet"),
+        )
+        yield Beside(files, (Drawn(FILE_TEXT, text, (self,)),), shares=(2, 3))
+
     @property
-    def rows(self) -> list[dict[str, str]]:
+    def tree_table(self) -> Table[TreeRow]:
         """The tree as a table; names are indented by their depth."""
-        return [
-            {"file": INDENT * row.depth + _short(row.name), "kind": row.kind, "size": fmt.bytes_(row.bytes)}
-            for row in self.tree
-        ]
+        return Table(FILES, FILE_COLUMNS, self.tree)
 
     @property
     def more_files(self) -> str:
@@ -139,14 +173,6 @@ class PackageView:
     def _code(self, file: PackagedFile) -> PackageCode | None:
         texts = (text for text in self.texts if text.part == "file" and text.name == file.name)
         return next((PackageCode(text.name, _file_title(file), text.language, text.text) for text in texts), None)
-
-    @property
-    def metadata(self) -> list[dict[str, str]]:
-        """AOTInductor's metadata of the package."""
-        return [
-            {"metadata": one_line(name, LONGEST_NAME), "value": one_line(value, LONGEST_LINE)}
-            for name, value in list(self.package.metadata.items())[:MOST_METADATA]
-        ]
 
     @property
     def constants(self) -> str:
@@ -170,11 +196,6 @@ class PackageRunView:
         return plain(f"{self.user} {stage}.") if self.run.problem else ""
 
     @property
-    def problem(self) -> str:
-        """Message of the failure."""
-        return self.run.problem
-
-    @property
     def results(self) -> str:
         """Outputs compared with eager, in a sentence."""
         return plain(sentence(results_of_run(self.run)), LONGEST_TEXT)
@@ -187,15 +208,29 @@ class PackageRunView:
         return f"Loaded in {loaded}; the first call took {first}{threads}."
 
     @property
-    def rows(self) -> list[dict[str, str | None]]:
-        """A row per output, compared with eager.
+    def blocks(self) -> Iterator[PageBlock]:
+        """The outputs compared with eager, or the error message."""
+        if self.failure:
+            yield from paragraph(self.failure, "bad")
+            yield Listing("Message", Code(self.run.problem, "text"), is_open=True)
+            return
+        yield from paragraph(self.results)
+        yield from paragraph(self.duration, "quiet")
+        if self.run.differences:
+            yield self.outputs
 
-        Rows have a column `told` with the reason if any output differs or is not comparable.
-        """
-        shown = self.run.differences[:MOST_RESULTS]
-        if all(difference.same for difference in self.run.differences):
-            return [_output_row(difference) for difference in shown]
-        return [_output_row(difference) | {"told": _reason(difference)} for difference in shown]
+    @property
+    def outputs(self) -> Table[Difference]:
+        """A row per output, compared with eager; the reason if any output differs or is not comparable."""
+        return Table("outputs", OUTPUT_COLUMNS, self.run.differences[:MOST_RESULTS])
+
+    @property
+    def build_blocks(self) -> Iterator[PageBlock]:
+        """The build command of the program in C++, and what the program printed."""
+        yield from paragraph(self.build, "quiet")
+        for title, text in (("Build command", self.run.command), ("What the program printed", self.run.output)):
+            if text:
+                yield Listing(title, Code(text, "text"), is_open=True)
 
     @property
     def build(self) -> str:
@@ -203,25 +238,6 @@ class PackageRunView:
         run = self.run
         took = "built before" if run.build_s is None else f"built in {fmt.duration_s(run.build_s)}"
         return plain(f"{run.compiler}; {took}", LONGEST_LINE) if run.compiler else ""
-
-    @property
-    def command(self) -> str:
-        """Command that built the program."""
-        return self.run.command
-
-    @property
-    def output(self) -> str:
-        """Printed output of the program."""
-        return self.run.output
-
-
-def _output_row(difference: Difference) -> dict[str, str | None]:
-    return {
-        "output": one_line(difference.what, LONGEST_NAME),
-        "against eager": {True: "same", False: "differs", None: "not comparable"}[difference.same],
-        "largest difference": fmt.number(difference.max_abs),
-        "error": None if difference.error is None else fmt.number(difference.error),
-    }
 
 
 def _reason(difference: Difference) -> str:
@@ -240,27 +256,34 @@ class ExportView:
     `graph` is the text of the exported program, None if it was not recorded.
     """
 
-    guards_title: ClassVar[str] = "Checked before it runs, in torch's words"
-
     export: Export
     graph: PackageCode | None
 
-    @property
-    def call(self) -> str:
-        """The call of `torch.export.export`."""
-        return self.export.call
-
-    @property
-    def problem(self) -> str:
-        """Torch's message if the export failed; otherwise empty."""
-        return self.export.problem
+    def blocks(self, read: Read) -> Iterator[PageBlock]:
+        """Yield the call, then the graph beside the signature and the guards, or torch's message."""
+        yield Listing("Call", Code(self.export.call), is_open=True)
+        if self.export.problem:
+            message = Listing("torch's message", Code(self.export.problem, "text"), is_open=True)
+            yield Drawn(NOT_EXPORTED, (message,), (self,))
+            return
+        guards = Listing("Checked before it runs, in torch's words", Code(self.guards, "text"), is_open=True)
+        yield Beside(
+            (Heading("The graph, in aten ops"), *((self.graph.block("export", read),) if self.graph else ())),
+            (
+                Heading("What goes in and out"),
+                self.signature,
+                *paragraph(self.more_values, "quiet"),
+                *((guards,) if self.guards else ()),
+            ),
+            shares=(3, 2),
+        )
 
     @property
     def error(self) -> RunError | None:
         """Torch's message at the user's lines; None if the log names no line."""
         if not self.export.frames:
             return None
-        kind, _, message = self.problem.partition(":")
+        kind, _, message = self.export.problem.partition(":")
         return RunError("export", kind[:LONGEST_NAME], "", message.strip(), self.export.frames, "")
 
     @property
@@ -274,17 +297,9 @@ class ExportView:
         return "\n".join(line[:LONGEST_LINE] for line in self.export.guards[:MOST_LINES])
 
     @property
-    def signature(self) -> list[dict[str, str]]:
+    def signature(self) -> Table[ExportedValue]:
         """Inputs and outputs as the program's signature names them."""
-        return [
-            {
-                "name": one_line(value.name, LONGEST_NAME),
-                "kind": one_line(value.kind.replace("_", " "), LONGEST_NAME),
-                "value": one_line(value.value, LONGEST_NAME),
-                "in the model": one_line(value.target, LONGEST_NAME),
-            }
-            for value in self.export.values[:MOST_VALUES]
-        ]
+        return Table("signature", SIGNATURE_COLUMNS, self.export.values[:MOST_VALUES])
 
     @property
     def more_values(self) -> str:
@@ -311,9 +326,24 @@ class SizesView:
         return "\n".join(line[:LONGEST_LINE] for line in self.export.ranges[:MOST_SHOWN])
 
     @property
-    def rows(self) -> list[dict[str, str]]:
-        """Calls with other sizes as table rows, with cells in Markdown."""
-        return [_trial_row(trial) for trial in self.trials[:MOST_SHOWN]]
+    def blocks(self) -> Iterator[PageBlock]:
+        """Requested dynamic dimensions, torch's ranges, and the calls near their ends."""
+        for dim in self.dims:
+            yield from paragraph(dim, "quiet")
+        if self.ranges:
+            yield Listing("range_constraints, as torch prints them", Code(self.ranges, "text"), is_open=True)
+        if not self.trials:
+            return
+        yield from paragraph(TRIALS, "quiet")
+        yield self.calls
+        for advice in self.advice:
+            yield from paragraph(advice)
+        yield from paragraph(self.checks, "quiet")
+
+    @property
+    def calls(self) -> Table[RangeTrial]:
+        """Calls with other sizes."""
+        return Table("sizes", TRIAL_COLUMNS, self.trials[:MOST_SHOWN])
 
     @property
     def advice(self) -> list[str]:
@@ -337,27 +367,16 @@ def _dim_words(dim: ExportedDim) -> str:
     return f"{code(dim.text, LONGEST_LINE)} at {where}, {fmt.number(dim.size)} in the example"
 
 
-def _trial_row(trial: RangeTrial) -> dict[str, str]:
-    """Return the table row of a trial.
-
-    `skipped` is the reason why the package was not called. If `inputs` is empty, too, the exported program was
-    not called either, for the same reason.
-    """
+def _of_program(trial: RangeTrial) -> str:
+    """Return the outcome of the exported program; without inputs, the reason why it was not called."""
     called = bool(trial.inputs) or not trial.skipped
-    skipped = plain(trial.skipped, LONGEST_LINE)
-    return {
-        "size": f"{plain(trial.dim, LONGEST_NAME)} = {fmt.number(trial.size)}".replace(" ", NO_BREAK),
-        "range": "within" if trial.inside else "outside",
-        "exported program": _outcome(trial.program, trial.program_same) if called else skipped,
-        "package": skipped or _outcome(trial.package, trial.package_same),
-        "package that checks": "" if trial.checked is None else _outcome(trial.checked, None),
-    }
+    return _outcome(trial.program, trial.program_same) if called else one_line(trial.skipped, LONGEST_LINE)
 
 
 def _outcome(error: str, same: bool | None) -> str:
     """Return torch's error message, otherwise the comparison with eager."""
     if error:
-        return code(first_line(error), LONGEST_LINE)
+        return one_line(first_line(error), LONGEST_LINE)
     return {True: "equals eager", False: "differs from eager", None: "runs"}[same]
 
 
@@ -368,3 +387,34 @@ def _unchecked_words(trials: tuple[RangeTrial, ...]) -> str:
         return ""
     sizes = ", ".join(fmt.number(trial.size) for trial in outside[:FEW_SIZES])
     return f"Without checks, the package ran outside of its range ({sizes}) without an error."
+
+
+FILE_COLUMNS: tuple[Column[TreeRow], ...] = (
+    Column("file", lambda row: INDENT * row.depth + _short(row.name)),
+    Column("kind", lambda row: row.kind),
+    Column("size", lambda row: row.bytes, fmt.bytes_),
+)
+METADATA_COLUMNS: tuple[Column[tuple[str, str]], ...] = (
+    Column("metadata", lambda pair: one_line(pair[0], LONGEST_NAME)),
+    Column("value", lambda pair: one_line(pair[1], LONGEST_LINE)),
+)
+OUTPUT_COLUMNS: tuple[Column[Difference], ...] = (
+    Column("output", lambda difference: one_line(difference.what, LONGEST_NAME)),
+    Column("against eager", lambda each: {True: "same", False: "differs", None: "not comparable"}[each.same]),
+    Column("largest difference", lambda difference: difference.max_abs, fmt.number),
+    Column("error", lambda difference: difference.error, fmt.number),
+    Column("told", _reason, optional=True),
+)
+SIGNATURE_COLUMNS: tuple[Column[ExportedValue], ...] = (
+    Column("name", lambda value: one_line(value.name, LONGEST_NAME)),
+    Column("kind", lambda value: one_line(value.kind.replace("_", " "), LONGEST_NAME)),
+    Column("value", lambda value: one_line(value.value, LONGEST_NAME)),
+    Column("in the model", lambda value: one_line(value.target, LONGEST_NAME)),
+)
+TRIAL_COLUMNS: tuple[Column[RangeTrial], ...] = (
+    Column("size", lambda trial: f"{one_line(trial.dim, LONGEST_NAME)} = {fmt.number(trial.size)}"),
+    Column("range", lambda trial: "within" if trial.inside else "outside"),
+    Column("exported program", _of_program),
+    Column("package", lambda trial: one_line(trial.skipped) or _outcome(trial.package, trial.package_same)),
+    Column("package that checks", lambda trial: "" if trial.checked is None else _outcome(trial.checked, None)),
+)

@@ -1,9 +1,9 @@
-"""AOTInductor in a run: packaging steps, results, times, and the job that makes a package."""
+"""AOTInductor page: packaging steps, results, times, and the job that makes a package."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar, NamedTuple
@@ -35,11 +35,32 @@ from core.views.aotinductor.package import (
     PackageCode,
     PackageRunView,
     PackageView,
+    Read,
     SizesView,
 )
+from core.views.blocks import (
+    Beside,
+    Blocks,
+    Code,
+    Column,
+    Data,
+    Drawn,
+    Heading,
+    InLine,
+    Listing,
+    PageBlock,
+    Table,
+    Title,
+    paragraph,
+    spans,
+)
+from core.views.glossary import GLOSSARY
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, one_line, plain, prose, sentence
 from core.views.speedup import ratio_words
 
+# Parts that the page draws: forms, the steps with the panel of one, a chart, and code.
+ASK, ASK_AGAIN, WAY, PANEL, TIMES = "ask", "ask-again", "way", "panel", "package-times"
+PYTHON, SOURCES = "from-python", "sources"
 MOST_SOURCES = 8  #: sources of the program that runs a package
 MOST_OFFERED = 60  #: dimensions offered to be dynamic
 STEPS: tuple[StepId, ...] = ("export", "package", "python", "c++")
@@ -48,7 +69,32 @@ FROM_PYTHON = """import torch
 model = torch._inductor.aoti_load_package("{file}")
 outputs = model(*inputs)
 """
+CALL_NOTE = "No model file and no Dynamo: the package holds the code and the constants."
+NO_PACKAGE = "The model was not exported, so there is no package."
+NO_SOURCES = "The program's source was not recorded."
 NAMES = {"eager": "eager", "compiled": "compiled", "python": "package, Python", "c++": "package, C++"}
+
+
+def aotinductor(report: Report, read: Read) -> Iterator[PageBlock]:
+    """Yield the packaging of a run's model: steps, times, accepted sizes, and the result of each step.
+
+    `read` returns a part of the log.
+    """
+    view = AotInductorView(report)
+    yield Title(spans(view.title), "" if view.compiled_for else GLOSSARY["package"])
+    if view.compiled_for or view.story is None:
+        yield from paragraph(view.compiled_for or view.introduction)
+        if not view.compiled_for:
+            yield Drawn(ASK)
+        return
+    steps = Table("steps", STEP_COLUMNS, [box for column in view.steps for box in column])
+    yield Drawn(WAY, (steps,))
+    if view.package is not None:
+        sizes = view.sizes
+        yield Beside(tuple(view.time_blocks), (Heading("Sizes"), *(sizes.blocks if sizes else ())), shares=(6, 5))
+    yield Drawn(PANEL, tuple(block for step in STEPS for block in view.panel(step, read)))
+    yield InLine((Data("aotinductor", view.story),))
+    yield Drawn(ASK_AGAIN)
 
 
 class StepBox(NamedTuple):
@@ -70,12 +116,6 @@ class AotInductorView:
         "compiles the graph ahead of time into a package: one file with the code and the constants. The package runs "
         "from Python and from C++, without Dynamo and without the model's source."
     )
-    call_note = "No model file and no Dynamo: the package holds the code and the constants."
-    trials_help = "Each end of the range, and the sizes next to it, were tried with the program and with the package"
-    no_package = "The model was not exported, so there is no package."
-    no_run = "There is no package to run."
-    no_sources = "The program's source was not recorded."
-    step_ids = STEPS
 
     @property
     def title(self) -> str:
@@ -113,6 +153,33 @@ class AotInductorView:
     def step(self, name: str | None) -> StepId:
         """Return a step by its id; `first_step` for an unknown id."""
         return next((step for step in STEPS if step == name), self.first_step)
+
+    def panel(self, step: StepId, read: Read) -> Iterator[PageBlock]:
+        """Yield the result of a step."""
+        match step:
+            case "export":
+                yield from self.export.blocks(read) if self.export else ()
+            case "package":
+                yield from self.package.blocks(read) if self.package else paragraph(NO_PACKAGE, "quiet")
+            case "python":
+                code = Drawn(PYTHON, (Listing("from Python", Code(self.python_code)),), (self.python_code,))
+                yield Beside((code, *paragraph(CALL_NOTE, "quiet")), _results(self.python))
+            case "c++":
+                sources = tuple(source.block("runner", read) for source in self.cpp_sources)
+                left = (Drawn(SOURCES, sources, (self.cpp_sources,)),) if sources else paragraph(NO_SOURCES, "quiet")
+                build = self.cpp.build_blocks if self.cpp else ()
+                yield Beside(tuple(left), (*_results(self.cpp), *build), shares=(3, 2))
+
+    @property
+    def time_blocks(self) -> Iterator[PageBlock]:
+        """The time of each side, and its speedup over eager; the reason if nothing was timed."""
+        yield Heading("Time per call")
+        if self.times is None:
+            yield from paragraph(self.not_timed, "quiet")
+            return
+        yield Drawn(TIMES, of=(self.times.bars,))
+        yield self.times.table
+        yield from paragraph(self.times.method, "quiet")
 
     @property
     def export(self) -> ExportView | None:
@@ -188,6 +255,10 @@ class AotInductorView:
     @property
     def _records(self) -> AotiStory:
         return self.story or AotiStory()
+
+
+def _results(run: PackageRunView | None) -> Blocks:
+    return tuple(run.blocks if run else paragraph("There is no package to run.", "quiet"))
 
 
 def _box(step: PackagingStep) -> StepBox:
@@ -293,9 +364,18 @@ class PackageTimesView:
         return [SideBar(side.side, _name(side), side.median_s, side.quartiles_s) for side in reversed(self.sides)]
 
     @property
-    def rows(self) -> list[dict[str, str | None]]:
+    def table(self) -> Table[SideTime]:
         """Time per call of each side, its speedup over eager, and the package's load and first-call times."""
-        return [_row(side, self.runs.get(side.side)) for side in self.sides]
+        runs = self.runs
+        return Table(
+            "times",
+            (
+                *TIME_COLUMNS,
+                Column("load", lambda side: run.load_s if (run := runs.get(side.side)) else None, fmt.duration_s),
+                Column("first call", lambda side: run.call_s if (run := runs.get(side.side)) else None, fmt.duration_s),
+            ),
+            self.sides,
+        )
 
     @property
     def method(self) -> str:
@@ -308,17 +388,9 @@ def _name(side: SideTime) -> str:
     return NAMES.get(side.side) or one_line(side.side, LONGEST_NAME)
 
 
-def _row(side: SideTime, run: PackageRun | None) -> dict[str, str | None]:
+def _quartiles(side: SideTime) -> str:
     low_s, high_s = side.quartiles_s
-    loaded_s, first_s = (run.load_s, run.call_s) if run else (None, None)
-    return {
-        "": _name(side),
-        "a call": fmt.duration_s(side.median_s),
-        "quartiles": f"{fmt.duration_s(low_s)} to {fmt.duration_s(high_s)}",
-        "eager over it": None if side.side == "eager" else _speedup_words(side),
-        "load": None if loaded_s is None else fmt.duration_s(loaded_s),
-        "first call": None if first_s is None else fmt.duration_s(first_s),
-    }
+    return f"{fmt.duration_s(low_s)} to {fmt.duration_s(high_s)}"
 
 
 def _speedup_words(side: SideTime) -> str:
@@ -353,3 +425,17 @@ def _cost_words(cost: CallCost | None) -> str:
         f"The same library takes {fmt.number(cost.ratio.middle)} times as long from Python ({low} to {high}), "
         f"{more} a call."
     )
+
+
+STEP_COLUMNS: tuple[Column[StepBox], ...] = (
+    Column("step", lambda box: box.step.title),
+    Column("state", lambda box: box.step.state),
+    Column("time", lambda box: box.figure),
+    Column("outcome", lambda box: box.outcome),
+)
+TIME_COLUMNS: tuple[Column[SideTime], ...] = (
+    Column("", _name),
+    Column("a call", lambda side: side.median_s, fmt.duration_s),
+    Column("quartiles", _quartiles),
+    Column("eager over it", lambda side: None if side.side == "eager" else _speedup_words(side)),
+)

@@ -7,247 +7,137 @@ eager and compiled.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 import streamlit as st
 
 from core import CompileJob
 from core.base import words as fmt
-from core.views import aotinductor
+from core.views.aotinductor import package
+from core.views.aotinductor import run as views
+from core.views.blocks import Table
 from pages import menu
 from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.components.way.view import WayStage, way
-from pages.look.charts import PLOTLY_CONFIG, median_bars
-from pages.look.palette import SHORT, TALL, code_height
-from pages.look.text import code
+from pages.look.charts import go, median_bars
+from pages.look.palette import SHORT, TALL, Theme, code_height
+from pages.look.text import code, plain
 from pages.parts.code import user_code
 from pages.parts.run.submit import job_again, submit_or_open
 from pages.session import url
 from pages.session.downloads import package_download
-from pages.session.server import cached_figure, theme
 from pages.session.shown import RunView
-from pages.session.tables import data_frame, newly_picked, shown
+from pages.session.tables import Parts, charts, draw, newly_picked_row
 from pages.session.url import pressed, set_state, state_of
 
 COLOURS = {"eager": 3, "compiled": 0, "python": 2, "c++": 1}
 OTHER_COLOUR = 4
+# Part of the page → prefix of the ids of its lines.
+PREFIXES = {"export": "x", "package": "p", "runner": "r"}
 BAR_PX, FRAME_PX = 36, 66
 MOST_SIZE = 2**40  #: a bound of a dynamic dimension
 FORM_PX = 620
 
 
-def choose_step(aoti: aotinductor.AotInductorView) -> str:
-    """Draw the steps, and return the chosen one; by default the first failed step, else the package."""
-    first = aoti.first_step
-    url.read(url.STEP, aoti.step_ids, first)
-    chosen = aoti.step(state_of(url.STEP, first))
+def package_parts(view: RunView) -> Parts:
+    """Return the parts of the page by their names."""
+    aoti = views.AotInductorView(view.report)
+
+    def panel() -> None:
+        draw(aoti.panel(aoti.step(state_of(url.STEP)), view.text), parts)
+
+    parts: dict[str, Callable[..., object]] = {
+        views.ASK: partial(ask_for_package, view, aoti, "Package this model"),
+        views.ASK_AGAIN: partial(_ask_again, view, aoti),
+        views.WAY: partial(_choose_step, aoti),
+        views.PANEL: panel,
+        package.CODE: partial(_code, view),
+        package.NOT_EXPORTED: partial(_not_exported, view),
+        package.DOWNLOAD: partial(package_download, view.run),
+        package.FILES: _choose_file,
+        package.FILE_TEXT: partial(_file_text, view),
+        views.PYTHON: _python_code,
+        views.SOURCES: partial(_sources, view),
+        **charts(view, {views.TIMES: times_chart}),
+    }
+    return parts
+
+
+def _choose_step(aoti: views.AotInductorView) -> None:
+    """Draw the steps with the chosen one; by default the first failed step, else the package."""
+    url.read(url.STEP, views.STEPS, aoti.first_step)
     columns = tuple(
         tuple(WayStage(step.id, step.title, step.call, step.state, figure, outcome) for step, figure, outcome in column)
         for column in aoti.steps
     )
-    way(columns, chosen, key="package-way", on_pick=partial(set_state, url.STEP))
+    way(columns, aoti.step(state_of(url.STEP)), key="package-way", on_pick=partial(set_state, url.STEP))
     url.write(url.STEP)
-    return chosen
 
 
-def panel(view: RunView, aoti: aotinductor.AotInductorView, step: str) -> None:
-    """Draw the result of one step."""
-    PANELS[step](view, aoti)
+def _code(view: RunView, part: str, code: package.PackageCode) -> None:
+    """Draw a recorded text of a package in the code view."""
+    key = "exported" if part == "export" else f"{part}-{code.name}"
+    picture = CodePicture(code.title, code.language, code_lines(view.text(code.payload), prefix=PREFIXES[part]))
+    code_view(picture, key=key, height=TALL, channel=part)
 
 
-def _export_panel(view: RunView, aoti: aotinductor.AotInductorView) -> None:
-    export = aoti.export
-    if export is None:
-        return
-    st.code(export.call, language="python")
-    if export.problem:
-        _not_exported(export.problem, export.line, user_code(view, error=export.error))
-        return
-    left, right = st.columns([3, 2], gap="medium")
-    with left:
-        st.subheader("The graph, in aten ops", anchor=False)
-        if export.graph is not None:
-            lines = code_lines(view.text(export.graph.payload), prefix="x")
-            picture = CodePicture(export.graph.title, export.graph.language, lines)
-            code_view(picture, key="exported", height=TALL, channel="export")
-    with right:
-        st.subheader("What goes in and out", anchor=False)
-        rows = export.signature
-        shown(data_frame(rows), rows, height=SHORT)
-        if export.more_values:
-            st.caption(export.more_values)
-        if export.guards:
-            st.caption(export.guards_title)
-            st.code(export.guards, language=None, height=code_height(export.guards))
-
-
-def _not_exported(problem: str, line: int | None, picture: CodePicture | None) -> None:
+def _not_exported(view: RunView, export: package.ExportView) -> None:
     """Draw torch's error message, and beside it the user's line that the message names."""
+    problem = export.export.problem
     height = code_height(problem)
-    if line is None:
+    if export.line is None:
         st.code(problem, language=None, height=height, wrap_lines=True)
         return
     left, right = st.columns(2, gap="medium")
     left.code(problem, language=None, height=TALL if height == SHORT else height, wrap_lines=True)
+    picture = user_code(view, error=export.error)
     if picture is not None:
         with right:
-            code_view(picture, key="not-exported", height=TALL, selected=f"l:{line}")
+            code_view(picture, key="not-exported", height=TALL, selected=f"l:{export.line}")
 
 
-def _package_panel(view: RunView, aoti: aotinductor.AotInductorView) -> None:
-    """Draw the files of the package, next to the text of the chosen file."""
-    package = aoti.package
-    if package is None:
-        st.caption(aoti.no_package)
-        return
-    if package.problem:
-        st.code(package.problem, language=None, height=code_height(package.problem))
-    if not package.files:
-        return
-    left, right = st.columns([2, 3], gap="medium")
-    with left:
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.subheader(package.title, anchor=False)
-            package_download(view.run)
-        name = _choose_file(package)
-        metadata = package.metadata
-        if metadata:
-            shown(data_frame(metadata), metadata, height=SHORT)
-        st.caption(package.constants)
-    with right:
-        _file_text(view, package, name)
-
-
-def _choose_file(package: aotinductor.PackageView) -> str | None:
-    """Draw the tree; return the chosen file's name from the click or the URL, None without a choice."""
-    clicked = newly_picked(data_frame(package.rows), package.tree, "package-files", height=SHORT)
+def _choose_file(tree: Table[Any]) -> None:
+    """Draw the tree of files; a click writes a file's name to the URL."""
+    clicked = newly_picked_row(tree, height=SHORT)
     if clicked is not None and clicked.file is not None:
         url.put(url.FILE, clicked.file.name)
-    if package.more_files:
-        st.caption(package.more_files)
-    return url.asked(url.FILE)
 
 
-def _file_text(view: RunView, package: aotinductor.PackageView, name: str | None) -> None:
-    """Draw the text of a file, or its size if it has no text."""
-    file = package.file(name)
+def _file_text(view: RunView, of: package.PackageView) -> None:
+    """Draw the text of the file in the URL, or its size if it has no text."""
+    file = of.file(url.asked(url.FILE))
     if file.code is None:
-        st.subheader(file.title, anchor=False)
+        st.subheader(plain(file.title), anchor=False)
         st.caption(file.no_text)
         return
-    picture = CodePicture(file.code.title, file.code.language, code_lines(view.text(file.code.payload), prefix="p"))
-    code_view(picture, key=f"package-{file.code.name}", height=TALL, channel="package")
+    _code(view, "package", file.code)
 
 
-def _python_panel(view: RunView, aoti: aotinductor.AotInductorView) -> None:
-    """Draw the Python code that runs the package, and its results."""
-    left, right = st.columns(2, gap="medium")
-    with left:
-        lines = code_lines(aoti.python_code, prefix="y")
-        code_view(CodePicture("from Python", "python", lines), key="from-python", height=150)
-        st.caption(aoti.call_note)
-    with right:
-        _results(aoti, aoti.python)
+def _python_code(text: str) -> None:
+    code_view(CodePicture("from Python", "python", code_lines(text, prefix="y")), key="from-python", height=150)
 
 
-def _cpp_panel(view: RunView, aoti: aotinductor.AotInductorView) -> None:
-    """Draw the C++ program with its build files, its build command, and its results."""
-    left, right = st.columns([3, 2], gap="medium")
-    with left:
-        _cpp_sources(view, aoti)
-    with right:
-        _results(aoti, aoti.cpp)
-        if aoti.cpp is not None:
-            _build(aoti.cpp)
-
-
-def _cpp_sources(view: RunView, aoti: aotinductor.AotInductorView) -> None:
+def _sources(view: RunView, sources: Sequence[package.PackageCode]) -> None:
     """Draw the files of the C++ program, each in a tab."""
-    sources = aoti.cpp_sources
-    if not sources:
-        st.caption(aoti.no_sources)
-        return
     for tab, source in zip(st.tabs([source.title for source in sources]), sources, strict=True):
-        picture = CodePicture(source.title, source.language, code_lines(view.text(source.payload), prefix="r"))
         with tab:
-            code_view(picture, key=f"runner-{source.name}", height=TALL, channel="runner")
+            _code(view, "runner", source)
 
 
-def _results(aoti: aotinductor.AotInductorView, run: aotinductor.PackageRunView | None) -> None:
-    """Draw the outputs compared with eager, or the error message."""
-    if run is None:
-        st.caption(aoti.no_run)
-        return
-    if run.failure:
-        st.error(run.failure, icon=":material/error:")
-        st.code(run.problem, language=None, height=code_height(run.problem))
-        return
-    st.markdown(run.results)
-    st.caption(run.duration)
-    rows = run.rows
-    if rows:
-        shown(data_frame(rows), rows, height=SHORT)
+def times_chart(bars: Sequence[views.SideBar], on: Theme) -> go.Figure:
+    """Draw the time of each side, with quartiles."""
+    rows = [(bar.name, bar.median_s, bar.quartiles_s, COLOURS.get(bar.side, OTHER_COLOUR)) for bar in bars]
+    return median_bars(rows, on, FRAME_PX + BAR_PX * len(rows))
 
 
-def _build(run: aotinductor.PackageRunView) -> None:
-    """Draw the build command of the program, and the program's output."""
-    if run.build:
-        st.caption(run.build)
-    if run.command:
-        st.code(run.command, language=None, wrap_lines=True)
-    if run.output:
-        st.caption("What the program printed")
-        st.code(run.output, language=None, height=code_height(run.output))
+def _ask_again(view: RunView, aoti: views.AotInductorView) -> None:
+    with st.expander("Package again, with other sizes", aoti.export_failed, icon=":material/tune:"):
+        ask_for_package(view, aoti, "Package again")
 
 
-PANELS: dict[str, Callable[[RunView, aotinductor.AotInductorView], None]] = {
-    "export": _export_panel,
-    "package": _package_panel,
-    "python": _python_panel,
-    "c++": _cpp_panel,
-}
-
-
-def times_part(view: RunView, aoti: aotinductor.AotInductorView) -> None:
-    """Draw the time of each side with quartiles, and its speedup over eager with its interval."""
-    times = aoti.times
-    st.header("Time per call", anchor=False)
-    if times is None:
-        st.caption(aoti.not_timed)
-        return
-    on = theme()
-    rows = [(bar.name, bar.median_s, bar.quartiles_s, COLOURS.get(bar.side, OTHER_COLOUR)) for bar in times.bars]
-    height = FRAME_PX + BAR_PX * len(rows)
-    figure = cached_figure(
-        lambda: median_bars(rows, on, height), "package-times", view.run.id, view.report.log_bytes, on
-    )
-    st.plotly_chart(figure, theme=None, config=PLOTLY_CONFIG, key="package-times")
-    st.dataframe(data_frame(times.rows), hide_index=True, placeholder="")
-    st.caption(times.method)
-
-
-def sizes_part(aoti: aotinductor.AotInductorView) -> None:
-    """Draw the requested dynamic dimensions, torch's ranges, and the results of calls near the bounds."""
-    sizes = aoti.sizes
-    st.header("Sizes", anchor=False)
-    if sizes is None:
-        return
-    for dim in sizes.dims:
-        st.caption(dim)
-    if sizes.ranges:
-        st.caption("`range_constraints`, as torch prints them")
-        st.code(sizes.ranges, language=None)
-    rows = sizes.rows
-    if rows:
-        st.caption("Calls with other sizes", help=aoti.trials_help)
-        st.table(data_frame(rows).set_index("size"))
-        for advice in sizes.advice:
-            st.info(advice, icon=":material/lightbulb:")
-        st.caption(sizes.checks)
-
-
-def ask_for_package(view: RunView, aoti: aotinductor.AotInductorView, label: str) -> None:
+def ask_for_package(view: RunView, aoti: views.AotInductorView, label: str) -> None:
     """Offer to package the run's model, and show the command line.
 
     Draw nothing for a target, or if the job may not run here.
@@ -255,7 +145,7 @@ def ask_for_package(view: RunView, aoti: aotinductor.AotInductorView, label: str
     job = job_again(view)
     if job is None or job.target:
         return
-    request = aotinductor.PackageRequest(job, _bounds(aoti.sizes_now, job))
+    request = views.PackageRequest(job, _bounds(aoti.sizes_now, job))
     with st.container(horizontal=True, vertical_alignment="center"):
         if pressed(label, key="package-model", type="primary", icon=menu.AOTINDUCTOR.icon):
             submit_or_open(request.job)
@@ -266,15 +156,15 @@ def ask_for_package(view: RunView, aoti: aotinductor.AotInductorView, label: str
 
 def _bounds(sizes: dict[str, int], job: CompileJob) -> dict[str, tuple[int | None, int | None]]:
     """Draw the choice of dynamic dimensions; return the chosen ones, each with its bounds."""
-    before = aotinductor.PackageRequest.bounds_of(job)
-    names = aotinductor.PackageRequest.names(job, sizes)
+    before = views.PackageRequest.bounds_of(job)
+    names = views.PackageRequest.names(job, sizes)
     chosen = st.multiselect(
         "Dynamic dimensions",
         names,
         [name for name in names if name in before],
         lambda name: f"{name} (now {fmt.number(sizes[name])})" if name in sizes else name,
         key="package-dims",
-        help=aotinductor.PackageRequest.dims_help,
+        help=views.PackageRequest.dims_help,
         placeholder="all sizes static",
         width=FORM_PX,
     )
@@ -301,7 +191,7 @@ def _bound(label: str, name: str, before: int | None) -> int | None:
         before,
         key=f"package-{label}-{name}",
         placeholder=label,
-        help=aotinductor.PackageRequest.bound_help,
+        help=views.PackageRequest.bound_help,
         label_visibility="collapsed",
         width=150,
     )

@@ -17,7 +17,8 @@ from core.report import (
     Setting,
     SideTimes,
 )
-from core.views.aotinductor import AotInductorView, PackageRequest, PackageRunView, PackageView
+from core.views.aotinductor.package import METADATA_COLUMNS, PackageRunView, PackageView
+from core.views.aotinductor.run import AotInductorView, PackageRequest
 from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 from tests.support.reports.packaged import (
@@ -32,6 +33,7 @@ from tests.support.reports.packaged import (
     TRIALS,
     UNMADE,
 )
+from tests.support.tables import texts
 
 WRAPPER = PackageText("file", f"{FOLDER}.wrapper.cpp", "cpp", Payload(10, 4))
 KERNEL = PackageText("file", f"{FOLDER}.kernel.cpp", "cpp", Payload(20, 4))
@@ -102,7 +104,7 @@ def test_the_step_that_failed_opens_first() -> None:
 def test_an_export_has_its_signature_and_its_guards() -> None:
     export = aoti(replace(EXPORT, left_out=3)).export
     assert export is not None
-    assert export.signature[::2] == [
+    assert texts(export.signature)[::2] == [
         {"name": "p_weight", "kind": "parameter", "value": "f32[8, 8]", "in the model": "weight"},
         {"name": "relu", "kind": "user output", "value": "f32[s77, 8]", "in the model": ""},
     ]
@@ -122,16 +124,16 @@ def test_a_failed_export_names_the_line_that_torch_names() -> None:
 
 def test_files_are_a_table_of_a_tree_with_short_digests() -> None:
     package = package_of(aoti(package=replace(PACKAGE, left_out=2)))
-    assert [tuple(row.values()) for row in package.rows] == [
+    assert [tuple(row.values()) for row in texts(package.tree_table)] == [
         ("model/", "", "44.5 kB"),
-        ("\u2003version", "metadata", "2 B"),
-        ("\u2003data/aotinductor/model/", "", "44.5 kB"),
-        ("\u2003\u2003cabc2222…wrapper.cpp", "C++ wrapper", "12.0 kB"),
-        ("\u2003\u2003cabc2222…kernel.cpp", "kernels' source", "1.50 kB"),
-        ("\u2003\u2003cabc2222…wrapper.so", "shared library", "31.0 kB"),
+        ("↳ version", "metadata", "2 B"),
+        ("↳ data/aotinductor/model/", "", "44.5 kB"),
+        ("↳ ↳ cabc2222…wrapper.cpp", "C++ wrapper", "12.0 kB"),
+        ("↳ ↳ cabc2222…kernel.cpp", "kernels' source", "1.50 kB"),
+        ("↳ ↳ cabc2222…wrapper.so", "shared library", "31.0 kB"),
     ]
-    assert (package.title, package.more_files) == ("model\\.pt2", "2 more files not shown.")
-    assert package.metadata == [{"metadata": "AOTI_DEVICE_KEY", "value": "cpu"}]
+    assert (package.title, package.more_files) == ("model.pt2", "2 more files not shown.")
+    assert [column.text(("AOTI_DEVICE_KEY", "cpu")) for column in METADATA_COLUMNS] == ["AOTI_DEVICE_KEY", "cpu"]
     assert package.constants == f"1 parameter or buffer in it. SHA-256 `{'ab' * 32}`"
 
 
@@ -140,7 +142,7 @@ def test_the_wrapper_is_the_first_file_to_read() -> None:
     first, library = package.file(None), package.file(f"{FOLDER}.wrapper.so")
     assert first.code == (WRAPPER.name, "cabc2222…wrapper.cpp", "cpp", WRAPPER.text)
     assert package.file("no such file") == first
-    assert (library.code, library.title) == (None, "cabc2222…wrapper\\.so")
+    assert (library.code, library.title) == (None, "cabc2222…wrapper.so")
     assert library.no_text == "31.0 kB, without a recorded text."
 
 
@@ -154,19 +156,19 @@ def test_outputs_are_compared_with_eager() -> None:
     assert run is not None
     assert (run.failure, run.results) == ("", "1 output equals eager, bit by bit what Python returned\\.")
     assert run.duration == "Loaded in 8.00 ms; the first call took 300 µs, on 2 threads."
-    assert run.rows == [
+    assert texts(run.outputs) == [
         {"output": "output", "against eager": "same", "largest difference": "0", "error": "1.00e-8"},
     ]
-    assert (run.build, run.command, run.output) == ("g\\+\\+ 12\\.2\\.0; built in 41\\.0 s", CPP.command, CPP.output)
+    assert run.build == "g\\+\\+ 12\\.2\\.0; built in 41\\.0 s"
     assert PackageRunView("Python", replace(PYTHON, differences=())).results == "0 outputs equal eager\\."
 
 
 def test_outputs_that_differ_have_a_reason() -> None:
     different = replace(SAME[0], same=False, kind="value", max_abs=0.5, error=None)
     run = PackageRunView("Python", replace(PYTHON, differences=(*SAME, different)))
-    assert [(row["against eager"], row["error"], row["told"]) for row in run.rows] == [
+    assert [(row["against eager"], row["error"], row["told"]) for row in texts(run.outputs)] == [
         ("same", "1.00e-8", ""),
-        ("differs", None, "output: off by up to 0.500"),
+        ("differs", "", "output: off by up to 0.500"),
     ]
 
 
@@ -185,8 +187,8 @@ def test_times_have_a_bar_and_a_row_for_each_side() -> None:
     assert [(bar.side, bar.name) for bar in times.bars] == [
         *(("c++", "package, C++"), ("python", "package, Python"), ("compiled", "compiled"), ("eager", "eager")),
     ]
-    assert [tuple(row.values()) for row in times.rows[::3]] == [
-        ("eager", "20.0 µs", "19.8 µs to 20.3 µs", None, None, None),
+    assert [tuple(row.values()) for row in texts(times.table)[::3]] == [
+        ("eager", "20.0 µs", "19.8 µs to 20.3 µs", "", "", ""),
         ("package, C++", "10.0 µs", "9.95 µs to 10.1 µs", "2.00× (1.94–2.06)", "8.00 ms", "300 µs"),
     ]
     assert times.method == (
@@ -200,7 +202,7 @@ def test_no_difference_is_claimed_that_is_not_seen() -> None:
     sides = {**TIMES.sides, "c++": (1.1e-5, 1.3e-5) * 8, "python": (1.2e-5,) * 16, "eager": (1.2e-5,) * 16}
     times = aoti(times=replace(TIMES, sides=sides)).times
     assert times is not None
-    assert times.rows[-1]["eager over it"] == "none seen (0.923–1.09×)"
+    assert texts(times.table)[-1]["eager over it"] == "none seen (0.923–1.09×)"
     assert times.method.endswith("no difference is seen (the ratio is between 0.923 and 1.09).")
 
 
@@ -221,12 +223,12 @@ def test_sizes_are_ranges_and_calls_at_their_ends() -> None:
     assert sizes is not None
     assert sizes.dims == ["`Dim('batch', min=1, max=128)` at `inputs.0.0`, 4 in the example"]
     assert (sizes.ranges, sizes.advice) == ("s77: VR[1, 128]\nu0: VR[0, 4]", [])
-    skipped = "not tried\\: its inputs would take more"
-    refusals = "`AssertionError: Guard failed: x.size()[0] <= 128`", "`Error: input_handles[0]: too large`"
-    assert [tuple(row.values()) for row in sizes.rows] == [
-        ("batch\u00a0=\u00a0128", "within", "equals eager", "equals eager", "runs"),
-        ("batch\u00a0=\u00a0129", "outside", refusals[0], "equals eager", refusals[1]),
-        ("batch\u00a0=\u00a00", "outside", skipped, skipped, ""),
+    skipped = "not tried: its inputs would take more"
+    refusals = "AssertionError: Guard failed: x.size()[0] <= 128", "Error: input_handles[0]: too large"
+    assert [tuple(row.values()) for row in texts(sizes.calls)] == [
+        ("batch = 128", "within", "equals eager", "equals eager", "runs"),
+        ("batch = 129", "outside", refusals[0], "equals eager", refusals[1]),
+        ("batch = 0", "outside", skipped, skipped, ""),
     ]
     assert sizes.checks == (
         "Without checks, the package ran outside of its range (129) without an error. A package checks its "
@@ -238,7 +240,7 @@ def test_a_package_without_dynamic_dimensions_has_fixed_sizes() -> None:
     sizes = aoti(replace(EXPORT, dims=(), ranges=()), trials=()).sizes
     assert sizes is not None
     assert sizes.dims == ["Every size is fixed to that of the example inputs: a call with another one is refused."]
-    assert (sizes.ranges, sizes.rows, sizes.checks) == ("", [], "")
+    assert (sizes.ranges, sizes.calls.rows, sizes.checks) == ("", (), "")
 
 
 def test_the_code_for_python_names_the_package_and_the_program_has_its_sources() -> None:
@@ -265,4 +267,4 @@ def test_a_side_that_is_not_ours_has_its_own_name_on_one_line() -> None:
     times = aoti(times=SideTimes({"eager": (4e-6,) * 12, "a\nphone": (2e-6,) * 12})).times
     assert times is not None
     assert [bar.name for bar in times.bars] == ["a phone", "eager"]
-    assert [row[""] for row in times.rows] == ["eager", "a phone"]
+    assert [row[""] for row in texts(times.table)] == ["eager", "a phone"]
