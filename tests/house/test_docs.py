@@ -146,6 +146,11 @@ def test_every_document_is_linked_from_the_readme_or_a_page_it_links() -> None:
     assert {path.relative_to(ROOT).as_posix() for path in missing} - {"README.md", "docs/index.md"} == set()
 
 
+def test_every_document_is_a_page_of_the_site() -> None:
+    pages = re.findall(r": ([\w-]+\.md)$", words("mkdocs.yml"), re.MULTILINE)
+    assert sorted(pages) == sorted(path.name for path in (ROOT / "docs").glob("*.md"))
+
+
 def test_every_variable_that_the_code_reads_is_documented() -> None:
     files = [ROOT / "dashboard.py", *(path for top in ("core", "pages") for path in (ROOT / top).rglob("*.py"))]
     read = {name for path in files for name in re.findall(r"COMPILEBOARD_[A-Z_]+[A-Z]", path.read_text("utf-8"))}
