@@ -48,7 +48,7 @@ from core.views.dynamic_shapes import dynamic_shapes
 from core.views.fixes import FixesView
 from core.views.graph_breaks import graph_breaks
 from core.views.guards import guards
-from core.views.kernels import KernelsView
+from core.views.kernels import KernelsView, KernelView, one_kernel
 from core.views.kernels.kernel import kernel_launches
 from core.views.memory import memory
 from core.views.neighbours import neighbours
@@ -125,6 +125,7 @@ PAGES: dict[str, Callable[[RunSide, Compilation], Iterable[PageBlock]]] = {
     "partition": lambda side, it: partition(PartitionView.of(it, partial(side.nodes, it))),
     "passes": lambda side, it: passes(PassesView.of(side.report, it, partial(side.nodes, it))),
     "speedup": lambda side, _: speedup(side.report),
+    "kernel": lambda side, it: one_kernel(KernelView.generated(side.report, it), side.text),
     "kernels": lambda side, it: kernel_launches(KernelsView.load(side.report, it, side.text), side.text),
     "recompiles": lambda side, compilation: recompiles(
         side.report, FixesView.of_log(side.report, side.text), compilation

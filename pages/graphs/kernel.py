@@ -1,38 +1,29 @@
 """Kernel page: one kernel from source to machine code, on this machine or for a target."""
 
+from functools import partial
+
 import streamlit as st
 
-from core.views.glossary import GLOSSARY
-from core.views.kernels import KernelView
-from pages.look.text import prose
+from core.views import kernels as views
 from pages.parts.kernel.ladder import chosen_kernel, compare_view, compiled_views
-from pages.parts.kernel.tool import interpreter_view, may_run_tools, reproduce_view
+from pages.parts.kernel.tool import interpreter_view, reproduce_view
 from pages.session import url
-from pages.session.header import page_title
 from pages.session.require import require_view
+from pages.session.tables import draw
 
 view = require_view("One kernel, from its source down to machine code, will stand here.")
-generated = KernelView.generated(view.report, view.compilation) if view is not None else {}
+generated = views.KernelView.generated(view.report, view.compilation) if view is not None else {}
 if view is None or not generated:
-    page_title("This compilation generated no C++ and no Triton kernel")
-    st.write("Extern kernels are library functions, whose code is not available.")
+    draw(views.NOT_GENERATED)
     st.stop()
 
 title = st.container()
 with st.container(horizontal=True, vertical_alignment="bottom"):
     kernel = chosen_kernel(generated)
-    views = kernel.panels
-    url.read(url.VIEW, views, views[0])
-    shape = st.segmented_control("View", views, key=url.VIEW, label_visibility="collapsed") or views[0]
+    panels = kernel.panels
+    url.read(url.VIEW, panels, panels[0])
+    shape = st.segmented_control("View", panels, key=url.VIEW, label_visibility="collapsed") or panels[0]
 url.write(url.VIEW)
-page_title(prose(kernel.title(shape)), help=GLOSSARY["kernel"], place=title)
-if kernel.tuning:
-    st.caption(kernel.tuning)
-if shape == "reproduce":
-    reproduce_view(view, kernel)
-elif shape == "interpreter":
-    interpreter_view(view, kernel)
-elif shape == "compare":
-    compare_view(view, kernel)
-elif may_run_tools(view.shown):
-    compiled_views(view, kernel, shape)
+drawers = {"reproduce": reproduce_view, "interpreter": interpreter_view, "compare": compare_view}
+panel = partial(drawers[shape], view, kernel) if shape in drawers else partial(compiled_views, view, kernel, shape)
+draw(views.one_kernel(generated, view.text, kernel.kernel.id, shape), {views.PANEL: panel}, title)

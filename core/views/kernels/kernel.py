@@ -20,6 +20,7 @@ from core.job.targets import TARGETS
 from core.report import Compilation, FxNode, Kernel, Payload, Report
 from core.runs.store import Run
 from core.runs.tools import (
+    Answer,
     Assembly,
     Configs,
     Interpret,
@@ -50,7 +51,7 @@ from core.views.colours import kernel_colours
 from core.views.decisions import estimates
 from core.views.glossary import GLOSSARY
 from core.views.kernels.ledger import TARGET_CHOICES, KernelsView, tuning_words
-from core.views.kernels.results import ASSEMBLY, COMPILING, CONFIGS, LADDER, PASSES, RUNGS, KernelResult
+from core.views.kernels.results import ASSEMBLY, COMPILING, CONFIGS, LADDER, PASSES, RUNGS
 from core.views.markdown import LONGEST_LINE, code, plain, prose, sentence, short
 
 REPRODUCE, INTERPRETER, COMPARE = "reproduce", "interpreter", "compare"
@@ -63,9 +64,14 @@ COMPARED_RUNGS = {"triton": ["python", "ttir", "ttgir", "llir", "ptx", "sass", "
 
 # Parts that the dashboard draws by hand.
 CALL, MEASURE, TIME_AGAIN, LAUNCHES, KERNEL = "call", "measure", "time again", "launches", "kernel"
+PANEL = "panel"
 NO_KERNEL: tuple[PageBlock, ...] = (
     Title(spans("This compilation has no kernel")),
     Text(spans("Only the backend `inductor` generates kernels; a compilation without a graph has none either.")),
+)
+NOT_GENERATED: tuple[PageBlock, ...] = (
+    Title(spans("This compilation generated no C++ and no Triton kernel")),
+    Text(spans("Extern kernels are library functions, whose code is not available.")),
 )
 # Kernels whose code is in the outputs that have the code of all kernels.
 MOST_CODES = 40  #: limit: kernels with code in an HTML file, and in a page as text
@@ -91,6 +97,24 @@ def kernel_launches(view: KernelsView, read: Callable[[Payload], str], live: boo
     yield Drawn(LAUNCHES, (*paragraph(ceilings_words, "quiet"), view.ledger(view.rows)))
     yield Drawn(KERNEL, Lazy(lambda: _codes(view, read)))
     yield from estimates(view.compilation, read)
+
+
+def one_kernel(
+    generated: Mapping[str, KernelView], read: Callable[[Payload], str], kernel: str = "", panel: str = ""
+) -> Iterator[PageBlock]:
+    """Yield one of the generated kernels of a compilation, by default the one with the most FX nodes."""
+    if not generated:
+        yield from NOT_GENERATED
+        return
+    view = generated.get(kernel) or generated[most_nodes(generated)]
+    yield Title(spans(prose(view.title(panel))), GLOSSARY["kernel"])
+    yield from paragraph(view.tuning, "quiet")
+    yield Drawn(PANEL, Lazy(lambda: view.sources(read)))
+
+
+def most_nodes(generated: Mapping[str, KernelView]) -> str:
+    """Return the id of the kernel that is made of the most FX nodes."""
+    return max(generated, key=lambda name: len(generated[name].kernel.origins))
 
 
 def _codes(view: KernelsView, read: Callable[[Payload], str]) -> Iterator[Block]:
@@ -179,6 +203,16 @@ class KernelView:
     def code(self, output_code: str) -> str:
         """Return the kernel's source in the output code; for an extern kernel the lines around its call."""
         return kernel_code(self.kernel, output_code)
+
+    def sources(self, read: Callable[[Payload], str]) -> Iterator[PageBlock]:
+        """Yield the kernel's source and the names of its FX nodes; `read` returns a payload of the log."""
+        language = "cpp" if self.kernel.language == "cpp" else "python"
+        code = Code(self.code(read(self.kernel.output_code)), language, self.first_line)
+        yield Listing(self.label, code, is_open=True)
+        if self.kernel.origins:
+            yield Listing("FX nodes", Code("\n".join(self.kernel.origins), "text"), is_open=True)
+        else:
+            yield from paragraph(self.no_origins, "quiet")
 
     @property
     def first_line(self) -> int:
@@ -320,10 +354,9 @@ class KernelTool:
         """Directory of the request, whether it exists or not."""
         return tool_run(self.run, self.request)
 
-    def result(self) -> KernelResult | None:
+    def result(self) -> Answer | None:
         """Return the stored result; None if the tool was not started or is still at work."""
-        answer = result(self.run, self.request)
-        return KernelResult(answer) if answer is not None else None
+        return result(self.run, self.request)
 
     def forget(self) -> None:
         """Remove the stored result; raises StoreError."""

@@ -1,15 +1,11 @@
-"""Results of kernel tools.
-
-Each view has the sentences and rows of one tool. `TouchedView` shows the tensor elements that a Triton
-program accesses.
-"""
+"""Results of kernel tools as blocks, and the tensor elements that a program accesses."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import prod
-from typing import TypeVar
+from typing import Any
 
 from core.base import words as fmt
 from core.code import without_locations
@@ -18,10 +14,13 @@ from core.report import Autotuning, Choice
 from core.runs.tools import (
     Answer,
     AssemblyAnswer,
+    CachedFile,
+    ConfigFigures,
     ConfigsAnswer,
     InterpretAnswer,
     LadderAnswer,
     Loop,
+    PassChange,
     PassesAnswer,
     ReproduceAnswer,
     Resources,
@@ -29,9 +28,26 @@ from core.runs.tools import (
     TouchedElements,
     Trouble,
 )
+from core.views.blocks import (
+    NOTHING_PICKED,
+    Beside,
+    Code,
+    Column,
+    Drawn,
+    Listing,
+    PageBlock,
+    Picks,
+    Table,
+    Text,
+    folded,
+    paragraph,
+    spans,
+)
 from core.views.glossary import place_of
-from core.views.markdown import quoted, short
+from core.views.markdown import LONGEST_NAME, LONGEST_TEXT, code, one_line, plain, prose, quoted, short
+from core.views.texts import SourceView
 
+__all__ = ["Answer", "AssemblyAnswer", "LadderAnswer", "Rung", "TouchedView", "Trouble", "result_blocks"]
 # Titles of the rungs, by Triton's names.
 RUNGS = {
     "python": "Triton Python",
@@ -46,149 +62,96 @@ RUNGS = {
 }
 MLIR = ("ttir", "ttgir")
 MOST_OUTLINED = 12  #: functions of OpenMP regions that are named
-Kind = TypeVar("Kind")
 CELLS = 192
 WRAP = 64
 LADDER, PASSES, CONFIGS, ASSEMBLY = "ladder", "passes", "configs", "assembly"
 COMPILING = "Compiling…"
 
 
-@dataclass(frozen=True, slots=True)
-class KernelResult:
-    """The result of a kernel tool; the property for its kind returns the view, other views are None."""
-
-    answer: Answer
-
-    def _of(self, kind: type[Kind]) -> Kind | None:
-        return self.answer if isinstance(self.answer, kind) else None
-
-    @property
-    def trouble(self) -> Trouble | None:
-        """The tool's error with its output."""
-        return self._of(Trouble)
-
-    @property
-    def ladder(self) -> LadderView | None:
-        """Rungs of a Triton kernel."""
-        return LadderView(self.answer) if isinstance(self.answer, LadderAnswer) else None
-
-    @property
-    def passes(self) -> TritonPasses | None:
-        """MLIR passes of a Triton kernel."""
-        return TritonPasses(self.answer) if isinstance(self.answer, PassesAnswer) else None
-
-    @property
-    def configs(self) -> ConfigsView | None:
-        """Configs of a Triton kernel."""
-        return ConfigsView(self.answer) if isinstance(self.answer, ConfigsAnswer) else None
-
-    @property
-    def assembly(self) -> AssemblyView | None:
-        """Assembly of a C++ kernel."""
-        return AssemblyView(self.answer) if isinstance(self.answer, AssemblyAnswer) else None
-
-    @property
-    def reproduction(self) -> ReproductionView | None:
-        """Outcome and output of the reproduction script."""
-        return ReproductionView(self.answer) if isinstance(self.answer, ReproduceAnswer) else None
-
-    @property
-    def interpretation(self) -> InterpretationView | None:
-        """Accesses of an interpreted program."""
-        return InterpretationView(self.answer) if isinstance(self.answer, InterpretAnswer) else None
-
-    @property
-    def rungs(self) -> dict[str, Rung]:
-        """Rungs of a Triton or C++ kernel by name, the source first; empty for other results."""
-        if isinstance(self.answer, AssemblyAnswer):
-            source = self.answer.source
-            lines = {number: number for number in range(1, source.count("\n") + 2)}
-            return {"cpp": Rung("cpp", source, lines), "asm": self.answer.assembly}
-        return {rung.name: rung for rung in self.answer.rungs} if isinstance(self.answer, LadderAnswer) else {}
-
-    def rung_text(self, name: str) -> str | None:
-        """Return a rung's text for a diff; MLIR loses its debug locations. None if the rung is missing."""
-        rung = self.rungs.get(name)
-        if rung is None:
-            return None
-        return without_locations(rung.text) if name in MLIR else rung.text
+# Parts that the dashboard draws by hand.
+CODES, FILE, TOUCHED = "rungs", "file", "touched"
 
 
-@dataclass(frozen=True, slots=True)
-class ReproductionView:
-    """Outcome and output of a reproduction script."""
+def result_blocks(
+    answer: Answer, autotuning: Autotuning | None = None, key: str = "", picks: Picks = NOTHING_PICKED
+) -> Iterator[PageBlock]:
+    """Yield the result of a kernel tool, or its error with its output.
 
-    answer: ReproduceAnswer
+    `autotuning` has the times of the run's autotuning. `key` is a name for the kernel with the tool's settings.
+    """
+    match answer:
+        case LadderAnswer():
+            yield from _ladder(answer)
+        case PassesAnswer():
+            yield from _passes(answer, f"passes-{key}", picks)
+        case ConfigsAnswer():
+            yield from _configs(answer, autotuning)
+        case AssemblyAnswer():
+            yield from _assembly(answer)
+        case ReproduceAnswer():
+            ended = f"It ended with exit code {answer.exit_code}."
+            is_same = answer.exit_code == 0
+            yield from paragraph("It ran, and all compared results equal eager." if is_same else ended, _tone(is_same))
+            yield _printed("Output", answer.output or "It printed nothing.")
+        case InterpretAnswer():
+            yield from _interpretation(answer)
+        case Trouble():
+            yield from paragraph(plain(answer.message, LONGEST_TEXT), "bad")
+            yield from folded("What it printed", [_printed("Output", answer.detail)] if answer.detail.strip() else [])
 
-    @property
-    def is_same(self) -> bool:
-        """True if the script ended without an error, so that all compared results equal eager."""
-        return self.answer.exit_code == 0
 
-    @property
-    def words(self) -> str:
-        """The outcome as a sentence."""
-        if self.is_same:
-            return "It ran, and all compared results equal eager."
-        return f"It ended with exit code {self.answer.exit_code}."
-
-    @property
-    def output(self) -> str:
-        """The script's output, or a note that it printed nothing."""
-        return self.answer.output or "It printed nothing."
+def _tone(is_same: bool | None) -> str:
+    return "" if is_same is None else "ok" if is_same else "bad"
 
 
-@dataclass(frozen=True, slots=True)
-class LadderView:
-    """A Triton kernel from its source to machine code."""
+def _printed(title: str, text: str) -> Listing:
+    return Listing(title, Code(text, "text"), is_open=True)
 
-    answer: LadderAnswer
 
-    @property
-    def caption(self) -> str:
-        """Target and used resources."""
-        resources = resource_words(self.answer.resources)
-        return f"Compiled for {short(self.answer.target)} on this machine; not run. {resources}"
+def rungs(answer: Answer) -> dict[str, Rung]:
+    """Return the rungs of a Triton or C++ kernel by name, the source first; empty for other results."""
+    if isinstance(answer, AssemblyAnswer):
+        lines = {number: number for number in range(1, answer.source.count("\n") + 2)}
+        return {"cpp": Rung("cpp", answer.source, lines), "asm": answer.assembly}
+    return {rung.name: rung for rung in answer.rungs} if isinstance(answer, LadderAnswer) else {}
 
-    @property
-    def problem(self) -> str:
-        """Reason why the last rung is missing or does not fit the target; empty if there is none."""
-        return self.answer.problem
 
-    @property
-    def stages_title(self) -> str:
-        """Time of all stages; empty if Triton did not report it."""
-        total_s = sum(self.answer.stage_us.values()) / 1e6
-        return f"Triton's stages: {fmt.duration_s(total_s)}" if self.answer.stage_us else ""
+def rung_text(answer: Answer, name: str) -> str | None:
+    """Return a rung's text for a diff; MLIR loses its debug locations. None if the rung is missing."""
+    rung = rungs(answer).get(name)
+    if rung is None:
+        return None
+    return without_locations(rung.text) if name in MLIR else rung.text
 
-    @property
-    def stages(self) -> list[dict[str, object]]:
-        """Table with a row per stage that Triton ran: its function, time, and place in the installed Triton."""
-        amd = "amdgcn" in self.answer.stage_us
-        return [
-            {
-                "stage": f"make_{stage}",
-                "time": fmt.duration_s(microseconds / 1e6),
-                "source": place_of(stage_landmark(stage, amd)),
-            }
-            for stage, microseconds in self.answer.stage_us.items()
-        ]
 
-    @property
-    def files_title(self) -> str:
-        """Number of files in Triton's cache."""
-        return f"{fmt.count(len(self.answer.files), 'file')} that Triton cached"
+def _codes(answer: LadderAnswer | AssemblyAnswer) -> Drawn:
+    listings = (Listing(RUNGS.get(name, name), Code(rung.text, "text")) for name, rung in rungs(answer).items())
+    return Drawn(CODES, tuple(listings), (answer,))
 
-    @property
-    def files(self) -> list[dict[str, object]]:
-        """Table with a row per file in Triton's cache."""
-        return [{"file": file.name, "size": file.size_bytes} for file in self.answer.files]
 
-    @property
-    def texts(self) -> dict[str, str]:
-        """Texts of the files and rungs, by title."""
-        files = {file.name: file.text for file in self.answer.files if file.text}
-        return files | {f"{rung.name}, as above": rung.text for rung in self.answer.rungs}
+def file_texts(answer: LadderAnswer) -> dict[str, str]:
+    """Return the texts of the files in Triton's cache and of the rungs, by title."""
+    files = {file.name: file.text for file in answer.files if file.text}
+    return files | {f"{rung.name}, as above": rung.text for rung in answer.rungs}
+
+
+def _ladder(answer: LadderAnswer) -> Iterator[PageBlock]:
+    resources = resource_words(answer.resources)
+    yield from paragraph(prose(f"Compiled for {short(answer.target)} on this machine; not run. {resources}"), "quiet")
+    yield from paragraph(plain(answer.problem, LONGEST_TEXT), "warn")
+    yield _codes(answer)
+    stages, is_amd = tuple(answer.stage_us.items()), "amdgcn" in answer.stage_us
+    columns: tuple[Column[tuple[str, float]], ...] = (
+        Column("stage", lambda stage: f"make_{stage[0]}"),
+        Column("time", lambda stage: stage[1] / 1e6, fmt.duration_s),
+        Column("source", lambda stage: place_of(stage_landmark(stage[0], is_amd))),
+    )
+    total = fmt.duration_s(sum(answer.stage_us.values()) / 1e6)
+    yield from folded(f"Triton's stages: {total}", [Table("stages", columns, stages)] if stages else [])
+    texts = tuple(Listing(file.name, Code(file.text, "text")) for file in answer.files if file.text)
+    files = Table("files", FILES, answer.files)
+    title = f"{fmt.count(len(answer.files), 'file')} that Triton cached"
+    yield from folded(title, [files, Drawn(FILE, texts, (answer,))])
 
 
 def resource_words(resources: Resources | None) -> str:
@@ -213,105 +176,55 @@ def _spill_words(resources: Resources) -> str:
     return " and ".join(spills) or "no spills"
 
 
-@dataclass(frozen=True, slots=True)
-class TritonPasses:
-    """The MLIR passes that changed the module of a Triton kernel."""
-
-    answer: PassesAnswer
-
-    @property
-    def caption(self) -> str:
-        """Number of passes that changed the module."""
-        changed = fmt.count(len(self.answer.changes) + self.answer.left_out, "pass", "passes")
-        return (
-            f"{changed} of {self.answer.ran} changed the module, compiled for {short(self.answer.target)}. "
-            "Debug locations are left out."
-        )
-
-    @property
-    def rows(self) -> list[dict[str, object]]:
-        """Table with a row per pass, with added and removed lines."""
-        return [{"pass": change.name, "+": change.added, "−": change.removed} for change in self.answer.changes]
-
-    def diff(self, index: int) -> tuple[str, str, int]:
-        """Return the title of a pass, its diff, and the number of lines that were left out."""
-        change = self.answer.changes[index]
-        return f"{change.name} ({change.argument})", change.diff, change.left_out
+def _passes(answer: PassesAnswer, name: str, picks: Picks) -> Iterator[PageBlock]:
+    changed = fmt.count(len(answer.changes) + answer.left_out, "pass", "passes")
+    target = prose(short(answer.target))
+    yield from paragraph(
+        f"{changed} of {answer.ran} changed the module, compiled for {target}. Debug locations are left out.", "quiet"
+    )
+    if answer.changes:
+        table = Table(name, PASS_COLUMNS, answer.changes, pick="Select a pass to see its changes.")
+        chosen = picks.row(name, answer.changes) or answer.changes[0]
+        diff = Listing(f"{chosen.name} ({chosen.argument})", Code(chosen.diff, "diff"), is_open=True)
+        more = SourceView.more_lines(chosen.left_out) if chosen.left_out else ""
+        yield Beside((table,), (diff, *paragraph(more, "quiet")), shares=(3, 7))
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigsView:
-    """The configs that the autotuner can choose from."""
-
-    answer: ConfigsAnswer
-
-    def caption(self, autotuning: Autotuning | None) -> str:
-        """Return the number of configs, and the source of their times."""
-        times = "times are those of the run's autotuning" if _times(autotuning) else None
-        timed = times or "not timed: the device is not present"
-        return f"{fmt.count(len(self.answer.configs), 'config')} for {short(self.answer.target)}; {timed}."
-
-    def rows(self, autotuning: Autotuning | None) -> list[dict[str, object]]:
-        """Return one row per config, with its time if the run measured it; the chosen one is marked."""
-        times = _times(autotuning)
-        return [self._row(index, times) for index in range(len(self.answer.configs))]
-
-    def _row(self, index: int, times: Mapping[str, Choice]) -> dict[str, object]:
-        config = self.answer.configs[index]
-        choice, resources = times.get(config.name), config.resources
-        return {
-            "config": index,
-            "": "chosen" if choice and choice.chosen else "",
-            "settings": config.words,
-            "time": choice.time_s if choice else None,
-            "registers": resources.registers if resources else None,
-            "spill stores": resources.spill_store_bytes if resources else None,
-            "spill loads": resources.spill_load_bytes if resources else None,
-            "shared memory": resources.shared_bytes if resources else None,
-            "occupancy": resources.occupancy if resources else None,
-            "problem": config.problem,
-        }
+def _configs(answer: ConfigsAnswer, autotuning: Autotuning | None) -> Iterator[PageBlock]:
+    times = _times(autotuning)
+    timed = "times are those of the run's autotuning" if times else "not timed: the device is not present"
+    count = fmt.count(len(answer.configs), "config")
+    yield from paragraph(f"{count} for {prose(short(answer.target))}; {timed}.", "quiet")
+    columns: tuple[Column[tuple[int, ConfigFigures]], ...] = (
+        Column("config", lambda row: row[0], fmt.number),
+        Column("", lambda row: "chosen" if row[1].name in times and times[row[1].name].chosen else ""),
+        Column("settings", lambda row: row[1].words),
+        Column("time", lambda row: times[row[1].name].time_s if row[1].name in times else None, fmt.duration_s),
+        *CONFIG_RESOURCES,
+        Column("problem", lambda row: row[1].problem),
+    )
+    yield Table("configs", columns, tuple(enumerate(answer.configs)))
 
 
 def _times(autotuning: Autotuning | None) -> dict[str, Choice]:
     return {choice.name: choice for choice in autotuning.choices} if autotuning else {}
 
 
-@dataclass(frozen=True, slots=True)
-class AssemblyView:
-    """A C++ kernel and its assembly."""
+def _assembly(answer: AssemblyAnswer) -> Iterator[PageBlock]:
+    vectorised = fmt.number(sum(loop.kind != "scalar" for loop in answer.loops))
+    regions = f"{fmt.count(len(answer.outlined), 'OpenMP region')} outlined" if answer.outlined else "no OpenMP region"
+    loops = fmt.count(len(answer.loops), "loop")
+    yield from paragraph(f"{vectorised} of {loops} vectorised; {regions}.", "quiet")
+    yield _codes(answer)
+    yield from folded("The compiler's command", [_printed("Command", answer.command)])
+    names = ", ".join(map(quoted, answer.outlined[:MOST_OUTLINED]))
+    yield from paragraph(prose(f"OpenMP regions as functions: {names}") if names else "", "quiet")
 
-    answer: AssemblyAnswer
 
-    @property
-    def caption(self) -> str:
-        """Number of vectorised loops and of OpenMP regions."""
-        vectorised = fmt.number(sum(loop.kind != "scalar" for loop in self.answer.loops))
-        outlined = self.answer.outlined
-        regions = f"{fmt.count(len(outlined), 'OpenMP region')} outlined" if outlined else "no OpenMP region"
-        return f"{vectorised} of {fmt.count(len(self.answer.loops), 'loop')} vectorised; {regions}."
-
-    @property
-    def command(self) -> str:
-        """The compiler's command."""
-        return self.answer.command
-
-    @property
-    def notes(self) -> dict[int, str]:
-        """Notes by line of the source: loops and OpenMP regions."""
-        notes = {loop.line: loop_words(loop) for loop in self.answer.loops}
-        return notes | {region.line: f"OpenMP: {region.pragma.removeprefix('omp ')}" for region in self.answer.regions}
-
-    @property
-    def vectorised(self) -> dict[int, bool]:
-        """Line of each loop → True if it was vectorised."""
-        return {loop.line: loop.kind != "scalar" for loop in self.answer.loops}
-
-    @property
-    def outlined(self) -> str:
-        """Names of the functions that OpenMP regions became; empty without regions."""
-        names = ", ".join(map(quoted, self.answer.outlined[:MOST_OUTLINED]))
-        return f"OpenMP regions as functions: {names}" if names else ""
+def line_notes(answer: AssemblyAnswer) -> dict[int, str]:
+    """Return notes by line of the source: loops and OpenMP regions."""
+    notes = {loop.line: loop_words(loop) for loop in answer.loops}
+    return notes | {region.line: f"OpenMP: {region.pragma.removeprefix('omp ')}" for region in answer.regions}
 
 
 def loop_words(loop: Loop) -> str:
@@ -324,27 +237,16 @@ def loop_words(loop: Loop) -> str:
     return f"{tail}vectorised with {width}, {how} {loop.words}"
 
 
-@dataclass(frozen=True, slots=True)
-class InterpretationView:
-    """A program of a kernel in Triton's interpreter.
-
-    `answer` has the output of the program and the comparison of its result with eager.
-    """
-
-    answer: InterpretAnswer
-
-    @property
-    def caption(self) -> str:
-        """Kernel, program and grid."""
-        answer = self.answer
-        program = ", ".join(map(str, answer.program[: max(1, len(answer.grid))]))
-        grid = " × ".join(map(str, answer.grid))
-        return f"{quoted(answer.kernel)} in Triton's interpreter on the CPU: program {program} of a grid of {grid}."
-
-    @property
-    def tensors(self) -> list[TouchedView]:
-        """The tensor arguments."""
-        return [TouchedView(tensor) for tensor in self.answer.tensors]
+def _interpretation(answer: InterpretAnswer) -> Iterator[PageBlock]:
+    program = ", ".join(map(str, answer.program[: max(1, len(answer.grid))]))
+    grid = " × ".join(map(str, answer.grid))
+    where = f"in Triton's interpreter on the CPU: program {program} of a grid of {grid}."
+    yield from paragraph(prose(f"{quoted(answer.kernel)} {where}"), "quiet")
+    yield from paragraph(plain(answer.words, LONGEST_TEXT), _tone(answer.same))
+    tensors = [TouchedView(tensor) for tensor in answer.tensors]
+    yield Drawn(TOUCHED, tuple(Text(spans(tensor.title)) for tensor in tensors), (tensors,))
+    printed = [_printed("Output", answer.output)] if answer.output.strip() else []
+    yield from folded("What the script printed", printed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -354,21 +256,13 @@ class TouchedView:
     tensor: TouchedElements
 
     @property
-    def name(self) -> str:
-        """Name of the argument."""
-        return self.tensor.name
-
-    @property
-    def dtype_and_shape(self) -> str:
-        """Dtype and shape in torch's notation."""
-        return f"{self.tensor.dtype}[{', '.join(map(str, self.tensor.shape))}]"
-
-    @property
-    def accesses(self) -> str:
-        """Number of loads and stores; "untouched" without any."""
-        loads, stores = fmt.count(self.tensor.loads, "load"), fmt.count(self.tensor.stores, "store")
-        parts = [loads] * bool(self.tensor.loads) + [stores] * bool(self.tensor.stores)
-        return " and ".join(parts) or "untouched"
+    def title(self) -> str:
+        """Name, dtype and shape in torch's notation, and numbers of loads and stores, as Markdown."""
+        tensor = self.tensor
+        loads, stores = fmt.count(tensor.loads, "load"), fmt.count(tensor.stores, "store")
+        accesses = " and ".join([loads] * bool(tensor.loads) + [stores] * bool(tensor.stores)) or "untouched"
+        value = f"{tensor.dtype}[{', '.join(map(str, tensor.shape))}]"
+        return f"{code(tensor.name)} {code(value)}: {accesses}"
 
     @property
     def axes(self) -> tuple[str, str]:
@@ -413,3 +307,27 @@ def _index(offset: int, tensor: TouchedElements) -> int:
     for at, size in zip(coordinates, tensor.shape, strict=True):
         index = index * size + at
     return index
+
+
+FILES: tuple[Column[CachedFile], ...] = (
+    Column("file", lambda file: file.name),
+    Column("size", lambda file: file.size_bytes, fmt.bytes_),
+)
+PASS_COLUMNS: tuple[Column[PassChange], ...] = (
+    Column("pass", lambda change: one_line(change.name, LONGEST_NAME)),
+    Column("+", lambda change: change.added, fmt.number),
+    Column("−", lambda change: change.removed, fmt.number),
+)
+
+
+def _resource(name: str, field: str, unit: Callable[[Any], str], help: str = "") -> Column[tuple[int, ConfigFigures]]:
+    return Column(name, lambda row: getattr(row[1].resources, field, None), unit, help)
+
+
+CONFIG_RESOURCES = (
+    _resource("registers", "registers", fmt.number),
+    _resource("spill stores", "spill_store_bytes", fmt.bytes_),
+    _resource("spill loads", "spill_load_bytes", fmt.bytes_),
+    _resource("shared memory", "shared_bytes", fmt.bytes_),
+    _resource("occupancy", "occupancy", fmt.percent, "Theoretical"),
+)

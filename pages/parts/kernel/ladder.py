@@ -1,4 +1,4 @@
-"""Rungs of a kernel (its texts from source to machine code), passes, configs and assembly.
+"""Rungs of a kernel: its texts from source to machine code.
 
 A kernel is compiled again on request. Lines of different rungs are linked by their source line. A rung can be
 compared with another rung, target or config, or with the kernel of another run.
@@ -8,24 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import streamlit as st
 
 from core import TARGETS, Run
-from core.base import words as fmt
-from core.report import Autotuning
 from core.views import kernels as views
+from core.views.kernels import results
 from core.views.texts import SourceView
 from pages.components.code.view import CodePicture, Mark, code_lines, code_view
 from pages.look.palette import SHORT, TALL
-from pages.look.text import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, one_line, one_line_cells, plain, prose
+from pages.look.text import LONGEST_LINE, LONGEST_NAME, one_line
 from pages.parts.code import diff_view
 from pages.parts.kernel.tool import may_run_tools, tool_result
 from pages.parts.kernels.source import kernel_source
 from pages.session import url
 from pages.session.runs import named_runs, runs_like
 from pages.session.shown import View, open_view
-from pages.session.tables import data_frame, in_words, picked
+from pages.session.tables import draw, picks
 from pages.session.url import set_state, state_of
 
 CHANNEL = "ladder"
@@ -39,47 +39,36 @@ LANGUAGES = {
     "cpp": "cpp",
     "asm": "gas",
 }
-CONFIG_FORMS = {
-    "spill stores": fmt.bytes_,
-    "spill loads": fmt.bytes_,
-    "shared memory": fmt.bytes_,
-    "occupancy": fmt.percent,
-    "time": fmt.duration_s,
-}
 CONFIGS, ASSEMBLY = "configs", "assembly"
 MOST_CONFIGS = 200  #: configs of a kernel
 MOST_RUNS = 50  #: runs whose kernels are offered
 
 
 def rung_view(
-    result: views.KernelResult,
-    name: str,
-    key: str,
-    marks: Mapping[int, Mark] | None = None,
-    notes: Mapping[int, str] | None = None,
+    rung: results.Rung, key: str, marks: Mapping[int, Mark] | None = None, notes: Mapping[int, str] | None = None
 ) -> None:
     """Draw a rung as code; a line selects the lines of other rungs that come from the same source line."""
-    rung = result.rungs[name]
     links = {number: (f"s:{line}",) for number, line in rung.lines.items()}
     lines = code_lines(rung.text, prefix=rung.name, links=links, marks=marks, notes=notes)
-    picture = CodePicture(views.KernelView.rung_title(name), LANGUAGES.get(name, ""), lines)
+    picture = CodePicture(views.KernelView.rung_title(rung.name), LANGUAGES.get(rung.name, ""), lines)
     code_view(picture, key=key, height=TALL, channel=CHANNEL)
     if rung.left_out:
         st.caption(SourceView.more_lines(rung.left_out))
 
 
-def ladder_view(result: views.KernelResult, key: str) -> None:
-    """Draw two rungs side by side, the used resources, and Triton's cached files; nothing without rungs."""
-    ladder = result.ladder
-    if ladder is None:
+def rung_pair(key: str, answer: results.Answer) -> None:
+    """Draw two rungs side by side: chosen ones, or a source with marked loops and its assembly."""
+    rungs = results.rungs(answer)
+    left, right = st.columns(2, gap="medium")
+    if isinstance(answer, results.AssemblyAnswer):
+        marks: dict[int, Mark] = {loop.line: "info" if loop.kind == "scalar" else "ok" for loop in answer.loops}
+        with left:
+            rung_view(rungs["cpp"], f"{key}-cpp", marks, results.line_notes(answer))
+        with right:
+            rung_view(rungs["asm"], f"{key}-asm")
         return
-    st.caption(prose(ladder.caption))
-    if ladder.problem:
-        st.warning(plain(ladder.problem, LONGEST_TEXT), icon=":material/warning:")
-    names = list(result.rungs)
-    for column, side, default in zip(
-        st.columns(2, gap="medium"), ("left", "right"), (names[0], names[-1]), strict=True
-    ):
+    names = list(rungs)
+    for column, side, default in ((left, "left", names[0]), (right, "right", names[-1])):
         with column:
             name = st.segmented_control(
                 side,
@@ -89,69 +78,15 @@ def ladder_view(result: views.KernelResult, key: str) -> None:
                 key=f"{key}-{side}",
                 label_visibility="collapsed",
             )
-            rung_view(result, name or default, f"{key}-{side}-{name or default}")
-    if ladder.stages_title:
-        with st.expander(ladder.stages_title):
-            st.dataframe(data_frame(ladder.stages), hide_index=True)
-    with st.expander(ladder.files_title):
-        st.dataframe(
-            in_words(data_frame(one_line_cells(ladder.files)), {"size": fmt.bytes_}),
-            hide_index=True,
-        )
-        texts = ladder.texts
-        title = st.selectbox(
-            "Open", list(texts), format_func=lambda text: one_line(text, LONGEST_LINE), key=f"{key}-file"
-        )
-        if title:
-            st.code(texts[title], language=None, height=SHORT)
+            rung_view(rungs[name or default], f"{key}-{side}-{name or default}")
 
 
-def passes_view(result: views.KernelResult, key: str) -> None:
-    """Draw the passes that changed the module, and the diff of the chosen pass; nothing without passes."""
-    passes = result.passes
-    if passes is None:
-        return
-    st.caption(prose(passes.caption))
-    if not passes.rows:
-        return
-    left, right = st.columns([3, 7], gap="medium")
-    with left:
-        table = data_frame(one_line_cells(passes.rows, LONGEST_NAME))
-        index = picked(table, range(len(passes.rows)), f"{key}-list", height=TALL) or 0
-    with right:
-        title, diff, left_out = passes.diff(index)
-        diff_view(title, diff, f"{key}-{index}", left_out)
-
-
-def configs_view(result: views.KernelResult, autotuning: Autotuning | None) -> None:
-    """Draw every config with its figures, and its time if the run measured it; nothing without configs."""
-    configs = result.configs
-    if configs is None:
-        return
-    st.caption(prose(configs.caption(autotuning)))
-    st.dataframe(
-        in_words(data_frame(one_line_cells(configs.rows(autotuning))), CONFIG_FORMS),
-        hide_index=True,
-        column_config={"occupancy": st.column_config.NumberColumn(help="Theoretical")},
-    )
-
-
-def assembly_view(result: views.KernelResult, key: str) -> None:
-    """Draw the source with marked loops, next to its assembly; nothing without assembly."""
-    assembly = result.assembly
-    if assembly is None:
-        return
-    st.caption(prose(assembly.caption))
-    left, right = st.columns(2, gap="medium")
-    with left:
-        marks: dict[int, Mark] = {line: "ok" if fast else "info" for line, fast in assembly.vectorised.items()}
-        rung_view(result, "cpp", f"{key}-cpp", marks, assembly.notes)
-    with right:
-        rung_view(result, "asm", f"{key}-asm")
-    with st.expander("The compiler's command"):
-        st.code(assembly.command, language=None, wrap_lines=True)
-    if assembly.outlined:
-        st.caption(prose(assembly.outlined))
+def cached_file(key: str, answer: results.LadderAnswer) -> None:
+    """Let the visitor open a file of Triton's cache, or a rung."""
+    texts = results.file_texts(answer)
+    title = st.selectbox("Open", list(texts), format_func=lambda text: one_line(text, LONGEST_LINE), key=f"{key}-file")
+    if title:
+        st.code(texts[title], language=None, height=SHORT)
 
 
 def chosen_kernel(generated: Mapping[str, views.KernelView]) -> views.KernelView:
@@ -160,7 +95,7 @@ def chosen_kernel(generated: Mapping[str, views.KernelView]) -> views.KernelView
     The default is the selected kernel, otherwise the kernel with the most FX nodes.
     """
     selected = (url.selected() or "").removeprefix("k:")
-    fallback = max(generated, key=lambda name: len(generated[name].kernel.origins))
+    fallback = views.most_nodes(generated)
     url.read(url.KERNEL, generated, selected if selected in generated else fallback)
     if selected in generated and state_of("kernel-selected") != selected:
         set_state(url.KERNEL, selected)
@@ -179,6 +114,8 @@ def chosen_kernel(generated: Mapping[str, views.KernelView]) -> views.KernelView
 
 def compiled_views(view: View, shown: views.KernelView, shape: str) -> None:
     """Draw the result of compiling a kernel again; until there is a result, draw the kernel's source."""
+    if not may_run_tools(view.shown):
+        return
     kernel = shown.kernel
     target, config = ("", 0) if shape == ASSEMBLY else _target_and_config(shape)
     result = tool_result(views.KernelTool.compiled(view.run, kernel.id, shape, target, config))
@@ -186,10 +123,8 @@ def compiled_views(view: View, shown: views.KernelView, shape: str) -> None:
         kernel_source(view, kernel, whole=False)
         return
     key = f"{shape}-{kernel.id}-{target}-{config}"
-    ladder_view(result, key)
-    passes_view(result, key)
-    configs_view(result, kernel.tried)
-    assembly_view(result, key)
+    parts = {results.CODES: partial(rung_pair, key), results.FILE: partial(cached_file, key)}
+    draw(results.result_blocks(result, kernel.tried, key, picks()), parts)
 
 
 def _target_and_config(shape: str) -> tuple[str, int]:
@@ -232,11 +167,11 @@ def compare_view(view: View, shown: views.KernelView) -> None:
         right = _side(view, shown, right_run or view.run, "other", later=right_run is None)
     if left is None or right is None:
         return
-    results = {tool: tool_result(tool) for tool in dict.fromkeys((left.tool, right.tool))}
+    answers = {tool: tool_result(tool) for tool in dict.fromkeys((left.tool, right.tool))}
     texts = []
     for side in (left, right):
-        result = results[side.tool]
-        text = result.rung_text(side.rung) if result is not None else None
+        result = answers[side.tool]
+        text = results.rung_text(result, side.rung) if result is not None else None
         if result is not None and text is None:
             st.info(views.KernelView.missing_rung(side.rung))
         texts.append(text)

@@ -6,20 +6,24 @@ Two tools have their views here: the kernel's reproduction, and the interpreter 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
+from functools import partial
 
 import streamlit as st
 
 from core.base import words as fmt
 from core.views import kernels as views
+from core.views.kernels import results
 from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.gate.visitor import may_bring_code
 from pages.look.charts import PLOTLY_CONFIG, go, plotly_layout
 from pages.look.palette import ACCENT, GRID, INK, MAX_CODE_CHARS, MUTED, SHORT, TALL, Theme
-from pages.look.text import LONGEST_TEXT, code, plain, prose
+from pages.look.text import LONGEST_TEXT, plain
 from pages.session import actions
 from pages.session.actions import attempt, toasted
 from pages.session.server import cached, theme
 from pages.session.shown import RunView, ShownRun
+from pages.session.tables import NO_PARTS, Parts, draw
 from pages.session.url import set_state, state_of
 
 POLL_S = 0.3
@@ -52,25 +56,17 @@ def _trust(run_id: str) -> None:
     set_state(f"trust-{run_id}", True)
 
 
-def tool_result(tool: views.KernelTool) -> views.KernelResult | None:
+def tool_result(tool: views.KernelTool) -> results.Answer | None:
     """Return the result of a tool, None while it runs or if it failed; also draw progress and errors."""
     result = tool.result()
     if result is None:
         _start(tool)
         return None
-    if result.trouble is not None:
-        _trouble(result.trouble.message, result.trouble.detail)
+    if isinstance(result, results.Trouble):
+        draw(results.result_blocks(result))
         st.button("Try again", key=f"again-{tool.directory.path.name}", on_click=_again, args=(tool,))
         return None
     return result
-
-
-def _trouble(message: str, output: str) -> None:
-    """Draw the tool's error message, with its output folded below."""
-    st.error(plain(message, LONGEST_TEXT), icon=":material/error:")
-    if output.strip():
-        with st.expander("What it printed"):
-            st.code(output, language=None, height=SHORT)
 
 
 def _start(tool: views.KernelTool) -> None:
@@ -127,19 +123,16 @@ def reproduce_view(view: RunView, shown: views.KernelView) -> None:
         st.button("Run it here", icon=":material/play_arrow:", key="run-repro", on_click=_wanted, args=(kernel_id,))
     code_view(CodePicture("repro.py", "python", code_lines(script, prefix="r")), key=f"repro-{kernel_id}", height=TALL)
     if state_of("repro-wanted") == kernel_id and may_run_tools(view.shown):
-        _reproduction(tool_result(views.KernelTool.reproduced(view.run, kernel_id)))
+        _draw_result(tool_result(views.KernelTool.reproduced(view.run, kernel_id)))
 
 
 def _wanted(kernel_id: str) -> None:
     set_state("repro-wanted", kernel_id)
 
 
-def _reproduction(result: views.KernelResult | None) -> None:
-    reproduction = result.reproduction if result is not None else None
-    if reproduction is None:
-        return
-    (st.success if reproduction.is_same else st.error)(reproduction.words)
-    st.code(reproduction.output, language=None)
+def _draw_result(result: results.Answer | None, parts: Parts = NO_PARTS) -> None:
+    if result is not None:
+        draw(results.result_blocks(result), parts)
 
 
 def interpreter_view(view: RunView, shown: views.KernelView) -> None:
@@ -162,31 +155,17 @@ def interpreter_view(view: RunView, shown: views.KernelView) -> None:
         return
     kernel_id = shown.kernel.id if source == THIS else ""
     tool = views.KernelTool.interpreted(view.run, kernel_id, pasted, (program[0], program[1], program[2]))
-    _interpretation(tool_result(tool), f"touched-{source}")
+    _draw_result(tool_result(tool), {results.TOUCHED: partial(_tensors, f"touched-{source}")})
 
 
-def _interpretation(result: views.KernelResult | None, key: str) -> None:
-    """Draw the verdict, then one picture for each tensor."""
-    interpretation = result.interpretation if result is not None else None
-    if interpretation is None:
-        return
-    st.caption(prose(interpretation.caption))
-    same, words = interpretation.answer.same, plain(interpretation.answer.words, LONGEST_TEXT)
-    if same is None:
-        st.info(words)
-    elif same:
-        st.success(words, icon=":material/check:")
-    else:
-        st.error(words, icon=":material/close:")
+def _tensors(key: str, tensors: Sequence[results.TouchedView]) -> None:
+    """Draw one picture for each tensor."""
     columns = st.columns(2, gap="medium")
-    for index, tensor in enumerate(interpretation.tensors):
+    for index, tensor in enumerate(tensors):
         with columns[index % 2]:
-            st.markdown(f"{code(tensor.name)} {code(tensor.dtype_and_shape)}: {tensor.accesses}")
+            st.markdown(tensor.title)
             figure = touched_chart(tensor.cells, tensor.axes, theme())
             st.plotly_chart(figure, theme=None, config=PLOTLY_CONFIG, key=f"{key}-{index}")
-    if interpretation.answer.output.strip():
-        with st.expander("What the script printed"):
-            st.code(interpretation.answer.output, language=None, height=SHORT)
 
 
 def touched_chart(cells: list[list[int]], titles: tuple[str, str], on: Theme) -> go.Figure:

@@ -9,10 +9,11 @@ from core.report import Bandwidth
 from core.runs.tools.tasks import AssemblyAnswer, Rung
 from core.views.kernels import KernelsView, KernelView
 from core.views.kernels.ledger import call_words, distinct_levels, worst_words
-from core.views.kernels.results import AssemblyView
+from core.views.kernels.results import line_notes, result_blocks
 from pages.look.palette import ACCENT
 from pages.parts.kernels.ledger import call_bar
 from tests.support.reports.timed import GELU, ITEM, MM, REPORT
+from tests.support.tables import text_of
 
 KERNELS = KernelsView(REPORT, ITEM, ledger(REPORT, ITEM))
 
@@ -92,10 +93,11 @@ def test_only_generated_kernels_have_a_page() -> None:
 
 def test_assembly_has_the_compilers_command_and_counts_its_loops() -> None:
     loops = (Loop(3, 5, "explicit", 64, False, "at::vec"), Loop(7, 9, "scalar", 0, False, "a call"))
-    view = AssemblyView(AssemblyAnswer("g++", "g++ -O3 x.cpp", "", Rung("asm", ""), loops, (), ("main._omp_fn.0",)))
-    assert view.command == "g++ -O3 x.cpp"
-    assert view.caption == "1 of 2 loops vectorised; 1 OpenMP region outlined."
-    assert view.vectorised == {3: True, 7: False}
+    answer = AssemblyAnswer("g++", "g++ -O3 x.cpp", "", Rung("asm", ""), loops, (), ("main._omp_fn.0",))
+    lines = text_of(result_blocks(answer)).splitlines()
+    assert lines[0] == "1 of 2 loops vectorised; 1 OpenMP region outlined."
+    assert "    g++ -O3 x.cpp" in lines
+    assert line_notes(answer)[7] == "not vectorised: a call"
 
 
 def test_times_of_a_busy_machine_are_named_unreliable_in_the_caption() -> None:

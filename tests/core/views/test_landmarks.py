@@ -6,11 +6,13 @@ import msgspec
 
 from core.analysis import phase_totals
 from core.code.torch_source import LANDMARKS, Landmark, landmark_source
+from core.views.blocks import Fold, words
 from core.views.glossary import LandmarksView, place_of
-from core.views.kernels.results import LadderView
+from core.views.kernels.results import result_blocks
 from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 from tests.support.reports.kernel_answers import LADDER
+from tests.support.tables import table_of, text_of, texts
 
 REPORT = recorded_report(TRACES / "transformer_block" / "trace.log")
 
@@ -53,13 +55,14 @@ def test_a_run_of_another_torch_is_noted() -> None:
 
 
 def test_the_stages_of_triton_have_their_time_and_their_function() -> None:
-    view = LadderView(LADDER)
-    assert view.stages_title == "Triton's stages: 50.0 ms"
-    assert [(row["stage"], row["time"]) for row in view.stages] == [("make_ttir", "1.50 ms"), ("make_cubin", "48.5 ms")]
-    assert all(str(row["source"]).startswith("triton/backends/nvidia/compiler.py:") for row in view.stages)
-    amd = LadderView(msgspec.structs.replace(LADDER, stage_us={"amdgcn": 10}))
-    assert str(amd.stages[0]["source"]).startswith("triton/backends/amd/compiler.py:")
-    assert LadderView(msgspec.structs.replace(LADDER, stage_us={})).stages_title == ""
+    (stages,) = (block for block in result_blocks(LADDER) if isinstance(block, Fold) and "stages" in words(block.title))
+    assert words(stages.title) == "Triton's stages: 50.0 ms"
+    rows = texts(table_of(stages.blocks, "stages"))
+    assert [(row["stage"], row["time"]) for row in rows] == [("make_ttir", "1.50 ms"), ("make_cubin", "48.5 ms")]
+    assert all(row["source"].startswith("triton/backends/nvidia/compiler.py:") for row in rows)
+    amd = text_of(result_blocks(msgspec.structs.replace(LADDER, stage_us={"amdgcn": 10})))
+    assert "triton/backends/amd/compiler.py:" in amd
+    assert "stages" not in text_of(result_blocks(msgspec.structs.replace(LADDER, stage_us={})))
 
 
 def test_a_landmark_is_opened_by_its_name() -> None:

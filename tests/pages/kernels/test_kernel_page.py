@@ -73,7 +73,7 @@ def test_the_passes_are_listed_and_the_first_one_is_opened(empty_home: Path) -> 
 
     assert "1 pass of 68 changed the module" in read_words(app)
     assert list(app.dataframe[0].value["pass"]) == ["CSE"]
-    assert code_of(app, "passes-")["title"] == "CSE (cse)"
+    assert code_of(app, "diff-")["title"] == "CSE (cse)"
 
 
 def test_the_configs_are_a_table_that_says_what_did_not_compile(empty_home: Path) -> None:
