@@ -31,7 +31,7 @@ IN_TESTS = Counter(told=127, tells=42, tell=11, keeper=10, begun=6, mended=3, do
 IDENTIFIERS = frozenset(
     ["told", "tell", "tells", "found", "said", "held", "given", "asked", "kept", "here", "one", "other"]
 )
-IN_SCRIPTS = Counter(said=29, found=23, told=19, here=19, other=13, one=11, tell=7, kept=6, held=5, asked=2)
+IN_SCRIPTS = Counter(said=19, here=19, told=11, other=11, one=9, found=8, tell=7, kept=6, asked=2, held=1)
 
 
 def test_documents_say_it_in_the_fields_words() -> None:

@@ -53,9 +53,9 @@ function made(chip, setTriggerValue) {
 /** @param {"b" | "span"} tag @param {string} text @param {string} mark */
 function brief(tag, text, mark) {
   const at = text.indexOf(mark);
-  const told = element(tag, "", at < 0 ? text : text.slice(0, at));
-  if (at >= 0) told.append(element("span", "rest-of", text.slice(at)));
-  return told;
+  const label = element(tag, "", at < 0 ? text : text.slice(0, at));
+  if (at >= 0) label.append(element("span", "rest-of", text.slice(at)));
+  return label;
 }
 
 // Show as many chips as fit, in their order, at least the first; the others go into the list.

@@ -55,7 +55,7 @@ class CommentsButton {
     this.listening.abort();
     this.listening = new AbortController();
     const { signal } = this.listening;
-    listen("select", (said) => this.hear(said), signal);
+    listen("select", (message) => this.hear(message), signal);
     globalThis.addEventListener("keydown", (event) => this.key(event), { signal });
     this.mark();
   }
@@ -70,7 +70,7 @@ class CommentsButton {
     tell("comments", Object.assign(COMMENTED, { commented, pinned }));
   }
 
-  /** @param {Saying} said */
+  /** @param {Saying} message */
   hear({ channel, source, id, initial }) {
     if (channel !== CHANNEL || initial) return;
     Object.assign(this, { page: location.pathname.split("/").at(-1) ?? "", source, id });

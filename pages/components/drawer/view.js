@@ -12,9 +12,9 @@ const edges = new WeakMap();
 /** @param {Arguments<unknown>} args */
 export default function ({ parentElement }) {
   const edge = edges.get(parentElement) ?? drawn(parentElement);
-  const told = new ResizeObserver(() => tellWidth(edge));
-  told.observe(drawerOf(edge));
-  return () => told.disconnect();
+  const observer = new ResizeObserver(() => tellWidth(edge));
+  observer.observe(drawerOf(edge));
+  return () => observer.disconnect();
 }
 
 /** @param {HTMLElement} parent */

@@ -64,14 +64,14 @@ export default function ({ data, parentElement, setTriggerValue }) {
     pick(stops[move(at, stops.length - 1)], REST_MS);
   };
   const old = parentElement.querySelector(".stages");
-  const held = Boolean(old?.matches(":focus-within"));
+  const isFocused = Boolean(old?.matches(":focus-within"));
   if (old) old.replaceWith(row);
   else parentElement.append(row);
   const pending = waiting.get(parentElement);
   const chosen = stops.find((stop) => stop.dataset.id === (pending?.id ?? data.chosen));
   if (chosen && pending) pick(chosen, REST_MS);
   else if (chosen) mark(stops, chosen);
-  if (held) chosen?.focus({ preventScroll: true });
+  if (isFocused) chosen?.focus({ preventScroll: true });
 }
 
 /** @param {HTMLButtonElement[]} stops @param {HTMLButtonElement} chosen */

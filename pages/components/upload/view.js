@@ -18,7 +18,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
 class Upload {
   /** @type {XMLHttpRequest | null} */
   request = null;
-  told = false;
+  hasProblem = false;
 
   /** @param {HTMLElement} root @param {UploadData} data @param {(run: string) => void} stored */
   constructor(root, data, stored) {
@@ -46,12 +46,14 @@ class Upload {
   }
 
   ask() {
-    if (!this.told) this.text.textContent = `Drop ${this.data.asks} here, or pick one: at most ${this.data.words}.`;
+    if (!this.hasProblem) {
+      this.text.textContent = `Drop ${this.data.asks} here, or pick one: at most ${this.data.words}.`;
+    }
   }
 
   /** @param {string} words @param {boolean} [bad] */
   tell(words, bad = false) {
-    this.told = bad;
+    this.hasProblem = bad;
     this.text.textContent = words;
     this.zone.classList.toggle("bad", bad);
   }

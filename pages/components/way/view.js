@@ -18,11 +18,11 @@ export default function ({ data, parentElement, setTriggerValue }) {
     row.append(column);
   });
   const old = parentElement.querySelector(".way");
-  const held = old?.querySelector(":focus")?.getAttribute("data-id");
+  const focused = old?.querySelector(":focus")?.getAttribute("data-id");
   if (old) old.replaceWith(row);
   else parentElement.append(row);
   for (const made of row.querySelectorAll("button")) {
-    if (made.dataset.id === held) made.focus({ preventScroll: true });
+    if (made.dataset.id === focused) made.focus({ preventScroll: true });
   }
 }
 

@@ -60,7 +60,7 @@ class Editor {
         EditorView.domEventHandlers({ blur: () => this.tell(), keydown: (event) => this.key(event) }),
       ],
     });
-    this.told = this.view.state.doc;
+    this.sentDoc = this.view.state.doc;
     this.count();
     if (newest !== text) this.send();
   }
@@ -88,7 +88,7 @@ class Editor {
 
   tell() {
     clearTimeout(this.resting);
-    if (!this.view.state.doc.eq(this.told)) this.send();
+    if (!this.view.state.doc.eq(this.sentDoc)) this.send();
   }
 
   text() {
@@ -96,7 +96,7 @@ class Editor {
   }
 
   send() {
-    this.told = this.view.state.doc;
+    this.sentDoc = this.view.state.doc;
     const text = this.text();
     this.sent.push(text);
     this.args.setStateValue("text", text);
@@ -114,7 +114,7 @@ class Editor {
   // click, so that the button would compile the text of before; the key is pressed again once the text is on its way.
   /** @param {KeyboardEvent} event */
   submit(event) {
-    if (this.view.state.doc.eq(this.told)) return;
+    if (this.view.state.doc.eq(this.sentDoc)) return;
     event.stopPropagation();
     event.preventDefault();
     this.tell();
@@ -134,7 +134,9 @@ class Editor {
   leave() {
     const next = latest.get(this.args.data.key);
     // What was typed here after the next editor appeared.
-    if (next && next !== this && next.sent === this.sent && !this.view.state.doc.eq(this.told)) next.show(this.text());
+    if (next && next !== this && next.sent === this.sent && !this.view.state.doc.eq(this.sentDoc)) {
+      next.show(this.text());
+    }
     this.tell();
     setTimeout(() => {
       if (this.root.isConnected) return;

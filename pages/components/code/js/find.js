@@ -40,14 +40,14 @@ export class Finder extends FindBox {
   findInLine(line, index, wanted) {
     const text = line.text.toLowerCase();
     /** @type {Hit[]} */
-    const found = [];
+    const lineHits = [];
     for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + wanted.length)) {
       if (this.hits.length === MOST_HITS) break;
       const hit = { index, start: at, end: at + wanted.length };
-      found.push(hit);
+      lineHits.push(hit);
       this.hits.push(hit);
     }
-    if (found.length) this.byLine.set(index, found);
+    if (lineHits.length) this.byLine.set(index, lineHits);
   }
 
   /** @param {number} by @override */

@@ -98,9 +98,9 @@ export class Sheet {
     return line.note ? [row, noteOf(line)] : [row];
   }
 
-  /** @param {Commented} told */
-  showComments(told) {
-    this.comments = told;
+  /** @param {Commented} commented */
+  showComments(commented) {
+    this.comments = commented;
     this.rows.forEach((row, index) => this.sign(row, this.lines[index].id));
   }
 

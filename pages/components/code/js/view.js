@@ -91,9 +91,9 @@ class CodeView {
     attached.add(this);
     this.listening = new AbortController();
     const { signal } = this.listening;
-    listen("select", (said) => this.hears(said) && this.selectElsewhere(said), signal);
-    listen("comments", (told) => this.sheet.showComments(told), signal);
-    listen("hover", (said) => this.hears(said) && this.mark("preview", this.related(said)), signal);
+    listen("select", (message) => this.hears(message) && this.selectElsewhere(message), signal);
+    listen("comments", (commented) => this.sheet.showComments(commented), signal);
+    listen("hover", (message) => this.hears(message) && this.mark("preview", this.related(message)), signal);
     globalThis.addEventListener("keydown", (event) => this.onPageKey(event), { signal });
     this.sheet.showComments(COMMENTED);
     setTimeout(() => this.ask());
@@ -155,7 +155,7 @@ class CodeView {
     });
   }
 
-  /** @param {Told} told @returns {Set<number>} */
+  /** @param {Told} message @returns {Set<number>} */
   related({ id, links = [] }) {
     const names = id === null ? [] : [id, ...links];
     return new Set(names.flatMap((name) => [this.byId.get(name) ?? [], this.byLink.get(name) ?? []].flat()));
@@ -175,23 +175,23 @@ class CodeView {
   tell(name, index, initial = false) {
     const { channel, source } = this.data;
     const line = index === null ? undefined : this.sheet.lines[index];
-    const told = { channel, source, id: line?.id ?? null, links: line?.links ?? [], initial };
-    tell(name, told);
-    this.mark(name === "select" ? "related" : "preview", this.related(told));
+    const message = { channel, source, id: line?.id ?? null, links: line?.links ?? [], initial };
+    tell(name, message);
+    this.mark(name === "select" ? "related" : "preview", this.related(message));
   }
 
   // True if a message comes from another view of the channel.
-  /** @param {Saying} said */
+  /** @param {Saying} message */
   hears({ channel, source }) {
     return channel === this.data.channel && source !== this.data.source;
   }
 
-  /** @param {Saying} said */
-  selectElsewhere(said) {
-    const found = this.related(said);
+  /** @param {Saying} message */
+  selectElsewhere(message) {
+    const lines = this.related(message);
     this.mark("selected", new Set());
-    this.mark("related", found);
-    if (found.size) this.sheet.reveal(Math.min(...found));
+    this.mark("related", lines);
+    if (lines.size) this.sheet.reveal(Math.min(...lines));
   }
 
   /** @param {number | null} index */

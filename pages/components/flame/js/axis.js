@@ -10,9 +10,9 @@ export function ticks(from, to, most, whole) {
   const [size, unit] = whole >= 1e6 ? [1e6, "s"] : [1e3, "ms"];
   const digits = Math.max(0, -Math.floor(Math.log10(step / size) + 1e-9));
   /** @type {[number, string][]} */
-  const found = [];
+  const ticks = [];
   for (let index = Math.ceil(from / step); index * step <= to; index += 1) {
-    found.push([index * step, `${((index * step) / size).toFixed(digits)} ${unit}`]);
+    ticks.push([index * step, `${((index * step) / size).toFixed(digits)} ${unit}`]);
   }
-  return found;
+  return ticks;
 }

@@ -31,8 +31,8 @@ export class FlameFinder extends FindBox {
   find() {
     const wanted = this.input.value.trim().toLowerCase();
     const { names, spans } = /** @type {FlameData} */ (this.data);
-    const found = names.flatMap((name, index) => (name.text.toLowerCase().includes(wanted) ? [index] : []));
-    this.names = wanted ? new Set(found) : null;
+    const matches = names.flatMap((name, index) => (name.text.toLowerCase().includes(wanted) ? [index] : []));
+    this.names = wanted ? new Set(matches) : null;
     this.spans = spans.filter((span) => this.names?.has(span[NAME]));
     this.now = -1;
     this.tell();

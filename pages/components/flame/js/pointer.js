@@ -10,7 +10,7 @@ const DRAG_FROM = 4;
 
 export class Pointer {
   /** @type {{ x: number, y: number, far: number, corner: Place | null } | null} */
-  held = null;
+  press = null;
   // The pointer's last position, from 0 at the left of the view to 1 at its right.
   part = 0.5;
 
@@ -22,7 +22,7 @@ export class Pointer {
     stage.onpointerdown = (event) => this.onDown(event);
     stage.onpointermove = (event) => this.onMove(event);
     stage.onpointerup = (event) => this.onUp(event);
-    stage.onpointercancel = () => (this.held = null);
+    stage.onpointercancel = () => (this.press = null);
     stage.onpointerleave = () => (view.tip.hidden = true);
   }
 
@@ -53,30 +53,30 @@ export class Pointer {
     const { data, selecting } = this.view;
     const { time, row } = this.at(event);
     const corner = data.areas && (selecting || event.shiftKey) ? { time, row } : null;
-    this.held = { x: event.clientX, y: event.clientY, far: 0, corner };
+    this.press = { x: event.clientX, y: event.clientY, far: 0, corner };
   }
 
   /** @param {PointerEvent} event */
   onMove(event) {
     this.part = this.at(event).part;
-    if (!this.held) return this.hover(event);
-    const [dx, dy] = [event.clientX - this.held.x, event.clientY - this.held.y];
-    const far = this.held.far + Math.abs(dx) + Math.abs(dy);
-    this.held = { ...this.held, x: event.clientX, y: event.clientY, far };
+    if (!this.press) return this.hover(event);
+    const [dx, dy] = [event.clientX - this.press.x, event.clientY - this.press.y];
+    const far = this.press.far + Math.abs(dx) + Math.abs(dy);
+    this.press = { ...this.press, x: event.clientX, y: event.clientY, far };
     if (far < DRAG_FROM) return;
     const { stage, tip } = this.view;
     stage.setPointerCapture(event.pointerId);
     tip.hidden = true;
-    if (this.held.corner) return this.view.mark(this.areaTo(event, this.held.corner));
+    if (this.press.corner) return this.view.mark(this.areaTo(event, this.press.corner));
     stage.classList.add("dragging");
     this.view.pan(-dx / stage.clientWidth, -dy);
   }
 
   /** @param {PointerEvent} event */
   onUp(event) {
-    const moved = (this.held?.far ?? 0) >= DRAG_FROM;
-    const corner = this.held?.corner;
-    this.held = null;
+    const moved = (this.press?.far ?? 0) >= DRAG_FROM;
+    const corner = this.press?.corner;
+    this.press = null;
     if (moved && corner) this.view.chooseArea(this.areaTo(event, corner));
     this.view.stage.classList.remove("dragging");
     if (!moved && event.button === 0) this.view.choose(this.at(event).span);

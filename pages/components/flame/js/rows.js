@@ -43,8 +43,8 @@ export class Rows {
   at(row, time, slack = 0) {
     const spans = this.rows[row] ?? [];
     const index = this.before(row, time);
-    const found = spans[index];
-    if (found && time <= found[BEGIN] + Math.max(found[LENGTH], slack)) return found;
+    const span = spans[index];
+    if (span && time <= span[BEGIN] + Math.max(span[LENGTH], slack)) return span;
     const next = spans[index + 1];
     return next && next[BEGIN] - time <= slack ? next : null;
   }
@@ -63,8 +63,8 @@ export class Rows {
   /** @param {FlameSpan} span */
   above(span) {
     for (let row = span[ROW] - 1; row >= 0; row -= 1) {
-      const found = this.at(row, span[BEGIN]);
-      if (found) return found;
+      const parent = this.at(row, span[BEGIN]);
+      if (parent) return parent;
     }
     return null;
   }

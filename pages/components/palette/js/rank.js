@@ -17,8 +17,8 @@ export function ranked(groups, query) {
   const typed = query.trim().slice(0, MOST_LETTERS).toLowerCase();
   const sections = sectionsOf(groups);
   for (const section of sections) section.hits = typed ? matches(section.hits, typed) : section.hits;
-  const found = sections.filter(({ hits }) => hits.length);
-  return typed ? found.sort((one, other) => other.hits[0].score - one.hits[0].score) : found;
+  const nonempty = sections.filter(({ hits }) => hits.length);
+  return typed ? nonempty.sort((left, right) => right.hits[0].score - left.hits[0].score) : nonempty;
 }
 
 /** @param {PaletteGroup[]} groups @returns {Section[]} */
@@ -38,13 +38,13 @@ function sectionsOf(groups) {
 
 /** @param {Hit[]} hits @param {string} typed */
 function matches(hits, typed) {
-  const found = [];
+  const matching = [];
   for (const hit of hits) {
     const [, label, detail] = hit.entry;
     const match = matchOf(typed, label, `${hit.group.kind} ${detail} ${hit.group.detail}`);
-    if (match) found.push({ ...hit, ...match });
+    if (match) matching.push({ ...hit, ...match });
   }
-  return found.sort((one, other) => other.score - one.score);
+  return matching.sort((left, right) => right.score - left.score);
 }
 
 // How a lower-case query matches a label and the rest; null if it does not.
@@ -53,9 +53,9 @@ function matchOf(typed, label, rest) {
   const whole = inLabel(typed, label);
   const words = typed.split(/\s+/);
   if (words.length < 2) return whole ?? inRest(typed, rest);
-  const found = words.map((word) => inLabel(word, label) ?? inRest(word, rest));
-  if (found.includes(null)) return whole;
-  const each = /** @type {Match[]} */ (found);
+  const parts = words.map((word) => inLabel(word, label) ?? inRest(word, rest));
+  if (parts.includes(null)) return whole;
+  const each = /** @type {Match[]} */ (parts);
   const score = each.reduce((sum, match) => sum + match.score, 0) / each.length;
   if (whole && whole.score >= score) return whole;
   return { score, at: [...new Set(each.flatMap(({ at }) => at))].sort((one, other) => one - other) };

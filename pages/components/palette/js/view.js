@@ -42,8 +42,8 @@ export default function (args) {
 
 /** @param {KeyboardEvent} event */
 function isOpening({ key, ctrlKey, metaKey, altKey, shiftKey }) {
-  const held = IS_MAC ? metaKey && !ctrlKey : ctrlKey && !metaKey;
-  return held && key.toLowerCase() === "k" && !altKey && !shiftKey;
+  const isModified = IS_MAC ? metaKey && !ctrlKey : ctrlKey && !metaKey;
+  return isModified && key.toLowerCase() === "k" && !altKey && !shiftKey;
 }
 
 class Palette {
@@ -123,13 +123,13 @@ class Palette {
     const count = sections.reduce((sum, { hits }) => sum + hits.length, 0);
     this.list.draw(shown, keeps);
     const isNone = !shown.some(({ hits }) => hits.length);
-    const found = isNone
+    const result = isNone
       ? `No match for “${query.trim()}”`
       : query.trim()
       ? counted(count, "match").replace("hs", "hes")
       : "";
     const reading = this.isReading() ? "Reading the kernels and nodes of this run…" : "";
-    this.status.textContent = [found, reading].filter(Boolean).join(". ");
+    this.status.textContent = [result, reading].filter(Boolean).join(". ");
   }
 
   groups() {
