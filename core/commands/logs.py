@@ -18,7 +18,7 @@ from core.trace import index_of
 from core.views.artifacts import ArtifactsView, artifacts_view
 from core.views.markdown import CONTROL
 from core.views.run_files import RunFiles, debug_folder
-from core.views.texts import LogsView
+from core.views.texts import NOT_RECORDED, LogsView
 
 
 def add_logs_command(command: argparse.ArgumentParser) -> None:
@@ -41,7 +41,7 @@ def _logs(arguments: argparse.Namespace) -> int:
         raise StoreError(f"{run.id} has no log")
     view = LogsView(side.report, side.text, arguments.compilation, arguments.name, arguments.search)
     if not view.is_recorded:
-        return complain(f"{view.title} {view.advice}", FAILED)
+        return complain(f"{view.title} {NOT_RECORDED}", FAILED)
     print(view.text)
     return OK
 

@@ -41,7 +41,7 @@ from core.trace.parsers import build_report
 from core.views.aotinductor.run import aotinductor
 from core.views.blocks import PageBlock
 from core.views.capture import CaptureView, captures
-from core.views.compilations import compilations
+from core.views.compilations import bytecode, compilations
 from core.views.compile_time import compile_time
 from core.views.decisions import op_decisions
 from core.views.dynamic_shapes import dynamic_shapes
@@ -58,7 +58,8 @@ from core.views.prepared import summaries
 from core.views.recompiles import recompiles
 from core.views.sharing import BudgetView
 from core.views.speedup import speedup
-from core.views.texts import source_of
+from core.views.texts import source_of, torch_logs
+from core.views.vllm import vllm
 
 GOES_WELL = ("queued", "running", "done")
 
@@ -112,6 +113,7 @@ def _report_run(run: Run, arguments: argparse.Namespace) -> int:
 
 PAGES: dict[str, Callable[[RunSide, Compilation], Iterable[PageBlock]]] = {
     "aotinductor": lambda side, _: aotinductor(side.report, side.text),
+    "bytecode": lambda side, compilation: bytecode(side.report, compilation, side.text),
     "captures": lambda side, it: captures(CaptureView(side.report, it, partial(side.nodes, it), side.text)),
     "compilations": lambda side, compilation: compilations(side.report, compilation),
     "compile_time": lambda side, _: compile_time(side.report, side.text),
@@ -121,6 +123,7 @@ PAGES: dict[str, Callable[[RunSide, Compilation], Iterable[PageBlock]]] = {
     "guards": lambda side, compilation: guards(side.report, compilation),
     "neighbours": lambda side, _: neighbours(side.report),
     "numerics": lambda side, compilation: numerics(side.report, compilation, side.nodes),
+    "logs": lambda side, _: torch_logs(side.report, side.text),
     "memory": lambda side, compilation: memory(side.report, compilation, side.text),
     "partition": lambda side, it: partition(PartitionView.of(it, partial(side.nodes, it))),
     "passes": lambda side, it: passes(PassesView.of(side.report, it, partial(side.nodes, it))),
@@ -130,6 +133,7 @@ PAGES: dict[str, Callable[[RunSide, Compilation], Iterable[PageBlock]]] = {
     "recompiles": lambda side, compilation: recompiles(
         side.report, FixesView.of_log(side.report, side.text), compilation
     ),
+    "vllm": lambda side, _: vllm(side.report, side.text),
 }
 
 

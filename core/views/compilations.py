@@ -36,6 +36,8 @@ from core.views.blocks import (
     Listing,
     PageBlock,
     PageLink,
+    Pane,
+    Panes,
     Picks,
     Search,
     Table,
@@ -46,7 +48,7 @@ from core.views.blocks import (
 from core.views.glossary import GLOSSARY
 from core.views.markdown import INDENT, LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain, prose
 
-__all__ = ["MARKS", "BytecodeListing", "BytecodeView", "CompilationsView", "compilations"]
+__all__ = ["MARKS", "BytecodeListing", "BytecodeView", "CompilationsView", "bytecode", "compilations"]
 
 # Names: the table, which the page draws with bars, and a text in functions or ids.
 TREE, FUNCTION = "compilations-table", "function"
@@ -86,6 +88,35 @@ class BytecodeListing:
     notes: Mapping[int, str]
     calls_graph: frozenset[int]
     source_lines: Mapping[int, int]
+
+
+# Names: the selected form of the code, and the parts that the page draws.
+FORM, LISTINGS, PYTHON = "listing", "listings", "python"
+
+
+def bytecode(
+    report: Report, compilation: Compilation | None, read: Callable[[Payload], str], picks: Picks = NOTHING_PICKED
+) -> Iterator[PageBlock]:
+    """Yield a function's bytecode before and after Dynamo, and the same as decompiled Python.
+
+    `compilation` is None if nothing was compiled, and `read` returns a part of the log.
+    """
+    view = BytecodeView(report, compilation, read) if compilation is not None else None
+    if view is None or not view.is_recorded:
+        yield Title(spans("No bytecode of this compilation"))
+        yield from paragraph(view.why_none if view is not None else "Nothing was compiled.")
+        return
+    yield Title(spans(view.title), GLOSSARY["bytecode"])
+    data = Data("bytecode", lambda: f"{view.original}\n{view.modified}")
+    links = tuple(view.links)
+    if links:
+        yield InLine(links)
+    if view.without_python:
+        yield InLine((*paragraph(view.without_python, "quiet"), data))
+        yield from view.listing_blocks()
+        return
+    forms = (Pane("bytecode", "bytecode", view.listing_blocks), Pane("decompiled", "decompiled", view.python_blocks))
+    yield Panes(FORM, "Show as", forms, (data,))
 
 
 @dataclass(frozen=True)
@@ -144,17 +175,22 @@ class BytecodeView:
         record = self._record
         return "" if record and record.decompiler else WITHOUT_PYTHON[record.has_decompiler if record else None]
 
-    @property
-    def python_note(self) -> str:
-        """Decompiler that wrote the Python code."""
-        decompiler = plain(self._record.decompiler if self._record else "", LONGEST_NAME)
-        return f"Decompiled from the bytecode by {decompiler}: the same computation in generated Python."
+    def listing_blocks(self) -> Iterator[PageBlock]:
+        """Yield both listings."""
+        listings = {"Original": self.original_listing, "Modified by Dynamo": self.modified_listing}
+        codes = {title: Code(each.text, "text", notes=tuple(each.notes.items())) for title, each in listings.items()}
+        yield Drawn(LISTINGS, tuple(Listing(title, code) for title, code in codes.items()), (self,))
 
-    @property
-    def not_decompiled(self) -> str:
-        """Parts that could not be decompiled; empty if there are none."""
+    def python_blocks(self) -> Iterator[PageBlock]:
+        """Yield both sides as decompiled Python, the decompiler, and the parts that it could not read."""
+        decompiler = plain(self._record.decompiler if self._record else "", LONGEST_NAME)
+        note = f"Decompiled from the bytecode by {decompiler}: the same computation in generated Python."
+        yield from paragraph(note, "quiet")
         reason = self._record.not_decompiled if self._record else ""
-        return f"It could not read all: {plain(reason, LONGEST_LINE)}" if reason else ""
+        yield from paragraph(f"It could not read all: {plain(reason, LONGEST_LINE)}" if reason else "", "warn")
+        if self.python:
+            listings = tuple(Listing(f"{side}, decompiled", Code(text)) for side, text in self.python.items())
+            yield Drawn(PYTHON, listings, (self.python,))
 
     @property
     def in_user_file(self) -> bool:
@@ -162,18 +198,14 @@ class BytecodeView:
         return self.compilation.frame.file == source_path(self.report)
 
     @property
-    def calls_graph(self) -> bool:
-        """True if the modified code calls a compiled graph that was recorded."""
-        return bool(self.compilation.graphs) and any(row.graph for row in self._modified)
-
-    @property
-    def resume_links(self) -> dict[str, str]:
-        """Compilation id → label, for each resume function that the modified code calls."""
+    def links(self) -> Iterator[PageLink]:
+        """Links to the recorded graph, and to the resume functions that the modified code calls."""
+        if self.compilation.graphs and any(row.graph for row in self._modified):
+            yield PageLink("fx_graph", "The graph")
         called = [compilation for row in self._modified for compilation in self._resumes.get(row.resume, ())]
-        return {
-            compilation.id: f"\\[{plain(compilation.id)}\\] {plain(self._names[compilation.id], LONGEST_NAME)}"
-            for compilation in called
-        }
+        for compile_id in dict.fromkeys(compilation.id for compilation in called):
+            label = f"[{compile_id}] {one_line(self._names[compile_id], LONGEST_NAME)}"
+            yield PageLink("bytecode", label, {"compilation": compile_id})
 
     @property
     def original_listing(self) -> BytecodeListing:

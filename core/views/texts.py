@@ -8,17 +8,41 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from core.base import words as fmt
 from core.base.decoder import decoded_object
 from core.graph import source_path
 from core.report import Frame, GraphBreak, Payload, Place, Report, RunError
 from core.trace.parsers import load_text
+from core.views.blocks import (
+    NOTHING_PICKED,
+    Beside,
+    Code,
+    Column,
+    Data,
+    Drawn,
+    InLine,
+    Listing,
+    PageBlock,
+    PageLink,
+    Picks,
+    Search,
+    Select,
+    Table,
+    Title,
+    paragraph,
+    spans,
+)
+from core.views.glossary import GLOSSARY
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, code, one_line
 
-__all__ = ["LogsView", "SourceView", "source_of"]
+__all__ = ["LogsView", "SourceView", "source_of", "torch_logs"]
 
+# Names: the search, the selected name and compilation of messages, the selected message, and drawn parts.
+SEARCH, NAME, COMPILATION, MESSAGE = "log", "log-name", "log-compilation", "log-table"
+RECORD_LOGS, LINE_OF_USER = "record-logs", "line-of-user"
+ALL_NAMES, ALL, OUTSIDE = "all names", "all compilations", "outside of a compilation"
 MOST_SHOWN = 1_000  #: limit: messages of torch's log in a table; the download is complete
 MAX_MESSAGE_CHARS = 40_000  #: a message of torch's log; the download is complete
 NOT_RECORDED = (
@@ -27,17 +51,33 @@ NOT_RECORDED = (
 )
 
 
-class LogDetails(NamedTuple):
-    """A log message in full.
+def torch_logs(report: Report, read: Callable[[Payload], str], picks: Picks = NOTHING_PICKED) -> Iterator[PageBlock]:
+    """Yield the messages of torch's log that match a search, and one in full.
 
-    `place` is Markdown with the message's name, level, time and place in torch. `line` is the line of the
-    user's file in the message, None without one.
+    `read` returns a part of the log.
     """
-
-    place: str
-    text: str
-    compilation: str
-    line: int | None
+    whole = LogsView(report, read)
+    if not report.logs:
+        yield Title(spans(whole.title))
+        yield from paragraph(NOT_RECORDED)
+        yield Drawn(RECORD_LOGS)
+        return
+    shown = {ALL: "", **{f"[{each}]" if each else OUTSIDE: each for each in whole.compilations}}
+    name, compilation = picks.text(NAME), shown.get(picks.text(COMPILATION), "")
+    view = replace(whole, search=picks.text(SEARCH), name=name if name in whole.names else "", compilation=compilation)
+    yield Title(spans(view.title), GLOSSARY["torch's log"])
+    fields = (
+        Search(SEARCH, "a variable, a reason, a file …"),
+        Select(NAME, "Name", (ALL_NAMES, *whole.names)),
+        Select(COMPILATION, "Compilation", tuple(shown)),
+    )
+    yield InLine((*fields, Data("torch-logs", lambda: view.text)))
+    if not view.matches:
+        yield from paragraph("No message has this text.")
+        return
+    table = Table(MESSAGE, view.columns, view.shown, pick="Select a message to read it in full.")
+    message = picks.row(MESSAGE, view.shown) or view.shown[0]
+    yield Beside((table, *paragraph(view.left_out, "quiet")), tuple(view.details(message)), shares=(3, 2))
 
 
 @dataclass(frozen=True)
@@ -70,11 +110,6 @@ class LogsView:
         return f"{fmt.number(len(self.matches))} of {fmt.count(total, 'message')} in torch's log"
 
     @property
-    def advice(self) -> str:
-        """Advice on how to record log messages, as Markdown."""
-        return NOT_RECORDED
-
-    @property
     def names(self) -> dict[str, int]:
         """The number of messages by artifact or module, the most frequent first."""
         totals: Counter[str] = Counter()
@@ -104,24 +139,27 @@ class LogsView:
         return f"The first {fmt.number(MOST_SHOWN)}; {fmt.number(more)} more match." if more > 0 else ""
 
     @property
-    def rows(self) -> list[dict[str, object]]:
-        """A row for each message that is shown."""
-        return [
-            {
-                "compilation": f"[{message.compilation}]" if message.compilation else "",
-                "name": one_line(message.name, LONGEST_NAME),
-                "level": message.level,
-                "your line": self.user_line(message),
-                "message": one_line(self._first_line(message), LONGEST_LINE),
-            }
-            for message in self.shown
-        ]
+    def columns(self) -> tuple[Column[LogMessage], ...]:
+        """Columns of the messages."""
+        return (
+            Column("compilation", lambda message: f"[{message.compilation}]" if message.compilation else ""),
+            Column("name", lambda message: one_line(message.name, LONGEST_NAME), width=120),
+            Column("level", lambda message: message.level),
+            Column("your line", self.user_line, fmt.number),
+            Column("message", lambda message: one_line(self._first_line(message), LONGEST_LINE), width=330),
+        )
 
-    def details(self, index: int) -> LogDetails:
-        """Return the details of a shown message by its index in `shown`."""
-        message = self.shown[index]
+    def details(self, message: LogMessage) -> Iterator[PageBlock]:
+        """Yield a message in full, links to its compilation, and the user's line that it names."""
         place = f"{code(message.name, LONGEST_NAME)} · {message.level} · {message.time} · {code(message.place)}"
-        return LogDetails(place, message.text[:MAX_MESSAGE_CHARS], message.compilation, self.user_line(message))
+        yield from paragraph(place, "quiet")
+        yield Listing("Message", Code(message.text[:MAX_MESSAGE_CHARS], "text"), is_open=True)
+        if message.compilation:
+            picks = {"compilation": message.compilation}
+            yield InLine((PageLink("compilations", picks=picks), PageLink("fx_graph", picks=picks)))
+        line = self.user_line(message)
+        if line is not None:
+            yield Drawn(LINE_OF_USER, (), (line,))
 
     def user_line(self, message: LogMessage) -> int | None:
         """Return the first line of the user's file that a message names; None without one."""

@@ -1,18 +1,39 @@
-"""vLLM's compile calls: configuration, piecewise compilations with caches, and equal subgraphs."""
+"""vLLM page: compile calls with piecewise compilations, caches, equal subgraphs, and configuration."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 from core.base import words as fmt
-from core.report import PiecewiseCompilation, PiecewiseGraph, Report, VllmCall
+from core.report import Payload, PiecewiseCompilation, PiecewiseGraph, Report, VllmCall
+from core.views.blocks import (
+    NOTHING_PICKED,
+    Beside,
+    Code,
+    Column,
+    Data,
+    Drawn,
+    Lazy,
+    Listing,
+    PageBlock,
+    Pane,
+    Panes,
+    Picks,
+    Table,
+    Title,
+    paragraph,
+    spans,
+)
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, code, one_line, plain
 
-__all__ = ["VllmView"]
+__all__ = ["VllmView", "vllm"]
 
+# Names: the selected call, and the record of torch that the page draws.
+CALL, RECORD = "vllm_call", "record"
+OUTPUT_CODE = "inductor_output_code"
 FROM_CACHE = "aot_cache_hit"
 NOT_HERE = "not in this log"
 # What a log of vLLM can have, and the kinds of its records.
@@ -31,14 +52,36 @@ HOW_TO_RECORD = (
 )
 
 
+def vllm(report: Report, read: Callable[[Payload], str], picks: Picks = NOTHING_PICKED) -> Iterator[PageBlock]:
+    """Yield vLLM's calls: piecewise compilations with a record of torch each, and the configuration.
+
+    `read` returns a part of the log.
+    """
+    view = VllmView(report)
+    yield Title(spans(view.title))
+    if not report.vllm:
+        yield from paragraph(HOW_TO_RECORD)
+        return
+    for note in view.loaded_notes:
+        yield from paragraph(note)
+    calls = [VllmView(report, place) for place in range(len(report.vllm))]
+    panes = (Pane(str(call.place + 1), call.label(call.place), partial(call.blocks, read, picks)) for call in calls)
+    yield Panes(CALL, "Call", tuple(panes), is_list=True)
+    yield Beside(tuple(view.setting_blocks()), tuple(view.record_blocks()), shares=(3, 2))
+    yield Data("vllm", report.vllm)
+
+
+def first_record(piece: PiecewiseCompilation) -> int:
+    """Return the place of the output code among the records of a compilation, otherwise 0."""
+    return next((place for place, record in enumerate(piece.artifacts) if record.kind == OUTPUT_CODE), 0)
+
+
 @dataclass(frozen=True)
 class VllmView:
     """vLLM's calls in a report; `place` is the index of the call that is shown."""
 
     report: Report
     place: int = 0
-
-    how_to_record = HOW_TO_RECORD
 
     @property
     def title(self) -> str:
@@ -57,19 +100,18 @@ class VllmView:
         return f"{made}: {fmt.count(len(graphs), 'subgraph')}, {fmt.number(distinct)} of them distinct"
 
     @property
-    def notes(self) -> list[str]:
-        """Sentences about loaded calls, and about subgraphs that differ in a text alone, as Markdown."""
-        loaded = [self.label(place) for place, call in enumerate(self.report.vllm) if call.event == FROM_CACHE]
-        notes = [
-            f"{plain(label)} loaded its code from vLLM's AOT cache: torch traced and compiled nothing, so its graphs, "
-            "guards and kernels are not in this log."
-            for label in loaded
-        ]
-        return [*notes, *filter(None, [self._almost_equal])]
+    def loaded_notes(self) -> Iterator[str]:
+        """Sentences about calls that loaded their code from a cache, as Markdown."""
+        for place, call in enumerate(self.report.vllm):
+            if call.event == FROM_CACHE:
+                yield (
+                    f"{plain(self.label(place))} loaded its code from vLLM's AOT cache: torch traced and compiled "
+                    "nothing, so its graphs, guards and kernels are not in this log."
+                )
 
     @property
     def _almost_equal(self) -> str:
-        graphs = {graph.computation: graph for graph in self._call.graphs if graph.structure} if self.labels else {}
+        graphs = {graph.computation: graph for graph in self._call.graphs if graph.structure}
         structures = Counter(graph.structure for graph in graphs.values())
         alike = [graph for graph in graphs.values() if structures[graph.structure] > 1]
         if not alike:
@@ -88,37 +130,47 @@ class VllmView:
         return one_line(" · ".join([f"Call {place + 1}", *filter(None, parts)]), LONGEST_LINE)
 
     @property
-    def labels(self) -> list[str]:
-        """Names of all calls, in the order of the log."""
-        return [self.label(place) for place in range(len(self.report.vllm))]
-
-    @property
     def _call(self) -> VllmCall:
         return self.report.vllm[self.place]
 
-    @property
-    def compilations(self) -> Sequence[PiecewiseCompilation]:
-        """Piecewise compilations of the shown call, in the order of the log."""
-        return self._call.compilations
+    def blocks(self, read: Callable[[Payload], str], picks: Picks) -> Iterator[PageBlock]:
+        """Yield the piecewise compilations of the shown call, in log order, and a record of the selected one."""
+        yield from paragraph(self._almost_equal)
+        pieces = self._call.compilations
+        if not pieces:
+            yield from paragraph(f"Piecewise compilations of this call: {NOT_HERE}")
+            return
+        name = f"pieces-{self.place}"
+        table = Table(name, self.columns, pieces, pick="Select a compilation to read its records.")
+        piece = picks.row(name, pieces) or pieces[0]
+        yield Beside((table,), tuple(self._details(piece, read)), shares=(3, 2))
+
+    def _details(self, piece: PiecewiseCompilation, read: Callable[[Payload], str]) -> Iterator[PageBlock]:
+        if not piece.artifacts:
+            yield from paragraph(
+                f"Records of torch for {code(piece.subgraph, LONGEST_NAME)} ({tokens(piece)} tokens): {NOT_HERE}. vLLM "
+                "reuses the code of an equal subgraph, or loads its own artifact, without a record."
+            )
+            return
+        record = piece.artifacts[first_record(piece)]
+        yield Drawn(RECORD, Lazy(lambda: [Listing(record.kind, Code(read(record.text)))]), (self.place, piece))
 
     @property
-    def rows(self) -> list[dict[str, object]]:
-        """A row for each piecewise compilation of the shown call."""
-        return [
-            {
-                "subgraph": one_line(piece.subgraph, LONGEST_LINE),
-                "tokens": tokens(piece),
-                "ops": graph.ops if graph and graph.computation else None,
-                "equal to": self._equal_to(graph),
-                "caches": one_line(
-                    ", ".join(f"{name} {outcome}" for name, outcome in piece.caches.items()), LONGEST_LINE
-                )
-                or NOT_HERE,
-                "seconds": piece.seconds,
-                "records": len(piece.artifacts),
-            }
-            for piece, graph in ((piece, self._graphs.get(piece.subgraph)) for piece in self.compilations)
-        ]
+    def columns(self) -> tuple[Column[PiecewiseCompilation], ...]:
+        """Columns of the piecewise compilations."""
+        return (
+            Column("subgraph", lambda piece: one_line(piece.subgraph, LONGEST_LINE)),
+            Column("tokens", tokens, width=120),
+            Column("ops", self._ops, fmt.number),
+            Column("equal to", lambda piece: self._equal_to(self._graphs.get(piece.subgraph)), width=90),
+            Column("caches", _caches),
+            Column("seconds", lambda piece: piece.seconds, fmt.duration_s),
+            Column("records", lambda piece: len(piece.artifacts), fmt.number),
+        )
+
+    def _ops(self, piece: PiecewiseCompilation) -> int | None:
+        graph = self._graphs.get(piece.subgraph)
+        return graph.ops if graph and graph.computation else None
 
     @cached_property
     def _graphs(self) -> dict[str, PiecewiseGraph]:
@@ -131,34 +183,18 @@ class VllmView:
         first = next(other for other in self._call.graphs if other.computation == graph.computation)
         return "" if first is graph else one_line(first.name, LONGEST_LINE)
 
-    @property
-    def no_compilation(self) -> str:
-        """Sentence for a call without piecewise compilations."""
-        return f"Piecewise compilations of this call: {NOT_HERE}"
-
-    @staticmethod
-    def no_record_of(piece: PiecewiseCompilation) -> str:
-        """Return a sentence for a piecewise compilation without records of torch, as Markdown."""
-        return (
-            f"Records of torch for {code(piece.subgraph, LONGEST_NAME)} ({tokens(piece)} tokens): {NOT_HERE}. vLLM "
-            "reuses the code of an equal subgraph, or loads its own artifact, without a record."
-        )
-
-    @property
-    def config_tables(self) -> list[tuple[str, list[dict[str, str]]]]:
-        """Tables of settings with their captions: settings that differ between calls, then shared ones.
+    def setting_blocks(self) -> Iterator[PageBlock]:
+        """Yield the settings that differ between calls, then shared ones.
 
         A setting that differs has a column for each call that logged its configuration.
         """
         labels = [self.label(place) for place, call in enumerate(self.report.vllm) if call.config]
-        shared = [_setting(name, {"value": values[0]}) for name, values in self._settings.items() if _equal(values)]
-        differing = [
-            _setting(name, dict(zip(labels, values, strict=True)))
-            for name, values in self._settings.items()
-            if not _equal(values)
-        ]
-        tables = {"Settings that differ": differing, "Settings": shared}
-        return [(caption, rows) for caption, rows in tables.items() if rows]
+        shared = [(name, values[:1]) for name, values in self._settings.items() if _equal(values)]
+        differing = [(name, values) for name, values in self._settings.items() if not _equal(values)]
+        for caption, rows, names in (("Settings that differ", differing, labels), ("Settings", shared, ["value"])):
+            if rows:
+                yield from paragraph(caption, "quiet")
+                yield Table(caption.lower(), (NAME_OF_SETTING, *map(_value_of_call, names, range(len(names)))), rows)
 
     @cached_property
     def _settings(self) -> dict[str, list[str]]:
@@ -166,11 +202,11 @@ class VllmView:
         names = dict.fromkeys(name for config in configs for name in config)
         return {name: [config.get(name, NOT_HERE) for config in configs] for name in names}
 
-    @property
-    def record_rows(self) -> list[dict[str, str]]:
-        """A row for each kind of record that a log of vLLM can have: its number, or that this log has none."""
-        counts = {what: sum(self.report.kinds.get(kind, 0) for kind in kinds) for what, kinds in RECORDS.items()}
-        return [{"records": what, "number": fmt.number(n) if n else NOT_HERE} for what, n in counts.items()]
+    def record_blocks(self) -> Iterator[PageBlock]:
+        """Yield each kind of record that a log of vLLM can have, with its number, or that this log has none."""
+        counts = [(what, sum(self.report.kinds.get(kind, 0) for kind in kinds)) for what, kinds in RECORDS.items()]
+        yield from paragraph("Records", "quiet")
+        yield Table("records", RECORD_COLUMNS, counts)
 
 
 def tokens(piece: PiecewiseCompilation) -> str:
@@ -184,6 +220,19 @@ def _equal(values: Sequence[str]) -> bool:
     return len(set(values)) == 1
 
 
-def _setting(name: str, values: Mapping[str, str]) -> dict[str, str]:
-    cells = {label: one_line(value, LONGEST_LINE) for label, value in values.items()}
-    return {"setting": one_line(name, LONGEST_NAME), **cells}
+def _caches(piece: PiecewiseCompilation) -> str:
+    outcomes = ", ".join(f"{name} {outcome}" for name, outcome in piece.caches.items())
+    return one_line(outcomes, LONGEST_LINE) or NOT_HERE
+
+
+Setting = tuple[str, Sequence[str]]
+NAME_OF_SETTING: Column[Setting] = Column("setting", lambda row: one_line(row[0], LONGEST_NAME))
+RECORD_COLUMNS: tuple[Column[tuple[str, int]], ...] = (
+    Column("records", lambda row: row[0]),
+    Column("number", lambda row: fmt.number(row[1]) if row[1] else NOT_HERE),
+)
+
+
+def _value_of_call(label: str, place: int) -> Column[Setting]:
+    """Return a column with the settings of a call."""
+    return Column(label, lambda row: one_line(row[1][place], LONGEST_LINE))

@@ -1,27 +1,11 @@
 """Bytecode page: a function before and after Dynamo, with its compiled graph and its resume functions."""
 
-import streamlit as st
+from core.views import compilations as views
+from pages.parts.dynamo.tables import bytecode_listings, decompiled_python
+from pages.session.require import require_report
+from pages.session.shown import shown_compilation
+from pages.session.tables import draw, picks
 
-from core.views.compilations import BytecodeView
-from core.views.glossary import GLOSSARY
-from pages.parts.dynamo.tables import PYTHON, bytecode_links, bytecode_listings, choose_form, decompiled_python
-from pages.session.downloads import text_twin
-from pages.session.header import page_title
-from pages.session.require import require_view
-
-view = require_view("What Dynamo makes of your function's bytecode will stand here.")
-bytecode = BytecodeView(view.report, view.compilation, view.text) if view is not None else None
-if view is None or bytecode is None or not bytecode.is_recorded:
-    page_title("No bytecode of this compilation")
-    st.write(bytecode.why_none if bytecode is not None else "Nothing was compiled.")
-    st.stop()
-
-page_title(bytecode.title, help=GLOSSARY["bytecode"])
-with st.container(horizontal=True, vertical_alignment="center"):
-    form = choose_form(bytecode)
-    text_twin("bytecode", f"{bytecode.original}\n{bytecode.modified}", key="bytecode")
-bytecode_links(bytecode)
-if form == PYTHON:
-    decompiled_python(bytecode)
-else:
-    bytecode_listings(view, bytecode)
+view = require_report("What Dynamo makes of your function's bytecode will stand here.")
+parts = {views.LISTINGS: lambda listings: bytecode_listings(view, listings), views.PYTHON: decompiled_python}
+draw(views.bytecode(view.report, shown_compilation(view.report), view.text, picks()), parts)

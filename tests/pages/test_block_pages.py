@@ -25,6 +25,7 @@ from core.views.blocks import (
     Heading,
     InLine,
     Listing,
+    Panes,
     Table,
     Text,
     Title,
@@ -140,6 +141,8 @@ def _drawn(block: Block) -> list[Block]:
             return drawn(block.blocks)
         case Drawn():
             return []
+        case Panes():
+            return drawn((*block.beside, *block.panes[0].blocks()))
         case Fold():
             return [Text(block.title), *drawn(block.blocks)]
         case _:

@@ -15,8 +15,7 @@ from core.report import PiecewiseCompilation
 from core.views import artifacts as views
 from core.views.blocks import Table
 from core.views.compilations import MARKS, BytecodeView, TreeRow
-from core.views.texts import LogsView
-from core.views.vllm import VllmView
+from core.views.vllm import first_record
 from pages import menu
 from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.look.palette import SHORT, STATUS, TALL
@@ -30,7 +29,6 @@ from pages.session.tables import compilation_by_row, data_frame, framed, in_word
 from pages.session.url import pressed
 
 ROW_PX, HEAD_PX = 31, 36
-BYTECODE, PYTHON = "bytecode", "decompiled"
 
 
 def compilation_table(table: Table[TreeRow]) -> None:
@@ -57,14 +55,14 @@ def compilation_table(table: Table[TreeRow]) -> None:
     compilation_by_row(styled, ids, table.name, width="stretch", height=height, column_config=settings)
 
 
-def bytecode_listings(view: View, bytecode: BytecodeView) -> None:
+def bytecode_listings(view: RunView, bytecode: BytecodeView) -> None:
     """Draw both listings, next to the user's lines if the log contains their file."""
     picture = user_code(view) if bytecode.in_user_file else None
     columns = st.columns([3, 4, 5] if picture else [4, 5], gap="small")
     if picture is not None:
         with columns[0]:
-            line = f"l:{view.compilation.frame.line}"
-            code_view(picture, key=f"bytecode-code-{view.compilation.id}", height=TALL, selected=line)
+            line = f"l:{bytecode.compilation.frame.line}"
+            code_view(picture, key=f"bytecode-code-{bytecode.compilation.id}", height=TALL, selected=line)
     with columns[-2]:
         code_view(_picture("original", bytecode), key="bytecode-original", height=TALL)
     with columns[-1]:
@@ -83,53 +81,12 @@ def _picture(side: str, bytecode: BytecodeView) -> CodePicture:
     return CodePicture(side, "text", lines)
 
 
-def decompiled_python(bytecode: BytecodeView) -> None:
-    """Draw the original and the modified code as decompiled Python.
-
-    Also draw a warning about parts that could not be decompiled.
-    """
-    st.caption(bytecode.python_note)
-    if bytecode.not_decompiled:
-        st.warning(bytecode.not_decompiled, icon=":material/info:")
-    sides = bytecode.python
-    if not sides:
-        return
+def decompiled_python(sides: dict[str, str]) -> None:
+    """Draw the original and the modified code as decompiled Python."""
     for column, (side, text) in zip(st.columns(len(sides), gap="small"), sides.items(), strict=True):
         with column:
             lines = code_lines(text, prefix=f"p{side[0]}")
             code_view(CodePicture(side, "python", lines), key=f"bytecode-python-{side}", height=TALL)
-
-
-def bytecode_links(bytecode: BytecodeView) -> None:
-    """Draw links to the graph and the resume functions that the modified code calls."""
-    with st.container(horizontal=True):
-        if bytecode.calls_graph:
-            st.page_link(
-                menu.FX_GRAPH.script,
-                label="The graph",
-                icon=menu.FX_GRAPH.icon,
-                query_params=url.link(),
-                width="content",
-            )
-        for compile_id, label in bytecode.resume_links.items():
-            st.page_link(
-                menu.BYTECODE.script,
-                label=label,
-                icon=menu.BYTECODE.icon,
-                query_params=url.link(**{url.COMPILATION: compile_id}),
-                width="content",
-            )
-
-
-def choose_form(bytecode: BytecodeView) -> str:
-    """Draw the choice of bytecode or decompiled Python, and return it; without Python, return bytecode."""
-    if bytecode.without_python:
-        st.caption(bytecode.without_python)
-        return BYTECODE
-    url.read(url.LISTING, [BYTECODE, PYTHON], BYTECODE)
-    shown = st.segmented_control("Show as", [BYTECODE, PYTHON], key=url.LISTING, label_visibility="collapsed")
-    url.write(url.LISTING)
-    return shown or BYTECODE
 
 
 def try_dynamic(view: View) -> None:
@@ -151,7 +108,6 @@ RECORD_COLUMNS = {
     "bytes": st.column_config.NumberColumn(width=70),
 }
 FIRST = ("graph_breaks", "recompiles", "guards")
-MESSAGE_COLUMNS = {"message": st.column_config.TextColumn(width=330), "name": st.column_config.TextColumn(width=120)}
 
 
 def open_artifacts(view: RunView) -> views.ArtifactsView | None:
@@ -264,87 +220,18 @@ def record_logs(view: RunView) -> None:
         submit_or_open(replace(job, logs=tuple(names), measure=False))
 
 
-def choose_messages(logs: LogsView) -> LogsView:
-    """Draw the choice of messages; return the view of the chosen messages."""
-    search = search_field(url.LOG, "a variable, a reason, a file …", 300)
-    name = st.selectbox("Name", [ALL, *logs.names], key="log-name", width=220)
-    shown = {ALL: "", **{f"[{each}]" if each else OUTSIDE: each for each in logs.compilations}}
-    compilation = st.selectbox("Compilation", list(shown), key="log-compilation", width=200)
-    return replace(logs, search=search, name="" if name == ALL else name, compilation=shown[compilation])
-
-
-def message_table(logs: LogsView) -> int:
-    """Draw the messages; return the index of the selected message, by default the first."""
-    height = TALL if len(logs.shown) > FEW else "auto"
-    indices = range(len(logs.shown))
-    chosen = picked(data_frame(logs.rows), indices, "log-table", height=height, column_config=MESSAGE_COLUMNS)
-    if logs.left_out:
-        st.caption(logs.left_out)
-    return chosen or 0
-
-
-def message_details(view: RunView, logs: LogsView, index: int) -> None:
-    """Draw a message in full, links to its compilation, and the user's line that the message names."""
-    message = logs.details(index)
-    st.caption(message.place)
-    st.code(message.text, language=None, height=TALL if message.text.count("\n") > FEW else "content")
-    if message.compilation:
-        with st.container(horizontal=True):
-            for page in (menu.COMPILATIONS, menu.FX_GRAPH):
-                link = url.link(**{url.COMPILATION: message.compilation})
-                st.page_link(page.script, label=page.title, icon=page.icon, query_params=link, width="content")
-    picture = user_code(view) if message.line is not None else None
+def line_of_user(view: RunView, line: int) -> None:
+    """Draw the user's file at a line that a message names."""
+    picture = user_code(view)
     if picture is not None:
-        code_view(picture, key="log-code", height=SHORT, selected=f"l:{message.line}")
+        code_view(picture, key="log-code", height=SHORT, selected=f"l:{line}")
 
 
-PIECE_COLUMNS = {"tokens": st.column_config.TextColumn(width=120), "equal to": st.column_config.TextColumn(width=90)}
-OUTPUT_CODE = "inductor_output_code"
-PIECE_FORMS = {"ops": fmt.number, "seconds": fmt.duration_s, "records": fmt.number}
-
-
-def choose_call(vllm: VllmView) -> VllmView:
-    """Draw the choice of a call if there is more than one; return the view of the chosen call."""
-    labels = {str(number): label for number, label in enumerate(vllm.labels, 1)}
-    if len(labels) == 1:
-        return vllm
-    url.read(url.VLLM_CALL, labels, "1")
-    chosen = st.selectbox("Call", list(labels), format_func=labels.__getitem__, key=url.VLLM_CALL, width=380)
-    url.write(url.VLLM_CALL)
-    return replace(vllm, place=int(chosen) - 1)
-
-
-def piece_table(vllm: VllmView) -> PiecewiseCompilation | None:
-    """Draw the piecewise compilations of the call; return the selected one, the first by default."""
-    if not vllm.compilations:
-        st.write(vllm.no_compilation)
-        return None
-    table = in_words(data_frame(vllm.rows), PIECE_FORMS)
-    chosen = picked(table, vllm.compilations, f"pieces-{vllm.place}", column_config=PIECE_COLUMNS, height=TALL)
-    return chosen or vllm.compilations[0]
-
-
-def piece_details(view: RunView, vllm: VllmView, piece: PiecewiseCompilation) -> None:
-    """Draw one of torch's records within a piecewise compilation, with a choice of the record."""
-    if not piece.artifacts:
-        st.write(vllm.no_record_of(piece))
-        return
+def piece_record(view: RunView, place: int, piece: PiecewiseCompilation) -> None:
+    """Draw one of torch's records within a piecewise compilation of the call at `place`, with its choice."""
     kinds = [artifact.kind for artifact in piece.artifacts]
-    key = f"piece-{vllm.place}-{piece.subgraph}-{piece.first}"
-    first = kinds.index(OUTPUT_CODE) if OUTPUT_CODE in kinds else 0
-    place = st.selectbox("Record", range(len(kinds)), first, format_func=kinds.__getitem__, key=key)
-    artifact = piece.artifacts[place]
+    key = f"piece-{place}-{piece.subgraph}-{piece.first}"
+    chosen = st.selectbox("Record", range(len(kinds)), first_record(piece), format_func=kinds.__getitem__, key=key)
+    artifact = piece.artifacts[chosen]
     picture = CodePicture(artifact.kind, "python", code_lines(view.text(artifact.text)))
-    url.select(code_view(picture, key=f"{key}-{place}", height=TALL, selected=url.selected()))
-
-
-def configuration(vllm: VllmView) -> None:
-    """Draw the settings that calls share, those that differ, and the records that the log has."""
-    settings, records = st.columns([3, 2], gap="medium")
-    with settings:
-        for caption, rows in vllm.config_tables:
-            st.caption(caption)
-            st.dataframe(rows)
-    with records:
-        st.caption("Records")
-        st.dataframe(vllm.record_rows)
+    url.select(code_view(picture, key=f"{key}-{chosen}", height=TALL, selected=url.selected()))

@@ -32,5 +32,7 @@ def test_the_modified_listing_marks_calls_of_the_graph_and_of_resume_functions()
 
 def test_resume_functions_are_linked() -> None:
     bytecode = bytecode_of("graph_break_zoo", "1/0")
-    assert all(label.startswith(f"\\[{compile_id}\\] ") for compile_id, label in bytecode.resume_links.items())
-    assert bytecode.resume_links
+    graph, *resumes = bytecode.links
+    assert (graph.page, graph.label) == ("fx_graph", "The graph")
+    assert all(link.label.startswith(f"[{link.picks['compilation']}] ") for link in resumes)
+    assert resumes

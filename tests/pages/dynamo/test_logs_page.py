@@ -6,7 +6,7 @@ from streamlit.testing.v1 import AppTest
 
 from core import CompileJob
 from pages import menu
-from tests.support.apps import assert_sound, code_of, opened, titles, words
+from tests.support.apps import assert_sound, code_of, opened, read_words, titles
 from tests.support.homes import IMAGE, add_run, job_of, line, record
 from tests.support.places import TRACES
 
@@ -60,7 +60,7 @@ def test_messages_are_listed_searched_and_shown_with_the_users_line(empty_home: 
 def test_a_search_without_a_match_says_so(empty_home: Path) -> None:
     app = opened(menu.LOGS.script, run_with(empty_home), log="nowhere")
     assert_sound(app)
-    assert "No message has this text." in words(app)
+    assert "No message has this text." in read_words(app)
 
 
 def test_a_run_without_messages_offers_one_that_records_them(submitted: list[CompileJob], empty_home: Path) -> None:
