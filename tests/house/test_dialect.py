@@ -24,9 +24,25 @@ QUOTING = ("docs/seeds.md", "docs/report-schema.md", "docs/trace-records.md", "d
 IN_DOCUMENTS: Counter[str] = Counter()
 
 NAMES = frozenset(
-    ["told", "tell", "tells", "begun", "keeper", "mend", "mends", "mended", "twin", "twins", "rival", "door"]
+    [
+        "told",
+        "tell",
+        "tells",
+        "begun",
+        "keeper",
+        "mend",
+        "mends",
+        "mended",
+        "twin",
+        "twins",
+        "rival",
+        "door",
+        "said",
+        "stands",
+        "stand",
+    ]
 )
-IN_TESTS = Counter(told=127, tells=42, tell=11, keeper=10, begun=6, mended=3, door=3, twins=3, rival=3, mends=2, mend=1)
+IN_TESTS = Counter(said=41, told=31, stands=30, stand=11, tells=6, twins=2, mends=2, begun=2, tell=1, door=1)
 
 IDENTIFIERS = frozenset(
     ["told", "tell", "tells", "found", "said", "held", "given", "asked", "kept", "here", "one", "other"]
