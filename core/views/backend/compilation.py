@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from typing import Any
 
 from core.accelerator.backends import SHIPPED_BACKENDS
 from core.analysis import CallUse
@@ -25,13 +26,14 @@ from core.report import (
     ToldTable,
     ToldText,
 )
+from core.views.blocks import Block, Code, Column, Listing, Table, paragraph
 from core.views.fx_graph import GraphStages
-from core.views.markdown import LONGEST_LINE, LONGEST_NAME, one_line
+from core.views.markdown import LONGEST_LINE, LONGEST_NAME, one_line, plain
+from core.views.texts import SourceView
 
 MOST_NODES = 2_000  #: nodes of a graph that a backend received
 MOST_ANNOTATIONS = 24  #: tables, and texts, of a backend to choose from
 OUTSIDE, FAILED = "outside of the calls", "raised"
-COLUMNS = ("opcode", "name", "target", "args", "kwargs", "users", "value")
 # `add = x + 1`, `relu: "f32[8]" = …` and `return (add,)` in `gm.code`.
 ASSIGNED = re.compile(r"^\s*(\w+)(?:\s*:[^=]*)?\s*=(?!=)")
 RETURNED = re.compile(r"^\s*return\b")
@@ -66,7 +68,6 @@ class BackendCompilationView:
     name: str
     is_live: bool = False
 
-    node_columns = COLUMNS
     overlay = annotation_name(0)
     no_code = "The code of this graph was not recorded."
     unparsed = (
@@ -126,9 +127,36 @@ class BackendCompilationView:
         return f"{fmt.count(ran.calls, 'execution')}{outside}"
 
     @property
-    def call_rows(self) -> list[dict[str, str]]:
+    def left(self) -> Iterator[Block]:
+        """Nodes, calls, executions, and the tables that the backend reported."""
+        yield self.node_table
+        yield from paragraph(self.nodes_left_out, "quiet")
+        yield from paragraph(self.execution_words, "quiet")
+        if self.outside_s is not None:
+            yield from paragraph(f"{self.outside_name}: {fmt.duration_s(self.outside_s)}", "quiet")
+        yield from (self.call_table, self.execution_table)
+        for table in self.tables:
+            yield from paragraph(plain(table.label))
+            yield table.block(table.label)
+            yield from paragraph(table.left_out, "quiet")
+
+    def right(self, read: Callable[[Payload], str]) -> Iterator[Block]:
+        """Yield `gm.code`, the backend's file, and the texts that the backend reported."""
+        source = self.source(None, SourceView(self.report, read).text)
+        if self.code:
+            yield Listing("gm.code", Code(self.code))
+        if source is not None:
+            yield Listing(source.title, Code(source.code, notes=tuple(source.notes.items())))
+        for text in self.texts:
+            yield Listing(text.label, Code(read(text.payload), text.language))
+
+    @property
+    def call_table(self) -> Table[StripCell]:
         """A row for each call that compiled or ran this compilation, with the reason, usually a guard."""
-        return [call_row(cell, self._inputs.get(cell.call, "")) for cell in self.row.cells if cell.use]
+        inputs = self._inputs
+        given: Column[StripCell] = Column("with", lambda cell: one_line(inputs.get(cell.call, ""), LONGEST_LINE))
+        cells = [cell for cell in self.row.cells if cell.use]
+        return Table(f"calls-{self.id}", (CALL_COLUMNS[0], given, *CALL_COLUMNS[1:]), cells)
 
     @cached_property
     def _inputs(self) -> dict[int, str]:
@@ -182,9 +210,9 @@ class BackendCompilationView:
         return f"mean of {fmt.number(ran.measured)} outside of the calls" if ran and ran.measured else ""
 
     @property
-    def execution_rows(self) -> list[dict[str, object]]:
+    def execution_table(self) -> Table[Execution]:
         """Recorded executions, a row each."""
-        return [_execution_row(execution) for execution in self.executions]
+        return Table(f"ran-{self.id}", EXECUTION_COLUMNS, self.executions)
 
     @property
     def nodes(self) -> tuple[BackendNode, ...]:
@@ -197,17 +225,18 @@ class BackendCompilationView:
         return [f"n:{node.name}" for node in self.nodes]
 
     @property
-    def node_rows(self) -> list[dict[str, str]]:
+    def node_table(self) -> Table[BackendNode]:
         """A row for each of the first `MOST_NODES` nodes."""
-        return [_node_row(node) for node in self.nodes[:MOST_NODES]]
+        return Table(f"nodes-{self.id}", NODE_COLUMNS, self.nodes[:MOST_NODES])
 
     @property
     def node_text(self) -> str:
         """Nodes as text, in the format of `gm.graph.print_tabular()`."""
-        rows = [COLUMNS, *((n.op, n.name, n.target, n.args, n.kwargs, ", ".join(n.users), n.value) for n in self.nodes)]
+        head = tuple(column.name for column in NODE_COLUMNS)
+        rows = [head, *((n.op, n.name, n.target, n.args, n.kwargs, ", ".join(n.users), n.value) for n in self.nodes)]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        head, *lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
-        return "\n".join(line.rstrip() for line in (head, "  ".join("-" * width for width in widths), *lines)) + "\n"
+        first, *lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
+        return "\n".join(line.rstrip() for line in (first, "  ".join("-" * width for width in widths), *lines)) + "\n"
 
     @property
     def nodes_left_out(self) -> str:
@@ -226,12 +255,15 @@ class BackendCompilationView:
         return code_links(self.code, self.nodes)
 
     def source(self, job: CompileJob | None, read: Callable[[str], str]) -> BackendSource | None:
-        """Return the file that defines the backend; None if no such file is known.
+        """Return the backend's own file, with the failure at its line; None if no such file is known.
 
         A logged file comes first, then the job's code, a built-in backend, and the model's file. `read` returns the
         text of a logged file.
         """
-        return backend_source(self.report, self.invocation, job, read)
+        title, text = _source(self.report, self.invocation, job, read)
+        path, line = self.invocation.place or ("", 0)
+        line = line if _file_name(path) == title else 0
+        return BackendSource(title, text, {line: self.invocation.problem} if line else {}) if text else None
 
     @property
     def first_graph(self) -> FxGraph:
@@ -275,26 +307,27 @@ def _bar(execution: Execution) -> ExecutionBar:
     return ExecutionBar(kind, execution.number, execution.call, execution.seconds, bool(execution.problem), hover)
 
 
-def _execution_row(execution: Execution) -> dict[str, object]:
-    return {
-        "execution": execution.number,
-        "call": "–" if execution.call is None else fmt.number(execution.call),
-        "time": fmt.duration_s(execution.seconds),
-        "given": one_line(", ".join(execution.inputs), LONGEST_LINE),
-        "returned": one_line(execution.problem or ", ".join(execution.outputs), LONGEST_LINE),
-    }
+NODE_COLUMNS: tuple[Column[BackendNode], ...] = (
+    Column("opcode", lambda node: node.op),
+    Column("name", lambda node: one_line(node.name, LONGEST_NAME)),
+    Column("target", lambda node: one_line(node.target, LONGEST_LINE)),
+    Column("args", lambda node: one_line(node.args, LONGEST_LINE)),
+    Column("kwargs", lambda node: "" if node.kwargs == "{}" else one_line(node.kwargs, LONGEST_LINE)),
+    Column("users", lambda node: one_line(", ".join(node.users), LONGEST_LINE)),
+    Column("value", lambda node: one_line(node.value, LONGEST_NAME)),
+)
+EXECUTION_COLUMNS: tuple[Column[Execution], ...] = (
+    Column("execution", lambda ran: ran.number, fmt.number),
+    Column("call", lambda ran: "–" if ran.call is None else fmt.number(ran.call)),
+    Column("time", lambda ran: ran.seconds, fmt.duration_s),
+    Column("given", lambda ran: one_line(", ".join(ran.inputs), LONGEST_LINE)),
+    Column("returned", lambda ran: one_line(ran.problem or ", ".join(ran.outputs), LONGEST_LINE)),
+)
 
 
-def _node_row(node: BackendNode) -> dict[str, str]:
-    return {
-        "opcode": node.op,
-        "name": one_line(node.name, LONGEST_NAME),
-        "target": one_line(node.target, LONGEST_LINE),
-        "args": one_line(node.args, LONGEST_LINE),
-        "kwargs": "" if node.kwargs == "{}" else one_line(node.kwargs, LONGEST_LINE),
-        "users": one_line(", ".join(node.users), LONGEST_LINE),
-        "value": one_line(node.value, LONGEST_NAME),
-    }
+def _cell(at: int, row: Sequence[str | int | float | None]) -> Any:
+    cell = row[at]
+    return one_line(cell, LONGEST_LINE) if isinstance(cell, str) else cell
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,12 +347,12 @@ class BackendTable:
         names = [one_line(name, LONGEST_NAME) or f"column {at}" for at, name in enumerate(self.table.columns, 1)]
         return [name if name not in names[:at] else f"{name} ({at + 1})" for at, name in enumerate(names)]
 
-    @property
-    def rows(self) -> list[list[str | int | float | None]]:
-        """Cells of each row."""
-        return [
-            [one_line(cell, LONGEST_LINE) if isinstance(cell, str) else cell for cell in row] for row in self.table.rows
-        ]
+    def block(self, name: str) -> Table[Sequence[str | int | float | None]]:
+        """Return the table under a name."""
+        kinds = [{type(row[at]) for row in self.table.rows} for at in range(len(self.columns))]
+        units = [str if kind & {str, bool} else fmt.number for kind in kinds]
+        columns = (Column(name, partial(_cell, at), units[at]) for at, name in enumerate(self.columns))
+        return Table(name, tuple(columns), self.table.rows)
 
     @property
     def node_ids(self) -> list[str] | None:
@@ -392,16 +425,6 @@ def code_links(text: str, nodes: Sequence[BackendNode]) -> dict[int, tuple[str, 
         elif line.startswith("def forward"):
             links[number] = ends["placeholder"]
     return links
-
-
-def backend_source(
-    report: Report, invocation: Invocation, job: CompileJob | None, read: Callable[[str], str]
-) -> BackendSource | None:
-    """Return the backend's own file, with the failure at its line; None without such a file."""
-    title, text = _source(report, invocation, job, read)
-    path, line = invocation.place or ("", 0)
-    line = line if _file_name(path) == title else 0
-    return BackendSource(title, text, {line: invocation.problem} if line else {}) if text else None
 
 
 def _source(
@@ -483,12 +506,9 @@ def _cell_executions(cell: StripCell) -> str:
     return f"{fmt.count(len(cell.executions), 'execution')}, {seconds_of(cell.executions)}"
 
 
-def call_row(cell: StripCell, inputs: str) -> dict[str, str]:
-    """Return the row of a call: its inputs, its use of the compilation, the reason, and executions."""
-    return {
-        "call": fmt.number(cell.call),
-        "with": one_line(inputs, LONGEST_LINE),
-        "what became of it": USES[cell.use],
-        "why": one_line(cell.because.replace("`", ""), LONGEST_LINE),
-        "executions": _cell_executions(cell),
-    }
+CALL_COLUMNS: tuple[Column[StripCell], ...] = (
+    Column("call", lambda cell: fmt.number(cell.call)),
+    Column("what became of it", lambda cell: USES[cell.use]),
+    Column("why", lambda cell: one_line(cell.because.replace("`", ""), LONGEST_LINE)),
+    Column("executions", _cell_executions),
+)

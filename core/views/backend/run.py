@@ -1,10 +1,10 @@
-"""Backend calls of a run, and the backend contract with this run's counts; texts are Markdown."""
+"""Backend page: backend calls of a run, and the backend contract with its counts; texts are Markdown."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 from core.analysis import frame_names
 from core.analysis.backend import (
@@ -16,12 +16,44 @@ from core.analysis.backend import (
     requested_backend,
 )
 from core.base import words as fmt
-from core.report import Compilation, Invocation, Place, Report
+from core.report import Compilation, Invocation, Payload, Place, Report
 from core.views.backend.compilation import LEGEND, BackendCompilationView, no_executions, node_count, seconds_of
+from core.views.blocks import Beside, Column, Data, Drawn, InLine, PageBlock, PageLink, Table, Title, paragraph, spans
+from core.views.glossary import GLOSSARY
 from core.views.markdown import LONGEST_NAME, LONGEST_TEXT, code, one_line, prose
 
 INDUCTOR = "inductor"
+# Parts that the page draws: backends to run, the picture of the contract, and panes of a compilation.
+OFFER, CONTRACT, LEFT, RIGHT = "offer", "contract", "left", "right"
 MOST_PROBLEMS = 3  #: problems of a backend that are listed
+
+
+def backend(
+    report: Report, compilation: Compilation | None, read: Callable[[Payload], str], is_live: bool = False
+) -> Iterator[PageBlock]:
+    """Yield the backend calls of a run: problems, the contract with counts, and one compilation.
+
+    `read` returns a part of the log. A live run has no executions yet.
+    """
+    view = BackendView(report, is_live)
+    yield Title(spans(view.title), GLOSSARY["backend"])
+    if not view.rows:
+        yield from paragraph(view.contract)
+        yield from paragraph(view.missing)
+        if view.is_inductor:
+            yield InLine((PageLink("fx_graph"), PageLink("kernels")))
+        yield Drawn(OFFER)
+        return
+    for problem in view.problems:
+        yield from paragraph(problem, "bad")
+    yield from paragraph(view.more_problems, "quiet")
+    shown = view.of(compilation)
+    stations = Table("contract", STATION_COLUMNS, view.stations)
+    compilations = Table("compilations", COMPILATION_COLUMNS, view.compilations)
+    yield Drawn(CONTRACT, (stations, compilations), (view, shown.id))
+    left, right = tuple(shown.left), tuple(shown.right(read))
+    yield Beside((Drawn(LEFT, left, (shown,)),), (Drawn(RIGHT, right, (shown,)),), shares=(3, 2))
+    yield InLine((Data("backend", view.rows),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,3 +176,19 @@ def _names(invocations: Sequence[Invocation]) -> str:
 
 def _call_count(invocations: Sequence[Invocation]) -> str:
     return f"called {fmt.count(len(invocations), 'time')}, {seconds_of(invocations)}"
+
+
+def _cell(at: int, view: BackendCompilationView) -> str:
+    return view.cells[at]
+
+
+STATION_COLUMNS: tuple[Column[ContractStation], ...] = (
+    Column("step", lambda station: station.name),
+    Column("code", lambda station: station.code),
+    Column("count", lambda station: station.number),
+)
+COMPILATION_COLUMNS: tuple[Column[BackendCompilationView], ...] = (
+    Column("id", lambda view: view.id),
+    *(Column(name, partial(_cell, at)) for at, name in enumerate(("frame", "graph", "backend took", "returned"))),
+    Column("ran", lambda view: view.execution_count),
+)

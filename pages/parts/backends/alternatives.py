@@ -9,7 +9,7 @@ import streamlit as st
 
 from core import SHIPPED_BACKENDS, CompileJob
 from core.report import Kernel
-from core.views.backend import BackendView
+from core.views.backend.run import BackendView
 from core.views.neighbours import LazyBox
 from core.views.run_files import RunFiles
 from core.views.texts import SourceView
@@ -20,23 +20,12 @@ from pages.look.palette import INK, MUTED, PAPER, TALL, Theme
 from pages.look.text import code, sentence
 from pages.parts.run.own_backend import BackendChoice, own_code, with_backend
 from pages.parts.run.submit import job_again, run_of
-from pages.session import url
 from pages.session.runs import show_run
 from pages.session.server import theme
 from pages.session.shown import RunView
 from pages.session.url import pressed
 
 FILES = {"output code": "output_code.py", "Inductor's input graph": "fx_graph_runnable.py"}
-
-
-def why_nothing(backend: BackendView) -> None:
-    """Draw the reason why no backend was recorded, and where to look instead."""
-    st.write(backend.contract)
-    st.write(backend.missing)
-    if backend.is_inductor:
-        with st.container(horizontal=True):
-            for page in (menu.FX_GRAPH, menu.KERNELS):
-                st.page_link(page.script, label=page.title, icon=page.icon, query_params=url.link())
 
 
 def offer_backends(view: RunView) -> None:
@@ -55,14 +44,6 @@ def offer_backends(view: RunView) -> None:
                 if pressed("Run it", key=f"with-{shipped.name}", icon=":material/play_arrow:"):
                     run_with(job, BackendChoice(shipped.name))
     write_backend(view, job)
-
-
-def problem_boxes(backend: BackendView) -> None:
-    """Draw the first failures, each with the backend's line."""
-    for problem in backend.problems:
-        st.error(problem, icon=":material/error:")
-    if backend.more_problems:
-        st.caption(backend.more_problems)
 
 
 def write_backend(view: RunView, job: CompileJob) -> None:

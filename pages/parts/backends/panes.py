@@ -14,34 +14,62 @@ import streamlit as st
 
 from core import CompileJob
 from core.base import words as fmt
-from core.views.backend import BackendCompilationView, BackendView, ExecutionBar
+from core.views.backend import run as views
+from core.views.backend.compilation import BackendCompilationView, ExecutionBar
 from pages import menu
 from pages.components.code.view import CodePicture, code_lines, code_view
-from pages.components.contract.view import ContractData, GivenData, StationData
+from pages.components.contract.view import ContractData, GivenData, StationData, contract_view
 from pages.gate.visitor import may_bring_code
 from pages.look.charts import PLOTLY_CONFIG, go, in_unit, plotly_layout
 from pages.look.palette import FILL, MUTED, STATUS, TALL, Theme, kernel_colour
-from pages.parts.backends.alternatives import editor
+from pages.parts.backends.alternatives import editor, offer_backends
 from pages.parts.code import source_text
 from pages.parts.graphs.drawn import fx_drawn, show, stage_row
 from pages.parts.run.submit import job_again
 from pages.session import url
-from pages.session.downloads import frame_twin, json_twin, text_twin
+from pages.session.downloads import json_twin, table_twin, text_twin
 from pages.session.server import cached_figure, theme
-from pages.session.shown import View
-from pages.session.tables import data_frame, picked_by_url
-from pages.session.url import state_of
+from pages.session.shown import RunView, View
+from pages.session.tables import Parts, draw, framed, picked_by_url
+from pages.session.url import go_to, page_link, press, state_of, taken
 
 NODES, GRAPH, EXECUTIONS = "nodes", "graph", "executions"
 CODE, BACKEND, WRITE = "gm.code", "backend", "write"
 TABLES, TEXTS, PRINTED = "what it told", "texts it told", "printed"
 TABLE_PX, EDITOR_PX = 420, 460
-FEW = 6
 Panes = Mapping[str, Callable[[], None]]
 HEIGHT = 300
 MOST_IN_LEGEND = 10  #: calls in the legend of the chart of executions
 # Minimum number of bar positions in a chart, so that a single bar is not as wide as the page.
 LEAST_ROOM = 8
+
+
+def backend_parts(view: RunView) -> Parts:
+    """Return the parts of the page by their names."""
+    return {
+        views.OFFER: partial(offer_backends, view),
+        views.CONTRACT: _contract,
+        views.LEFT: partial(_left, view),
+        views.RIGHT: partial(_right, view),
+    }
+
+
+def _contract(backend: views.BackendView, chosen: str) -> None:
+    contract_view(contract(backend, chosen), key="contract", on_pick=partial(press, "contract"))
+    clicked = taken("contract")
+    if clicked and clicked != chosen:
+        go_to(menu.BACKEND, url.link(compilation=clicked))
+
+
+def _left(view: RunView, backend: BackendCompilationView) -> None:
+    panes = left_panes(view.of(backend.compilation), backend)
+    pane(url.PANE, panes, next(iter(panes)))
+
+
+def _right(view: RunView, backend: BackendCompilationView) -> None:
+    panes = right_panes(view.of(backend.compilation), backend)
+    first = CODE if CODE in panes else next(iter(panes))
+    pane(url.BESIDE, panes, BACKEND if backend.is_failed and BACKEND in panes else first)
 
 
 def pane(name: str, panes: Panes, first: str) -> None:
@@ -75,49 +103,36 @@ def right_panes(view: View, backend: BackendCompilationView) -> Panes:
 
 
 def _nodes(view: View, backend: BackendCompilationView) -> None:
-    frame = data_frame(backend.node_rows, columns=list(backend.node_columns))
-    key = f"nodes-{backend.id}"
-    picked_by_url(frame, backend.node_ids, key, height=TABLE_PX)
+    table = backend.node_table
+    frame, settings = framed(table)
+    picked_by_url(frame, backend.node_ids, table.name, height=TABLE_PX, column_config=settings)
     if backend.nodes_left_out:
         st.caption(backend.nodes_left_out)
     with st.container(horizontal=True):
-        text_twin("nodes", backend.node_text, key=key)
-        frame_twin("nodes", frame, key=key)
-        json_twin("nodes", backend.nodes, key=key)
+        text_twin("nodes", backend.node_text, key=table.name)
+        table_twin(table, name="nodes")
+        json_twin("nodes", backend.nodes, key=table.name)
         if view.compilation.graphs:
             selected = url.selected()
-            chosen = url.link(**{url.SELECT: selected}) if selected else url.link()
-            st.page_link(menu.FX_GRAPH.script, label="In the FX graph", icon=menu.FX_GRAPH.icon, query_params=chosen)
+            page_link(menu.FX_GRAPH, label="In the FX graph", **({url.SELECT: selected} if selected else {}))
 
 
 def _executions(view: View, backend: BackendCompilationView) -> None:
     st.caption(backend.execution_words)
     if backend.executions:
         _chart(view, backend)
-    calls = data_frame(backend.call_rows)
-    if len(calls):
-        st.dataframe(calls, hide_index=True, key=f"calls-{backend.id}")
+    if backend.call_table.rows:
+        draw([backend.call_table])
     if backend.executions:
-        _execution_table(backend)
+        draw([backend.execution_table])
+        table_twin(backend.execution_table, name="executions")
 
 
 def _chart(view: View, backend: BackendCompilationView) -> None:
     on, what = theme(), (view.run.id, backend.id, len(backend.executions))
-    draw = partial(executions_chart, backend, on)
-    figure = draw() if view.going else cached_figure(draw, *what, on)
+    make = partial(executions_chart, backend, on)
+    figure = make() if view.going else cached_figure(make, *what, on)
     st.plotly_chart(figure, theme=None, config=PLOTLY_CONFIG, key=f"executions-{backend.id}")
-
-
-def _execution_table(backend: BackendCompilationView) -> None:
-    table = data_frame(backend.execution_rows)
-    st.dataframe(
-        table,
-        hide_index=True,
-        height="content" if len(table) <= FEW else TABLE_PX // 2,
-        key=f"ran-{backend.id}",
-    )
-    with st.container(horizontal=True):
-        frame_twin("executions", table, key="executions")
 
 
 def _code(view: View, picture: CodePicture, name: str) -> None:
@@ -178,13 +193,14 @@ def reported_tables(backend: BackendCompilationView) -> None:
     """Draw the table that is chosen by title; a click on a row selects its node."""
     at = _chosen(url.TABLE, [table.label for table in backend.tables])
     table, key = backend.tables[at], f"told-{backend.id}-{at}"
-    frame = data_frame(table.rows, columns=table.columns)
+    block = table.block(key)
+    frame, settings = framed(block)
     if table.node_ids is not None:
-        picked_by_url(frame, table.node_ids, key, height=TALL)
+        picked_by_url(frame, table.node_ids, key, height=TALL, column_config=settings)
     else:
         st.dataframe(frame, hide_index=True, placeholder="", key=key)
     with st.container(horizontal=True, vertical_alignment="center"):
-        frame_twin("told", frame, key=key)
+        table_twin(block, name="told")
         if table.left_out:
             st.caption(table.left_out)
 
@@ -257,7 +273,7 @@ def _hover(lines: Iterable[str]) -> str:
     return "<br>".join(line.replace("<", "&lt;") for line in lines)
 
 
-def contract(backend: BackendView, chosen: str) -> ContractData:
+def contract(backend: views.BackendView, chosen: str) -> ContractData:
     """Return the picture's data: the steps with the run's numbers, and a line per compilation."""
     return ContractData(
         stations=tuple(

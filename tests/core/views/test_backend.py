@@ -9,10 +9,12 @@ import pytest
 from core import CompileOptions, build_report
 from core.report import FxGraph, Report, ToldTable
 from core.trace.parsers import load_graph
-from core.views.backend import BackendCompilationView, BackendView, ExecutionBar
+from core.views.backend.compilation import BackendCompilationView, ExecutionBar
+from core.views.backend.run import BackendView
 from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 from tests.support.reports.backends import BACKEND, JOB, SIZES, backend_log
+from tests.support.tables import texts, values
 
 
 @pytest.fixture
@@ -106,7 +108,7 @@ def test_a_compilation_has_a_mark_and_a_text_for_each_call(log: Path) -> None:
         f"failed: {SIZES}; 1 execution, 20.0 µs",
         "call 2 with f32[6, 8], f32[8, 16]: not of this compilation",
     )
-    assert second.call_rows == [
+    assert texts(second.call_table) == [
         {
             "call": "2",
             "with": "f32[6, 8], f32[8, 16]",
@@ -142,7 +144,7 @@ def test_executions_are_bars_with_the_mean_of_those_outside_of_calls(log: Path) 
         "The backend's callable ran 1 time in the calls of the run, and 200 times outside of them, for example "
         "while measuring."
     )
-    assert [row["returned"] for row in second.execution_rows] == ["f32[6, 16]", "f32[6, 16]"]
+    assert [row["returned"] for row in texts(second.execution_table)] == ["f32[6, 16]", "f32[6, 16]"]
 
 
 def test_a_mean_needs_all_executions_of_the_calls(log: Path) -> None:
@@ -154,7 +156,7 @@ def test_a_mean_needs_all_executions_of_the_calls(log: Path) -> None:
 
 def test_nodes_are_a_table_in_the_format_of_print_tabular(log: Path) -> None:
     view, _ = views_of(log, left_out=3)
-    assert view.node_rows[3] == {
+    assert texts(view.node_table)[3] == {
         "opcode": "call_function",
         "name": "relu",
         "target": "<built-in method relu>",
@@ -204,7 +206,13 @@ def test_the_reports_of_a_backend_are_tables_texts_and_annotations_of_a_graph(lo
         return view.annotated_graph(lambda graph: load_graph(log, view.compilation, graph))
 
     (table,), (text,) = first.tables, first.texts
-    assert (table.label, table.columns, table.rows, table.node_ids, table.left_out) == (
+    assert (
+        table.label,
+        table.columns,
+        [[*row.values()] for row in values(table.block("t"))],
+        table.node_ids,
+        table.left_out,
+    ) == (
         "The program",
         ["node", "run by", "µs"],
         [["matmul", "kernel", 12.5], ["relu", "torch", 3.0]],
@@ -219,7 +227,7 @@ def test_the_reports_of_a_backend_are_tables_texts_and_annotations_of_a_graph(lo
 def test_columns_of_a_reported_table_are_distinct(log: Path) -> None:
     told = ToldTable("", "", ("", "µs", "µs"), ((1, None, "a\nb"),), left_out=2)
     (table,) = BackendView(replace(report_of(log), told_tables=(told,))).compilations[1].tables
-    assert (table.label, table.columns, table.rows) == (
+    assert (table.label, table.columns, [[*row.values()] for row in values(table.block("t"))]) == (
         "without a title",
         ["column 1", "µs", "µs (3)"],
         [[1, None, "a b"]],
