@@ -1,14 +1,14 @@
-"""Records of a log, as torch wrote them, selected by compilation, kind and text."""
+"""Artifacts page: records of a log as torch wrote them, selected by compilation, kind and text."""
 
 from __future__ import annotations
 
 import mmap
 import re
 from array import array
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -20,9 +20,30 @@ from core.base.remembered import remembered
 from core.runs.store import Run
 from core.runs.stored import open_index
 from core.trace import IndexRow, TraceIndex, text_at
+from core.views.blocks import (
+    Beside,
+    Code,
+    Column,
+    Drawn,
+    InLine,
+    Listing,
+    PageBlock,
+    PageLink,
+    Table,
+    Title,
+    paragraph,
+    spans,
+)
+from core.views.glossary import GLOSSARY
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, code, one_line
 
 Form = Literal["python", "cpp", "json", "text", "bytes"]
+
+# Parts that the page draws: the choice of records, downloads of a record, and its text.
+FIELDS, DOWNLOADS, TEXT = "fields", "downloads", "text"
+# Parameter of the URL with the selected record.
+RECORD = "record"
+BESIDE_HELP = "Chromium events and input descriptions"
 
 MOST_SHOWN = 1_000  #: limit: records of a log on a page of the table
 MOST_HITS = 20_000  #: limit: records found by a search
@@ -44,6 +65,49 @@ PYTHON = re.compile(
     r"^(class \w+.*:|def \w+\(.*|(?:from \S+ )?import \S+|# AOT ID|graph\(\):|async_compile)", re.MULTILINE
 )
 NOT_TEXT = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\ufffd]")
+
+
+def artifacts(
+    whole: ArtifactsView, view: ArtifactsView, number: int | None, compile_ids: Collection[str]
+) -> Iterator[PageBlock]:
+    """Yield the selected records of a log, and one in full; raises TraceError.
+
+    `whole` has all records, and `view` the selected ones. The record is `number`, by default the first of the table.
+    `compile_ids` are the compilations of the report.
+    """
+    yield Title(spans(view.title), GLOSSARY["artifact"])
+    yield Drawn(FIELDS, (), (whole, view))
+    if not view.matches:
+        yield from paragraph("No record matches. Clear the search, or choose another kind.")
+        return
+    if number is None or number >= len(view.index):
+        number = view.shown[0]
+    rows = tuple(view.index.rows(view.shown))
+    table = Table("record-table", view.columns, rows, link=lambda row: str(row.number), parameter=RECORD)
+    details = tuple(_details(view, number, compile_ids))
+    yield Beside((table, *paragraph(view.note, "quiet")), details, shares=(2, 3))
+
+
+def _details(view: ArtifactsView, number: int, compile_ids: Collection[str]) -> Iterator[PageBlock]:
+    """Yield a record in full: place, header and payload, and links to its compilation."""
+    record, row = view.details(number), view.index.row(number)
+    pages = ("compilations", "fx_graph") if row.compile_id in compile_ids else ()
+    links = (PageLink(page, picks={"compilation": row.compile_id}) for page in pages)
+    yield from paragraph(record.place, "quiet")
+    yield InLine((Drawn(DOWNLOADS, (), (view, number)), *links))
+    yield from paragraph(record.note, "quiet")
+    if record.rows:
+        names = dict.fromkeys(name for cells in record.rows for name in cells)
+        yield Table("objects", tuple(map(_column, names)), record.rows)
+    if record.text:
+        language = "text" if record.form == "bytes" else record.form
+        listing = Listing(one_line(row.kind, LONGEST_NAME), Code(record.text, language))
+        yield Drawn(TEXT, (listing,), (view, number, record.text, language))
+    yield Listing("Header", Code(record.header, "text"), is_open=not record.text)
+
+
+def _column(name: str) -> Column[dict[str, Any]]:
+    return Column(name, lambda cells: cells.get(name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +133,6 @@ class ArtifactsView:
     The table shows one page of the records; `page` counts from 1. `compilation` is `-` for records outside of a
     compilation. Kinds in `BESIDE` are left out unless `kind` names them or `beside` is True.
     """
-
-    beside_help: ClassVar[str] = "Chromium events and input descriptions"
 
     index: TraceIndex
     compilation: str = ALL
@@ -141,18 +203,16 @@ class ArtifactsView:
         return self.index.numbers(self._wanted, self._compile_id)
 
     @property
+    def columns(self) -> tuple[Column[IndexRow], ...]:
+        """Columns of the records; with a search, the line of its first match."""
+        line: Column[IndexRow] = Column("line", lambda row: self._hits[row.number], fmt.number)
+        return (*RECORD_COLUMNS, line) if self.search else RECORD_COLUMNS
+
+    @property
     def rows(self) -> list[dict[str, object]]:
-        """A row for each record of this page."""
-        return [
-            {
-                "record": row.number,
-                "kind": one_line(row.kind, LONGEST_LINE),
-                "compilation": _compilation(row),
-                "bytes": row.length or None,
-                **({"line": self._hits[row.number]} if self.search else {}),
-            }
-            for row in self.index.rows(self.shown)
-        ]
+        """A row for each record of this page, as data."""
+        columns = self.columns
+        return [{each.name: each.value(row) for each in columns} for row in self.index.rows(self.shown)]
 
     def line_of(self, number: int) -> int | None:
         """Return the payload's first line with the searched text, from 1; None without such a match.
@@ -348,3 +408,11 @@ def _hexadecimal(data: bytes) -> str:
 def artifacts_view(run: Run) -> ArtifactsView:
     """Return all records of a run's log; raises StoreError, TraceError."""
     return ArtifactsView(open_index(run))
+
+
+RECORD_COLUMNS: tuple[Column[IndexRow], ...] = (
+    Column("record", lambda row: row.number, fmt.number, width=70),
+    Column("kind", lambda row: one_line(row.kind, LONGEST_LINE), width=250),
+    Column("compilation", _compilation, width=80),
+    Column("bytes", lambda row: row.length or None, fmt.number, width=70),
+)

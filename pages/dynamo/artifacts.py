@@ -1,26 +1,23 @@
 """Artifacts page: every record of the log as torch wrote it, chosen by compilation, kind and text."""
 
-import streamlit as st
+from functools import partial
 
-from core.views.glossary import GLOSSARY
-from pages.parts.dynamo.tables import choose_records, open_artifacts, record_details, record_table
+from core.views import artifacts as views
+from pages.parts.dynamo.tables import chosen_records, open_artifacts, record_downloads, record_fields, record_text
+from pages.session import url
 from pages.session.header import page_title
 from pages.session.require import require_report
+from pages.session.tables import Parts, draw
 
 view = require_report("Every record of a run's log will stand here.")
-artifacts = open_artifacts(view)
-if artifacts is None:
+whole = open_artifacts(view)
+if whole is None:
     page_title("The records are listed once the run has ended")
-    st.stop()
-
-title = st.empty()
-artifacts = choose_records(artifacts)
-page_title(artifacts.title, help=GLOSSARY["artifact"], place=title)
-if not artifacts.matches:
-    st.info("No record matches. Clear the search, or choose another kind.")
-    st.stop()
-left, right = st.columns([2, 3], gap="medium")
-with left:
-    chosen = record_table(artifacts)
-with right:
-    record_details(view, artifacts, chosen)
+else:
+    ids = {compilation.id for compilation in view.report.compilations}
+    parts: Parts = {
+        views.FIELDS: record_fields,
+        views.DOWNLOADS: partial(record_downloads, view),
+        views.TEXT: record_text,
+    }
+    draw(views.artifacts(whole, chosen_records(whole), url.number(url.RECORD), ids), parts)

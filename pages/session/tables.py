@@ -414,6 +414,9 @@ def _into_header(key: str, ids: Sequence[str]) -> None:
 def _into_url(key: str, ids: Sequence[str], parameter: str) -> None:
     for chosen in _those(ids, _clicked(st.session_state[key])):
         url.put(parameter, chosen)
+        if parameter == url.RECORD:
+            # The selected line is a line of the former record.
+            url.select(None)
 
 
 def _look(rows: Sequence[object], look: dict[str, Any]) -> dict[str, Any]:

@@ -16,17 +16,15 @@ from core.views import artifacts as views
 from core.views.blocks import Table
 from core.views.compilations import MARKS, BytecodeView, TreeRow
 from core.views.vllm import first_record
-from pages import menu
 from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.look.palette import SHORT, STATUS, TALL
 from pages.parts.code import user_code
 from pages.parts.run.submit import job_again, submit_or_open
 from pages.session import url
-from pages.session.actions import attempt
 from pages.session.server import cached, theme
 from pages.session.shown import RunView, View
-from pages.session.tables import compilation_by_row, data_frame, framed, in_words, picked, search_field
-from pages.session.url import pressed
+from pages.session.tables import compilation_by_row, framed, picks, search_field
+from pages.session.url import pressed, state_of
 
 ROW_PX, HEAD_PX = 31, 36
 
@@ -100,13 +98,7 @@ def try_dynamic(view: View) -> None:
 
 ALL, OUTSIDE = "all", "outside of a compilation"
 FEW = 12
-LANGUAGES = {"python": "python", "cpp": "cpp", "json": "json", "text": "text", "bytes": "text"}
-RECORD_COLUMNS = {
-    "record": st.column_config.NumberColumn(width=70),
-    "kind": st.column_config.TextColumn(width=250),
-    "compilation": st.column_config.TextColumn(width=80),
-    "bytes": st.column_config.NumberColumn(width=70),
-}
+BESIDE = "records-beside"
 FIRST = ("graph_breaks", "recompiles", "guards")
 
 
@@ -122,83 +114,59 @@ def _artifacts(run_id: str, log_bytes: int, _view: RunView) -> views.ArtifactsVi
     return views.artifacts_view(_view.run)
 
 
-def choose_records(artifacts: views.ArtifactsView) -> views.ArtifactsView:
-    """Draw the choice of records; return the view of the chosen records."""
+def compilation_titles(whole: views.ArtifactsView) -> dict[str, str]:
+    """Return compilation → its title in the choice of records."""
+    ids = {each: f"[{each}]" for each in whole.compilations}
+    return {views.ALL: ALL, **ids, views.OUTSIDE: OUTSIDE}
+
+
+def kind_titles(of_compilation: views.ArtifactsView) -> dict[str, str]:
+    """Return kind → its title in the choice of records, with the number of its records."""
+    return {views.ALL: ALL, **{name: f"{name} · {fmt.number(n)}" for name, n in of_compilation.kinds.items()}}
+
+
+def chosen_records(whole: views.ArtifactsView) -> views.ArtifactsView:
+    """Return the view of the records that the visitor chose in the fields."""
+    search = picks().text(url.RECORD_SEARCH)
+    url.read(url.RECORDS_OF, compilation_titles(whole), views.ALL)
+    chosen = replace(whole, search=search, compilation=state_of(url.RECORDS_OF), beside=bool(state_of(BESIDE)))
+    url.read(url.KIND, kind_titles(chosen), views.ALL)
+    chosen = replace(chosen, kind=state_of(url.KIND))
+    return replace(chosen, page=int(state_of(_page_key(chosen), 1)))
+
+
+def record_fields(whole: views.ArtifactsView, chosen: views.ArtifactsView) -> None:
+    """Draw the choice of records."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        search = search_field(url.RECORD_SEARCH, "text in a record …", 260)
-        compilations = {
-            views.ALL: ALL,
-            **{each: f"[{each}]" for each in artifacts.compilations},
-            views.OUTSIDE: OUTSIDE,
-        }
-        compilation = _choice("Compilation", url.RECORDS_OF, compilations, 200)
-        of_compilation = replace(artifacts, compilation=compilation)
-        kinds = {
-            views.ALL: ALL,
-            **{name: f"{name} · {fmt.number(n)}" for name, n in of_compilation.kinds.items()},
-        }
-        kind = _choice("Kind", url.KIND, kinds, 320)
-        beside = st.toggle("Events and inputs", key="records-beside", help=artifacts.beside_help)
-        chosen = replace(artifacts, search=search, compilation=compilation, kind=kind, beside=beside)
+        search_field(url.RECORD_SEARCH, "text in a record …", 260)
+        _choice("Compilation", url.RECORDS_OF, compilation_titles(whole), 200)
+        _choice("Kind", url.KIND, kind_titles(replace(whole, compilation=chosen.compilation)), 320)
+        st.toggle("Events and inputs", key=BESIDE, help=views.BESIDE_HELP)
         if chosen.pages > 1:
-            key = f"record-page-{search}-{compilation}-{kind}-{beside}"
-            page = st.number_input("Page", 1, chosen.pages, key=key, width=120)
-            chosen = replace(chosen, page=int(page))
-    return chosen
+            st.number_input("Page", 1, chosen.pages, key=_page_key(chosen), width=120)
+    url.write(url.RECORDS_OF, url.KIND)
 
 
-def _choice(label: str, name: str, titles: dict[str, str], width: int) -> str:
-    url.read(name, titles, views.ALL)
-    chosen = st.selectbox(label, list(titles), format_func=lambda each: titles[each], key=name, width=width)
-    url.write(name)
-    return chosen or views.ALL
+def _choice(label: str, name: str, titles: dict[str, str], width: int) -> None:
+    st.selectbox(label, list(titles), format_func=lambda each: titles[each], key=name, width=width)
 
 
-def record_table(artifacts: views.ArtifactsView) -> int:
-    """Draw the records; return the number of the selected record.
-
-    The default is the URL's record, otherwise the first record of the table.
-    """
-    height = TALL if len(artifacts.rows) > FEW else "auto"
-    numbers = list(artifacts.shown)
-    table = in_words(data_frame(artifacts.rows), {"record": fmt.number, "bytes": fmt.number, "line": fmt.number})
-    chosen = picked(table, numbers, "record-table", height=height, column_config=RECORD_COLUMNS)
-    if artifacts.note:
-        st.caption(artifacts.note)
-    asked = url.number(url.RECORD)
-    if chosen is None:
-        return asked if asked is not None and asked < len(artifacts.index) else numbers[0]
-    if chosen != asked:
-        url.put(url.RECORD, str(chosen))
-        url.select(None)
-    return chosen
+def _page_key(chosen: views.ArtifactsView) -> str:
+    return f"record-page-{chosen.search}-{chosen.compilation}-{chosen.kind}-{chosen.beside}"
 
 
-def record_details(view: RunView, artifacts: views.ArtifactsView, number: int) -> None:
-    """Draw a record in full: place, header and payload, with downloads of header and payload."""
-    record = attempt(lambda: artifacts.details(number))
-    if record is None:
-        return
-    st.caption(record.place)
-    with st.container(horizontal=True):
-        _download("Payload", lambda: artifacts.raw(number)[1], f"{view.run.id}-record-{number}.txt")
-        _download("Header", lambda: artifacts.raw(number)[0], f"{view.run.id}-record-{number}.header.json")
-        row = artifacts.index.row(number)
-        if view.report.compilation(row.compile_id) is not None:
-            link = url.link(**{url.COMPILATION: row.compile_id})
-            for page in (menu.COMPILATIONS, menu.FX_GRAPH):
-                st.page_link(page.script, label=page.title, icon=page.icon, query_params=link, width="content")
-    if record.note:
-        st.caption(record.note)
-    if record.rows:
-        st.dataframe(list(record.rows), height=TALL if len(record.rows) > FEW else "auto")
-    if record.text:
-        picture = CodePicture(row.kind, LANGUAGES[record.form], code_lines(record.text))
-        line = artifacts.line_of(number)
-        selected = url.selected() or (f"c:{line}" if line else None)
-        url.select(code_view(picture, key=f"record-{number}-{line or ''}", height=TALL, selected=selected))
-    with st.expander("Header", expanded=not record.text):
-        st.code(record.header, language=None, wrap_lines=True)
+def record_downloads(view: RunView, artifacts: views.ArtifactsView, number: int) -> None:
+    """Draw the downloads of a record's payload and header."""
+    _download("Payload", lambda: artifacts.raw(number)[1], f"{view.run.id}-record-{number}.txt")
+    _download("Header", lambda: artifacts.raw(number)[0], f"{view.run.id}-record-{number}.header.json")
+
+
+def record_text(artifacts: views.ArtifactsView, number: int, text: str, language: str) -> None:
+    """Draw the payload of a record, at the line that the search found."""
+    picture = CodePicture(artifacts.index.row(number).kind, language, code_lines(text))
+    line = artifacts.line_of(number)
+    selected = url.selected() or (f"c:{line}" if line else None)
+    url.select(code_view(picture, key=f"record-{number}-{line or ''}", height=TALL, selected=selected))
 
 
 def _download(label: str, make: Callable[[], bytes], name: str) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from core.base.errors import TraceError
+from core.commands.output import as_text
 from core.trace import index_of
 from core.views import artifacts
 from core.views.artifacts import ArtifactsView
@@ -228,3 +229,13 @@ def test_a_text_at_the_border_of_two_slices_is_found(tmp_path: Path, monkeypatch
     for start in range(4):
         assert replace(view, search="needle"[start:]).line_of(0) == 10
     assert replace(view, search="needle").matches == [0]
+
+
+def test_a_page_of_records_has_one_in_full(tmp_path: Path) -> None:
+    header = {"artifact": {"name": "objects"}, "frame_id": 0, "frame_compile_id": 0}
+    view = view_of(tmp_path, record(header, '[{"a": 1}, {"b": "two"}]'))
+    lines = [line.strip() for line in as_text(artifacts.artifacts(view, view, None, ["0/0"])) if line]
+    assert lines[0] == "1 record in the log"
+    assert "Record 0 · `artifact:objects` · `[0/0]` · byte 0, 26 B" in lines
+    assert [line for line in lines if line in ("a    b", "1", "two")] == ["a    b", "1", "two"]
+    assert '{"artifact": {"name": "objects"}' in "\n".join(lines).replace("'", '"')

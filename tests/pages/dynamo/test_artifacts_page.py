@@ -6,7 +6,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.trace import index_of
 from pages import menu
-from tests.support.apps import code_of, downloads, opened, sound, titles, words
+from tests.support.apps import code_of, downloads, opened, read_titles, read_words, sound
 from tests.support.homes import IMAGE, add_run
 from tests.support.logs import record
 from tests.support.places import TRACES
@@ -19,7 +19,7 @@ def listed(app: AppTest) -> dict[str, list[object]]:
 def test_the_records_of_a_run_are_listed_and_the_first_is_shown(runs: dict[str, str]) -> None:
     app = sound(opened(menu.ARTIFACTS.script, runs["training_step"]))
     index = index_of(TRACES / "training_step" / "trace.log")
-    assert titles(app)[0].startswith(f"{len(listed(app)['record'])} of {len(index)} records: ")
+    assert read_titles(app)[0].startswith(f"{len(listed(app)['record'])} of {len(index)} records: ")
     assert app.caption[1].value.startswith("Record 0 · `artifact:compileboard_job` · byte 0")
     assert code_of(app, "record-0")["title"] == "artifact:compileboard_job"
     assert downloads(app) == ["Payload", "Header"]
@@ -42,7 +42,7 @@ def test_a_search_marks_the_line_and_says_if_nothing_is_there(runs: dict[str, st
     assert set(listed(app)["kind"]) == {"dynamo_output_graph"}
     assert code_of(app, f"record-{number}")["initial"] == f"c:{line}"
     nothing = sound(opened(menu.ARTIFACTS.script, runs["transformer_block"], record_text="nowhere at all"))
-    assert "No record matches." in words(nothing)
+    assert "No record matches." in read_words(nothing)
 
 
 def test_what_a_log_says_is_text(empty_home: Path) -> None:
