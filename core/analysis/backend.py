@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from core.analysis.dynamo.recompiles import CallUse, call_uses, failed_guard, recompile_edge
 from core.base.words import NOT_RECORDED, agree, count, duration_s, number
-from core.report import Call, Compilation, Execution, Executions, Guard, Invocation, Report, ToldTable
+from core.report import AnnotationTable, Call, Compilation, Execution, Executions, Guard, Invocation, Report
 
 __all__ = [
     "NODE_COLUMN",
@@ -318,7 +318,7 @@ def node_values(report: Report, compilation: str) -> tuple[NodeValues, ...]:
     return tuple(_column_values(table) for table in tables if NODE_COLUMN in table.columns[:-1])
 
 
-def _column_values(table: ToldTable) -> NodeValues:
+def _column_values(table: AnnotationTable) -> NodeValues:
     at = table.columns.index(NODE_COLUMN)
     values: dict[str, CellValue] = {}
     for row in table.rows:

@@ -21,7 +21,7 @@ FROM_FLOAT64 = "Compiled's difference from float64, norm over norm, where the no
 SEGMENT = "segment"
 DIVIDED = "From the graph that the backend partitioned. Torch runs nodes outside segments, for the reason shown."
 COMPARED = "Compiled compared with eager and float64, with node values as graph outputs."
-MOST_TOLD_OVERLAYS = 8  #: tables of a backend that are painted onto a graph
+MOST_ANNOTATION_OVERLAYS = 8  #: tables of a backend that are painted onto a graph
 # Unit at the end of a column's name → unit of the overlay, and the factor between them.
 UNITS = {"µs": ("s", 1e-6), "us": ("s", 1e-6), "ms": ("s", 1e-3), "s": ("s", 1.0), "bytes": ("B", 1.0)}
 NOTE = "The backend's annotation; the first, if a node has several."
@@ -119,7 +119,7 @@ def annotation_overlays(
     report: Report, compilation: str, nodes: Sequence[Node], names: Iterable[str]
 ) -> Iterator[Overlay]:
     """Yield an overlay for each reported table of a graph with these nodes."""
-    for number, table in enumerate(annotations_of(report, compilation, set(names))[:MOST_TOLD_OVERLAYS]):
+    for number, table in enumerate(annotations_of(report, compilation, set(names))[:MOST_ANNOTATION_OVERLAYS]):
         yield _overlay(annotation_name(number), table, nodes)
 
 

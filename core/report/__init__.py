@@ -22,6 +22,8 @@ from core.report.aoti import (
     SideTimes,
 )
 from core.report.backend import (
+    AnnotationTable,
+    AnnotationText,
     BackendNode,
     Crossing,
     Execution,
@@ -34,8 +36,6 @@ from core.report.backend import (
     ProgramEntry,
     ProgramPass,
     RefusedNode,
-    ToldTable,
-    ToldText,
 )
 from core.report.dynamo import (
     NO_REASON,
@@ -152,6 +152,8 @@ __all__ = [
     "SCHEMA",
     "Accuracy",
     "AliveMemory",
+    "AnnotationTable",
+    "AnnotationText",
     "AotMetadata",
     "Autotuning",
     "BackendNode",
@@ -271,8 +273,6 @@ __all__ = [
     "TargetChoice",
     "TensorMeta",
     "Timing",
-    "ToldTable",
-    "ToldText",
     "UnchangedPasses",
     "VllmCall",
     "WrapperTime",

@@ -85,7 +85,7 @@ class Executions:
 
 
 @dataclass(frozen=True, slots=True)
-class ToldTable:
+class AnnotationTable:
     """A table that a backend logged through torch's own trace.
 
     A column named `node` contains names of graph nodes.
@@ -99,7 +99,7 @@ class ToldTable:
 
 
 @dataclass(frozen=True, slots=True)
-class ToldText:
+class AnnotationText:
     """A text that a backend logged through torch's own trace, such as the graph after one of its stages."""
 
     compilation: str

@@ -11,7 +11,7 @@ from core.base.decoder import decoded_as
 from core.base.errors import DecodeError, ReportError
 from core.base.machine import Load
 from core.report.aoti import Export, Neighbour, Package, PackageRun, PackageText, RangeTrial, SideTimes
-from core.report.backend import Crossing, Execution, Executions, Invocation, Pipeline, ToldTable, ToldText
+from core.report.backend import AnnotationTable, AnnotationText, Crossing, Execution, Executions, Invocation, Pipeline
 from core.report.dynamo import (
     BreakRecord,
     Bytecode,
@@ -451,8 +451,8 @@ class Report:
     crossings: tuple[Crossing, ...] = ()
     executions: tuple[Execution, ...] = ()
     ran: tuple[Executions, ...] = ()
-    told_tables: tuple[ToldTable, ...] = ()
-    told_texts: tuple[ToldText, ...] = ()
+    told_tables: tuple[AnnotationTable, ...] = ()
+    told_texts: tuple[AnnotationText, ...] = ()
     exports: tuple[Export, ...] = ()
     range_trials: tuple[RangeTrial, ...] = ()
     packages: tuple[Package, ...] = ()

@@ -6,7 +6,7 @@ import pytest
 
 from core import CompileOptions
 from core.accelerator.backends import SHIPPED_BACKENDS
-from core.report import Report, ToldTable
+from core.report import AnnotationTable, Report
 from tests.support.user_code import RunCode, records
 
 pytestmark = pytest.mark.torch
@@ -93,7 +93,7 @@ model, inputs = torch.sin, (torch.ones(4),)
 def told(report: Report, title: str) -> list[tuple[Any, ...]]:
     """The rows of the table of that title."""
     (table,) = [table for table in report.told_tables if table.title == title]
-    assert isinstance(table, ToldTable)
+    assert isinstance(table, AnnotationTable)
     return list(table.rows)
 
 

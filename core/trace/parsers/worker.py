@@ -12,6 +12,8 @@ from core.base.decoder import converted, counted
 from core.base.syntax import NOT_READ, module
 from core.base.words import DEPRECATED, SLOW
 from core.report import (
+    AnnotationTable,
+    AnnotationText,
     Binary,
     Buffer,
     Call,
@@ -38,8 +40,6 @@ from core.report import (
     Setting,
     Source,
     SourceRemark,
-    ToldTable,
-    ToldText,
     UnchangedPasses,
     WrapperTime,
 )
@@ -330,8 +330,8 @@ def _is_logs(node: ast.expr) -> bool:
 
 MOST_NAME_CHARS = 400  #: the name of a text that belongs to a package
 MOST_LOG_NAMES = 10_000  #: names by which messages in a record of torch's log are counted
-MOST_TOLD_ROWS = 2_000  #: limit: rows of a backend's table
-MOST_TOLD_COLUMNS = 24  #: limit: columns of a backend's table
+MOST_ANNOTATION_ROWS = 2_000  #: limit: rows of a backend's table
+MOST_ANNOTATION_COLUMNS = 24  #: limit: columns of a backend's table
 MOST_CELL_CHARS = 400  #: characters of a cell or title of a backend's table
 
 
@@ -385,20 +385,20 @@ def backend_table(draft: ReportDraft, record: TraceRecord) -> None:
     data = draft.reader.json(record)
     if not isinstance(data, dict) or not all(isinstance(data.get(name), list) for name in ("columns", "rows")):
         raise ValueError("a table has columns and rows")
-    columns = tuple(str(name)[:MOST_CELL_CHARS] for name in data["columns"][:MOST_TOLD_COLUMNS])
+    columns = tuple(str(name)[:MOST_CELL_CHARS] for name in data["columns"][:MOST_ANNOTATION_COLUMNS])
     rows = [row for row in data["rows"] if isinstance(row, list) and len(row) == len(data["columns"])]
     if len(rows) != len(data["rows"]):
         raise ValueError("a row has as many cells as there are columns")
-    cells = tuple(tuple(map(_cell, row[:MOST_TOLD_COLUMNS])) for row in rows[:MOST_TOLD_ROWS])
+    cells = tuple(tuple(map(_cell, row[:MOST_ANNOTATION_COLUMNS])) for row in rows[:MOST_ANNOTATION_ROWS])
     compilation = record.compile_id or _title(data.get("compilation"))
-    draft.keep(record, ToldTable(compilation, _title(data.get("title")), columns, cells, len(rows) - len(cells)))
+    draft.keep(record, AnnotationTable(compilation, _title(data.get("title")), columns, cells, len(rows) - len(cells)))
 
 
 def backend_text(draft: ReportDraft, record: TraceRecord) -> None:
     """Add a text with the `title` and `language` from its record."""
     body = record.body if isinstance(record.body, dict) else {}
     title, language = _title(body.get("title")), _title(body.get("language"))
-    draft.keep(record, ToldText(record.compile_id, title, language, draft.payload(record)))
+    draft.keep(record, AnnotationText(record.compile_id, title, language, draft.payload(record)))
 
 
 def _title(value: Any) -> str:

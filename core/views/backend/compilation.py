@@ -15,6 +15,8 @@ from core.base import words as fmt
 from core.graph import annotation_name, annotations_of, source_path
 from core.job import CompileJob
 from core.report import (
+    AnnotationTable,
+    AnnotationText,
     BackendNode,
     Compilation,
     Execution,
@@ -23,8 +25,6 @@ from core.report import (
     Invocation,
     Payload,
     Report,
-    ToldTable,
-    ToldText,
 )
 from core.views.blocks import Block, Code, Column, Listing, Table, paragraph
 from core.views.fx_graph import GraphStages
@@ -334,7 +334,7 @@ def _cell(at: int, row: Sequence[str | int | float | None]) -> Any:
 class BackendTable:
     """A table that a backend reported."""
 
-    table: ToldTable
+    table: AnnotationTable
 
     @property
     def label(self) -> str:
@@ -372,7 +372,7 @@ class BackendTable:
 class BackendText:
     """A text that a backend reported."""
 
-    text: ToldText
+    text: AnnotationText
 
     @property
     def label(self) -> str:
@@ -395,7 +395,7 @@ class BackendText:
         return self.text.text
 
 
-def _label(annotation: ToldTable | ToldText) -> str:
+def _label(annotation: AnnotationTable | AnnotationText) -> str:
     return one_line(annotation.title, LONGEST_NAME) or "without a title"
 
 

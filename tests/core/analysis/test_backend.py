@@ -15,6 +15,7 @@ from core.analysis.backend import (
     strip_words,
 )
 from core.report import (
+    AnnotationTable,
     BackendNode,
     Call,
     Compilation,
@@ -29,7 +30,6 @@ from core.report import (
     Report,
     Script,
     Setting,
-    ToldTable,
 )
 from core.views.backend.run import BackendView
 
@@ -158,18 +158,18 @@ def test_what_an_execution_returned_wrongly_is_reported_with_its_number() -> Non
 
 def test_a_reported_table_gives_each_node_the_value_of_the_column_after_it() -> None:
     tables = (
-        ToldTable(
+        AnnotationTable(
             "0/0", "kernels", ("step", "node", "kernel"), ((0, "relu", "relu"), (1, "relu", "again"), (2, None, 1))
         ),
-        ToldTable("0/0", "node last", ("kernel", "node"), (("relu", "relu"),)),
-        ToldTable("0/1", "other", ("node", "kernel"), (("relu", "relu"),)),
+        AnnotationTable("0/0", "node last", ("kernel", "node"), (("relu", "relu"),)),
+        AnnotationTable("0/1", "other", ("node", "kernel"), (("relu", "relu"),)),
     )
     found = node_values(replace(TWO, told_tables=tables), "0/0")
     assert found == (NodeValues("kernels", "kernel", {"relu": "relu"}),)
 
 
 def test_a_run_is_reported_line_by_line() -> None:
-    tables = (ToldTable("0/0", "kernels", ("node",), (("relu",),), 3),)
+    tables = (AnnotationTable("0/0", "kernels", ("node",), (("relu",),), 3),)
     assert list(backend_lines(replace(TWO, told_tables=tables))) == [
         "`inspect` received 1 graph; executed 2 times in 2 calls; the second compiled nothing.",
         "  2 calls, 1 invocation, 2 executions",

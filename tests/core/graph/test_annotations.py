@@ -4,13 +4,13 @@ import pytest
 
 from core.graph import Overlay, fx_model
 from core.graph.overlays import annotation_overlays
-from core.report import Report, Setting, ToldTable
+from core.report import AnnotationTable, Report, Setting
 from tests.support.reports.fx_nodes import fx
 
 NODES = (fx("x", op="placeholder", target="x"), fx("relu", ["x"]), fx("exp", ["relu"]))
 
 
-def painted(*tables: ToldTable) -> list[tuple[str, str, str, tuple[object, ...], tuple[str, ...]]]:
+def painted(*tables: AnnotationTable) -> list[tuple[str, str, str, tuple[object, ...], tuple[str, ...]]]:
     """Title, unit, kind, values by node and categories of each overlay."""
     report = Report(Setting(), told_tables=tables)
     found: list[Overlay] = list(
@@ -19,8 +19,8 @@ def painted(*tables: ToldTable) -> list[tuple[str, str, str, tuple[object, ...],
     return [(one.title, one.unit, one.kind, one.values, one.categories) for one in found]
 
 
-def table(columns: tuple[str, ...], *rows: tuple[str | int | float | None, ...], of: str = "0/0") -> ToldTable:
-    return ToldTable(of, "Program", columns, rows)
+def table(columns: tuple[str, ...], *rows: tuple[str | int | float | None, ...], of: str = "0/0") -> AnnotationTable:
+    return AnnotationTable(of, "Program", columns, rows)
 
 
 def test_words_are_categories_of_which_the_first_row_of_a_node_counts() -> None:
@@ -48,5 +48,5 @@ def test_numbers_have_the_unit_that_their_column_ends_with(column: str, unit: st
     ],
     ids=["another graph's node", "another compilation", "nothing after node", "no column node", "no row"],
 )
-def test_a_table_of_another_graph_paints_nothing(told: ToldTable) -> None:
+def test_a_table_of_another_graph_paints_nothing(told: AnnotationTable) -> None:
     assert painted(told) == []

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from core import CompileOptions, build_report
-from core.report import FxGraph, Report, ToldTable
+from core.report import AnnotationTable, FxGraph, Report
 from core.trace.parsers import load_graph
 from core.views.backend.compilation import BackendCompilationView, ExecutionBar
 from core.views.backend.run import BackendView
@@ -225,7 +225,7 @@ def test_the_reports_of_a_backend_are_tables_texts_and_annotations_of_a_graph(lo
 
 
 def test_columns_of_a_reported_table_are_distinct(log: Path) -> None:
-    told = ToldTable("", "", ("", "µs", "µs"), ((1, None, "a\nb"),), left_out=2)
+    told = AnnotationTable("", "", ("", "µs", "µs"), ((1, None, "a\nb"),), left_out=2)
     (table,) = BackendView(replace(report_of(log), told_tables=(told,))).compilations[1].tables
     assert (table.label, table.columns, [[*row.values()] for row in values(table.block("t"))]) == (
         "without a title",

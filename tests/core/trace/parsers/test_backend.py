@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from core import build_report
-from core.report import Execution, Executions, Report, ToldTable
-from core.trace.parsers.worker import MOST_CELL_CHARS, MOST_TOLD_COLUMNS, MOST_TOLD_ROWS
+from core.report import AnnotationTable, Execution, Executions, Report
+from core.trace.parsers.worker import MOST_ANNOTATION_COLUMNS, MOST_ANNOTATION_ROWS, MOST_CELL_CHARS
 from tests.support.logs import record
 
 COMPILE_ID = {"frame_id": 0, "frame_compile_id": 0}
@@ -36,20 +36,20 @@ def test_a_table_that_is_reported_while_compiling_is_of_that_compilation_and_lat
     )
     columns = ("node", "µs", "hit")
     assert found.told_tables == (
-        ToldTable("0/0", "kernels", columns, (("mm", 1.5, True), ("['x']", None, 2))),
-        ToldTable("0/0", "kernels", columns, ()),
+        AnnotationTable("0/0", "kernels", columns, (("mm", 1.5, True), ("['x']", None, 2))),
+        AnnotationTable("0/0", "kernels", columns, ()),
     )
     assert found.problems == ()
 
 
 def test_a_table_is_bounded_and_what_is_left_out_is_counted(tmp_path: Path) -> None:
-    wide, long = MOST_TOLD_COLUMNS + 1, MOST_TOLD_ROWS + 7
+    wide, long = MOST_ANNOTATION_COLUMNS + 1, MOST_ANNOTATION_ROWS + 7
     table = {"title": "t" * 1_000, "columns": ["c"] * wide, "rows": [["v" * 1_000] * wide] * long}
     (found,) = report_of(tmp_path, artifact("backend_table", json.dumps(table))).told_tables
     assert (len(found.title), len(found.columns), len(found.rows), found.left_out) == (
-        *(MOST_CELL_CHARS, MOST_TOLD_COLUMNS, MOST_TOLD_ROWS, 7),
+        *(MOST_CELL_CHARS, MOST_ANNOTATION_COLUMNS, MOST_ANNOTATION_ROWS, 7),
     )
-    assert found.rows[0] == ("v" * MOST_CELL_CHARS,) * MOST_TOLD_COLUMNS
+    assert found.rows[0] == ("v" * MOST_CELL_CHARS,) * MOST_ANNOTATION_COLUMNS
 
 
 @pytest.mark.parametrize(
