@@ -14,14 +14,9 @@ from core.analysis import (
     alternative_sentence,
     aoti_sentence,
     compared_words,
-    compile_seconds,
-    compile_time_s,
     counted_words,
-    difference_words,
-    distinct_kernels,
     ending_words,
     excuse_words,
-    failures,
     memory_sentence,
     memory_unmeasured,
     pipeline_summary,
@@ -37,11 +32,10 @@ from core.analysis import (
 )
 from core.analysis.backend import backend_lines
 from core.analysis.comparison import RunComparison
-from core.analysis.findings import FIRST, findings
 from core.analysis.interval import Interval
 from core.analysis.numerics import bisection_words, bits_words, minified_words, nan_words, numerics_lines, opaque_words
-from core.base.words import count, duration_s, number
-from core.commands.output import SLOW, WRONG, print_markdown
+from core.base.words import count, number
+from core.commands.output import SLOW, WRONG, as_text
 from core.report import Report, RunError
 from core.report import as_json as data_as_json
 from core.runs.status import Status
@@ -49,7 +43,7 @@ from core.runs.store import Run
 from core.runs.stored import side_of_run
 from core.views.comments import CommentsView
 from core.views.neighbours import NeighboursView
-from core.views.progress import ScriptView
+from core.views.overview import OutcomeView, OverviewView, compilation_facts, run_facts
 from core.views.texts import source_of
 
 # Figures that a change must not raise.
@@ -109,9 +103,6 @@ def _fail(message: str, code: int) -> int:
     return code
 
 
-MAX_DIFFERENCES = 20  #: limit: differences on the command line
-
-
 def print_run(run: Run, report: Report, as_json: bool) -> None:
     """Print the report of a stored run with its comments, as JSON or as text."""
     status, comments = run.status(), CommentsView.stored(run, side_of_run(run))
@@ -143,12 +134,9 @@ def summarise(report: Report, ended: str, output: str = "", source: str = "") ->
     summed = verdict(report)
     print(sentence(replace(summed, ended="") if ended else summed))
     _summarise_traffic(summed.work)
-    _print_lines(_failure_lines(report, is_told=bool(ended)), target_lines(report), _indented(report.notes))
-    _print_lines(_memory_lines(report))
-    _summarise_results(report)
-    _print_lines(_call_lines(report), _indented(_tool_lines(report)), _compilation_lines(report), _dynamo_lines(report))
-    for finding in findings(report, output, source)[:FIRST]:
-        print(f"  → {finding.title} {' '.join(finding.advice.split())}")
+    _print_lines(target_lines(report), _memory_lines(report), _result_lines(report), _indented(_tool_lines(report)))
+    view, ending = OverviewView(report, output, source), OutcomeView(Status("failed" if ended else "done", 0.0), report)
+    _print_lines(as_text((*run_facts(view, ending), *compilation_facts(view)), "  "), _dynamo_lines(report))
     for problem in report.problems:
         print(f"  could not read: {problem.what}, {count(problem.count, 'time')}", file=sys.stderr)
 
@@ -164,30 +152,15 @@ def _indented(lines: Iterable[str]) -> Iterator[str]:
     return (f"  {line}" for line in lines if line)
 
 
-def _failure_lines(report: Report, *, is_told: bool) -> Iterator[str]:
-    """Yield a line for each failure; the reason of a failed compilation is left out if `is_told`."""
-    for failure in failures(report):
-        place = f" at {failure.place.short}" if failure.place.file else ""
-        reason = "" if is_told and failure.kind == "failed" else f"{failure.reason}; "
-        yield f"  [{failure.compilation}] {failure.frame}{place}: {reason}{failure.consequence}"
-
-
 def _memory_lines(report: Report) -> Iterator[str]:
     if memory := memory_sentence(report):
         yield f"  {memory}"
         yield from (f"    {line}" for line in memory_unmeasured(report))
 
 
-def _call_lines(report: Report) -> Iterator[str]:
-    """Yield the calls of a script, and the calls that torch refused."""
-    script = ScriptView.of(report)
-    yield from script.lines if script else ()
-    for call in refused_calls(report):
-        yield f"  call {call.index} raised: {call.raised.splitlines()[0]}"
-
-
 def _tool_lines(report: Report) -> Iterator[str]:
     """Yield what bisection, packaging and other tools showed; empty lines for what was not run."""
+    yield from (f"call {call.index} raised: {call.raised.splitlines()[0]}" for call in refused_calls(report))
     if report.bisection is not None:
         for words in (bisection_words, opaque_words, minified_words, nan_words):
             yield words(report.bisection)
@@ -201,19 +174,6 @@ def _tool_lines(report: Report) -> Iterator[str]:
     yield aoti_sentence(report)
     yield from pipeline_summary(report)
     yield NeighboursView(report).line
-
-
-def _compilation_lines(report: Report) -> Iterator[str]:
-    seconds = compile_seconds(report)
-    if seconds:
-        yield f"  {duration_s(compile_time_s(report))} of compile time"
-    for compilation in report.compilations:
-        calls = sum(len(kernel.calls) for kernel in compilation.kernels)
-        kernels = count(distinct_kernels(compilation.kernels), "kernel")
-        stages = count(len(compilation.last_graphs), "graph stage")
-        parts = f"{stages}, {kernels} in {count(calls, 'call')}" if calls else f"{stages}, no kernels"
-        took = f", {duration_s(seconds[compilation.id])}" if compilation.id in seconds else ""
-        yield f"  [{compilation.id}] {compilation.frame.name} ({compilation.status}): {parts}{took}"
 
 
 def _dynamo_lines(report: Report) -> Iterator[str]:
@@ -232,18 +192,11 @@ def _summarise_traffic(work: Work) -> None:
         print(f"  {UNEVEN}")
 
 
-def _summarise_results(report: Report) -> None:
-    """Print the comparison with eager: the outcome, and the results that differ or are undecided."""
+def _result_lines(report: Report) -> Iterator[str]:
     comparison = results(report)
-    if comparison is None:
-        return
-    compared = compared_words(comparison.compared)
-    print(f"  result: {comparison.outcome}" + (f"; compared: {compared}" if compared else ""))
-    differing = comparison.differing if comparison.outcome == "not comparable" else comparison.told
-    for difference in [*differing, *comparison.untold][:MAX_DIFFERENCES]:
-        print(f"    {difference_words(difference)}")
-    for line in excuse_words(comparison)[:MAX_DIFFERENCES]:
-        print_markdown(f"    {line}")
+    if comparison is not None:
+        compared = compared_words(comparison.compared)
+        yield f"  result: {comparison.outcome}" + (f"; compared: {compared}" if compared else "")
 
 
 def _print_error(error: RunError | None) -> None:

@@ -123,7 +123,7 @@ def _toggled(style: Kind, mark: Kind) -> Kind:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A paragraph; its tone is `ok`, `warn`, `bad`, `quiet` or empty.
+    """A paragraph; its tone is `ok`, `note`, `warn`, `bad`, `quiet` or empty.
 
     A text that is quiet or has no tone can have a help: Markdown behind its question mark.
     """

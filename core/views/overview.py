@@ -7,6 +7,7 @@ and the failures.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
@@ -35,9 +36,25 @@ from core.report import Report, stored
 from core.runs.progress import ending_words
 from core.runs.status import Status
 from core.runs.store import Run
+from core.views.blocks import (
+    Code,
+    Column,
+    Drawn,
+    Fold,
+    Heading,
+    Listing,
+    PageBlock,
+    PageLink,
+    Table,
+    Text,
+    folded,
+    paragraph,
+    spans,
+)
 from core.views.job_form import device_words
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain, prose
-from core.views.progress import WAITING, Evidence, FailureView, ScriptView, evidence
+from core.views.numerics import result_blocks
+from core.views.progress import WAITING, FailureView, ScriptView, evidence
 
 __all__ = ["FindingView", "OutcomeView", "OverviewView"]
 
@@ -48,6 +65,59 @@ MOST_FAILURES = 5  #: limit: failures listed on *Overview*
 TEMPORARY = re.compile(r"/[^\s'\":,]*(?:tmp|temp)[^\s'\":,]*|\btmp\w{6,}|\b0x[0-9a-f]+", re.IGNORECASE)
 HEAVIEST = 5
 SHOWN_LINES = 500
+LOG_NOTE = (
+    "Records of a kind with an empty *shown* cell appear on no page. Download the log on *Runs*, and open it in "
+    "tlparse."
+)
+
+
+# Parts that the page draws by hand.
+PINNED, FINDING, FAILURE, EVIDENCE, THREADS, HEAVY = "pinned", "finding", "failure", "evidence", "threads", "heavy"
+
+
+def overview(view: OverviewView, ending: OutcomeView) -> Iterator[PageBlock]:
+    """Yield the overview of a run: findings, results, compilations, output and records of the log."""
+    yield Drawn(PINNED)
+    yield from run_facts(view, ending)
+    yield Drawn(THREADS)
+    yield from compilation_facts(view)
+    if view.output_lines:
+        code = Code("\n".join(view.output_lines[:SHOWN_LINES]), "text")
+        yield Fold(spans(view.output_title), (Listing("Printed", code, is_open=True), *paragraph(view.output_left_out)))
+    problems = (Text(spans(problem), "warn") for problem in view.log_problems)
+    kinds: Table[tuple[str, int]] = Table("log-kinds", view.log_columns, view.log_kinds)
+    yield Fold(spans(view.log_title), (*problems, kinds, Text(spans(LOG_NOTE), "quiet")))
+
+
+def run_facts(view: OverviewView, ending: OutcomeView) -> Iterator[PageBlock]:
+    """Yield findings, failures, results, the script, notes, and a line for each page with a result."""
+    cards = [Drawn(FINDING, tuple(finding.blocks), (finding, at)) for at, finding in enumerate(view.findings)]
+    if not cards and ending.status.state == "done" and view.report.error is None:
+        yield from paragraph(view.no_findings, "quiet")
+    yield from cards[:FIRST]
+    yield from folded(fmt.count(len(cards) - FIRST, "more finding"), cards[FIRST:])
+    for failure in ending.first_failures:
+        yield Drawn(FAILURE, tuple(failure.blocks), (failure,))
+    yield from paragraph(ending.failures_left_out, "quiet")
+    yield from result_blocks(view.report)
+    script = ScriptView.of(view.report)
+    if script is not None:
+        yield from script.blocks
+    for note in view.report.notes:
+        yield from paragraph(plain(note, LONGEST_TEXT), "note")
+    yield from paragraph(prose(ended_words(view.report), LONGEST_TEXT), "warn")
+    for line in evidence(view.report):
+        yield Drawn(EVIDENCE, (Text(spans(f"- {line.text}")),), (line,))
+
+
+def compilation_facts(view: OverviewView) -> Iterator[PageBlock]:
+    """Yield the heaviest compilations, and a link to all of them."""
+    yield Heading("Compilations")
+    if view.nothing_compiled:
+        yield Text(spans(view.nothing_compiled))
+        return
+    yield Drawn(HEAVY, (view.heavy,))
+    yield PageLink("compilations", view.all_compilations)
 
 
 @dataclass(frozen=True)
@@ -250,6 +320,12 @@ class FindingView:
         """The proposed change as code; empty if there is none to try."""
         return self.finding.proposal.words if self.finding.proposal is not None else ""
 
+    @property
+    def blocks(self) -> Iterator[PageBlock]:
+        """Yield title, reason, advice and change."""
+        change = (Listing("The change to try", Code(self.change), is_open=True),) if self.change else ()
+        yield Fold(spans(self.title), (*paragraph(self.reason), *paragraph(self.advice), *change), is_open=True)
+
     def missing_device(self, kind: str) -> str:
         """Return the reason why the change can't be tried without a device of this kind, as Markdown."""
         return device_words(code(self.change), kind)
@@ -266,11 +342,6 @@ class FindingView:
 
 class OverviewView:
     """Overview of a run with a report, and the output of its code."""
-
-    log_note = (
-        "Records of a kind with an empty *shown* cell appear on no page. Download the log on *Runs*, and open it in "
-        "tlparse."
-    )
 
     def __init__(self, report: Report, output: str = "", source: str = "") -> None:
         """Store the report, the run's output, and the text of the model's file, which findings use."""
@@ -289,39 +360,9 @@ class OverviewView:
         return tuple(map(FindingView, findings(self.report, self.output, self.source)))
 
     @property
-    def first_findings(self) -> int:
-        """The number of findings that are shown without unfolding."""
-        return FIRST
-
-    @property
-    def more_findings(self) -> str:
-        """The number of findings that are folded."""
-        return fmt.count(len(self.findings) - FIRST, "more finding")
-
-    @property
-    def script(self) -> ScriptView | None:
-        """The script of the run; None for a model."""
-        return ScriptView.of(self.report)
-
-    @property
     def is_doubtful(self) -> bool:
         """True if the times are unreliable, so that they should be measured again."""
         return bool(doubts(self.report))
-
-    @property
-    def notes(self) -> list[str]:
-        """Notes about how the job was run, as Markdown."""
-        return [plain(note, LONGEST_TEXT) for note in self.report.notes]
-
-    @property
-    def ending(self) -> str:
-        """The calls that the CPU could not complete, as Markdown; empty if all were completed."""
-        return prose(ended_words(self.report), LONGEST_TEXT)
-
-    @property
-    def evidence(self) -> tuple[Evidence, ...]:
-        """A line for each page that has a result of this run."""
-        return evidence(self.report)
 
     @property
     def nothing_compiled(self) -> str:
@@ -333,13 +374,26 @@ class OverviewView:
         return "The log contains no compilation."
 
     @cached_property
-    def heaviest(self) -> dict[str, dict[str, object]]:
-        """The heaviest compilations by id, each as a row; counts and seconds are None if unknown."""
+    def heaviest(self) -> list[Entry]:
+        """The heaviest compilations."""
         entries = [entry for _, entry in flattened(compilation_tree(self.report))]
         lowered = _lowered_ops(self.report)
         weight = {entry.id: (lowered.get(entry.id) or 0, entry.ops, entry.seconds or 0.0) for entry in entries}
-        heavy = sorted(entries, key=lambda entry: weight[entry.id], reverse=True)[:HEAVIEST]
-        return {entry.id: _compilation_row(entry, lowered.get(entry.id)) for entry in heavy}
+        return sorted(entries, key=lambda entry: weight[entry.id], reverse=True)[:HEAVIEST]
+
+    @property
+    def heavy(self) -> Table[Entry]:
+        """The heaviest compilations; the ops are those that Inductor lowers, as in the title and the chip."""
+        lowered = _lowered_ops(self.report)
+        columns: tuple[Column[Entry], ...] = (
+            Column("id", lambda entry: f"[{entry.id}]"),
+            Column("function", lambda entry: one_line(entry.name, LONGEST_NAME)),
+            Column("post-grad ops", lambda entry: lowered.get(entry.id), fmt.number),
+            Column("kernels", lambda entry: entry.kernels, fmt.number),
+            Column("compile time", lambda entry: entry.seconds, fmt.duration_s),
+            Column("status", lambda entry: entry.status),
+        )
+        return Table("compilations", columns, self.heaviest)
 
     @property
     def all_compilations(self) -> str:
@@ -362,11 +416,6 @@ class OverviewView:
             + (f"  ({fmt.count(line.count, 'time')})" if line.count > 1 else "")
             for line in printed_lines(self.output)
         ]
-
-    @property
-    def first_output_lines(self) -> list[str]:
-        """The lines that are shown."""
-        return self.output_lines[:SHOWN_LINES]
 
     @property
     def output_title(self) -> str:
@@ -396,17 +445,19 @@ class OverviewView:
         ]
 
     @property
-    def log_rows(self) -> list[dict[str, object]]:
-        """A row for each kind of record, the most frequent ones first."""
-        kinds = sorted(self.report.kinds.items(), key=lambda kind: -kind[1])
-        return [
-            {
-                "kind": one_line(kind, LONGEST_LINE),
-                "records": count,
-                "shown": _shown(count, self.report.unparsed.get(kind, 0)),
-            }
-            for kind, count in kinds
-        ]
+    def log_kinds(self) -> list[tuple[str, int]]:
+        """Each kind of record with its count, the most frequent ones first."""
+        return sorted(self.report.kinds.items(), key=lambda kind: -kind[1])
+
+    @property
+    def log_columns(self) -> tuple[Column[tuple[str, int]], ...]:
+        """Columns of kinds of records."""
+        unparsed = self.report.unparsed
+        return (
+            Column("kind", lambda kind: one_line(kind[0], LONGEST_LINE)),
+            Column("records", lambda kind: kind[1], fmt.number),
+            Column("shown", lambda kind: _shown(kind[1], unparsed.get(kind[0], 0))),
+        )
 
 
 @stored
@@ -418,15 +469,3 @@ def _shown(records: int, unparsed: int) -> str:
     if not unparsed:
         return "yes"
     return "" if unparsed >= records else f"{fmt.number(records - unparsed)} of them"
-
-
-def _compilation_row(entry: Entry, ops: int | None) -> dict[str, object]:
-    return {
-        "id": f"[{entry.id}]",
-        "function": one_line(entry.name, LONGEST_NAME),
-        # Same count as in the title and the chip: ops that Inductor lowers.
-        "post-grad ops": ops,
-        "kernels": entry.kernels,
-        "compile time": entry.seconds,
-        "status": entry.status,
-    }

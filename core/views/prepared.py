@@ -16,7 +16,7 @@ from core.views.colours import kernel_colours
 from core.views.compile_time import CompileTimeView
 from core.views.header import HeaderView, page_contents
 from core.views.overview import OverviewView
-from core.views.progress import OutlineView
+from core.views.progress import OutlineView, evidence
 from core.views.texts import source_of
 from core.views.tour import TourView
 
@@ -34,7 +34,7 @@ def prepared(run: Run, report: Report) -> tuple[object, ...]:
     return (
         page_contents(report, live=False),
         (header.facts, header.compilations, kernel_colours(report)),
-        (overview.findings, overview.evidence, overview.heaviest),
+        (overview.findings, evidence(report), overview.heaviest),
         TourView.of(report, lambda compilation, graph: open_graph(run, compilation, graph)),
         (phases.totals, phases.chart_note, phases.spans, phases.owner("")),
     )

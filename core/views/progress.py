@@ -44,6 +44,7 @@ from core.runs.retention import trim
 from core.runs.runner import Wait
 from core.runs.store import Run
 from core.runs.stored import open_outline, open_summary
+from core.views.blocks import Code, Column, Heading, Listing, PageBlock, Table, Text, paragraph, spans
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain, prose
 from core.views.numerics import NOT_COMPARED
 from core.views.speedup import EXECUTIONS, seen_words, speed_title
@@ -291,7 +292,6 @@ def at_words(reached: ReachedLimit) -> str:
     return "" if reached.until_s is None else time.strftime("at %H:%M", time.localtime(reached.until_s + 59))
 
 
-MOST_CALL_LINES = 8  #: limit: calls of a callable that the command line prints
 NOT_SEEN = "not seen"
 NOTHING = (
     "The script compiled nothing. To compile a callable of the file, name it and its inputs: `FILE.py:NAME`, with "
@@ -380,6 +380,13 @@ class FailureView:
         return f"{name}: **{prose(self.failure.reason, LONGEST_TEXT)}**; {self.failure.consequence}.{others}"
 
     @property
+    def blocks(self) -> Iterator[PageBlock]:
+        """Yield the failure, and torch's error."""
+        yield Text(spans(self.text), "bad" if self.failed else "warn")
+        if self.failed:
+            yield Listing("torch's error, in full", Code(self.message, "text"))
+
+    @property
     def traceback_title(self) -> str:
         """The title of torch's own message, as Markdown."""
         return f"torch's error for \\[{plain(self.failure.compilation)}\\], in full"
@@ -429,50 +436,21 @@ class ScriptView:
         return f"{fmt.count(more, 'call')} more, without a row: nested in another call, or after the first 2,000."
 
     @property
-    def entry_rows(self) -> list[dict[str, object]]:
-        """Entry points as rows of a table."""
-        return [
-            {
-                "callable": one_line(entry.name, LONGEST_NAME),
-                "torch.compile at": one_line(_place_words(entry), LONGEST_NAME),
-                "backend": one_line(entry.backend, LONGEST_NAME),
-                "options": one_line(entry.options, LONGEST_LINE),
-                "calls": self._calls_words(calls) if self.unseen else calls,
-            }
-            for entry, calls in self._counted
-        ]
-
-    @property
-    def call_rows(self) -> list[dict[str, object]]:
-        """Recorded calls as rows of a table."""
-        return [
-            {
-                "call": call.index,
-                "callable": one_line(self._name(call.entry), LONGEST_NAME),
-                "inputs": one_line(call.inputs, LONGEST_LINE),
-                "time": fmt.duration_s(call.compiled_s),
-                "execution": EXECUTIONS[call.how],
-                "compilations": call.compilations,
-                "stance": one_line(call.stance, LONGEST_NAME) or "default",
-                "raised": one_line(call.raised, LONGEST_LINE),
-            }
-            for call in self.calls
-        ]
-
-    @property
-    def lines(self) -> list[str]:
-        """The title, the note, and each entry point with its first calls, as lines of text."""
-        lines = [self.title, self.note]
-        calls_of: dict[int | None, list[Call]] = {}
-        for call in self.calls:
-            calls_of.setdefault(call.entry, []).append(call)
-        for number, (entry, count) in enumerate(self._counted):
-            calls = calls_of.get(number, [])
-            lines.append(f"  {_entry_words(entry)}: {self._calls_words(count)}")
-            lines += [f"    {_call_words(call)}" for call in calls[:MOST_CALL_LINES]]
-            if len(calls) > MOST_CALL_LINES:
-                lines.append(f"    … {fmt.count(len(calls) - MOST_CALL_LINES, 'call')} more")
-        return lines
+    def blocks(self) -> Iterator[PageBlock]:
+        """Yield the result of the script, its entry points and its recorded calls."""
+        yield Heading("Script")
+        yield Text(spans(f"{self.title} {self.note}"))
+        calls: Column[tuple[EntryPoint, int]] = (
+            Column("calls", lambda counted: self._calls_words(counted[1]))
+            if self.unseen
+            else Column("calls", lambda counted: counted[1], fmt.number)
+        )
+        callable_: Column[Call] = Column("callable", lambda call: one_line(self._name(call.entry), LONGEST_NAME))
+        if self.counted:
+            yield Table("script-entries", (*ENTRY_COLUMNS, calls), self.counted)
+        if self.calls:
+            yield Table("script-calls", (CALL_COLUMNS[0], callable_, *CALL_COLUMNS[1:]), self.calls)
+        yield from paragraph(self.left_out, "quiet")
 
     def _is_unseen(self, calls: int) -> bool:
         return self.unseen and not calls
@@ -481,7 +459,7 @@ class ScriptView:
         return f"calls {NOT_SEEN}" if self._is_unseen(calls) else fmt.count(calls, "call")
 
     @property
-    def _counted(self) -> list[tuple[EntryPoint, int]]:
+    def counted(self) -> list[tuple[EntryPoint, int]]:
         """Entry points with their numbers of calls.
 
         In a damaged log, the two lists may differ in length; the surplus is dropped.
@@ -497,13 +475,18 @@ def _place_words(entry: EntryPoint) -> str:
     return f"{entry.place.short} (by {entry.library.short})" if entry.library else entry.place.short
 
 
-def _entry_words(entry: EntryPoint) -> str:
-    options = f", {entry.options}" if entry.options else ""
-    return one_line(f"{entry.name}, compiled at {_place_words(entry)} for {entry.backend}{options}", LONGEST_LINE)
-
-
-def _call_words(call: Call) -> str:
-    stance = f", stance {call.stance}" if call.stance else ""
-    raised = f": {call.raised}" if call.raised else ""
-    how = f"{EXECUTIONS[call.how]}, {fmt.duration_s(call.compiled_s)}{stance}{raised}"
-    return one_line(f"call {call.index} ({call.inputs}): {how}", LONGEST_LINE)
+ENTRY_COLUMNS: tuple[Column[tuple[EntryPoint, int]], ...] = (
+    Column("callable", lambda counted: one_line(counted[0].name, LONGEST_NAME)),
+    Column("torch.compile at", lambda counted: one_line(_place_words(counted[0]), LONGEST_NAME)),
+    Column("backend", lambda counted: one_line(counted[0].backend, LONGEST_NAME)),
+    Column("options", lambda counted: one_line(counted[0].options, LONGEST_LINE)),
+)
+CALL_COLUMNS: tuple[Column[Call], ...] = (
+    Column("call", lambda call: call.index, fmt.number),
+    Column("inputs", lambda call: one_line(call.inputs, LONGEST_LINE)),
+    Column("time", lambda call: fmt.duration_s(call.compiled_s)),
+    Column("execution", lambda call: EXECUTIONS[call.how]),
+    Column("compilations", lambda call: call.compilations, fmt.number),
+    Column("stance", lambda call: one_line(call.stance, LONGEST_NAME) or "default"),
+    Column("raised", lambda call: one_line(call.raised, LONGEST_LINE)),
+)

@@ -1,29 +1,27 @@
 """Overview page: verdict, findings and evidence of a run; for a live run, its progress."""
 
+from functools import partial
+
 import streamlit as st
 
-from core.views.overview import OutcomeView
+from core.views import overview as views
 from pages import menu
 from pages.parts.comments.comments import all_threads, pinned_parts
 from pages.parts.dynamo.boxes import back_link
 from pages.parts.graphs.drawn import graph_picture
 from pages.parts.run.outcome import (
-    compilations,
-    evidence,
-    finding_cards,
+    evidence_line,
+    failure_part,
+    finding_card,
     followed_log,
+    heavy_compilations,
     live_run,
     measured_yet,
     model_code,
-    not_compiled,
     outcome,
     overview_view,
-    printed,
     report_issue,
-    result_note,
-    script_calls,
     share,
-    what_was_read,
 )
 from pages.parts.run.submit import edit_and_run_again, find_cause, job_again, measure_again, needs_device, retarget
 from pages.parts.sweep.sweeps import preset_menu
@@ -31,6 +29,7 @@ from pages.session import url
 from pages.session.header import page_title
 from pages.session.require import empty, wait_for_files, wait_for_reading
 from pages.session.shown import RunView, shown_run
+from pages.session.tables import Parts, draw
 
 shown = shown_run()
 if shown is None:
@@ -46,7 +45,7 @@ if shown.reading:
     wait_for_reading(shown.run)
     st.stop()
 
-ending = OutcomeView(shown.status, shown.report, shown.run)
+ending = views.OutcomeView(shown.status, shown.report, shown.run)
 page_title(ending.title)
 if shown.is_followed:
     followed_log(shown)
@@ -75,16 +74,15 @@ overview = overview_view(view)
 back_link(view)
 left, right = st.columns([3, 2], gap="medium")
 with left:
-    pinned_parts(shown)
-    finding_cards(view, overview)
-    not_compiled(view, ending)
-    result_note(view.report)
-    script_calls(view)
-    evidence(overview)
-    all_threads(shown)
-    compilations(overview)
-    printed(overview)
-    what_was_read(overview)
+    parts: Parts = {
+        views.PINNED: partial(pinned_parts, shown),
+        views.FINDING: partial(finding_card, view),
+        views.FAILURE: partial(failure_part, view, ending),
+        views.EVIDENCE: evidence_line,
+        views.THREADS: partial(all_threads, shown),
+        views.HEAVY: lambda: heavy_compilations(overview),
+    }
+    draw(views.overview(overview, ending), parts)
 with right:
     graph_picture(view)
     model_code(view, overview)

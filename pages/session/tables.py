@@ -69,6 +69,7 @@ NO_PARTS: Parts = {}
 # Tone of a text → how Streamlit shows it.
 TONES: Mapping[str, Callable[..., object]] = {
     "quiet": st.caption,
+    "note": st.info,
     "warn": st.warning,
     "bad": st.error,
     "ok": st.success,

@@ -5,7 +5,7 @@ from pathlib import Path
 from core import CompileJob, CompileOptions, Model
 from core.job import Conditions
 from pages import menu
-from tests.support.apps import assert_sound, opened, words
+from tests.support.apps import assert_sound, opened, plain, words
 from tests.support.homes import add_run, add_scenario, job_of
 from tests.support.places import TRACES
 
@@ -28,7 +28,7 @@ def test_a_finding_leads_to_its_evidence_in_the_same_run(runs: dict[str, str]) -
 def test_a_run_with_nothing_to_find_says_so(runs: dict[str, str]) -> None:
     app = opened(menu.OVERVIEW.script, runs["eager_backend"])
     assert_sound(app)
-    assert "No issues found." in [caption.value for caption in app.caption]
+    assert "No issues found." in [plain(caption.value) for caption in app.caption]
 
 
 def test_what_a_finding_proposes_is_the_same_job_with_that_alone_changed(
@@ -70,7 +70,7 @@ def test_a_run_that_did_not_end_well_is_never_said_to_look_right(empty_home: Pat
     log = (TRACES / "eager_backend" / "trace.log").read_bytes()
     for state, said in (("done", True), ("failed", False), ("timed out", False), ("crashed", False)):
         run = add_run(empty_home, "mlp", log, job=job_of("eager_backend"), state=state, reason="30 s")
-        captions = [caption.value for caption in opened(menu.OVERVIEW.script, run.id).caption]
+        captions = [plain(caption.value) for caption in opened(menu.OVERVIEW.script, run.id).caption]
         assert ("No issues found." in captions) is said
 
 

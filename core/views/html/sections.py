@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 
 from core.analysis import heaviest
-from core.views.blocks import Block, Code, Fold, Listing, TextTable, folded, paragraph, spans
+from core.views.blocks import Block, Code, Listing, TextTable, folded, paragraph
 from core.views.comments import Comment, CommentsView, author_words
 from core.views.compilations import CompilationsView, compilations
 from core.views.compile_time import CompileTimeView, compile_time
@@ -19,8 +19,7 @@ from core.views.kernels import KernelsView
 from core.views.kernels.kernel import kernel_launches
 from core.views.markdown import plain
 from core.views.memory import memory
-from core.views.numerics import result_blocks
-from core.views.overview import FindingView, OutcomeView, OverviewView
+from core.views.overview import OutcomeView, OverviewView, run_facts
 from core.views.recompiles import RecompilesView, recompiles
 from core.views.speedup import speedup
 from core.views.texts import SourceView
@@ -34,7 +33,7 @@ def sections(source: Source, outcome: OutcomeView, graphs: Graphs) -> Iterator[S
     code = SourceView(source.report, source.side.text).text()
     overview = OverviewView(source.report, source.run.output_tail(), code)
     yield from section("failure", "Failure", _failure(outcome))
-    yield from section("findings", "Findings", _findings(source, overview))
+    yield from section("findings", "Findings", source.rendered(run_facts(overview, outcome)))
     yield from section(COMMENTS, "Comments", _comments(source))
     yield from section("graphs", "Graphs and fusion", _graphs(source, graphs))
     yield from section("kernels", "Kernels", _kernels(source))
@@ -53,21 +52,9 @@ def _failure(outcome: OutcomeView) -> Iterator[Block]:
     yield from paragraph(outcome.error, "bad")
     yield from paragraph(outcome.line, "bad")
     yield from paragraph(outcome.crash, "bad")
-    for failure in outcome.first_failures:
-        yield from paragraph(failure.text, "bad" if failure.failed else "warn")
-        if failure.failed:
-            yield Listing("torch's error, in full", Code(failure.message, "text"))
     yield from paragraph(outcome.bisection)
     if outcome.traceback:
         yield Listing("Traceback", Code(outcome.traceback, "pytb"))
-
-
-def _findings(source: Source, overview: OverviewView) -> Iterator[Block]:
-    yield from result_blocks(source.report)
-    for finding in overview.findings:
-        yield Fold(spans(finding.title), tuple(_finding(finding)), is_open=True)
-    yield from paragraph(overview.nothing_compiled)
-    yield from paragraph(overview.ending, "warn")
 
 
 def _comments(source: Source) -> Iterator[Block]:
@@ -87,13 +74,6 @@ def _comment(comment: Comment) -> Iterator[Block]:
     yield from paragraph(f"{plain(author_words(comment.by, comment.imported))} · {at}", "quiet")
     for line in comment.text.splitlines() if comment.deleted_s is None else ("Deleted",):
         yield from paragraph(plain(line))
-
-
-def _finding(finding: FindingView) -> Iterator[Block]:
-    yield from paragraph(finding.reason)
-    yield from paragraph(finding.advice)
-    if finding.change:
-        yield Listing("The change to try", Code(finding.change), is_open=True)
 
 
 def _graphs(source: Source, graphs: Graphs) -> Iterator[Block]:

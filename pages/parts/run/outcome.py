@@ -6,17 +6,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from typing import Any, Literal
 from urllib.parse import urlencode
 
 import streamlit as st
 
 from core import NO_RECORD, Run
-from core.base import words as fmt
 from core.report import Report
-from core.views import numerics, progress, sharing
-from core.views.overview import FindingView, OutcomeView, OverviewView
+from core.views import overview as views
+from core.views import progress, sharing
 from core.views.run_files import RunFiles
 from pages import menu
 from pages.components.code.view import code_view
@@ -32,19 +29,14 @@ from pages.session.downloads import scrub_choice, scrubbed_download
 from pages.session.header import page_title
 from pages.session.server import cached
 from pages.session.shown import RunView, ShownRun, open_shown
-from pages.session.tables import data_frame, draw, in_words, newly_picked
+from pages.session.tables import newly_picked_row
 from pages.session.url import go_to, pressed
 
 # Number of lines that are shown without scrolling.
 SHOWN_WHOLE = 8
-FORMS: dict[str, Callable[[Any], str]] = {
-    "post-grad ops": fmt.number,
-    "kernels": fmt.number,
-    "compile time": fmt.duration_s,
-}
 
 
-def outcome(shown: ShownRun, ending: OutcomeView) -> None:
+def outcome(shown: ShownRun, ending: views.OutcomeView) -> None:
     """Draw how a run ended: bisection, error with folded traceback, reason, and the worker's last output."""
     if ending.is_no_trace:
         st.error(prose(NO_RECORD), icon=":material/error:")
@@ -68,7 +60,7 @@ def outcome(shown: ShownRun, ending: OutcomeView) -> None:
         _end_without_results(shown, ending)
 
 
-def _end_without_results(shown: ShownRun, ending: OutcomeView) -> None:
+def _end_without_results(shown: ShownRun, ending: views.OutcomeView) -> None:
     """Draw why a run did not complete, and the worker's last output."""
     if not ending.error and ending.ended_by_choice:
         st.info(ending.recorded_before, icon=":material/info:")
@@ -82,7 +74,7 @@ def _end_without_results(shown: ShownRun, ending: OutcomeView) -> None:
             st.code(tail, language=None, height=SHORT if tail.count("\n") > SHOWN_WHOLE else "content")
 
 
-def _minified(shown: ShownRun, ending: OutcomeView) -> None:
+def _minified(shown: ShownRun, ending: views.OutcomeView) -> None:
     """Draw the minified script, with its download and a button that runs it."""
     with st.expander("Minified script", icon=":material/description:"):
         st.code(ending.script, language="python", height=SHORT)
@@ -95,53 +87,24 @@ def _minified(shown: ShownRun, ending: OutcomeView) -> None:
                 submit_or_open(ending.minified_job(job))
 
 
-def script_calls(view: RunView) -> None:
-    """Draw the entry points of a script and their calls; nothing for a model."""
-    script = OverviewView(view.report).script
-    if script is None:
-        return
-    st.subheader("Script", anchor=False)
-    st.markdown(f"{script.title} {script.note}")
-    if script.entry_rows:
-        st.dataframe(data_frame(script.entry_rows), hide_index=True, key="script-entries")
-    if script.call_rows:
-        height: int | Literal["content"] = SHORT if len(script.call_rows) > SHOWN_WHOLE else "content"
-        st.dataframe(data_frame(script.call_rows), hide_index=True, height=height, key="script-calls")
-    if script.left_out:
-        st.caption(script.left_out)
+def failure_part(view: RunView, ending: views.OutcomeView, failure: progress.FailureView) -> None:
+    """Draw a failure with its folded traceback; torch's reason is drawn unless a finding shows it."""
+    if not ending.has_card(failure):
+        icon = ":material/error:" if failure.failed else ":material/block:"
+        (st.error if failure.failed else st.warning)(failure.text, icon=icon)
+    text = failure.compilation.error_text if failure.compilation is not None else None
+    with st.expander(failure.traceback_title):
+        st.code(view.text(text) if text is not None else failure.message, language="pytb", height=SHORT)
 
 
-def not_compiled(view: RunView, ending: OutcomeView) -> None:
-    """Draw the first failed compilations and frames that run eagerly, each with its folded traceback.
-
-    torch's reason is drawn unless a finding shows it.
-    """
-    for failure in ending.first_failures:
-        if not ending.has_card(failure):
-            icon = ":material/error:" if failure.failed else ":material/block:"
-            (st.error if failure.failed else st.warning)(failure.text, icon=icon)
-        text = failure.compilation.error_text if failure.compilation is not None else None
-        with st.expander(failure.traceback_title):
-            st.code(view.text(text) if text is not None else failure.message, language="pytb", height=SHORT)
-    if ending.failures_left_out:
-        st.caption(ending.failures_left_out)
+def heavy_compilations(overview: views.OverviewView) -> None:
+    """Draw the heaviest compilations; a click opens a compilation's graph."""
+    entry = newly_picked_row(overview.heavy, width="stretch")
+    if entry is not None:
+        go_to(menu.FX_GRAPH, url.link(**{url.COMPILATION: entry.id}))
 
 
-def compilations(overview: OverviewView) -> None:
-    """Draw the heaviest compilations, and a link to all of them; a click opens a compilation's graph."""
-    st.header("Compilations", anchor=False)
-    if overview.nothing_compiled:
-        st.write(overview.nothing_compiled)
-        return
-    table = in_words(data_frame(list(overview.heaviest.values())), FORMS)
-    compile_id = newly_picked(table, list(overview.heaviest), "compilations", width="stretch")
-    if compile_id is not None:
-        go_to(menu.FX_GRAPH, url.link(**{url.COMPILATION: compile_id}))
-    page = menu.COMPILATIONS
-    st.page_link(page.script, label=overview.all_compilations, icon=page.icon, query_params=url.link())
-
-
-def model_code(view: RunView, overview: OverviewView) -> None:
+def model_code(view: RunView, overview: views.OverviewView) -> None:
     """Draw the compiled code, with graph breaks marked."""
     picture = user_code(view, breaks=view.report.graph_breaks, error=view.report.error)
     st.header("The script" if view.report.script else "The model", anchor=False)
@@ -149,28 +112,6 @@ def model_code(view: RunView, overview: OverviewView) -> None:
         st.write(overview.missing_code)
         return
     code_view(picture, key="overview-code", height=TALL)
-
-
-def printed(overview: OverviewView) -> None:
-    """Draw each line of the output once, with its count; nothing for empty output."""
-    lines = overview.first_output_lines
-    if not lines:
-        return
-    with st.expander(overview.output_title):
-        height: int | Literal["content"] = SHORT if len(lines) > SHOWN_WHOLE else "content"
-        st.code("\n".join(lines), language=None, wrap_lines=True, height=height)
-        if overview.output_left_out:
-            st.caption(overview.output_left_out)
-
-
-def what_was_read(overview: OverviewView) -> None:
-    """Draw the kinds of records in the log, the records that the report uses, and unreadable records."""
-    with st.expander(overview.log_title):
-        for problem in overview.log_problems:
-            st.warning(problem)
-        rows = data_frame(overview.log_rows, columns=["kind", "records", "shown"])
-        st.dataframe(rows, hide_index=True, height=SHORT)
-        st.caption(overview.log_note)
 
 
 def report_issue(shown: ShownRun) -> None:
@@ -235,7 +176,7 @@ ICONS = {"wrong": ":material/error:", "cost": ":material/hourglass_empty:", "not
 MOST_OUTPUT_BYTES = 1_200_000  #: a run's output on *Overview*
 
 
-def overview_view(view: RunView) -> OverviewView:
+def overview_view(view: RunView) -> views.OverviewView:
     """Return the overview of a run, its output included."""
     output = view.run.output_tail(MOST_OUTPUT_BYTES)
     return _overview(view.run.id, view.report.log_bytes, len(output), view.report, output, source_text(view))
@@ -244,36 +185,23 @@ def overview_view(view: RunView) -> OverviewView:
 @cached()
 def _overview(
     run_id: str, log_bytes: int, output_bytes: int, _report: Report, _output: str, _source: str
-) -> OverviewView:
-    return OverviewView(_report, _output, _source)
+) -> views.OverviewView:
+    return views.OverviewView(_report, _output, _source)
 
 
-def finding_cards(view: RunView, overview: OverviewView) -> None:
-    """Draw the most important findings, the others folded; a sentence if a successful run has none."""
-    findings, first = overview.findings, overview.first_findings
-    if not findings:
-        if view.shown.status.state == "done" and view.report.error is None:
-            st.caption(overview.no_findings)
-        return
-    _cards(view, findings[:first], 0)
-    if len(findings) > first:
-        with st.expander(overview.more_findings):
-            _cards(view, findings[first:], first)
+def finding_card(view: RunView, shown: views.FindingView, number: int) -> None:
+    """Draw a finding: title, reason, advice, a link to its page, and a button that tries the change."""
+    with st.container(border=True, key=f"finding-{number}", gap="small"):
+        st.markdown(f"{ICONS[shown.finding.weight]} **{shown.title}**")
+        st.caption(shown.reason)
+        st.markdown(f":material/lightbulb: {shown.advice}")
+        with st.container(horizontal=True, vertical_alignment="center"):
+            _evidence_link(shown)
+            if shown.change:
+                _try(view, shown, number)
 
 
-def _cards(view: RunView, findings: Sequence[FindingView], start: int) -> None:
-    for number, shown in enumerate(findings, start):
-        with st.container(border=True, key=f"finding-{number}", gap="small"):
-            st.markdown(f"{ICONS[shown.finding.weight]} **{shown.title}**")
-            st.caption(shown.reason)
-            st.markdown(f":material/lightbulb: {shown.advice}")
-            with st.container(horizontal=True, vertical_alignment="center"):
-                _evidence_link(shown)
-                if shown.change:
-                    _try(view, shown, number)
-
-
-def _evidence_link(shown: FindingView) -> None:
+def _evidence_link(shown: views.FindingView) -> None:
     page = menu.PAGES[shown.finding.page]
     if page is menu.OVERVIEW:
         return
@@ -282,7 +210,7 @@ def _evidence_link(shown: FindingView) -> None:
     st.page_link(page.script, label=page.title, icon=page.icon, query_params=link)
 
 
-def _try(view: RunView, shown: FindingView, number: int) -> None:
+def _try(view: RunView, shown: views.FindingView, number: int) -> None:
     """Offer to run the job with the finding's change.
 
     If the device is missing here, offer the recorded run of that job. Draw nothing if the job may not run again.
@@ -301,20 +229,10 @@ def _try(view: RunView, shown: FindingView, number: int) -> None:
         submit_or_open(proposed)
 
 
-def evidence(overview: OverviewView) -> None:
-    """Draw the notes about the run, then one line and link for each page with a result."""
-    for note in overview.notes:
-        st.info(note, icon=":material/info:")
-    if overview.ending:
-        st.warning(overview.ending, icon=":material/memory:")
-    for line in overview.evidence:
-        page = menu.PAGES[line.page]
-        st.page_link(page.script, label=line.text, icon=page.icon, query_params=url.link(), width="stretch")
-
-
-def result_note(report: Report) -> None:
-    """Draw differences from eager, or why results could not be compared, and excused differences."""
-    draw(numerics.result_blocks(report))
+def evidence_line(line: progress.Evidence) -> None:
+    """Draw a link to a page with a result, which says the result."""
+    page = menu.PAGES[line.page]
+    st.page_link(page.script, label=line.text, icon=page.icon, query_params=url.link(), width="stretch")
 
 
 POLL_S = 0.25

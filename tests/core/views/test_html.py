@@ -17,7 +17,6 @@ from core.views.compare import CompareView, ratio_intervals
 from core.views.html import as_html, comparison_as_html
 from core.views.html.page import HtmlChip, Section, Source
 from core.views.html.render import page_of, page_of_comparison, render
-from core.views.html.sections import _cell
 from core.views.overview import OutcomeView
 from core.views.sharing import CardView
 from core.views.speedup import RatioBar
@@ -67,7 +66,7 @@ def test_the_sections_of_a_file_are_those_with_content(empty_home: Path) -> None
     assert found == {
         "transformer_block": ["findings", "graphs", "kernels", *always],
         "graph_break_zoo": ["findings", "graphs", "kernels", "graph_breaks", *always],
-        "recompile_zoo": ["failure", "findings", "graphs", "kernels", "graph_breaks", "recompiles", *always],
+        "recompile_zoo": ["findings", "graphs", "kernels", "graph_breaks", "recompiles", *always],
     }
 
 
@@ -237,19 +236,6 @@ def test_several_compilations_are_folded_and_only_generated_kernels_have_code(em
     kernels = side_of_run(runs[0]).report.compilations[0].kernels
     listings = [block for block in alone["kernels"] if isinstance(block, Listing)]
     assert len(listings) == len([kernel for kernel in kernels if not kernel.extern]) < len(kernels)
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "text"),
-    [
-        ("ops", None, ""),
-        ("ops", 1234, "1,234"),
-        ("compile time", 1.5, "1.50 s"),
-        ("status", "ok", "ok"),
-    ],
-)
-def test_a_cell_of_compilations_is_in_words(name: str, value: object, text: str) -> None:
-    assert _cell(name, value) == text
 
 
 def test_intervals_stand_on_an_axis_with_1_and_a_margin() -> None:

@@ -8,7 +8,9 @@ import pytest
 from core import CompileJob, CompileOptions, Model, Report, Status
 from core.report import Bisection, Call, Difference, RunError, Setting
 from core.runs.status import State
+from core.views.blocks import Table
 from core.views.overview import OutcomeView, OverviewView
+from core.views.progress import evidence
 from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 from tests.support.reports.findings import frame
@@ -19,7 +21,7 @@ def report_of(name: str) -> Report:
 
 
 def test_each_page_with_a_result_has_a_line() -> None:
-    lines = {line.page: line.text for line in OverviewView(report_of("transformer_block")).evidence}
+    lines = {line.page: line.text for line in evidence(report_of("transformer_block"))}
     assert list(lines) == ["guards", "fx_graph", "fusion", "kernels", "compile_time"]
     assert lines["fusion"] == "16 scheduler nodes fused into 10, 12.3 % less memory traffic"
 
@@ -27,7 +29,10 @@ def test_each_page_with_a_result_has_a_line() -> None:
 def test_the_heaviest_compilations_are_rows_by_their_ids() -> None:
     overview = OverviewView(report_of("recompile_zoo"))
     assert len(overview.heaviest) == 5
-    assert [row["id"] for row in overview.heaviest.values()] == [f"[{compile_id}]" for compile_id in overview.heaviest]
+    assert overview.heavy.texts(overview.heaviest).rows[0][:2] == (
+        f"[{overview.heaviest[0].id}]",
+        overview.heaviest[0].name,
+    )
     assert overview.all_compilations.endswith(" compilations")
 
 
@@ -49,10 +54,8 @@ def test_records_that_cannot_be_read_are_counted() -> None:
     report = Report(Setting(), kinds={"a": 2, "b": 3}, unparsed={"b": 1}, log_bytes=100)
     overview = OverviewView(report)
     assert overview.log_title == "The log: 100 B, 5 records"
-    assert overview.log_rows == [
-        {"kind": "b", "records": 3, "shown": "2 of them"},
-        {"kind": "a", "records": 2, "shown": "yes"},
-    ]
+    table = Table("log", overview.log_columns, overview.log_kinds)
+    assert table.texts(table.rows).rows == (("b", "3", "2 of them"), ("a", "2", "yes"))
 
 
 @pytest.mark.parametrize(
