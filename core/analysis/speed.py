@@ -15,7 +15,7 @@ from core.analysis.interval import BUSY, DECADE, FEW, NOT_MEASURABLE, SCATTERED,
 from core.analysis.results import Results, results_of, results_words
 from core.base.words import number
 from core.job.model import PARAMETERS, CompileOptions
-from core.report import Report, Rival, Timing
+from core.report import Alternative, Report, Timing
 
 SCATTER_FROM = 1.5
 # Two clocks agree if their intervals are at most this factor apart.
@@ -174,7 +174,7 @@ def compile_cost_s(report: Report) -> float:
     return sum(max(0.0, (call.compiled_s or 0.0) - steady) for call in report.calls)
 
 
-def alternative_speed(alternative: Rival) -> Speed | None:
+def alternative_speed(alternative: Alternative) -> Speed | None:
     """Return the speed of the alternative over the run's own compiled call; None if not timed.
 
     In the result, the run's own call takes the place of eager, and the alternative that of compiled.
@@ -193,7 +193,7 @@ def alternative_speed(alternative: Rival) -> Speed | None:
     return speed(timing)
 
 
-def alternative_results(alternative: Rival) -> Results | None:
+def alternative_results(alternative: Alternative) -> Results | None:
     """Return the comparison of the alternative's results with eager; None if nothing was compared."""
     return results_of(alternative.calls)
 
@@ -233,7 +233,7 @@ def _claim(measured: Speed, run_call: str, alternative_call: str) -> str:
     return f"`{first}` is {number(ratio.middle)}× as fast as `{second}` ({bounds})"
 
 
-def _wrong_words(alternative: Rival, alternative_call: str) -> list[str]:
+def _wrong_words(alternative: Alternative, alternative_call: str) -> list[str]:
     compared = alternative_results(alternative)
     return (
         [f"`{alternative_call}` differs from eager ({results_words(compared)})"]

@@ -143,7 +143,7 @@ class BitComparison(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class Rival(Record):
+class Alternative(Record):
     """The alternative, timed alternately with the run's own compiled call in one process.
 
     The alternative is another `torch.compile` configuration, or the code of a baseline. Logged once, if the job

@@ -27,6 +27,7 @@ from core.report.dynamo import (
     SymbolGuard,
 )
 from core.report.measurements import (
+    Alternative,
     Autotuning,
     Bisection,
     BitComparison,
@@ -34,7 +35,6 @@ from core.report.measurements import (
     GraphNumerics,
     KernelTime,
     MemoryUse,
-    Rival,
     Roofline,
     Timing,
     WrapperTime,
@@ -431,7 +431,7 @@ class Report:
     notes: tuple[str, ...] = ()
     calls: tuple[Call, ...] = ()
     timing: Timing | None = None
-    rival: Rival | None = None
+    rival: Alternative | None = None
     bisection: Bisection | None = None
     bits: BitComparison | None = None
     roofline: Roofline | None = None

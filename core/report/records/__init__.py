@@ -4,6 +4,7 @@ Most are report types. The modules of this package declare the others, which the
 """
 
 from core.report import (
+    Alternative,
     Autotuning,
     Bisection,
     BitComparison,
@@ -20,7 +21,6 @@ from core.report import (
     PackageRun,
     Pipeline,
     RangeTrial,
-    Rival,
     Roofline,
     RunError,
     Script,
@@ -65,7 +65,7 @@ RECORDS: dict[str, type[Record]] = {
     "error": RunError,
     "end": EndRecord,
     "timing": Timing,
-    "rival": Rival,
+    "rival": Alternative,
     "bisection": Bisection,
     "bits": BitComparison,
     "kernel_times": KernelTimesRecord,

@@ -27,7 +27,7 @@ import torch
 from core.analysis.interval import Interval, median_ratio
 from core.base.machine import LoadWatch
 from core.job import CompileJob, CompileOptions
-from core.report import Call, Load, Rival, SideTimes
+from core.report import Alternative, Call, Load, SideTimes
 from core.worker.backends.selection import compiled_by
 from core.worker.calls import PreparedCall, make_calls
 from core.worker.load import ModelCopy
@@ -157,7 +157,7 @@ def _slow_ones(samples: list[float]) -> int:
 
 def measure_alternative(
     job: CompileJob, paths: tuple[Path, Path], own: PreparedCall, most_s: float, enter: Callable[[str], None]
-) -> Rival:
+) -> Alternative:
     """Compile, call and time the job's alternative.
 
     `paths` are the files of the eager and the compiled model copy. Errors are recorded, not raised.
@@ -174,7 +174,7 @@ def measure_alternative(
             return _timed(job.device, options, own, other, tuple(calls), most_s)
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"[:MAX_REASON_CHARS]
-        return Rival(options=options, calls=tuple(calls), reason=reason)
+        return Alternative(options=options, calls=tuple(calls), reason=reason)
 
 
 def _instead(job: CompileJob, rival: CompileOptions) -> CompileJob:
@@ -212,13 +212,13 @@ def _timed(
     alternative_call: PreparedCall | None,
     calls: tuple[Call, ...],
     most_s: float,
-) -> Rival:
+) -> Alternative:
     if alternative_call is None:
-        return Rival(options=options, calls=calls, reason=REFUSED)
+        return Alternative(options=options, calls=calls, reason=REFUSED)
     samples = time_interleaved(
         TimedSide(run_call, run_call.ready), TimedSide(alternative_call, alternative_call.ready), device, most_s
     )
-    return Rival(
+    return Alternative(
         options=options,
         calls=calls,
         compiled_s=tuple(samples.left_s),

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from core.analysis import alternative_sentence, call_words
-from core.report import Call, Difference, Load, Report, Rival, Setting
+from core.report import Alternative, Call, Difference, Load, Report, Setting
 
 FAST, SLOW = (1e-3,) * 12, (2e-3,) * 12
 MODE = {"fullgraph": False, "dynamic": None, "backend": "inductor", "mode": "max-autotune", "options": None}
@@ -17,7 +17,7 @@ DIFFERS = Call(0, "f32[8]", 1.0, 1.0, (Difference("output", False, actual="all z
 def of(**fields: Any) -> Report:
     """A report whose job named that rival."""
     job = {"compile": {**MODE, "mode": None}}
-    return Report(Setting(job=job), rival=replace(Rival(MODE), **fields))
+    return Report(Setting(job=job), rival=replace(Alternative(MODE), **fields))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import torch._logging._internal as torch_logging
 from torch._dynamo.utils import counters
 
 from core.job import CompileJob, CompileOptions, Model
-from core.report import Call, Rival
+from core.report import Alternative, Call
 
 # Torch's own modules warn of each other while they are imported.
 pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore")]
@@ -20,7 +20,7 @@ JOB = CompileJob(
 MOST_S = 0.05
 
 
-def rival_of(job: CompileJob, tmp_path: Path) -> tuple[Rival, list[str]]:
+def rival_of(job: CompileJob, tmp_path: Path) -> tuple[Alternative, list[str]]:
     """What is told of a job's rival after its own calls, and the steps that were told meanwhile."""
     from core.worker.backends.selection import compiled_by
     from core.worker.calls import make_calls
