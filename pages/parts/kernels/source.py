@@ -7,8 +7,8 @@ from collections.abc import Callable
 import streamlit as st
 
 from core.report import FxNode, Kernel
+from core.views import kernels as views
 from core.views.colours import kernel_colours
-from core.views.kernels import KernelsView, KernelView
 from core.views.texts import SourceView
 from pages import menu
 from pages.components.code.view import CodePicture, code_lines, code_view
@@ -22,11 +22,11 @@ from pages.session.shown import View
 
 def kernel_text(view: View, kernel: Kernel) -> str:
     """Return a kernel's source; for an extern kernel the lines around its call."""
-    return KernelView(view.report, view.compilation, kernel).code(view.text(kernel.output_code))
+    return views.KernelView(view.report, view.compilation, kernel).code(view.text(kernel.output_code))
 
 
 def chosen_kernel(
-    view: View, kernels: KernelsView, beside: Callable[[], object], below: Callable[[Kernel], object]
+    view: View, kernels: views.KernelsView, beside: Callable[[], object], below: Callable[[Kernel], object]
 ) -> None:
     """Draw the kernel of the URL, by default the worst: its code, and the lines that it comes from.
 
@@ -60,7 +60,7 @@ def kernel_source(view: View, kernel: Kernel, whole: bool, height: int = TALL) -
     if whole:
         code_view(whole_code, key=f"kernel-{kernel.id}-whole", height=height, selected=f"c:{_linked(kernel)}")
         return
-    first = KernelView(view.report, view.compilation, kernel).first_line
+    first = views.KernelView(view.report, view.compilation, kernel).first_line
     lines = whole_code.lines[first - 1 : first + kernel_text(view, kernel).count("\n")]
     language = "cpp" if kernel.language == "cpp" else "python"
     code_view(CodePicture(kernel.name, language, lines), key=f"kernel-{kernel.id}", height=height)
@@ -79,7 +79,7 @@ def user_lines(view: View, kernel: Kernel, *, selects: bool = True) -> None:
     """
     graph = view.compilation.graph(kernel.graph)
     nodes = {node.name: node for node in view.nodes(graph)} if graph else {}
-    shown = KernelView(view.report, view.compilation, kernel)
+    shown = views.KernelView(view.report, view.compilation, kernel)
     recorded = recorded_files(view, [nodes[name] for name in shown.origins(nodes)])
     path = next(iter(recorded), shown.source_path)
     user = _coloured(view, kernel, nodes, path)
@@ -101,7 +101,7 @@ def _coloured(view: View, selected: Kernel, nodes: dict[str, FxNode], path: str)
     for kernel in view.compilation.kernels:
         if kernel.graph != selected.graph:
             continue
-        for line in KernelView(view.report, view.compilation, kernel).lines_in(path, nodes):
+        for line in views.KernelView(view.report, view.compilation, kernel).lines_in(path, nodes):
             links.setdefault(line, []).append(f"k:{kernel.id}")
             margins.setdefault(line, []).append(colours[kernel.id])
     return user_code(
@@ -112,11 +112,11 @@ def _coloured(view: View, selected: Kernel, nodes: dict[str, FxNode], path: str)
     )
 
 
-def _origins(shown: KernelView, nodes: dict[str, FxNode]) -> None:
+def _origins(shown: views.KernelView, nodes: dict[str, FxNode]) -> None:
     """Draw the FX nodes that became this kernel, in the order of the graph, with a link to the graph."""
     kernel = shown.kernel
     if not kernel.origins:
-        st.caption(KernelView.no_origins)
+        st.caption(views.KernelView.no_origins)
         return
     names = shown.origins(nodes)
     lines = [f"{name} = {nodes[name].target}({nodes[name].args})" for name in names]
@@ -132,7 +132,7 @@ def _origins(shown: KernelView, nodes: dict[str, FxNode]) -> None:
     code_view(picture, key=f"origins-{kernel.id}", height=min(260, 60 + 20 * len(lines)))
     st.page_link(
         menu.FX_GRAPH.script,
-        label=KernelView.graph_link,
+        label=views.KernelView.graph_link,
         icon=menu.FX_GRAPH.icon,
         query_params=url.link(**{url.GRAPH: kernel.graph, url.SELECT: f"n:{names[0]}"}) if names else url.link(),
     )
