@@ -6,29 +6,15 @@ import argparse
 import math
 import sys
 from collections.abc import Iterable, Iterator
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from core.base import words as fmt
 from core.base.errors import CompileboardError
 from core.base.words import limit_s
-from core.views.blocks import (
-    Bars,
-    Block,
-    Card,
-    Curves,
-    Drawing,
-    Fold,
-    Heading,
-    Intervals,
-    Listing,
-    Table,
-    Text,
-    TextTable,
-    Title,
-    flat,
-    words,
-)
-from core.views.markdown import CONTROL, indented_line
+
+# The views are imported where a page is printed: they take longer to load than the help takes.
+if TYPE_CHECKING:
+    from core.views.blocks import Block, TextTable
 
 OK, FAILED, USAGE, MISSING, CANCELLED = 0, 1, 2, 3, 130
 WRONG, SLOW, NO_NODE = 4, 5, 6
@@ -113,39 +99,44 @@ def add_check_options(command: argparse.ArgumentParser, differing: str) -> None:
 MOST_ROWS, MOST_LINES, MOST_CHARS = 100, 60, 400
 
 
-def as_text(blocks: Iterable[Block], indent: str = "") -> Iterator[str]:
+def as_text(page: Iterable[Block], indent: str = "") -> Iterator[str]:
     """Yield the lines of blocks for a terminal; a long table is cut, and says so."""
-    for block in flat(blocks):
+    from core.views.blocks import flat
+
+    for block in flat(page):
         for line in _lines(block):
             yield f"{indent}{line}".rstrip()
 
 
 def _lines(block: Block) -> Iterator[str]:
+    from core.views import blocks
+    from core.views.markdown import CONTROL
+
     match block:
-        case Title() | Text():
-            yield from words(block.prose).split("\n")
-        case Heading():
+        case blocks.Title() | blocks.Text():
+            yield from blocks.words(block.prose).split("\n")
+        case blocks.Heading():
             yield from ("", block.text, "=" * len(block.text))
-        case Table():
+        case blocks.Table():
             yield from _table_lines(block.texts(block.rows[:MOST_ROWS]))
             yield from _more(len(block.rows) - MOST_ROWS, "row")
-        case TextTable():
+        case blocks.TextTable():
             yield from _table_lines(block)
             yield from _more(len(block.rows) - MOST_ROWS, "row")
-        case Listing():
+        case blocks.Listing():
             lines = block.code.text.splitlines()
             yield f"{block.title}{block.detail and f' ({block.detail})'}:"
             yield from (f"  {CONTROL.sub('�', line[:MOST_CHARS])}" for line in lines[:MOST_LINES])
             yield from _more(len(lines) - MOST_LINES, "line")
-        case Bars() | Intervals():
+        case blocks.Bars() | blocks.Intervals():
             yield block.label
             yield from (f"  {row.label}: {row.text}" for row in block.rows)
-        case Curves():
+        case blocks.Curves():
             yield f"{block.label}: up to {block.top}, {block.across}"
-        case Fold():
-            yield words(block.title)
+        case blocks.Fold():
+            yield blocks.words(block.title)
             yield from as_text(block.blocks, "  ")
-        case Card():
+        case blocks.Card():
             yield ""
             yield from as_text(block.blocks)
         case _:
@@ -155,6 +146,8 @@ def _lines(block: Block) -> Iterator[str]:
 
 def _table_lines(table: TextTable) -> Iterator[str]:
     from tabulate import tabulate
+
+    from core.views.markdown import indented_line
 
     cells = [[*map(indented_line, row)] for row in table.rows[:MOST_ROWS]]
     places = ["right" if name in table.numeric else "left" for name in table.head]
@@ -170,33 +163,37 @@ def _more(count: int, noun: str) -> Iterator[str]:
         yield f"… {fmt.count(count, noun)} more"
 
 
-def as_data(blocks: Iterable[Block]) -> list[dict[str, Any]]:
+def as_data(page: Iterable[Block]) -> list[dict[str, Any]]:
     """Return blocks as JSON data; tables have all rows with their values, and drawings only their label."""
-    return [data for block in flat(blocks) for data in _data(block)]
+    from core.views.blocks import flat
+
+    return [data for block in flat(page) for data in _data(block)]
 
 
 def _data(block: Block) -> Iterator[dict[str, Any]]:
+    from core.views import blocks
+
     kind = type(block).__name__.lower()
     match block:
-        case Title() | Text():
-            yield {"kind": kind, "text": words(block.prose)}
-        case Heading():
+        case blocks.Title() | blocks.Text():
+            yield {"kind": kind, "text": blocks.words(block.prose)}
+        case blocks.Heading():
             yield {"kind": kind, "text": block.text}
-        case Table():
+        case blocks.Table():
             columns = block.shown
             rows = [[column.value(row) for column in columns] for row in block.rows]
             yield {"kind": kind, "name": block.name, "columns": [column.name for column in columns], "rows": rows}
-        case TextTable():
+        case blocks.TextTable():
             yield {"kind": "table", "name": "", "columns": [*block.head], "rows": [[*row] for row in block.rows]}
-        case Listing():
+        case blocks.Listing():
             yield {"kind": kind, "title": block.title, "language": block.code.language, "text": block.code.text}
-        case Bars() | Intervals():
+        case blocks.Bars() | blocks.Intervals():
             yield {"kind": kind, "label": block.label, "rows": [[row.label, row.text] for row in block.rows]}
-        case Curves() | Drawing():
+        case blocks.Curves() | blocks.Drawing():
             yield {"kind": kind, "label": block.label}
-        case Fold():
-            yield {"kind": kind, "title": words(block.title), "blocks": as_data(block.blocks)}
-        case Card():
+        case blocks.Fold():
+            yield {"kind": kind, "title": blocks.words(block.title), "blocks": as_data(block.blocks)}
+        case blocks.Card():
             yield {"kind": kind, "name": block.name, "blocks": as_data(block.blocks)}
         case _:
             return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 from core.analysis import (
     CallUse,
@@ -33,6 +33,7 @@ from core.views.blocks import (
     Drawn,
     Fold,
     InLine,
+    Lazy,
     Listing,
     PageBlock,
     PageLink,
@@ -113,7 +114,7 @@ def recompiles(
     chosen = view.chosen(compilation, picks.text(SELECT))
     for number, tree in enumerate(view.trees(chosen)):
         yield from paragraph(tree.similar, "quiet")
-        yield Drawn(LINEAGE, tuple(view.tree_blocks(tree)), (view, number, tree, chosen))
+        yield Drawn(LINEAGE, Lazy(partial(view.tree_blocks, tree)), (view, number, tree, chosen))
         if tree.shown is not None:
             yield Card(f"recompile-{chosen.replace('/', '-')}", tuple(view.details(tree.shown)))
             recompile = view.newest.get(chosen)

@@ -45,11 +45,9 @@ COMMENTS = "comments"
 SAMPLE, FILTER, AGAIN = "sample", "filter", "again"
 # Runs page: table or chart over time, the page of the table, and the model, the number and the axis of the chart.
 SHOWN_AS, LIST_PAGE, MODEL, METRIC, AXIS = "shown_as", "list_page", "model", "metric", "axis"
-GUARD, LISTING, LOG = "guard", "listing", "log"
+LISTING = "listing"
 # Artifacts page: the record, and the compilation, kind and text that choose among the records.
 RECORD, RECORDS_OF, KIND, RECORD_SEARCH = "record", "records_of", "kind", "record_text"
-# vLLM page: the call of vLLM's backend, from 1.
-VLLM_CALL = "vllm_call"
 # Timeline page: the selected area.
 AREA = "area"
 # Options page: the search.
