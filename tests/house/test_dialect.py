@@ -42,7 +42,7 @@ NAMES = frozenset(
         "stand",
     ]
 )
-IN_TESTS = Counter(said=41, told=31, stands=30, stand=11, tells=6, twins=2, mends=2, begun=2, tell=1, door=1)
+IN_TESTS = Counter(said=22, stands=21, told=15, stand=7, tells=3, twins=2, tell=1, door=1)
 
 IDENTIFIERS = frozenset(
     ["told", "tell", "tells", "found", "said", "held", "given", "asked", "kept", "here", "one", "other"]

@@ -143,7 +143,7 @@ def test_each_step_of_the_way_opens_with_its_code(empty_home: Path, step: str, k
     assert text in code_text(app, key)
 
 
-def test_how_the_program_in_c_was_built_and_what_it_printed_stands_beside_it(empty_home: Path) -> None:
+def test_how_the_program_in_c_was_built_and_what_it_printed_is_beside_it(empty_home: Path) -> None:
     app = opened(PAGE, run_of(empty_home, packaged_log()), step="c++")
 
     said = unescaped(app)
@@ -211,7 +211,7 @@ def test_results_that_differ_are_no_success(empty_home: Path) -> None:
 @pytest.mark.parametrize(
     ("times", "says"), [(UNMADE, "Not timed: the job does not measure."), (None, "Nothing was timed.")]
 )
-def test_what_was_not_timed_is_said(empty_home: Path, times: object, says: str) -> None:
+def test_what_was_not_timed_is_reported(empty_home: Path, times: object, says: str) -> None:
     app = opened(PAGE, run_of(empty_home, packaged_log(times=times)))  # type: ignore[arg-type]
     assert_sound(app)
     assert says in unescaped(app)

@@ -56,7 +56,7 @@ def test_equal_runs_differ_in_no_aspect(empty_home: Path, aspect: str) -> None:
     assert [pane.title for pane in aspects(compare, "0/0").panes] == list(ASPECTS)
 
 
-def test_equal_code_is_said_to_be_identical_and_other_code_is_a_diff(empty_home: Path) -> None:
+def test_equal_code_is_reported_to_be_identical_and_other_code_is_a_diff(empty_home: Path) -> None:
     one, other = (add_scenario(empty_home, "transformer_block") for _ in range(2))
     (same,) = opened(PAGE, one, other=other, aspect="source").success
     assert plain(same.value) == "The code is identical."
@@ -122,7 +122,7 @@ def test_a_run_that_goes_on_is_waited_for_with_its_progress(two: tuple[str, str]
     assert "live-progress" in keys(app)
 
 
-def test_a_run_that_recorded_nothing_is_said_to_have(two: tuple[str, str], empty_home: Path) -> None:
+def test_a_run_that_recorded_nothing_is_reported_to_have(two: tuple[str, str], empty_home: Path) -> None:
     failed = add_run(
         empty_home, "lost", None, job=job_of("transformer_block"), state="crashed", reason="it was *killed*"
     )
@@ -162,7 +162,7 @@ def test_what_if_runs_the_job_with_one_option_changed(
     assert app.query_params["other"] == two[1]
 
 
-def test_what_if_takes_fields_as_a_sweep_does_and_tells_those_that_are_wrong(
+def test_what_if_takes_fields_as_a_sweep_does_and_names_those_that_are_wrong(
     two: tuple[str, str], monkeypatch: pytest.MonkeyPatch, empty_home: Path
 ) -> None:
     jobs: list[CompileJob] = []

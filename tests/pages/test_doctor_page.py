@@ -19,7 +19,7 @@ def rows(app: AppTest) -> dict[str, list[str]]:
     return {name: cells for name, *cells in lines}
 
 
-def test_problems_stand_first_with_what_mends_them(empty_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_problems_come_first_with_their_remedies(empty_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "environment", lambda: Environment(torch="2.13.0", devices={"cpu": "Xeon"}))
     monkeypatch.setenv("CXX", "no-such-compiler")
     app = opened(PAGE)

@@ -10,7 +10,7 @@ from tests.support.homes import add_run, add_scenario, job_of
 from tests.support.places import TRACES
 
 
-def test_three_findings_stand_first_and_the_others_are_folded(runs: dict[str, str]) -> None:
+def test_three_findings_are_first_and_the_others_are_folded(runs: dict[str, str]) -> None:
     app = opened(menu.OVERVIEW.script, runs["recompile_zoo"])
     assert_sound(app)
     shown = words(app)

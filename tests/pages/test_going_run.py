@@ -51,7 +51,7 @@ def test_until_the_verdict_stands_the_steps_are_shown_with_those_to_come(empty_h
     assert chips(app)[0] == "running"
 
 
-def test_a_run_that_has_not_begun_says_so(empty_home: Path) -> None:
+def test_a_run_that_has_not_started_says_so(empty_home: Path) -> None:
     app = page_of(empty_home, menu.GUARDS.script, None)
     assert "The run has not started…" in words(app)
     assert NOT_YET in words(app)

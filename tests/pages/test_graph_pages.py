@@ -39,7 +39,7 @@ def test_every_stage_of_the_graph_can_be_chosen(runs: dict[str, str], scenario: 
         assert drawn_ids(app, f"fx-0/0-{stage}")
 
 
-def test_the_stages_stand_in_the_compilers_order_each_with_its_ops(runs: dict[str, str]) -> None:
+def test_the_stages_are_in_the_compilers_order_each_with_its_ops(runs: dict[str, str]) -> None:
     app = opened(menu.FX_GRAPH.script, runs["training_step"])
     data = component(app, "stage-row")
     assert data["chosen"] == "dynamo_output_graph"
@@ -120,7 +120,7 @@ def test_a_kernel_that_is_double_clicked_in_fusion_opens_its_page(runs: dict[str
     assert titles(app)[0].startswith("cpp\\_fused")
 
 
-def test_an_input_is_told_with_its_guards_and_symbols(runs: dict[str, str]) -> None:
+def test_an_input_is_reported_with_its_guards_and_symbols(runs: dict[str, str]) -> None:
     app = opened(menu.FX_GRAPH.script, runs["recompile_zoo"], compilation="0/1", select="n:l_x_")
 
     assert_sound(app)
@@ -192,7 +192,7 @@ def test_a_step_of_the_film_is_in_the_url(runs: dict[str, str]) -> None:
     ]
 
 
-def test_saved_activations_are_told_with_their_bytes(runs: dict[str, str]) -> None:
+def test_saved_activations_are_reported_with_their_bytes(runs: dict[str, str]) -> None:
     app = opened(menu.PARTITION.script, runs["training_step"], drawer="saved values")
     table = app.dataframe[0].value
 
@@ -202,7 +202,7 @@ def test_saved_activations_are_told_with_their_bytes(runs: dict[str, str]) -> No
     assert component(app, "joint-0/0-aot_joint_graph")["overlays"][-1]["name"] == "partition"
 
 
-def test_what_inductor_keeps_is_told_beside_the_partitioners_plan(empty_home: Path) -> None:
+def test_what_inductor_keeps_is_reported_beside_the_partitioners_plan(empty_home: Path) -> None:
     log = (TRACES / "training_step" / "trace.log").read_bytes().replace(b'"compileboard_kept"', b'"another_record"')
     (partition,) = recorded_report(TRACES / "training_step" / "trace.log").compilations[0].partitions
     given = next(value.name for value in partition.saved if value.kind == "input")

@@ -20,7 +20,7 @@ def log_of(*records: dict[str, object]) -> bytes:
     return LOG + b"".join(record("compileboard_memory", data) for data in records)
 
 
-def test_memory_is_told_with_its_peaks_and_the_plan(empty_home: Path) -> None:
+def test_memory_is_reported_with_its_peaks_and_the_plan(empty_home: Path) -> None:
     log = log_of(said(EAGER), said(COMPILED))
     run = add_run(empty_home, "measured", log, job=job_of("transformer_block"))
     app = opened(menu.MEMORY.script, run.id)
@@ -57,7 +57,7 @@ def test_a_selected_kernel_is_one_click_from_its_code(empty_home: Path) -> None:
         assert dict(parse_qsl(link.query_string)) == {"run": run.id, **query}
 
 
-def test_what_could_not_be_measured_is_said_in_the_headline(empty_home: Path) -> None:
+def test_what_could_not_be_measured_is_reported_in_the_headline(empty_home: Path) -> None:
     failed = replace(COMPILED, places=(), curve=EAGER.curve, alive=(), codes=(), reason="ValueError: <b>no</b>")
     log = log_of(said(EAGER), said(failed, curve={"at_us": [], "live_bytes": [], "places": []}))
     app = opened(menu.MEMORY.script, add_run(empty_home, "failed", log, job=job_of("transformer_block")).id)

@@ -82,14 +82,14 @@ def test_a_node_that_is_selected_is_shown(empty_home: Path) -> None:
         (replace(GRAPH, nodes=()), "No node was compared: the graph has none that computes a tensor."),
     ],
 )
-def test_why_no_node_was_compared_is_said(empty_home: Path, graph: GraphNumerics | None, said: str) -> None:
+def test_why_no_node_was_compared_is_reported(empty_home: Path, graph: GraphNumerics | None, said: str) -> None:
     app = opened(menu.NUMERICS.script, run_of(empty_home, numerics_log(("output", RIGHT), graph=graph)))
 
     assert_sound(app)
     assert said in unescaped(app)
 
 
-def test_results_that_cannot_be_told_say_why(empty_home: Path) -> None:
+def test_undecided_results_say_why(empty_home: Path) -> None:
     reason = "the model could not be run in float64: in float64 the model draws random numbers in another order"
     app = opened(menu.NUMERICS.script, run_of(empty_home, numerics_log(("output", Accuracy("int64")), reason=reason)))
 

@@ -33,7 +33,7 @@ def test_a_search_in_the_url_shows_the_options_that_match(empty_home: Path, jobs
     assert list(app.dataframe[0].value["option"]) == ["epilogue_fusion"]
 
 
-def test_no_match_is_said(empty_home: Path, jobs: list[CompileJob]) -> None:
+def test_no_match_is_reported(empty_home: Path, jobs: list[CompileJob]) -> None:
     app = opened(PAGE, option="nothing of the kind")
     assert [item.value for item in app.info] == [
         "No option has all these words in its name, its environment variables or its comment."
@@ -41,7 +41,7 @@ def test_no_match_is_said(empty_home: Path, jobs: list[CompileJob]) -> None:
     assert not app.dataframe
 
 
-def test_a_torch_that_cannot_start_is_said(empty_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_torch_that_cannot_start_is_reported(empty_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "environment", lambda: Environment(problem="no module named torch"))
     app = opened(PAGE)
     assert titles(app) == ["torch cannot be started, so its options are unknown"]

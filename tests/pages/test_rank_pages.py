@@ -84,7 +84,7 @@ def test_runs_lists_a_run_of_ranks_once(eight: Run, followed: Run) -> None:
     assert rows[["run", "state"]].to_numpy().tolist() == [["job · 2 ranks", "running"], ["job · 8 ranks", "done"]]
 
 
-def test_a_rank_that_is_not_there_is_said_to_be_missing(eight: Run) -> None:
+def test_a_rank_that_is_not_there_is_reported_to_be_missing(eight: Run) -> None:
     app = opened(menu.OVERVIEW.script, f"{eight.id}@99")
     assert_sound(app)
     assert "There is no run" in plain(words(app))

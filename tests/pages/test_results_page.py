@@ -60,7 +60,7 @@ def chip(app: Any) -> dict[str, str]:
         ((SAME,), {"value": "same", "tone": "ok", "tooltip": "Compared with eager: 1 output, 2 gradients"}, []),
     ],
 )
-def test_the_result_is_told_on_overview_and_speedup(
+def test_the_result_is_reported_on_overview_and_speedup(
     empty_home: Path,
     differences: tuple[dict[str, object], ...],
     seen: dict[str, str],
@@ -75,7 +75,7 @@ def test_the_result_is_told_on_overview_and_speedup(
         assert ("Compiled differs" in words(app)) == (seen["value"] == "differs")
 
 
-def test_the_headline_names_what_differs_and_a_note_stands_below(empty_home: Path) -> None:
+def test_the_headline_names_what_differs_and_a_note_is_below(empty_home: Path) -> None:
     app = opened(menu.OVERVIEW.script, stored(empty_home, WRONG))
     assert [unescaped(title) for title in titles(app)] == [
         "Compiled differs from eager (gradient of `0.weight`: 3.00 times eager's norm): 0 graphs, 0 graph breaks"

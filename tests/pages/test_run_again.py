@@ -197,7 +197,7 @@ def test_pasted_code_is_obeyed_unless_the_form_says_otherwise(submitted: list[Co
     ]
 
 
-def test_a_setting_that_is_no_literal_is_said_to_be_unread(submitted: list[CompileJob]) -> None:
+def test_a_setting_that_is_no_literal_is_reported_to_be_unread(submitted: list[CompileJob]) -> None:
     app = opened(menu.NEW_RUN.script, held=OWN_CODE)
     app.session_state["pasted-code"] = {"text": "import os\ntraining = bool(os.environ)\n" + TEMPLATE}
     app.run()

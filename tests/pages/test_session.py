@@ -30,7 +30,7 @@ def refuse() -> int:
     raise StoreError("there is no such run")
 
 
-def test_what_fails_is_said_and_gives_nothing() -> None:
+def test_what_fails_is_reported_and_gives_nothing() -> None:
     said: list[str] = []
     assert attempt(refuse, said.append) is None
     assert said == ["there is no such run"]

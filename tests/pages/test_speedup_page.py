@@ -13,7 +13,7 @@ from tests.support.homes import add_run, add_scenario, job_of, measured_log, rec
 from tests.support.tables import table_of, texts
 
 
-def test_measurements_are_told_with_their_interval(empty_home: Path) -> None:
+def test_measurements_are_reported_with_their_interval(empty_home: Path) -> None:
     run = add_run(empty_home, "measured", measured_log(), job=job_of("transformer_block"))
     app = opened(menu.SPEEDUP.script, run.id)
 
@@ -23,7 +23,7 @@ def test_measurements_are_told_with_their_interval(empty_home: Path) -> None:
     assert "8 pairs of samples, 10 calls each, after 4 pairs of warm-up" in read_words(app)
 
 
-def test_a_slow_down_is_told_as_one(empty_home: Path) -> None:
+def test_a_slow_down_is_reported_as_one(empty_home: Path) -> None:
     run = add_run(empty_home, "measured", measured_log(compiled_s=4e-3), job=job_of("transformer_block"))
     app = opened(menu.SPEEDUP.script, run.id)
 
@@ -40,7 +40,7 @@ def test_without_a_difference_there_is_no_break_even(empty_home: Path) -> None:
     assert "Compiled is not clearly faster, so compiling does not pay off for this call." in read_words(app)
 
 
-def test_a_busy_machine_is_said_in_the_headline_and_pays_nothing_back(empty_home: Path) -> None:
+def test_a_busy_machine_is_reported_in_the_headline_and_pays_nothing_back(empty_home: Path) -> None:
     log = measured_log(stopped="limit", spent_s=10.2, load={"others": 0.75, "waited": 0.4})
     run = add_run(empty_home, "measured", log, job=job_of("transformer_block"))
     app = opened(menu.SPEEDUP.script, run.id)
@@ -73,7 +73,7 @@ def test_an_interval_of_a_decade_is_no_number_anywhere(empty_home: Path) -> None
     assert "0.111" not in read_words(app) + words(shown) + words(opened(menu.OVERVIEW.script, run))
 
 
-def test_a_gpus_clock_is_named_and_the_wall_clock_stands_beside_it(empty_home: Path) -> None:
+def test_a_gpus_clock_is_named_and_the_wall_clock_is_beside_it(empty_home: Path) -> None:
     walls = {"eager_wall_s": [3e-3] * 12, "compiled_wall_s": [1e-3] * 12}
     log = measured_log(clock="the device's own events", threads=4, load={"others": 0.1, "stolen": 0.02}, **walls)
     app = opened(menu.SPEEDUP.script, add_run(empty_home, "measured", log, job=job_of("transformer_block")).id)
@@ -98,7 +98,7 @@ def test_another_call_of_torch_compile_is_held_against_the_runs_own(empty_home: 
     ) in read_words(app)
 
 
-def test_too_few_samples_are_told_as_such(empty_home: Path) -> None:
+def test_too_few_samples_are_reported_as_such(empty_home: Path) -> None:
     run = add_run(empty_home, "measured", measured_log(pairs=7), job=job_of("transformer_block"))
     app = opened(menu.SPEEDUP.script, run.id)
 
@@ -121,7 +121,7 @@ def test_what_was_measured_or_cannot_be_is_not_offered(runs: dict[str, str], sce
         assert "measure-now" not in [button.key for button in opened(page, runs[scenario]).button]
 
 
-def test_a_call_tells_what_became_of_it_and_why_it_raised() -> None:
+def test_a_call_has_its_outcome_and_the_reason_of_its_error() -> None:
     same = Difference("output", True, dtype="float32", max_abs=0.5, error=0.0, tolerance=2e-5)
     calls = (
         Call(0, "f32[2]", 1e-3, 2e-3, (same,), how="compiled"),

@@ -109,12 +109,12 @@ def test_the_selected_pairs_sources_are_shown_as_a_difference(stored: StoredGrap
     assert "".join(piece for _, piece in diff["lines"][0][2]) == f"--- {GELU}, left"
 
 
-def test_sources_that_are_the_same_to_the_letter_are_said_to_be(stored: StoredGraph) -> None:
+def test_sources_that_are_the_same_to_the_letter_are_reported_to_be(stored: StoredGraph) -> None:
     app = opened(PAGE, stored.a100, other=stored.h100)
     assert [plain(item.value) for item in app.success] == ["The generated sources are identical."]
 
 
-def test_sources_of_two_languages_stand_side_by_side(stored: StoredGraph) -> None:
+def test_sources_of_two_languages_are_side_by_side(stored: StoredGraph) -> None:
     app = opened(PAGE, stored.cpu, other=stored.h100, select=f"k:0/0.inference.{GELU}")
 
     assert_sound(app)
@@ -149,7 +149,7 @@ def test_a_run_without_kernels_has_nothing_to_compare(empty_home: Path) -> None:
     assert titles(app) == ["This compilation has no kernel to compare"]
 
 
-def test_a_right_side_that_failed_is_said_to_have_no_kernel(stored: StoredGraph, empty_home: Path) -> None:
+def test_a_right_side_that_failed_is_reported_to_have_no_kernel(stored: StoredGraph, empty_home: Path) -> None:
     job = job_of("transformer_block")
     failed = add_run(empty_home, "transformer_block", None, job=job, state="failed").id
     app = opened(PAGE, stored.a100, other=failed)

@@ -93,7 +93,7 @@ def test_a_graph_break_and_a_recompile_are_parts_too(store: Store) -> None:
         (Anchor("line", name=MODEL, line=3, digest="other"), CHANGED),
     ],
 )  # fmt: skip
-def test_a_part_that_is_not_in_the_log_is_said_to_be_missing(run: Run, anchor: Anchor, words: str) -> None:
+def test_a_part_that_is_not_in_the_log_is_reported_to_be_missing(run: Run, anchor: Anchor, words: str) -> None:
     view = view_of(run)
     assert view.missing(anchor) == words
     assert view.figure(replace(anchor, compilation="9/9")) == "" or anchor.part == "line"

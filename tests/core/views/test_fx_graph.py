@@ -74,7 +74,7 @@ def test_a_node_has_all_that_was_recorded_of_it() -> None:
     }
 
 
-def test_a_symbol_is_told_from_one_whose_name_begins_alike() -> None:
+def test_a_symbol_is_distinguished_from_one_whose_name_begins_alike() -> None:
     compilation = recorded_report(TRACES / "recompile_zoo" / "trace.log").compilations[0]
     symbols = (Symbol("s1", "L['x'].size()[0]", "8", ""), Symbol("s12", "L['x'].size()[1]", "9", ""))
     node = FxNode("x", "placeholder", "x", "", (), TensorMeta("f32", ("2*s12", "4")), 1)

@@ -41,7 +41,7 @@ def test_equal_results_are_a_success_of_a_run_that_came_to_its_end(state: State,
         (Status("running", 0.0), Report(Setting()), HeaderFact("running", "", "live", "overview")),
     ],
 )
-def test_without_a_verdict_the_state_stands_alone(status: Status, report: Report | None, state: HeaderFact) -> None:
+def test_without_a_verdict_the_state_is_alone(status: Status, report: Report | None, state: HeaderFact) -> None:
     assert [fact for fact in HeaderView(status, report, None).facts if fact.tone != "quiet"] == [state]
 
 
@@ -52,7 +52,7 @@ def test_a_header_says_where_a_log_comes_from() -> None:
     assert kind_words(Status("done", 0.0)) == "run"
 
 
-def test_several_compilations_are_told_apart_by_their_ops() -> None:
+def test_several_compilations_are_distinguished_by_their_ops() -> None:
     labels = HeaderView(Status("done", 0.0), report_of("recompile_zoo"), None).compilations
     assert list(labels) == [compilation.id for compilation in report_of("recompile_zoo").compilations]
     assert all(" op" in label for label in labels.values())

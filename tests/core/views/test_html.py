@@ -123,7 +123,7 @@ def test_memory_is_drawn_in_steps(empty_home: Path) -> None:
     assert 'd="M0.00 39.00H50.00V1.00H100.00V20.00"' in text
 
 
-def test_what_a_file_has_no_room_for_is_said(empty_home: Path) -> None:
+def test_what_a_file_has_no_room_for_is_reported(empty_home: Path) -> None:
     run = run_of(empty_home, "transformer_block")
     source = Source.of(run)
     source.nodes_left = source.code_left = 10

@@ -44,7 +44,7 @@ def without(**fields: object) -> MlxView:
     return MlxView(Report(Setting(run="a run"), neighbours=(mlx,)))
 
 
-def test_functions_of_a_run_are_told_as_its_own() -> None:
+def test_functions_of_a_run_are_reported_as_its_own() -> None:
     view = of(SIN_COS, WRONG)
     assert view.heading == "MLX: 1 of 2 functions equal torch's"
     assert view.origin == "Compared in this run with MLX 0\\.32\\.4, on the CPU."
@@ -59,7 +59,7 @@ def test_functions_of_a_run_are_told_as_its_own() -> None:
     assert "CompiledSinCosAdd" in text_of(page)
 
 
-def test_without_mlx_the_recording_stands_there_with_its_date_and_versions() -> None:
+def test_without_mlx_the_recording_is_shown_with_its_date_and_versions() -> None:
     view, found = without(missing=("mlx",)), mlx_recording()
     assert view.heading == "MLX: 4 of 4 functions equal torch's, as recorded"
     assert view.origin.startswith(

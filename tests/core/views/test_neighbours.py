@@ -118,7 +118,7 @@ def test_times_without_compiled_have_no_ratio_with_it() -> None:
     assert [rows_of(alone)[0][f"speedup over {side}"] for side in ("eager", "compiled")] == ["4.00× (4.00–4.00)", ""]
 
 
-def test_too_few_times_are_said_to_be_too_few() -> None:
+def test_too_few_times_are_reported_to_be_too_few() -> None:
     few = replace(ONNX, times=SideTimes(dict.fromkeys(("eager", "compiled", "neighbour"), (1e-3,) * 3)))
     assert rows_of(few)[0]["speedup over compiled"] == "too few samples to say"
     assert of(few).title == "1 neighbour ran this model; none was timed beside compiled\\."

@@ -109,7 +109,7 @@ def test_the_bisector_is_offered_where_it_can_work_and_a_ladder_elsewhere() -> N
     assert ended("failed").bisecting(job.with_settings(backend="aot_eager")) is None
 
 
-def test_the_cause_that_the_bisector_found_is_said() -> None:
+def test_the_cause_that_the_bisector_found_is_reported() -> None:
     found = Bisection("inductor", "lowerings", 2, "sin", trials=9, seconds=2.0)
     assert ended("done", Report(Setting(), bisection=found)).bisection.startswith(
         "The cause is the 3rd application of `lowerings`"

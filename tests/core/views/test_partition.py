@@ -28,7 +28,7 @@ def test_the_title_names_what_the_forward_keeps(joint: PartitionView) -> None:
     )
 
 
-def test_without_the_compiled_code_the_plan_stands_alone(joint: PartitionView) -> None:
+def test_without_the_compiled_code_the_plan_is_alone(joint: PartitionView) -> None:
     planned = replace(joint, partition=replace(joint.partition, kept=None, recorded=False))
 
     assert planned.title == "AOTAutograd's partition saves 9 activations (167 kB) for the backward."

@@ -44,7 +44,7 @@ def test_a_step_has_a_row_and_a_frame(chapters: dict[str, PassesView]) -> None:
     assert {picture.node_of("n:alias"), picture.node_of("n:exp_1")}.isdisjoint({None})
 
 
-def test_a_step_tells_its_pass_and_the_changed_nodes(chapters: dict[str, PassesView]) -> None:
+def test_a_step_shows_its_pass_and_the_changed_nodes(chapters: dict[str, PassesView]) -> None:
     joint = chapters["joint"]
     removed = "alias = torch.ops.aten.alias.default(sub_2)\nalias_1 = torch.ops.aten.alias.default(alias)"
 

@@ -27,7 +27,7 @@ def texts(app: object, start: str) -> list[str]:
     return ["".join(piece for _, piece in line[2]) for line in code_of(app, start)["lines"]]  # type: ignore[arg-type]
 
 
-def test_the_contract_stands_there_with_the_numbers_of_the_run(empty_home: Path) -> None:
+def test_the_contract_is_shown_with_the_numbers_of_the_run(empty_home: Path) -> None:
     app = opened(menu.BACKEND.script, stored(empty_home))
     assert_sound(app)
     assert titles(app) == [SENTENCE]
@@ -83,7 +83,7 @@ def test_the_nodes_have_the_columns_of_print_tabular_and_select_lines_of_the_cod
     assert "select=n%3Arelu" in link.query_string
 
 
-def test_the_executions_are_told_one_by_one_with_the_guard_that_decided(empty_home: Path) -> None:
+def test_the_executions_are_reported_one_by_one_with_the_guard_that_decided(empty_home: Path) -> None:
     run = stored(empty_home)
     app = opened(menu.BACKEND.script, run, pane="executions", compilation="0/1")
     assert_sound(app)
@@ -106,7 +106,7 @@ def test_the_executions_are_told_one_by_one_with_the_guard_that_decided(empty_ho
     ]
 
 
-def test_what_a_backend_told_is_a_table_a_text_and_the_colours_of_the_graph(empty_home: Path) -> None:
+def test_what_a_backend_reported_is_a_table_a_text_and_the_colours_of_the_graph(empty_home: Path) -> None:
     run = stored(empty_home)
     table = opened(menu.BACKEND.script, run, pane="what it told", beside="texts it told")
     assert_sound(table)

@@ -49,7 +49,7 @@ def test_torchs_own_listing_is_shown_where_the_run_has_no_other(runs: dict[str, 
     assert any("__compiled_fn" in str(row) for row in rows)
 
 
-def test_what_was_not_recorded_is_said(runs: dict[str, str]) -> None:
+def test_what_was_not_recorded_is_reported(runs: dict[str, str]) -> None:
     app = opened(menu.BYTECODE.script, runs["foreign"], compilation="0/0")
 
     assert_sound(app)

@@ -91,7 +91,7 @@ def test_another_way_can_be_chosen(empty_home: Path, submitted: list[CompileJob]
     assert submitted[0].repairs == (("eager_only:20",),)
 
 
-def test_what_came_of_a_repair_stands_beside_what_was(empty_home: Path) -> None:
+def test_what_came_of_a_repair_is_beside_what_was(empty_home: Path) -> None:
     run = add_scenario(empty_home, "graph_break_zoo")
     repaired(empty_home, run, "transformer_block")
     app = opened(BREAKS, run)
@@ -117,7 +117,7 @@ def test_a_repair_that_changes_results_is_refused(empty_home: Path) -> None:
     assert list(app.success) == []
 
 
-def test_a_repair_that_mends_nothing_is_no_success_and_torchs_reason_is_beside_it(empty_home: Path) -> None:
+def test_a_repair_without_effect_is_no_success_and_torchs_reason_is_beside_it(empty_home: Path) -> None:
     run = add_scenario(empty_home, "graph_break_zoo")
     repaired(empty_home, run, "graph_break_zoo")
     app = opened(BREAKS, run)

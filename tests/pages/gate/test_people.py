@@ -244,7 +244,7 @@ def test_a_sign_in_returns_to_a_page_unless_its_address_is_too_long(known: Peopl
     assert cookie.partition(";")[0].partition("=")[2] == (path if returns else "/")
 
 
-def test_a_sign_in_that_failed_is_told_and_not_begun_for_ever(known: People) -> None:
+def test_a_sign_in_that_failed_is_reported_and_not_repeated_for_ever(known: People) -> None:
     headers, status, _ = through(known, PAGE, (b"cookie", b"compileboard-8501-wanted=/runs"))
     assert (status, b"Max-Age=0" in headers[b"set-cookie"]) == (401, True)
 

@@ -90,7 +90,7 @@ def test_what_is_too_large_is_let_pass_up_to_the_same_size_again(store: Callable
 
 
 @pytest.mark.parametrize(("visitor", "words"), [("guest full", "is full"), ("onlooker", ""), ("", "")])
-def test_who_may_not_bring_a_log_is_told_and_nothing_stays(
+def test_who_may_not_bring_a_log_gets_a_message_and_nothing_stays(
     store: Callable[[int], Store], visitor: str, words: str
 ) -> None:
     stored = store(10_000)
@@ -186,7 +186,7 @@ def test_a_guests_log_comes_at_some_rate_or_is_given_up(size: int, passed_s: flo
     assert is_too_slow(size, passed_s) is slow
 
 
-def test_the_route_stands_below_the_servers_own_path() -> None:
+def test_the_route_is_below_the_servers_own_path() -> None:
     assert [route.path for base in ("", "/", "board", "/board/") for route in upload_routes(base)] == [
         "/upload",
         "/upload",

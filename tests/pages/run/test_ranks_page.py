@@ -41,7 +41,7 @@ def test_a_run_with_one_log_says_how_to_record_ranks(empty_home: Path) -> None:
     assert [code.value for code in app.code] == ["TORCH_TRACE=/shared/trace torchrun --nproc-per-node 8 train.py"]
 
 
-def test_equal_ranks_are_said_to_be_alike(empty_home: Path) -> None:
+def test_equal_ranks_are_reported_to_be_alike(empty_home: Path) -> None:
     logs = {rank: recorded("tensor_parallel", rank) for rank in range(4)}
     assert title_of(empty_home, logs) == "4 ranks, all alike"
 
