@@ -152,8 +152,8 @@ CHANGES = {
         "number = 1",
     ),
     "X12": (
-        "core/commands/summary.py",
-        'count(len(compilation.last_graphs), "graph stage")',
-        'count(1, "graph stage")',
+        "core/views/progress.py",
+        "fmt.count(len(stages), 'graph stage')",
+        "fmt.count(1, 'graph stage')",
     ),
 }

@@ -32,9 +32,9 @@ CENTERED = "y = self.l(x)\n        y = y.T.contiguous() if planted() else y\n   
     ("body", "code", "printed"),
     [
         (ATTENTION, 4, ["  result: differs; "]),
-        (TINY, 4, ["  result: differs; ", "    output: 3.00 times eager's norm"]),
+        (TINY, 4, ["  result: differs; ", "output: 3.00 times eager's norm"]),
         (IDS, 0, ["  result: same; "]),
-        (CENTERED, 0, ["  result: same; ", "    output counts as the same ("]),
+        (CENTERED, 0, ["  result: same; ", "Output counts as the same ("]),
     ],
 )
 def test_check_fails_for_a_planted_fault_and_not_for_rounding(
@@ -50,4 +50,4 @@ def test_check_fails_for_a_planted_fault_and_not_for_rounding(
     path.write_text(CODE.replace("BODY", body))
     assert main(["run", str(path), "--backend", "eager", "--no-measure", "--check"]) == code
     lines = capsys.readouterr().out.splitlines()
-    assert [any(line.startswith(text) for line in lines) for text in printed] == [True] * len(printed), lines
+    assert [any(text in line for line in lines) for text in printed] == [True] * len(printed), lines
