@@ -19,7 +19,7 @@ from core.report import ProgramBuffer
 from core.report.model import Report
 from core.sweep import SweepCall, SweepRow
 from core.sweep.presets import PRESETS
-from core.views.accelerator import AcceleratorView
+from core.views.accelerator.run import AcceleratorView
 from core.views.backend.compilation import BackendCompilationView, ExecutionBar
 from core.views.compare import CompareView
 from core.views.memory import MemoryView

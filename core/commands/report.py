@@ -38,6 +38,7 @@ from core.runs.store import Run, Store
 from core.runs.stored import OpenedLog, open_report, opened_log, opened_side, side_of_run, store_graphs
 from core.trace import NO_RECORD
 from core.trace.parsers import build_report
+from core.views.accelerator.run import accelerator
 from core.views.aotinductor.run import aotinductor
 from core.views.backend.run import backend
 from core.views.blocks import PageBlock
@@ -113,6 +114,7 @@ def _report_run(run: Run, arguments: argparse.Namespace) -> int:
 
 
 PAGES: dict[str, Callable[[RunSide, Compilation], Iterable[PageBlock]]] = {
+    "accelerator": lambda side, compilation: accelerator(side.report, compilation, side.nodes),
     "aotinductor": lambda side, _: aotinductor(side.report, side.text),
     "bytecode": lambda side, compilation: bytecode(side.report, compilation, side.text),
     "backend": lambda side, compilation: backend(side.report, compilation, side.text),

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from core import Runner, Store, job_from_json
-from core.views.accelerator import AcceleratorOptions
+from core.views.accelerator.run import AcceleratorOptions
 from tests.browser.test_axe_browser import AXE, LOOK, TABLES
 from tests.support.browser import NewContext, Server, headline, item, opened, run_id, settle
 from tests.support.pipelines import ACCELERATED, REFUSED, SEGMENT, add_pipeline, pipeline_log

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from core import Runner, Store
-from core.views.accelerator import AcceleratorOptions
+from core.views.accelerator.run import AcceleratorOptions
 from pages import menu
 from tests.support.apps import opened, read_titles, sound
 from tests.support.homes import add_scenario

@@ -1,4 +1,4 @@
-"""Views of a segment's program, and of the program's file.
+"""Views of a segment's program, of the program's file, and of changes between two runs.
 
 `ProgramView` has the entries, the passes and the memory plan. `ProgramFileView` has the sections, and their
 bytes with the meaning of each row.
@@ -6,20 +6,22 @@ bytes with the meaning of each row.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import ClassVar
 
 from core.accelerator.program import HEAD, MOST_ROWS, PASSES, ROW_BYTES, DumpRow, ProgramFile, dump, open_program
-from core.analysis.pipeline import memory_words
+from core.analysis.pipeline import PipelineChange, memory_words, moved_ops, pipeline_changes
 from core.base import words as fmt
 from core.code import TextDiff, diff_texts
-from core.report import FxNode, PipelineSegment, ProgramBuffer, ProgramEntry
-from core.views.markdown import quoted, sentence, short
+from core.report import FileSection, FxNode, PipelineSegment, ProgramBuffer, ProgramEntry, Report
+from core.views.blocks import Block, Code, Column, Listing, Table, paragraph
+from core.views.markdown import LONGEST_NAME, one_line, prose, quoted, sentence, short
 
 ENDS = ("argument", "result")
+AND_THEN = "Elementwise steps in the same loop, or behind a product while its block is in the cache"
 MOST_ENTRIES = 2_000  #: instructions of a program in a table
 MOST_BUFFERS = 2_000  #: buffers of a program in a table
 MOST_DRAWN = 2_000  #: temporaries of a program in the drawing
@@ -56,12 +58,8 @@ class ArenaRectangle:
 
 @dataclass(frozen=True)
 class ProgramView:
-    """The program of a segment; `entry_help` explains columns of its instructions."""
+    """The program of a segment."""
 
-    entry_help: ClassVar[Mapping[str, str]] = {
-        "nodes": "Nodes of the graph that the instruction computes",
-        "and then": "Elementwise steps in the same loop, or behind a product while its block is in the cache",
-    }
     no_passes: ClassVar[str] = "The log does not contain the program between the passes."
     passes_help: ClassVar[str] = "Each pass with the program entries after it, as `cb_run --print-graph` prints them"
     first_pass: ClassVar[str] = "Before the first pass there is nothing to compare with."
@@ -86,9 +84,37 @@ class ProgramView:
             f"{fmt.count(work, 'instruction')} and 1 result{sizes}. A click selects the node and its line."
         )
 
-    def instructions(self, nodes: Mapping[str, FxNode]) -> list[dict[str, object]]:
+    def blocks(self, nodes: Mapping[str, FxNode]) -> Iterator[Block]:
+        """Yield instructions, passes, memory plan and sections; `nodes` are the graph's nodes by name."""
+        yield from paragraph(self.words, "quiet")
+        yield self.instructions(nodes)
+        yield from paragraph(self.left_out_entries, "quiet")
+        for index in range(len(self.passes)):
+            yield from paragraph(prose(self.pass_words(index)), "quiet")
+        if self.passes:
+            yield Listing(f"after {self.passes[-1][0]}", Code(self.pass_text(-1), "text"))
+        yield from paragraph(self.memory, "quiet")
+        yield self.buffers
+        yield from paragraph(self.left_out_buffers, "quiet")
+        yield self.sections
+
+    def instructions(self, nodes: Mapping[str, FxNode]) -> Table[tuple[int, ProgramEntry]]:
         """Return one row per entry of the program; `nodes` are the graph's nodes by name."""
-        return [_entry_row(index, entry, nodes) for index, entry in enumerate(self.entries[:MOST_ENTRIES])]
+
+        def names(row: tuple[int, ProgramEntry]) -> str:
+            return ", ".join(name for name in row[1].nodes if name in nodes)
+
+        def lines(row: tuple[int, ProgramEntry]) -> str:
+            code = dict.fromkeys(nodes[name].code for name in row[1].nodes if name in nodes and nodes[name].code)
+            return " · ".join(code)
+
+        columns: tuple[Column[tuple[int, ProgramEntry]], ...] = (
+            *ENTRY_COLUMNS[:2],
+            Column("nodes", names, help="Nodes of the graph that the instruction computes", width=110),
+            *ENTRY_COLUMNS[2:],
+            Column("your line", lines, width=220),
+        )
+        return Table("program", columns, [*enumerate(self.entries[:MOST_ENTRIES])])
 
     @property
     def left_out_entries(self) -> str:
@@ -154,10 +180,10 @@ class ProgramView:
         return f"{sentence(f'{words}, {saved}')} {drawn}"
 
     @property
-    def buffers(self) -> list[dict[str, object]]:
-        """Table with a row per buffer: inputs, constants, temporaries, outputs."""
+    def buffers(self) -> Table[ProgramBuffer]:
+        """A row per buffer: inputs, constants, temporaries, outputs."""
         ordered = sorted(self.segment.buffers, key=lambda buffer: (_kind_index(buffer), buffer.first))
-        return [_buffer_row(buffer) for buffer in ordered[:MOST_BUFFERS]]
+        return Table("buffers", BUFFER_COLUMNS, ordered[:MOST_BUFFERS])
 
     @property
     def left_out_buffers(self) -> str:
@@ -181,9 +207,9 @@ class ProgramView:
         return f" {fmt.bytes_(buffer.bytes)}", place, f"from {first}", f"to {last}"
 
     @property
-    def sections(self) -> list[dict[str, object]]:
-        """Table with a row per section of the file, from the log."""
-        return section_rows(self.segment)
+    def sections(self) -> Table[FileSection]:
+        """A row per section of the file, from the log."""
+        return Table("sections", SECTION_COLUMNS, self.segment.sections)
 
     @property
     def arena_marks(self) -> dict[str, int]:
@@ -205,33 +231,31 @@ class ProgramView:
         return short(f"{index} {entry.op}" if entry else fmt.exact(index))
 
 
-def _entry_row(index: int, entry: ProgramEntry, nodes: Mapping[str, FxNode]) -> dict[str, object]:
-    lines = dict.fromkeys(nodes[name].code for name in entry.nodes if name in nodes and nodes[name].code)
-    return {
-        "": index,
-        "op": entry.op,
-        "nodes": ", ".join(name for name in entry.nodes if name in nodes),
-        "makes": ", ".join(entry.outputs),
-        "of": ", ".join(entry.inputs),
-        "and then": "; ".join(entry.steps),
-        "your line": " · ".join(lines),
-    }
+ENTRY_COLUMNS: tuple[Column[tuple[int, ProgramEntry]], ...] = (
+    Column("", lambda row: row[0], fmt.number, width=40),
+    Column("op", lambda row: row[1].op, width=95),
+    Column("makes", lambda row: ", ".join(row[1].outputs), width=165),
+    Column("of", lambda row: ", ".join(row[1].inputs), width=165),
+    Column("and then", lambda row: "; ".join(row[1].steps), help=AND_THEN, width=200),
+)
 
 
 def _kind_index(buffer: ProgramBuffer) -> int:
     return KINDS.index(buffer.kind) if buffer.kind in KINDS else len(KINDS)
 
 
-def _buffer_row(buffer: ProgramBuffer) -> dict[str, object]:
-    place = "" if buffer.place is None else f"{PLACES.get(buffer.kind, '')}{fmt.exact(buffer.place)}"
-    return {
-        "buffer": buffer.name,
-        "kind": buffer.kind,
-        "bytes": buffer.bytes,
-        "place": place,
-        "from instruction": buffer.first,
-        "to instruction": buffer.last,
-    }
+def _place(buffer: ProgramBuffer) -> str:
+    return "" if buffer.place is None else f"{PLACES.get(buffer.kind, '')}{fmt.exact(buffer.place)}"
+
+
+BUFFER_COLUMNS: tuple[Column[ProgramBuffer], ...] = (
+    Column("buffer", lambda buffer: one_line(buffer.name, LONGEST_NAME)),
+    Column("kind", lambda buffer: one_line(buffer.kind, LONGEST_NAME)),
+    Column("bytes", lambda buffer: buffer.bytes, fmt.bytes_),
+    Column("place", _place),
+    Column("from instruction", lambda buffer: buffer.first, fmt.number),
+    Column("to instruction", lambda buffer: buffer.last, fmt.number),
+)
 
 
 def _left_out(count: int, noun: str) -> str:
@@ -323,19 +347,6 @@ class ProgramFileView:
         return "It is empty: the program has no constants." if name == "constants" else "It is empty."
 
 
-def section_rows(segment: PipelineSegment) -> list[dict[str, object]]:
-    """Return one row per section from the log, for a file that is not available."""
-    return [
-        {
-            "section": section.name,
-            "from byte": section.offset,
-            "bytes": section.bytes,
-            "CRC32C": crc_text(section.checksum),
-        }
-        for section in segment.sections
-    ]
-
-
 def crc_text(value: int) -> str:
     """Return a checksum as eight hexadecimal digits."""
     return (value % 2**32).to_bytes(4, "big").hex()
@@ -346,3 +357,54 @@ def _line(row: DumpRow) -> str:
     halves = (row.data[:8].hex(" "), row.data[8:].hex(" "))
     text = "".join(chr(byte) if 32 <= byte < 127 else "·" for byte in row.data)
     return f"{row.offset.to_bytes(4, 'big').hex()}  {halves[0]:<23}  {halves[1]:<23}  {text:<16}  {row.words}".rstrip()
+
+
+SECTION_COLUMNS: tuple[Column[FileSection], ...] = (
+    Column("section", lambda section: one_line(section.name, LONGEST_NAME)),
+    Column("from byte", lambda section: section.offset, fmt.exact),
+    Column("bytes", lambda section: section.bytes, fmt.bytes_),
+    Column("CRC32C", lambda section: crc_text(section.checksum)),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AcceleratorChanges:
+    """Two runs on the accelerator, the earlier one first."""
+
+    times_note: ClassVar[str] = "Times are of two processes, one after the other: no difference of them is claimed."
+
+    before: Report
+    after: Report
+
+    @property
+    def words(self) -> str:
+        """Number of ops that moved between torch and the accelerator."""
+        moved = moved_ops(self.before, self.after).values()
+        left = sum(max(0, after - before) for before, after in moved)
+        joined = sum(max(0, before - after) for before, after in moved)
+        parts = [f"{fmt.count(left, 'op')} went back to torch"] if left else []
+        parts += [f"{fmt.count(joined, 'op')} came to the accelerator"] if joined else []
+        return f"{' and '.join(parts)}." if parts else "Each op runs where it ran before."
+
+    @property
+    def figures(self) -> Table[PipelineChange]:
+        """A row per number of the two runs."""
+        return Table("pipeline-changes", CHANGE_COLUMNS, pipeline_changes(self.before, self.after))
+
+    @property
+    def moved(self) -> Table[tuple[str, tuple[int, int]]]:
+        """A row per op that torch runs more or less often than before."""
+        return Table("pipeline-moved", MOVED_COLUMNS, [*moved_ops(self.before, self.after).items()])
+
+
+CHANGE_COLUMNS: tuple[Column[PipelineChange], ...] = (
+    Column("", lambda change: change.name),
+    Column("before", lambda change: change.before),
+    Column("now", lambda change: change.after),
+    Column("difference", lambda change: change.difference),
+)
+MOVED_COLUMNS: tuple[Column[tuple[str, tuple[int, int]]], ...] = (
+    Column("with torch", lambda row: one_line(row[0], LONGEST_NAME)),
+    Column("before", lambda row: row[1][0], fmt.number),
+    Column("now", lambda row: row[1][1], fmt.number),
+)

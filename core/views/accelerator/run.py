@@ -1,4 +1,4 @@
-"""Views of the backend `accelerator` in one compilation.
+"""Accelerator page: the backend `accelerator` in one compilation.
 
 The views are the title, segments, calls across the ABI, options and changes. Changes are the differences
 between two runs with different accelerator options.
@@ -6,13 +6,14 @@ between two runs with different accelerator options.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
 from core.accelerator.program import PASSES
 from core.analysis import pipeline_sentence, scope_words
+from core.analysis.backend import requested_backend
 from core.analysis.pipeline import (
     BESIDE,
     FREE,
@@ -20,9 +21,7 @@ from core.analysis.pipeline import (
     crossings_disturbed,
     entries_by_node,
     fallback_lines,
-    moved_ops,
     node_segments,
-    pipeline_changes,
     pipeline_stops,
     refusal_counts,
     switchable_ops,
@@ -31,8 +30,27 @@ from core.base import words as fmt
 from core.graph import SEGMENT, divided_graph
 from core.job import CompileJob
 from core.report import Compilation, Crossing, FxGraph, FxNode, Pipeline, PipelineSegment, Report
-from core.views.accelerator.program import ProgramView
-from core.views.markdown import LONGEST_NAME, LONGEST_TEXT, plain, quoted, sentence, short
+from core.views.accelerator.program import AcceleratorChanges, ProgramView
+from core.views.blocks import (
+    NOTHING_PICKED,
+    Bar,
+    Bars,
+    Block,
+    Column,
+    Drawn,
+    PageBlock,
+    Picks,
+    Table,
+    Title,
+    paragraph,
+    spans,
+)
+from core.views.glossary import GLOSSARY
+from core.views.markdown import LONGEST_NAME, LONGEST_TEXT, one_line, plain, prose, quoted, sentence, short
+
+# Parts that the page draws: a button that runs the accelerator, and the steps with the chosen one.
+OFFER, STEPS = "offer", "steps"
+SEGMENT_PICK = "segment"
 
 # Part of the message of a run that found no C++ compiler.
 NO_COMPILER = "builds its runtime with a C++ compiler"
@@ -40,8 +58,38 @@ MOST_COMPILATIONS = 8  #: links to other compilations
 ACCELERATOR = "accelerator"
 ALL, NONE = "all", "none"
 MOST_NAMES = 12  #: nodes listed for one reason
+IN_RUNTIME = "Mean of all calls, as the runtime's own clock has it"
+REST = "The rest of a segment's call from Python and back: addresses are taken, outputs are allocated"
+INTO = "Bytes that go into the segment; constants are not among them"
 # Clearer labels of some stages.
 STAGES = {"capture": "until AOTAutograd gave it", "partition": "dividing it"}
+
+
+def accelerator(
+    report: Report,
+    compilation: Compilation | None,
+    read_nodes: Callable[[Compilation, FxGraph], Sequence[FxNode]],
+    picks: Picks = NOTHING_PICKED,
+    job: CompileJob | None = None,
+) -> Iterator[PageBlock]:
+    """Yield a segment of the graphs that the accelerator partitioned, or why there is none.
+
+    `read_nodes` returns the nodes of a graph.
+    """
+    if compilation is None or not compilation.pipelines:
+        absence = AcceleratorView.absence(report, job)
+        yield Title(spans(absence.title))
+        yield from paragraph(AcceleratorView.introduction)
+        yield from paragraph(plain(absence.error), "bad")
+        yield from paragraph(prose(absence.words))
+        if not absence.elsewhere:
+            yield Drawn(OFFER, of=(absence,))
+        return
+    view = AcceleratorView(report, compilation)
+    segment = view.segments.get(picks.text(SEGMENT_PICK)) or view.segments[view.largest]
+    yield Title(spans(view.scope + prose(view.title)), f"{GLOSSARY['pipeline']} {segment.division}")
+    nodes = read_nodes(compilation, segment.graph) if segment.graph else ()
+    yield Drawn(STEPS, (*segment.blocks({node.name: node for node in nodes}), *view.blocks), (view,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +109,7 @@ class AcceleratorAbsence:
 
 @dataclass(frozen=True)
 class AcceleratorView:
-    """Graphs of one compilation that the accelerator partitioned.
-
-    `call_help` explains columns in the table of calls.
-    """
+    """Graphs of one compilation that the accelerator partitioned."""
 
     introduction: ClassVar[str] = (
         "Compileboard's backend `accelerator` partitions AOTAutograd's graphs into segments of ops that it has kernels "
@@ -74,14 +119,6 @@ class AcceleratorView:
     needs_compiler: ClassVar[str] = (
         "The runtime needs a C++ compiler: install g++, or set `CXX`. Other backends need none."
     )
-    call_help: ClassVar[Mapping[str, str]] = {
-        "in the runtime": "Mean of all calls, as the runtime's own clock has it",
-        "beside it": "The rest of a segment's call from Python and back: addresses are taken, outputs are allocated",
-        "copied": "Inputs with another layout than in the trace",
-        "programs": "Sets of sizes that have a program",
-        "torch ran": "Calls of the segment that torch made instead",
-    }
-
     report: Report
     compilation: Compilation
 
@@ -122,9 +159,17 @@ class AcceleratorView:
         return crossing_words(self.crossings, measured, crossings_disturbed(self.report))
 
     @property
-    def call_rows(self) -> list[dict[str, object]]:
-        """Table with a row per segment that was called."""
-        return [_crossing_row(crossing) for crossing in self.crossings]
+    def blocks(self) -> Iterator[Block]:
+        """The calls across the ABI, and the reasons why torch ran segments instead."""
+        yield from paragraph(prose(self.calls), "quiet")
+        yield self.call_table
+        for line in self.fallbacks:
+            yield from paragraph(plain(line, LONGEST_TEXT), "quiet")
+
+    @property
+    def call_table(self) -> Table[Crossing]:
+        """A row per segment that was called."""
+        return Table("calls", CALL_COLUMNS, self.crossings)
 
     @property
     def fallbacks(self) -> list[str]:
@@ -140,7 +185,8 @@ class AcceleratorView:
     @staticmethod
     def absence(report: Report, job: CompileJob | None) -> AcceleratorAbsence:
         """Return why the accelerator compiled no graph in this run."""
-        on_accelerator = job is not None and job.compile.backend == ACCELERATOR
+        backend = job.compile.backend if job is not None else requested_backend(report)
+        on_accelerator = backend == ACCELERATOR
         error = _error(report) if on_accelerator else ""
         received = "The accelerator received no graph." if on_accelerator else "This run did not use the accelerator."
         title = "The accelerator could not be used." if error else received
@@ -149,10 +195,10 @@ class AcceleratorView:
             names = ", ".join(f"[{name}]" for name in others[:MOST_COMPILATIONS])
             return AcceleratorAbsence(title, f"It received the graphs of {names}: choose one above.", "", False, True)
         words = ""
-        if job is None:
+        if not backend:
             words = "Not recorded: torch does not log what a backend does with a graph."
         elif not error:
-            words = f"This run used `{job.compile.backend}`."
+            words = f"This run used {quoted(backend)}."
         return AcceleratorAbsence(title, words, error, NO_COMPILER in error, False)
 
     @staticmethod
@@ -186,18 +232,18 @@ def crossing_words(crossings: list[Crossing], measured: bool, disturbed: str = "
     )
 
 
-def _crossing_row(crossing: Crossing) -> dict[str, object]:
-    calls = crossing.calls
-    return {
-        "segment": f"{crossing.direction} · {crossing.segment}",
-        "calls": calls,
-        "in the runtime": crossing.runtime_s / calls if calls else None,
-        "beside it": (crossing.call_s - crossing.runtime_s) / calls if calls else None,
-        "temporaries": crossing.allocated_bytes,
-        "copied": crossing.copies,
-        "programs": crossing.programs,
-        "torch ran": sum(crossing.fallbacks.values()),
-    }
+CALL_COLUMNS: tuple[Column[Crossing], ...] = (
+    Column("segment", lambda it: one_line(f"{it.direction} · {it.segment}", LONGEST_NAME)),
+    Column("calls", lambda it: it.calls, fmt.number),
+    Column("in the runtime", lambda it: it.runtime_s / it.calls if it.calls else None, fmt.duration_s, IN_RUNTIME),
+    Column("beside it", lambda it: (it.call_s - it.runtime_s) / it.calls if it.calls else None, fmt.duration_s, REST),
+    Column("temporaries", lambda it: it.allocated_bytes, fmt.bytes_),
+    Column("copied", lambda it: it.copies, fmt.number, "Inputs with another layout than in the trace"),
+    Column("programs", lambda it: it.programs, fmt.number, "Sets of sizes that have a program"),
+    Column(
+        "torch ran", lambda it: sum(it.fallbacks.values()), fmt.number, "Calls of the segment that torch made instead"
+    ),
+)
 
 
 @dataclass(frozen=True)
@@ -254,42 +300,6 @@ def _split(value: object) -> list[str]:
     return str(value or "").replace(",", " ").replace("+", " ").split()
 
 
-@dataclass(frozen=True, slots=True)
-class AcceleratorChanges:
-    """Two runs on the accelerator, the earlier one first."""
-
-    times_note: ClassVar[str] = "Times are of two processes, one after the other: no difference of them is claimed."
-
-    before: Report
-    after: Report
-
-    @property
-    def words(self) -> str:
-        """Number of ops that moved between torch and the accelerator."""
-        moved = moved_ops(self.before, self.after).values()
-        left = sum(max(0, after - before) for before, after in moved)
-        joined = sum(max(0, before - after) for before, after in moved)
-        parts = [f"{fmt.count(left, 'op')} went back to torch"] if left else []
-        parts += [f"{fmt.count(joined, 'op')} came to the accelerator"] if joined else []
-        return f"{' and '.join(parts)}." if parts else "Each op runs where it ran before."
-
-    @property
-    def figures(self) -> list[dict[str, object]]:
-        """Table with a row per number of the two runs."""
-        return [
-            {"": row.name, "before": row.before, "now": row.after, "difference": row.difference}
-            for row in pipeline_changes(self.before, self.after)
-        ]
-
-    @property
-    def moved(self) -> list[dict[str, object]]:
-        """Table with a row per op that torch runs more or less often than before."""
-        return [
-            {"with torch": name, "before": before, "now": after}
-            for name, (before, after) in moved_ops(self.before, self.after).items()
-        ]
-
-
 @dataclass(frozen=True)
 class SegmentView:
     """A segment of a partitioned graph; `segment` is None if the whole graph stays with torch."""
@@ -297,16 +307,24 @@ class SegmentView:
     no_graph: ClassVar[str] = "The log does not contain the partitioned graph; the table lists what runs, in order."
     no_node: ClassVar[str] = "Click a node to see where it runs, or why torch runs it."
     no_refusal: ClassVar[str] = "Every op of this graph is in a segment."
-    order_help: ClassVar[Mapping[str, str]] = {
-        "in": "Bytes that go into the segment; constants are not among them",
-        "out": "Bytes that come out of it",
-        "a call": "Mean of all calls, from Python and back",
-    }
 
     report: Report
     compilation: Compilation
     pipeline: Pipeline
     segment: PipelineSegment | None
+
+    def blocks(self, nodes: dict[str, FxNode]) -> Iterator[Block]:
+        """Yield what runs in order, ops that stay with torch, the program, and the build's stages."""
+        yield from paragraph(self.division, "quiet")
+        yield self.order
+        for count, reason, names in self.refusals:
+            yield from paragraph(f"**{count}**: {prose(reason)} {prose(names)}")
+        yield from paragraph(prose(self.missing_program))
+        if self.program is not None:
+            yield from self.program.blocks(nodes)
+        longest_s = max(self.stages.values(), default=0.0) or 1.0
+        bars = (Bar(one_line(name), fmt.duration_s(s), s / longest_s) for name, s in self.stages.items())
+        yield Bars(f"Making the programs of the {one_line(self.direction, LONGEST_NAME)}", tuple(bars))
 
     @property
     def id(self) -> str:
@@ -387,18 +405,21 @@ class SegmentView:
         return pipeline_stops(self.pipeline)
 
     @property
-    def order(self) -> list[dict[str, object]]:
-        """Table with a row per step of the execution order."""
+    def order(self) -> Table[PipelineStop]:
+        """A row per step of the execution order."""
         call_s = {
             crossing.segment: crossing.call_s / crossing.calls
             for crossing in self.report.crossings
             if (crossing.compilation, crossing.direction) == (self.compilation.id, self.direction) and crossing.calls
         }
-        return [_stop_row(stop, call_s.get(stop.name)) for stop in self.stops]
+        per_call: Column[PipelineStop] = Column(
+            "a call", lambda stop: call_s.get(stop.name), fmt.duration_s, "Mean of all calls, from Python and back", 75
+        )
+        return Table(f"order-{self.compilation.id}-{self.direction}", (*STOP_COLUMNS, per_call, WHY), self.stops)
 
-    def first_node(self, index: int) -> str:
+    @staticmethod
+    def first_node(stop: PipelineStop) -> str:
         """Return the first node of a step of the execution order."""
-        stop = self.stops[index]
         return stop.segment.nodes[0] if stop.segment and stop.segment.nodes else stop.name
 
     @property
@@ -453,15 +474,12 @@ def _names(names: tuple[str, ...]) -> str:
     return f"{', '.join(map(quoted, names[:MOST_NAMES]))}{more}"
 
 
-def _stop_row(stop: PipelineStop, call_s: float | None) -> dict[str, object]:
-    segment = stop.segment
-    return {
-        "runs": stop.name,
-        "ops": len(segment.nodes) if segment else 1,
-        "in": segment.input_bytes if segment else None,
-        "out": segment.output_bytes if segment else None,
-        "program entries": len(segment.entries) if segment and segment.entries else None,
-        "file": segment.file_bytes if segment and segment.file_bytes else None,
-        "a call": call_s,
-        "with torch, because": stop.reason,
-    }
+STOP_COLUMNS: tuple[Column[PipelineStop], ...] = (
+    Column("runs", lambda stop: stop.name, width=110),
+    Column("ops", lambda stop: len(stop.segment.nodes) if stop.segment else 1, fmt.number, width=45),
+    Column("in", lambda stop: stop.segment and stop.segment.input_bytes, fmt.bytes_, INTO, 75),
+    Column("out", lambda stop: stop.segment and stop.segment.output_bytes, fmt.bytes_, "Bytes that come out of it", 75),
+    Column("program entries", lambda stop: (stop.segment and len(stop.segment.entries)) or None, fmt.number, width=70),
+    Column("file", lambda stop: (stop.segment and stop.segment.file_bytes) or None, fmt.bytes_, width=75),
+)
+WHY: Column[PipelineStop] = Column("with torch, because", lambda stop: stop.reason)

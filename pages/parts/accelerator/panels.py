@@ -9,22 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Literal
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core.base import words as fmt
-from core.views.accelerator import AcceleratorView, ProgramFileView, ProgramView, SegmentView
+from core.views.accelerator import program as programs
+from core.views.accelerator import run as views
 from pages import menu
 from pages.components.code.view import CodeLine, CodePicture, code_view
-from pages.look.charts import PLOTLY_CONFIG
-from pages.look.palette import FILL, SHORT, TALL, kernel_colour
-from pages.look.text import LONGEST_NAME, LONGEST_TEXT, one_line, one_line_cells, plain, prose
+from pages.look.palette import FILL, SHORT, kernel_colour
+from pages.look.text import LONGEST_NAME, LONGEST_TEXT, one_line, plain, prose
 from pages.parts.accelerator.program import (
+    change_menu,
     changes_station,
+    chosen_segment,
     memory_station,
     nodes_of,
+    offer,
     passes_station,
     program_or_reason,
     program_station,
@@ -35,37 +37,33 @@ from pages.parts.code import drawer, open_button, stage
 from pages.parts.graphs.drawn import fx_drawn, node_lines, node_of, show
 from pages.session import url
 from pages.session.actions import attempt
-from pages.session.server import cached_figure, theme
-from pages.session.shown import View
-from pages.session.tables import columns, data_frame, in_words, newly_picked
-from pages.session.url import set_state
+from pages.session.downloads import downloads, json_twin
+from pages.session.shown import RunView, View
+from pages.session.tables import Parts, draw, draw_chart, newly_picked_row
+from pages.session.url import page_link, set_state
 
 GRAPH, CHANGES = "graph", "changes"
 IN_ORDER = (GRAPH, "program", "passes", "memory", "file", "calls")
-CALL_FORMS = {
-    "calls": fmt.number,
-    "in the runtime": fmt.duration_s,
-    "beside it": fmt.duration_s,
-    "temporaries": fmt.bytes_,
-    "copied": fmt.number,
-    "programs": fmt.number,
-    "torch ran": fmt.number,
-}
-FEW_ROWS = 8
-CALL_COLUMNS = columns(AcceleratorView.call_help)
 NODE, ORDER, REFUSED = "node", "order", "with torch"
-SEGMENT_FORMS = {
-    "in": fmt.bytes_,
-    "out": fmt.bytes_,
-    "file": fmt.bytes_,
-    "ops": fmt.number,
-    "program entries": lambda count: fmt.number(int(count)),
-    "a call": fmt.duration_s,
-}
-SEGMENT_WIDTHS = {"runs": 110, "ops": 45, "in": 75, "out": 75, "program entries": 70, "file": 75, "a call": 75}
-SEGMENT_COLUMNS = columns(SegmentView.order_help, SEGMENT_WIDTHS)
 LARGEST_DOWNLOAD_BYTES = 67_108_864  #: limit: a program to download
-FILE_FORMS = {"bytes": fmt.bytes_}
+
+
+def accelerator_parts(run: RunView) -> Parts:
+    """Return the parts of the page by their names."""
+    return {views.OFFER: partial(offer, run), views.STEPS: partial(_steps, run)}
+
+
+def _steps(run: RunView, accelerator: views.AcceleratorView) -> None:
+    """Draw the row of steps, and the chosen step."""
+    view = run.of(accelerator.compilation)
+    row = st.container(horizontal=True, vertical_alignment="center", gap="small")
+    with row:
+        station = station_of(view)
+        segment = chosen_segment(accelerator)
+        change_menu(view, segment)
+        with downloads():
+            json_twin("pipeline", accelerator.compilation.pipelines, key="pipeline")
+    draw_station(view, segment, station, row)
 
 
 def station_of(view: View) -> str:
@@ -77,7 +75,7 @@ def station_of(view: View) -> str:
     return chosen or GRAPH
 
 
-def draw_station(view: View, segment: SegmentView, station: str, row: DeltaGenerator) -> None:
+def draw_station(view: View, segment: views.SegmentView, station: str, row: DeltaGenerator) -> None:
     """Draw one step; `row` is the container of the row of steps."""
     before = run_before(view)
     if station == CHANGES and before is not None:
@@ -88,34 +86,24 @@ def draw_station(view: View, segment: SegmentView, station: str, row: DeltaGener
         STATIONS[station](view, segment)
 
 
-def calls_station(view: View, segment: SegmentView) -> None:
+def calls_station(view: View, segment: views.SegmentView) -> None:
     """Draw the calls as a table, the fallbacks by reason, and the build stages as bars."""
-    accelerator = AcceleratorView(view.report, view.compilation)
+    accelerator = views.AcceleratorView(view.report, view.compilation)
     st.caption(prose(accelerator.calls))
     left, right = st.columns([3, 2], gap="medium")
     with left:
-        _table(accelerator)
+        if accelerator.crossings:
+            draw([accelerator.call_table])
         for line in accelerator.fallbacks:
             st.caption(plain(line, LONGEST_TEXT))
-        link = url.link(**{url.COMPILATION: view.compilation.id})
-        st.page_link(menu.SPEEDUP.script, label=menu.SPEEDUP.title, icon=menu.SPEEDUP.icon, query_params=link)
+        page_link(menu.SPEEDUP, **{url.COMPILATION: view.compilation.id})
     with right:
-        on, name = theme(), f"stages-{view.compilation.id}-{segment.direction}"
         st.markdown(f"**{segment.stages_title}**")
-        figure = cached_figure(lambda: stages_chart(segment.stages, on), name, view.run.id, view.report.log_bytes, on)
-        st.plotly_chart(figure, theme=None, config=PLOTLY_CONFIG, key=name)
+        name = f"stages-{view.compilation.id}-{segment.direction}"
+        draw_chart(view, name, partial(stages_chart, segment.stages))
 
 
-def _table(accelerator: AcceleratorView) -> None:
-    rows = accelerator.call_rows
-    if not rows:
-        return
-    shown = in_words(data_frame(one_line_cells(rows, LONGEST_NAME)), CALL_FORMS)
-    height: int | Literal["content"] = "content" if len(rows) <= FEW_ROWS else TALL
-    st.dataframe(shown, hide_index=True, height=height, column_config=CALL_COLUMNS, placeholder="")
-
-
-def graph_station(view: View, segment: SegmentView, row: DeltaGenerator) -> None:
+def graph_station(view: View, segment: views.SegmentView, row: DeltaGenerator) -> None:
     """Draw the graph with its drawer; `row` is the container of the row of steps."""
     graph = segment.graph
     with row:
@@ -131,12 +119,12 @@ def graph_station(view: View, segment: SegmentView, row: DeltaGenerator) -> None
         if tab == NODE:
             _node(view, segment, selected)
         elif tab == ORDER:
-            _order(view, segment)
+            _order(segment)
         elif tab == REFUSED:
             _refused(segment)
 
 
-def _node(view: View, segment: SegmentView, selected: str | None) -> None:
+def _node(view: View, segment: views.SegmentView, selected: str | None) -> None:
     nodes = nodes_of(view, segment)
     node = node_of(nodes, selected)
     if node is None:
@@ -156,18 +144,16 @@ def _show_program(segment_id: str) -> None:
     set_state(url.STATION, "program")
 
 
-def _order(view: View, segment: SegmentView) -> None:
+def _order(segment: views.SegmentView) -> None:
     """Draw the segments and ops in their order of execution; a click on a row selects its first node."""
     st.caption(segment.division)
-    rows, key = segment.order, f"order-{view.compilation.id}-{segment.direction}"
-    table = in_words(data_frame(one_line_cells(rows)), SEGMENT_FORMS)
-    picked = newly_picked(table, range(len(rows)), key, height=SHORT * 2, column_config=SEGMENT_COLUMNS)
+    picked = newly_picked_row(segment.order, height=SHORT * 2)
     if picked is not None:
         url.select(f"n:{segment.first_node(picked)}")
         st.rerun()
 
 
-def _refused(segment: SegmentView) -> None:
+def _refused(segment: views.SegmentView) -> None:
     """Draw the ops that stay with torch, by reason."""
     if not segment.refusals:
         st.caption(segment.no_refusal)
@@ -175,7 +161,7 @@ def _refused(segment: SegmentView) -> None:
         st.markdown(f"**{count}**: {prose(reason)}  \n{prose(names)}")
 
 
-def file_station(view: View, segment: SegmentView, row: DeltaGenerator) -> None:
+def file_station(view: View, segment: views.SegmentView, row: DeltaGenerator) -> None:
     """Draw the bytes of a section; if the file is not available, the recorded table of sections.
 
     `row` is the container of the row of steps.
@@ -183,9 +169,9 @@ def file_station(view: View, segment: SegmentView, row: DeltaGenerator) -> None:
     program = program_or_reason(segment)
     if program is None:
         return
-    file = attempt(lambda: ProgramFileView.open(view.run.path, program.segment))
+    file = attempt(lambda: programs.ProgramFileView.open(view.run.path, program.segment))
     if file is None:
-        _recorded(program)
+        draw([program.sections])
         return
     with row:
         _downloads(file)
@@ -198,7 +184,7 @@ def file_station(view: View, segment: SegmentView, row: DeltaGenerator) -> None:
     _bytes(file, section, stretch, key)
 
 
-def _downloads(file: ProgramFileView) -> None:
+def _downloads(file: programs.ProgramFileView) -> None:
     name = one_line(file.segment.file, LONGEST_NAME)
     if file.size > LARGEST_DOWNLOAD_BYTES:
         st.caption(file.too_large(LARGEST_DOWNLOAD_BYTES))
@@ -227,13 +213,7 @@ def _downloads(file: ProgramFileView) -> None:
         )
 
 
-def _recorded(program: ProgramView) -> None:
-    """Draw the table of sections that the log recorded."""
-    table = data_frame(one_line_cells(program.sections, LONGEST_NAME))
-    st.dataframe(in_words(table, FILE_FORMS), hide_index=True, height="content")
-
-
-def _section(file: ProgramFileView) -> str:
+def _section(file: programs.ProgramFileView) -> str:
     sizes = file.sections
     header = next(iter(sizes))
     url.read(url.LISTING, sizes, header)
@@ -248,7 +228,7 @@ def _section(file: ProgramFileView) -> str:
     return chosen or header
 
 
-def _stretch(file: ProgramFileView, section: str, key: str) -> int:
+def _stretch(file: programs.ProgramFileView, section: str, key: str) -> int:
     """Return the index of the section's part to show; draw a choice if the section has several parts."""
     count, words = file.stretches(section)
     if count == 1:
@@ -264,7 +244,7 @@ def _stretch(file: ProgramFileView, section: str, key: str) -> int:
     return int(chosen) - 1
 
 
-def _bytes(file: ProgramFileView, section: str, stretch: int, key: str) -> None:
+def _bytes(file: programs.ProgramFileView, section: str, stretch: int, key: str) -> None:
     if words := file.empty_words(section):
         st.caption(words)
         return
@@ -277,7 +257,7 @@ def _bytes(file: ProgramFileView, section: str, stretch: int, key: str) -> None:
         code_view(CodePicture(title, "text", lines), key=f"dump-{key}-{section}-{first}", height=FILL, channel="dump")
 
 
-STATIONS: dict[str, Callable[[View, SegmentView], None]] = {
+STATIONS: dict[str, Callable[[View, views.SegmentView], None]] = {
     "program": program_station,
     "passes": passes_station,
     "memory": memory_station,
@@ -285,7 +265,7 @@ STATIONS: dict[str, Callable[[View, SegmentView], None]] = {
 }
 
 # Steps with their own button in the row of steps.
-WITH_BUTTON: dict[str, Callable[[View, SegmentView, DeltaGenerator], None]] = {
+WITH_BUTTON: dict[str, Callable[[View, views.SegmentView, DeltaGenerator], None]] = {
     GRAPH: graph_station,
     "file": file_station,
 }

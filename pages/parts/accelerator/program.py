@@ -10,46 +10,42 @@ from __future__ import annotations
 import html
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import streamlit as st
 
 from core import CompileJob, Environment, compile_options_as_text
 from core.base import words as fmt
 from core.report import FxNode
-from core.views.accelerator import AcceleratorOptions, AcceleratorView, ProgramView, SegmentView
+from core.views.accelerator import program as programs
+from core.views.accelerator import run as views
 from pages import menu
 from pages.components.code.view import CodePicture, code_lines, code_view
-from pages.look.charts import PLOTLY_CONFIG, go, in_brackets, in_unit, plotly_layout, text_on
-from pages.look.palette import FILL, INK, MUTED, PAPER, SHORT, TALL, Theme, kernel_colour
-from pages.look.text import LONGEST_MESSAGE, LONGEST_NAME, LONGEST_TEXT, code, one_line, one_line_cells, plain, prose
+from pages.look.charts import go, in_brackets, in_unit, plotly_layout, text_on
+from pages.look.palette import FILL, INK, MUTED, PAPER, TALL, Theme, kernel_colour
+from pages.look.text import LONGEST_NAME, LONGEST_TEXT, code, one_line, prose
 from pages.parts.code import diff_view
 from pages.parts.graphs.drawn import node_lines, node_of
 from pages.parts.run.submit import job_again, stored_run, submit_or_open
 from pages.session import actions, server, url
 from pages.session.actions import attempt
-from pages.session.header import page_title
-from pages.session.server import cached_figure, theme
 from pages.session.shown import RunView, View, open_view
-from pages.session.tables import columns, data_frame, in_words, newly_picked
-from pages.session.url import go_to, pressed
+from pages.session.tables import draw, draw_chart, newly_picked_row
+from pages.session.url import go_to, page_link, pressed
 
-FORMS = {"bytes": fmt.bytes_}
-FEW_BUFFERS = 8
-WIDTHS = {"": 40, "op": 95, "nodes": 110, "makes": 165, "of": 165, "and then": 200, "your line": 220}
-COLUMNS = columns(ProgramView.entry_help, WIDTHS)
 PLAN_HEIGHT, BAR_PX, AROUND_PX = 400, 30, 70
 MOST_NAMED = 24  #: ticks of an axis
 UNITS = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B"))
 
 
-def program_or_reason(segment: SegmentView) -> ProgramView | None:
+def program_or_reason(segment: views.SegmentView) -> programs.ProgramView | None:
     """Return the segment's program; if it has none, draw the reason and return None."""
     if segment.missing_program:
         st.info(prose(segment.missing_program))
     return segment.program
 
 
-def program_station(view: View, segment: SegmentView) -> None:
+def program_station(view: View, segment: views.SegmentView) -> None:
     """Draw the instructions as a table, next to the user's code."""
     program = program_or_reason(segment)
     if program is None:
@@ -63,18 +59,16 @@ def program_station(view: View, segment: SegmentView) -> None:
         node_lines(view, nodes, node_of(nodes, url.selected()), f"{view.compilation.id}-{segment.id}")
 
 
-def _instructions(program: ProgramView, nodes: Mapping[str, FxNode], key: str) -> None:
-    rows = program.instructions(nodes)
-    table = data_frame(one_line_cells(rows))
-    picked = newly_picked(table, program.entries[: len(rows)], key, height=TALL, column_config=COLUMNS)
-    if picked is not None and picked.nodes:
-        url.select(f"n:{next((name for name in picked.nodes if name in nodes), picked.nodes[0])}")
+def _instructions(program: programs.ProgramView, nodes: Mapping[str, FxNode], key: str) -> None:
+    picked = newly_picked_row(replace(program.instructions(nodes), name=key), height=TALL)
+    if picked is not None and picked[1].nodes:
+        url.select(f"n:{next((name for name in picked[1].nodes if name in nodes), picked[1].nodes[0])}")
         st.rerun()
     if program.left_out_entries:
         st.caption(program.left_out_entries)
 
 
-def passes_station(view: View, segment: SegmentView) -> None:
+def passes_station(view: View, segment: views.SegmentView) -> None:
     """Draw a choice of passes, the chosen pass's diff, and the program after it."""
     program = program_or_reason(segment)
     if program is None:
@@ -94,7 +88,7 @@ def passes_station(view: View, segment: SegmentView) -> None:
         code_view(picture, key=f"after-{key}", height=FILL, channel="after")
 
 
-def _chosen_pass(program: ProgramView) -> int:
+def _chosen_pass(program: programs.ProgramView) -> int:
     """Draw the choice of a pass; return its index, by default that of the most instructions removed."""
     labels = {
         fmt.exact(index): f"{one_line(name, LONGEST_NAME)} · {fmt.number(entries)}"
@@ -114,7 +108,7 @@ def _chosen_pass(program: ProgramView) -> int:
     return int(chosen or default)
 
 
-def _pass_diff(program: ProgramView, index: int, key: str) -> None:
+def _pass_diff(program: programs.ProgramView, index: int, key: str) -> None:
     change = program.pass_diff(index)
     if change is None:
         st.caption(program.first_pass)
@@ -126,26 +120,22 @@ def _pass_diff(program: ProgramView, index: int, key: str) -> None:
     diff_view(title, diff.text, f"pass-{key}", diff.left_out, FILL)
 
 
-def memory_station(view: View, segment: SegmentView) -> None:
+def memory_station(view: View, segment: views.SegmentView) -> None:
     """Draw the memory plan, and the buffers as a table."""
     program = program_or_reason(segment)
     if program is None:
         return
     st.caption(program.memory)
     if program.temporaries:
-        on, name = theme(), f"arena-{view.compilation.id}-{segment.id}"
-        figure = cached_figure(lambda: arena_chart(program, on), name, view.run.id, view.report.log_bytes, on)
-        st.plotly_chart(figure, theme=None, config=PLOTLY_CONFIG, key=name)
+        draw_chart(view, f"arena-{view.compilation.id}-{segment.id}", partial(arena_chart, program))
         if program.left_out_temporaries:
             st.caption(program.left_out_temporaries)
-    rows = program.buffers
-    table = in_words(data_frame(one_line_cells(rows, LONGEST_NAME)), FORMS)
-    st.dataframe(table, hide_index=True, height="content" if len(rows) <= FEW_BUFFERS else SHORT, placeholder="")
+    draw([program.buffers])
     if program.left_out_buffers:
         st.caption(program.left_out_buffers)
 
 
-def arena_chart(program: ProgramView, on: Theme) -> go.Figure:
+def arena_chart(program: programs.ProgramView, on: Theme) -> go.Figure:
     """Draw the temporaries as rectangles from their first to their last instruction, at their offsets."""
     drawn = [(rectangle.buffer, rectangle.base) for rectangle in program.arena]
     high = max((base + buffer.bytes for buffer, base in drawn), default=0)
@@ -199,7 +189,7 @@ def _hover(name: str, words: Sequence[str]) -> str:
     return "<br>".join([f"<b>{html.escape(one_line(name, LONGEST_NAME))}</b>{size}", *lines])
 
 
-def _ticks(program: ProgramView) -> dict[str, object]:
+def _ticks(program: programs.ProgramView) -> dict[str, object]:
     count = len(program.entries)
     shown = range(0, count, max(1, -(-count // MOST_NAMED)))
     labels = [html.escape(program.instruction_label(index)) for index in shown]
@@ -233,7 +223,7 @@ def stages_chart(stages: Mapping[str, float], on: Theme) -> go.Figure:
     return figure
 
 
-def chosen_segment(accelerator: AcceleratorView) -> SegmentView:
+def chosen_segment(accelerator: views.AcceleratorView) -> views.SegmentView:
     """Return the segment in the URL, by default the largest; draw a choice if there are several."""
     segments, largest = accelerator.segments, accelerator.largest
     url.read(url.SEGMENT, segments, largest)
@@ -251,7 +241,7 @@ def chosen_segment(accelerator: AcceleratorView) -> SegmentView:
     return segments[chosen or largest]
 
 
-def nodes_of(view: View, segment: SegmentView) -> tuple[FxNode, ...]:
+def nodes_of(view: View, segment: views.SegmentView) -> tuple[FxNode, ...]:
     """Return the nodes of the partitioned graph; empty if the log does not contain it."""
     return view.nodes(segment.graph) if segment.graph else ()
 
@@ -262,15 +252,15 @@ WITHOUT_COMPILER = ("registry", "aot_eager", "eager")
 ALWAYS = WITHOUT_COMPILER[1:]
 
 
-def change_menu(view: View, segment: SegmentView) -> None:
+def change_menu(view: View, segment: views.SegmentView) -> None:
     """Draw fields for the accelerator's options, and a button that runs the job with them.
 
     Draw nothing if the job doesn't use the accelerator or may not run here, as for an imported log.
     """
     job = job_again(view)
-    if job is None or not AcceleratorOptions.is_used(job):
+    if job is None or not views.AcceleratorOptions.is_used(job):
         return
-    before = AcceleratorOptions.of(job)
+    before = views.AcceleratorOptions.of(job)
     ops = list(dict.fromkeys([*before.without, *segment.switchable_ops(nodes_of(view, segment))]))
     with st.popover("What if…", icon=":material/alt_route:", help=before.help):
         without = st.multiselect(
@@ -278,7 +268,7 @@ def change_menu(view: View, segment: SegmentView) -> None:
         )
         passes = st.multiselect("Passes", before.all_passes, list(before.passes), key="pipeline-passes")
         freeze = st.toggle("Freeze parameters", before.freeze, key="pipeline-freeze", help=before.freeze_help)
-        changed = AcceleratorOptions(tuple(without), tuple(passes), freeze).applied(job)
+        changed = views.AcceleratorOptions(tuple(without), tuple(passes), freeze).applied(job)
         same = changed == before.applied(job)
         if pressed("Run beside this one", type="primary", key="pipeline-run", disabled=same):
             run_beside(changed, view)
@@ -297,25 +287,23 @@ def run_before(view: View) -> RunView | None:
     """Return the URL's run to compare with; None unless it also used the accelerator."""
     name = url.asked(url.OTHER)
     before = open_view(name) if name and name != view.run.id else None
-    return before if before is not None and AcceleratorView.is_used(before.report) else None
+    return before if before is not None and views.AcceleratorView.is_used(before.report) else None
 
 
 def changes_station(before: RunView, after: View) -> None:
     """Draw both runs' figures and options, and each op that torch runs more or less often than before."""
-    changes = AcceleratorView(after.report, after.compilation).changes(before.report)
+    changes = views.AcceleratorView(after.report, after.compilation).changes(before.report)
     st.caption(changes.words)
     left, right = st.columns([3, 2], gap="medium")
     with left:
-        st.dataframe(data_frame(changes.figures), hide_index=True, height="content", key="pipeline-changes")
+        draw([changes.figures])
         st.caption(changes.times_note)
-        link = url.link(**{url.OTHER: before.run.id})
-        st.page_link(menu.COMPARE.script, label="Compare the two runs", icon=menu.COMPARE.icon, query_params=link)
+        page_link(menu.COMPARE, label="Compare the two runs", **{url.OTHER: before.run.id})
     with right:
         _options("Before", before)
         _options("Now", after)
-        if changes.moved:
-            moved = data_frame(one_line_cells(changes.moved, LONGEST_NAME))
-            st.dataframe(moved, hide_index=True, height="content", key="pipeline-moved")
+        if changes.moved.rows:
+            draw([changes.moved])
 
 
 def _options(title: str, view: RunView) -> None:
@@ -324,20 +312,7 @@ def _options(title: str, view: RunView) -> None:
         st.markdown(f"**{title}**: {code(compile_options_as_text(job.compile), LONGEST_TEXT) or 'the defaults'}")
 
 
-def without_pipeline(view: RunView) -> None:
-    """Draw why there is no accelerator graph, and a button that runs the job on the accelerator."""
-    absence = AcceleratorView.absence(view.report, view.job)
-    page_title(absence.title)
-    st.write(AcceleratorView.introduction)
-    if absence.error:
-        st.error(plain(absence.error, LONGEST_MESSAGE), icon=":material/error:")
-    if absence.words:
-        st.write(prose(absence.words))
-    if not absence.elsewhere:
-        _offer(view, absence.no_compiler)
-
-
-def _offer(view: RunView, no_compiler: bool) -> None:
+def offer(view: RunView, absence: views.AcceleratorAbsence) -> None:
     """Offer the accelerator unless its C++ compiler is known to be missing here.
 
     If the compiler is missing, or was missing in the run, also offer backends that need no compiler.
@@ -347,16 +322,20 @@ def _offer(view: RunView, no_compiler: bool) -> None:
         return
     environment = server.environment() or Environment()
     is_known = bool(environment.torch)
-    lacks_compiler = no_compiler or (is_known and not environment.compiler)
+    lacks_compiler = absence.no_compiler or (is_known and not environment.compiler)
     if lacks_compiler:
-        st.write(AcceleratorView.needs_compiler)
+        st.write(views.AcceleratorView.needs_compiler)
     with st.container(horizontal=True):
-        if environment.compiler or not (is_known or no_compiler):
-            label = "Run it again" if AcceleratorOptions.is_used(job) else "Run with the accelerator"
+        if environment.compiler or not (is_known or absence.no_compiler):
+            label = "Run it again" if views.AcceleratorOptions.is_used(job) else "Run with the accelerator"
             if pressed(
-                label, type="primary", key="accelerate", icon=":material/play_arrow:", help=AcceleratorOptions.run_help
+                label,
+                type="primary",
+                key="accelerate",
+                icon=":material/play_arrow:",
+                help=views.AcceleratorOptions.run_help,
             ):
-                run_beside(AcceleratorOptions().applied(job), None)
+                run_beside(views.AcceleratorOptions().applied(job), None)
         if lacks_compiler:
             _alternatives(job, environment.backends or ALWAYS)
 
@@ -364,6 +343,6 @@ def _offer(view: RunView, no_compiler: bool) -> None:
 def _alternatives(job: CompileJob, backends: Sequence[str]) -> None:
     """Draw a button for each available backend that needs no compiler; it runs the same job."""
     for name in WITHOUT_COMPILER:
-        if name in backends and pressed(AcceleratorOptions.backend_label(name), key=f"instead-{name}"):
+        if name in backends and pressed(views.AcceleratorOptions.backend_label(name), key=f"instead-{name}"):
             chosen = job.with_settings(backend=name, backend_code="", mode=None, options=None)
             submit_or_open(replace(chosen, target=""))

@@ -8,12 +8,12 @@ import pytest
 from core import CompileJob, CompileOptions, Model
 from core.accelerator.program import PROGRAMS, write_program
 from core.report import Crossing, ProgramBuffer
-from core.views.accelerator import AcceleratorOptions, AcceleratorView, SegmentView
 from core.views.accelerator.program import ProgramFileView
-from core.views.accelerator.run import crossing_words
+from core.views.accelerator.run import AcceleratorOptions, AcceleratorView, SegmentView, crossing_words
 from tests.support.logs import report_of
 from tests.support.pipelines import SEGMENT, pipeline_log
 from tests.support.programs import layer
+from tests.support.tables import texts
 
 REPORT = report_of(pipeline_log())
 VIEW = AcceleratorView(REPORT, REPORT.compilations[0])
@@ -33,8 +33,8 @@ def test_title_and_division_count_ops_and_bytes() -> None:
 
 
 def test_the_order_has_segments_and_the_ops_that_torch_runs() -> None:
-    assert [row["runs"] for row in segment().order] == ["segment_0", "cumsum"]
-    assert [segment().first_node(index) for index in range(2)] == [SEGMENT.nodes[0], "cumsum"]
+    assert [stop.name for stop in segment().order.rows] == ["segment_0", "cumsum"]
+    assert [*map(segment().first_node, segment().order.rows)] == [SEGMENT.nodes[0], "cumsum"]
     assert segment().refusals == [("1 op", "no kernel for aten.cumsum.default", "`cumsum`")]
 
 
@@ -42,7 +42,7 @@ def test_a_program_has_entries_passes_and_memory() -> None:
     program = segment().program
     assert program is not None
     assert program.words.startswith("5 ops of the graph became 2 inputs, 2 instructions and 1 result.")
-    assert [row["op"] for row in program.instructions({})] == [entry.op for entry in SEGMENT.entries]
+    assert [row["op"] for row in texts(program.instructions({}))] == [entry.op for entry in SEGMENT.entries]
     assert program.memory.startswith("Temporaries of 192 B in an arena of 128 B, 66.7 % of that, because ")
     assert program.pass_diff(0) is None
     assert list(program.arena_marks) == ["arena 128 B", "each by itself 192 B"]
@@ -86,11 +86,13 @@ def test_options_are_read_from_the_job_that_they_are_applied_to(
 
 def test_equal_runs_moved_no_op() -> None:
     changes = VIEW.changes(REPORT)
-    assert (changes.words, changes.moved) == ("Each op runs where it ran before.", [])
+    assert (changes.words, changes.moved.rows) == ("Each op runs where it ran before.", [])
 
 
 def test_a_run_of_another_backend_says_which() -> None:
-    absence = AcceleratorView.absence(replace(REPORT, compilations=()), CompileJob(Model("sample", "mlp")))
+    setting = replace(REPORT.setting, job={"compile": {"backend": "inductor"}})
+    without = replace(REPORT, compilations=(), setting=setting)
+    absence = AcceleratorView.absence(without, None)
     assert (absence.title, absence.words) == (
         "This run did not use the accelerator.",
         "This run used `inductor`.",

@@ -57,7 +57,7 @@ def table(app: AppTest, index: int = 0) -> list[list[object]]:
 
 def test_panels_stand_beside_each_other_and_one_segment_is_no_choice(run: str) -> None:
     app = opened(menu.ACCELERATOR.script, run)
-    assert arranged(app) == ["3 × row center", "2 × row", "1 × row none gap"]
+    assert arranged(app) == ["2 × row center", "1 × row", "1 × row none gap"]
     assert "Segment" not in [box.label for box in app.selectbox]
 
 
