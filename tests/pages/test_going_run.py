@@ -98,7 +98,7 @@ def test_the_verdict_stands_while_its_numbers_are_measured(empty_home: Path) -> 
 
 def test_pages_say_what_there_is_not_once_all_is_compiled(empty_home: Path) -> None:
     app = page_of(empty_home, menu.RECOMPILES.script, COMPARED)
-    assert titles(app) == ["No recompile: the first compilation of every frame served all calls"]
+    assert titles(app) == ["No recompile\\: the first compilation of every frame served all calls"]
 
 
 def test_nothing_of_a_run_that_goes_on_is_stored(empty_home: Path) -> None:
