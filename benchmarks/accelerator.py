@@ -113,7 +113,7 @@ def segment_of(function: Callable[..., Any], *inputs: Any, passes: int | None = 
 
     from core.accelerator.backend import divide
     from core.accelerator.lowering import WHOLE, Support
-    from core.accelerator.program import PASSES
+    from core.accelerator.program.program import PASSES
     from core.accelerator.segment import SegmentModule
 
     decompositions = {op: table for op, table in core_aten_decompositions().items() if op not in WHOLE}

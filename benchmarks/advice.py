@@ -12,7 +12,8 @@ from benchmarks.homes import temporary_home
 from benchmarks.table import Result, tell
 from core import CompileJob, LocalEngine, Model, Report, Runner, Store, open_report
 from core.analysis.findings import findings
-from core.analysis.kernels import summary, times_unreliable
+from core.analysis.kernels.kernel import times_unreliable
+from core.analysis.kernels.ledger import summary
 from core.analysis.speed import speed
 
 SMALL_BATCH, LARGE_BATCH = 4, 16_384

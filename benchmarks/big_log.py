@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from core.trace import TraceReader
-from core.trace.reader import HEADER, md5_of
+from core.trace.reader import HEADER, TraceReader, md5_of
 from tests.support.places import TRACES
 
 # Scenarios in one round; each copy has frame ids, file numbers and times of its own.

@@ -20,7 +20,7 @@ from benchmarks.homes import temporary_home
 from benchmarks.table import Result, print_table, tell
 from core import CompileJob, LocalEngine, Model, Runner, Store
 from core.analysis.budget import judge, read_budget
-from core.analysis.comparison import RunSide
+from core.analysis.comparison.matching import RunSide
 from core.runs.stored import side_of_run
 
 TIMES = 20

@@ -21,7 +21,8 @@ from typing import Any
 from benchmarks.accelerator import segment_of
 from benchmarks.homes import CACHE, PROJECT
 from benchmarks.table import tell
-from core.accelerator.program import (
+from core.accelerator.program.file import INSTRUCTION, file_of, write_program
+from core.accelerator.program.program import (
     Opcode,
     OperandKind,
     Program,
@@ -32,9 +33,7 @@ from core.accelerator.program import (
     StepOp,
     StepOperand,
     StorageKind,
-    write_program,
 )
-from core.accelerator.program.file import INSTRUCTION, file_of
 
 SECONDS = 600
 SEED = 7

@@ -30,7 +30,7 @@ from backports import zstd
 
 from benchmarks.table import tell
 from core import CompileboardError, Store, build_report, from_json, open_report, to_json
-from core.trace import index_of
+from core.trace.index import index_of
 from core.trace.parsers.build import outline
 from core.views.artifacts import ArtifactsView
 from tests.support.apps import EVIDENCE, assert_sound, homed, opened, torch_still_starting

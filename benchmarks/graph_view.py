@@ -25,9 +25,10 @@ from benchmarks.server import SETTLED, browser_page, dashboard
 from benchmarks.synthetic import synthetic_nodes
 from benchmarks.table import Result, at_most, spread, tell
 from core import Run, Store, open_graph, open_report
-from core.graph import GraphModel, fx_model
-from core.graph.layout import Box, Edge
+from core.graph.fx import fx_model
 from core.graph.layout.ladder import DotError, lay_out_with_dot
+from core.graph.layout.model import Box, Edge
+from core.graph.model import GraphModel
 from core.runs.stored import store_graphs
 
 STAGE = "inductor_post_grad_graph"

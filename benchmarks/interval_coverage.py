@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from benchmarks.table import Result, print_table
-from core.analysis import Interval, median_ratio
+from core.analysis.interval import Interval, median_ratio
 
 Noise = Callable[[random.Random], Iterator[float]]
 Estimate = Callable[[list[float], list[float]], Interval | None]

@@ -29,7 +29,8 @@ from core.analysis.interval import Interval
 from core.analysis.speed import Speed
 from core.analysis.verdict import Summary
 from core.base import words as fmt
-from core.runs.index import RunIndex, RunQuery
+from core.runs.index.database import RunIndex
+from core.runs.index.query import RunQuery
 from core.runs.status import Ended
 from core.runs.stored import VERSION
 

@@ -24,7 +24,7 @@ from typing import Any
 from benchmarks.homes import PROJECT, compile_environment, temporary_home
 from benchmarks.table import Result, print_table, tell
 from core import CompileJob, CompileOptions, LocalEngine, Model, Runner, Store, open_report
-from core.analysis import Speed, speed
+from core.analysis.speed import Speed, speed
 from core.report import Load, Timing
 
 SECONDS = {"50us": 50e-6, "5ms": 5e-3, "500ms": 0.5, "slower": 5e-3}

@@ -84,7 +84,7 @@ def compared(names: tuple[str, ...], device: str, batch: int) -> list[ClockCompa
 
 def both(name: str, device: str, batch: int) -> dict[str, Any]:
     """Time one sample by both clocks; return the fields of its `ClockComparison`."""
-    from core.analysis import speed
+    from core.analysis.speed import speed
     from core.report import Timing
     from core.worker.backends.selection import compiled_by
     from core.worker.calls import ModelCalls

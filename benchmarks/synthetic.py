@@ -9,7 +9,9 @@ from collections.abc import Callable
 from time import perf_counter
 
 from benchmarks.table import Result, at_most, spread
-from core.graph import GraphModel, digest, fx_model, level, levels_below
+from core.graph.fx import fx_model
+from core.graph.levels import digest, level, levels_below
+from core.graph.model import GraphModel
 from core.report import FxNode, Place, TensorMeta
 
 FILE = "/model.py"

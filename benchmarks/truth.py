@@ -21,7 +21,7 @@ from typing import Any
 
 from benchmarks.homes import PROJECT, compile_environment, temporary_home
 from core import CompileJob, LocalEngine, Model, Report, Run, Runner, Store, open_report, sample, samples, verdict
-from core.analysis import compile_seconds
+from core.analysis.durations import compile_seconds
 
 EVENT = re.compile(r'^V[^\n]*"chromium_event": [^\n]*\n((?:\t[^\n]*\n)+)', re.MULTILINE)
 Found = dict[str, Any]

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from core.accelerator.backends import SHIPPED_BACKENDS
-    from core.analysis import Verdict, sentence, speed, verdict
-    from core.analysis.comparison import RunComparison, RunSide, compare_runs, comparison_sentence
-    from core.analysis.verdict import Summary
+    from core.analysis.comparison.matching import RunSide
+    from core.analysis.comparison.run import RunComparison, compare_runs, comparison_sentence
+    from core.analysis.speed import speed
+    from core.analysis.verdict import Summary, Verdict, sentence, verdict
     from core.base.errors import (
         AccessError,
         CompileboardError,
@@ -65,19 +66,12 @@ if TYPE_CHECKING:
         side_of_run,
         start_reading,
     )
-    from core.sweep import (
-        Axis,
-        RecordedSweep,
-        Sweep,
-        SweepRunner,
-        SweepStanding,
-        SweepStore,
-        new_sweep,
-        parse_axis,
-        recorded_sweeps,
-    )
-    from core.trace import NO_RECORD
-    from core.trace.parsers import GrowingReport, build_report, load_text
+    from core.sweep.model import Axis, Sweep, parse_axis
+    from core.sweep.runner import RecordedSweep, SweepRunner, new_sweep, recorded_sweeps
+    from core.sweep.store import SweepStore
+    from core.sweep.table import SweepStanding
+    from core.trace.parsers.build import GrowingReport, build_report, load_text
+    from core.trace.reader import NO_RECORD
 
 __all__ = [
     "MOST_NAME_CHARS",
@@ -165,9 +159,10 @@ __all__ = [
 # Module → its public names, as in the imports above.
 _MODULES = {
     "accelerator.backends": "SHIPPED_BACKENDS",
-    "analysis": "Verdict sentence speed verdict",
-    "analysis.comparison": "RunComparison RunSide compare_runs comparison_sentence",
-    "analysis.verdict": "Summary",
+    "analysis.comparison.matching": "RunSide",
+    "analysis.comparison.run": "RunComparison compare_runs comparison_sentence",
+    "analysis.speed": "speed",
+    "analysis.verdict": "Summary Verdict sentence verdict",
     "base.errors": "AccessError CompileboardError JobError ReportError StoreError TraceError WorkerError",
     "base.machine": "Environment",
     "job": (
@@ -192,9 +187,12 @@ _MODULES = {
     "runs.stored": (
         "Comparable comparable_runs is_stored likeliest open_graph open_report open_summary side_of_run start_reading"
     ),
-    "sweep": "Axis RecordedSweep Sweep SweepRunner SweepStanding SweepStore new_sweep parse_axis recorded_sweeps",
-    "trace": "NO_RECORD",
-    "trace.parsers": "GrowingReport build_report load_text",
+    "sweep.model": "Axis Sweep parse_axis",
+    "sweep.runner": "RecordedSweep SweepRunner new_sweep recorded_sweeps",
+    "sweep.store": "SweepStore",
+    "sweep.table": "SweepStanding",
+    "trace.parsers.build": "GrowingReport build_report load_text",
+    "trace.reader": "NO_RECORD",
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names.split()}
 

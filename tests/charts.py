@@ -17,8 +17,8 @@ from core import Axis, CompileJob, Environment, Model, SweepStanding, new_sweep
 from core.analysis.comparison.figures import time_comparison
 from core.report import ProgramBuffer
 from core.report.model import Report
-from core.sweep import SweepCall, SweepRow
 from core.sweep.presets import PRESETS
+from core.sweep.store import SweepCall, SweepRow
 from core.views.accelerator.run import AcceleratorView
 from core.views.backend.compilation import BackendCompilationView, ExecutionBar
 from core.views.compare import CompareView

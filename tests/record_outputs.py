@@ -28,8 +28,8 @@ from core.analysis.findings import findings
 from core.commands.main import main as command
 from core.commands.summary import summarise
 from core.runs.ranks import read_ranks
-from core.sweep import table
 from core.sweep.presets import PRESETS
+from core.sweep.table import table
 from core.trace.ranks import fingerprint
 from tests.record import SCENARIOS
 from tests.support.homes import add_run, add_scenario, layers_log, measured_log

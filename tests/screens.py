@@ -19,7 +19,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.graph import levels
-from core.graph.layout import lay_out
+from core.graph.layout.ladder import lay_out
 from pages import menu
 from pages.session import runs
 from tests.record import SCENARIOS

@@ -29,7 +29,8 @@ from core.accelerator.builder import hinted
 from core.accelerator.compile_keys import CompileKeys
 from core.accelerator.library import runtime
 from core.accelerator.lowering import KERNELS, WHOLE, Support, op_name
-from core.accelerator.program import (
+from core.accelerator.program.file import program_sections
+from core.accelerator.program.program import (
     DTYPES,
     PASSES,
     UNPLACED,
@@ -39,7 +40,6 @@ from core.accelerator.program import (
     ProgramStep,
     StorageKind,
     lives,
-    program_sections,
 )
 from core.accelerator.segment import CompiledSegment, SegmentModule, program_call
 from core.base.errors import JobError, ProgramError

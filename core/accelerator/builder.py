@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch.fx import GraphModule, Node
 
-from core.accelerator.program import (
+from core.accelerator.program.program import (
     ITEM_BYTES,
     Opcode,
     OperandKind,

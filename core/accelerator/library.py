@@ -19,7 +19,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from core.accelerator.program import PASSES
+from core.accelerator.program.program import PASSES
 from core.base.errors import ProgramError
 from core.base.machine import build_cache, build_once, cpp_compiler
 

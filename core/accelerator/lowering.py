@@ -16,7 +16,7 @@ from torch.fx import Node
 from torch.fx.passes.operator_support import OperatorSupportBase
 
 from core.accelerator.builder import F32, TORCH_DTYPES, Builder
-from core.accelerator.program import MAX_RANK, Opcode, OperandKind, Reduction, StepOp, StepOperand, double_bits
+from core.accelerator.program.program import MAX_RANK, Opcode, OperandKind, Reduction, StepOp, StepOperand, double_bits
 
 aten = torch.ops.aten
 Lower = Callable[[Builder, Node], None]

@@ -26,16 +26,8 @@ from torch.fx import GraphModule
 from core.accelerator.builder import TORCH_DTYPES, Builder, Sizes
 from core.accelerator.library import ERROR_BYTES, CbBuffer, CbStats, LoadedProgram, checksum, extension, runtime
 from core.accelerator.lowering import lower
-from core.accelerator.program import (
-    ITEM_BYTES,
-    Opcode,
-    Program,
-    ProgramStorage,
-    ProgramTensor,
-    StorageKind,
-    read_program,
-    write_program,
-)
+from core.accelerator.program.file import read_program, write_program
+from core.accelerator.program.program import ITEM_BYTES, Opcode, Program, ProgramStorage, ProgramTensor, StorageKind
 from core.base.errors import ProgramError
 
 # Beyond this number, a new program evicts the least recently used one.

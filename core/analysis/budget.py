@@ -35,8 +35,9 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, Literal
 
-from core.analysis.comparison import RunComparison, RunSide, compare_runs
 from core.analysis.comparison.figures import BREAKS, COUNTS, MEASURED, WORDS, Unit
+from core.analysis.comparison.matching import RunSide
+from core.analysis.comparison.run import RunComparison, compare_runs
 from core.analysis.interval import BUSY, FEW, Interval, busy, median_ratio
 from core.analysis.results import failed_words, results, results_words
 from core.analysis.speed import Speed, alternative_speed, speed

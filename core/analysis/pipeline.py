@@ -13,7 +13,7 @@ from core.analysis.interval import BUSY, busy
 from core.analysis.results import results
 from core.analysis.speed import speed
 from core.base.words import agree, bytes_, count, duration_s, number, percent
-from core.ops import aten_name
+from core.ops.costs import aten_name
 from core.report import Crossing, FxNode, Pipeline, PipelineSegment, Report
 
 __all__ = [

@@ -22,7 +22,7 @@ from core.analysis.results import Results, failed_words, results, results_words
 from core.analysis.speed import Speed, break_even_calls, speed
 from core.analysis.work import Work, uncompiled_calls_words, work, work_words
 from core.base.words import agree, bytes_, calls_after, count, number, percent
-from core.code import occupancy
+from core.code.stages import occupancy
 from core.job.targets import TARGETS, Target
 from core.report import BreakRecord, Compilation, Kernel, Report, stored
 

@@ -14,7 +14,7 @@ from core.report import as_json
 from core.runs.engine.opening import environment_here
 from core.runs.store import Store
 from core.runs.stored import opened_log, side_of_run
-from core.trace import index_of
+from core.trace.index import index_of
 from core.views.artifacts import ArtifactsView, artifacts_view
 from core.views.markdown import CONTROL
 from core.views.run_files import RunFiles, debug_folder

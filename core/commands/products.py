@@ -10,8 +10,9 @@ from typing import Any
 
 import msgspec
 
-from core.accelerator.program import PROGRAMS
-from core.analysis import aoti_lines, aoti_sentence, aoti_story, pipeline_lines, pipeline_sentence, pipelines
+from core.accelerator.program.program import PROGRAMS
+from core.analysis.aoti import aoti_lines, aoti_sentence, aoti_story
+from core.analysis.pipeline import pipeline_lines, pipeline_sentence, pipelines
 from core.base.errors import JobError, StoreError
 from core.commands.output import add_json_option, add_node_options
 from core.commands.run import Product, run_job

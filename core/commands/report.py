@@ -11,9 +11,11 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from core.analysis import ending_words, heaviest
 from core.analysis.budget import Budget, compare_sides, judge, read_budget
-from core.analysis.comparison import RunSide, comparison_sentence
+from core.analysis.comparison.matching import RunSide
+from core.analysis.comparison.run import comparison_sentence
+from core.analysis.results import ending_words
+from core.analysis.work import heaviest
 from core.base.errors import CompileboardError, JobError, StoreError, TraceError
 from core.commands.output import (
     FAILED,
@@ -36,8 +38,8 @@ from core.job.text import code_of
 from core.report import Compilation, Report, as_json, to_json
 from core.runs.store import Run, Store
 from core.runs.stored import OpenedLog, open_report, opened_log, opened_side, side_of_run, store_graphs
-from core.trace import NO_RECORD
-from core.trace.parsers import build_report
+from core.trace.parsers.build import build_report
+from core.trace.reader import NO_RECORD
 from core.views.accelerator.run import accelerator
 from core.views.aotinductor.run import aotinductor
 from core.views.backend.run import backend

@@ -27,7 +27,7 @@ from core.runs.progress import ending_words
 from core.runs.runner import Runner, Wait
 from core.runs.store import Run, Store
 from core.runs.stored import open_report
-from core.trace.parsers import GrowingReport
+from core.trace.parsers.build import GrowingReport
 from core.views.progress import answers_words, silent_words, waiting_words
 
 POLL_S = 0.1

@@ -14,7 +14,7 @@ from core.base.errors import JobError, StoreError
 from core.base.words import bytes_, count, number
 from core.commands.output import OK, add_json_option
 from core.runs.comments import Anchor, Author, add_comment, set_pinned, set_tags, tags_of, talk_of
-from core.runs.index import RunIndex
+from core.runs.index.database import RunIndex
 from core.runs.remote import VARIABLE, ArchiveError, RemoteArchive, remote_archive
 from core.runs.retention import DAYS, DELETES, SIZE, retain
 from core.runs.store import Run, Store

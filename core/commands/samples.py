@@ -14,7 +14,7 @@ from core.commands.output import OK, WRONG, add_json_option, add_node_options, p
 from core.commands.run import exit_code, run_job
 from core.job import MAX_CODE_BYTES
 from core.job.gallery import Exercise, exercise, samples
-from core.runs.index import RunIndex
+from core.runs.index.database import RunIndex
 from core.runs.store import Run, Store
 from core.runs.stored import open_report
 from core.views.exercises import AttemptView, ExerciseView

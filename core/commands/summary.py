@@ -8,32 +8,17 @@ from collections.abc import Iterable, Iterator
 from dataclasses import fields, replace
 from typing import Any
 
-from core.analysis import (
-    UNEVEN,
-    Work,
-    alternative_sentence,
-    aoti_sentence,
-    compared_words,
-    counted_words,
-    ending_words,
-    excuse_words,
-    memory_sentence,
-    memory_unmeasured,
-    pipeline_summary,
-    refused_calls,
-    results,
-    results_words,
-    sentence,
-    speed,
-    target_lines,
-    traffic_words,
-    untimed_words,
-    verdict,
-)
+from core.analysis.aoti import aoti_sentence
 from core.analysis.backend import backend_lines
-from core.analysis.comparison import RunComparison
+from core.analysis.comparison.run import RunComparison
 from core.analysis.interval import Interval
+from core.analysis.memory import memory_sentence, memory_unmeasured
 from core.analysis.numerics import bisection_words, bits_words, minified_words, nan_words, numerics_lines, opaque_words
+from core.analysis.pipeline import pipeline_summary
+from core.analysis.results import compared_words, ending_words, excuse_words, results, results_words
+from core.analysis.speed import alternative_sentence, speed
+from core.analysis.verdict import sentence, target_lines, untimed_words, verdict
+from core.analysis.work import UNEVEN, Work, counted_words, refused_calls, traffic_words
 from core.base.words import count, number
 from core.commands.output import SLOW, WRONG, as_text
 from core.report import Report, RunError

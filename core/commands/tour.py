@@ -9,7 +9,7 @@ import argparse
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from core.analysis.comparison import RunSide
+from core.analysis.comparison.matching import RunSide
 from core.analysis.work import heaviest
 from core.base.errors import StoreError
 from core.commands.output import OK, add_node_options, as_text, print_markdown

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from core.analysis import launch_groups, steps
 from core.analysis.kernels.kernel import time_s
-from core.analysis.work import leaves
+from core.analysis.work import launch_groups, leaves, steps
 from core.base.words import count, number
 from core.report import Kernel, Schedule, SchedulerNode
 

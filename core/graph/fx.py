@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from core.analysis import partitions
-from core.analysis.comparison import Change, GraphUnion, UnionNode
-from core.analysis.kernels import kernel_seconds
+from core.analysis.comparison.graphs import Change, GraphUnion, UnionNode
+from core.analysis.kernels.kernel import kernel_seconds
+from core.analysis.memory import partitions
 from core.analysis.numerics import node_errors, node_standings, numerics_of
 from core.analysis.pipeline import node_segments
 from core.base.words import number
@@ -18,8 +18,7 @@ from core.graph.assemble import Link, Material, assemble
 from core.graph.model import Frames, GraphModel, Node, Overlay, Version, collection_paused
 from core.graph.modules import Origin, Trait, shape_words
 from core.graph.overlays import annotation_overlays
-from core.ops import aten_name, op_class
-from core.ops.costs import CALLS, FxCosts, numel
+from core.ops.costs import CALLS, FxCosts, aten_name, numel, op_class
 from core.report import Compilation, FxGraph, FxNode, GraphNumerics, Kernel, Pipeline, Report, TensorMeta, tensor_text
 from core.report.nodes import MOST_REMEMBERED
 

@@ -11,8 +11,9 @@ from time import monotonic
 import msgspec
 
 from core.base.words import count
-from core.graph.layout import Box, Layout, lay_out
-from core.graph.layout import Edge as Link
+from core.graph.layout.ladder import lay_out
+from core.graph.layout.model import Box, Layout
+from core.graph.layout.model import Edge as Link
 from core.graph.model import TOP, Edge, GraphModel, Group, Index, Item, Level, LevelEdge, Node, index_of, union
 from core.graph.modules import ancestors
 

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from core.analysis import launch_groups, working_ops
-from core.analysis.kernels import KernelNames
+from core.analysis.kernels.kernel import KernelNames
+from core.analysis.work import launch_groups, working_ops
 from core.base.words import bytes_, number
 from core.graph.assemble import Link, Material, assemble
 from core.graph.fusion import joins, launch_seconds, member_order
 from core.graph.model import GraphModel, Node, Row, collection_paused
 from core.graph.modules import Origin, Trait, classes_of, module_at, shape_words
-from core.ops import op_class
-from core.ops.costs import Cost
+from core.ops.costs import Cost, op_class
 from core.report import FxNode, Kernel, Module, ModulePath, Schedule, SchedulerNode, module_path, tensor_text
 
 WEIGHTIEST = (

@@ -21,8 +21,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 from urllib.parse import urlencode
 
-from core.analysis import recompiled, sentence, verdict
+from core.analysis.dynamo.recompiles import recompiled
 from core.analysis.memory import graph_plans
+from core.analysis.verdict import sentence, verdict
 from core.base.errors import StoreError
 from core.base.files import in_words, one_line
 from core.base.words import count, number
@@ -30,7 +31,7 @@ from core.report import Compilation, GraphBreak, Kernel, Place, Recompile, Repor
 from core.report.run import NOT_RECORDED as NO_PROFILE
 from core.runs.store import Run, Store
 from core.runs.stored import open_report, profile_path
-from core.trace.parsers import GrowingReport, load_text
+from core.trace.parsers.build import GrowingReport, load_text
 from core.trace.ranks import stored_name
 
 MOST_CHARS = 400  #: a line of a failed assertion

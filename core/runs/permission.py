@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from core.accelerator.backends import SHIPPED_BACKENDS
-from core.accelerator.program import PASSES
+from core.accelerator.program.program import PASSES
 from core.base.errors import AccessError, JobError
 from core.base.words import number
 from core.job import GIB, CompileJob, OptionValue, job_from_json, job_to_json
@@ -21,7 +21,7 @@ from core.job.gallery import sample
 from core.job.options import OPTIONS as OPTIONS_OF_A_JOB
 from core.job.options.call import FLAG, Names, OneOf, Whole
 from core.runs.store import Run
-from core.runs.tools import Interpret, Request
+from core.runs.tools.tasks import Interpret, Request
 
 BACKENDS = (
     *SHIPPED_BACKENDS,

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from core.analysis import graph_count, phase_class
+from core.analysis.durations import phase_class
+from core.analysis.verdict import graph_count
 from core.base.files import regular
 from core.base.words import limit_s
 from core.job import CompileJob
@@ -16,8 +17,8 @@ from core.job.targets import TARGETS
 from core.report import Kernel, Phase, Report, Setting
 from core.runs.status import State, Status
 from core.runs.store import Run
-from core.runs.tools import read_task
-from core.trace import TraceReader
+from core.runs.tools.tasks import read_task
+from core.trace.reader import TraceReader
 
 DIRECTORY = "aoti"
 PACKAGE = "model.pt2"

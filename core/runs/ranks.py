@@ -22,7 +22,7 @@ from typing import TypeVar
 
 import msgspec
 
-from core.analysis.ranks import RankRow, Ranks, RankSide, group_ranks, row_of
+from core.analysis.ranks.groups import RankRow, Ranks, RankSide, group_ranks, row_of
 from core.base.decoder import decoded_as
 from core.base.errors import DecodeError, TraceError
 from core.base.files import read, regular, write_atomically
@@ -30,8 +30,8 @@ from core.base.machine import PROJECT_DIR, own_process
 from core.report.places import Payload
 from core.report.run import Fingerprint
 from core.runs.store import RANKS, Run
-from core.trace import text_at
 from core.trace.ranks import fingerprint
+from core.trace.reader import text_at
 
 # Raised with every change in fingerprints and groups, so that older files are not used.
 VERSION = 1

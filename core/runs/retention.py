@@ -28,8 +28,9 @@ from core.base.errors import CompileboardError, SettingError, StoreError
 from core.base.files import in_words
 from core.base.machine import PROJECT_DIR, own_process
 from core.job import GIB
-from core.runs.index import IndexedRun, RunIndex, RunQuery
-from core.runs.index.entry import read_entry
+from core.runs.index.database import RunIndex
+from core.runs.index.entry import IndexedRun, read_entry
+from core.runs.index.query import RunQuery
 from core.runs.people import audited
 from core.runs.remote import VARIABLE, ArchiveError, RemoteArchive, moved_of
 from core.runs.store import ARCHIVED, Run

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
-from core.analysis.repairs import repaired
+from core.analysis.repairs.offers import repaired
 from core.base.errors import CompileboardError, JobError, NodeError, SilentNodeError, WorkerError
 from core.job import CompileJob, fingerprint
 from core.job.gallery import exercise
@@ -20,7 +20,7 @@ from core.runs.engine.following import start_following, stop_following, wait_for
 from core.runs.engine.opening import open_engine
 from core.runs.engine.queues import Assignment, Engine, Lane, assigned, device_of
 from core.runs.engine.reading import ReadingTurns, ReadLimits, read_logs_apart
-from core.runs.index import RunIndex
+from core.runs.index.database import RunIndex
 from core.runs.limits import (
     Limits,
     check_job,
@@ -38,7 +38,7 @@ from core.runs.recordings import add_recording
 from core.runs.status import State
 from core.runs.store import Run, Store
 from core.runs.stored import add_profile
-from core.runs.tools import Request, create, task_for, tool_run
+from core.runs.tools.tasks import Request, create, task_for, tool_run
 
 TOOLS_AT_ONCE = 2
 TORCH = "torch"

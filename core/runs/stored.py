@@ -19,7 +19,7 @@ from typing import BinaryIO, TypeVar
 
 import msgspec
 
-from core.analysis.comparison import RunSide
+from core.analysis.comparison.matching import RunSide
 from core.analysis.profile import JoinedProfile, join_profile
 from core.analysis.verdict import Summary, summary
 from core.base.decoder import decoded_as
@@ -27,9 +27,8 @@ from core.base.errors import DecodeError, ReportError, StoreError, TraceError
 from core.base.files import in_words, read, regular, remove, write_atomically, writing
 from core.base.machine import PROJECT_DIR, own_process
 from core.base.words import gib, number, ranges_words
-from core.graph import GraphModel, recorded_model
-from core.graph.fx import NodesOf
-from core.graph.model import collection_paused
+from core.graph.fx import NodesOf, recorded_model
+from core.graph.model import GraphModel, collection_paused
 from core.job import CompileJob
 from core.job.model import REPAIRED
 from core.report import Compilation, FxGraph, FxNode, Report, from_json, to_json
@@ -40,10 +39,11 @@ from core.runs.inputs import opened_input
 from core.runs.remote import bring_back, is_away
 from core.runs.status import Status
 from core.runs.store import Run, Store
-from core.trace import NO_RECORD, TraceIndex, index_of
-from core.trace.parsers import build_in_parts, build_report, load_graph, load_text, outline
+from core.trace.index import TraceIndex, index_of
+from core.trace.parsers.build import build_in_parts, build_report, load_graph, load_text, outline
 from core.trace.profile import MOST_PROFILE_BYTES
 from core.trace.ranks import RankLogs
+from core.trace.reader import NO_RECORD
 
 LARGE_LOG_BYTES = 8_000_000
 LARGE_GRAPH_NODES = 2_000

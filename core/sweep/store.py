@@ -24,7 +24,7 @@ from typing import Literal
 import msgspec
 from filelock import FileLock, Timeout
 
-from core.analysis import Interval
+from core.analysis.interval import Interval
 from core.base.decoder import decoded_as
 from core.base.errors import CompileboardError, DecodeError, JobError, StoreError, WorkerError
 from core.base.files import (

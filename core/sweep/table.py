@@ -21,11 +21,15 @@ from typing import Any, Literal
 
 import msgspec
 
-from core.analysis import Speed, class_seconds, compile_time_s, distinct_kernels, results_words, verdict
-from core.analysis.kernels import kernel_names, summary
+from core.analysis.durations import class_seconds, compile_time_s
+from core.analysis.kernels.kernel import kernel_names
+from core.analysis.kernels.ledger import summary
 from core.analysis.memory import memory_of
 from core.analysis.numerics import numerics, numerics_sentence
-from core.analysis.work import frame_of
+from core.analysis.results import results_words
+from core.analysis.speed import Speed
+from core.analysis.verdict import verdict
+from core.analysis.work import distinct_kernels, frame_of
 from core.base.decoder import decoded_as
 from core.base.errors import CompileboardError, DecodeError, StoreError
 from core.base.files import read, write_atomically

@@ -19,7 +19,8 @@ from core.base.files import mapped, open_regular
 from core.base.remembered import remembered
 from core.runs.store import Run
 from core.runs.stored import open_index
-from core.trace import IndexRow, TraceIndex, text_at
+from core.trace.index import IndexRow, TraceIndex
+from core.trace.reader import text_at
 from core.views.blocks import (
     Beside,
     Code,

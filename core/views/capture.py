@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import get_args
 
-from core.analysis import captured_ops
+from core.analysis.work import captured_ops
 from core.base import words as fmt
 from core.base.syntax import NOT_READ, module
-from core.graph import fx_model, source_path
+from core.graph.fx import fx_model, source_path
 from core.job import CompileJob
 from core.report import Capture, CaptureWay, Compilation, FxGraph, FxNode, Payload, Report, tensor_text
 from core.views.blocks import Column, Drawn, Heading, Lazy, PageBlock, Table, Title, paragraph, spans

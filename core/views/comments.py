@@ -13,8 +13,8 @@ from functools import cached_property
 from pathlib import PurePosixPath
 from typing import Any
 
-from core.analysis.comparison import RunSide
-from core.analysis.kernels import kernel_names, kernel_seconds
+from core.analysis.comparison.matching import RunSide
+from core.analysis.kernels.kernel import kernel_names, kernel_seconds
 from core.base import words as fmt
 from core.base.errors import StoreError
 from core.report import Compilation, FxGraph, FxNode, GraphBreak, Kernel, Payload, Report, Schedule, tensor_text

@@ -7,20 +7,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any, TypeVar
 
-from core.analysis import phase_class, phase_totals, speed
-from core.analysis.comparison import (
-    Figure,
-    MatchedPair,
-    OptionDifference,
-    PhasePair,
-    RunSide,
-    SourceDifference,
-    compare_runs,
-    comparison_data,
-    comparison_sentence,
-    seconds_words,
-    speed_words,
-)
+from core.analysis.comparison.figures import Figure, PhasePair
+from core.analysis.comparison.matching import MatchedPair, OptionDifference, RunSide, SourceDifference
+from core.analysis.comparison.run import compare_runs, comparison_data, comparison_sentence, seconds_words, speed_words
+from core.analysis.durations import phase_class, phase_totals
+from core.analysis.speed import speed
 from core.base import words as fmt
 from core.report import GraphBreak, Recompile, Report
 from core.views.blocks import (

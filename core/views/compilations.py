@@ -6,22 +6,21 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from core.analysis import (
+from core.analysis.dynamo.compilations import (
     Entry,
     Instruction,
     alike,
-    break_count_words,
     compilation_tree,
     flattened,
-    frame_names,
     instructions,
-    recompile_words,
     resume_compilations,
     tree_sentence,
 )
+from core.analysis.dynamo.failures import frame_names
+from core.analysis.recorded import break_count_words, recompile_words
 from core.base import words as fmt
 from core.base.decoder import converted, decoded_object
-from core.graph import source_path
+from core.graph.fx import source_path
 from core.report import Compilation, Payload, Report
 from core.report.records.compilation import BytecodeRecord
 from core.views.blocks import (

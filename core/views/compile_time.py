@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from core.analysis import (
+from core.analysis.durations import (
     PhaseTotal,
     compile_seconds,
     compile_time_s,

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
-from core.analysis import launch_groups
 from core.analysis.kernels.kernel import FALLBACK, TEMPLATE, kernel_kind, node_op
+from core.analysis.work import launch_groups
 from core.base import words as fmt
 from core.base.decoder import decoded_object
 from core.code.output_code import buffers

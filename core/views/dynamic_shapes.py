@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from core.analysis import SymbolRow, frame_names, symbol_rows, users_frames
+from core.analysis.dynamo.failures import frame_names
+from core.analysis.dynamo.recompiles import SymbolRow, symbol_rows, users_frames
 from core.base import words as fmt
 from core.job import CompileJob
 from core.report import Compilation, ExportIssue, Expression, Frame, Report

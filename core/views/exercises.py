@@ -10,13 +10,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Literal
 
-from core.analysis import distinct_kernels, ending_words, results, results_words, saved_bytes
 from core.analysis.findings import findings
-from core.analysis.repairs import newest_reasons
-from core.analysis.work import frame_of
+from core.analysis.memory import saved_bytes
+from core.analysis.repairs.offers import newest_reasons
+from core.analysis.results import ending_words, results, results_words
+from core.analysis.work import distinct_kernels, frame_of
 from core.base import words as fmt
 from core.base.errors import CompileboardError
-from core.graph import source_path
+from core.graph.fx import source_path
 from core.job import CompileJob
 from core.job.gallery import BY_NAME, EXERCISES, Exercise
 from core.report import Report

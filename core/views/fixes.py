@@ -7,15 +7,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
-from core.analysis import Speed, compile_seconds, verdict
-from core.analysis.repairs import (
-    Remainder,
-    Repair,
-    Trial,
-    TrialOutcome,
-    TrialSide,
+from core.analysis.durations import compile_seconds
+from core.analysis.repairs.offers import (
     dynamic_spares,
-    dynamo_settings,
     line_of,
     newest_reasons,
     repair_of,
@@ -23,10 +17,13 @@ from core.analysis.repairs import (
     repairs_of_recompile,
     together,
     together_diff,
-    trial,
 )
+from core.analysis.repairs.source import Repair, dynamo_settings
+from core.analysis.repairs.trials import Remainder, Trial, TrialOutcome, TrialSide, trial
+from core.analysis.speed import Speed
+from core.analysis.verdict import verdict
 from core.base import words as fmt
-from core.graph import source_path
+from core.graph.fx import source_path
 from core.job import CompileJob
 from core.report import GraphBreak, Payload, Recompile, Report
 from core.runs.status import Status

@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
-from core.analysis import (
+from core.analysis.dynamo.compilations import scope_words
+from core.analysis.kernels.comparison import node_ops
+from core.analysis.kernels.kernel import kernel_names, kernel_seconds, node_op
+from core.analysis.work import (
     UNEVEN,
     computing_ops,
     counted_words,
@@ -16,15 +19,15 @@ from core.analysis import (
     refusal_reasons,
     refused_pair,
     rejections,
-    scope_words,
     steps,
     traffic_within,
     traffic_words,
     working_ops,
 )
-from core.analysis.kernels import kernel_names, kernel_seconds, node_op, node_ops
 from core.base import words as fmt
-from core.graph import after_model, before_model, fusion_frames, source_path
+from core.graph.fusion import fusion_frames
+from core.graph.fx import source_path
+from core.graph.schedule import after_model, before_model
 from core.report import Compilation, FxGraph, FxNode, Kernel, Payload, Report, Schedule, SchedulerNode
 from core.views.glossary import GLOSSARY
 from core.views.graph import GraphFrame, GraphView

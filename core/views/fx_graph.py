@@ -9,13 +9,13 @@ from functools import cached_property
 from itertools import groupby
 from typing import ClassVar
 
-from core.analysis import guards_on
 from core.analysis.backend import GraphMetadata, graph_metadata
-from core.analysis.kernels import kernel_names
+from core.analysis.dynamo.recompiles import guards_on
+from core.analysis.kernels.kernel import kernel_names
 from core.analysis.numerics import node_words, numerics_of
 from core.base import words as fmt
 from core.base.decoder import decoded_object
-from core.graph import kernels_of, source_path
+from core.graph.fx import kernels_of, source_path
 from core.job import MAX_CODE_BYTES
 from core.report import Compilation, FxGraph, FxNode, GraphNumerics, Guard, Kernel, Payload, Report, Stage
 from core.runs.store import Run

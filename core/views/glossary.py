@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from core.analysis import COMPILE_TIME, phase_totals
-from core.analysis.durations import PhaseTotal
+from core.analysis.durations import COMPILE_TIME, PhaseTotal, phase_totals
 from core.base import words as fmt
 from core.base.machine import package_version
 from core.code.torch_source import LANDMARKS, Landmark, LandmarkSource, landmark_source

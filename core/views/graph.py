@@ -10,32 +10,25 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import ClassVar
 
-from core.analysis.comparison import BOTH, UnionNode, graph_union
+from core.analysis.comparison.graphs import BOTH, UnionNode, graph_union
 from core.base import words as fmt
-from core.graph import (
-    DIFFERENCE,
+from core.graph.assemble import SMALL
+from core.graph.fx import DIFFERENCE, source_path, union_model
+from core.graph.levels import (
     METRICS,
     MOST_NEAR,
-    SMALL,
-    TOP,
-    Fact,
-    Frames,
-    GraphModel,
     Hit,
-    Level,
     as_dot,
     as_json,
     between,
     digest,
     find,
-    index_of,
     level,
     levels_below,
     neighbourhood,
     search,
-    source_path,
-    union_model,
 )
+from core.graph.model import TOP, Fact, Frames, GraphModel, Level, index_of
 from core.report import FxNode, Report, TensorMeta, tensor_text
 from core.views.blocks import Column, Table
 from core.views.markdown import LONGEST_LINE, LONGEST_TEXT, code, one_line

@@ -7,22 +7,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from core.analysis import (
-    BreakCost,
-    Failure,
-    break_costs,
-    break_count_words,
-    code_words,
-    cost_words,
-    failure_counts,
-    failures,
-)
-from core.analysis.dynamo.failures import resumed
+from core.analysis.dynamo.break_costs import BreakCost, break_costs, code_words, cost_words
+from core.analysis.dynamo.failures import Failure, failure_counts, failures, resumed
+from core.analysis.recorded import break_count_words
 from core.analysis.registry import graph_break_registry
 from core.base import words as fmt
 from core.base.syntax import NOT_READ, module
 from core.base.words import number
-from core.graph import source_path
+from core.graph.fx import source_path
 from core.report import Frame, GraphBreak, Payload, Report
 from core.views.blocks import (
     NOTHING_PICKED,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from core.analysis import GuardFamilyShare, GuardRow, guard_families, guard_rows, mentions
+from core.analysis.dynamo.recompiles import GuardFamilyShare, GuardRow, guard_families, guard_rows, mentions
 from core.base import words as fmt
 from core.report import Compilation, GuardFamily, GuardFilter, Report
 from core.views.blocks import (

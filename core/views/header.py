@@ -10,32 +10,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from core.analysis import (
-    UNEVEN,
-    Failure,
-    Results,
-    Speed,
-    Verdict,
-    Work,
-    captured_ops,
-    compared_words,
-    compile_seconds,
-    counted_words,
-    excuse_words,
-    failure_counts,
-    failures,
-    frame_names,
-    heaviest,
-    memory_ratio,
-    memory_sentence,
-    records_dynamo,
-    results_words,
-    target_words,
-    traffic_words,
-    verdict,
-    work_words,
-)
 from core.analysis.backend import backend_problems, backend_sentence, backends_called, requested_backend
+from core.analysis.durations import compile_seconds
+from core.analysis.dynamo.failures import Failure, failure_counts, failures, frame_names
+from core.analysis.memory import memory_ratio, memory_sentence
+from core.analysis.recorded import records_dynamo
+from core.analysis.results import Results, compared_words, excuse_words, results_words
+from core.analysis.speed import Speed
+from core.analysis.verdict import Verdict, target_words, verdict
+from core.analysis.work import UNEVEN, Work, captured_ops, counted_words, heaviest, traffic_words, work_words
 from core.base import words as fmt
 from core.base.remembered import remembered
 from core.job import CompileJob

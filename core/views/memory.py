@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from core.analysis import (
+from core.analysis.memory import (
     AliveRow,
     GraphPlan,
     alive_rows,
@@ -24,10 +24,10 @@ from core.analysis import (
     place_of_peak,
     place_words,
     plan_sentence,
-    target_words,
 )
+from core.analysis.verdict import target_words
 from core.base import words as fmt
-from core.code import PlannedMemory
+from core.code.memory_plan import PlannedMemory
 from core.report import Compilation, Kernel, MemoryUse, Payload, Report
 from core.views.blocks import (
     Beside,

@@ -8,8 +8,10 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from core.analysis import SideTime, difference_words, side_times, target_words, times_disturbed
+from core.analysis.aoti import SideTime, side_times, times_disturbed
 from core.analysis.interval import Interval, median_ratio
+from core.analysis.results import difference_words
+from core.analysis.verdict import target_words
 from core.base import words as fmt
 from core.base.decoder import decoded_as
 from core.report import LazyNode, Neighbour, PortedFunction, Report

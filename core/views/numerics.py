@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from core.analysis import difference_words, excuse_words, results, target_words
 from core.analysis.numerics import (
     Numerics,
     ResultStanding,
@@ -26,6 +25,8 @@ from core.analysis.numerics import (
     outputs_words,
 )
 from core.analysis.numerics import numerics as numerics_of_results
+from core.analysis.results import difference_words, excuse_words, results
+from core.analysis.verdict import target_words
 from core.base import words as fmt
 from core.job import CompileJob, validated
 from core.job.text import bits_from_text, options_as_text

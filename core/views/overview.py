@@ -12,25 +12,18 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
-from core.analysis import (
-    Entry,
-    compilation_tree,
-    doubts,
-    ended_words,
-    failures,
-    flattened,
-    lowered_ops,
-    printed_lines,
-    records_dynamo,
-    results,
-    sentence,
-    verdict,
-)
+from core.analysis.dynamo.compilations import Entry, compilation_tree, flattened
+from core.analysis.dynamo.failures import failures
 from core.analysis.findings import FIRST, Finding, findings
+from core.analysis.findings.calls import printed_lines
 from core.analysis.findings.dynamo_errors import raised_by_dynamo
 from core.analysis.numerics import bisection_words, minified_words, nan_words, opaque_words
+from core.analysis.recorded import records_dynamo
+from core.analysis.results import results
+from core.analysis.verdict import doubts, ended_words, sentence, verdict
+from core.analysis.work import lowered_ops
 from core.base import words as fmt
-from core.graph import source_path
+from core.graph.fx import source_path
 from core.job import CompileJob, Model
 from core.report import Report, stored
 from core.runs.progress import ending_words

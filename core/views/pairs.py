@@ -8,16 +8,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from core.analysis.comparison import (
-    Change,
-    CompilationComparison,
-    GraphDifference,
-    RunSide,
-    kernel_comparison,
-)
-from core.analysis.kernels import Comparison, KernelPair, KernelSide, compare, opposite, side_of
+from core.analysis.comparison.compilations import CompilationComparison, GraphDifference, kernel_comparison
+from core.analysis.comparison.graphs import Change
+from core.analysis.comparison.matching import RunSide
+from core.analysis.kernels.comparison import Comparison, KernelPair, KernelSide, compare, opposite, side_of
 from core.base import words as fmt
-from core.code import TextDiff, diff_texts
+from core.code.diff import TextDiff, diff_texts
 from core.code.output_code import kernel_code
 from core.report import Guard
 from core.views.blocks import (

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from core.analysis import captured_ops, frame_names
-from core.analysis.kernels import kernel_names, measured_seconds, times_unreliable
+from core.analysis.dynamo.failures import frame_names
+from core.analysis.kernels.kernel import kernel_names, measured_seconds, times_unreliable
+from core.analysis.work import captured_ops
 from core.base import words as fmt
 from core.report import Compilation, FxGraph, FxNode, Kernel, Report
 from core.views.fx_graph import GraphStages

@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from core.analysis import FilmStep, Segment, film, graph_at, partitions, saved_bytes, saved_values, tensor_bytes
-from core.analysis.kernels import kernel_names
+from core.analysis.film import FilmStep, Segment, film, graph_at
+from core.analysis.kernels.kernel import kernel_names
+from core.analysis.memory import partitions, saved_bytes, saved_values, tensor_bytes
 from core.base import words as fmt
-from core.graph import film_model, kernels_of, source_path
+from core.graph.fx import film_model, kernels_of, source_path
 from core.report import Compilation, Decision, FxGraph, FxNode, KeptValue, Partition, Report, SavedValue, tensor_text
 from core.views.blocks import (
     Code,

@@ -12,30 +12,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from core.analysis import (
-    Failure,
-    break_count_words,
-    compile_seconds,
-    compile_time_s,
-    failure_sentence,
-    failures,
-    frame_names,
-    fusion_words,
-    graph_count,
-    kernel_words,
-    phase_totals,
-    recompile_words,
-    recompiled,
-    saved_words,
-    verdict,
-)
-from core.analysis.kernels import kernel_names
+from core.analysis.durations import compile_seconds, compile_time_s, phase_totals
+from core.analysis.dynamo.failures import Failure, failure_sentence, failures, frame_names
+from core.analysis.dynamo.recompiles import recompiled
+from core.analysis.kernels.kernel import kernel_names
 from core.analysis.numerics import numerics, numerics_sentence
+from core.analysis.recorded import break_count_words, recompile_words
+from core.analysis.verdict import graph_count, verdict
+from core.analysis.work import fusion_words, kernel_words, saved_words
 from core.base import words as fmt
 from core.base.errors import CompileboardError
 from core.base.files import regular
 from core.report import Call, Compilation, EntryPoint, Report, Script, stored
-from core.runs.index import RunIndex
+from core.runs.index.database import RunIndex
 from core.runs.people import ReachedLimit
 from core.runs.progress import Progress, progress
 from core.runs.rank_counts import RankCounts, rank_counts

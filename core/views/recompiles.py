@@ -6,22 +6,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
 
-from core.analysis import (
+from core.analysis.dynamo.failures import frame_names
+from core.analysis.dynamo.recompiles import (
     CallUse,
     FrameLineage,
     LineageGroup,
     LineageNode,
     RecompileEdge,
-    frame_names,
-    heaviest,
     lineage_groups,
     lineages,
     recompiled,
-    records_dynamo,
-    refused_calls,
-    uncompiled_calls_words,
 )
-from core.analysis.repairs import newest_reasons, recompile_subject
+from core.analysis.recorded import records_dynamo
+from core.analysis.repairs.offers import newest_reasons
+from core.analysis.repairs.trials import recompile_subject
+from core.analysis.work import heaviest, refused_calls, uncompiled_calls_words
 from core.base import words as fmt
 from core.report import Call, Compilation, Recompile, Report
 from core.views.blocks import (

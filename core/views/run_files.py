@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from core.analysis.kernels import measured_seconds
+from core.analysis.kernels.kernel import measured_seconds
 from core.base.errors import StoreError
 from core.base.machine import PROJECT_DIR
 from core.base.words import bytes_, count

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 
 from core.base import words as fmt
 from core.base.errors import CompileboardError
-from core.runs.index import IndexedRun, RunIndex
-from core.runs.index.entry import Usage
+from core.runs.index.database import RunIndex
+from core.runs.index.entry import IndexedRun, Usage
 from core.runs.limits import Limits
 from core.runs.remote import RemoteArchive, remote_archive
 from core.runs.retention import DELETES, Due, RetentionRules, due, rules_of

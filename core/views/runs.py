@@ -19,17 +19,16 @@ from core.base.errors import CompileboardError, StoreError
 from core.job import CompileJob
 from core.job.model import REPAIRED
 from core.runs.comments import set_pinned, set_tags
-from core.runs.index import IndexedRun, IndexProgress, RunIndex, RunQuery
-from core.runs.index.database import QUICK_S
-from core.runs.index.entry import read_entry
-from core.runs.index.query import NEWEST_FIRST
+from core.runs.index.database import QUICK_S, IndexProgress, RunIndex
+from core.runs.index.entry import IndexedRun, read_entry
+from core.runs.index.query import NEWEST_FIRST, RunQuery
 from core.runs.index.query import Viewer as Viewer
 from core.runs.recordings import Recording
 from core.runs.retention import keep_retaining as keep_retaining
 from core.runs.status import Status
 from core.runs.store import Run
 from core.runs.stored import Comparable, comparable_runs, open_summary
-from core.sweep import RecordedSweep
+from core.sweep.runner import RecordedSweep
 from core.views.markdown import LONGEST_LINE, one_line
 from core.views.speedup import seen_words
 

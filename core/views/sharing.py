@@ -15,10 +15,11 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from core.analysis import ending_words as end_sentence
-from core.analysis import results, sentence, verdict
 from core.analysis.budget import Culprit, Judgement
 from core.analysis.numerics import bisection_words, minified_words, nan_words
+from core.analysis.results import ending_words as end_sentence
+from core.analysis.results import results
+from core.analysis.verdict import sentence, verdict
 from core.base.errors import CompileboardError, StoreError
 from core.base.words import agree, bytes_, count, number
 from core.job import CompileJob, job_to_json

@@ -11,25 +11,22 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar, NamedTuple
 
-from core.analysis import (
-    FEW,
-    NOT_MEASURABLE,
-    Interval,
+from core.analysis.comparison.figures import TimeComparison
+from core.analysis.comparison.run import seconds_words, speed_words
+from core.analysis.durations import compile_time_s
+from core.analysis.interval import FEW, NOT_MEASURABLE, Interval
+from core.analysis.results import compared_words, results
+from core.analysis.speed import (
     Speed,
     alternative_sentence,
     alternative_speed,
     break_even_calls,
-    compared_words,
     compile_cost_s,
-    compile_time_s,
     paying_speed,
-    pays_words,
-    results,
     speed,
-    target_words,
     wall_speed,
 )
-from core.analysis.comparison import TimeComparison, seconds_words, speed_words
+from core.analysis.verdict import pays_words, target_words
 from core.base import words as fmt
 from core.job import CompileJob, CompileOptions
 from core.report import Call, Difference, Report, Timing

@@ -12,9 +12,9 @@ from typing import ClassVar
 
 from core.base import words as fmt
 from core.base.decoder import decoded_object
-from core.graph import source_path
+from core.graph.fx import source_path
 from core.report import Frame, GraphBreak, Payload, Place, Report, RunError
-from core.trace.parsers import load_text
+from core.trace.parsers.build import load_text
 from core.views.blocks import (
     NOTHING_PICKED,
     Beside,

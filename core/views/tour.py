@@ -11,28 +11,25 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from core.analysis import (
-    NOT_MEASURABLE,
-    Speed,
-    Verdict,
-    break_costs,
-    break_count_words,
-    captured_ops,
-    class_seconds,
-    code_words,
-    compile_seconds,
-    compile_time_s,
-    cost_words,
-    kernel_words,
-    recompile_words,
-    rejections,
-    verdict,
-)
 from core.analysis.backend import backends_called, requested_backend
-from core.analysis.kernels import node_op
-from core.analysis.work import computing_ops, dynamo_graphs, frame_of, newest_compilations
+from core.analysis.durations import class_seconds, compile_seconds, compile_time_s
+from core.analysis.dynamo.break_costs import break_costs, code_words, cost_words
+from core.analysis.interval import NOT_MEASURABLE
+from core.analysis.kernels.kernel import node_op
+from core.analysis.recorded import break_count_words, recompile_words
+from core.analysis.speed import Speed
+from core.analysis.verdict import Verdict, verdict
+from core.analysis.work import (
+    captured_ops,
+    computing_ops,
+    dynamo_graphs,
+    frame_of,
+    kernel_words,
+    newest_compilations,
+    rejections,
+)
 from core.base import words as fmt
-from core.graph import source_path
+from core.graph.fx import source_path
 from core.report import Compilation, FxGraph, FxNode, Report, stored
 from core.views.fusion import epilogue_words
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, plain

@@ -34,7 +34,7 @@ from core.base.files import NO_ROOM, sizes
 from core.base.words import number
 from core.report.records import RECORDS, SCHEMA, Record
 from core.report.records.compilation import EndRecord, StepRecord
-from core.trace import TraceReader
+from core.trace.reader import TraceReader
 
 NAMES = {kind: f"compileboard_{what}" for what, kind in RECORDS.items()}
 END = "artifact:compileboard_end"

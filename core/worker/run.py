@@ -28,7 +28,7 @@ import torch._inductor.config
 import torch._inductor.metrics
 from torch._dynamo.utils import counters
 
-from core.accelerator.program import PROGRAMS
+from core.accelerator.program.program import PROGRAMS
 from core.accelerator.register import accelerating
 from core.base.errors import JobError
 from core.base.files import NO_ROOM

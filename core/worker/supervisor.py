@@ -38,7 +38,7 @@ from core.runs.engine.processes import (
 from core.runs.progress import OVERDUE
 from core.runs.status import OWNER_ENDED, State, Status
 from core.runs.store import Run
-from core.runs.tools import Task, has_answer, read_task
+from core.runs.tools.tasks import Task, has_answer, read_task
 from core.worker.conditions import DIRECTORY
 from core.worker.kernel_tools import run_tool
 from core.worker.process_memory import ProcessMemory

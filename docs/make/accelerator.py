@@ -12,8 +12,8 @@ from pathlib import Path
 from benchmarks.homes import temporary_home
 from benchmarks.table import tell
 from core import CompileJob, CompileOptions, LocalEngine, Model, Runner, Store, open_report, samples, sentence, verdict
-from core.analysis import pipelines, results
-from core.analysis.pipeline import pipeline_figures
+from core.analysis.pipeline import pipeline_figures, pipelines
+from core.analysis.results import results
 from core.base.words import number
 from core.report import Report
 from core.runs.store import Run

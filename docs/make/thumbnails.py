@@ -8,10 +8,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from core import CompileJob, CompileOptions, LocalEngine, Model, Runner, Store, open_report, samples
-from core.graph.layout import Box, Edge, lay_out
-from core.ops import op_class
+from core.graph.layout.ladder import lay_out
+from core.graph.layout.model import Box, Edge
+from core.ops.costs import op_class
 from core.report import FxNode
-from core.trace.parsers import load_graph
+from core.trace.parsers.build import load_graph
 from pages.look.palette import OP_CLASSES
 
 PICTURES = Path(__file__).parents[2] / "pages" / "static" / "samples"

@@ -14,32 +14,32 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core import Run, as_json, from_json, load_text, open_graph, open_report, sentence, speed, to_json, verdict
-from core.analysis import (
-    break_even_calls,
-    compile_seconds,
-    difference_words,
-    ended_words,
-    failures,
-    film,
-    graph_at,
+from core.analysis.durations import compile_seconds, phase_totals
+from core.analysis.dynamo.failures import failures
+from core.analysis.film import film, graph_at
+from core.analysis.kernels.comparison import Side, compare
+from core.analysis.kernels.ledger import ledger, summary
+from core.analysis.memory import partitions
+from core.analysis.results import difference_words, results
+from core.analysis.speed import break_even_calls
+from core.analysis.verdict import ended_words, target_words
+from core.analysis.work import (
     groups_after,
-    partitions,
-    phase_totals,
     reasons_between,
     refused_pair,
     rejections,
-    results,
     steps,
-    target_words,
     traffic_within,
     traffic_words,
+    work,
     work_words,
 )
-from core.analysis.kernels import Side, compare, ledger, summary
-from core.analysis.work import work
-from core.code import cpp_facts
-from core.graph import after_model, as_dot, before_model, digest, film_model, fusion_frames, levels_below, source_path
-from core.graph import as_json as graph_json
+from core.code.cpp import cpp_facts
+from core.graph.fusion import fusion_frames
+from core.graph.fx import film_model, source_path
+from core.graph.levels import as_dot, digest, levels_below
+from core.graph.levels import as_json as graph_json
+from core.graph.schedule import after_model, before_model
 from core.report import Compilation, FxGraph, FxNode, Report
 from core.runs.stored import open_model, store_graphs
 from pages import menu

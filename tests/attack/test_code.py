@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 from streamlit.testing.v1 import AppTest
 
 from core import CompileboardError, CompileJob, CompileOptions, Model, Runner, Store, job_from_json, job_to_json
-from core.runs.tools import Interpret
+from core.runs.tools.tasks import Interpret
 from pages import menu
 from tests.support.browser import Server, go, settle
 from tests.support.homes import add_scenario

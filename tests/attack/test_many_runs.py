@@ -21,7 +21,7 @@ from core import (
     SweepStore,
     new_sweep,
 )
-from core.sweep import RecordedSweep, recorded_sweeps
+from core.sweep.runner import RecordedSweep, recorded_sweeps
 from pages import menu
 from pages.gate.rules import Visitor
 from pages.gate.visitor import ANOTHERS, NOT_YOURS, Who

@@ -12,8 +12,8 @@ import pytest
 import yaml
 
 from core import CompileJob, LocalEngine, Model, Runner, Store, open_report
-from core.analysis import alternative_sentence
 from core.analysis.budget import read_budget
+from core.analysis.speed import alternative_sentence
 from core.commands.main import main
 from tests.support.documents import blocks
 from tests.support.homes import CACHE, link_cache

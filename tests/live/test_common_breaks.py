@@ -6,19 +6,12 @@ import pytest
 import torch
 
 from core import CompileJob, CompileOptions, LocalEngine, Model, Run, Runner, Store, open_report
-from core.analysis import failures, results
-from core.analysis.repairs import (
-    Repair,
-    Trial,
-    TrialSide,
-    dynamo_settings,
-    repair_of,
-    repairs_of_break,
-    repairs_of_recompile,
-    together,
-    trial,
-)
-from core.graph import source_path
+from core.analysis.dynamo.failures import failures
+from core.analysis.repairs.offers import repair_of, repairs_of_break, repairs_of_recompile, together
+from core.analysis.repairs.source import Repair, dynamo_settings
+from core.analysis.repairs.trials import Trial, TrialSide, trial
+from core.analysis.results import results
+from core.graph.fx import source_path
 from core.job import Conditions
 from tests.support.common_breaks import BREAKS
 from tests.support.hard_breaks import HARD, RECOMPILES

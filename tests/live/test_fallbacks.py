@@ -3,8 +3,8 @@
 import pytest
 
 from core import CompileJob, Model, Runner, open_report
-from core.analysis.kernels import ledger
 from core.analysis.kernels.kernel import FALLBACK
+from core.analysis.kernels.ledger import ledger
 
 pytestmark = pytest.mark.torch
 CODE = """import torch

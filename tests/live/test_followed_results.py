@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from core import CompileJob, CompileOptions, LocalEngine, Model, Report, Runner, Store, open_report
-from core.analysis import results
 from core.analysis.findings import Finding, findings
+from core.analysis.results import results
 from tests.support.foreign_models import HEAD
 from tests.support.user_code import EAGER
 

@@ -8,7 +8,7 @@ import torch
 
 from core import CompileJob, CompileOptions, LocalEngine, Model, Report, Runner, Store, open_report
 from core.analysis.durations import phase_class
-from core.analysis.kernels import ledger
+from core.analysis.kernels.ledger import ledger
 from core.job import Conditions
 from tests.support.foreign_models import HEAD
 from tests.support.reports.findings import of

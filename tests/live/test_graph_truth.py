@@ -5,7 +5,7 @@ import re
 import pytest
 
 from core import load_text
-from core.analysis import groups_after, steps
+from core.analysis.work import groups_after, steps
 from tests.live.witness import Both
 
 pytestmark = pytest.mark.torch

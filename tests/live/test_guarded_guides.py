@@ -30,7 +30,7 @@ def add_finding(copy: Copy) -> None:
 PRESET = """
 from core import CompileJob, Environment, Model
 from core.commands.main import make_parser
-from core.sweep import new_sweep
+from core.sweep.runner import new_sweep
 from core.sweep.presets import PRESETS, Question, answer
 from tests.support.sweeps import timed
 

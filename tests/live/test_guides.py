@@ -235,7 +235,8 @@ TOOL = """
 from dataclasses import replace
 from core import Run, open_report
 from core.base.errors import ToolError
-from core.runs.tools import Traffic, create, read_task, result, task_for, tool_run
+from core.runs.tools.tasks import Traffic
+from core.runs.tools.tasks import create, read_task, result, task_for, tool_run
 from core.worker.kernel_tools import run_tool
 
 for name in ("target_h100", "transformer_block"):
@@ -261,14 +262,9 @@ def test_a_tool_is_asked_and_answers(copy: Copy) -> None:
     copy.put("core/runs/tools/tasks.py", " | Traffic", before="\n\n\ndef digest")
     copy.put("core/runs/tools/tasks.py", answer, before="\nAnswer = ")
     copy.add("core/runs/tools/tasks.py", "Answer |= TrafficAnswer\n")
-    copy.put(
-        "core/runs/tools/__init__.py",
-        "from core.runs.tools.tasks import Traffic, TrafficAnswer\n",
-        before="from core.runs.tools.tasks ",
-    )
     copy.put("core/runs/tools/tasks.py", ", Traffic", before=')) and kernel.language != "triton"')
     copy.write("core/worker/kernel_tools/traffic.py", tool)
-    names = "from core.runs.tools import Traffic\nfrom core.worker.kernel_tools.traffic import traffic\n"
+    names = "from core.runs.tools.tasks import Traffic\nfrom core.worker.kernel_tools.traffic import traffic\n"
     copy.put("core/worker/kernel_tools/__init__.py", names, before="from core.worker.run ")
     line = said("adding-a-tool", "Traffic: traffic")
     copy.put("core/worker/kernel_tools/__init__.py", f"    {line},\n", before="    Ladder: ladder")

@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from core import CompileOptions, Conditions, Report, open_report
-from core.analysis.kernels import LedgerRow, kernels_disturbed, ledger, summary
-from core.analysis.kernels.kernel import kernel_times
+from core.analysis.kernels.kernel import kernel_times, kernels_disturbed
+from core.analysis.kernels.ledger import LedgerRow, ledger, summary
 from core.worker.measuring.kernel_times import Copies, _measured
 from tests.support.user_code import RunCode
 

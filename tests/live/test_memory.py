@@ -3,7 +3,7 @@
 import pytest
 
 from core import CompileJob, Model, Report, Runner, load_text, open_report
-from core.analysis import graph_plans, kernel_at, memory_of, place_of_peak
+from core.analysis.memory import graph_plans, kernel_at, memory_of, place_of_peak
 from core.report import MemoryPlace, MemoryUse
 from tests.support.user_code import ended
 

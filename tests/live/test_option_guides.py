@@ -13,7 +13,7 @@ from core import CompileJob, Conditions, Model, job_to_json
 from core.job import add_job_options, job_of
 from core.runs.permission import allowed
 from core.runs.stored import side_of_log
-from core.analysis.comparison import compare_runs
+from core.analysis.comparison.run import compare_runs
 from core.sweep.model import changed, parse_axis
 from docs.make import options
 from pages.parts.compare.runs import MENU

@@ -19,7 +19,7 @@ from core.library.recording import GENERATOR, NOTHING, RecordWarning, record
 from core.runs.engine.following import stop_following
 from core.runs.store import Store
 from core.runs.stored import open_report
-from core.trace.parsers import build_report
+from core.trace.parsers.build import build_report
 from core.views.recompiles import RecompilesView
 from core.worker import own_process
 from core.worker.own_process import TOO_LARGE, ProcessLog

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from core import CompileJob, Model, Runner, open_report
-from core.analysis import results
+from core.analysis.results import results
 from tests.support.documents import blocks
 from tests.support.places import ROOT
 

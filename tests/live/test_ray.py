@@ -19,7 +19,8 @@ import psutil
 import pytest
 
 from core import CompileJob, LocalEngine, Model, Runner, Store, new_sweep, open_engine
-from core.sweep import Axis, SweepRunner
+from core.sweep.model import Axis
+from core.sweep.runner import SweepRunner
 from tests.support.browser import wait_for
 from tests.support.cluster import kill
 from tests.support.homes import CACHE, link_cache
@@ -40,7 +41,8 @@ SERVER = """
 import sys, time
 from pathlib import Path
 from core import Runner, Store, new_sweep
-from core.sweep import Axis, SweepRunner
+from core.sweep.model import Axis
+from core.sweep.runner import SweepRunner
 from tests.live.test_ray import CELLS, JOB
 
 sweep = SweepRunner(Runner(Store(Path(sys.argv[1])))).start(new_sweep(JOB, (Axis("seed", tuple(range(CELLS))),)))

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from core import CompileJob, CompileOptions, LocalEngine, Model, Run, Runner, Store, open_report
-from core.analysis import results, results_words
+from core.analysis.results import results, results_words
 
 pytestmark = pytest.mark.torch
 

@@ -3,7 +3,7 @@
 import pytest
 
 from core import CompileOptions, open_report
-from core.analysis import difference_words, results
+from core.analysis.results import difference_words, results
 from core.job import Conditions
 from tests.support.user_code import RunCode
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from core import Report, Run, build_report
-from core.analysis.kernels import ledger
 from core.analysis.kernels.kernel import FALLBACK
+from core.analysis.kernels.ledger import ledger
 from core.report import Compilation
 from tests.live.witness import Both
 

@@ -27,8 +27,8 @@ from core import (
     job_to_json,
     open_report,
 )
-from core.analysis import ended_words, target_words
-from core.code import residency
+from core.analysis.verdict import ended_words, target_words
+from core.code.stages import residency
 from core.job import CompileOptions, fingerprint, validated
 from core.report import Binary, Kernel
 from tests.support.homes import CACHE

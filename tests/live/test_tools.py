@@ -13,7 +13,7 @@ import pytest
 from core import LocalEngine, Run, Runner, Store, open_report
 from core.base.errors import ToolError
 from core.runs.engine.queues import Assignment
-from core.runs.tools import (
+from core.runs.tools.tasks import (
     Assembly,
     AssemblyAnswer,
     Configs,
@@ -29,12 +29,12 @@ from core.runs.tools import (
     Request,
     Task,
     Trouble,
+    create,
     forget,
     reproduction_of,
     result,
     tool_run,
 )
-from core.runs.tools.tasks import create
 from tests.support.asking import MATMUL, answered, ask, ask_of, kernels, ran
 
 pytestmark = pytest.mark.torch

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.torch
 def test_without_a_compiler_or_triton_the_tools_say_what_is_missing(tmp_path: Path) -> None:
     code = (
         "import sys; sys.modules['triton'] = None\n"
-        "from pathlib import Path; from core.runs.tools import *; from core.runs.store import Run\n"
+        "from pathlib import Path; from core.runs.tools.tasks import *; from core.runs.store import Run\n"
         "from core.worker.kernel_tools import run_tool\n"
         "for request in (Assembly('k'), Ladder('k')):\n"
         f"    tool = Run('t', Path({str(tmp_path)!r})); run_tool(tool, Task(request, 'k', 'k = f(1)'))\n"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from core import as_json
-from core.analysis import heaviest
+from core.analysis.work import heaviest
 from core.commands import output
 from core.commands.output import as_data, as_text
 from core.commands.report import PAGES

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pytest
 
-from core.analysis.kernels import ledger
+from core.analysis.kernels.ledger import ledger
 from core.views.backend.compilation import BackendCompilationView, ExecutionBar
 from core.views.memory import MemoryPlanView
 from core.views.numerics import ErrorPoint, NodeNumericsView

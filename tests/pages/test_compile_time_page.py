@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from core.analysis import PhaseTotal, compile_seconds, compile_time_s
+from core.analysis.durations import PhaseTotal, compile_seconds, compile_time_s
 from core.base.words import duration_s
 from core.commands.main import main
 from core.report import Phase

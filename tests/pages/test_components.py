@@ -9,7 +9,7 @@ from plotly.graph_objects import Figure
 from streamlit.testing.v1 import AppTest
 
 from core import build_report
-from core.analysis import speed
+from core.analysis.speed import speed
 from core.report import Call, Compilation, Report, Timing
 from core.views.colours import kernel_colours
 from core.views.speedup import CallTotals, SpeedupView
@@ -124,7 +124,7 @@ def echo() -> None:
     """A page that hands the selection back as it came, by way of the URL."""
     import streamlit as st
 
-    from core.graph import GraphModel, Node
+    from core.graph.model import GraphModel, Node
     from core.views.graph import GraphView
     from core.views.wire import stored
     from pages.components.graph.view import drawn, graph_view

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from core.base import words
-from core.graph import before_model, recorded_model
+from core.graph.fx import recorded_model
+from core.graph.schedule import before_model
 from tests.support.logs import recorded_report
 from tests.support.places import ROOT, TRACES
 from tests.support.reports.films import reader

@@ -10,7 +10,9 @@ import msgspec
 import pytest
 
 from benchmarks.synthetic import synthetic_nodes
-from core.graph import Edge, GraphModel, Group, Node, fx_model, level
+from core.graph.fx import fx_model
+from core.graph.levels import level
+from core.graph.model import Edge, GraphModel, Group, Node
 from core.report import Kernel, Payload
 from core.views.graph import GraphFrame, GraphView
 from core.views.wire import CategoryData, FrameData, StoredGraph, graph_data, stored

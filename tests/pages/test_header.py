@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import streamlit as st
 
-from core.analysis import captured_ops
+from core.analysis.work import captured_ops
 from core.base.words import count
 from pages import menu
 from pages.components.keys import view

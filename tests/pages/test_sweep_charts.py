@@ -3,9 +3,9 @@
 import pytest
 
 from core import CompileJob, Environment, Model, SweepStanding, new_sweep
-from core.analysis import Interval
-from core.sweep import SweepCall, SweepRow
+from core.analysis.interval import Interval
 from core.sweep.presets import PRESETS
+from core.sweep.store import SweepCall, SweepRow
 from core.views.sweep import SweepView
 from pages.parts.sweep.charts import SPANS, cumulative_chart, times_chart
 from tests.support.sweeps import timed

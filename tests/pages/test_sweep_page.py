@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from core import Axis, CompileJob, Environment, Model, Run, Store, Sweep, new_sweep
-from core.sweep import SweepCall, SweepRow, SweepStore
 from core.sweep.presets import PRESETS
+from core.sweep.store import SweepCall, SweepRow, SweepStore
 from pages import menu
 from pages.look.charts import decades, log_ticks
 from pages.parts.sweep import sweeps

@@ -6,8 +6,7 @@ from typing import Any
 from core import CompileJob, Model, Run, Runner, open_report
 from core.report import Kernel
 from core.runs.engine.queues import Assignment
-from core.runs.tools import Request, Task, result, tool_run
-from core.runs.tools.tasks import create
+from core.runs.tools.tasks import Request, Task, create, result, tool_run
 
 MODEL = """
 import torch

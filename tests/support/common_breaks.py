@@ -9,7 +9,7 @@ kinds that a line or two of a plain model reach with torch on a CPU. Each is wri
 `BREAKS` has by id the code of a file, and by repair what comes of it.
 """
 
-from core.analysis.repairs import TrialOutcome
+from core.analysis.repairs.trials import TrialOutcome
 
 Case = tuple[str, dict[str, TrialOutcome]]
 

@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
-from core.graph import Edge, Fact, GraphModel, Group, Node, Overlay, Row
+from core.graph.model import Edge, Fact, GraphModel, Group, Node, Overlay, Row
 from core.views.graph import GraphFrame, GraphView
 from core.views.wire import StoredGraph, graph_data, stored
 from pages.components.exchange import module_routes

@@ -9,7 +9,8 @@ import torch
 
 from core.accelerator.builder import TORCH_DTYPES
 from core.accelerator.library import LoadedProgram, checksum
-from core.accelerator.program import (
+from core.accelerator.program.file import write_program
+from core.accelerator.program.program import (
     Opcode,
     OperandKind,
     Program,
@@ -20,7 +21,6 @@ from core.accelerator.program import (
     StepOp,
     StepOperand,
     StorageKind,
-    write_program,
 )
 
 SIZES = (0, 1, 1, 2, 3, 5, 8, 17, 33, 64, 131)

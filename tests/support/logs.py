@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from core import Report, build_report, from_json, to_json
-from core.analysis.comparison import RunSide
+from core.analysis.comparison.matching import RunSide
 from core.runs.stored import side_of_log
-from core.trace import TraceReader, TraceRecord
+from core.trace.reader import TraceReader, TraceRecord
 from tests.support.places import ROOT
 
 PREFIX = "V1121 03:34:01.171000 5351 torch/_dynamo/output_graph.py:2841] "

@@ -6,7 +6,8 @@ from typing import Any
 import msgspec
 
 from core import Run
-from core.accelerator.program import PROGRAMS, program_sections, write_program
+from core.accelerator.program.file import program_sections, write_program
+from core.accelerator.program.program import PROGRAMS
 from core.report import (
     Crossing,
     FileSection,

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from core.accelerator.program import (
+from core.accelerator.program.program import (
     Opcode,
     OperandKind,
     Program,

@@ -11,11 +11,10 @@ import msgspec
 import psutil
 
 from core import Store, Sweep, SweepStore
-from core.analysis import Interval
+from core.analysis.interval import Interval
 from core.report import SCHEMA, How
 from core.runs.engine.processes import process_handle
-from core.sweep import SweepCall, SweepRow
-from core.sweep.store import ROWS
+from core.sweep.store import ROWS, SweepCall, SweepRow
 from core.sweep.table import VERSION
 
 FASTER, SLOWER, SAME = Interval(1.78, 1.82, 1.86), Interval(0.5, 0.5, 0.5), Interval(0.97, 1.01, 1.05)

@@ -15,7 +15,8 @@ from core.analysis.comparison.matching import (
     guard_difference,
     matched,
 )
-from core.analysis.kernels import Comparison, Side, compare_all, side_of
+from core.analysis.kernels.across import compare_all
+from core.analysis.kernels.comparison import Comparison, Side, side_of
 from core.report import Compilation, Direction, FxGraph, FxNode, Stage
 
 

@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 from core.analysis.dynamo.failures import resumed
 from core.base.decoder import decoded
 from core.base.errors import DecodeError
-from core.code import TextDiff, diff_texts
+from core.code.diff import TextDiff, diff_texts
 from core.job.options import OPTIONS
 from core.report import Compilation, FxGraph, FxNode, GraphBreak, Guard, Payload, Recompile, Report, Setting
 

@@ -16,8 +16,8 @@ from core.analysis.dynamo.varied_sizes import InputDimension, SizeAdvice, size_a
 from core.analysis.findings.finding import Proposal, RunFacts
 from core.analysis.findings.hints import OF_OPTIMIZER, OPTIMIZER, corrected_hints, is_generated, is_library, is_torchs
 from core.analysis.findings.number_advice import OF_TEMPLATE, makes_classes
-from core.analysis.repairs import LAST_RESORT, SETTINGS, CodeFix, decides, dynamo_settings, line_of, repairs_of_break
-from core.analysis.repairs.source import setting_fix, settings_of_break
+from core.analysis.repairs.offers import LAST_RESORT, decides, line_of, repairs_of_break
+from core.analysis.repairs.source import SETTINGS, CodeFix, dynamo_settings, setting_fix, settings_of_break
 from core.report import Frame, GraphBreak, Recompile
 
 # Hint that asks for a setting only, so that it helps for any line.

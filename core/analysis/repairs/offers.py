@@ -14,7 +14,7 @@ from core.analysis.dynamo.varied_sizes import InputDimension, is_of_size, number
 from core.analysis.repairs import calls, choices, recompiles, source
 from core.analysis.repairs.source import CodeFix, Repair, Rule, edited, fix_of, read_code, settings_of_break
 from core.base.errors import JobError
-from core.code import diff_texts
+from core.code.diff import diff_texts
 from core.report import GraphBreak, Recompile, Report
 
 RULES: dict[str, Rule] = {

@@ -38,7 +38,8 @@ from core.runs.status import Status
 from core.runs.store import Run
 from core.runs.stored import open_report
 from core.runs.tools.script import Eager, eager_of, reproduction
-from core.trace.parsers import load_text, parse_graph
+from core.trace.parsers.build import load_text
+from core.trace.parsers.fx_text import parse_graph
 
 TIME_LIMIT_S = 120.0
 MEMORY_LIMIT_BYTES = 6 * GIB

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from core.analysis import calls_to_pay
+from core.analysis.speed import calls_to_pay
 from core.base.machine import Environment
 from core.base.words import bytes_, calls_after, count, duration_s, percent, ratio
 from core.job import CompileJob

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from core.analysis import Interval
+from core.analysis.interval import Interval
 from core.base.machine import Environment
 from core.base.words import agree, count, duration_s, number, ratio
 from core.job import BATCH, CompileJob

@@ -40,7 +40,7 @@ from core.report import (
     UnchangedPasses,
     frame_id,
 )
-from core.trace import AppendedReader, GrowingReader, IndexRow, TraceIndex, TraceReader, TraceRecord, text_at
+from core.trace.index import IndexRow, TraceIndex
 from core.trace.parsers.draft import MAX_ITEMS, CompilationDraft, ReportDraft
 from core.trace.parsers.dynamo import SKIP_REASON
 from core.trace.parsers.events import measured_phases
@@ -49,7 +49,7 @@ from core.trace.parsers.inductor import FIRST, GRAPH_STAGES, dumped_graph, is_du
 from core.trace.parsers.restarts import RESUMES, breaks_of_restarts
 from core.trace.parsers.table import is_root, parser_of, root_frame
 from core.trace.parsers.vllm import add_to_piece, vllm_calls
-from core.trace.reader import MOST_AT_ONCE_BYTES
+from core.trace.reader import MOST_AT_ONCE_BYTES, AppendedReader, GrowingReader, TraceReader, TraceRecord, text_at
 
 MAX_KINDS = 2_000  #: kinds of records that are distinguished
 MOST_CONTEXTS = 16  #: labels of a recompile

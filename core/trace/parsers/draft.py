@@ -51,7 +51,7 @@ from core.report import (
 from core.report.nodes import Direction
 from core.report.records import SCHEMA, Record
 from core.report.records.compilation import KernelRecord
-from core.trace import TraceReader, TraceRecord
+from core.trace.reader import TraceReader, TraceRecord
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

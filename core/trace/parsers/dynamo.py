@@ -34,9 +34,9 @@ from core.report import (
     Recompile,
 )
 from core.report.records.compilation import BytecodeRecord, GuardsRecord
-from core.trace import TraceRecord
 from core.trace.parsers.draft import MAX_ITEMS, ReportDraft, without_worker
 from core.trace.parsers.events import add_seconds
+from core.trace.reader import TraceRecord
 
 EXPECTED = re.compile(r"expected (.+?),? (?:but got|actual|got) (.+?)$")
 COMPARED = re.compile(r"^(\S.*?) (==|is|<=|>=|<|>) (\S.*?)$")

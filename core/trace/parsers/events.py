@@ -28,8 +28,8 @@ from core.report import (
     Symbol,
     SymbolGuard,
 )
-from core.trace import TraceRecord
 from core.trace.parsers.draft import MAX_ITEMS, MAX_STACK, CompilationDraft, ReportDraft
+from core.trace.reader import TraceRecord
 
 Parser = Callable[[ReportDraft, TraceRecord], None]
 CACHE = re.compile(r"^(fx_graph|autograd|aotautograd|aot_autograd)_cache_(hit|miss|bypass|disabled)$")

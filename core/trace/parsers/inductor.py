@@ -37,9 +37,9 @@ from core.report import (
 )
 from core.report.nodes import Direction
 from core.report.records.compilation import StacksRecord
-from core.trace import TraceRecord
 from core.trace.parsers.draft import CompilationDraft, OutputCode, ReportDraft
 from core.trace.parsers.fx_text import HEAD_BYTES, is_printed_graph, parse_graphs
+from core.trace.reader import TraceRecord
 
 OF_FOLDER = re.compile(r"__\d{1,6}_(forward|backward|inference)_\d{1,6}\.\d{1,6}/output_code\.(?:py|cpp)$")
 STACK_LINE = re.compile(r'File "(.*?)", line (\d{1,9}), in (\S+)\n\s*(.*)')

@@ -31,10 +31,10 @@ from core.report.records.compilation import (
     StacksRecord,
     StepRecord,
 )
-from core.trace import TraceRecord
 from core.trace.parsers import dynamo, events, inductor, vllm, worker
 from core.trace.parsers.draft import CompilationDraft, ReportDraft, fields_of, keep, typed_parser
 from core.trace.parsers.inductor import GRAPH_STAGES, fx_graph
+from core.trace.reader import TraceRecord
 
 EXPORT_ID = "export"
 EXPORT = "export"

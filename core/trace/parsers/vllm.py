@@ -19,9 +19,9 @@ import msgspec
 
 from core.base.decoder import converted
 from core.report import FxNode, PiecewiseArtifact, PiecewiseCompilation, PiecewiseGraph, VllmCall
-from core.trace import TraceRecord
 from core.trace.parsers.draft import PieceDraft, ReportDraft, VllmCallDraft
 from core.trace.parsers.fx_text import WORD, parse_graph
+from core.trace.reader import TraceRecord
 
 SPLIT = "graph_dump:vllm_piecewise_split_graph"
 GRAPHS = ("graph_dump:vllm_subgraph_", "graph_dump:vllm_submod_")

@@ -63,10 +63,10 @@ from core.report.records.compilation import (
     StacksRecord,
     StepRecord,
 )
-from core.trace import TraceRecord
 from core.trace.parsers.draft import CompilationDraft, ReportDraft, report_value
 from core.trace.parsers.fx_text import parse_graph
 from core.trace.parsers.inductor import count_nodes
+from core.trace.reader import TraceRecord
 
 
 def torch_version(draft: ReportDraft, record: TraceRecord) -> None:

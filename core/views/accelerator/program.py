@@ -12,10 +12,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import ClassVar
 
-from core.accelerator.program import HEAD, MOST_ROWS, PASSES, ROW_BYTES, DumpRow, ProgramFile, dump, open_program
+from core.accelerator.program.dump import MOST_ROWS, ROW_BYTES, DumpRow, dump
+from core.accelerator.program.file import HEAD, ProgramFile, open_program
+from core.accelerator.program.program import PASSES
 from core.analysis.pipeline import PipelineChange, memory_words, moved_ops, pipeline_changes
 from core.base import words as fmt
-from core.code import TextDiff, diff_texts
+from core.code.diff import TextDiff, diff_texts
 from core.report import FileSection, FxNode, PipelineSegment, ProgramBuffer, ProgramEntry, Report
 from core.views.blocks import Block, Code, Column, Listing, Table, paragraph
 from core.views.markdown import LONGEST_NAME, one_line, prose, quoted, sentence, short

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
-from core.accelerator.program import PASSES
-from core.analysis import pipeline_sentence, scope_words
+from core.accelerator.program.program import PASSES
 from core.analysis.backend import requested_backend
+from core.analysis.dynamo.compilations import scope_words
 from core.analysis.pipeline import (
     BESIDE,
     FREE,
@@ -22,12 +22,14 @@ from core.analysis.pipeline import (
     entries_by_node,
     fallback_lines,
     node_segments,
+    pipeline_sentence,
     pipeline_stops,
     refusal_counts,
     switchable_ops,
 )
 from core.base import words as fmt
-from core.graph import SEGMENT, divided_graph
+from core.graph.fx import divided_graph
+from core.graph.overlays import SEGMENT
 from core.job import CompileJob
 from core.report import Compilation, Crossing, FxGraph, FxNode, Pipeline, PipelineSegment, Report
 from core.views.accelerator.program import AcceleratorChanges, ProgramView

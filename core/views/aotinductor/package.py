@@ -7,15 +7,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from core.analysis import (
-    TreeRow,
-    difference_words,
-    first_line,
-    narrower_ranges,
-    package_tree,
-    ran_outside,
-    results_of_run,
-)
+from core.analysis.aoti import TreeRow, first_line, narrower_ranges, package_tree, ran_outside, results_of_run
+from core.analysis.results import difference_words
 from core.base import words as fmt
 from core.job import BATCH
 from core.report import (

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar, NamedTuple
 
-from core.analysis import (
+from core.analysis.aoti import (
     AotiStory,
     CallCost,
     PackagingStep,
@@ -20,9 +20,9 @@ from core.analysis import (
     packaging_steps,
     side_times,
     step_with_problem,
-    target_words,
     times_disturbed,
 )
+from core.analysis.verdict import target_words
 from core.base import words as fmt
 from core.base.errors import JobError
 from core.base.machine import PROGRAM

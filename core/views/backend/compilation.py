@@ -9,10 +9,11 @@ from functools import cached_property, partial
 from typing import Any
 
 from core.accelerator.backends import SHIPPED_BACKENDS
-from core.analysis import CallUse
 from core.analysis.backend import NODE_COLUMN, BackendRow, StripCell
+from core.analysis.dynamo.recompiles import CallUse
 from core.base import words as fmt
-from core.graph import annotation_name, annotations_of, source_path
+from core.graph.fx import source_path
+from core.graph.overlays import annotation_name, annotations_of
 from core.job import CompileJob
 from core.report import (
     AnnotationTable,

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 
-from core.analysis import frame_names
 from core.analysis.backend import (
     BackendProblem,
     BackendRow,
@@ -15,6 +14,7 @@ from core.analysis.backend import (
     backend_sentence,
     requested_backend,
 )
+from core.analysis.dynamo.failures import frame_names
 from core.base import words as fmt
 from core.report import Compilation, Invocation, Payload, Place, Report
 from core.views.backend.compilation import LEGEND, BackendCompilationView, no_executions, node_count, seconds_of

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from core.analysis.comparison import RunSide
+from core.analysis.comparison.matching import RunSide
 from core.base import words as fmt
 from core.report import Compilation, FxGraph, FxNode, Report, Schedule
 from core.runs.store import Run

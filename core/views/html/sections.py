@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
-from core.analysis import heaviest
+from core.analysis.work import heaviest
 from core.views.blocks import Block, Code, Listing, TextTable, folded, paragraph
 from core.views.comments import Comment, CommentsView, author_words
 from core.views.compilations import CompilationsView, compilations

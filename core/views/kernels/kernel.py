@@ -11,15 +11,17 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
-from core.analysis.kernels import counterpart, kernel_names
+from core.analysis.kernels.comparison import counterpart
+from core.analysis.kernels.kernel import kernel_names
 from core.base import words as fmt
-from core.code import AROUND_CALL, TextDiff, diff_texts, kernel_code
-from core.graph import source_path
+from core.code.diff import TextDiff, diff_texts
+from core.code.output_code import AROUND_CALL, kernel_code
+from core.graph.fx import source_path
 from core.job import CompileJob
 from core.job.targets import TARGETS
 from core.report import Compilation, FxNode, Kernel, Payload, Report
 from core.runs.store import Run
-from core.runs.tools import (
+from core.runs.tools.tasks import (
     Answer,
     Assembly,
     Configs,

@@ -11,23 +11,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
-from core.analysis import scope_words, untimed_words
-from core.analysis.kernels import (
-    TF32,
-    CallPart,
-    LedgerRow,
-    LedgerSum,
-    ceilings,
-    kernel_ledger,
-    kernel_names,
-    kernels_disturbed,
-    product_dtype,
-    ridge,
-    summary,
-    times_unreliable,
-)
+from core.analysis.dynamo.compilations import scope_words
+from core.analysis.kernels.comparison import kernel_ledger
+from core.analysis.kernels.kernel import kernel_names, kernels_disturbed, times_unreliable
+from core.analysis.kernels.ledger import TF32, CallPart, LedgerRow, LedgerSum, ceilings, product_dtype, ridge, summary
+from core.analysis.verdict import untimed_words
 from core.base import words as fmt
-from core.code import CppFacts
+from core.code.cpp import CppFacts
 from core.report import Bandwidth, Compilation, Frame, Kernel, KernelTuning, Payload, Report, Roofline, TargetChoice
 from core.views.blocks import Bar, Bars, Column, Table
 from core.views.markdown import LONGEST_LINE, quoted, sentence, short

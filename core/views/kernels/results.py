@@ -8,10 +8,12 @@ from math import prod
 from typing import Any
 
 from core.base import words as fmt
-from core.code import without_locations
+from core.code.cpp import Loop
+from core.code.diff import without_locations
+from core.code.stages import Resources
 from core.code.torch_source import stage_landmark
 from core.report import Autotuning, Choice
-from core.runs.tools import (
+from core.runs.tools.tasks import (
     Answer,
     AssemblyAnswer,
     CachedFile,
@@ -19,11 +21,9 @@ from core.runs.tools import (
     ConfigsAnswer,
     InterpretAnswer,
     LadderAnswer,
-    Loop,
     PassChange,
     PassesAnswer,
     ReproduceAnswer,
-    Resources,
     Rung,
     TouchedElements,
     Trouble,

@@ -8,8 +8,8 @@ from functools import cached_property
 from operator import itemgetter
 from typing import Any
 
-from core.analysis.ranks import AdviceKind, Forecast, RankDifference, RankGroup, RankSide
-from core.analysis.ranks.differences import collective_text
+from core.analysis.ranks.differences import AdviceKind, Forecast, RankDifference, collective_text
+from core.analysis.ranks.groups import RankGroup, RankSide
 from core.base import words as fmt
 from core.code.diff import diff_texts
 from core.report.run import Fingerprint, RankCompilation, RankMark

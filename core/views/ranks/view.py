@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from functools import cached_property, partial
 from typing import NamedTuple
 
-from core.analysis.ranks import RankGroup, Ranks, RankSide
+from core.analysis.ranks.groups import RankGroup, Ranks, RankSide
 from core.base import words as fmt
 from core.report.run import Fingerprint
 from core.runs.ranks import is_quick, open_ranks, rank_side, ranks_read, start_reading_ranks

@@ -8,9 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from core.analysis import Interval, calls_to_pay
+from core.analysis.interval import Interval
+from core.analysis.speed import calls_to_pay
 from core.base import words as fmt
-from core.sweep import Axis, SweepRow
+from core.sweep.model import Axis
+from core.sweep.store import SweepRow
 from core.views.markdown import LONGEST_NAME, one_line
 from core.views.speedup import ratio_words
 

@@ -17,8 +17,9 @@ from core.job import MODES, CompileJob, CompileOptions
 from core.job.options import AXES, OPTIONS, Option
 from core.job.targets import TARGETS
 from core.runs.limits import Limits
-from core.sweep import Axis, AxisValue, Sweep, applied, changed, check_backends, new_sweep, parse_axes
+from core.sweep.model import Axis, AxisValue, Sweep, applied, changed, check_backends, parse_axes
 from core.sweep.presets import PRESETS, Plan, Preset
+from core.sweep.runner import new_sweep
 from core.views.markdown import code
 
 EXAMPLE = "backend=eager,aot_eager,inductor\nbatch=1,2,4,…,64"

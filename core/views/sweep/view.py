@@ -9,8 +9,10 @@ from typing import Any, ClassVar, Literal
 
 from core.base import words as fmt
 from core.base.machine import Environment
-from core.sweep import Axis, Sweep, SweepRow, SweepStanding, as_csv, as_json
+from core.sweep.model import Axis, Sweep
 from core.sweep.presets import Answer, BreakEven, Crossover, Question, answer, preset_of, reason
+from core.sweep.store import SweepRow
+from core.sweep.table import SweepStanding, as_csv, as_json
 from core.views.markdown import LONGEST_LINE, LONGEST_TEXT, one_line, plain, prose
 from core.views.progress import at_words, reached_words
 from core.views.speedup import ratio_words

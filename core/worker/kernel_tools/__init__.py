@@ -12,7 +12,7 @@ from typing import Any
 
 from core.base.errors import ToolError
 from core.runs.store import Run
-from core.runs.tools import (
+from core.runs.tools.tasks import (
     Answer,
     Assembly,
     Configs,

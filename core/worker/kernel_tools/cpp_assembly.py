@@ -19,8 +19,16 @@ from core.base.machine import cpp_compiler, own_process, python_path, visible_ca
 from core.code.cpp import OFF, loops, regions, remarks
 from core.code.output_code import definition_in
 from core.code.stages import loc_lines
-from core.runs.tools import Answer, AssemblyAnswer, InterpretAnswer, ReproduceAnswer, Rung, Task, Trouble
-from core.runs.tools.tasks import MAX_LINES
+from core.runs.tools.tasks import (
+    MAX_LINES,
+    Answer,
+    AssemblyAnswer,
+    InterpretAnswer,
+    ReproduceAnswer,
+    Rung,
+    Task,
+    Trouble,
+)
 
 COMPILER_LIMIT_S = 110
 FUNCTION = re.compile(r"^\s*\.type\s+([^\s,]+), *[@%]function")

@@ -18,7 +18,7 @@ import torch
 
 from core.base.tolerances import BY_ELEMENT, BY_ELEMENT_OTHERWISE
 from core.base.words import number
-from core.runs.tools import InterpretAnswer, TouchedElements, Trouble
+from core.runs.tools.tasks import InterpretAnswer, TouchedElements, Trouble
 from core.worker.results.scaled import is_close
 
 MAX_OFFSETS = 20_000  #: limit: elements that a kernel touched

@@ -41,7 +41,8 @@ from core.code.stages import (
     without_places,
 )
 from core.job.targets import TARGETS, Architecture, Target, architecture_words
-from core.runs.tools import (
+from core.runs.tools.tasks import (
+    MAX_LINES,
     CachedFile,
     ConfigFigures,
     Configs,
@@ -54,7 +55,6 @@ from core.runs.tools import (
     Rung,
     Task,
 )
-from core.runs.tools.tasks import MAX_LINES
 from core.worker.triton import TargetDriver, compile_config, gpu_target, install_driver
 
 DISASSEMBLER_LIMIT_S = 60

@@ -21,7 +21,7 @@ from torch.fx import Node as FxNode
 from torch.fx.node import map_arg
 from torch.utils.flop_counter import flop_registry
 
-from core.ops import op_class
+from core.ops.costs import op_class
 from core.report import FusionRound
 from core.report.nodes import Direction
 from core.report.records import Emit

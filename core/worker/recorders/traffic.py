@@ -22,7 +22,7 @@ from torch._inductor.dependencies import MemoryDep, StarDep
 from torch._inductor.scheduler import NopKernelSchedulerNode
 from torch._inductor.virtualized import V
 
-from core.ops import op_class
+from core.ops.costs import op_class
 
 Axis = tuple[int, int]
 Node = Any

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from core.analysis import alternative_sentence, call_words
+from core.analysis.speed import alternative_sentence, call_words
 from core.report import Alternative, Call, Difference, Load, Report, Setting
 
 FAST, SLOW = (1e-3,) * 12, (2e-3,) * 12

@@ -2,16 +2,17 @@
 
 from dataclasses import replace
 
-from core.analysis import (
+from core.analysis.aoti import (
+    CHECKED,
     aoti_lines,
     aoti_sentence,
     aoti_story,
+    narrower_ranges,
     results_of_run,
     same_as_eager,
     side_times,
     trial_words,
 )
-from core.analysis.aoti import CHECKED, narrower_ranges
 from core.report import (
     Difference,
     Export,

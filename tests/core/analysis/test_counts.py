@@ -4,7 +4,9 @@ import json
 
 import pytest
 
-from core.analysis import captured_ops, graph_count, recompiled, sentence, verdict
+from core.analysis.dynamo.recompiles import recompiled
+from core.analysis.verdict import graph_count, sentence, verdict
+from core.analysis.work import captured_ops
 from core.report import FxGraph, Payload, Recompile, Report, Setting, Status
 from core.report.records import SCHEMA
 from core.runs.progress import progress

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from core.analysis import break_even_calls, doubts, speed, untimed_words
+from core.analysis.speed import break_even_calls, speed
+from core.analysis.verdict import doubts, untimed_words
 from core.base.errors import JobError
 from core.job import CompileJob, Model
 from core.job.prepared import measured_again

@@ -2,10 +2,9 @@
 
 import pytest
 
-from core.analysis import film
-from core.analysis.film import intervals
+from core.analysis.film import film, intervals
 from core.report import Compilation, Frame, FxGraph, FxNode, GraphPass, Payload, Place
-from core.trace.parsers import parse_graph
+from core.trace.parsers.fx_text import parse_graph
 from tests.record import SCENARIOS
 from tests.support.logs import recorded_report
 from tests.support.places import TRACES

@@ -5,17 +5,18 @@ from dataclasses import replace
 
 import pytest
 
-from core.analysis.kernels import kernel_names, ledger
 from core.analysis.kernels.kernel import (
     DECOMPOSED,
     KernelNames,
     common_path,
     fused_ops,
+    kernel_names,
     op_words,
     path_words,
     shortened,
     stack_of,
 )
+from core.analysis.kernels.ledger import ledger
 from core.report import Kernel, KernelCall, Module, Report, module_path
 from tests.support.logs import recorded_report
 from tests.support.places import TRACES

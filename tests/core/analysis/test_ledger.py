@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from core.analysis.kernels import LedgerSum, allowed_s, ceilings, kernels_disturbed, ledger, summary
-from core.analysis.kernels.kernel import FALLBACK, FALLBACK_NODE
+from core.analysis.kernels.kernel import FALLBACK, FALLBACK_NODE, kernels_disturbed
+from core.analysis.kernels.ledger import LedgerSum, allowed_s, ceilings, ledger, summary
 from core.code.stages import occupancy
 from core.job.targets import TARGETS
 from core.report import (

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from core import load_text
-from core.analysis import (
+from core.analysis.memory import (
     AliveRow,
     alive_rows,
     graph_plans,

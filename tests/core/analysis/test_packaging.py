@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from core.analysis import (
+from core.analysis.aoti import (
+    MOST_DEEP,
     AotiStory,
-    Interval,
     TreeRow,
     call_cost,
     package_tree,
@@ -12,7 +12,7 @@ from core.analysis import (
     ran_outside,
     step_with_problem,
 )
-from core.analysis.aoti import MOST_DEEP
+from core.analysis.interval import Interval
 from core.report import PackagedFile
 from tests.support.reports.packaged import CPP, EXPORT, NO_EXPORT, PACKAGE, PYTHON, TIMES, TRIALS
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from core.analysis import partitions, tensor_bytes
+from core.analysis.memory import partitions, tensor_bytes
 from core.report import FxNode, Partition, SavedValue, TensorMeta
 from tests.support.logs import recorded_report
 from tests.support.places import TRACES

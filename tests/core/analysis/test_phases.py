@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from core.analysis import PhaseTotal, compile_seconds, compile_time_s, parallel_totals, phase_totals
+from core.analysis.durations import PhaseTotal, compile_seconds, compile_time_s, parallel_totals, phase_totals
 from core.report import Phase, Report, Setting
 
 S = 1_000_000.0

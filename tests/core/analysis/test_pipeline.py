@@ -2,8 +2,13 @@
 
 from dataclasses import replace
 
-from core.analysis import memory_words, pipeline_lines, pipeline_sentence
-from core.analysis.pipeline import crossings_disturbed, pipeline_figures
+from core.analysis.pipeline import (
+    crossings_disturbed,
+    memory_words,
+    pipeline_figures,
+    pipeline_lines,
+    pipeline_sentence,
+)
 from core.report import (
     Call,
     Compilation,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.analysis import RefusalReasons, refusal_reasons, refused_pair
+from core.analysis.work import RefusalReasons, refusal_reasons, refused_pair
 from core.report import FusionRound, Schedule, SchedulerNode
 
 LOOPS, EXTERN, NOP = "SchedulerNode", "ExternKernelSchedulerNode", "NopKernelSchedulerNode"

@@ -10,7 +10,9 @@ from dataclasses import replace
 
 import pytest
 
-from core.analysis import Interval, break_even_calls, median_ratio, pays_words, sentence, speed, verdict
+from core.analysis.interval import Interval, median_ratio
+from core.analysis.speed import break_even_calls, speed
+from core.analysis.verdict import pays_words, sentence, verdict
 from core.report import Call, Load, Report, Setting, Timing
 
 # Torch's own imports warn.

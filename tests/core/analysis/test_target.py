@@ -3,7 +3,7 @@
 import pytest
 
 from core import Report
-from core.analysis import ended_words
+from core.analysis.verdict import ended_words
 from core.report import Call, Setting
 
 REST = "Code compiled before this point is complete; code that the model would compile after it is missing."

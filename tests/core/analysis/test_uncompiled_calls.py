@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from core.analysis import refused_calls, sentence, uncompiled_calls_words, verdict
+from core.analysis.verdict import sentence, verdict
+from core.analysis.work import refused_calls, uncompiled_calls_words
 from core.report import Call, How, Report, Setting, Status
 from tests.support.reports.findings import frame
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from core import build_report, sentence, verdict
-from core.analysis import Results, compared_words, difference_words, excuse_words, results, results_words
+from core.analysis.results import Results, compared_words, difference_words, excuse_words, results, results_words
 from core.report import Call, Difference, Report, Setting
 from tests.support.homes import record
 

@@ -6,8 +6,18 @@ from dataclasses import replace
 import pytest
 
 from core import load_text
-from core.analysis import Traffic, counted_words, distinct_kernels, sentence, traffic_words, verdict
-from core.analysis.work import Work, frame_of, traffic_of, work, work_words
+from core.analysis.verdict import sentence, verdict
+from core.analysis.work import (
+    Traffic,
+    Work,
+    counted_words,
+    distinct_kernels,
+    frame_of,
+    traffic_of,
+    traffic_words,
+    work,
+    work_words,
+)
 from core.report import (
     Buffer,
     Compilation,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.analysis import working_ops
+from core.analysis.work import working_ops
 from core.report import FxNode, Schedule, SchedulerNode
 
 TARGETS = {

@@ -3,8 +3,8 @@
 import pytest
 
 from core import load_text
-from core.code import cpp_facts, lines_of
-from core.code.cpp import Loop, Region, loops, regions, remarks
+from core.code.cpp import Loop, Region, cpp_facts, loops, regions, remarks
+from core.code.output_code import lines_of
 from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 

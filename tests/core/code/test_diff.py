@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.code import diff_texts
+from core.code.diff import diff_texts
 
 
 def test_a_diff_says_what_changed_and_counts_it() -> None:

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from core import Run, Store, build_report
-from core.analysis import sentence, verdict
-from core.analysis.comparison import RunSide, compare_runs
+from core.analysis.comparison.matching import RunSide
+from core.analysis.comparison.run import compare_runs
+from core.analysis.verdict import sentence, verdict
 from core.commands.main import main
 from core.commands.output import FAILED, OK, SLOW, WRONG, add_check_options
 from core.commands.summary import check_comparison, check_report

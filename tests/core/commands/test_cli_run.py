@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from core import NO_RECORD, CompileJob, CompileOptions, Model, Run, Store, job_to_json
-from core.analysis import sentence, verdict
+from core.analysis.verdict import sentence, verdict
 from core.commands import run as command
 from core.commands.main import main
 from core.commands.output import CANCELLED, FAILED, MISSING, OK, USAGE

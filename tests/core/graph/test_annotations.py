@@ -2,7 +2,8 @@
 
 import pytest
 
-from core.graph import Overlay, fx_model
+from core.graph.fx import fx_model
+from core.graph.model import Overlay
 from core.graph.overlays import annotation_overlays
 from core.report import AnnotationTable, Report, Setting
 from tests.support.reports.fx_nodes import fx

@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.graph import fx_model
+from core.graph.fx import fx_model
 from tests.support.reports.fx_nodes import fx, kernel, overlay
 
 

@@ -1,7 +1,8 @@
 """Ops between the parts of a model are folded, so that the parts are what one sees first."""
 
-from core.graph import SMALL, TOP, fx_model
-from core.graph.model import GraphModel
+from core.graph.assemble import SMALL
+from core.graph.fx import fx_model
+from core.graph.model import TOP, GraphModel
 from core.report import FxNode
 from tests.support.reports.fx_nodes import fx
 

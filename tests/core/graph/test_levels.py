@@ -5,10 +5,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from core.graph import Edge, GraphModel, Group, Node, level
-from core.graph.layout import Box, Layout
-from core.graph.layout import Edge as Link
 from core.graph.layout.ladder import DotError, DotServer, lay_out_with_dot
+from core.graph.layout.model import Box, Layout
+from core.graph.layout.model import Edge as Link
+from core.graph.levels import level
+from core.graph.model import Edge, GraphModel, Group, Node
 
 
 def graph(count: int, edges: list[tuple[int, int]]) -> GraphModel:

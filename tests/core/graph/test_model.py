@@ -5,7 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.synthetic import synthetic_nodes
-from core.graph import Fact, GraphModel, digest, film_model, fx_model, level, levels_below
+from core.graph.fx import film_model, fx_model
+from core.graph.levels import digest, level, levels_below
+from core.graph.model import Fact, GraphModel
 from core.report import FxNode, module_path
 from tests.support.reports.fx_nodes import FILE, fx, overlay
 

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from core.analysis import launch_groups
-from core.graph import GraphModel, after_model, before_model
-from core.graph.schedule import placed_paths
+from core.analysis.work import launch_groups
+from core.graph.model import GraphModel
+from core.graph.schedule import after_model, before_model, placed_paths
 from core.report import FxNode, Kernel, KernelCall, ModulePath, Payload, Schedule, SchedulerNode
 
 LAYER_0, LAYER_1 = ("m", "layers", "0"), ("m", "layers", "1")

@@ -8,22 +8,9 @@ import pygraphviz
 import pytest
 
 from benchmarks.synthetic import synthetic_nodes
-from core.graph import (
-    Edge,
-    GraphModel,
-    Group,
-    Hit,
-    Node,
-    Row,
-    as_dot,
-    as_json,
-    between,
-    find,
-    fx_model,
-    level,
-    neighbourhood,
-    search,
-)
+from core.graph.fx import fx_model
+from core.graph.levels import Hit, as_dot, as_json, between, find, level, neighbourhood, search
+from core.graph.model import Edge, GraphModel, Group, Node, Row
 
 HOSTILE = [
     '"];bad -> worse [label="',

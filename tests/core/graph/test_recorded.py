@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from core import build_report
-from core.analysis import partitions
+from core.analysis.memory import partitions
 from core.analysis.numerics import node_standings
-from core.graph import SEGMENT, GraphModel, divided_graph
-from core.graph.fx import NodesOf, recorded_model, source_path
+from core.graph.fx import NodesOf, divided_graph, recorded_model, source_path
+from core.graph.model import GraphModel
+from core.graph.overlays import SEGMENT
 from core.report import Call, Compilation, Difference, FxGraph, Report, Source
 from tests.support.logs import recorded_report
 from tests.support.numerics import GRAPH

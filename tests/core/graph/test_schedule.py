@@ -4,11 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from core.analysis import groups_after, launch_groups, steps
-from core.graph import Node, after_model, before_model, fusion_frames
-from core.graph.fusion import launch_seconds
+from core.analysis.work import groups_after, launch_groups, steps
+from core.graph.fusion import fusion_frames, launch_seconds
+from core.graph.model import Node
+from core.graph.schedule import after_model, before_model
 from core.report import Compilation, FxNode, Schedule
-from core.trace.parsers import load_graph
+from core.trace.parsers.build import load_graph
 from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 

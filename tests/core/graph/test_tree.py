@@ -3,8 +3,10 @@
 import pytest
 
 from benchmarks.synthetic import synthetic_nodes
-from core.graph import Fact, fx_model, levels_below
+from core.graph.fx import fx_model
 from core.graph.layout import ladder
+from core.graph.levels import levels_below
+from core.graph.model import Fact
 from core.graph.modules import module_at
 from core.graph.schedule import common_path
 from core.report import Module, module_path

@@ -11,8 +11,7 @@ from core.base.syntax import MAX_CHARS, expression, module
 from core.job import compile_options_from_text, dims_from_text, options_from_text, sizes_from_text, validated
 from core.job.arguments import MAX_CALL_CHARS, parse_call, tensor_sizes
 from core.job.text import MAX_CALLS_CHARS, MAX_OPTIONS_CHARS, MAX_SIZE_CHARS
-from core.sweep import changed, parse_axes, parse_axis
-from core.sweep.model import MAX_AXIS_CHARS
+from core.sweep.model import MAX_AXIS_CHARS, changed, parse_axes, parse_axis
 
 JOB = CompileJob(Model("sample", "mlp"))
 

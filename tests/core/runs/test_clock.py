@@ -13,7 +13,8 @@ import pytest
 from core import CompileJob, Model, Run, Store, StoreError, new_sweep
 from core.base.words import ago
 from core.runs.engine.processes import LOCAL, process_handle, start_time_s
-from core.sweep import SweepStore, parse_axis
+from core.sweep.model import parse_axis
+from core.sweep.store import SweepStore
 
 JOB = CompileJob(Model("sample", "mlp"))
 STEPS_S = (3.0, 7_200.0, -7_200.0, 10 * 365 * 86_400.0)

@@ -27,7 +27,8 @@ from core.runs.comments import (
     talk_moment,
     talk_of,
 )
-from core.runs.index import RunIndex, RunQuery
+from core.runs.index.database import RunIndex
+from core.runs.index.query import RunQuery
 from core.runs.sharing import import_archive, write_archive
 from tests.support.homes import add_scenario
 from tests.support.places import ROOT

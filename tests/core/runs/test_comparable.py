@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from core import Comparable, CompileJob, Model, Run, Store, comparable_runs, job_to_json, likeliest
-from core.runs.index import RunIndex
+from core.runs.index.database import RunIndex
 from core.views.runs import RunLists
 from tests.support.homes import add_run
 

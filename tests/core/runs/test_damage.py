@@ -21,10 +21,10 @@ from core import (
     open_graph,
     open_report,
 )
-from core.graph import as_json
+from core.graph.levels import as_json
 from core.runs.runner import prepared
 from core.runs.stored import open_model
-from core.runs.tools import Assembly, Trouble, result, tool_run
+from core.runs.tools.tasks import Assembly, Trouble, result, tool_run
 from pages import menu
 from tests.support.damage import DAMAGE
 from tests.support.homes import add_run, add_scenario, chain

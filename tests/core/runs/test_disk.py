@@ -15,8 +15,7 @@ import pytest
 
 from core import CompileJob, LocalEngine, Model, Run, Runner, Store, StoreError, open_report
 from core.base.files import NOBODYS_S, write_atomically
-from core.runs.tools import Assembly, Task
-from core.runs.tools.tasks import create
+from core.runs.tools.tasks import Assembly, Task, create
 from tests.support.homes import add_scenario
 from tests.support.places import TRACES
 

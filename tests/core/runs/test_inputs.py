@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core import CompileboardError, Report, Store, StoreError, open_report
-from core.analysis import sentence, verdict
+from core.analysis.verdict import sentence, verdict
 from core.runs.inputs import archives
 from core.trace.reader import md5_of
 from tests.support.places import TRACES

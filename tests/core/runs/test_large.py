@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.big_log import write_log
 from core import Report, Run, Store, from_json, open_report, to_json, verdict
-from core.analysis import compile_time_s
+from core.analysis.durations import compile_time_s
 from core.report import parts
 from core.runs import stored
 from core.runs.stored import is_stored, open_index

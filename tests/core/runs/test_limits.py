@@ -23,9 +23,9 @@ from core import (
 )
 from core.base.errors import SettingError
 from core.job import GIB
-from core.runs.index import RunIndex
+from core.runs.index.database import RunIndex
 from core.runs.limits import PUBLIC, VARIABLES
-from core.runs.tools import Interpret, Ladder
+from core.runs.tools.tasks import Interpret, Ladder
 from pages import menu
 from pages.session import server
 from tests.support.engines import FakeSite

@@ -15,7 +15,7 @@ from core.job import DynamicDim, Packaging
 from core.job.options.call import FLAG, OneOf, Whole
 from core.runs.engine.processes import LocalLiveness
 from core.runs.permission import OPTIONS, allowed, allowed_request
-from core.runs.tools import Assembly, Interpret, Ladder, Reproduce, Request
+from core.runs.tools.tasks import Assembly, Interpret, Ladder, Reproduce, Request
 
 SAMPLE = CompileJob(Model("sample", "mlp"))
 TEXTS = ("", "0", "True", "/tmp/x", "-include /data/runs/x/trace/opened.log", "$(id)", "a;b")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from core.analysis.ranks import RankDifference, Ranks
-from core.analysis.ranks.differences import Forecast, code_difference, first_difference, forecast
+from core.analysis.ranks.differences import Forecast, RankDifference, code_difference, first_difference, forecast
+from core.analysis.ranks.groups import Ranks
 from core.code.diff import normalised_guards
 from core.report.run import Fingerprint, RankCompilation, RankMark
 from core.runs import ranks as ranks_of_runs

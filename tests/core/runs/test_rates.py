@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from core import AccessError, CompileJob, Limits, Model, Rate, Runner, Store
-from core.runs.index import RunIndex
+from core.runs.index.database import RunIndex
 from core.runs.limits import check_rate
 from core.runs.people import RateEntry, check_executions
 from core.runs.store import Run
-from core.runs.tools import Interpret, tool_run
+from core.runs.tools.tasks import Interpret, tool_run
 from tests.support.engines import PromptEngine
 from tests.support.homes import add_run, job_of, keeper
 

@@ -13,7 +13,8 @@ import pytest
 
 from core import Run, Store, StoreError, open_report, open_summary
 from core.base.errors import SettingError
-from core.runs.index import RunIndex, RunQuery
+from core.runs.index.database import RunIndex
+from core.runs.index.query import RunQuery
 from core.runs.remote import MovedFile, MovedFiles, RemoteArchive, bring_back, is_away, moved_of, remote_archive
 from core.runs.sharing import import_archive, write_archive
 from tests.support.homes import add_run, add_scenario

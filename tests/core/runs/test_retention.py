@@ -14,7 +14,7 @@ from core.base.errors import SettingError
 from core.commands.main import main
 from core.runs import retention
 from core.runs.comments import set_pinned
-from core.runs.index import RunIndex
+from core.runs.index.database import RunIndex
 from core.runs.index.entry import read_entry
 from core.runs.people import audit_events
 from core.runs.remote import is_away, remote_archive

@@ -11,10 +11,12 @@ import pytest
 
 from core import Run, Store, from_json, open_graph, open_report, open_summary, to_json
 from core.base.errors import ReportError, StoreError
-from core.graph import GraphModel, as_json, fx_model
+from core.graph.fx import fx_model
+from core.graph.levels import as_json
+from core.graph.model import GraphModel
 from core.report import FxNode
 from core.runs.stored import LARGE_GRAPH_NODES, open_model, store_graphs
-from core.trace.parsers import load_graph
+from core.trace.parsers.build import load_graph
 from tests.support.homes import add_scenario, chain
 from tests.support.places import STORES, TRACES
 

@@ -6,8 +6,7 @@ import pytest
 
 from core import Store
 from core.base.errors import ToolError
-from core.runs.tools import Interpret, create, task_for
-from core.runs.tools.tasks import MAX_CODE_CHARS
+from core.runs.tools.tasks import MAX_CODE_CHARS, Interpret, create, task_for
 from tests.support.homes import add_scenario
 
 

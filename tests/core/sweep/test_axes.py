@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from core import Axis, CompileJob, CompileOptions, Conditions, JobError, Model, new_sweep, parse_axis
-from core.sweep import cells, changed, check_backends
-from core.sweep.model import MAX_CELLS, MAX_VALUES
+from core.sweep.model import MAX_CELLS, MAX_VALUES, cells, changed, check_backends
 
 BASE = CompileJob(Model("sample", "mlp"))
 

@@ -3,9 +3,9 @@
 import pytest
 
 from core import CompileJob, Environment, Model, new_sweep
-from core.sweep import SweepRow
 from core.sweep.presets import PRESETS, BackendFact, Question, answer
 from core.sweep.presets.modes import BACKENDS_ABOUT
+from core.sweep.store import SweepRow
 
 DYNAMO, AOT = ("dynamo_output_graph",), ("dynamo_output_graph", "aot_inference_graph")
 INDUCTOR = (*AOT, "before_post_grad_graph", "inductor_post_grad_graph")

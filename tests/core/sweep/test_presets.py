@@ -5,9 +5,8 @@ from dataclasses import replace
 import pytest
 
 from core import Axis, CompileJob, Environment, Model, Sweep
-from core.analysis import Interval
+from core.analysis.interval import Interval
 from core.base.machine import BackendEntry, ConfigOption
-from core.sweep import SweepCall, SweepRow, new_sweep
 from core.sweep.presets import PRESETS, Answer, Plan, Question, answer, preset_of
 from core.sweep.presets.preset import (
     BackendFact,
@@ -20,6 +19,8 @@ from core.sweep.presets.preset import (
     ShapeFact,
     StanceFact,
 )
+from core.sweep.runner import new_sweep
+from core.sweep.store import SweepCall, SweepRow
 from tests.support.sweeps import FASTER, SAME, SLOWER, called, timed
 
 MLP = CompileJob(Model("sample", "mlp"))

@@ -17,7 +17,9 @@ import pytest
 from core import AccessError, CompileJob, JobError, Limits, Model, Run, Runner, Store, WorkerError
 from core.runs.engine.processes import process_handle
 from core.runs.people import ReachedLimit
-from core.sweep import Axis, SweepRunner, SweepStore, new_sweep
+from core.sweep.model import Axis
+from core.sweep.runner import SweepRunner, new_sweep
+from core.sweep.store import SweepStore
 from core.views.sweep import SweepView
 from tests.support.engines import PromptEngine, until
 from tests.support.places import ROOT
@@ -29,7 +31,7 @@ import sys, time
 from pathlib import Path
 from tests.core.sweep.test_sweep_runner import BATCH_SEED, CODE, sweeper
 from core import CompileJob
-from core.sweep import new_sweep
+from core.sweep.runner import new_sweep
 from tests.support.places import ROOT
 from tests.support.engines import Cluster, Elsewhere, PromptEngine, FakeSite
 from tests.support.ray_site import server_at

@@ -9,13 +9,13 @@ import msgspec
 import pytest
 
 from core import Axis, CompileJob, Model, Report, Status, Store, Sweep, SweepStore, from_json, new_sweep
-from core.analysis import Interval, speed
+from core.analysis.interval import Interval
+from core.analysis.speed import speed
 from core.commands.sweep import as_text, progress_words, row_words
 from core.report import Compilation, Timing, WrapperTime
-from core.sweep import SweepRow, as_csv, as_json, table
 from core.sweep.presets.modes import stop
-from core.sweep.store import SETTLED
-from core.sweep.table import directions_s, row, standing_of
+from core.sweep.store import SETTLED, SweepRow
+from core.sweep.table import as_csv, as_json, directions_s, row, standing_of, table
 from core.sweep.table import rows as rows_of
 from tests.support.homes import add_run
 from tests.support.places import TRACES

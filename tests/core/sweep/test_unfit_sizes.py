@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from core import CompileJob
-from core.sweep import Axis, new_sweep
+from core.sweep.model import Axis
+from core.sweep.runner import new_sweep
 from tests.core.sweep.test_sweep_runner import CODE, sweeper
 from tests.support import engines
 from tests.support.engines import PromptEngine

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from core import Report, build_report, verdict
-from core.trace import index_of
-from core.trace.parsers import load_graph, outline
+from core.trace.index import index_of
+from core.trace.parsers.build import load_graph, outline
 from tests.support.places import ROOT
 
 

@@ -8,8 +8,9 @@ import pytest
 from core import GrowingReport, build_report
 from core.base.errors import TraceError
 from core.report import Report, Setting
-from core.trace import GrowingReader, TraceReader, TraceRecord, reader
+from core.trace import reader
 from core.trace.parsers import build
+from core.trace.reader import GrowingReader, TraceReader, TraceRecord
 from tests.support.homes import line, record
 from tests.support.places import TRACES
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.base.errors import TraceError
-from core.trace import TraceIndex, TraceReader, index_of
-from core.trace.index import COLUMNS, IndexRow, _encoded
+from core.trace.index import COLUMNS, IndexRow, TraceIndex, _encoded, index_of
+from core.trace.reader import TraceReader
 from tests.support.places import TRACES
 
 SCENARIOS = sorted(path.parent.name for path in TRACES.glob("*/trace.log"))

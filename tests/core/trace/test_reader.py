@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from core import TraceError, build_report
-from core.trace import TraceReader, TraceRecord
+from core.trace.reader import TraceReader, TraceRecord
 from tests.support.logs import PREFIX, opened, read, record, report_survives
 
 

@@ -9,14 +9,16 @@ from typing import Literal
 
 import pytest
 
-from core.analysis import captured_ops, compile_seconds, sentence, verdict
 from core.analysis.budget import judge, read_budget
-from core.analysis.comparison import RunSide, compare_runs
+from core.analysis.comparison.matching import RunSide
+from core.analysis.comparison.run import compare_runs
+from core.analysis.durations import compile_seconds
+from core.analysis.verdict import sentence, verdict
+from core.analysis.work import captured_ops
 from core.report import Report
 from core.runs.inputs import opened_input
-from core.trace import index_of
-from core.trace.parsers import outline
-from core.trace.parsers.build import build_report
+from core.trace.index import index_of
+from core.trace.parsers.build import build_report, outline
 from core.views.compile_time import CompileTimeView
 from core.views.graph_breaks import GraphBreaksView
 from core.views.header import first_facts, page_contents

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from core import CompileJob, CompileOptions, Model
-from core.accelerator.program import PROGRAMS, write_program
+from core.accelerator.program.file import write_program
+from core.accelerator.program.program import PROGRAMS
 from core.report import Crossing, ProgramBuffer
 from core.views.accelerator.program import ProgramFileView
 from core.views.accelerator.run import AcceleratorOptions, AcceleratorView, SegmentView, crossing_words

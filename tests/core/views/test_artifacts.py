@@ -14,7 +14,7 @@ import pytest
 
 from core.base.errors import TraceError
 from core.commands.output import as_text
-from core.trace import index_of
+from core.trace.index import index_of
 from core.views import artifacts
 from core.views.artifacts import ArtifactsView
 from pages import menu

@@ -8,7 +8,7 @@ import pytest
 
 from core import CompileOptions, build_report
 from core.report import AnnotationTable, FxGraph, Report
-from core.trace.parsers import load_graph
+from core.trace.parsers.build import load_graph
 from core.views.backend.compilation import BackendCompilationView, ExecutionBar
 from core.views.backend.run import BackendView
 from tests.support.logs import recorded_report

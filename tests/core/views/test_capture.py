@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from core import CompileJob, Model
 from core.report import Capture, Explanation, Frame, Report
-from core.trace.parsers import load_graph, load_text
+from core.trace.parsers.build import load_graph, load_text
 from core.views.capture import CaptureView, _listed, _statements
 from tests.support.logs import recorded_report
 from tests.support.places import TRACES

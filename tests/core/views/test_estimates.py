@@ -5,7 +5,7 @@ from pathlib import Path
 
 from core import build_report
 from core.report import Collectives, GraphRuns, Report
-from core.trace.parsers import load_text
+from core.trace.parsers.build import load_text
 from core.views.blocks import Listing, Table, words
 from core.views.compilations import CompilationsView
 from core.views.decisions import estimates as estimates_of

@@ -1,6 +1,7 @@
 """A graph as it is looked at: the groups that are open at first, parts, and texts."""
 
-from core.graph import TOP, Edge, Fact, GraphModel, Group, Node, fx_model
+from core.graph.fx import fx_model
+from core.graph.model import TOP, Edge, Fact, GraphModel, Group, Node
 from core.report import FxNode
 from core.views.graph import GraphView
 from tests.support.reports.fx_nodes import fx

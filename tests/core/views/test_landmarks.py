@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import msgspec
 
-from core.analysis import phase_totals
+from core.analysis.durations import phase_totals
 from core.code.torch_source import LANDMARKS, Landmark, landmark_source
 from core.views.blocks import Fold, words
 from core.views.glossary import LandmarksView, place_of

@@ -1,6 +1,6 @@
 """The map of a plan: which rectangles a plan's memory is drawn as."""
 
-from core.code import PlannedMemory
+from core.code.memory_plan import PlannedMemory
 from core.views.memory import MOST_PLACED, MemoryBlock, blocks
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from core import build_report
 from core.report import Payload, Report, Setting
-from core.trace.parsers import load_text
+from core.trace.parsers.build import load_text
 from core.views.metrics import MetricsView, MetricValue, RunTimeWork
 from tests.support.logs import record
 

@@ -4,9 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from core.analysis.kernels import KernelPair, KernelSide
-from core.analysis.kernels.comparison import Comparison
-from core.code import TextDiff
+from core.analysis.kernels.comparison import Comparison, KernelPair, KernelSide
+from core.code.diff import TextDiff
 from core.views.blocks import Table
 from core.views.pairs import PAIR_COLUMNS, KernelPairsView, PairOfKernels
 from tests.support.logs import recorded_side

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from core import Report
 from core.report import Compilation, FxGraph, FxNode, Setting
-from core.trace.parsers import load_graph
+from core.trace.parsers.build import load_graph
 from core.views.palette import PaletteView, RunEntryGroup
 from tests.support.logs import recorded_report
 from tests.support.places import TRACES

@@ -2,8 +2,7 @@
 
 import pytest
 
-from core.analysis.ranks import RankDifference
-from core.analysis.ranks.differences import Forecast
+from core.analysis.ranks.differences import Forecast, RankDifference
 from core.report.run import Collective, Fingerprint, RankMark
 from core.views.ranks.difference import _collectives, _forecast_words
 

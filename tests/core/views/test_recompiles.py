@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from core.analysis import lineages
+from core.analysis.dynamo.recompiles import lineages
 from core.analysis.findings import findings
 from core.base.words import duration_s
 from core.commands.output import as_text

@@ -10,8 +10,7 @@ from core.analysis.interval import Interval
 from core.analysis.speed import Speed
 from core.analysis.verdict import Summary
 from core.job import GIB
-from core.runs.index import IndexedRun
-from core.runs.index.entry import Usage
+from core.runs.index.entry import IndexedRun, Usage
 from core.views import run_history
 from core.views.run_history import HistoryView, UsageView
 from core.views.runs import ListedRun

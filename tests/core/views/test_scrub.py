@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.trace.parsers import build_report
+from core.trace.parsers.build import build_report
 from core.views.html.render import page_of, page_of_comparison
 from core.views.identifying import corpus_of, known_places
 from core.views.run_files import RunFiles

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from core import Axis, CompileJob, Environment, JobError, Limits, Model, SweepStanding, new_sweep
-from core.sweep import SweepCall, SweepRow
 from core.sweep.presets import PRESETS
+from core.sweep.store import SweepCall, SweepRow
 from core.views.sweep import SweepQuestions, SweepView, WhatIfMenu, sweep_rows
 from tests.support.sweeps import FASTER, SAME, SLOWER, called, timed
 

@@ -3,7 +3,7 @@
 import pytest
 
 from core import Axis, CompileJob, Environment, Model, SweepStanding, new_sweep
-from core.sweep import SweepCall
+from core.sweep.store import SweepCall
 from core.views.sweep import SweepView
 from tests.support.sweeps import timed
 

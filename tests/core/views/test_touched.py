@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.runs.tools import TouchedElements
+from core.runs.tools.tasks import TouchedElements
 from core.views.kernels.results import TouchedView
 from pages.parts.kernel.tool import touched_chart
 from tests.support.reports.kernel_answers import TOUCHED

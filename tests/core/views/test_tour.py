@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from core import Report
-from core.analysis import break_costs, code_words, compile_time_s, cost_words
-from core.analysis.durations import class_seconds
+from core.analysis.durations import class_seconds, compile_time_s
+from core.analysis.dynamo.break_costs import break_costs, code_words, cost_words
 from core.report import Kernel, Load, Phase, Setting
-from core.trace.parsers import load_graph
+from core.trace.parsers.build import load_graph
 from core.views.fusion import epilogue_words
 from core.views.tour import TourView
 from tests.record import SCENARIOS

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import pytest
 import torch
 
-from core.analysis import median_ratio
+from core.analysis.interval import median_ratio
 from core.worker.measuring.instruments import WALL, WallClock, event_clock
 from core.worker.measuring.pairs import LIMIT, NARROW_ENOUGH, TimedSide, time_interleaved
 

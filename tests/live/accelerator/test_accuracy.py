@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from core.accelerator.program import StepOp
+from core.accelerator.program.program import StepOp
 
 if TYPE_CHECKING:
     import torch
@@ -84,7 +84,7 @@ def test_a_power_is_torchs_own_for_zeros_infinities_and_numbers_below_zero(expon
 def test_the_logarithm_of_softmax_keeps_its_digits_where_the_numbers_are_large() -> None:
     import torch
 
-    from core.accelerator.program import Opcode
+    from core.accelerator.program.program import Opcode
     from tests.support.kernel_calls import called, instruction
 
     torch.manual_seed(0)
@@ -98,7 +98,7 @@ def test_the_logarithm_of_softmax_keeps_its_digits_where_the_numbers_are_large()
 def test_rows_with_numbers_that_are_not_finite_are_torchs_own(special: str) -> None:
     import torch
 
-    from core.accelerator.program import Opcode, Reduction, double_bits
+    from core.accelerator.program.program import Opcode, Reduction, double_bits
     from tests.support.kernel_calls import Made, called, instruction
 
     torch.manual_seed(1)

@@ -9,8 +9,10 @@ import pytest
 from core import CompileOptions
 from core.accelerator import library
 from core.accelerator.library import checksum
-from core.accelerator.program import Opcode, read_program
-from core.analysis import pipelines, results
+from core.accelerator.program.file import read_program
+from core.accelerator.program.program import Opcode
+from core.analysis.pipeline import pipelines
+from core.analysis.results import results
 from core.base.words import bytes_
 from tests.support.homes import CACHE
 from tests.support.plain_reader import plain_facts

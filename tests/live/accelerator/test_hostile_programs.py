@@ -9,7 +9,8 @@ import pytest
 
 from core.accelerator import library
 from core.accelerator.library import LoadedProgram
-from core.accelerator.program import (
+from core.accelerator.program.file import INSTRUCTION, TENSOR, file_of, read_program, write_program
+from core.accelerator.program.program import (
     Opcode,
     Program,
     ProgramInstruction,
@@ -17,10 +18,7 @@ from core.accelerator.program import (
     ProgramTensor,
     StepOp,
     StorageKind,
-    read_program,
-    write_program,
 )
-from core.accelerator.program.file import INSTRUCTION, TENSOR, file_of
 from core.base.errors import ProgramError
 from tests.support.programs import FIRST, elementwise, layer, step
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from core.accelerator.program import Opcode, Reduction, StepOp, double_bits
+from core.accelerator.program.program import Opcode, Reduction, StepOp, double_bits
 
 if TYPE_CHECKING:
     import torch

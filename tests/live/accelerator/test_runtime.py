@@ -13,7 +13,8 @@ import pytest
 
 from core.accelerator import library
 from core.accelerator.library import OPTIMISING, REFERENCE, LoadedProgram, checksum, runtime
-from core.accelerator.program import (
+from core.accelerator.program.file import read_program, write_program
+from core.accelerator.program.program import (
     PASSES,
     UNPLACED,
     Opcode,
@@ -25,8 +26,6 @@ from core.accelerator.program import (
     StorageKind,
     double_bits,
     number,
-    read_program,
-    write_program,
 )
 from core.base.errors import ProgramError
 from tests.support.places import ROOT

@@ -72,7 +72,7 @@ def test_a_random_graph_is_divided_without_cycles_and_computes_what_it_did(seed:
 
     from core.accelerator.backend import divide
     from core.accelerator.lowering import Support
-    from core.accelerator.program import PASSES
+    from core.accelerator.program.program import PASSES
     from core.accelerator.segment import SegmentModule
 
     torch.manual_seed(seed)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from core.accelerator.program import Opcode, Reduction, StepOp, double_bits
+from core.accelerator.program.program import Opcode, Reduction, StepOp, double_bits
 from tests.support.homes import CACHE
 from tests.support.places import ROOT
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.torch
 CHILD = """
 import os
 import torch
-from core.accelerator.program import StepOp
+from core.accelerator.program.program import StepOp
 from tests.support.kernel_calls import called, step
 
 torch.set_num_threads(1)  # torch's own threads do not outlive a fork

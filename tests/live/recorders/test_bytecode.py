@@ -7,7 +7,7 @@ from importlib.metadata import version
 import pytest
 
 from core import load_text, open_report
-from core.analysis import instructions
+from core.analysis.dynamo.compilations import instructions
 from core.report import Compilation
 from tests.support.user_code import EAGER, RunCode, ended, records
 

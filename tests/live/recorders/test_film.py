@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from core import build_report
-from core.analysis import film, graph_at, partitions, saved_bytes, saved_values
+from core.analysis.film import film, graph_at
+from core.analysis.memory import partitions, saved_bytes, saved_values
 from tests.live.witness import Both
 from tests.support.places import ROOT
 from tests.support.reports.films import NodesOf, check, reader

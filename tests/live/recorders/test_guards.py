@@ -3,8 +3,7 @@
 import pytest
 
 from core import CompileOptions, open_report
-from core.analysis import guard_families, guard_rows
-from core.analysis.dynamo.recompiles import call_uses
+from core.analysis.dynamo.recompiles import call_uses, guard_families, guard_rows
 from tests.support.user_code import RunCode
 
 pytestmark = pytest.mark.torch

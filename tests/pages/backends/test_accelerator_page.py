@@ -9,7 +9,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from core import CompileJob, CompileOptions, Model
-from core.accelerator.program import PROGRAMS
+from core.accelerator.program.program import PROGRAMS
 from core.report import PipelineSegment
 from pages import menu
 from tests.support.apps import (

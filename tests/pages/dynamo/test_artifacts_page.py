@@ -4,7 +4,7 @@ from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
-from core.trace import index_of
+from core.trace.index import index_of
 from pages import menu
 from tests.support.apps import code_of, downloads, opened, read_titles, read_words, sound
 from tests.support.homes import IMAGE, add_run

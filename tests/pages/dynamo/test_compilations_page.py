@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 import streamlit as st
 
-from core.analysis import compile_seconds
+from core.analysis.durations import compile_seconds
 from pages import menu
 from pages.session import tables, url
 from tests.support.apps import assert_sound, opened, read_words, titles

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from core import CompileJob, CompileOptions, Model
-from core.analysis import compile_seconds
+from core.analysis.durations import compile_seconds
 from core.base.words import duration_s
 from pages import menu
 from tests.support.apps import assert_sound, component, opened, read_words, titles, words

@@ -6,7 +6,7 @@ import pytest
 
 from core import AccessError, Run, Store, StoreError
 from core.runs.comments import Anchor, add_comment, talk_of
-from core.runs.index import RunIndex
+from core.runs.index.database import RunIndex
 from core.runs.people import audit_events
 from pages.gate import visitor
 from pages.gate.rules import NAMELESS, Visitor

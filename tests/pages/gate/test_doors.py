@@ -12,8 +12,8 @@ import streamlit as st
 
 from core import AccessError, CompileboardError, CompileJob, Model, Run, Store
 from core.runs.comments import tags_of
-from core.runs.index import RunIndex
-from core.runs.tools import Ladder, Passes, Task, create, tool_run
+from core.runs.index.database import RunIndex
+from core.runs.tools.tasks import Ladder, Passes, Task, create, tool_run
 from core.views.kernels import KernelTool
 from pages.gate.rules import Visitor
 from pages.gate.visitor import ANOTHERS, NOT_YOURS, Who

@@ -4,8 +4,7 @@ from pathlib import Path
 
 from msgspec import structs
 
-from core.runs.tools import Assembly, Ladder, Rung, Task, Trouble
-from core.runs.tools.tasks import create
+from core.runs.tools.tasks import Assembly, Ladder, Rung, Task, Trouble, create
 from pages import menu
 from tests.support.apps import code_of, keys, opened, sound, words
 from tests.support.homes import add_run, job_of

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from core import Run, open_report
-from core.runs.tools import Assembly, Configs, Interpret, Ladder, LadderAnswer, Passes, Task, Trouble
-from core.runs.tools.tasks import create
+from core.runs.tools.tasks import Assembly, Configs, Interpret, Ladder, LadderAnswer, Passes, Task, Trouble, create
 from core.views.kernels import KernelTool
 from pages import menu
 from pages.session import actions

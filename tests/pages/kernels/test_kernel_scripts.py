@@ -6,7 +6,7 @@ import pytest
 from msgspec import structs
 
 from core.base.errors import ToolError
-from core.runs.tools import Interpret, Reproduce, ReproduceAnswer
+from core.runs.tools.tasks import Interpret, Reproduce, ReproduceAnswer
 from pages import menu
 from tests.support.apps import code_of, opened, read_titles, sound
 from tests.support.reports.kernel_answers import INTERPRETED, answer_with, made

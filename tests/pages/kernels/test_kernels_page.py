@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.analysis.kernels import ledger
+from core.analysis.kernels.ledger import ledger
 from pages import menu
 from pages.parts.kernels.ledger import Cell, cell_text, squarified
 from tests.support.apps import (

@@ -5,7 +5,7 @@ from itertools import combinations
 
 import pytest
 
-from core.analysis.kernels import LedgerRow, ledger
+from core.analysis.kernels.ledger import LedgerRow, ledger
 from core.views.kernels import KernelsView
 from pages.look.charts import blended, decades, in_unit, text_on
 from pages.look.palette import KERNEL_COLOURS

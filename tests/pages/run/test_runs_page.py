@@ -7,7 +7,7 @@ import pytest
 
 from core import Store
 from core.runs.comments import tags_of
-from core.runs.index import RunQuery
+from core.runs.index.query import RunQuery
 from core.views import runs as run_views
 from pages import menu
 from pages.parts.run import runs_table

@@ -3,10 +3,9 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from core.analysis import film, graph_at
-from core.analysis.film import meaning
+from core.analysis.film import film, graph_at, meaning
 from core.report import Compilation, FxGraph, FxNode
-from core.trace.parsers import load_graph
+from core.trace.parsers.build import load_graph
 
 NodesOf = Callable[[FxGraph], tuple[FxNode, ...]]
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from core.graph import GraphModel
+from core.graph.model import GraphModel
 from core.report import FxNode, Kernel, Payload, Place, TensorMeta
 
 FILE = "/m.py"

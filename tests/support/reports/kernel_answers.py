@@ -7,7 +7,7 @@ from core import Run, open_report
 from core.code.cpp import Loop, Region
 from core.code.stages import Resources
 from core.report import Kernel
-from core.runs.tools import (
+from core.runs.tools.tasks import (
     Answer,
     AssemblyAnswer,
     CachedFile,
@@ -21,10 +21,10 @@ from core.runs.tools import (
     Rung,
     Task,
     TouchedElements,
+    create,
     tool_run,
     write_answer,
 )
-from core.runs.tools.tasks import create
 from tests.record import normalised
 from tests.support.homes import add_run, job_of
 from tests.support.places import TRACES

@@ -26,7 +26,7 @@ from typing import assert_never
 
 import psutil
 
-from core.analysis.repairs import repaired
+from core.analysis.repairs.offers import repaired
 from core.base.errors import CompileboardError, StoreError, WorkerError
 from core.base.files import OWNER_ALONE, in_words, make_private, one_line, read_line, remove
 from core.base.machine import Environment, default_home, package_version, visible_cards

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from core.accelerator.program import PARTS, PROGRAMS, ROW_BYTES, Program, ProgramFile, dump, open_program, write_program
+from core.accelerator.program.dump import ROW_BYTES, dump
+from core.accelerator.program.file import PARTS, ProgramFile, open_program, write_program
+from core.accelerator.program.program import PROGRAMS, Program
 from core.base.errors import ProgramError
 from tests.support.programs import layer
 

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from core.accelerator.program import (
+from core.accelerator.program.__main__ import main
+from core.accelerator.program.file import crc32c, program_sections, read_program, write_program
+from core.accelerator.program.program import (
     Opcode,
     OperandKind,
     Program,
@@ -14,15 +16,10 @@ from core.accelerator.program import (
     StepOp,
     StorageKind,
     aligned,
-    crc32c,
     lives,
     program_of,
-    program_sections,
     program_text,
-    read_program,
-    write_program,
 )
-from core.accelerator.program.__main__ import main
 from core.base.errors import ProgramError
 from tests.support.places import ROOT
 from tests.support.programs import layer

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from core.analysis.budget import LEAST_RUNS, Judgement, Standing, judge, read_budget
-from core.analysis.comparison import RunSide
+from core.analysis.comparison.matching import RunSide
 from core.report import Alternative, Call, Difference, Load, Phase, Timing
 from tests.support.logs import recorded_side
 from tests.support.places import TRACES

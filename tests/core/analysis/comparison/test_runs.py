@@ -5,15 +5,8 @@ from typing import Any
 
 import pytest
 
-from core.analysis.comparison import (
-    RunComparison,
-    RunSide,
-    SourceDifference,
-    compare_runs,
-    comparison_sentence,
-    differs,
-    seconds_words,
-)
+from core.analysis.comparison.matching import RunSide, SourceDifference
+from core.analysis.comparison.run import RunComparison, compare_runs, comparison_sentence, differs, seconds_words
 from core.report import Call, Difference, MemoryUse, Report, Timing
 from tests.record import SCENARIOS
 from tests.support.logs import recorded_side

@@ -1,6 +1,6 @@
 """Two graphs as one: which nodes are the same, and what became of the others."""
 
-from core.analysis.comparison import GraphUnion, graph_union
+from core.analysis.comparison.graphs import GraphUnion, graph_union
 from core.report import FxNode, TensorMeta
 
 F32 = TensorMeta("f32", ("8", "4"))

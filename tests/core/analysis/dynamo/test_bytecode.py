@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from core import load_text
-from core.analysis import Instruction, instructions, resume_compilations
+from core.analysis.dynamo.compilations import Instruction, instructions, resume_compilations
 from core.report import Bytecode
 from tests.support.logs import recorded_report
 from tests.support.places import TRACES

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from core.analysis import Entry, compilation_tree, flattened, tree_sentence
+from core.analysis.dynamo.compilations import Entry, compilation_tree, flattened, tree_sentence
 from core.report import Report, Setting
 from tests.support.logs import recorded_report
 from tests.support.places import TRACES

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from core import NO_RECORD, Store, StoreError, build_report, open_report, sentence, verdict
-from core.analysis import Failure, failure_counts, failure_sentence, failures
+from core.analysis.dynamo.failures import Failure, failure_counts, failure_sentence, failures
 from core.commands.main import main
 from core.commands.output import MISSING, OK
 from core.report import Compilation, Frame, GraphBreak, Place

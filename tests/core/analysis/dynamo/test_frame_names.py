@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from core.analysis import frame_names
+from core.analysis.dynamo.failures import frame_names
 from core.report import Bytecode, Compilation, Frame, Module
 from tests.support.logs import recorded_report
 from tests.support.places import TRACES

@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from core.analysis import guard_families, guard_rows, guards_on, mentions
-from core.analysis.dynamo.recompiles import PROTECTS
+from core.analysis.dynamo.recompiles import PROTECTS, guard_families, guard_rows, guards_on, mentions
 from core.report import (
     Compilation,
     Frame,

@@ -5,8 +5,7 @@ from functools import cache
 
 import pytest
 
-from core.analysis import CallUse, lineage, lineages
-from core.analysis.dynamo.recompiles import call_uses, failed_guard
+from core.analysis.dynamo.recompiles import CallUse, call_uses, failed_guard, lineage, lineages
 from core.report import Call, Compilation, Guard, Recompile, Report, Setting
 from tests.support.logs import recorded_report
 from tests.support.places import TRACES

@@ -1,6 +1,6 @@
 """Each symbol with what is asked of it."""
 
-from core.analysis import symbol_rows, users_frames
+from core.analysis.dynamo.recompiles import symbol_rows, users_frames
 from core.report import Frame
 from tests.support.logs import recorded_report
 from tests.support.places import TRACES

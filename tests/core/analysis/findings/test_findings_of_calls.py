@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from core.analysis.dynamo.recompiles import guard_rows
-from core.analysis.kernels import uneven_repeats
+from core.analysis.kernels.kernel import uneven_repeats
 from core.report import (
     Buffer,
     CacheEvent,

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from core import JobError
-from core.analysis.repairs import (
+from core.analysis.repairs.offers import (
     LOG,
     OF_BREAKS,
     RULES,
@@ -17,7 +17,7 @@ from core.analysis.repairs import (
     together,
 )
 from core.analysis.repairs.source import read_code, shares
-from core.graph import source_path
+from core.graph.fx import source_path
 from core.job.gallery import sample
 from core.report import Frame, GraphBreak, Place
 from tests.support.logs import recorded_report

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from core.analysis.dynamo.recompiles import local_names
-from core.analysis.repairs import (
+from core.analysis.repairs.offers import (
     dynamic_spares,
     newest_reasons,
     repair_of,

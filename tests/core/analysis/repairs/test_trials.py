@@ -2,8 +2,9 @@
 
 from dataclasses import replace
 
-from core.analysis.repairs import Remainder, TrialSide, recompile_subject, repaired, trial
-from core.graph import source_path
+from core.analysis.repairs.offers import repaired
+from core.analysis.repairs.trials import Remainder, TrialSide, recompile_subject, trial
+from core.graph.fx import source_path
 from core.job.gallery import sample
 from core.report import Call, Difference, GraphBreak, Place, Recompile, Report
 from tests.support.logs import recorded_report

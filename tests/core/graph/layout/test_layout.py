@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.base.errors import LayoutError
-from core.graph.layout import Box, BoxPlace, Curve, Edge, Layout, Point, ladder, lay_out, lay_out_layered
-from core.graph.layout.ladder import DotError, lay_out_with_dot
-from core.graph.layout.layered import Reach, loop
+from core.graph.layout import ladder
+from core.graph.layout.ladder import DotError, lay_out, lay_out_with_dot
+from core.graph.layout.layered import Reach, lay_out_layered, loop
+from core.graph.layout.model import Box, BoxPlace, Curve, Edge, Layout, Point
 from tests.support.browser import PATIENCE_S
 
 ROUNDING_PX = 0.2

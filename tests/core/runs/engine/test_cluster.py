@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from core import CompileJob, JobError, Model, Run, Runner, Status, Store, StoreError, new_sweep
+from core import Axis, CompileJob, JobError, Model, Run, Runner, Status, Store, StoreError, SweepRunner, new_sweep
 from core.runs.engine.cluster import host, messages
 from core.runs.engine.cluster.host import Host
 from core.runs.engine.cluster.messages import (
@@ -27,8 +27,7 @@ from core.runs.engine.cluster.remote import RemoteEngine
 from core.runs.engine.queues import Assignment
 from core.runs.runner import Wait
 from core.runs.status import OWNER_ENDED
-from core.runs.tools import Interpret, Task, create, tool_run
-from core.sweep import Axis, SweepRunner
+from core.runs.tools.tasks import Interpret, Task, create, tool_run
 from tests.support.cluster import LOG, NodeEngine, Nodes, kill, nodes_below
 from tests.support.engines import PromptEngine, until
 from tests.support.same_run import tree

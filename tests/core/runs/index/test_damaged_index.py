@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from core import Run, Store
-from core.runs.index import RunIndex, RunQuery
+from core.runs.index.database import RunIndex
+from core.runs.index.query import RunQuery
 from tests.core.runs.index.test_index import add, ids
 
 

@@ -16,8 +16,10 @@ import pytest
 
 from core import CompileJob, CompileOptions, Model, Run, Store, open_summary
 from core.runs.comments import set_pinned, set_tags
-from core.runs.index import IndexedRun, IndexProgress, RunIndex, RunQuery, Viewer
 from core.runs.index import database as index_file
+from core.runs.index.database import IndexProgress, RunIndex
+from core.runs.index.entry import IndexedRun
+from core.runs.index.query import RunQuery, Viewer
 from tests.support.homes import add_run, add_scenario, keeper
 from tests.support.places import ROOT
 
@@ -256,7 +258,8 @@ WRITER = """
 import sys
 from pathlib import Path
 from core import Store
-from core.runs.index import RunIndex, RunQuery
+from core.runs.index.database import RunIndex
+from core.runs.index.query import RunQuery
 store = Store(Path(sys.argv[1]))
 index = RunIndex(store)
 for number in range(30):

@@ -6,9 +6,8 @@ import time
 
 import pytest
 
-from core.runs.index import RunQuery
 from core.runs.index.database import TABLES
-from core.runs.index.query import FILTERS, IS, NEWEST_FIRST, SORTS
+from core.runs.index.query import FILTERS, IS, NEWEST_FIRST, SORTS, RunQuery
 
 NOON_S = time.mktime((2026, 11, 26, 12, 0, 0, 0, 0, -1))
 DAY_S = 86_400.0

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from core import build_report
-from core.analysis import film
+from core.analysis.film import film
 from core.report import Compilation, FxNode, TensorMeta
-from core.trace.parsers import load_graph, parse_graph
-from core.trace.parsers.fx_text import is_printed_graph
+from core.trace.parsers.build import load_graph
+from core.trace.parsers.fx_text import is_printed_graph, parse_graph
 from core.views.fx_graph import GraphStages
 from tests.support.logs import record
 

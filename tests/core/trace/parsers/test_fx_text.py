@@ -3,8 +3,7 @@
 import pytest
 
 from core.report import FxNode, Place, TensorMeta
-from core.trace.parsers import parse_graph
-from core.trace.parsers.fx_text import parse_graphs, parse_meta
+from core.trace.parsers.fx_text import parse_graph, parse_graphs, parse_meta
 
 PLACE = Place("/m.py", 7, "forward")
 X = TensorMeta("f32", ("8", "64"), ("64", "1"), "cpu")

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from core import build_report
-from core.analysis import compile_time_s
+from core.analysis.durations import compile_time_s
 from core.report import Report
-from core.trace import index_of
-from core.trace.parsers import outline
+from core.trace.index import index_of
+from core.trace.parsers.build import outline
 from tests.support.logs import record
 from tests.support.places import TRACES
 

@@ -3,7 +3,7 @@
 import pytest
 
 from core import build_report, from_json, to_json
-from core.trace.parsers import load_graph
+from core.trace.parsers.build import load_graph
 from tests.support.places import TRACES
 
 SCENARIOS = sorted(path.parent.name for path in TRACES.glob("*/trace.log"))

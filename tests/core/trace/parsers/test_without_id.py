@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 
 from core import build_report
-from core.analysis import captured_ops, sentence, verdict
 from core.analysis.findings import findings
+from core.analysis.verdict import sentence, verdict
+from core.analysis.work import captured_ops
 from core.report import Report
-from core.trace import index_of
-from core.trace.parsers import build_in_parts
+from core.trace.index import index_of
+from core.trace.parsers.build import build_in_parts
 from tests.support.logs import record
 from tests.support.places import TRACES
 
