@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
+import json
 import os
 import re
 import sys
@@ -32,7 +33,9 @@ from core.sweep.presets import PRESETS
 from core.sweep.table import table
 from core.trace.ranks import fingerprint
 from tests.record import SCENARIOS
-from tests.support.homes import add_run, add_scenario, layers_log, measured_log
+from tests.screens import known_pieces
+from tests.support.goldens import fitted, unlike
+from tests.support.homes import add_run, add_scenario, layers_log
 from tests.support.places import RANKS, ROOT, TRACES
 from tests.support.profiles import LOG, PROFILE
 from tests.support.ranks import recorded_logs
@@ -51,6 +54,8 @@ PAIRS = (
     ("graph_break_zoo", "error"),
     ("eager_backend", "measured"),
 )
+# Pairs whose comparison is recorded as JSON, too.
+DATA_PAIRS = PAIRS[:3]
 FILES = ("measured", "training_step", "recompile_zoo", "graph_break_zoo", "error", "foreign", "captured")
 CHANGING = (
     (re.compile(r"\b\d{8}-\d{6}-"), ""),
@@ -70,7 +75,6 @@ kernels = 0
 LOGS: dict[str, Callable[[], bytes]] = {
     "backend": backend_log,
     "packaged": packaged_log,
-    "timed": measured_log,
     "layers": lambda: layers_log(20),
 }
 # Tag of HTML that is a line of text → the mark before it.
@@ -101,18 +105,24 @@ def printed(home: Path, *arguments: str) -> str:
     out, err = io.StringIO(), io.StringIO()
     with redirect_stdout(out), redirect_stderr(err):
         code = command(list(arguments))
-    text = _fixed(f"exit code {code}\n{err.getvalue()}{out.getvalue()}", home)
+    said = _fixed(out.getvalue(), home)
+    text = (
+        f"exit code {code}\n{_fixed(err.getvalue(), home)}{fitted(json.loads(said)) if '--json' in arguments else said}"
+    )
     return "\n".join(line.rstrip() for line in text.splitlines()) + "\n"
 
 
 def html(home: Path, *runs: str) -> str:
-    """The text of an HTML file about one or two runs: a line for each heading, paragraph, row and listing."""
+    """The text of an HTML file about one or two runs: a line for each heading, paragraph, row and listing.
+
+    Lines are left out if all that they have is in the recorded text of pages.
+    """
     path = home / "page.html"
     head = printed(home, "export", *runs, "--html", str(path))
     body = Lines()
     body.feed(DROPPED.sub("…", path.read_text(encoding="utf-8")))
     lines = _fixed(DROPPED.sub("…", head) + "\n".join(body.lines), home).splitlines()
-    return "\n".join(line.rstrip() for line in lines if line.strip()) + "\n"
+    return unlike("\n".join(lines), known_pieces()) + "\n"
 
 
 class Lines(HTMLParser):
@@ -225,7 +235,7 @@ def ranks_read(home: Path, folder: str) -> str:
 
 
 def _json(value: object) -> str:
-    return msgspec.json.format(msgspec.json.encode(value)).decode()
+    return fitted(msgspec.to_builtins(value))
 
 
 def outputs() -> dict[str, Callable[[Path], str]]:
@@ -236,7 +246,7 @@ def outputs() -> dict[str, Callable[[Path], str]]:
         made[f"artifacts-{name}"] = lambda home, name=name: printed(home, "artifacts", run_id(home, name))
     for left, right in PAIRS:
         both = f"{left}-{right}"
-        for form in ("", "--json"):
+        for form in ("", "--json") if (left, right) in DATA_PAIRS else ("",):
             made[f"compare{form[1:]}-{both}"] = lambda home, pair=(left, right), form=form: printed(
                 home, "compare", *(run_id(home, name) for name in pair), *filter(None, [form])
             )

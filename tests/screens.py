@@ -1,6 +1,7 @@
 """python -m tests.screens [PAGE …]: write the text of each recorded scenario's pages to tests/traces/*/screens.md.
 
-The tests compare pages with it. Review a change of it line by line, as a change of code.
+The text of a page is whole for one scenario; for the others it is what they have beyond that one. The tests compare
+pages with it. Review a change of it line by line, as a change of code.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from unittest.mock import patch
 
@@ -25,6 +27,7 @@ from pages.session import runs
 from tests.record import SCENARIOS
 from tests.support.apps import EVIDENCE, all_scenarios, components_found_once, opened, torch_still_starting
 from tests.support.browser import PATIENCE_S
+from tests.support.goldens import beyond, pieces
 from tests.support.places import TRACES
 from tests.support.screen import written
 
@@ -88,6 +91,20 @@ FIRST = tuple(Screen(scenario, page) for scenario in SCENARIOS for page in (*EVI
 SCREENS = (*FIRST, *ASKED)
 
 
+# The page with the frame of all pages of its run.
+FRAMED = menu.OVERVIEW.script
+# The scenario with the whole text of a page, by the page's script.
+WHOLE = "measured"
+WHOLE_OF = {
+    menu.GRAPH_BREAKS.script: "graph_break_zoo",
+    menu.RECOMPILES.script: "recompile_zoo",
+    **dict.fromkeys(
+        (page.script for page in (menu.FX_GRAPH, menu.FUSION, menu.PASSES, menu.PARTITION)), "training_step"
+    ),
+}
+WHOLE_SCREENS = tuple(
+    screen for screen in SCREENS if screen.name == screen.page and screen.scenario == WHOLE_OF.get(screen.page, WHOLE)
+)
 # A page of a scenario begins with its script and what is asked of it; no other line begins so.
 HEADING = re.compile(r"^# (.+)$", re.MULTILINE)
 
@@ -101,6 +118,34 @@ def recorded(scenario: str) -> dict[str, str]:
     return {name: text.strip("\n") for name, text in zip(parts[::2], parts[1::2], strict=True)}
 
 
+def base_of(page: str) -> str | None:
+    """Return the whole recorded text of a page, for other texts of it to be compared with; None if there is none."""
+    return recorded(WHOLE_OF.get(page, WHOLE)).get(page)
+
+
+def text_of(screen: Screen, text: str) -> str:
+    """Return the text of a page as it is recorded: what it has beyond the whole one, without the frame of all pages."""
+    base = None if screen in WHOLE_SCREENS else base_of(screen.page)
+    framed = text if screen.page == FRAMED else frameless(text, screen.scenario)
+    return framed if base is None else beyond(framed, base)
+
+
+def frameless(text: str, scenario: str) -> str:
+    """Return a page's text with one line for those above its title that its run's *Overview* has, too."""
+    frame, title, page = text.partition("\n## ")
+    known = recorded(scenario).get(FRAMED, "").splitlines() + recorded(WHOLE).get(FRAMED, "").splitlines()
+    lines = [line for line in frame.splitlines() if line.strip()]
+    others = [line for line in lines if line not in known]
+    return "\n".join([f"_Frame of {len(lines) - len(others)} lines._", *others]) + title + page
+
+
+@cache
+def known_pieces() -> frozenset[str]:
+    """Return the lines and cells of all recorded texts."""
+    texts = (text for scenario in SCENARIOS for text in recorded(scenario).values())
+    return frozenset(piece for text in texts for line in text.splitlines() for piece in pieces(line))
+
+
 def recorded_file(scenario: str) -> Path:
     """Return the file with the text of a scenario's pages."""
     return TRACES / scenario / "screens.md"
@@ -109,7 +154,7 @@ def recorded_file(scenario: str) -> Path:
 def difference(screen: Screen, app: AppTest) -> str:
     """Return how a page differs from its recorded text, and what to do; empty if it does not."""
     file = f"tests/traces/{screen.scenario}/screens.md"
-    text, before = written(app), recorded(screen.scenario).get(screen.name)
+    text, before = text_of(screen, written(app)), recorded(screen.scenario).get(screen.name)
     if text == before:
         return ""
     if before is None:
@@ -125,6 +170,21 @@ def assert_as_recorded(screen: Screen, app: AppTest) -> None:
         pytest.fail(changed, pytrace=False)
 
 
+def _record(screens: Sequence[Screen], scenario: str, pages: Sequence[str], run: str) -> None:
+    """Write the text of a scenario's screens, and drop what is no screen any more."""
+    before = recorded(scenario)
+    names = {screen.name for screen in SCREENS if screen.scenario == scenario}
+    texts = {name: text for name, text in before.items() if name in names}
+    for screen in screens:
+        if screen.page in pages or not pages or screen.name not in before:
+            texts[screen.name] = text_of(screen, written(screen.opened(run)))
+    ordered = {
+        screen.name: texts[screen.name] for screen in SCREENS if screen.scenario == scenario and screen.name in texts
+    }
+    text = "\n\n".join(f"# {name}\n\n{text}" for name, text in ordered.items())
+    recorded_file(scenario).write_text(f"{text}\n", encoding="utf-8")
+
+
 def main(pages: Sequence[str]) -> int:
     """Write the text of these pages, or of all of them, and drop what is no page any more."""
     with (
@@ -134,17 +194,10 @@ def main(pages: Sequence[str]) -> int:
     ):
         os.environ["COMPILEBOARD_HOME"] = home
         runs = all_scenarios(Path(home))
-        for scenario in SCENARIOS:
-            before = recorded(scenario) if pages else {}
-            texts = {
-                screen.name: before[screen.name]
-                if screen.name in before and screen.page not in pages
-                else written(screen.opened(runs[scenario]))
-                for screen in SCREENS
-                if screen.scenario == scenario
-            }
-            text = "\n\n".join(f"# {name}\n\n{text}" for name, text in texts.items())
-            recorded_file(scenario).write_text(f"{text}\n", encoding="utf-8")
+        # Whole texts first, for the others are compared with them.
+        for screens in (WHOLE_SCREENS, SCREENS):
+            for scenario in SCENARIOS:
+                _record([screen for screen in screens if screen.scenario == scenario], scenario, pages, runs[scenario])
     return 0
 
 

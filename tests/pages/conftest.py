@@ -1,6 +1,7 @@
 """The pages that tests open, as text: tests/outputs/pages has what each of them shows at the end of its test.
 
-`RECORD_PAGES=1 pytest tests/pages` writes the files again. The recorded scenarios are in tests/traces/*/screens.md.
+The files have only lines that no recorded scenario has in tests/traces/*/screens.md.
+`RECORD_PAGES=1 pytest tests/pages` writes the files again.
 """
 
 import os
@@ -13,6 +14,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.record_outputs import OUTPUTS
+from tests.screens import known_pieces
+from tests.support.goldens import unlike
 from tests.support.places import ROOT
 from tests.support.screen import fixed, written
 
@@ -55,7 +58,8 @@ def page_texts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(module, "opened", opened)
     yield
     if apps:
-        text = fixed("\n\n".join(map(written, apps[:MOST_PAGES])) + "\n", VARYING)
+        texts = (unlike(fixed(written(app), VARYING), known_pieces()) for app in apps[:MOST_PAGES])
+        text = "\n".join(filter(None, texts)) + "\n"
         name = re.sub(r"[^\w-]+", "-", request.node.name.partition("@")[0]).strip("-")[:150]
         compare_or_record(PAGES / Path(module.__file__).stem.removeprefix("test_") / f"{name}.md", text)
 

@@ -102,7 +102,7 @@ def test_all_pages_and_the_command_line_tell_one_compile_time(
     assert f"{whole} of compile time" in "\n".join(link.proto.label for link in overview.get("page_link"))
     table = next(item.value for item in overview.dataframe if "compile time" in item.value)
     assert list(table["compile time"]) == [seconds[item.id] for item in REPORT.compilations]
-    assert f"  {whole} of compile time\n" in capsys.readouterr().out
+    assert f"  - {whole} of compile time; " in capsys.readouterr().out
 
 
 def test_the_chosen_phase_is_in_the_url_and_a_forged_one_is_not_believed(runs: dict[str, str]) -> None:
