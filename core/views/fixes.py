@@ -28,7 +28,7 @@ from core.job import CompileJob
 from core.report import GraphBreak, Payload, Recompile, Report
 from core.runs.status import Status
 from core.views.blocks import Code, Drawn, Listing, PageBlock, paragraph
-from core.views.markdown import LONGEST_NAME, LONGEST_TEXT, code, one_line, plain, prose
+from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain, prose
 from core.views.speedup import seen_words
 from core.views.texts import SourceView, place_in_folder
 
@@ -77,7 +77,7 @@ class Fix:
     @property
     def heading(self) -> str:
         """Name as a heading."""
-        return f"**{prose(self.name, LONGEST_NAME)}**"
+        return f"**{prose(self.name, LONGEST_LINE)}**"
 
     @property
     def caption(self) -> str:
