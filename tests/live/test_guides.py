@@ -124,10 +124,12 @@ home = Path(os.environ["COMPILEBOARD_HOME"])
 
 """
 SYMBOLS = """
+from core.commands.main import main as command_main
 for name in ("dynamic_batch", "transformer_block"):
     app = opened(menu.SYMBOLS.script, add_scenario(home, name))
     assert_sound(app)
     print(titles(app), [list(found.value) for found in app.dataframe])
+    print(command_main(["report", app.query_params["run"], "--page", "symbols"]))
 """
 
 
@@ -136,20 +138,28 @@ LAWS = tuple(f"test_{law}.py" for law in ("layers", "screen_layers", "length", "
 
 
 def test_a_page_opens_once_it_is_in_the_menu(copy: Copy) -> None:
-    (script,) = code("adding-a-page")
+    view, script = code("adding-a-page")
+    copy.write("core/views/symbols.py", view)
     copy.write("pages/dynamo/symbols.py", script)
+    line = said("adding-a-page", '"symbols": ')
+    copy.put("core/commands/report.py", f"    {line},\n", before='    "vllm": ')
+    copy.put("core/commands/report.py", "from core.views.symbols import symbols\n", before="from core.views.texts ")
     copy.put("pages/menu.py", said("adding-a-page", "SYMBOLS = ") + "\n", before="COMPILE_TIME = ")
     copy.put("pages/menu.py", "SYMBOLS, ", before="DYNAMIC_SHAPES)),")
     assert copy.run(PAGE + SYMBOLS).splitlines() == [
         "['1 dynamic size'] [['symbol', 'range']]",
+        *("1 dynamic size", "", "symbol    range", "--------  -----------", "s33       [2, int_oo]", "", "0"),
         "['No dynamic size was recorded for this compilation'] []",
+        *("No dynamic size was recorded for this compilation", "0"),
     ]
     command = said("adding-a-page", "make screens")
     assert command == 'make screens ARGS="dynamo/symbols.py"'
-    copy.write("pyproject.toml", (ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    for name in ("pyproject.toml", "CONTRIBUTING.md"):
+        copy.write(name, (ROOT / name).read_text(encoding="utf-8"))
     copy.module("tests.screens", "dynamo/symbols.py")
     files = (*(f"tests/house/{law}" for law in LAWS), "tests/pages/test_pages.py")
     copy.module("pytest", "-q", "-n0", "-k", " or ".join(("symbols.py", *LAWS)), *files)
+    copy.module("pytest", "-q", "-n0", "-k", "symbols-", "tests/pages/test_block_pages.py")
 
 
 SAMPLE = """
