@@ -9,7 +9,7 @@ from pages.session.header import page_title
 from pages.session.require import require_report
 from pages.session.tables import Parts, draw
 
-view = require_report("Every record of a run's log will stand here.")
+view = require_report("This page shows every record of a run's log.")
 whole = open_artifacts(view)
 if whole is None:
     page_title("The records are listed once the run has ended")

@@ -6,6 +6,6 @@ from pages.session.require import require_report
 from pages.session.shown import shown_compilation
 from pages.session.tables import draw, picks
 
-view = require_report("What Dynamo makes of your function's bytecode will stand here.")
+view = require_report("This page compares bytecode before and after Dynamo.")
 parts = {views.LISTINGS: lambda listings: bytecode_listings(view, listings), views.PYTHON: decompiled_python}
 draw(views.bytecode(view.report, shown_compilation(view.report), view.text, picks()), parts)

@@ -6,6 +6,6 @@ from pages.session.require import require_report
 from pages.session.shown import shown_compilation
 from pages.session.tables import draw, picks
 
-view = require_report("The compilations of a run will stand here.")
+view = require_report("This page shows the compilations of a run.")
 page = views.compilations(view.report, shown_compilation(view.report), picks())
 draw(page, {views.TREE: compilation_table})

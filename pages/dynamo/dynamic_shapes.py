@@ -8,7 +8,7 @@ from pages.session.header import page_title
 from pages.session.require import require_view
 from pages.session.tables import draw, picks
 
-view = require_view("The symbols that stand for sizes will stand here.")
+view = require_view("This page shows the symbolic sizes of a compilation.")
 if view is None:
     page_title("No frame was compiled, so no size is dynamic")
 else:

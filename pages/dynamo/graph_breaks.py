@@ -7,7 +7,7 @@ from pages.parts.dynamo.boxes import code_with_breaks, fixed_sample, fixes_of, p
 from pages.session.require import require_report
 from pages.session.tables import Parts, draw, picks
 
-view = require_report("Where Dynamo stops tracing will stand here, on your own lines.")
+view = require_report("This page shows the lines where Dynamo stops tracing.")
 parts: Parts = {
     **parts_of_fixes(view),
     views.CODE: partial(code_with_breaks, view),

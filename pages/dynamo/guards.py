@@ -5,7 +5,7 @@ from pages.session.header import page_title
 from pages.session.require import require_view
 from pages.session.tables import draw, picks
 
-view = require_view("The guards of a compilation will stand here.")
+view = require_view("This page shows the guards of a compilation.")
 if view is None:
     page_title("No guard was recorded for this compilation")
 else:

@@ -6,6 +6,6 @@ from pages.session.require import require_report
 from pages.session.shown import shown_compilation
 from pages.session.tables import draw, picks
 
-view = require_report("What made torch compile a frame again will stand here.")
+view = require_report("This page shows why torch compiled a frame again.")
 page = views.recompiles(view.report, fixes_of(view), shown_compilation(view.report), picks())
 draw(page, {**parts_of_fixes(view), views.LINEAGE: lineage})

@@ -7,5 +7,5 @@ from pages.parts.dynamo.tables import piece_record
 from pages.session.require import require_report
 from pages.session.tables import draw, picks
 
-view = require_report("What vLLM compiled will stand here.")
+view = require_report("This page shows the compilations of vLLM.")
 draw(views.vllm(view.report, view.text, picks()), {views.RECORD: partial(piece_record, view)})

@@ -12,7 +12,7 @@ from pages.session.downloads import downloads, json_twin
 from pages.session.require import require_view
 from pages.session.tables import draw
 
-view = require_view("The captures of a model will stand here.")
+view = require_view("This page compares the captures of a model.")
 if view is None:
     draw(views.NOTHING)
     st.stop()

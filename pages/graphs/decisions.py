@@ -4,7 +4,7 @@ from core.views import decisions as views
 from pages.session.require import require_view
 from pages.session.tables import draw
 
-view = require_view("How Inductor computes each op will stand here.")
+view = require_view("This page shows how Inductor computes each op.")
 if view is None:
     draw(views.not_recorded(None))
 else:

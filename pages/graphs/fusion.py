@@ -24,7 +24,7 @@ from pages.session.require import require_view
 
 VIEWS = ["side by side", "morph"]
 
-view = require_view("How Inductor fuses ops into kernels will stand here.")
+view = require_view("This page shows how Inductor fuses ops into kernels.")
 if view is None or not view.compilation.schedules:
     page_title("The scheduler's nodes were not recorded for this compilation")
     st.write(FusionView.why_none(view.compilation if view is not None else None))

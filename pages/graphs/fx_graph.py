@@ -15,7 +15,7 @@ from pages.session.header import page_title
 from pages.session.require import require_view
 from pages.session.url import state_of
 
-view = require_view("The FX graphs of a compilation will stand here.")
+view = require_view("This page shows the FX graphs of a compilation.")
 if view is None or not view.compilation.graphs:
     page_title("This compilation has no graph")
     st.write("Choose another compilation above. *Overview* says how each compilation ended.")

@@ -11,7 +11,7 @@ from pages.session import url
 from pages.session.require import require_view
 from pages.session.tables import draw
 
-view = require_view("One kernel, from its source down to machine code, will stand here.")
+view = require_view("This page shows one kernel, from its source to machine code.")
 generated = views.KernelView.generated(view.report, view.compilation) if view is not None else {}
 if view is None or not generated:
     draw(views.NOT_GENERATED)

@@ -13,7 +13,7 @@ from pages.session.require import require_view
 from pages.session.server import theme
 from pages.session.tables import Parts, draw
 
-view = require_view("The kernels that Inductor generated will stand here.")
+view = require_view("This page shows the kernels that Inductor generated.")
 if view is None:
     draw(views.NO_KERNEL)
     st.stop()

@@ -13,7 +13,7 @@ from pages.session.downloads import downloads, json_twin
 from pages.session.require import require_view
 from pages.session.tables import draw
 
-view = require_view("How training is divided into forward and backward will stand here.")
+view = require_view("This page shows how training is divided into forward and backward.")
 partitions = {each.partition.graph: each for each in partitions_of(view)} if view is not None else {}
 if view is None or not partitions:
     draw(views.NO_JOINT_GRAPH)

@@ -13,7 +13,7 @@ from pages.session.downloads import downloads, json_twin
 from pages.session.require import require_view
 from pages.session.tables import draw
 
-view = require_view("What each pass did to the graphs will stand here.")
+view = require_view("This page shows the changes that each pass made to the graphs.")
 chapters = {passes.id: passes for passes in passes_of(view)} if view is not None else {}
 if view is None or not chapters:
     draw(views.NO_GRAPH)

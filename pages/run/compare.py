@@ -12,7 +12,7 @@ from pages.session.require import require_report
 from pages.session.shown import RunView, open_shown, shown_compilation
 from pages.session.tables import draw
 
-view = require_report("Two runs beside each other will stand here.")
+view = require_report("This page compares two runs.")
 names = any_runs(view)
 if not names:
     page_title("There is no other run yet")

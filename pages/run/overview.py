@@ -33,7 +33,7 @@ from pages.session.tables import Parts, draw
 
 shown = shown_run()
 if shown is None:
-    empty("The verdict on a run will stand here.")
+    empty("This page shows the verdict on a run.")
     st.stop()
 if not shown.stands and not shown.is_followed:
     live_run(shown)

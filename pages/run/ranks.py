@@ -7,7 +7,7 @@ from pages.parts.compare.runs import compare_link, ranks_view, wait_for_ranks
 from pages.session.require import require_report
 from pages.session.tables import draw
 
-view = require_report("The ranks of a distributed job will stand here.")
+view = require_report("This page compares the ranks of a distributed job.")
 run_ranks = rank_views.RunRanks(view.run)
 if len(run_ranks.ranks) < 2:
     draw(rank_views.NO_RANKS)

@@ -15,7 +15,7 @@ from pages.session.require import require_view
 from pages.session.shown import open_view
 from pages.session.tables import draw
 
-view = require_view("What differs between two targets will stand here.")
+view = require_view("This page compares the code for two targets.")
 if view is None or not view.compilation.kernels:
     page_title("This compilation has no kernel to compare")
     st.write("Only the backend `inductor` generates kernels; a compilation without a graph has none either.")

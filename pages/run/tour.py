@@ -7,7 +7,7 @@ from pages.parts.learn.lessons import boxes, claims, picked_stop, questions, sto
 from pages.session.header import page_title
 from pages.session.require import require_report
 
-view = require_report("A tour of torch.compile on a run will stand here.")
+view = require_report("This page explains torch.compile step by step on a run.")
 tour = TourView.of(view.report, view.side.nodes)
 page_title(tour.title)
 number = picked_stop(tour)

@@ -94,25 +94,32 @@ def draw(page: Iterable[blocks.Block], parts: Parts = NO_PARTS, title: DeltaGene
                 _draw_table(block)
             case blocks.Listing():
                 _draw_listing(block)
-            case blocks.Fold():
-                with st.expander(blocks.markdown(block.title), expanded=block.is_open):
-                    draw(block.blocks, parts)
             case blocks.Drawn():
                 parts[block.name](*block.of)
-            case blocks.Card():
-                with st.container(border=True, key=block.name):
-                    draw(block.blocks, parts)
-            case blocks.Panes():
-                draw(_pane(block, parts).blocks(), parts)
-            case blocks.InLine():
-                with st.container(horizontal=True, vertical_alignment="bottom"):
-                    draw(block.blocks, parts)
-            case blocks.Beside():
-                for place, part in zip(st.columns(block.shares, gap="medium"), (block.left, block.right), strict=True):
-                    with place:
-                        draw(part, parts)
+            case blocks.Fold() | blocks.Card() | blocks.Panes() | blocks.InLine() | blocks.Beside():
+                _draw_inside(block, parts)
             case _:
                 _draw_field(block)
+
+
+def _draw_inside(block: blocks.Fold | blocks.Card | blocks.Panes | blocks.InLine | blocks.Beside, parts: Parts) -> None:
+    """Draw a block that has blocks of its own."""
+    match block:
+        case blocks.Fold():
+            with st.expander(blocks.markdown(block.title), expanded=block.is_open):
+                draw(block.blocks, parts)
+        case blocks.Card():
+            with st.container(border=True, key=block.name):
+                draw(block.blocks, parts)
+        case blocks.Panes():
+            draw(_pane(block, parts).blocks(), parts)
+        case blocks.InLine():
+            with st.container(horizontal=True, vertical_alignment="bottom"):
+                draw(block.blocks, parts)
+        case blocks.Beside():
+            for place, part in zip(st.columns(block.shares, gap="medium"), (block.left, block.right), strict=True):
+                with place:
+                    draw(part, parts)
 
 
 def _pane(block: blocks.Panes, parts: Parts) -> blocks.Pane:

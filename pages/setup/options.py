@@ -30,7 +30,7 @@ WIDE = {
 
 environment = server.environment()
 if environment is None:
-    page_title("Every option of torch.compile will stand here")
+    page_title("This page shows every option of torch.compile")
     torch_is_starting()
     st.stop()
 if environment.problem:

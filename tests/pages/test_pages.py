@@ -108,7 +108,7 @@ def test_without_a_run_a_page_says_what_would_be_here(empty_home: Path, page: st
     assert_sound(app)
     assert titles(app) == []
     purpose = app.header[0].value
-    assert purpose.startswith("This page ") or "will stand here" in purpose
+    assert purpose.startswith("This page ")
     assert "Choose an earlier run above, or make one." in words(app)
 
 

@@ -239,6 +239,6 @@ def test_no_log_is_bad_enough_for_an_exception(empty_home: Path, name: str) -> N
 
 def test_without_a_run_the_page_says_what_would_be_here(empty_home: Path) -> None:
     app = sound(opened(PAGE))
-    assert app.header[0].value == "One kernel, from its source down to machine code, will stand here."
+    assert app.header[0].value == "This page shows one kernel, from its source to machine code."
     app = sound(opened(PAGE, "../../etc"))
     assert "it may have been deleted" in app.warning[0].value
