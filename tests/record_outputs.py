@@ -235,7 +235,7 @@ def ranks_read(home: Path, folder: str) -> str:
 
 
 def _json(value: object) -> str:
-    return fitted(msgspec.to_builtins(value))
+    return fitted(json.loads(msgspec.json.encode(value)))
 
 
 def outputs() -> dict[str, Callable[[Path], str]]:

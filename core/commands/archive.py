@@ -13,11 +13,12 @@ from pathlib import Path
 from core.base.errors import JobError, StoreError
 from core.base.files import open_regular
 from core.base.words import bytes_, count
-from core.commands.output import FAILED, OK, as_text
+from core.commands.output import FAILED, OK
 from core.commands.runs import exact_runs
 from core.runs.sharing import import_archive, write_archive
 from core.runs.store import Run, Store
 from core.runs.stored import add_profile, open_report
+from core.views.printed import as_text
 from core.views.timeline import HOW, NO_PROFILE, failed_profile, timeline, timeline_view
 
 

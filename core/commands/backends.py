@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 import msgspec
 
 from core.base.words import count, number
-from core.commands.output import OK, add_json_option, add_node_options, as_text, print_start
+from core.commands.output import OK, add_json_option, add_node_options, print_start
 from core.commands.run import exit_code, run_job
 from core.job import CompileJob, Model, add_job_options, job_of
 from core.runs.engine.opening import open_local_engine
@@ -25,6 +25,7 @@ from core.runs.stored import open_report
 from core.sweep.presets import PRESETS, BackendFact, Question, answer
 from core.sweep.runner import SweepRunner, new_sweep
 from core.views.neighbours import neighbours
+from core.views.printed import as_text
 
 CODE = "import torch\n\n\ndef model(x):\n    return x.sin() + 1\n\n\ninputs = (torch.randn(8),)\n"
 

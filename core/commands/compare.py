@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from core.base.errors import TraceError
-from core.commands.output import OK, add_check_options, add_json_option, as_text
+from core.commands.output import OK, add_check_options, add_json_option
 from core.commands.summary import check_comparison
 from core.report import as_json
 from core.runs.inputs import opened_input
@@ -19,6 +19,7 @@ from core.runs.store import Store
 from core.runs.stored import opened_side
 from core.views import ranks as rank_views
 from core.views.compare import ASPECTS, CompareView, aspects, comparison
+from core.views.printed import as_text
 
 ALL = "all"
 

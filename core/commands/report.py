@@ -24,8 +24,6 @@ from core.commands.output import (
     add_check_options,
     add_json_option,
     add_node_options,
-    as_data,
-    as_text,
     complain,
     write_file,
 )
@@ -59,6 +57,7 @@ from core.views.neighbours import neighbours
 from core.views.numerics import numerics
 from core.views.passes import PartitionView, PassesView, partition, passes
 from core.views.prepared import summaries
+from core.views.printed import as_data, as_text
 from core.views.recompiles import recompiles
 from core.views.sharing import BudgetView
 from core.views.speedup import speedup

@@ -20,7 +20,7 @@ from core.analysis.speed import alternative_sentence, speed
 from core.analysis.verdict import sentence, target_lines, untimed_words, verdict
 from core.analysis.work import UNEVEN, Work, counted_words, refused_calls, traffic_words
 from core.base.words import count, number
-from core.commands.output import SLOW, WRONG, as_text
+from core.commands.output import SLOW, WRONG
 from core.report import Report, RunError
 from core.report import as_json as data_as_json
 from core.runs.status import Status
@@ -29,6 +29,7 @@ from core.runs.stored import side_of_run
 from core.views.comments import CommentsView
 from core.views.neighbours import NeighboursView
 from core.views.overview import OutcomeView, OverviewView, compilation_facts, run_facts
+from core.views.printed import as_text
 from core.views.texts import source_of
 
 # Figures that a change must not raise.

@@ -12,13 +12,14 @@ from functools import partial
 from core.analysis.comparison.matching import RunSide
 from core.analysis.work import heaviest
 from core.base.errors import StoreError
-from core.commands.output import OK, add_node_options, as_text, print_markdown
+from core.commands.output import OK, add_node_options, print_markdown
 from core.commands.run import exit_code, run_job
 from core.job import add_job_options, job_of
 from core.runs.store import Run, Store
 from core.runs.stored import side_of_run
 from core.views.capture import NOTHING, CaptureView, captures
 from core.views.glossary import LandmarksView
+from core.views.printed import as_text
 from core.views.tour import TourView
 
 Lines = Callable[[RunSide], Iterable[str]]

@@ -9,10 +9,9 @@ import pytest
 
 from core import as_json
 from core.analysis.work import heaviest
-from core.commands import output
-from core.commands.output import as_data, as_text
 from core.commands.report import PAGES
 from core.runs.stored import side_of_log
+from core.views import printed
 from core.views.blocks import (
     Bars,
     Beside,
@@ -36,6 +35,7 @@ from core.views.compare import CompareView, aspects, comparison, comparison_head
 from core.views.html.page import Allowance, HtmlPage, Section
 from core.views.html.render import render
 from core.views.markdown import WORD_JOINER
+from core.views.printed import as_data, as_text
 from pages import menu
 from tests.record import SCENARIOS
 from tests.support.apps import assert_sound, opened
@@ -59,10 +59,10 @@ def pieces(page: Iterable[Block]) -> Iterator[str]:
             case Table():
                 for column in block.shown if block.rows else ():
                     yield column.name
-                    yield from filter(None, (column.text(row) for row in block.rows[: output.MOST_ROWS]))
+                    yield from filter(None, (column.text(row) for row in block.rows[: printed.MOST_ROWS]))
             case Listing():
-                lines = block.code.text.splitlines()[: output.MOST_LINES]
-                yield from (line[: output.MOST_CHARS] for line in lines)
+                lines = block.code.text.splitlines()[: printed.MOST_LINES]
+                yield from (line[: printed.MOST_CHARS] for line in lines)
             case Bars():
                 yield from (piece for bar in block.rows for piece in (bar.label, bar.text))
             case Fold() | Card():
@@ -199,7 +199,7 @@ def test_a_long_table_is_cut_in_a_terminal_and_its_cells_are_made_for_the_window
     table = Table("rows", (Column("row", lambda row: made.append(row) or row, str),), rows)
     lines = [*as_text([table])]
     assert lines[-1] == "… 99,900 rows more"
-    assert len(made) == output.MOST_ROWS
+    assert len(made) == printed.MOST_ROWS
 
 
 def test_a_list_has_lines_of_its_own_in_a_terminal() -> None:

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import Any
 
-from core.commands.output import as_text
 from core.views.blocks import Block, Table, flat
+from core.views.printed import as_text
 
 
 def table_of(page: Iterable[Block], name: str) -> Table[Any]:

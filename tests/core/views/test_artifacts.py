@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from core.base.errors import TraceError
-from core.commands.output import as_text
 from core.trace.index import index_of
 from core.views import artifacts
 from core.views.artifacts import ArtifactsView
+from core.views.printed import as_text
 from pages import menu
 from tests.support.logs import record
 from tests.support.places import ROOT, TRACES

@@ -1,8 +1,8 @@
 """Compilations of a run in words and rows."""
 
-from core.commands.output import as_text
 from core.views.blocks import PageLink
 from core.views.compilations import CompilationsView, meanings
+from core.views.printed import as_text
 from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 

@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 from core import CompileJob, CompileOptions, Model
-from core.commands.output import as_text
 from core.report import ExportIssue, Expression, Frame
 from core.views.blocks import Fold, PageBlock, PageLink, Table, words
 from core.views.dynamic_shapes import SymbolsView, dynamic_shapes
+from core.views.printed import as_text
 from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 

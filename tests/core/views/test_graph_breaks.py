@@ -4,11 +4,11 @@ from dataclasses import replace
 
 from core import Report
 from core.base.words import duration_s
-from core.commands.output import as_text
 from core.report import Setting
 from core.views.blocks import NOTHING_PICKED, Drawn, Fold, Listing, Picks, Select, words
 from core.views.fixes import FixesView
 from core.views.graph_breaks import FILE, GraphBreaksView
+from core.views.printed import as_text
 from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 from tests.support.reports.findings import failing

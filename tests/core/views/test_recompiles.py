@@ -5,9 +5,9 @@ from dataclasses import replace
 from core.analysis.dynamo.recompiles import lineages
 from core.analysis.findings import findings
 from core.base.words import duration_s
-from core.commands.output import as_text
 from core.views.blocks import Card, Fold, PageLink, Text, flat, words
 from core.views.fixes import FixesView
+from core.views.printed import as_text
 from core.views.recompiles import RecompilesView, recompiles
 from tests.support.logs import recorded_report
 from tests.support.places import TRACES

@@ -2,9 +2,9 @@
 
 from typing import Any, TypeGuard
 
-from core.commands.output import as_text
 from core.report import Report
 from core.views.blocks import Block, Table, flat
+from core.views.printed import as_text
 from core.views.vllm import VllmView, vllm
 from tests.support.logs import report_of
 from tests.support.vllm import LOG, artifact
