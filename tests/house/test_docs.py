@@ -17,6 +17,7 @@ from docs.make import architecture, limits, options, promises, trace_records, wi
 from docs.make.below import below
 from docs.make.report_schema import PAGE, tables
 from docs.make.targets import table
+from tests.house.test_length import LONG_LINES, MOST_FILES, MOST_LINES, MOST_LONG
 from tests.support.documents import blocks, words
 from tests.support.imports import nodes_of
 from tests.support.places import ROOT
@@ -252,3 +253,9 @@ def test_make_help_lists_every_target() -> None:
     phony = re.search(r"^\.PHONY: (.*)$", makefile, re.MULTILINE)
     assert phony is not None
     assert set(re.findall(r"^([a-z-]+):.*## ", makefile, re.MULTILINE)) == set(phony.group(1).split())
+
+
+def test_the_guide_for_contributors_has_these_numbers() -> None:
+    guide = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    assert f"more than {MOST_LINES} lines. At most {MOST_LONG * 100:.0f} % of the files" in guide
+    assert f"have more than {LONG_LINES}, and there are at most {MOST_FILES} files" in guide

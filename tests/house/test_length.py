@@ -21,12 +21,6 @@ def test_few_files_are_long_and_there_are_few_files() -> None:
     assert len(lengths) <= MOST_FILES
 
 
-def test_the_guide_for_contributors_has_these_numbers() -> None:
-    guide = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    assert f"more than {MOST_LINES} lines. At most {MOST_LONG * 100:.0f} % of the files" in guide
-    assert f"have more than {LONG_LINES}, and there are at most {MOST_FILES} files" in guide
-
-
 def _lengths(*tops: str) -> dict[str, int]:
     files = [path for top in tops for path in (ROOT / top).rglob("*.py") if path.name != "__init__.py"]
     return {path.relative_to(ROOT).as_posix(): len(path.read_text(encoding="utf-8").splitlines()) for path in files}

@@ -105,10 +105,13 @@ def test_the_command_prints_a_line_for_each_neighbour_and_json_alone(
     monkeypatch.setenv("COMPILEBOARD_HOME", str(tmp_path))
     assert main(["neighbours", "sin_cos", "--no-measure"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("neighbours: ")
-    names = [line.strip().partition(":")[0] for line in lines[1:]]
-    assert [name.startswith("TorchScript") for name in names[:8]] == [True] * 2 + [False] * 6
-    assert names[8:] == ["MLX", *(function.mlx for function in mlx_recording().functions)]
+    assert lines[0].startswith("2 neighbours ran this model")
+    rules = [number for number, line in enumerate(lines) if line.startswith("-----")]
+    neighbours, functions = (lines[start + 1 : lines.index("", start)] for start in rules[:2])
+    assert [line.startswith("TorchScript") for line in neighbours] == [True] * 2 + [False] * 6
+    assert [function.mlx in line for function, line in zip(mlx_recording().functions, functions, strict=True)] == [
+        True
+    ] * 4
     assert main(["neighbours", "no_such_model.py", "--json"]) == 2
     printed = capsys.readouterr()
     assert (printed.out, "no_such_model.py" in printed.err) == ("", True)

@@ -50,7 +50,7 @@ from core.views.ranks.difference import (
 NO_RANKS: tuple[PageBlock, ...] = (
     Title(spans("This run has one rank")),
     Text(spans("This run has the log of one process. Start a distributed job with one trace directory for all ranks:")),
-    Listing("Command", Code("TORCH_TRACE=/shared/trace torchrun --nproc-per-node 8 train.py", "shell"), is_open=True),
+    Listing("Command", Code("TORCH_TRACE=/shared/trace torchrun --nproc-per-node 8 train.py", "text"), is_open=True),
     Text(spans("Then open the directory, or a ZIP file of it, on the page New run.")),
     PageLink("new_run"),
 )

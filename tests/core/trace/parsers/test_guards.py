@@ -191,7 +191,7 @@ def test_a_recompiles_hint_is_apart_from_its_line_and_its_value(empty_home: Path
     )
     assert_sound(app)
     assert "expected `2` · the new value was not recorded · `return x*self.scale` at `m.py:6`" in words(app)
-    assert "torch's hint: make it a tensor\\." in {item.value for item in app.caption}
+    assert "torch's hint\\: make it a tensor\\." in {item.value for item in app.caption}
 
 
 @pytest.mark.parametrize(
