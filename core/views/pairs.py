@@ -177,7 +177,7 @@ class PairOfKernels:
 
     @property
     def blocks(self) -> Iterator[PageBlock]:
-        """Yield each aspect with both sides, of which those that differ are marked, and both sources."""
+        """Yield a table of each aspect, with differences marked, and both sources."""
         yield Table("kernels of the pair", ASPECT_COLUMNS, self.aspects)
         diff = self.diff
         if not self.left_text and not self.right_text:

@@ -1,4 +1,4 @@
-"""What recorded texts leave out, and that no difference is left out with it."""
+"""Recorded texts: equal lines are left out, and every difference stays."""
 
 import json
 import random

@@ -49,7 +49,7 @@ def test_loops_are_marked_with_the_width_or_with_the_compilers_reason() -> None:
     )
 
 
-def test_a_loop_that_the_compiler_was_asked_to_leave_says_so_and_what_it_would_have_said() -> None:
+def test_a_loop_with_vectorisation_off_names_the_option_and_the_compilers_remark() -> None:
     found = loops(CPP, {}, remarks(SAID, "kernel.cpp"), OFF)
     assert [loop.kind for loop in found] == ["scalar", "explicit", "scalar", "scalar"]
     assert found[3].words == (

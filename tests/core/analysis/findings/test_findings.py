@@ -188,7 +188,7 @@ def test_dynamic_is_not_advised_to_who_asked_for_it() -> None:
     assert [found.proposal is None for found in of(asked, "recompiles")] == [True]
 
 
-def test_who_asked_for_one_graph_sees_what_happens_without() -> None:
+def test_a_run_with_fullgraph_shows_its_result_without_it() -> None:
     report = recorded_report(TRACES / "refused" / "trace.log")
     (found,) = of(report, "not compiled")
     assert "Without `fullgraph=True`" in found.advice
