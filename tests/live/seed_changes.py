@@ -92,7 +92,7 @@ CHANGES = {
     ),
     "S2.10": ("core/sweep/presets/sizes.py", "    elif crossing.slow is None:", "    elif crossing.fast is not None:"),
     "S2.11": ("core/views/exercises.py", "solved = sum(view.solved for view in views)", "solved = len(views)"),
-    "S2.13": ("pages/run/targets.py", "What differs between two targets", "Targets"),
+    "S2.13": ("pages/run/targets.py", "This page compares the code for two targets", "This page compares two targets"),
     "S3.5": (
         "core/views/glossary.py",
         "return fmt.number(total.count if total else 0) if landmark.phase else NOT_TIMED",
