@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from copy import copy
 from dataclasses import replace
 from functools import partial
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from core.analysis.budget import Budget, compare_sides, judge, read_budget
 from core.analysis.comparison.matching import RunSide
@@ -38,31 +40,11 @@ from core.runs.store import Run, Store
 from core.runs.stored import OpenedLog, open_report, opened_log, opened_side, side_of_run, store_graphs
 from core.trace.parsers.build import build_report
 from core.trace.reader import NO_RECORD
-from core.views.accelerator.run import accelerator
-from core.views.aotinductor.run import aotinductor
-from core.views.backend.run import backend
 from core.views.blocks import PageBlock
-from core.views.capture import CaptureView, captures
-from core.views.compilations import bytecode, compilations
-from core.views.compile_time import compile_time
-from core.views.decisions import op_decisions
-from core.views.dynamic_shapes import dynamic_shapes
-from core.views.fixes import FixesView
-from core.views.graph_breaks import graph_breaks
-from core.views.guards import guards
-from core.views.kernels import KernelsView, KernelView, one_kernel
-from core.views.kernels.kernel import kernel_launches
-from core.views.memory import memory
-from core.views.neighbours import neighbours
-from core.views.numerics import numerics
-from core.views.passes import PartitionView, PassesView, partition, passes
 from core.views.prepared import summaries
 from core.views.printed import as_data, as_text
-from core.views.recompiles import recompiles
 from core.views.sharing import BudgetView
-from core.views.speedup import speedup
-from core.views.texts import source_of, torch_logs
-from core.views.vllm import vllm
+from core.views.texts import source_of
 
 GOES_WELL = ("queued", "running", "done")
 
@@ -114,32 +96,63 @@ def _report_run(run: Run, arguments: argparse.Namespace) -> int:
     return FAILED
 
 
-PAGES: dict[str, Callable[[RunSide, Compilation], Iterable[PageBlock]]] = {
-    "accelerator": lambda side, compilation: accelerator(side.report, compilation, side.nodes),
-    "aotinductor": lambda side, _: aotinductor(side.report, side.text),
-    "bytecode": lambda side, compilation: bytecode(side.report, compilation, side.text),
-    "backend": lambda side, compilation: backend(side.report, compilation, side.text),
-    "captures": lambda side, it: captures(CaptureView(side.report, it, partial(side.nodes, it), side.text)),
-    "compilations": lambda side, compilation: compilations(side.report, compilation),
-    "compile_time": lambda side, _: compile_time(side.report, side.text),
-    "decisions": lambda side, it: op_decisions(side.report, it, partial(side.nodes, it), side.text),
-    "dynamic_shapes": lambda side, compilation: dynamic_shapes(side.report, compilation, None),
-    "graph_breaks": lambda side, _: graph_breaks(side.report, FixesView.of_log(side.report, side.text), side.text),
-    "guards": lambda side, compilation: guards(side.report, compilation),
-    "neighbours": lambda side, _: neighbours(side.report),
-    "numerics": lambda side, compilation: numerics(side.report, compilation, side.nodes),
-    "logs": lambda side, _: torch_logs(side.report, side.text),
-    "memory": lambda side, compilation: memory(side.report, compilation, side.text),
-    "partition": lambda side, it: partition(PartitionView.of(it, partial(side.nodes, it))),
-    "passes": lambda side, it: passes(PassesView.of(side.report, it, partial(side.nodes, it))),
-    "speedup": lambda side, _: speedup(side.report),
-    "kernel": lambda side, it: one_kernel(KernelView.generated(side.report, it), side.text),
-    "kernels": lambda side, it: kernel_launches(KernelsView.load(side.report, it, side.text), side.text),
-    "recompiles": lambda side, compilation: recompiles(
-        side.report, FixesView.of_log(side.report, side.text), compilation
+# Page → the module in core/views with its blocks, and the function that makes them.
+PAGES: Mapping[str, tuple[str, Callable[[Any, RunSide, Compilation], Iterable[PageBlock]]]] = {
+    "accelerator": ("accelerator.run", lambda views, side, it: views.accelerator(side.report, it, side.nodes)),
+    "aotinductor": ("aotinductor.run", lambda views, side, _: views.aotinductor(side.report, side.text)),
+    "backend": ("backend.run", lambda views, side, it: views.backend(side.report, it, side.text)),
+    "bytecode": ("compilations", lambda views, side, it: views.bytecode(side.report, it, side.text)),
+    "captures": (
+        "capture",
+        lambda views, side, it: views.captures(views.CaptureView(side.report, it, partial(side.nodes, it), side.text)),
     ),
-    "vllm": lambda side, _: vllm(side.report, side.text),
+    "compilations": ("compilations", lambda views, side, it: views.compilations(side.report, it)),
+    "compile_time": ("compile_time", lambda views, side, _: views.compile_time(side.report, side.text)),
+    "decisions": (
+        "decisions",
+        lambda views, side, it: views.op_decisions(side.report, it, partial(side.nodes, it), side.text),
+    ),
+    "dynamic_shapes": ("dynamic_shapes", lambda views, side, it: views.dynamic_shapes(side.report, it, None)),
+    "graph_breaks": (
+        "graph_breaks",
+        lambda views, side, _: views.graph_breaks(
+            side.report, views.FixesView.of_log(side.report, side.text), side.text
+        ),
+    ),
+    "guards": ("guards", lambda views, side, it: views.guards(side.report, it)),
+    "kernel": (
+        "kernels.kernel",
+        lambda views, side, it: views.one_kernel(views.KernelView.generated(side.report, it), side.text),
+    ),
+    "kernels": (
+        "kernels.kernel",
+        lambda views, side, it: views.kernel_launches(views.KernelsView.load(side.report, it, side.text), side.text),
+    ),
+    "logs": ("texts", lambda views, side, _: views.torch_logs(side.report, side.text)),
+    "memory": ("memory", lambda views, side, it: views.memory(side.report, it, side.text)),
+    "neighbours": ("neighbours", lambda views, side, _: views.neighbours(side.report)),
+    "numerics": ("numerics", lambda views, side, it: views.numerics(side.report, it, side.nodes)),
+    "partition": (
+        "passes",
+        lambda views, side, it: views.partition(views.PartitionView.of(it, partial(side.nodes, it))),
+    ),
+    "passes": (
+        "passes",
+        lambda views, side, it: views.passes(views.PassesView.of(side.report, it, partial(side.nodes, it))),
+    ),
+    "recompiles": (
+        "recompiles",
+        lambda views, side, it: views.recompiles(side.report, views.FixesView.of_log(side.report, side.text), it),
+    ),
+    "speedup": ("speedup", lambda views, side, _: views.speedup(side.report)),
+    "vllm": ("vllm", lambda views, side, _: views.vllm(side.report, side.text)),
 }
+
+
+def page_blocks(name: str, side: RunSide, compilation: Compilation) -> Iterable[PageBlock]:
+    """Return the blocks of a page about a compilation of a run; no module of another page is imported."""
+    module, make = PAGES[name]
+    return make(import_module(f"core.views.{module}"), side, compilation)
 
 
 def _print_page(side: RunSide, arguments: argparse.Namespace) -> int:
@@ -149,7 +162,7 @@ def _print_page(side: RunSide, arguments: argparse.Namespace) -> int:
     if compilation is None:
         known = ", ".join(each.id for each in report.compilations) or "none"
         raise StoreError(f"the log has no compilation {wanted}: {known}" if wanted else "nothing was compiled")
-    page = PAGES[arguments.page](side, compilation)
+    page = page_blocks(arguments.page, side, compilation)
     if arguments.json:
         sys.stdout.write(as_json(as_data(page)).decode() + "\n")
     else:

@@ -28,7 +28,7 @@ from core.runs.store import Run
 from core.runs.stored import side_of_run
 from core.views.comments import CommentsView
 from core.views.neighbours import NeighboursView
-from core.views.overview import OutcomeView, OverviewView, compilation_facts, run_facts
+from core.views.overview import OverviewView, compilation_facts, run_facts
 from core.views.printed import as_text
 from core.views.texts import source_of
 
@@ -121,8 +121,8 @@ def summarise(report: Report, ended: str, output: str = "", source: str = "") ->
     print(sentence(replace(summed, ended="") if ended else summed))
     _summarise_traffic(summed.work)
     _print_lines(target_lines(report), _memory_lines(report), _result_lines(report), _indented(_tool_lines(report)))
-    view, ending = OverviewView(report, output, source), OutcomeView(Status("failed" if ended else "done", 0.0), report)
-    _print_lines(as_text((*run_facts(view, ending), *compilation_facts(view)), "  "), _dynamo_lines(report))
+    view = OverviewView(report, output, source)
+    _print_lines(as_text((*run_facts(view, is_done=not ended), *compilation_facts(view)), "  "))
     for problem in report.problems:
         print(f"  could not read: {problem.what}, {count(problem.count, 'time')}", file=sys.stderr)
 
@@ -160,15 +160,6 @@ def _tool_lines(report: Report) -> Iterator[str]:
     yield aoti_sentence(report)
     yield from pipeline_summary(report)
     yield NeighboursView(report).line
-
-
-def _dynamo_lines(report: Report) -> Iterator[str]:
-    for graph_break in report.graph_breaks:
-        hits = count(len(graph_break.compilations), "time")
-        yield f"  graph break at {graph_break.place}, hit {hits}: {graph_break.reason}"
-    for recompile in report.recompiles:
-        before = f"[{recompile.failed}] → " if recompile.failed else ""
-        yield f"  {before}[{recompile.compilation}]: {recompile.reason.splitlines()[0]}"
 
 
 def _summarise_traffic(work: Work) -> None:

@@ -28,10 +28,11 @@ from core.sweep.presets.preset import reason, seconds, speed_words
 from core.sweep.runner import SweepRunner, new_sweep
 from core.sweep.store import SweepRow, SweepStore
 from core.sweep.table import SweepStanding, as_csv, as_json
+from core.views.blocks import TextTable
+from core.views.printed import table_lines
 
 POLL_S = 0.5
 LONGEST_CELL = 60  #: characters of a cell of a table in text
-GAP = "  "
 
 
 def add_sweep_command(command: argparse.ArgumentParser) -> None:
@@ -182,7 +183,7 @@ def _print_sweep(
     else:
         print("\n".join(filter(None, [result.sentence, *result.notes])))
         fields = [sweep.preset or VARIANT if axis.field == VARIANT else axis.field for axis in sweep.axes]
-        print(as_text(fields, rows, result.columns))
+        print("\n".join(table_lines(sweep_table(fields, rows, result.columns))))
     return OK
 
 
@@ -217,19 +218,14 @@ def row_words(row: SweepRow) -> str:
     return (speed_words(row) or row.state) + disturbed
 
 
-def as_text(fields: Sequence[str], rows: Sequence[SweepRow], more: Mapping[str, Sequence[str]]) -> str:
+def sweep_table(fields: Sequence[str], rows: Sequence[SweepRow], more: Mapping[str, Sequence[str]]) -> TextTable:
     """Return the table with a preset's columns; empty columns are left out."""
     columns: dict[str, list[str]] = {field: [row.at[place] for row in rows] for place, field in enumerate(fields)}
     columns |= {title: [words(row) for row in rows] for title, words in COLUMNS.items()}
     columns |= {title: list(cells) for title, cells in more.items()}
     columns |= {"": [row.disturbed if row.state == "done" else row_words(row) for row in rows]}
     shown = {title: list(map(_short, cells)) for title, cells in columns.items() if any(cells)}
-    widths = {title: max(len(title), *map(len, cells)) for title, cells in shown.items()}
-    lines = [list(shown), *(list(line) for line in zip(*shown.values(), strict=True))]
-    return "\n".join(
-        GAP.join(cell.ljust(width) for cell, width in zip(line, widths.values(), strict=True)).rstrip()
-        for line in lines
-    )
+    return TextTable(tuple(shown), tuple(zip(*shown.values(), strict=True)))
 
 
 def _short(cell: str) -> str:

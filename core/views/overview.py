@@ -71,7 +71,7 @@ PINNED, FINDING, FAILURE, EVIDENCE, THREADS, HEAVY = "pinned", "finding", "failu
 def overview(view: OverviewView, ending: OutcomeView) -> Iterator[PageBlock]:
     """Yield the overview of a run: findings, results, compilations, output and records of the log."""
     yield Drawn(PINNED)
-    yield from run_facts(view, ending)
+    yield from run_facts(view, ending.status.state == "done")
     yield Drawn(THREADS)
     yield from compilation_facts(view)
     if view.output_lines:
@@ -82,16 +82,19 @@ def overview(view: OverviewView, ending: OutcomeView) -> Iterator[PageBlock]:
     yield Fold(spans(view.log_title), (*problems, kinds, Text(spans(LOG_NOTE), "quiet")))
 
 
-def run_facts(view: OverviewView, ending: OutcomeView) -> Iterator[PageBlock]:
-    """Yield findings, failures, results, the script, notes, and a line for each page with a result."""
+def run_facts(view: OverviewView, is_done: bool) -> Iterator[PageBlock]:
+    """Yield findings, failures, results, the script, notes, and a line for each page with a result.
+
+    `is_done` is True for a run that ended as it should.
+    """
     cards = [Drawn(FINDING, tuple(finding.blocks), (finding, at)) for at, finding in enumerate(view.findings)]
-    if not cards and ending.status.state == "done" and view.report.error is None:
+    if not cards and is_done and view.report.error is None:
         yield from paragraph(view.no_findings, "quiet")
     yield from cards[:FIRST]
     yield from folded(fmt.count(len(cards) - FIRST, "more finding"), cards[FIRST:])
-    for failure in ending.first_failures:
+    for failure in view.first_failures:
         yield Drawn(FAILURE, tuple(failure.blocks), (failure,))
-    yield from paragraph(ending.failures_left_out, "quiet")
+    yield from paragraph(view.failures_left_out, "quiet")
     yield from result_blocks(view.report)
     script = ScriptView.of(view.report)
     if script is not None:
@@ -247,37 +250,6 @@ class OutcomeView:
         """The reason for the end of the run, as Markdown."""
         return plain(self.status.reason or self.status.state)
 
-    @property
-    def failures(self) -> list[FailureView]:
-        """The failed compilations and the frames that run eagerly."""
-        if self.report is None:
-            return []
-        return [FailureView(failure, self.report.compilation(failure.compilation)) for failure in failures(self.report)]
-
-    @property
-    def first_failures(self) -> list[FailureView]:
-        """The failures that are shown without unfolding, one for each reason."""
-        return [replace(group[0], others=len(group) - 1) for group in self._groups[:MOST_FAILURES]]
-
-    @cached_property
-    def _groups(self) -> list[list[FailureView]]:
-        """Failures grouped by kind and reason; reasons that differ in a temporary name are the same."""
-        groups: dict[tuple[str, str], list[FailureView]] = {}
-        for view in self.failures:
-            groups.setdefault((view.failure.kind, TEMPORARY.sub("", view.failure.reason)), []).append(view)
-        return list(groups.values())
-
-    def has_card(self, failure: FailureView) -> bool:
-        """Return True if this failure is the first of its kind, so that a finding shows its reason."""
-        first = next(each for each in self.failures if each.failure.kind == failure.failure.kind)
-        return first.failure.compilation == failure.failure.compilation
-
-    @property
-    def failures_left_out(self) -> str:
-        """The number of failures beyond `first_failures`; empty if there are none."""
-        more = sum(map(len, self._groups[MOST_FAILURES:]))
-        return f"{fmt.number(more)} more on *Compilations*." if more > 0 else ""
-
 
 def _verdict(report: Report) -> str:
     """Return the verdict as Markdown; its failures and differences contain names from the user's code."""
@@ -351,6 +323,35 @@ class OverviewView:
     def findings(self) -> tuple[FindingView, ...]:
         """The findings, the most important ones first."""
         return tuple(map(FindingView, findings(self.report, self.output, self.source)))
+
+    @cached_property
+    def failures(self) -> list[FailureView]:
+        """The failed compilations and the frames that run eagerly."""
+        return [FailureView(failure, self.report.compilation(failure.compilation)) for failure in failures(self.report)]
+
+    @property
+    def first_failures(self) -> list[FailureView]:
+        """The failures that are shown without unfolding, one for each reason."""
+        return [replace(group[0], others=len(group) - 1) for group in self._groups[:MOST_FAILURES]]
+
+    @cached_property
+    def _groups(self) -> list[list[FailureView]]:
+        """Failures grouped by kind and reason; reasons that differ in a temporary name are the same."""
+        groups: dict[tuple[str, str], list[FailureView]] = {}
+        for view in self.failures:
+            groups.setdefault((view.failure.kind, TEMPORARY.sub("", view.failure.reason)), []).append(view)
+        return list(groups.values())
+
+    def has_card(self, failure: FailureView) -> bool:
+        """Return True if this failure is the first of its kind, so that a finding shows its reason."""
+        first = next(each for each in self.failures if each.failure.kind == failure.failure.kind)
+        return first.failure.compilation == failure.failure.compilation
+
+    @property
+    def failures_left_out(self) -> str:
+        """The number of failures beyond `first_failures`; empty if there are none."""
+        more = sum(map(len, self._groups[MOST_FAILURES:]))
+        return f"{fmt.number(more)} more on *Compilations*." if more > 0 else ""
 
     @property
     def is_doubtful(self) -> bool:

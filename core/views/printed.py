@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from core.base import words as fmt
@@ -27,10 +28,10 @@ def _lines(block: blocks.Block) -> Iterator[str]:
         case blocks.Heading():
             yield from ("", block.text, "=" * len(block.text))
         case blocks.Table():
-            yield from _table_lines(block.texts(block.rows[:MOST_ROWS]))
+            yield from table_lines(block.texts(block.rows[:MOST_ROWS]))
             yield from _more(len(block.rows) - MOST_ROWS, "row")
         case blocks.TextTable():
-            yield from _table_lines(block)
+            yield from table_lines(replace(block, rows=block.rows[:MOST_ROWS]))
             yield from _more(len(block.rows) - MOST_ROWS, "row")
         case blocks.Listing():
             lines = block.code.text.splitlines()
@@ -53,10 +54,11 @@ def _lines(block: blocks.Block) -> Iterator[str]:
             return
 
 
-def _table_lines(table: blocks.TextTable) -> Iterator[str]:
+def table_lines(table: blocks.TextTable) -> Iterator[str]:
+    """Yield the lines of a whole table for a terminal; none for a table without rows."""
     from tabulate import tabulate
 
-    cells = [[*map(indented_line, row)] for row in table.rows[:MOST_ROWS]]
+    cells = [[*map(indented_line, row)] for row in table.rows]
     places = ["right" if name in table.numeric else "left" for name in table.head]
     if cells:
         lines = tabulate(

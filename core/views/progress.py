@@ -302,12 +302,10 @@ def evidence(report: Report) -> tuple[Evidence, ...]:
 
 
 def _dynamo(report: Report) -> Iterator[Evidence]:
-    for graph_break in report.graph_breaks[:1]:
-        breaks = break_count_words(len(report.graph_breaks), report.break_record)
-        yield Evidence("graph_breaks", f"{breaks}; the first: {prose(graph_break.reason, LONGEST_LINE)}")
-    for recompile in report.recompiles[:1]:
-        reason = plain(recompile.reason.split("\n")[0], LONGEST_LINE)
-        yield Evidence("recompiles", f"\\[{recompile.compilation}\\] is a recompile: {reason}")
+    if report.graph_breaks:
+        yield Evidence("graph_breaks", break_count_words(len(report.graph_breaks), report.break_record))
+    if count := len(recompiled(report)):
+        yield Evidence("recompiles", fmt.count(count, "recompile"))
     guards = sum(len(compilation.guards) for compilation in report.compilations)
     if guards:
         where = " in all compilations together" if len(report.compilations) > 1 else ""

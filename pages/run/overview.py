@@ -77,7 +77,7 @@ with left:
     parts: Parts = {
         views.PINNED: partial(pinned_parts, shown),
         views.FINDING: partial(finding_card, view),
-        views.FAILURE: partial(failure_part, view, ending),
+        views.FAILURE: partial(failure_part, view, overview),
         views.EVIDENCE: evidence_line,
         views.THREADS: partial(all_threads, shown),
         views.HEAVY: lambda: heavy_compilations(overview),

@@ -143,7 +143,6 @@ def test_a_page_opens_once_it_is_in_the_menu(copy: Copy) -> None:
     copy.write("pages/dynamo/symbols.py", script)
     line = said("adding-a-page", '"symbols": ')
     copy.put("core/commands/report.py", f"    {line},\n", before='    "vllm": ')
-    copy.put("core/commands/report.py", "from core.views.symbols import symbols\n", before="from core.views.texts ")
     copy.put("pages/menu.py", said("adding-a-page", "SYMBOLS = ") + "\n", before="COMPILE_TIME = ")
     copy.put("pages/menu.py", "SYMBOLS, ", before="DYNAMIC_SHAPES)),")
     assert copy.run(PAGE + SYMBOLS).splitlines() == [

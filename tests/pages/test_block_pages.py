@@ -9,7 +9,7 @@ import pytest
 
 from core import as_json
 from core.analysis.work import heaviest
-from core.commands.report import PAGES
+from core.commands.report import PAGES, page_blocks
 from core.runs.stored import side_of_log
 from core.views import printed
 from core.views.blocks import (
@@ -101,7 +101,7 @@ def test_each_output_has_all_content_of_a_page(name: str, scenario: str, runs: d
     side = side_of_log(TRACES / scenario / "trace.log")
     compilation = heaviest(side.report)
     assert compilation is not None
-    page = [*PAGES[name](side, compilation)]
+    page = [*page_blocks(name, side, compilation)]
     assert missing(page, "\n".join(as_text(page))) == []
     assert missing(page, html_text(page)) == []
     app = opened(SCRIPTS[name], runs[scenario], compilation=compilation.id)

@@ -72,9 +72,3 @@ def test_a_run_that_did_not_end_well_is_never_said_to_look_right(empty_home: Pat
         run = add_run(empty_home, "mlp", log, job=job_of("eager_backend"), state=state, reason="30 s")
         captions = [plain(caption.value) for caption in opened(menu.OVERVIEW.script, run.id).caption]
         assert ("No issues found." in captions) is said
-
-
-def test_code_in_a_reason_is_code_in_the_evidence(runs: dict[str, str]) -> None:
-    app = opened(menu.OVERVIEW.script, runs["error"])
-    label = next(link.proto.label for link in app.get("page_link") if "graph break; the first" in link.proto.label)
-    assert label == "1 graph break; the first: Call to `torch._dynamo.graph_break()`"

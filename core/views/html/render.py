@@ -284,7 +284,7 @@ def sections(source: Source, outcome: OutcomeView, graphs: Graphs) -> Iterator[S
     code = SourceView(source.report, source.side.text).text()
     overview = OverviewView(source.report, source.run.output_tail(), code)
     yield from section("failure", "Failure", _failure(outcome))
-    yield from section("findings", "Findings", source.rendered(run_facts(overview, outcome)))
+    yield from section("findings", "Findings", source.rendered(run_facts(overview, outcome.status.state == "done")))
     yield from section(COMMENTS, "Comments", _comments(source))
     yield from section("graphs", "Graphs and fusion", _graphs(source, graphs))
     yield from section("kernels", "Kernels", _kernels(source))

@@ -87,9 +87,9 @@ def _minified(shown: ShownRun, ending: views.OutcomeView) -> None:
                 submit_or_open(ending.minified_job(job))
 
 
-def failure_part(view: RunView, ending: views.OutcomeView, failure: progress.FailureView) -> None:
+def failure_part(view: RunView, overview: views.OverviewView, failure: progress.FailureView) -> None:
     """Draw a failure with its folded traceback; torch's reason is drawn unless a finding shows it."""
-    if not ending.has_card(failure):
+    if not overview.has_card(failure):
         icon = ":material/error:" if failure.failed else ":material/block:"
         (st.error if failure.failed else st.warning)(failure.text, icon=icon)
     text = failure.compilation.error_text if failure.compilation is not None else None

@@ -50,7 +50,7 @@ def test_sweep_shows_each_cell_as_it_ends_and_then_the_table(
         "  [3/4] backend=inductor, batch=1",
         "  [4/4] backend=inductor, batch=2",
     ]
-    assert said.out.splitlines()[-5].split() == ["backend", "batch"]
+    assert said.out.splitlines()[-7].split() == ["backend", "batch"]
     assert {run.job().conditions.threads for run in engine.started} == {1}  # type: ignore[union-attr]
 
 
@@ -134,7 +134,7 @@ def test_a_stored_sweep_is_printed_by_its_id(
     printed = json.loads(capsys.readouterr().out)
     assert (len(printed["rows"]), printed["standing"]["state"]) == (4, "done")
     assert main(["sweeps", sweep.id]) == OK
-    assert capsys.readouterr().out.splitlines()[-5].split() == ["backend", "batch"]
+    assert capsys.readouterr().out.splitlines()[-7].split() == ["backend", "batch"]
     assert len(engine.started) == 4
 
 

@@ -125,7 +125,7 @@ def test_failures_whose_reasons_differ_in_a_temporary_path_are_one() -> None:
     failed = tuple(
         frame(f"{number}/0", status="failed", error=reason, error_type="E") for number, reason in enumerate(reasons)
     )
-    view = OutcomeView(Status("done", 0.0, "log"), Report(Setting(), failed))
+    view = OverviewView(Report(Setting(), failed))
     assert [(each.failure.compilation, each.others) for each in view.first_failures] == [("0/0", 2), ("3/0", 0)]
     assert view.first_failures[0].text.endswith("nothing was compiled. 2 more for the same reason.")
     assert view.failures_left_out == ""
