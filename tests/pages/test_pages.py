@@ -6,21 +6,25 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from core.commands.report import PAGES
 from pages import menu
 from tests.record import SCENARIOS
 from tests.screens import FIRST, Screen, assert_as_recorded
 from tests.support.apps import EVIDENCE, assert_sound, chips, opened, titles, words
+from tests.support.block_content import WITHOUT, assert_drawn, blocks_of
 from tests.support.places import APP
 
 Open = Callable[..., AppTest]
 
 
 @pytest.mark.parametrize("screen", FIRST, ids=lambda screen: f"{screen.scenario}-{screen.page}")
-def test_a_page_shows_a_recorded_scenario_as_its_text_says(runs: dict[str, str], screen: Screen) -> None:
+def test_a_page_shows_a_recorded_scenario_as_its_text_and_its_blocks_say(runs: dict[str, str], screen: Screen) -> None:
     scenario = screen.scenario
     app = screen.opened(runs[scenario])
 
     assert_sound(app)
+    if (name := Path(screen.page).stem) in PAGES and scenario not in WITHOUT.get(name, ()):
+        assert_drawn(app, blocks_of(name, scenario))
     assert len(app.title) == 1
     assert chips(app)[0] == ("failed" if scenario in ("error", "refused") else "done")
     assert "1 graph" in chips(app) or any(chip.endswith(" graphs") for chip in chips(app))
