@@ -1,7 +1,7 @@
 # `make help` lists what there is.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run setup extra test test-fast seeds ray matrix image package issues check format bundles constraints audit bench record screens docs site
+.PHONY: help run setup extra test test-fast test-long seeds ray matrix image package issues check format bundles constraints audit bench record screens docs site
 
 VENV := .venv
 PYTHON := $(VENV)/bin/python
@@ -41,11 +41,14 @@ extra: $(RUNTIME)  ## Install what is optional: EXTRA=login, ray, archive or nei
 	$(WRITE_GROUP) $(EXTRA) >$(GROUP)
 	$(PYTHON) -m pip install --quiet --disable-pip-version-check --constraint requirements.txt -r $(GROUP)
 
-test: $(DEVELOPMENT)  ## Run the tests (ARGS="-k guards" goes to pytest; PROCESSES=3 runs them in three processes, PARALLEL="" in one)
+test: $(DEVELOPMENT)  ## Run the tests, and of the long ones the day's sample (ARGS="-k guards" goes to pytest; PROCESSES=3 runs them in three processes, PARALLEL="" in one)
 	$(PYTHON) -m pytest $(PARALLEL) $(ARGS)
 
-test-fast: $(DEVELOPMENT)  ## Run the tests that need neither torch nor a browser: what to run after each change
+test-fast: $(DEVELOPMENT)  ## Run the tests that need neither torch nor a browser, nor long: what to run after each change
 	$(PYTHON) -m pytest $(PARALLEL) --fast $(ARGS)
+
+test-long: $(DEVELOPMENT)  ## Run the tests that are marked long; `make test` runs a sample of them, another each day (half an hour)
+	$(PYTHON) -m pytest $(PARALLEL) -m long $(ARGS)
 
 seeds: $(DEVELOPMENT)  ## Check each row of docs/seeds.md, and that it fails when the code is broken (ARGS="-k S3.7" for some; hours)
 	$(PYTHON) -m pytest -m seeds -n0 tests/live/test_seeds.py $(ARGS)

@@ -31,6 +31,7 @@ from tests.support.engines import Cluster, Elsewhere, FakeSite
 from tests.support.homes import CACHE
 from tests.support.places import ROOT
 from tests.support.ray_site import RaySites, ray_sites
+from tests.support.sample import DAY, is_sampled
 from tests.support.user_code import RunCode
 
 # Pages of one server need no process against each other, and what is drawn in software none of its own: a page's load
@@ -39,9 +40,9 @@ FEWER_PROCESSES = ("--in-process-gpu", "--disable-site-isolation-trials", "--pro
 # New objects after which Python looks for garbage; 700 by itself.
 LITTLE_GARBAGE = 10_000
 QUICK = ("core", "house", "pages")
-# What `--fast` leaves out: folders and marks of what takes torch, a browser or a server, and files that import torch or
-# whose tests all need it: they would load it by what they import.
-SLOW_FOLDERS, SLOW_MARKS = ("attack", "browser", "live"), ("torch", "browser", "server")
+# What `--fast` leaves out: folders and marks of what takes torch, a browser, a server or many seconds, and files that
+# import torch or whose tests all need it: they would load it by what they import.
+SLOW_FOLDERS, SLOW_MARKS = ("attack", "browser", "live"), ("torch", "browser", "server", "long")
 NEEDS_TORCH = re.compile(r"^((import|from) torch\b|pytestmark = pytest\.mark\.torch$)", re.MULTILINE)
 # What compiles in a process of its own finds the objects of the others.
 os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(CACHE / "inductor"))
@@ -88,7 +89,7 @@ def pytest_collection() -> Generator[None, object, object]:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """What shares a fixture that is dear goes to one process; folders whose tests take long begin, so that none waits
-    for another's at the end. Before pytest-xdist, which reads the groups.
+    for another's at the end. Before pytest-xdist, which reads the groups, and before `-m`, which reads the sample.
     """
     if config.getoption("site"):
         items[:] = [item for item in items if "any_site" in getattr(item, "fixturenames", ())]
@@ -104,6 +105,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(key=lambda item: _place(item) in QUICK)
     for item in items:
         item.add_marker(pytest.mark.xdist_group(_group(item)))
+        if item.get_closest_marker("long") and is_sampled(item.path.relative_to(ROOT).as_posix()):
+            item.add_marker(pytest.mark.sampled)
 
 
 def _group(item: pytest.Item) -> str:
@@ -125,10 +128,14 @@ def _place(item: pytest.Item) -> str:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say why tests were skipped, each reason once."""
+    """Say why tests were skipped, each reason once, and which files were the sample of the long tests."""
     reasons = Counter(str(report.longrepr[2]) for report in terminalreporter.getreports("skipped"))
     for reason, count in reasons.items():
         terminalreporter.write_line(f"{count} skipped: {reason.removeprefix('Skipped: ')}")
+    reports = [*terminalreporter.getreports("passed"), *terminalreporter.getreports("failed")]
+    files = sorted({report.location[0] for report in reports if "sampled" in report.keywords})
+    if files:
+        terminalreporter.write_line(f"long tests of day {DAY} (`make test-long` runs all): {', '.join(files)}")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -37,6 +37,8 @@ from typing import Any
 from tests.support.places import ROOT
 
 SUITES = ("tests/house", "tests/core", "tests/pages")
+# Tests with any mark, long ones too.
+ALL = ("-m", "")
 AT_ONCE = 2
 MOST_TESTS = 250
 LIMIT_S = 400
@@ -176,7 +178,7 @@ def verdict(mutant: Mutant, tests: list[str], where: Path) -> str:
     text = path.read_text(encoding="utf-8")
     path.write_text(mutant.applied(text), encoding="utf-8")
     try:
-        options = ("-x", "-q", "-p", "no:cacheprovider", "--no-header", "-W", "ignore")
+        options = (*ALL, "-x", "-q", "-p", "no:cacheprovider", "--no-header", "-W", "ignore")
         command = [sys.executable, "-m", "pytest", *options, *tests]
         ended = subprocess.run(command, cwd=where, capture_output=True, timeout=LIMIT_S, check=False)
     except subprocess.TimeoutExpired:
@@ -248,7 +250,17 @@ def judge(top: str, data: Path, seed: int, times: int, only: list[int]) -> None:
 
 def cover(data: Path) -> None:
     """Run the fast tests, and write which test reaches which line."""
-    options = ["-q", "-n", str(AT_ONCE), "--dist", "loadgroup", "-p", "no:cacheprovider", "--no-loadscope-reorder"]
+    options = [
+        *ALL,
+        "-q",
+        "-n",
+        str(AT_ONCE),
+        "--dist",
+        "loadgroup",
+        "-p",
+        "no:cacheprovider",
+        "--no-loadscope-reorder",
+    ]
     sources = ["--cov=core", "--cov=pages", "--cov-context=test", "--cov-report="]
     command = [sys.executable, "-m", "pytest", *options, *sources, *SUITES]
     subprocess.run(command, cwd=ROOT, env={**os.environ, "COVERAGE_FILE": str(data.absolute())}, check=True)

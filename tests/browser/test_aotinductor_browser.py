@@ -15,6 +15,7 @@ from tests.support.reports.packaged import packaged_log
 pytestmark = pytest.mark.browser
 
 
+@pytest.mark.long
 def test_a_step_of_the_way_opens_by_a_click_and_by_a_key(server: Server, new_context: NewContext) -> None:
     run = add_run(server.home, "packaged", packaged_log(), job=job_of("transformer_block"))
     page = new_context(bypass_csp=True).new_page()

@@ -50,6 +50,10 @@ MORE = {
 }
 
 
+# A form, a page with tables and bars, and a graph with its drawer.
+KINDS = ("", menu.KERNELS.name, menu.FUSION.name)
+
+
 def violations(page: Page, excluded: list[list[str]]) -> list[list[str]]:
     """What axe finds on a page as it is, and then in the other theme, in which the page is left."""
     first: Theme = "dark" if page.evaluate(PAPER, "dark") else "light"
@@ -70,18 +74,37 @@ def scenarios(server: Server) -> dict[str, str]:
     return {name: add_scenario(server.home, name) for name in sorted(names)}
 
 
-def test_axe_finds_nothing_wrong(server: Server, scenarios: dict[str, str], new_context: NewContext) -> None:
-    # The policy lets no script in that is not the product's.
-    context = new_context(bypass_csp=True, viewport={"width": 1440, "height": 900})
-    page = context.new_page()
+@pytest.fixture
+def axe_page(new_context: NewContext) -> Page:
+    """A page with axe in it. The policy lets no script in that is not the product's."""
+    page = new_context(bypass_csp=True, viewport={"width": 1440, "height": 900}).new_page()
     page.add_init_script(AXE)
-    wrong: dict[str, list[list[str]]] = {}
-    for path in through_the_menu(page, server, run=scenarios["transformer_block"]):
-        if path not in MORE:
-            wrong[path] = violations(page, MENU if wrong else [])
-    for path, (scenario, more) in MORE.items():
-        go(page, f"{server.url}/{path}?run={scenarios[scenario]}{more}")
-        wrong[path] = violations(page, MENU)
+    return page
 
+
+def test_axe_finds_nothing_wrong_on_pages_of_each_kind(
+    server: Server, scenarios: dict[str, str], axe_page: Page
+) -> None:
+    wrong: dict[str, list[list[str]]] = {}
+    for path in KINDS:
+        scenario, more = MORE.get(path, ("transformer_block", ""))
+        go(axe_page, f"{server.url}/{path}?run={scenarios[scenario]}{more}")
+        wrong[path] = violations(axe_page, MENU if wrong else [])
+    assert_nothing_wrong(wrong)
+
+
+@pytest.mark.long
+def test_axe_finds_nothing_wrong_on_any_page(server: Server, scenarios: dict[str, str], axe_page: Page) -> None:
+    wrong: dict[str, list[list[str]]] = {}
+    for path in through_the_menu(axe_page, server, run=scenarios["transformer_block"]):
+        if path not in MORE:
+            wrong[path] = violations(axe_page, MENU if wrong else [])
+    for path, (scenario, more) in MORE.items():
+        go(axe_page, f"{server.url}/{path}?run={scenarios[scenario]}{more}")
+        wrong[path] = violations(axe_page, MENU)
     assert set(wrong) == set(PAGES)
+    assert_nothing_wrong(wrong)
+
+
+def assert_nothing_wrong(wrong: dict[str, list[list[str]]]) -> None:
     assert json.dumps({path: found for path, found in wrong.items() if found}, indent=1) == "{}"

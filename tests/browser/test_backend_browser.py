@@ -35,6 +35,7 @@ def test_a_click_on_a_line_of_the_contract_shows_that_compilation(server: Server
     assert page.evaluate(LOOK, [{}, TABLES]) == []
 
 
+@pytest.mark.long
 def test_a_backend_is_written_run_corrected_and_its_executions_drawn(server: Server, page: Page) -> None:
     job = CompileJob(MODEL, training=False, measure=False)
     run = add_run(server.home, "identity", chain_log(2), job=decoded(job_to_json(job))).id

@@ -67,6 +67,7 @@ def compile_code(page: Page, server: Server, code: str) -> None:
     page.wait_for_url("**/overview?run=*")
 
 
+@pytest.mark.long
 def test_the_very_first_request_may_be_a_deep_link(tmp_path: Path, page: Page) -> None:
     run = add_scenario(tmp_path, "transformer_block")
     with serving(tmp_path) as server:
@@ -182,6 +183,7 @@ def test_an_error_is_shown_with_the_users_own_line_and_can_be_corrected(server: 
     expect(chip(page, "done")).to_be_visible()
 
 
+@pytest.mark.long
 def test_two_sessions_see_the_same_run_and_either_can_cancel_it(server: Server, new_context: NewContext) -> None:
     one, other = new_context().new_page(), new_context().new_page()
     compile_code(one, server, SLEEPS)
@@ -201,6 +203,7 @@ def test_two_sessions_see_the_same_run_and_either_can_cancel_it(server: Server, 
     wait_for(lambda: not any(process.is_running() for process in family))
 
 
+@pytest.mark.long
 def test_names_in_a_log_are_never_markup_and_pages_are_readable_in_the_dark_on_a_telephone(
     server: Server, new_context: NewContext
 ) -> None:
@@ -238,6 +241,7 @@ def test_every_answer_carries_the_security_headers(server: Server) -> None:
         assert "unsafe-eval" not in headers["content-security-policy"].replace("wasm-unsafe-eval", "")
 
 
+@pytest.mark.long
 def test_a_log_can_be_uploaded(server: Server, page: Page) -> None:
     go(page, server.url)
     page.get_by_role("tab", name="A trace log").click()
@@ -253,6 +257,7 @@ def test_a_log_can_be_uploaded(server: Server, page: Page) -> None:
     expect(page).to_have_url(re.compile(r"/graph_breaks\?.*run="))
 
 
+@pytest.mark.long
 def test_the_run_stays_when_the_page_changes(server: Server, page: Page) -> None:
     run = add_run(server.home, "measured", measured_log()).id
     go(page, server.link("overview", run=run))

@@ -161,6 +161,7 @@ def test_megabytes_are_pasted_at_once_and_typing_goes_on(page: Page) -> None:
     page.wait_for_function(f"told.at(-1)?.length > {PASTED_BYTES - 10}")
 
 
+@pytest.mark.long
 def test_code_is_typed_undone_and_kept(server: Server, page: Page) -> None:
     go(page, server.url)
     page.get_by_role("tab", name="Your code").click()

@@ -151,6 +151,7 @@ def test_search_lights_what_it_finds_and_goes_from_one_to_the_next(server: Serve
     expect(root.locator(".stage")).to_be_focused()
 
 
+@pytest.mark.long
 def test_a_click_shows_a_phase_which_leads_to_its_graph_and_its_kernels(
     server: Server, training: str, page: Page
 ) -> None:

@@ -64,6 +64,7 @@ def training(folder: Path, trace: Path) -> Iterator[Training]:
         process.communicate(timeout=PATIENCE_S)
 
 
+@pytest.mark.long
 def test_a_script_is_watched_while_another_process_compiles_it(server: Server, page: Page, tmp_path: Path) -> None:
     trace = tmp_path / "trace"
     go(page, server.url)

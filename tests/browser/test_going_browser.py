@@ -29,6 +29,7 @@ inputs = (torch.ones(64, 64),)
 """
 
 
+@pytest.mark.long
 def test_the_verdict_stands_while_the_run_measures_and_pages_follow_it(server: Server, page: Page) -> None:
     go(page, server.url)
     page.get_by_role("tab", name="Your code").click()

@@ -15,6 +15,7 @@ from playwright.sync_api import Locator, Page, expect
 from benchmarks.synthetic import synthetic_nodes
 from tests.support.browser import CAMERA, POSITIONS, NewContext, Server, box, item, opened, settle
 from tests.support.homes import add_run, layers_log
+from tests.support.sample import one_in
 
 pytestmark = pytest.mark.browser
 
@@ -83,6 +84,7 @@ def test_identical_layers_are_one_stack_that_unfolds_in_place(server: Server, la
     expect(item(view, "n:mean_1")).to_have_count(0)
 
 
+@pytest.mark.long
 def test_folds_outlive_a_reload(server: Server, layers: str, page: Page) -> None:
     view = opened(page, server.link("fx_graph", run=layers))
     item(view, "m:layers.1").dblclick()
@@ -204,7 +206,7 @@ def test_graphs_can_be_taken_along(server: Server, layers: str, page: Page, tmp_
     assert dot.number_of_edges() == len({(edge["source"], edge["target"]) for edge in told["edges"]})
 
 
-@pytest.mark.parametrize("path", GRAPH_PAGES)
+@pytest.mark.parametrize("path", one_in(4, GRAPH_PAGES))
 def test_a_graph_is_readable_in_the_dark_and_usable_on_a_telephone(
     server: Server, training: str, new_context: NewContext, path: str
 ) -> None:

@@ -85,6 +85,7 @@ def test_the_film_runs_both_ways_and_nothing_moves(server: Server, film: str, pa
     expect(item(view, "n:clone")).to_have_count(0)
 
 
+@pytest.mark.long
 def test_a_film_of_recorded_passes_keeps_its_places(server: Server, training: str, page: Page) -> None:
     view = opened(page, server.link("passes", run=training, drawer="steps"))
     frames = int(view.locator(".film .number").inner_text().rpartition("/")[2])

@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, expect
 from core import Store
 from core.views.html import as_html, comparison_as_html
 from tests.support.homes import add_scenario
+from tests.support.sample import one_in
 
 pytestmark = pytest.mark.browser
 
@@ -19,7 +20,9 @@ LOOK = """async () => (await axe.run({ resultTypes: ["violations"] })).violation
     [id, nodes[0].html.slice(0, 200)])"""
 
 
-@pytest.mark.parametrize("names", [["transformer_block"], ["graph_break_zoo"], ["transformer_block", "target_h100"]])
+@pytest.mark.parametrize(
+    "names", one_in(3, [["transformer_block"], ["graph_break_zoo"], ["transformer_block", "target_h100"]])
+)
 def test_a_file_opens_without_a_network(tmp_path: Path, chromium: Browser, names: list[str]) -> None:
     home, path = tmp_path / "home", tmp_path / "run.html"
     left, *right = (Store(home).open(add_scenario(home, name)) for name in names)

@@ -31,6 +31,7 @@ def tab_to(page: Page, selector: str) -> None:
     raise AssertionError(f"{MOST_TABS} tabs did not reach {selector}")
 
 
+@pytest.mark.long
 def test_the_demo_needs_no_mouse(server: Server, transformer: str, page: Page) -> None:
     go(page, server.url)
     settle(page)

@@ -19,6 +19,7 @@ from playwright.sync_api import Page, expect
 from core import Store
 from tests.support.browser import PATIENCE_S, headline
 from tests.support.places import ROOT, TRACES
+from tests.support.sample import one_in
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("interrupted_as_in_a_terminal")]
 
@@ -45,7 +46,7 @@ def log(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("more", [[], ["--follow"]])
+@pytest.mark.parametrize("more", one_in(2, [[], ["--follow"]]))
 def test_a_log_opens_in_the_dashboard_by_one_command(page: Page, tmp_path: Path, log: Path, more: list[str]) -> None:
     with opened(tmp_path / "home", log, *more) as (process, address):
         (run,) = [run for run, _ in Store(tmp_path / "home").list()]

@@ -50,6 +50,7 @@ def told(box: Locator) -> Locator:
     return box.locator("[data-testid='stAlert']")
 
 
+@pytest.mark.long
 def test_each_break_of_the_zoo_is_fixed_by_its_button(server: Server, page: Page) -> None:
     go(page, server.link("graph_breaks", run=without_inductor(server, "graph_break_zoo")))
     expect(headline(page)).to_have_text("5 graph breaks, hit 10 times")
@@ -63,6 +64,7 @@ def test_each_break_of_the_zoo_is_fixed_by_its_button(server: Server, page: Page
         expect(box.get_by_role("row", name=re.compile("^result"))).to_have_text(re.compile("same\\s*same$"))
 
 
+@pytest.mark.long
 def test_all_repairs_of_a_page_leave_one_graph_which_leads_back(server: Server, page: Page) -> None:
     run = add_scenario(server.home, "graph_break_zoo")
     go(page, server.link("graph_breaks", run=run))
@@ -91,6 +93,7 @@ def test_five_recompiles_and_an_eager_frame_of_the_zoo_are_spared_at_once(server
     expect(stacked.get_by_role("row", name=re.compile("^recompiles"))).to_have_text(re.compile("7\\s*2$"))
 
 
+@pytest.mark.long
 def test_a_repair_that_gives_another_dtype_is_refused(server: Server, page: Page) -> None:
     run = without_inductor(server, "recompile_zoo")
     go(page, server.link("recompiles", run=run, compilation="0/4", select="0/4"))

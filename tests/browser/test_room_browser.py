@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.support.browser import CAMERA, NewContext, Server, box, go, item, opened, settle, wait_for
+from tests.support.sample import one_in
 
 pytestmark = pytest.mark.browser
 
@@ -35,7 +36,7 @@ def share(view: Locator, width: int, height: int) -> float:
     return seen["width"] * shown / (width * height)
 
 
-@pytest.mark.parametrize("path", ["fx_graph", "passes"])
+@pytest.mark.parametrize("path", one_in(2, ["fx_graph", "passes"]))
 def test_the_drawing_has_most_of_every_window(server: Server, transformer: str, page: Page, path: str) -> None:
     view = opened(page, server.link(path, run=transformer))
     devtools = page.context.new_cdp_session(page)

@@ -73,6 +73,7 @@ def test_a_log_is_picked_sent_and_opened(page: Page, server: Server) -> None:
     assert (server.home / "runs" / made / "trace" / "opened.log").read_bytes() == LOG.read_bytes()
 
 
+@pytest.mark.long
 def test_a_log_that_is_dropped_is_sent_too(page: Page, server: Server) -> None:
     go(page, server.link(""))
     page.get_by_role("tab", name="A trace log").click()

@@ -97,6 +97,7 @@ print(difference.abs().max().item() < 1e-6, refused, "log1p(" in segment.passes[
 """
 
 
+@pytest.mark.long
 def test_an_op_that_is_added_in_four_places_is_built_and_runs_equal_to_eager(tmp_path: Path) -> None:
     copy = Copy(tmp_path)
     (number,), op = code("adding-an-op"), inline(GUIDES["adding-an-op"], "aten.log1p.default")

@@ -93,11 +93,13 @@ def test_a_wrong_pass_is_named(runner: Runner) -> None:
     assert minified_words(found) == "Torch's minifier left 1 of 3 ops: that graph gives other results than eager."
 
 
+@pytest.mark.long
 def test_a_wrong_lowering_is_named_with_its_node(wrong_lowering: Bisection) -> None:
     assert (wrong_lowering.backend, wrong_lowering.subsystem) == ("inductor", "lowerings")
     assert "sin" in wrong_lowering.what
 
 
+@pytest.mark.long
 def test_an_opaque_custom_op_avoids_a_wrong_lowering_as_it_is_advised(
     runner: Runner, wrong_lowering: Bisection
 ) -> None:
@@ -124,12 +126,14 @@ def test_a_run_without_a_difference_has_nothing_to_bisect(runner: Runner) -> Non
     assert nan_words(found) == ""
 
 
+@pytest.mark.long
 def test_another_backend_cannot_be_bisected(runner: Runner) -> None:
     found = bisected(runner, RELU, backend="relu_compile_error_TESTING_ONLY")
     assert found.trials == 0
     assert found.problem.startswith("torch's CompilerBisector replaces the backend")
 
 
+@pytest.mark.long
 def test_one_relu_is_left_of_a_graph_and_the_issues_script_fails_without_us(runner: Runner, tmp_path: Path) -> None:
     cases = {
         "relu_compile_error_TESTING_ONLY": ("BackendCompilerFailed", "ReluCompileError"),

@@ -60,6 +60,7 @@ def compared(runner: Runner, code: str, bits: dict[str, Any], **conditions: Any)
     return report.bits
 
 
+@pytest.mark.long
 def test_a_batch_dependent_reduction_is_named_with_its_reason(runner: Runner, tmp_path: Path) -> None:
     bits = compared(runner, SPLIT, {"batch": 1}, threads=2)
     first = first_difference(bits)
@@ -82,6 +83,7 @@ def test_the_same_configuration_has_equal_bits(runner: Runner) -> None:
     assert bits_words(bits) == "Equal bit by bit with `threads=1`: 4 values written by kernels compared."
 
 
+@pytest.mark.long
 def test_a_library_call_is_named_and_what_follows_does_not_begin_a_difference(runner: Runner) -> None:
     eval_code = CHAIN.replace("model = Net()", "model = Net().eval()")
     bits = compared(runner, eval_code, {"batch": 1})

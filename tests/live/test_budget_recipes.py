@@ -64,6 +64,7 @@ def carried_out(folder: Path, recipe: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("commands_here")
 def test_a_graph_break_is_annotated_at_its_line_and_one_baseline_without_it_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

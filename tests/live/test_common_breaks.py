@@ -15,6 +15,7 @@ from core.graph.fx import source_path
 from core.job import Conditions
 from tests.support.common_breaks import BREAKS
 from tests.support.hard_breaks import HARD, RECOMPILES
+from tests.support.sample import one_in
 
 pytestmark = pytest.mark.torch
 
@@ -85,7 +86,7 @@ def outcomes(runner: Runner, code: str, before: TrialSide) -> dict[str, str]:
     return told
 
 
-@pytest.mark.parametrize("registry_id", BREAKS)
+@pytest.mark.parametrize("registry_id", one_in(4, BREAKS))
 def test_a_common_break_is_repaired_or_says_why_not(here: Runner, registry_id: str) -> None:
     code, expected = BREAKS[registry_id]
     before = made(here, code)
@@ -93,7 +94,7 @@ def test_a_common_break_is_repaired_or_says_why_not(here: Runner, registry_id: s
     assert outcomes(here, code, before) == expected
 
 
-@pytest.mark.parametrize("name", HARD)
+@pytest.mark.parametrize("name", one_in(4, HARD))
 def test_a_break_in_unusual_code_is_repaired_or_says_why_not(here: Runner, name: str) -> None:
     code, expected = HARD[name]
     before = made(here, code)
@@ -101,7 +102,7 @@ def test_a_break_in_unusual_code_is_repaired_or_says_why_not(here: Runner, name:
     assert outcomes(here, code, before) == expected
 
 
-@pytest.mark.parametrize("name", RECOMPILES)
+@pytest.mark.parametrize("name", one_in(3, RECOMPILES))
 def test_a_recompile_is_spared_or_has_no_repair(here: Runner, name: str) -> None:
     code, expected = RECOMPILES[name]
     before = made(here, code)

@@ -14,6 +14,7 @@ from core.base.errors import StoreError
 from core.job.gallery import sample
 from core.views.run_files import debug_folder
 from tests.support.homes import NO_LOOKUPS
+from tests.support.sample import one_in
 
 pytestmark = pytest.mark.torch
 NAMES = ("mlp", "matmul_relu_softmax", "gelu_layernorm_residual")
@@ -46,9 +47,14 @@ def normal(text: str) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def torchs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, str]]:
-    """The files that torch writes for the one graph of each sample, by name."""
-    folders = {name: tmp_path_factory.mktemp(name) for name in NAMES}
+def torchs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, str]]:
+    """The files that torch writes for the one graph of each sample that this session tests, by name."""
+    cases = {
+        item.callspec.params["name"]
+        for item in request.session.items
+        if item.path == Path(__file__) and hasattr(item, "callspec")
+    }
+    folders = {name: tmp_path_factory.mktemp(name) for name in sorted(cases)}
     asked = [str(part) for name, folder in folders.items() for part in (sample(name).path, folder)]
     environment = {**os.environ, **NO_LOOKUPS, "TORCH_COMPILE_DEBUG": "1"}
     command = [sys.executable, "-c", ALONE, *asked]
@@ -62,7 +68,7 @@ def _files(folder: Path) -> dict[str, str]:
     return {path.name: path.read_text() for path in directory.iterdir()}
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", one_in(3, NAMES))
 def test_the_files_and_their_texts_are_torchs(runner: Runner, torchs: dict[str, dict[str, str]], name: str) -> None:
     run = runner.wait(runner.submit(CompileJob(Model("sample", name), measure=False, debug_files=True)))
     folder = debug_folder(run)
@@ -77,6 +83,7 @@ def test_the_files_and_their_texts_are_torchs(runner: Runner, torchs: dict[str, 
         assert normal(text) == normal(own[file]), file
 
 
+@pytest.mark.long
 def test_the_runnable_file_runs_as_it_is(runner: Runner, tmp_path: Path) -> None:
     run = runner.wait(runner.submit(CompileJob(Model("sample", "matmul_relu_softmax"), measure=False)))
     texts = {path.rpartition("/")[2]: text for path, text in debug_folder(run).files()}

@@ -43,6 +43,7 @@ def view_of(runner: Runner, code: str, **options: object) -> DecisionsView:
     return DecisionsView(side.report, compilation, nodes, side.text)
 
 
+@pytest.mark.long
 def test_the_layout_of_a_convolution_is_torchs_and_its_option_changes_it(runner: Runner) -> None:
     rows = texts(view_of(runner, CONVOLUTIONS).table)
     changed = [row for row in rows if row["stride in the graph"]]
@@ -62,6 +63,7 @@ def test_each_op_says_how_it_is_computed(runner: Runner) -> None:
     assert view.title.startswith(f"{len(view.decisions)} ops: ")
 
 
+@pytest.mark.long
 def test_choices_have_their_times(runner: Runner) -> None:
     # A choice from torch's own cache has no times.
     options = {"max_autotune": True, "max_autotune_gemm_backends": "CPP,ATEN", "autotune_local_cache": False}

@@ -43,7 +43,12 @@ def whole(engine: LocalEngine, tmp_path_factory: pytest.TempPathFactory) -> Run:
     ("file", "old", "new"),
     [
         ("output_code.py", "at::vec::clamp_min(tmp0, decltype(tmp0)(0))", "tmp0"),
-        ("fx_graph_runnable.py", "torch.ops.aten.relu.default(", "torch.ops.aten.neg.default("),
+        pytest.param(
+            "fx_graph_runnable.py",
+            "torch.ops.aten.relu.default(",
+            "torch.ops.aten.neg.default(",
+            marks=pytest.mark.long,
+        ),
     ],
 )
 def test_unedited_code_equals_eager_and_a_wrong_edit_names_the_tensor(
@@ -65,6 +70,7 @@ def test_a_syntax_error_names_its_line(runner: Runner, whole: Run, file: str) ->
     assert (error.type, error.frames[-1].line, error.frames[-1].text) == ("SyntaxError", 5, "x = = 3")
 
 
+@pytest.mark.long
 def test_each_graph_of_a_training_step_can_be_replaced(runner: Runner) -> None:
     trained = ran(runner, TRAINING)
     for index in range(2):
@@ -74,6 +80,7 @@ def test_each_graph_of_a_training_step_can_be_replaced(runner: Runner) -> None:
         assert f"graph {index} of this run" in code
 
 
+@pytest.mark.long
 def test_edited_code_is_timed_against_inductors(runner: Runner, whole: Run) -> None:
     code = edited(whole, "output_code.py")
     job = replace(JOB.with_settings(backend="backend", backend_code=code), rival=CompileOptions(), measure=True)

@@ -106,6 +106,7 @@ WHILE = SUM + "def model(x):\n    n = 0\n    while n < 2:\n        n, x = n + 1,
 AFTER_IT = SUM + "def model(x):\n    n = 0\n    while n < 2:\n        n, x = n + 1, x * 2\n    return x * off(x)\n"
 
 
+@pytest.mark.long
 def test_a_call_that_is_marked_gives_a_frame_up_within_a_loop_and_nowhere_else() -> None:
     cases = {name: (HEAD + code, [], {}) for name, code in LOOPS.items()}
     assert followed(cases) == {"for": 0, "before it": 1, "while": 0, "after it": 2}

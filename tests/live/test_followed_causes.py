@@ -20,6 +20,7 @@ from core.job import Conditions
 from tests.support.foreign_models import HEAD
 from tests.support.places import ROOT
 from tests.support.reports.findings import compiling
+from tests.support.sample import one_in
 from tests.support.user_code import EAGER
 
 pytestmark = pytest.mark.torch
@@ -265,7 +266,7 @@ def test_recompiles_have_the_advice_of_their_cause_once(here: Runner, name: str)
     assert len(about) == 1
 
 
-@pytest.mark.parametrize("cases", [BREAKS, RECOMPILES], ids=["breaks", "recompiles"])
+@pytest.mark.parametrize("cases", one_in(2, [RECOMPILES, BREAKS]), ids=["recompiles", "breaks"])
 def test_torch_alone_makes_fewer_graphs_with_the_advice_followed(cases: dict[str, Case]) -> None:
     made = graphs({f"{name}: before": case.code for name, case in cases.items()}) | graphs(
         {f"{name}: after": case.followed for name, case in cases.items()}
@@ -296,7 +297,7 @@ ERRORS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ERRORS)
+@pytest.mark.parametrize("name", one_in(2, ERRORS))
 def test_an_error_of_dynamo_has_its_line_and_a_change_that_compiles(here: Runner, name: str) -> None:
     code, advice, line, followed = ERRORS[name]
     job = CompileJob(Model("code", HEAD + code), measure=False, compile=replace(EAGER, fullgraph=True))
@@ -353,7 +354,7 @@ print("captures", torch._dynamo.utils.counters["compiled_autograd"]["captures"])
 """
 
 
-@pytest.mark.parametrize(("result", "steps"), [("x * 2", 3), ("x.relu() + 1", 4)])
+@pytest.mark.parametrize(("result", "steps"), one_in(2, [("x * 2", 3), ("x.relu() + 1", 4)]))
 def test_compiled_autograd_captures_once_with_the_advised_backend(here: Runner, result: str, steps: int) -> None:
     found = {}
     for backend in ("eager", "aot_eager"):

@@ -112,6 +112,7 @@ def test_a_frame_near_the_limit_is_reported_the_same(here: Runner, name: str, co
     assert WORDS[name] in found.advice
 
 
+@pytest.mark.long
 def test_what_is_advised_at_the_limit_spares_the_compilations() -> None:
     cases: dict[str, tuple[str, list[str], dict[str, object]]]
     cases = {name: (HEAD + code, [], {}) for name, (code, _) in FOLLOWED.items()}

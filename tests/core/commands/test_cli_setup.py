@@ -35,6 +35,7 @@ def test_doctor_compiles_a_function(capsys: pytest.CaptureFixture[str]) -> None:
     assert (compiled["name"], compiled["state"]) == ("Compiling", "ok")
 
 
+@pytest.mark.long
 @pytest.mark.torch
 def test_doctor_says_that_a_function_does_not_compile(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path

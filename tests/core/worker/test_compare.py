@@ -60,6 +60,7 @@ def test_values_are_compared_by_the_norm_and_whole_numbers_exactly(one: Any, oth
     assert verdict(one, other) == expected
 
 
+@pytest.mark.long
 def test_one_wrong_element_of_millions_is_found() -> None:
     one = torch.ones(4_000_000)
     other = one.clone()

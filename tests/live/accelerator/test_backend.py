@@ -33,6 +33,7 @@ calls = [torch.randn(n, 8) for n in (4, 5, 6)]
 """
 
 
+@pytest.mark.long
 def test_a_training_run_with_several_batches_is_recorded_and_equal_to_eager(run_code: RunCode) -> None:
     run = run_code(CODE, compile=ACCELERATOR, training=True, measure=False)
     assert ended(run)[0] == "done", run.output_tail()

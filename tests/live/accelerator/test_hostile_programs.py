@@ -99,6 +99,7 @@ def test_inputs_are_not_made_before_there_is_a_file_of_their_size(tmp_path: Path
     assert cb_run(tmp_path, "large.cbp", "in") == (2, said)
 
 
+@pytest.mark.long
 @pytest.mark.promise("programs")
 def test_sizes_of_a_tensor_without_elements_do_not_overflow(tmp_path: Path) -> None:
     """Sizes and strides of a program's tensors do not overflow in the checker.

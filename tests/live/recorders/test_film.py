@@ -109,6 +109,7 @@ print(len(kept), sum(t.nbytes for t in kept), sum(t.nbytes for t in kept if t.da
 """
 
 
+@pytest.mark.long
 def test_what_the_compiled_forward_keeps_is_what_autograd_saves(tmp_path: Path) -> None:
     script = [sys.executable, "-c", KEPT, str(tmp_path)]
     printed = subprocess.run(script, capture_output=True, text=True, timeout=400, check=True, cwd=ROOT).stdout

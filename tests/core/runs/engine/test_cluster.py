@@ -377,6 +377,7 @@ def test_a_node_that_runs_samples_only_refuses_code_under_a_samples_name(nodes: 
     assert status.reason == "closed runs samples only, and this code is not its sample's"
 
 
+@pytest.mark.long
 def test_two_hundred_cells_over_four_nodes_lose_nothing_and_make_nothing_twice(nodes: Nodes) -> None:
     for name in ("one", "two", "three", "four"):
         nodes.add(name)

@@ -213,6 +213,7 @@ def test_the_page_says_what_a_check_costs_and_how_sure_the_count_is(
     assert told in plain(app.caption[0].value)
 
 
+@pytest.mark.long
 @pytest.mark.torch
 def test_recorded_guards_are_the_leaves_of_torchs_own_tree(tmp_path: Path) -> None:
     script = [sys.executable, "-m", "tests.support.guard_trees", str(tmp_path)]

@@ -1,0 +1,28 @@
+"""The day's sample of the long tests: on each day some of their files run with the others, and on `DAYS` days all."""
+
+import os
+import zlib
+from collections.abc import Iterable
+from datetime import date
+from typing import Any
+
+import pytest
+
+#: A long test runs on one of so many consecutive days.
+DAYS = 14
+#: The number of the day whose sample runs. All processes of a test run have the same one, even around midnight.
+DAY = int(os.environ.setdefault("COMPILEBOARD_TEST_DAY", str(date.today().toordinal())))
+
+
+def is_sampled(file: str, day: int = DAY) -> bool:
+    """Return whether the long tests of a file run on that day. They share fixtures, and so they run on the same day."""
+    return zlib.crc32(file.encode()) % DAYS == day % DAYS
+
+
+def one_in(count: int, cases: Iterable[Any]) -> list[Any]:
+    """Return cases for `parametrize` with all marked long but one in so many, which stands for the others.
+
+    A tuple has a value for each name.
+    """
+    values = [case if isinstance(case, tuple) else (case,) for case in cases]
+    return [pytest.param(*value, marks=pytest.mark.long if at % count else ()) for at, value in enumerate(values)]
