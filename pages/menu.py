@@ -7,12 +7,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page; its name is the name of its script, and the last part of its URL."""
+    """A page; its name is the name of its script, and the last part of its URL.
+
+    A page draws blocks of `core/views`, unless it is made `by_hand`: a graph, a form, a list with actions or a lesson.
+    """
 
     section: str
     name: str
     title: str
     icon: str
+    by_hand: bool = False
 
     @property
     def script(self) -> str:
@@ -37,14 +41,14 @@ class MenuEntry:
         return (*self.panes, *self.drill_downs)
 
 
-NEW_RUN = Page("Run", "new_run", "New run", ":material/add_circle:")
+NEW_RUN = Page("Run", "new_run", "New run", ":material/add_circle:", by_hand=True)
 OVERVIEW = Page("Run", "overview", "Overview", ":material/summarize:")
-TOUR = Page("Run", "tour", "Tour", ":material/tour:")
-RUNS = Page("Run", "runs", "Runs", ":material/history:")
+TOUR = Page("Run", "tour", "Tour", ":material/tour:", by_hand=True)
+RUNS = Page("Run", "runs", "Runs", ":material/history:", by_hand=True)
 COMPARE = Page("Run", "compare", "Compare", ":material/compare:")
 RANKS = Page("Run", "ranks", "Ranks", ":material/hub:")
 TARGETS = Page("Run", "targets", "Targets", ":material/compare_arrows:")
-SWEEP = Page("Run", "sweep", "Sweep", ":material/apps:")
+SWEEP = Page("Run", "sweep", "Sweep", ":material/apps:", by_hand=True)
 COMPILATIONS = Page("Dynamo", "compilations", "Compilations", ":material/lan:")
 BYTECODE = Page("Dynamo", "bytecode", "Bytecode", ":material/data_object:")
 LOGS = Page("Dynamo", "logs", "Torch's log", ":material/subject:")
@@ -54,11 +58,11 @@ GRAPH_BREAKS = Page("Dynamo", "graph_breaks", "Graph breaks", ":material/link_of
 RECOMPILES = Page("Dynamo", "recompiles", "Recompiles", ":material/replay:")
 GUARDS = Page("Dynamo", "guards", "Guards", ":material/shield:")
 DYNAMIC_SHAPES = Page("Dynamo", "dynamic_shapes", "Dynamic shapes", ":material/straighten:")
-FX_GRAPH = Page("Graphs", "fx_graph", "FX graph", ":material/account_tree:")
+FX_GRAPH = Page("Graphs", "fx_graph", "FX graph", ":material/account_tree:", by_hand=True)
 CAPTURES = Page("Graphs", "captures", "Captures", ":material/difference:")
 PASSES = Page("Graphs", "passes", "Passes", ":material/movie:")
 PARTITION = Page("Graphs", "partition", "Forward and backward", ":material/swap_vert:")
-FUSION = Page("Graphs", "fusion", "Fusion", ":material/merge:")
+FUSION = Page("Graphs", "fusion", "Fusion", ":material/merge:", by_hand=True)
 KERNELS = Page("Graphs", "kernels", "Kernels", ":material/memory:")
 KERNEL = Page("Graphs", "kernel", "One kernel", ":material/stairs:")
 DECISIONS = Page("Graphs", "decisions", "Decisions", ":material/rule:")
@@ -71,10 +75,10 @@ BACKEND = Page("Backends", "backend", "Backend", ":material/handshake:")
 ACCELERATOR = Page("Backends", "accelerator", "Accelerator", ":material/conveyor_belt:")
 AOTINDUCTOR = Page("Backends", "aotinductor", "AOTInductor", ":material/package_2:")
 NEIGHBOURS = Page("Backends", "neighbours", "Neighbours", ":material/holiday_village:")
-EXERCISES = Page("Learn", "exercises", "Exercises", ":material/school:")
+EXERCISES = Page("Learn", "exercises", "Exercises", ":material/school:", by_hand=True)
 LANDMARKS = Page("Learn", "landmarks", "Where in torch", ":material/map:")
 GLOSSARY = Page("Learn", "glossary", "Glossary", ":material/dictionary:")
-OPTIONS = Page("Setup", "options", "Options", ":material/tune:")
+OPTIONS = Page("Setup", "options", "Options", ":material/tune:", by_hand=True)
 DOCTOR = Page("Setup", "doctor", "Doctor", ":material/stethoscope:")
 
 # In menu order; the first page opens without a path.

@@ -15,7 +15,7 @@ import re
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -32,6 +32,7 @@ from core.runs.ranks import read_ranks
 from core.sweep.presets import PRESETS
 from core.sweep.table import table
 from core.trace.ranks import fingerprint
+from core.views.html.render import FOLDED
 from tests.record import SCENARIOS
 from tests.screens import known_pieces
 from tests.support.goldens import fitted, unlike
@@ -112,29 +113,46 @@ def printed(home: Path, *arguments: str) -> str:
     return "\n".join(line.rstrip() for line in text.splitlines()) + "\n"
 
 
+# Section of an HTML file with a page's blocks → the run in whose file it is whole; `measured` for the other ones.
+WHOLE_IN = {
+    "partition": "training_step",
+    "dynamic_shapes": "recompile_zoo",
+    "backend": "backend",
+    "aotinductor": "packaged",
+}
+
+
 def html(home: Path, *runs: str) -> str:
     """The text of an HTML file about one or two runs: a line for each heading, paragraph, row and listing.
 
-    Lines are left out if all that they have is in the recorded text of pages.
+    Lines are left out if all that they have is in the recorded text of pages. A section with a page's blocks is whole
+    in one file; in others it is a digest.
     """
     path = home / "page.html"
     head = printed(home, "export", *runs, "--html", str(path))
-    body = Lines()
+    body = Lines({name for name in FOLDED if f"-{WHOLE_IN.get(name, 'measured')}-" not in runs[0]})
     body.feed(DROPPED.sub("…", path.read_text(encoding="utf-8")))
     lines = _fixed(DROPPED.sub("…", head) + "\n".join(body.lines), home).splitlines()
     return unlike("\n".join(lines), known_pieces()) + "\n"
 
 
 class Lines(HTMLParser):
-    """The text of an HTML file by lines: marks for headings, rows, list items, folds and tones; listings as digests."""
+    """The text of an HTML file by lines: marks for headings, rows, list items, folds and tones; listings as digests.
 
-    def __init__(self) -> None:
+    Some sections are digests, too.
+    """
+
+    def __init__(self, digests: Set[str] = frozenset()) -> None:
         super().__init__()
         self.lines: list[str] = []
         self._text, self._start = "", ""
+        self._digests, self._section, self._before = digests, "", 0
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = {name: value or "" for name, value in attrs}
+        if tag == "section" and given.get("id") in self._digests:
+            self._end()
+            self._section, self._before = given["id"], len(self.lines)
         if tag in LINES:
             self._end()
             tone = f"({given['class']}) " if tag in ("p", "li") and given.get("class") else ""
@@ -152,14 +170,23 @@ class Lines(HTMLParser):
     def handle_endtag(self, tag: str) -> None:
         if tag in LINES:
             if tag == "pre":
-                digest = hashlib.sha256(self._text.encode()).hexdigest()[:12]
-                self._text = f"{self._text.count(chr(10)) + 1} lines, {digest}"
+                self._text = f"{self._text.count(chr(10)) + 1} lines, {_digest(self._text)}"
             self._end()
+
+        if tag == "section" and self._section:
+            self._end()
+            lines = self.lines[self._before :]
+            self.lines[self._before :] = [f"{self._section}: {len(lines)} lines, {_digest(chr(10).join(lines))}"]
+            self._section = ""
 
     def _end(self) -> None:
         if self._text.strip():
             self.lines.append(f"{self._start}{' '.join(self._text.split())}")
         self._text, self._start = "", ""
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def _fixed(text: str, home: Path) -> str:

@@ -21,13 +21,13 @@ from core.base.words import count, duration_s, number
 from core.commands.backends import CODE
 from core.commands.output import FAILED, OK, add_json_option, complain, print_start
 from core.job import CompileJob, Model
-from core.runs.doctor import Check, checks, summary
+from core.runs.doctor import Check, checks
 from core.runs.engine.opening import environment_here, open_local_engine
 from core.runs.runner import Runner
 from core.runs.store import Store
-from core.views.setup import matching
+from core.views.printed import as_text
+from core.views.setup import doctor, matching
 
-MARKS = {"ok": "✓", "optional": "–", "problem": "✗"}
 COMPILES = "Compiling"
 # With empty caches, a slow disk and a busy machine, a first compilation takes a minute.
 COMPILE_LIMIT_S = 180.0
@@ -47,12 +47,7 @@ def _check(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps(msgspec.to_builtins(found), indent=2))
     else:
-        width = max(len(check.name) for check in found)
-        for check in found:
-            print(f"{MARKS[check.state]} {check.name:<{width}}  {check.found}")
-            for text in filter(None, (check.consequence, check.remedy and f"to fix it: {check.remedy}")):
-                print(f"  {'':<{width}}  {text}")
-        print(summary(found))
+        print("\n".join(as_text(doctor(found))))
     return FAILED if any(check.state == "problem" for check in found) else OK
 
 

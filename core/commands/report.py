@@ -113,6 +113,7 @@ PAGES: Mapping[str, tuple[str, Callable[[Any, RunSide, Compilation], Iterable[Pa
         lambda views, side, it: views.op_decisions(side.report, it, partial(side.nodes, it), side.text),
     ),
     "dynamic_shapes": ("dynamic_shapes", lambda views, side, it: views.dynamic_shapes(side.report, it, None)),
+    "glossary": ("glossary", lambda views, *_: views.glossary()),
     "graph_breaks": (
         "graph_breaks",
         lambda views, side, _: views.graph_breaks(
@@ -128,6 +129,7 @@ PAGES: Mapping[str, tuple[str, Callable[[Any, RunSide, Compilation], Iterable[Pa
         "kernels.kernel",
         lambda views, side, it: views.kernel_launches(views.KernelsView.load(side.report, it, side.text), side.text),
     ),
+    "landmarks": ("glossary", lambda views, side, _: views.landmarks(side.report)),
     "logs": ("texts", lambda views, side, _: views.torch_logs(side.report, side.text)),
     "memory": ("memory", lambda views, side, it: views.memory(side.report, it, side.text)),
     "neighbours": ("neighbours", lambda views, side, _: views.neighbours(side.report)),

@@ -18,7 +18,7 @@ from core.job import add_job_options, job_of
 from core.runs.store import Run, Store
 from core.runs.stored import side_of_run
 from core.views.capture import NOTHING, CaptureView, captures
-from core.views.glossary import LandmarksView
+from core.views.glossary import landmarks
 from core.views.printed import as_text
 from core.views.tour import TourView
 
@@ -47,7 +47,7 @@ def add_landmarks_command(command: argparse.ArgumentParser) -> None:
 
 def _landmarks(arguments: argparse.Namespace) -> int:
     report = side_of_run(Store().open(arguments.run)).report if arguments.run else None
-    print("\n".join(LandmarksView(report).text))
+    print("\n".join(as_text(landmarks(report))))
     return OK
 
 

@@ -28,6 +28,7 @@ from core.views.blocks import (
     Intervals,
     Listing,
     PageBlock,
+    PageLink,
     Pane,
     Panes,
     Table,
@@ -37,8 +38,9 @@ from core.views.blocks import (
     paragraph,
     spans,
 )
+from core.views.glossary import GLOSSARY
 from core.views.markdown import LONGEST_LINE, LONGEST_TEXT, code, one_line, plain
-from core.views.pairs import UNKNOWN, PairView, common_nodes, graphs, guards, kernels
+from core.views.pairs import UNKNOWN, KernelPairsView, PairView, common_nodes, graphs, guards, kernel_pairs, kernels
 from core.views.speedup import CompareTimes, RatioBar
 from core.views.texts import SourceView
 
@@ -60,6 +62,13 @@ SECONDS, RATIOS, TOGETHER, MEASURE = "seconds-chart", "ratio-chart", "together",
 # Pairs of compilations in an output that has several.
 MOST_PAIRS = 4  #: pairs of compilations of an HTML file or a terminal's text about two runs
 COLOURS = {"eager": "var(--eager)", "compiled": "var(--compiled)"}
+# A run for another target, which *Targets* offers.
+RETARGET = "retarget"
+NO_OTHER: tuple[PageBlock, ...] = (
+    Title(spans("There is no other run of this model yet")),
+    Text(spans("Run it with other options, or generate code for another device, then compare both.")),
+    Drawn(RETARGET),
+)
 Event = TypeVar("Event")
 Blocks = Iterator[PageBlock]
 
@@ -75,6 +84,22 @@ def comparison_head(compare: CompareView) -> Iterator[PageBlock]:
     yield Title(spans(compare.title))
     yield from paragraph(compare.nodes_warning, "warn")
     yield Drawn(CHOICE)
+
+
+def targets(kernels: KernelPairsView | None, right_id: str) -> Blocks:
+    """Yield the kernels of two runs: the comparison in one sentence, both sides, and all pairs.
+
+    `kernels` is None if the right run has no kernel.
+    """
+    if kernels is None:
+        yield Title(spans("The run on the right has no kernel to compare with"))
+        yield Drawn(CHOICE)
+        yield Text(spans("It failed before code generation, or its backend is not `inductor`. Choose another run."))
+        return
+    yield Title(spans(kernels.title), GLOSSARY["kernel"])
+    yield Beside((Text(spans(kernels.left)),), (Drawn(CHOICE), Text(spans(kernels.right))))
+    yield PageLink("compare", "All differences", {"other": right_id})
+    yield from kernel_pairs(kernels)
 
 
 def aspects(compare: CompareView, compile_id: str | None = None, names: Iterable[str] = ()) -> Panes:

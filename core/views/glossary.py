@@ -13,9 +13,28 @@ from functools import cached_property
 from core.analysis.durations import COMPILE_TIME, PhaseTotal, phase_totals
 from core.base import words as fmt
 from core.base.machine import package_version
-from core.code.torch_source import LANDMARKS, Landmark, LandmarkSource, landmark_source
+from core.code.torch_source import LANDMARKS, Landmark, landmark_source
 from core.report import Report
+from core.views.blocks import (
+    NOTHING_PICKED,
+    Beside,
+    Code,
+    Column,
+    Heading,
+    Listing,
+    PageBlock,
+    PageLink,
+    Picks,
+    Search,
+    Table,
+    Text,
+    Title,
+    spans,
+)
+from core.views.markdown import plain
 
+# Names of a visitor's search and selection.
+TERM, SELECT = "term", "select"
 MANUAL = "https://docs.pytorch.org/docs/stable/user_guide/torch_compiler/"
 FX = "https://docs.pytorch.org/docs/stable/fx.html"
 TRITON = "https://triton-lang.org/main/programming-guide/chapter-1/introduction.html"
@@ -248,27 +267,21 @@ TERMS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class GlossaryView:
-    """The terms whose name or meaning contains a text; all terms for an empty text."""
+def glossary(picks: Picks = NOTHING_PICKED) -> Iterator[PageBlock]:
+    """Yield each term with its meaning and the page that shows it for a run; a search selects terms."""
+    yield Title(spans(f"{fmt.count(len(TERMS), 'term')}, in the order of a compilation"))
+    yield Search(TERM, "guard, fusion, warm-up …")
+    terms = matching_terms(picks.text(TERM))
+    if not terms:
+        yield Text(spans("No term has this text."), "note")
+    for name, term in terms.items():
+        yield Text(spans(f"**{name}** — {term.help}"))
+        yield PageLink(term.page)
 
-    text: str = ""
 
-    @staticmethod
-    def link_label(page: str) -> str:
-        """Return the label of a link to a page of the shown run."""
-        return f"In the shown run: {page}"
-
-    @property
-    def title(self) -> str:
-        """Number of all terms."""
-        return f"{fmt.count(len(TERMS), 'term')}, in the order of a compilation."
-
-    @property
-    def terms(self) -> dict[str, Term]:
-        """Name → term, for the terms that contain the searched text."""
-        text = self.text.lower()
-        return {name: term for name, term in TERMS.items() if text in f"{name} {term.meaning}".lower()}
+def matching_terms(text: str) -> dict[str, Term]:
+    """Return name → term, for the terms whose name or meaning contains a text."""
+    return {name: term for name, term in TERMS.items() if text.lower() in f"{name} {term.meaning}".lower()}
 
 
 GLOSSARY = {name: term.help for name, term in TERMS.items()}
@@ -276,6 +289,19 @@ GLOSSARY = {name: term.help for name, term in TERMS.items()}
 
 NOT_TIMED = "not timed"
 MISSING = "not in the installed version"
+
+
+def landmarks(report: Report | None, picks: Picks = NOTHING_PICKED) -> Iterator[PageBlock]:
+    """Yield places in the source of torch and Triton with their times in a run, and the selected one.
+
+    Without a run, `report` is None.
+    """
+    view = LandmarksView(report)
+    yield Title(spans(view.title))
+    yield Text(spans(view.note), "quiet")
+    table = Table("landmarks", view.columns, LANDMARKS, link=lambda landmark: landmark.full_name)
+    chosen = view.of(picks.text(SELECT))
+    yield Beside((table,), tuple(chosen.blocks), (3, 2)) if chosen else table
 
 
 @dataclass(frozen=True)
@@ -290,7 +316,7 @@ class LandmarksView:
         installed = sum(landmark_source(landmark) is not None for landmark in LANDMARKS)
         where = f"{fmt.count(installed, 'place')} in torch {_installed()} and Triton"
         if self.report is None:
-            return f"{where}."
+            return where
         entered = sum(landmark.phase in self._times for landmark in LANDMARKS)
         return f"{where}. torch timed this run in {fmt.number(entered)} of them."
 
@@ -300,53 +326,39 @@ class LandmarksView:
         note = "Entries and times are torch's own, from the run's trace. A time includes what is called inside."
         recorded = self.report.setting.torch if self.report else ""
         if recorded and recorded.partition("+")[0] != _installed():
-            note += f" The run was recorded with torch {recorded}; the source is that of {_installed()}."
-        return note
+            note += f" The run was recorded with torch {plain(recorded)}; the source is that of {_installed()}."
+        return f"{note} Select a place for its source."
 
     @cached_property
     def _times(self) -> dict[str, PhaseTotal]:
         return {total.name: total for total in phase_totals(self.report)} if self.report else {}
 
     @property
-    def ids(self) -> list[str]:
-        """Full names of the landmarks, in the order of `rows`."""
-        return [landmark.full_name for landmark in LANDMARKS]
+    def columns(self) -> tuple[Column[Landmark], ...]:
+        """Columns of the table of landmarks; two of them are the run's."""
+        return (
+            Column("stop", lambda landmark: landmark.stop),
+            Column("landmark", lambda landmark: landmark.name, width=260),
+            Column("entered", self._entered, help="By torch's own timers; torch times some places alone", width=80),
+            Column("time", self._time_s, fmt.duration_s, width=80, optional=True),
+            Column("what it does", lambda landmark: landmark.what, width=320),
+            Column("source", place_of, width=300),
+        )
 
-    @property
-    def rows(self) -> list[dict[str, object]]:
-        """Landmarks as rows of a table."""
-        return [
-            {
-                "stop": landmark.stop,
-                "landmark": landmark.name,
-                "entered": self._entered(landmark, total := self._times.get(landmark.phase)),
-                "time": fmt.duration_s(total.total_s) if total else "",
-                "what it does": landmark.what,
-                "source": place_of(landmark),
-            }
-            for landmark in LANDMARKS
-        ]
-
-    def _entered(self, landmark: Landmark, total: PhaseTotal | None) -> str:
+    def _entered(self, landmark: Landmark) -> str:
         if self.report is None:
             return ""
-        return fmt.number(total.count if total else 0) if landmark.phase else NOT_TIMED
+        total = self._times.get(landmark.phase)
+        return fmt.count(total.count if total else 0, "time") if landmark.phase else NOT_TIMED
 
-    def of(self, name: str | None) -> LandmarkView | None:
+    def _time_s(self, landmark: Landmark) -> float | None:
+        total = self._times.get(landmark.phase)
+        return total.total_s if total else None
+
+    def of(self, name: str) -> LandmarkView | None:
         """Return a landmark by its full name; None if there is none."""
         landmark = next((landmark for landmark in LANDMARKS if landmark.full_name == name), None)
         return LandmarkView(landmark, self._times.get(landmark.phase)) if landmark else None
-
-    @property
-    def text(self) -> Iterator[str]:
-        """The landmarks as lines of text."""
-        yield self.title
-        if self.report is not None:
-            yield self.note
-        for row in self.rows:
-            times = "time" if row["entered"] == "1" else "times"
-            timed = f" ({row['entered']} {times}, {row['time']})" if row["time"] else ""
-            yield f"  {row['stop']}: {row['landmark']}, {row['source']}{timed}: {row['what it does']}"
 
 
 @dataclass(frozen=True)
@@ -355,11 +367,6 @@ class LandmarkView:
 
     landmark: Landmark
     total: PhaseTotal | None
-
-    @property
-    def heading(self) -> str:
-        """Full name."""
-        return self.landmark.full_name
 
     @property
     def words(self) -> str:
@@ -372,14 +379,15 @@ class LandmarkView:
         return f"{what} Entered {times}, {fmt.duration_s(self.total.total_s)} in all (phase `{self.landmark.phase}`)."
 
     @property
-    def source(self) -> LandmarkSource | None:
-        """Source lines of the landmark; None if the installed version does not have it."""
-        return landmark_source(self.landmark)
-
-    @property
-    def place(self) -> str:
-        """File and line."""
-        return place_of(self.landmark)
+    def blocks(self) -> Iterator[PageBlock]:
+        """Yield the name, the words and the source; an installed version can lack the source."""
+        yield Heading(self.landmark.full_name)
+        yield Text(spans(self.words))
+        source = landmark_source(self.landmark)
+        if source is None:
+            yield Text(spans(MISSING), "quiet")
+        else:
+            yield Listing(place_of(self.landmark), Code(source.text, first=source.line), is_open=True)
 
 
 def _installed() -> str:

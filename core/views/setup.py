@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -16,7 +16,8 @@ from core.code.torch_source import ConfigUse, config_uses
 from core.job import CompileJob
 from core.job.text import options_from_text
 from core.runs.doctor import Check, CheckState, checks, compiler_check, summary
-from core.views.markdown import LONGEST_LINE, LONGEST_TEXT, code, one_line, table
+from core.views.blocks import Data, Drawn, InLine, PageBlock, Text, Title, spans
+from core.views.markdown import LONGEST_LINE, LONGEST_TEXT, code, one_line, plain
 
 __all__ = ["ConfigView"]
 
@@ -200,8 +201,34 @@ def _searched(option: ConfigOption) -> str:
     return "\n".join((option.full_name, option.alias, *option.variables, option.comment)).lower()
 
 
-WORDS: dict[CheckState, str] = {"ok": "here", "optional": "missing", "problem": "problem"}
-ORDER: tuple[CheckState, ...] = ("problem", "optional", "ok")
+MARKS: dict[CheckState, str] = {"problem": "✗", "optional": "–", "ok": "✓"}
+# Parts that the page draws by hand.
+STARTING, COMPILE = "starting", "compile"
+
+
+def doctor(results: tuple[Check, ...], is_starting: bool = False) -> Iterator[PageBlock]:
+    """Yield the checks of a machine: problems, then missing optional things, then the rest.
+
+    `is_starting` is True while torch is starting.
+    """
+    lines = {state: [_line(check) for check in results if check.state == state] for state in MARKS}
+    yield Title(spans(summary(results)))
+    if is_starting:
+        yield Drawn(STARTING)
+    for line in lines.pop("problem"):
+        yield Text(spans(line), "bad")
+    for rest in filter(None, lines.values()):
+        yield Text(spans("\n".join(f"- {line}" for line in rest)))
+    works = Text(spans("A run of the sample `sin_cos` shows whether torch.compile works here."), "quiet")
+    yield InLine((Drawn(COMPILE), works))
+    yield Data("doctor", results)
+
+
+def _line(check: Check) -> str:
+    """Return a check as Markdown: its result, and the consequence and the remedy if something is missing."""
+    parts = [check.found, check.consequence.removesuffix("."), check.remedy and f"To fix it: {check.remedy}"]
+    result = one_line(". ".join(filter(None, parts)), LONGEST_TEXT)
+    return f"{MARKS[check.state]} **{check.name}**: {plain(result, LONGEST_TEXT)}"
 
 
 @dataclass(frozen=True)
@@ -217,22 +244,10 @@ class DoctorView:
         problem = self.environment.problem if self.environment is not None else ""
         return f"torch cannot be started: {problem}" if problem else ""
 
-    @cached_property
+    @property
     def checks(self) -> tuple[Check, ...]:
-        """Problems first, then missing optional things, then the rest."""
-        return tuple(sorted(checks(self.home, self.environment), key=lambda check: ORDER.index(check.state)))
-
-    @property
-    def title(self) -> str:
-        """Number of problems and of missing optional things."""
-        return summary(self.checks)
-
-    @property
-    def table(self) -> str:
-        """A row for each check, as a Markdown table."""
-        return table(
-            ("check", "state", "result"), ((check.name, WORDS[check.state], _result(check)) for check in self.checks)
-        )
+        """The results of all checks."""
+        return checks(self.home, self.environment)
 
     @property
     def compiler_problem(self) -> str:
@@ -244,9 +259,3 @@ class DoctorView:
             f"There is no C++ compiler here ({check.found}). {check.consequence} To fix it: {check.remedy}; then "
             "start the dashboard again."
         )
-
-
-def _result(check: Check) -> str:
-    """Return a check's result in sentences, with the consequence and the remedy if something is missing."""
-    parts = [check.found, check.consequence.removesuffix("."), check.remedy and f"To fix it: {check.remedy}"]
-    return ". ".join(filter(None, parts))

@@ -228,9 +228,10 @@ def _column(column: blocks.Column[Any]) -> Any:
 def _draw_listing(listing: blocks.Listing) -> None:
     code = listing.code
     with nullcontext() if listing.is_open else st.expander(plain(listing.title)):
-        if code.language == "diff":
-            picture = CodePicture(one_line(listing.title), "diff", code_lines(code.text, prefix="d"))
-            code_view(picture, key=f"diff-{listing.title}", height=TALL, channel="diff")
+        if code.language == "diff" or code.first > 1:
+            lines = code_lines(code.text, prefix="d", first=code.first)
+            picture = CodePicture(one_line(listing.title), code.language, lines)
+            code_view(picture, key=f"{code.language}-{listing.title}", height=TALL, channel="diff")
             return
         if listing.is_open:
             st.caption(plain(listing.title))

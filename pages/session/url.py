@@ -53,7 +53,6 @@ AREA = "area"
 # Options page: the search.
 OPTION = "option"
 # Glossary page: the search.
-TERM = "term"
 # Exercises page: the exercise.
 EXERCISE = "exercise"
 # Tour page: the stop.

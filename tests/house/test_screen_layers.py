@@ -78,8 +78,7 @@ SCREEN_LAYERS = {
         *("menu", "look", "session", "components/code", "components/way", "parts/code", "parts/run"),
     },
     "scripts": {
-        *("menu", "gate", "look", "session", "components/code"),
-        *("parts/backends", "parts/code", "parts/comments"),
+        *("menu", "gate", "look", "session", "parts/backends", "parts/code", "parts/comments"),
         *("parts/run", "parts/dynamo", "parts/graphs", "parts/kernels", "parts/kernel", "parts/compare"),
         *("parts/performance", "parts/accelerator", "parts/sweep", "parts/aotinductor", "parts/learn"),
     },
@@ -341,3 +340,18 @@ def test_a_click_in_a_component_is_handled_before_the_page_runs() -> None:
     components = [name for name in SCREEN if name.startswith("pages/components/")]
     assert sum(TRIGGER.search(path.read_text()) is not None for path in (ROOT / "pages/components").rglob("*.js")) > 5
     assert offending(components, ignored_triggers) == {}
+
+
+# Pages that draw themselves: forms, graphs, lessons, and lists whose rows have actions. The other pages draw blocks.
+MOST_BY_HAND = 8
+
+
+def test_pages_draw_blocks_but_for_a_few() -> None:
+    calls = {page.name: [*map(called, nodes_of(f"pages/{page.script}"))] for page in PAGES.values()}
+    by_hand = {name for name, names in calls.items() if "draw" not in names}
+    assert by_hand == {page.name for page in PAGES.values() if page.by_hand}
+    assert len(by_hand) <= MOST_BY_HAND
+
+
+def called(node: ast.AST) -> str:
+    return node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""

@@ -95,7 +95,7 @@ CHANGES = {
     "S2.13": ("pages/run/targets.py", "This page compares the code for two targets", "This page compares two targets"),
     "S3.5": (
         "core/views/glossary.py",
-        "return fmt.number(total.count if total else 0) if landmark.phase else NOT_TIMED",
+        'return fmt.count(total.count if total else 0, "time") if landmark.phase else NOT_TIMED',
         "return NOT_TIMED",
     ),
     "S3.8": (

@@ -4,18 +4,28 @@ That pages in Streamlit have it is asserted where they are opened for their reco
 """
 
 import re
+from collections.abc import Iterable
+from gzip import decompress
+from pathlib import Path
 
 import pytest
 
 from core import as_json
-from core.commands.report import PAGES
+from core.analysis.work import heaviest
+from core.commands.report import PAGES, page_blocks
+from core.runs.store import Store
+from core.runs.stored import add_profile, side_of_run
 from core.views import printed
-from core.views.blocks import Code, Column, Fold, Listing, Table, Text, spans
+from core.views.blocks import Block, Code, Column, Fold, Listing, PageLink, Table, Text, Title, flat, spans
 from core.views.compare import CompareView, aspects, comparison, comparison_head
+from core.views.header import page_contents
+from core.views.html.render import FOLDED, as_html
 from core.views.printed import as_data, as_text
+from core.views.setup import DoctorView, doctor
+from core.views.timeline import timeline, timeline_view
 from pages import menu
 from tests.record import SCENARIOS
-from tests.support.apps import EVIDENCE, opened
+from tests.support.apps import EVIDENCE, opened, sound
 from tests.support.apps import words as words_of
 from tests.support.block_content import (
     SCRIPTS,
@@ -25,6 +35,7 @@ from tests.support.block_content import (
     columns_of,
     drawn,
     html_text,
+    html_words,
     missing,
     page_tables,
     pieces,
@@ -32,8 +43,19 @@ from tests.support.block_content import (
     unescaped,
     values_of,
 )
+from tests.support.homes import add_run, add_scenario
+from tests.support.profiles import LOG, PROFILE
 
-CASES = [(page, scenario) for page in PAGES for scenario in SCENARIOS if scenario not in WITHOUT.get(page, ())]
+# Pages about torch, which are not about the run; its HTML file has none of them.
+OF_TORCH = ("glossary", "landmarks")
+CASES = [
+    (page, scenario)
+    for page in PAGES
+    for scenario in (SCENARIOS[:2] if page in OF_TORCH else SCENARIOS)
+    if scenario not in WITHOUT.get(page, ())
+]
+# Pages that are empty where another page is.
+PART_OF = {"kernel": "kernels"}
 
 
 @pytest.mark.parametrize(("name", "scenario"), CASES)
@@ -48,6 +70,42 @@ def test_each_output_has_all_content_of_a_page(name: str, scenario: str) -> None
 @pytest.mark.parametrize(("name", "scenario"), [case for case in CASES if SCRIPTS[case[0]] not in EVIDENCE])
 def test_a_page_for_some_runs_has_all_content_of_its_blocks(name: str, scenario: str, runs: dict[str, str]) -> None:
     assert_drawn(opened(SCRIPTS[name], runs[scenario]), blocks_of(name, scenario))
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_a_file_has_all_content_of_the_pages_of_its_run(scenario: str, empty_home: Path) -> None:
+    run = Store(empty_home).open(add_scenario(empty_home, scenario))
+    side = side_of_run(run)
+    compilation = heaviest(side.report)
+    assert compilation is not None
+    contents = page_contents(side.report, live=False)
+    text = html_words(as_html(run))
+    names = [name for name in PAGES if name not in OF_TORCH and not contents[PART_OF.get(name, name)].why_empty]
+    pages = {name: [*page_blocks(name, side, compilation)] for name in names}
+    lost = {name: missing(page, text) for name, page in pages.items() if name not in FOLDED or has_data(page)}
+    assert {name: pieces for name, pieces in lost.items() if pieces} == {}
+
+
+def has_data(page: Iterable[Block]) -> bool:
+    return not all(isinstance(block, Title | Text | PageLink) for block in flat(page))
+
+
+def test_the_file_and_the_page_of_a_profile_have_its_blocks(empty_home: Path) -> None:
+    run = add_run(empty_home, "h100", decompress(LOG.read_bytes()), kind="log")
+    with PROFILE.open("rb") as file:
+        add_profile(run, file)
+    report = side_of_run(run).report
+    page = [*timeline(report, timeline_view(run, report))]
+    assert missing(page, "\n".join(as_text(page))) == missing(page, html_words(as_html(run))) == []
+    assert_drawn(opened(menu.TIMELINE.script, run.id), page)
+
+
+def test_doctor_shows_its_blocks(empty_home: Path) -> None:
+    page = [*doctor(DoctorView(empty_home, None).checks, is_starting=True)]
+    assert missing(page, "\n".join(as_text(page))) == missing(page, html_text(page)) == []
+    lost = missing(page, unescaped(words_of(sound(opened(menu.DOCTOR.script)))))
+    # Free bytes change while tests run.
+    assert [piece for piece in lost if "free" not in piece and "available" not in piece] == []
 
 
 @pytest.mark.parametrize(("left", "right"), [("measured", "transformer_block"), ("error", "foreign")])

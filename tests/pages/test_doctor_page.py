@@ -1,39 +1,43 @@
 """The page Doctor: the checks of this machine, problems first, and a run of one function."""
 
+import re
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from core import CompileJob, Environment
-from core.views.markdown import plain
 from pages.session import server
 from tests.support.apps import opened, titles
 
 PAGE = "setup/doctor.py"
 
 
-def rows(app: AppTest) -> dict[str, list[str]]:
-    """The cells of each check's row, by the check."""
-    lines = [line.strip("| ").split(" | ") for line in app.markdown[0].value.splitlines()]
-    return {name: cells for name, *cells in lines}
+LINE = re.compile(r"^(?:- )?(.) \*\*(.+?)\*\*: (.*)$", re.MULTILINE)
+
+
+def rows(app: AppTest) -> dict[str, tuple[str, str]]:
+    """The mark and the result of each check, by the check."""
+    text = "\n".join(block.value for block in (*app.error, *app.markdown))
+    return {name: (mark, result) for mark, name, result in LINE.findall(text.replace("\\", ""))}
 
 
 def test_problems_come_first_with_their_remedies(empty_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "environment", lambda: Environment(torch="2.13.0", devices={"cpu": "Xeon"}))
     monkeypatch.setenv("CXX", "no-such-compiler")
     app = opened(PAGE)
-    assert titles(app)[0].startswith("1 problem: C++ compiler; ")
-    state, result = rows(app)["C\\+\\+ compiler"]
-    assert (state, result.partition("\\. ")[0]) == ("problem", "no no\\-such\\-compiler on PATH")
-    assert "\\. To fix it\\: apt\\-get install g\\+\\+" in result
+    assert titles(app)[0].replace("\\", "").startswith("1 problem: C++ compiler; ")
+    assert next(iter(rows(app))) == "C++ compiler"
+    mark, result = rows(app)["C++ compiler"]
+    assert (mark, result.partition(". ")[0]) == ("✗", "no no-such-compiler on PATH")
+    assert ". To fix it: apt-get install g++" in result
 
 
 def test_while_torch_starts_the_rest_is_there(empty_home: Path) -> None:
     app = opened(PAGE)
     assert "What it finds is added when it has started." in app.caption[0].value
     assert rows(app)["torch"][1].endswith("not started yet")
-    assert plain(str(empty_home)) in rows(app)["Store"][1]
+    assert str(empty_home) in rows(app)["Store"][1]
 
 
 def test_one_function_is_compiled_by_a_click(empty_home: Path, submitted: list[CompileJob]) -> None:

@@ -99,8 +99,13 @@ class Texts(HTMLParser):
 
 def html_text(page: Iterable[Block]) -> str:
     fold = Allowance().folded(page)
+    return html_words(render(HtmlPage("page", (), (), (Section("page", "Page", (fold,)),), "")))
+
+
+def html_words(html: str) -> str:
+    """Return all text of an HTML file."""
     parser = Texts()
-    parser.feed(render(HtmlPage("page", (), (), (Section("page", "Page", (fold,)),), "")))
+    parser.feed(html)
     return "".join(parser.all)
 
 

@@ -11,9 +11,9 @@ import base64
 import hashlib
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -25,27 +25,37 @@ from pygments.formatters.html import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 
 from core.analysis.work import heaviest
+from core.base.errors import StoreError
 from core.base.words import bytes_
+from core.report import Compilation
 from core.runs.store import Run
+from core.views.accelerator.run import accelerator
+from core.views.aotinductor.run import aotinductor
+from core.views.backend.run import backend
 from core.views.blocks import (
     Block,
     Code,
     Drawing,
     Listing,
+    PageBlock,
+    Text,
     TextTable,
     capital,
     folded,
     paragraph,
     spans,
 )
+from core.views.capture import CaptureView, captures
 from core.views.comments import Comment, CommentsView, author_words
 from core.views.compare import CompareView, aspects
-from core.views.compilations import CompilationsView, compilations
+from core.views.compilations import CompilationsView, bytecode, compilations
 from core.views.compile_time import CompileTimeView, compile_time
+from core.views.decisions import op_decisions
+from core.views.dynamic_shapes import dynamic_shapes
 from core.views.fixes import FixesView
 from core.views.graph_breaks import GraphBreaksView, graph_breaks
 from core.views.guards import guards
-from core.views.header import HeaderView, page_contents
+from core.views.header import HeaderView, PageContent, page_contents
 from core.views.html.page import (
     Allowance,
     Drawings,
@@ -57,16 +67,21 @@ from core.views.html.page import (
     left_out,
     section,
 )
-from core.views.kernels import KernelsView
+from core.views.kernels import KernelsView, KernelView, one_kernel
 from core.views.kernels.kernel import kernel_launches
 from core.views.markdown import LONGEST_LINE, plain
 from core.views.memory import memory
+from core.views.neighbours import neighbours
+from core.views.numerics import numerics
 from core.views.overview import OutcomeView, OverviewView, run_facts
 from core.views.pairs import GRAPH, PairView
+from core.views.passes import PartitionView, PassesView, partition, passes
 from core.views.recompiles import RecompilesView, recompiles
 from core.views.scrub import NOTHING, Scrubber
 from core.views.speedup import speedup
-from core.views.texts import SourceView
+from core.views.texts import SourceView, torch_logs
+from core.views.timeline import timeline, timeline_view
+from core.views.vllm import vllm
 from core.views.wire import stored
 
 COMMENTS = "comments"
@@ -296,6 +311,11 @@ def sections(source: Source, outcome: OutcomeView, graphs: Graphs) -> Iterator[S
     yield from section("speedup", "Speedup", source.rendered(speedup(source.report)))
     yield from section("memory", "Memory", source.rendered(_memory(source)))
     yield from section("code", "Code", _code(source))
+    contents = page_contents(source.report, live=False)
+    for name, (title, make) in FOLDED.items():
+        pages = make(source) if not contents.get(name, PageContent()).why_empty else ()
+        folds = (source.folded(page) for page in pages)
+        yield from section(name, title, (fold for fold in folds if not all(isinstance(it, Text) for it in fold.blocks)))
     yield from section("missing", "Not in this file", _missing(source))
 
 
@@ -358,8 +378,13 @@ def _recompiles(source: Source) -> Iterator[Block]:
 
 
 def _compilations(source: Source) -> Iterator[Block]:
-    if source.report.compilations:
-        yield from source.rendered(compilations(source.report))
+    first, view = heaviest(source.report), CompilationsView(source.report)
+    if first is not None:
+        yield from source.rendered(compilations(source.report, first))
+    for compilation in source.heaviest:
+        if compilation is not first:
+            details = tuple(source.rendered(view.details(compilation)))
+            yield from folded(plain(view.heading(compilation)), details)
 
 
 def _guards(source: Source) -> Iterator[Block]:
@@ -385,6 +410,69 @@ def _code(source: Source) -> Iterator[Block]:
         notes = view.notes(recorded.path, report.graph_breaks, report.error)
         shown = Code(source.excerpt(name, text), "python", notes=tuple(notes.items()))
         yield Listing(name, shown, detail=recorded.path, is_open=bool(notes) and report.error is not None)
+
+
+Pages = Iterator[Iterable[PageBlock]]
+
+
+def _of_each(make: Callable[[Source, Compilation], Iterable[PageBlock]]) -> Callable[[Source], Pages]:
+    """Return a function that makes a page for each of the heaviest compilations."""
+    return lambda source: (make(source, compilation) for compilation in source.heaviest)
+
+
+def _of_heaviest(make: Callable[[Source, Compilation | None], Iterable[PageBlock]]) -> Callable[[Source], Pages]:
+    """Return a function that makes a page for a run and the compilation with the most ops."""
+    return lambda source: iter([make(source, heaviest(source.report))])
+
+
+def _timeline(source: Source) -> Pages:
+    try:
+        view = timeline_view(source.run, source.report)
+    except StoreError as error:
+        source.left_out.append(f"Timeline: {error}")
+    else:
+        yield from [timeline(source.report, view)] if view is not None else []
+
+
+# Pages in folds below all other sections, which have the room first: name → title, and their blocks.
+# A page of sentences alone says why it is empty.
+FOLDED: Mapping[str, tuple[str, Callable[[Source], Pages]]] = {
+    "captures": (
+        "Captures",
+        _of_each(
+            lambda source, it: captures(CaptureView(source.report, it, partial(source.nodes, it), source.side.text))
+        ),
+    ),
+    "passes": (
+        "Passes",
+        _of_each(lambda source, it: passes(PassesView.of(source.report, it, partial(source.nodes, it)))),
+    ),
+    "partition": (
+        "Forward and backward",
+        _of_each(lambda source, it: partition(PartitionView.of(it, partial(source.nodes, it)))),
+    ),
+    "decisions": (
+        "Decisions",
+        _of_each(lambda source, it: op_decisions(source.report, it, partial(source.nodes, it), source.side.text)),
+    ),
+    "kernel": (
+        "One kernel",
+        _of_each(lambda source, it: one_kernel(KernelView.generated(source.report, it), source.side.text)),
+    ),
+    "dynamic_shapes": (
+        "Dynamic shapes",
+        _of_each(lambda source, it: dynamic_shapes(source.report, it, source.run.job())),
+    ),
+    "numerics": ("Numerics", _of_heaviest(lambda source, it: numerics(source.report, it, source.nodes))),
+    "timeline": ("Timeline", _timeline),
+    "backend": ("Backend", _of_heaviest(lambda source, it: backend(source.report, it, source.side.text))),
+    "accelerator": ("Accelerator", _of_each(lambda source, it: accelerator(source.report, it, source.nodes))),
+    "aotinductor": ("AOTInductor", _of_heaviest(lambda source, _: aotinductor(source.report, source.side.text))),
+    "neighbours": ("Neighbours", _of_heaviest(lambda source, _: neighbours(source.report))),
+    "bytecode": ("Bytecode", _of_each(lambda source, it: bytecode(source.report, it, source.side.text))),
+    "vllm": ("vLLM", _of_heaviest(lambda source, _: vllm(source.report, source.side.text))),
+    "logs": ("Torch's log", _of_heaviest(lambda source, _: torch_logs(source.report, source.side.text))),
+}
 
 
 def _missing(source: Source) -> Iterator[Block]:

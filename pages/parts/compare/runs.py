@@ -22,7 +22,7 @@ from pages import menu
 from pages.gate.visitor import may_bring_code
 from pages.look.palette import MAX_CHARS
 from pages.look.text import LONGEST_LINE, one_line
-from pages.parts.run.submit import job_again, run_of
+from pages.parts.run.submit import job_again, retarget, run_of
 from pages.session import server, url
 from pages.session.actions import attempt
 from pages.session.downloads import comparison_download
@@ -98,6 +98,13 @@ def _pick_other(names: dict[str, str]) -> str | None:
     )
     url.write(url.OTHER)
     return chosen
+
+
+def right_or_retarget(view: RunView, names: dict[str, str]) -> None:
+    """Let the visitor pick the right run, or run the job for another target."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        _pick_other(names)
+        retarget(view)
 
 
 def newest_other(view: RunView, names: dict[str, str]) -> str | None:

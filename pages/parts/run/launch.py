@@ -36,7 +36,7 @@ from pages.gate.visitor import may_bring_code
 from pages.look.palette import MAX_LINE_CHARS, MAX_PATH_CHARS, SHORT, TALL, image
 from pages.look.text import LONGEST_TEXT, one_line_cells, plain
 from pages.parts.run.own_backend import chosen_backend, current_backend, current_values, draw_rows
-from pages.parts.run.submit import open_recorded, stored_run, submit
+from pages.parts.run.submit import open_recorded, stored_run, submit, submit_or_open
 from pages.parts.sweep.sweeps import preset_menu
 from pages.session import actions, server, url
 from pages.session.actions import attempt, passed_over, refused
@@ -69,6 +69,12 @@ def torch_is_starting(meanwhile: str = "") -> None:
     if server.environment() is not None:
         st.rerun()
     st.caption(f"{progress.starting_words(server.runner().engine.nodes('cpu'))} {meanwhile}")
+
+
+def compile_one_function() -> None:
+    """Offer a run that shows whether torch.compile works here."""
+    if pressed("Compile one function", key="compile-one", icon=":material/play_arrow:", type="primary"):
+        submit_or_open(CompileJob(Model("sample", "sin_cos")))
 
 
 @dataclass(frozen=True, slots=True)

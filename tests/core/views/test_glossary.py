@@ -1,7 +1,9 @@
 """The glossary: the ten words that everybody asks about, each with a page of a run and torch's manual."""
 
-from core.views.glossary import GLOSSARY, TERMS, GlossaryView
+from core.views.blocks import Picks
+from core.views.glossary import GLOSSARY, TERMS, glossary, matching_terms
 from pages import menu
+from tests.support.tables import text_of
 
 ASKED = (
     *("Dynamo", "graph", "graph break", "AOTAutograd", "Inductor", "Triton", "fusion", "dynamic shapes", "backend"),
@@ -22,6 +24,6 @@ def test_a_word_with_a_part_of_torchs_manual_links_to_it() -> None:
 
 
 def test_a_search_finds_names_and_meanings() -> None:
-    assert list(GlossaryView("TRITON").terms) == ["Inductor", "Triton"]
-    assert GlossaryView().terms == TERMS
-    assert GlossaryView("no such word").terms == {}
+    assert list(matching_terms("TRITON")) == ["Inductor", "Triton"]
+    assert matching_terms("") == TERMS
+    assert "No term has this text." in text_of(glossary(Picks(texts={"term": "no such word"})))

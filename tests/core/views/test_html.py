@@ -62,11 +62,16 @@ def test_a_file_says_the_verdict_and_is_small(empty_home: Path, name: str) -> No
 
 def test_the_sections_of_a_file_are_those_with_content(empty_home: Path) -> None:
     found = {name: [part.id for part in page_of(run_of(empty_home, name)).sections] for name in SCENARIOS[:3]}
-    always = ["compilations", "guards", "compile_time", "speedup", "memory", "code", "missing"]
+    always = ["compilations", "guards", "compile_time", "speedup", "memory", "code", "captures", "passes"]
+    inductor = ["decisions", "kernel"]
+    trained = ["partition", *inductor, "dynamic_shapes"]
     assert found == {
-        "transformer_block": ["findings", "graphs", "kernels", *always],
-        "graph_break_zoo": ["findings", "graphs", "kernels", "graph_breaks", *always],
-        "recompile_zoo": ["findings", "graphs", "kernels", "graph_breaks", "recompiles", *always],
+        "transformer_block": ["findings", "graphs", "kernels", *always, *inductor, "bytecode", "missing"],
+        "graph_break_zoo": ["findings", "graphs", "kernels", "graph_breaks", *always, *inductor, "bytecode", "missing"],
+        "recompile_zoo": [
+            *("findings", "graphs", "kernels", "graph_breaks", "recompiles"),
+            *(*always, *trained, "bytecode", "missing"),
+        ],
     }
 
 
