@@ -93,10 +93,14 @@ def _sides(function: Callable[..., Any], inputs: Sequence[Any]) -> dict[str, Any
 def _ratio(left: Callable[[], Any], right: Callable[[], Any]) -> tuple[float, float, float]:
     """Return left over right CPU time as (low, middle, high); raises RuntimeError after too few pairs."""
     from core.analysis.interval import median_ratio
-    from core.worker.measuring.pairs import TimedSide, time_interleaved
+    from core.worker.measuring.instruments import WallClock
+    from core.worker.measuring.pairs import time_sides, timed_side
 
-    samples = time_interleaved(TimedSide(left), TimedSide(right), "cpu", MOST_S, time.thread_time)
-    ratio = median_ratio(samples.left_s[samples.warm_up :], samples.right_s[samples.warm_up :])
+    wall = WallClock("cpu", time.thread_time)
+    samples = time_sides(
+        {"left": timed_side(left, wall), "right": timed_side(right, wall)}, MOST_S, clock=time.thread_time
+    )
+    ratio = median_ratio(samples.steady("left"), samples.steady("right"))
     if ratio is None:
         raise RuntimeError(f"too few pairs in {MOST_S} s")
     return ratio.low, ratio.middle, ratio.high

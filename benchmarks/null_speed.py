@@ -25,7 +25,7 @@ from benchmarks.homes import PROJECT, compile_environment, temporary_home
 from benchmarks.table import Result, print_table, tell
 from core import CompileJob, CompileOptions, LocalEngine, Model, Runner, Store, open_report
 from core.analysis.speed import Speed, speed
-from core.report import Load, Timing
+from core.report import Load, SideTimes
 
 SECONDS = {"50us": 50e-6, "5ms": 5e-3, "500ms": 0.5, "slower": 5e-3}
 SIZES = {"50us": 96, "5ms": 256, "500ms": 512, "slower": 256}
@@ -105,7 +105,7 @@ def claims_result(part: str, loops: int, speeds: list[Speed]) -> Result:
     return Result(what, figure, "≥ 19 of 20", claims <= max(1, MOST_CLAIMS * len(speeds)))
 
 
-def run_timing() -> Timing | None:
+def run_timing() -> SideTimes | None:
     """Return the timing of a run with the backend `eager`; None if the run was not timed."""
     with temporary_home() as home:
         store = Store(home)
@@ -123,26 +123,20 @@ def in_child(part: str, times: int) -> list[Any]:
     command = [sys.executable, "-m", "benchmarks.null_speed", "--child", part, "--times", str(times)]
     done = subprocess.run(command, cwd=PROJECT, env=compile_environment(), stdout=subprocess.PIPE, check=True)
     *timings, cost_us = json.loads(done.stdout)
-    return [*(Timing(**{**fields, "load": Load(**fields["load"])}) for fields in timings), cost_us]
+    return [*(SideTimes(**{**fields, "load": Load(**fields["load"])}) for fields in timings), cost_us]
 
 
 def timed(part: str, times: int) -> Iterator[dict[str, Any]]:
-    """Yield the fields of `Timing` for a call, timed alternately with itself or with 5 % more work."""
-    from core.worker.measuring.pairs import TimedSide, time_interleaved
+    """Yield the fields of `SideTimes` for a call, timed alternately with itself or with 5 % more work."""
+    from core.worker.measuring.instruments import WallClock
+    from core.worker.measuring.pairs import time_sides, timed_side
 
-    call, compared = products(SIZES[part], SECONDS[part], 1.05 if part == "slower" else 1.0)
+    calls = products(SIZES[part], SECONDS[part], 1.05 if part == "slower" else 1.0)
+    sides = {side: timed_side(call, WallClock("cpu")) for side, call in zip(("eager", "compiled"), calls, strict=True)}
     for index in range(times):
-        samples = time_interleaved(TimedSide(call), TimedSide(compared), "cpu")
-        tell(f"{part}, {index + 1} of {times}: {len(samples.left_s)} pairs in {samples.spent_s:.1f} s")
-        yield {
-            "eager_s": samples.left_s,
-            "compiled_s": samples.right_s,
-            "warm_up": samples.warm_up,
-            "calls_per_sample": samples.calls,
-            "stopped": samples.stopped,
-            "spent_s": samples.spent_s,
-            "load": asdict(samples.load),
-        }
+        samples = time_sides(sides)
+        tell(f"{part}, {index + 1} of {times}: {len(samples.sides['eager'])} pairs in {samples.spent_s:.1f} s")
+        yield asdict(samples)
 
 
 @contextmanager
@@ -185,13 +179,13 @@ def harness_us() -> tuple[float, float]:
     """Return the microseconds of an empty call, timed like the worker's eager and compiled calls."""
     from core.worker.calls import Cotangents, PreparedCall
     from core.worker.conditions import Mode, Stance, force_eager
-    from core.worker.measuring.pairs import TimedSide, time_interleaved
+    from core.worker.measuring.pairs import time_calls
 
     mode, start = Mode(grad=False, inference=False), Cotangents(0)
     stances: tuple[Stance, Stance] = (force_eager, nullcontext)
-    eager, compiled = (PreparedCall(lambda: None, ((), {}), mode, None, start, stance) for stance in stances)
-    samples = time_interleaved(TimedSide(eager, eager.ready), TimedSide(compiled, compiled.ready), "cpu")
-    return min(samples.left_s) * 1e6, min(samples.right_s) * 1e6
+    calls = (PreparedCall(lambda: None, ((), {}), mode, None, start, stance) for stance in stances)
+    samples = time_calls(dict(zip(("eager", "compiled"), calls, strict=True)), "cpu")
+    return min(samples.sides["eager"]) * 1e6, min(samples.sides["compiled"]) * 1e6
 
 
 if __name__ == "__main__":

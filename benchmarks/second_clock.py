@@ -85,11 +85,10 @@ def compared(names: tuple[str, ...], device: str, batch: int) -> list[ClockCompa
 def both(name: str, device: str, batch: int) -> dict[str, Any]:
     """Time one sample by both clocks; return the fields of its `ClockComparison`."""
     from core.analysis.speed import speed
-    from core.report import Timing
     from core.worker.backends.selection import compiled_by
     from core.worker.calls import ModelCalls
     from core.worker.load import ModelCopy
-    from core.worker.measuring.pairs import TimedSide, time_interleaved
+    from core.worker.measuring.pairs import time_calls
 
     entry = sample(name)
     sizes = {"batch": batch} if batch else {}
@@ -104,9 +103,7 @@ def both(name: str, device: str, batch: int) -> dict[str, Any]:
             call()
         sides.append(call)
     second_s = [second(call, call.ready, device) for call in sides]
-    eager, compiled = (TimedSide(call, call.ready) for call in sides)
-    samples = time_interleaved(eager, compiled, device)
-    measured = speed(Timing(tuple(samples.left_s), tuple(samples.right_s), samples.warm_up, 1, load=samples.load))
+    measured = speed(time_calls(dict(zip(("eager", "compiled"), sides, strict=True)), device))
     assert measured is not None
     assert measured.interval is not None
     (low, eager_s, high), (second_low, compiled_s, second_high) = second_s

@@ -20,6 +20,7 @@ from core.report import (
     PackagedFile,
     PackagedKind,
     PackageRun,
+    PackageTimes,
     PackageUser,
     RangeTrial,
     Report,
@@ -76,7 +77,7 @@ class AotiStory:
     package: Package | None = None
     python: PackageRun | None = None
     cpp: PackageRun | None = None
-    times: SideTimes | None = None
+    times: PackageTimes | None = None
     trials: tuple[RangeTrial, ...] = ()
 
     @property
@@ -106,10 +107,9 @@ def aoti_story(report: Report) -> AotiStory | None:
 
 def side_times(times: SideTimes) -> tuple[SideTime, ...]:
     """Return the times of all timed sides: first the sides of `SIDES` in that order, then all others."""
-    order = [side for side in dict.fromkeys((*SIDES, *times.sides)) if times.sides.get(side)]
-    steady = {side: times.sides[side][times.warm_up :] for side in order}
-    eager = steady.get("eager", ())
-    return tuple(_side_time(side, samples, eager) for side, samples in steady.items() if samples)
+    order = dict.fromkeys((*SIDES, *times.sides))
+    timed = [(side, samples) for side in order if (samples := times.steady(side))]
+    return tuple(_side_time(side, samples, times.steady("eager")) for side, samples in timed)
 
 
 def times_disturbed(times: SideTimes) -> str:
@@ -252,7 +252,7 @@ def results_of_run(run: PackageRun) -> str:
     return outcome + bits[run.same_bits]
 
 
-def _time_lines(times: SideTimes) -> Iterator[str]:
+def _time_lines(times: PackageTimes) -> Iterator[str]:
     if times.reason:
         yield f"not timed: {times.reason}"
     if disturbed := times_disturbed(times):
@@ -385,7 +385,7 @@ def call_cost(times: SideTimes | None) -> CallCost | None:
     """
     if times is None:
         return None
-    python, cpp = (times.sides.get(side, ())[times.warm_up :] for side in ("python", "c++"))
+    python, cpp = times.steady("python"), times.steady("c++")
     measured = median_ratio(python, cpp) if python and cpp else None
     ratio = None if measured is None or measured.wide else measured
     medians_s = {time.side: time.median_s for time in side_times(times)}

@@ -44,7 +44,7 @@ from core.analysis.speed import Speed, alternative_speed, speed
 from core.analysis.verdict import verdict
 from core.base.errors import JobError
 from core.base.words import count, percent, ratio
-from core.report import Place, Report, Timing
+from core.report import Place, Report, SideTimes
 
 Kind = Literal["at most", "at least", "more than the baseline"]
 
@@ -254,23 +254,20 @@ class _Side:
         return [value for report in self.reports if (value := value_of(report, verdict(report))) is not None]
 
 
-def _joined(timings: Sequence[Timing]) -> Timing:
+def _joined(timings: Sequence[SideTimes]) -> SideTimes:
     """Return one timing with the samples of several runs, run after run, without warm-up samples."""
     first = timings[0]
     busiest = next((timing.load for timing in timings if busy(timing.load)), first.load)
 
-    def samples(field: str) -> tuple[float, ...]:
-        return tuple(chain.from_iterable(getattr(timing, field)[timing.warm_up :] for timing in timings))
+    def joined(tables: Sequence[dict[str, tuple[float, ...]]]) -> dict[str, tuple[float, ...]]:
+        steady = [(table, timing.warm_up) for table, timing in zip(tables, timings, strict=True)]
+        return {
+            side: tuple(chain.from_iterable(table.get(side, ())[start:] for table, start in steady))
+            for side in tables[0]
+        }
 
-    return replace(
-        first,
-        eager_s=samples("eager_s"),
-        compiled_s=samples("compiled_s"),
-        eager_wall_s=samples("eager_wall_s"),
-        compiled_wall_s=samples("compiled_wall_s"),
-        warm_up=0,
-        load=busiest,
-    )
+    sides, walls = joined([timing.sides for timing in timings]), joined([timing.walls for timing in timings])
+    return replace(first, sides=sides, walls=walls, warm_up=0, load=busiest)
 
 
 def _ended(side: _Side) -> Judgement:
@@ -406,7 +403,8 @@ def _range(seconds: list[float]) -> str:
 def _call(limit: Limit, side: _Side) -> Judgement:
     """Judge the seconds of a call by the interval of their median."""
     timing = side.report.timing
-    measured = median_ratio(timing.compiled_s, [1.0] * len(timing.compiled_s)) if timing else None
+    samples = timing.steady("compiled") if timing else ()
+    measured = median_ratio(samples, [1.0] * len(samples))
     if timing is None or measured is None:
         return _judged(limit, "–", "not recorded", FEW if timing else NOT_MEASURED)
     words = WORDS["s"]

@@ -15,7 +15,7 @@ from core.analysis.interval import BUSY, DECADE, FEW, NOT_MEASURABLE, SCATTERED,
 from core.analysis.results import Results, results_of, results_words
 from core.base.words import number
 from core.job.model import PARAMETERS, CompileOptions
-from core.report import Alternative, Report, Timing
+from core.report import Alternative, Report, SideTimes
 
 SCATTER_FROM = 1.5
 # Two clocks agree if their intervals are at most this factor apart.
@@ -75,11 +75,11 @@ class Speed:
         return self.interval is not None and self.interval.below
 
 
-def speed(timing: Timing | None) -> Speed | None:
-    """Return the steady state of a run; None if not measured."""
+def speed(timing: SideTimes | None, eager_side: str = "eager", compiled_side: str = "compiled") -> Speed | None:
+    """Return the steady state of one side over another; None if not measured."""
     if timing is None:
         return None
-    eager, compiled = timing.eager_s[timing.warm_up :], timing.compiled_s[timing.warm_up :]
+    eager, compiled = timing.steady(eager_side), timing.steady(compiled_side)
     if not eager or len(eager) != len(compiled) or min(*eager, *compiled) <= 0:
         return None
     ratio = median_ratio(eager, compiled)
@@ -102,12 +102,9 @@ def speed(timing: Timing | None) -> Speed | None:
     )
 
 
-def wall_speed(timing: Timing | None) -> Speed | None:
+def wall_speed(timing: SideTimes | None) -> Speed | None:
     """Return the steady state by the wall clock for back-to-back calls; None if there is only one clock."""
-    if timing is None or not timing.eager_wall_s:
-        return None
-    eager_s, compiled_s = timing.eager_wall_s, timing.compiled_wall_s
-    return speed(replace(timing, eager_s=eager_s, compiled_s=compiled_s, eager_wall_s=(), compiled_wall_s=()))
+    return speed(replace(timing, sides=timing.walls, walls={})) if timing is not None and timing.walls else None
 
 
 def _wall_clock_words(device_ratio: Interval | None, wall: Speed | None) -> str:
@@ -132,13 +129,13 @@ def quartiles(samples: tuple[float, ...]) -> tuple[float, float, float]:
     return low, middle, high
 
 
-def _disturbed(timing: Timing, scatter: float) -> str:
+def _disturbed(timing: SideTimes, scatter: float) -> str:
     if busy(timing.load):
         return f"{BUSY} while it was measured"
     return f"{SCATTERED}: the quartiles differ by a factor of {number(scatter)}" if scatter >= SCATTER_FROM else ""
 
 
-def paying_speed(timing: Timing | None) -> Speed | None:
+def paying_speed(timing: SideTimes | None) -> Speed | None:
     """Return the steady state by the wall clock, otherwise by the only clock; None if not measured."""
     return wall_speed(timing) or speed(timing)
 
@@ -179,18 +176,7 @@ def alternative_speed(alternative: Alternative) -> Speed | None:
 
     In the result, the run's own call takes the place of eager, and the alternative that of compiled.
     """
-    timing = Timing(
-        eager_s=alternative.compiled_s,
-        compiled_s=alternative.rival_s,
-        warm_up=alternative.warm_up,
-        calls_per_sample=alternative.calls_per_sample,
-        stopped=alternative.stopped,
-        spent_s=alternative.spent_s,
-        load=alternative.load,
-        threads=alternative.threads,
-        clock=alternative.clock,
-    )
-    return speed(timing)
+    return speed(alternative.times, "compiled", "alternative")
 
 
 def alternative_results(alternative: Alternative) -> Results | None:

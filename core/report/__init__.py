@@ -16,10 +16,10 @@ from core.report.aoti import (
     PackagePart,
     PackageRun,
     PackageText,
+    PackageTimes,
     PackageUser,
     PortedFunction,
     RangeTrial,
-    SideTimes,
 )
 from core.report.backend import (
     AnnotationTable,
@@ -76,7 +76,7 @@ from core.report.measurements import (
     NodeBits,
     ResultAccuracy,
     Roofline,
-    Timing,
+    SideTimes,
     WrapperTime,
 )
 from core.report.model import (
@@ -230,6 +230,7 @@ __all__ = [
     "PackagePart",
     "PackageRun",
     "PackageText",
+    "PackageTimes",
     "PackageUser",
     "PackagedFile",
     "PackagedKind",
@@ -272,7 +273,6 @@ __all__ = [
     "SymbolGuard",
     "TargetChoice",
     "TensorMeta",
-    "Timing",
     "UnchangedPasses",
     "VllmCall",
     "WrapperTime",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from core.base.machine import Load
+from core.report.measurements import SideTimes
 from core.report.places import Frame, Payload, Record
 from core.report.run import Difference
 
@@ -169,28 +169,12 @@ class PackageRun(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class SideTimes(Record):
-    """Times of each side that ran, in rounds: each round calls all sides, in random order.
+class PackageTimes(SideTimes):
+    """Times of `eager`, `compiled`, `python` and `c++`, as far as they ran.
 
-    Logged once, if the job measures. The C++ program reads its own `steady_clock`.
+    Logged once, if the job measures.
     """
 
-    sides: dict[str, tuple[float, ...]] = field(default_factory=dict)
-    """seconds per call of `eager`, `compiled`, `python` and `c++`, one number per round"""
-    warm_up: int = 0
-    """number of rounds at the start that are not counted"""
-    calls_per_sample: int = 1
-    """number of calls per sample"""
-    stopped: str = ""
-    """why sampling ended: `narrow enough` or `limit`"""
-    spent_s: float | None = None
-    """seconds that sampling took"""
-    load: Load | None = None
-    """the machine's other load during sampling"""
-    threads: int | None = None
-    """torch's intra-op threads"""
-    clock: str = ""
-    """the clock of the samples, in words"""
     reason: str = ""
     """why nothing was timed, empty if it was"""
 

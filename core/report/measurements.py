@@ -18,24 +18,22 @@ MemorySide = Literal["eager", "compiled"]
 
 
 @dataclass(frozen=True, slots=True)
-class Timing(Record):
-    """Steady-state samples of the last call, eager and compiled alternately.
+class SideTimes(Record):
+    """Steady-state samples of several sides, in rounds: each round times all sides once, in random order.
 
-    Logged once, if the job measures. The order within each pair is random. Calls of up to 0.1 s get an extra
-    untimed call before each sample, to warm the caches.
+    The sides of a run are `eager` and `compiled`, and its record is logged once, if the job measures. Calls of up
+    to 0.1 s get an extra untimed call before each sample, to warm the caches.
 
-    Sampling ends when the ratio is known to one percent, or to a twentieth of its distance from 1. Sampling takes
-    at most 10 seconds, or 30 seconds if there are fewer than eight pairs by then. It never takes more than half
-    of the job's remaining time.
+    Sampling ends when the ratio of every side to the first is known to one percent, or to a twentieth of its
+    distance from 1. Sampling takes at most 10 seconds, or 30 seconds if there are fewer than eight rounds by then.
+    For a run, it never takes more than half of the job's remaining time.
     """
 
-    eager_s: tuple[float, ...]
-    """seconds per call, one number per sample, without setting grad mode and stance and copying results"""
-    compiled_s: tuple[float, ...]
-    """the same for the compiled call"""
-    warm_up: int
-    """number of pairs at the start that are not counted, since all later pairs are faster; at most a quarter"""
-    calls_per_sample: int
+    sides: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    """seconds per call of each side, one number per round, without setting grad mode and stance and copying results"""
+    warm_up: int = 0
+    """number of rounds at the start that are not counted, since all later rounds are faster; at most a quarter"""
+    calls_per_sample: int = 1
     """number of calls per sample, more than 1 for short calls"""
     stopped: str = ""
     """why sampling ended: `narrow enough` or `limit`"""
@@ -47,12 +45,14 @@ class Timing(Record):
     """torch's intra-op threads during the measurement"""
     clock: str = ""
     """description of the samples' clock: the wall clock, or on a GPU device events around each call, with the L2 cache
-    flushed before it"""
-    eager_wall_s: tuple[float, ...] = ()
-    """if device events are the clock: seconds per call by the wall clock, calls back to back, launches included, one
-    number per sample"""
-    compiled_wall_s: tuple[float, ...] = ()
-    """the same of the compiled call"""
+    flushed before it; a C++ program reads its own `steady_clock`"""
+    walls: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    """if device events are the clock: seconds per call of each side by the wall clock, calls back to back, launches
+    included, one number per round"""
+
+    def steady(self, side: str) -> tuple[float, ...]:
+        """Return the samples of a side after the warm-up; empty if it was not timed."""
+        return self.sides.get(side, ())[self.warm_up :]
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,31 +148,15 @@ class Alternative(Record):
 
     The alternative is another `torch.compile` configuration, or the code of a baseline. Logged once, if the job
     has an alternative and measures. The alternative's model is loaded, compiled and called like the run's own,
-    but torch does not log it. The times follow the rules of `Timing`.
+    but torch does not log it.
     """
 
     options: dict[str, Any]
     """the alternative's parameters of `torch.compile`, as in the job"""
     calls: tuple[Call, ...] = ()
     """the run's calls, eager and by the alternative, on two more copies of the model, with the differing results"""
-    compiled_s: tuple[float, ...] = ()
-    """seconds per call of the run's own compiled call, one number per sample"""
-    rival_s: tuple[float, ...] = ()
-    """seconds per call of the alternative, one number per sample"""
-    warm_up: int = 0
-    """number of pairs at the start that are not counted"""
-    calls_per_sample: int = 1
-    """calls that make one sample"""
-    stopped: str = ""
-    """why sampling ended: `narrow enough` or `limit`"""
-    spent_s: float | None = None
-    """after how many seconds"""
-    load: Load | None = None
-    """the machine's other load meanwhile"""
-    threads: int | None = None
-    """torch's intra-op threads"""
-    clock: str = ""
-    """the clock of the samples, in words"""
+    times: SideTimes | None = None
+    """seconds per call of `compiled`, the run's own, and `alternative`; null if they were not timed"""
     reason: str = ""
     """torch's message why nothing was timed, empty if it was"""
 
@@ -467,3 +451,35 @@ class GraphNumerics(Record):
     """why nothing was compared, or why the check ended early"""
     spent_s: float | None = None
     """seconds that the check took"""
+
+
+# Field of older logs and reports, which have one for each side → table and name of the side.
+SIDE_FIELDS = {
+    "eager_s": ("sides", "eager"),
+    "compiled_s": ("sides", "compiled"),
+    "rival_s": ("sides", "alternative"),
+    "eager_wall_s": ("walls", "eager"),
+    "compiled_wall_s": ("walls", "compiled"),
+}
+
+
+def with_sides(data: dict[str, Any], kind: type) -> dict[str, Any]:
+    """Return the JSON of a `SideTimes` or an `Alternative` from that of an older log or report.
+
+    JSON of another kind or of today's fields is returned unchanged.
+    """
+    if kind is Alternative and data.get("rival_s"):
+        return {**data, "times": with_sides(data, SideTimes)}
+    if kind is not SideTimes or "sides" in data:
+        return data
+    tables: dict[str, dict[str, Any]] = {"sides": {}, "walls": {}}
+    for name, (table, side) in SIDE_FIELDS.items():
+        if data.get(name):
+            tables[table][side] = data[name]
+    return {**data, **tables}
+
+
+def report_with_sides(data: dict[str, Any]) -> dict[str, Any]:
+    """Return the JSON of a report from that of an older report."""
+    kinds = {"timing": SideTimes, "rival": Alternative}
+    return {**data, **{name: with_sides(data[name], kind) for name, kind in kinds.items() if data.get(name)}}

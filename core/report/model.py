@@ -7,10 +7,10 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
-from core.base.decoder import decoded_as
+from core.base.decoder import converted, decoded, decoded_as
 from core.base.errors import DecodeError, ReportError
 from core.base.machine import Load
-from core.report.aoti import Export, Neighbour, Package, PackageRun, PackageText, RangeTrial, SideTimes
+from core.report.aoti import Export, Neighbour, Package, PackageRun, PackageText, PackageTimes, RangeTrial
 from core.report.backend import AnnotationTable, AnnotationText, Crossing, Execution, Executions, Invocation, Pipeline
 from core.report.dynamo import (
     BreakRecord,
@@ -36,8 +36,9 @@ from core.report.measurements import (
     KernelTime,
     MemoryUse,
     Roofline,
-    Timing,
+    SideTimes,
     WrapperTime,
+    report_with_sides,
 )
 from core.report.nodes import (
     AotMetadata,
@@ -81,7 +82,7 @@ CaptureWay = Literal["symbolic_trace", "export", "core_aten"]
 Language = Literal["triton", "cpp", "cuda", "metal", "extern"]
 Status = Literal["ok", "empty", "failed", "not finished"]
 
-SCHEMA = 5
+SCHEMA = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -430,7 +431,7 @@ class Report:
     steps: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     calls: tuple[Call, ...] = ()
-    timing: Timing | None = None
+    timing: SideTimes | None = None
     rival: Alternative | None = None
     bisection: Bisection | None = None
     bits: BitComparison | None = None
@@ -457,7 +458,7 @@ class Report:
     range_trials: tuple[RangeTrial, ...] = ()
     packages: tuple[Package, ...] = ()
     package_runs: tuple[PackageRun, ...] = ()
-    package_times: tuple[SideTimes, ...] = ()
+    package_times: tuple[PackageTimes, ...] = ()
     package_texts: tuple[PackageText, ...] = ()
     neighbours: tuple[Neighbour, ...] = ()
     debug_files: tuple[DebugFile, ...] = ()
@@ -496,9 +497,11 @@ def to_json(report: Report, indent: int = 0) -> bytes:
 
 
 def from_json(data: bytes) -> Report:
-    """Read a report; raises ReportError for another schema version or a damaged file."""
+    """Read a report; raises ReportError for another schema version than this and 5, or a damaged file."""
     try:
         report = decoded_as(data, Report)
+        if report.schema == 5:
+            report = converted({**report_with_sides(decoded(data)), "schema": SCHEMA}, Report)
     except DecodeError as error:
         raise ReportError(f"the stored report cannot be read: {error}") from None
     if report.schema != SCHEMA:

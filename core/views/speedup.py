@@ -29,7 +29,7 @@ from core.analysis.speed import (
 from core.analysis.verdict import pays_words, target_words
 from core.base import words as fmt
 from core.job import CompileJob, CompileOptions
-from core.report import Call, Difference, Report, Timing
+from core.report import Call, Difference, Report, SideTimes
 from core.views.blocks import (
     Bar,
     Bars,
@@ -210,7 +210,7 @@ class SpeedupView:
             for side, s, (low_s, high_s) in self.medians
         )
         medians = Bars("Median time of a call in the steady state, with quartiles", tuple(bars))
-        samples, totals = (timing.eager_s, timing.compiled_s, self.speed.warm_up), self.break_even
+        samples, totals = (timing.sides["eager"], timing.sides["compiled"], timing.warm_up), self.break_even
         pays = (
             Drawn(BREAK_EVEN, tuple(paragraph(f"Compiling pays off {totals.band}.")), (totals,))
             if totals is not None
@@ -240,7 +240,7 @@ class SpeedupView:
         words = alternative_sentence(self.report)
         yield from paragraph(words and f"{prose(words[:1].upper() + words[1:])}.")
         timed = alternative_speed(rival)
-        if timed is None:
+        if timed is None or rival.times is None:
             return
         yield from paragraph(
             "Both were compiled in one process and timed interleaved, so drift between processes is not in the ratio: "
@@ -248,7 +248,8 @@ class SpeedupView:
             f"{fmt.count(timed.samples, 'pair')} of samples, {fmt.count(timed.calls_per_sample, 'call')} each.",
             "quiet",
         )
-        yield Beside((Drawn(ALTERNATIVE, of=(rival.compiled_s, rival.rival_s, rival.warm_up)),), ())
+        samples = (rival.times.sides["compiled"], rival.times.sides["alternative"], rival.times.warm_up)
+        yield Beside((Drawn(ALTERNATIVE, of=samples),), ())
 
     @property
     def comparison_method(self) -> str:
@@ -344,7 +345,7 @@ def _claim(speed: Speed, pays: tuple[int, int] | None) -> str:
     return f"{ratio_words(speed.interval)} faster in the steady state{when}"
 
 
-def sampling_words(speed: Speed, timing: Timing) -> str:
+def sampling_words(speed: Speed, timing: SideTimes) -> str:
     """Describe the sampling and the reason for its end."""
     threads = f" on {fmt.count(timing.threads, 'thread')}" if timing.threads else ""
     parts = [
@@ -357,7 +358,7 @@ def sampling_words(speed: Speed, timing: Timing) -> str:
     return ", ".join(parts)
 
 
-def clock_words(timing: Timing) -> str:
+def clock_words(timing: SideTimes) -> str:
     """Describe the device's clock and the wall-clock speedup of back-to-back calls.
 
     Empty if the wall clock is the only clock.
@@ -374,7 +375,7 @@ def _wall_words(wall: Speed) -> str:
     return f"{seconds}, {ratio_words(wall.interval) if wall.clear else 'no difference seen'}"
 
 
-def load_words(timing: Timing) -> str:
+def load_words(timing: SideTimes) -> str:
     """Describe the machine's other load while timing; empty if it was not recorded."""
     load = timing.load
     if load is None or load.others is None:

@@ -90,12 +90,13 @@ def emit(record: Record) -> None:
 
 def as_json_lines(record: Record) -> str:
     """Return JSON with one line per field: torch's own format, one line per value, is many times slower."""
-    payload = {"schema": SCHEMA, **_fields(record)}
-    lines = (f"{json.dumps(name)}: {json.dumps(value, default=_fields)}" for name, value in payload.items())
+    payload = {"schema": SCHEMA, **field_values(record)}
+    lines = (f"{json.dumps(name)}: {json.dumps(value, default=field_values)}" for name, value in payload.items())
     return "{\n" + ",\n".join(lines) + "\n}"
 
 
-def _fields(value: Any) -> dict[str, Any]:
+def field_values(value: Any) -> dict[str, Any]:
+    """Return the fields of a dataclass by name."""
     return {field.name: getattr(value, field.name) for field in fields(value)}
 
 

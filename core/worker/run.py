@@ -35,7 +35,7 @@ from core.base.files import NO_ROOM
 from core.job import CompileJob
 from core.job.notebook import SUFFIX
 from core.job.targets import TARGETS
-from core.report import Counters, RunError, Setting, Timing
+from core.report import Counters, RunError, Setting
 from core.report.records.compilation import NoteRecord, SourceRecord
 from core.report.run import NOT_RECORDED
 from core.runs.progress import DIRECTORY as PACKAGES
@@ -64,7 +64,7 @@ from core.worker.conditions import cache_hit_words, fill_caches, lookups, set_dy
 from core.worker.environment import device_name, devices, has_device
 from core.worker.load import ModelCopy, suggestion, user_frames, write_cells
 from core.worker.measuring.kernel_times import measure_kernels
-from core.worker.measuring.pairs import SLOW_LIMIT_S, TimedSide, measure_alternative, time_interleaved
+from core.worker.measuring.pairs import SLOW_LIMIT_S, measure_alternative, time_calls
 from core.worker.measuring.profiler import record_profile
 from core.worker.measuring.roofline import emit_roofline
 from core.worker.memory.allocator import MemoryWatch
@@ -319,24 +319,9 @@ def _measure(job: CompileJob, eager: PreparedCall, compiled: PreparedCall) -> fl
 
     Return the compiled call's median after the warm-up, in seconds per call.
     """
-    most_s = min(SLOW_LIMIT_S, _left_s(job) / 2)
-    samples = time_interleaved(TimedSide(eager, eager.ready), TimedSide(compiled, compiled.ready), job.device, most_s)
-    emit(
-        Timing(
-            eager_s=tuple(samples.left_s),
-            compiled_s=tuple(samples.right_s),
-            warm_up=samples.warm_up,
-            calls_per_sample=samples.calls,
-            stopped=samples.stopped,
-            spent_s=samples.spent_s,
-            load=samples.load,
-            threads=samples.threads,
-            clock=samples.clock,
-            eager_wall_s=tuple(samples.left_wall_s),
-            compiled_wall_s=tuple(samples.right_wall_s),
-        )
-    )
-    return statistics.median(samples.right_s[samples.warm_up :])
+    times = time_calls({"eager": eager, "compiled": compiled}, job.device, min(SLOW_LIMIT_S, _left_s(job) / 2))
+    emit(times)
+    return statistics.median(times.steady("compiled"))
 
 
 def _left_s(job: CompileJob) -> float:

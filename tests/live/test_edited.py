@@ -86,7 +86,8 @@ def test_edited_code_is_timed_against_inductors(runner: Runner, whole: Run) -> N
     job = replace(JOB.with_settings(backend="backend", backend_code=code), rival=CompileOptions(), measure=True)
     rival = open_report(ran(runner, job)).rival
     assert rival is not None
-    assert len(rival.rival_s) == len(rival.compiled_s) > 1
+    assert rival.times is not None
+    assert len(rival.times.sides["alternative"]) == len(rival.times.sides["compiled"]) > 1
 
 
 def test_edited_code_is_refused_from_visitors_who_may_bring_none(whole: Run) -> None:

@@ -80,7 +80,7 @@ def test_every_kernel_call_of_a_run_is_timed_and_its_flops_are_torchs(run_code: 
     assert load is not None
     assert all(0 <= (share or 0) <= 1 for item in (timing.load, load) for share in (item.others, item.waited))
     assert timing.stopped in ("narrow enough", "limit")
-    assert len(timing.eager_s) == len(timing.compiled_s) >= 8
+    assert len(timing.sides["eager"]) == len(timing.sides["compiled"]) >= 8
 
 
 def test_kernels_of_the_backward_are_timed_too(run_code: RunCode) -> None:

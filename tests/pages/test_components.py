@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from core import build_report
 from core.analysis.speed import speed
-from core.report import Call, Compilation, Report, Timing
+from core.report import Call, Compilation, Report, SideTimes
 from core.views.colours import kernel_colours
 from core.views.speedup import CallTotals, SpeedupView
 from pages.components.code.view import CodePicture, _payload, code_lines, token_runs
@@ -84,7 +84,7 @@ def test_every_axis_of_time_has_its_unit(tmp_path: Path, on: Theme) -> None:
     figures = {
         "steady": steady_chart(SpeedupView(report).medians, on),
         "break-even": break_even_chart(CallTotals(found.eager_s, found.compiled_s, 1.0, 900, 1_100), on),
-        "samples": samples_chart(report.timing.eager_s, report.timing.compiled_s, 4, on),
+        "samples": samples_chart(report.timing.sides["eager"], report.timing.sides["compiled"], 4, on),
         "calls": first_calls_chart(report.calls, on),
     }
 
@@ -103,7 +103,7 @@ def axis_titles(figure: Figure) -> tuple[str | None, str | None]:
 
 
 def test_totals_cross_where_compiling_has_paid() -> None:
-    found = speed(Timing((2e-3,) * 12, (1e-3,) * 12, 0, 1))
+    found = speed(SideTimes({"eager": (2e-3,) * 12, "compiled": (1e-3,) * 12}))
     assert found is not None
     for latest, last in ((3, 10), (40, 80)):
         eager, compiled = break_even_chart(CallTotals(found.eager_s, found.compiled_s, 0.02, 2, latest), "light").data[

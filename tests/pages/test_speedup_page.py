@@ -56,7 +56,7 @@ def test_a_busy_machine_is_reported_in_the_headline_and_pays_nothing_back(empty_
 
 
 def test_an_interval_of_a_decade_is_no_number_anywhere(empty_home: Path) -> None:
-    noise = {"eager_s": [1e-3, 9e-3] * 6, "compiled_s": [9e-3, 1e-3] * 6, "load": {"others": 0.9, "waited": 0.5}}
+    noise = {"sides": {"eager": [1e-3, 9e-3] * 6, "compiled": [9e-3, 1e-3] * 6}, "load": {"others": 0.9, "waited": 0.5}}
     noisy = record("compileboard_timing", {"schema": 1, "warm_up": 0, "calls_per_sample": 1, **noise})
     run = add_run(empty_home, "measured", measured_log() + noisy, job=job_of("transformer_block")).id
     app = opened(menu.SPEEDUP.script, run)
@@ -74,7 +74,7 @@ def test_an_interval_of_a_decade_is_no_number_anywhere(empty_home: Path) -> None
 
 
 def test_a_gpus_clock_is_named_and_the_wall_clock_is_beside_it(empty_home: Path) -> None:
-    walls = {"eager_wall_s": [3e-3] * 12, "compiled_wall_s": [1e-3] * 12}
+    walls = {"walls": {"eager": [3e-3] * 12, "compiled": [1e-3] * 12}}
     log = measured_log(clock="the device's own events", threads=4, load={"others": 0.1, "stolen": 0.02}, **walls)
     app = opened(menu.SPEEDUP.script, add_run(empty_home, "measured", log, job=job_of("transformer_block")).id)
 
@@ -88,7 +88,11 @@ def test_a_gpus_clock_is_named_and_the_wall_clock_is_beside_it(empty_home: Path)
 
 
 def test_another_call_of_torch_compile_is_held_against_the_runs_own(empty_home: Path) -> None:
-    rival = {"schema": 1, "options": {"mode": "<b>max"}, "compiled_s": [1e-3] * 12, "rival_s": [1e-3] * 12}
+    rival = {
+        "schema": 1,
+        "options": {"mode": "<b>max"},
+        "times": {"sides": {"compiled": [1e-3] * 12, "alternative": [1e-3] * 12}},
+    }
     log = measured_log() + record("compileboard_rival", rival)
     app = opened(menu.SPEEDUP.script, add_run(empty_home, "measured", log, job=job_of("transformer_block")).id)
 

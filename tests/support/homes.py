@@ -103,8 +103,8 @@ def measured_log(compiled_s: float = 1e-3, pairs: int = 12, **fields: Any) -> by
     """The transformer block with a steady state of 2 ms eager against what is given; `fields` are those of a newer
     record.
     """
-    samples = {"eager_s": ([2e-3, 2.1e-3, 1.9e-3, 2e-3] * 3)[:pairs], "compiled_s": [compiled_s] * pairs}
-    data = {"schema": 1, **samples, "warm_up": 4, "calls_per_sample": 10, **fields}
+    sides = {"eager": ([2e-3, 2.1e-3, 1.9e-3, 2e-3] * 3)[:pairs], "compiled": [compiled_s] * pairs}
+    data = {"schema": 1, "sides": sides, "warm_up": 4, "calls_per_sample": 10, **fields}
     return (TRACES / "transformer_block" / "trace.log").read_bytes() + record("compileboard_timing", data)
 
 

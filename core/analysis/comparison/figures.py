@@ -27,7 +27,7 @@ from core.analysis.speed import Speed, speed
 from core.analysis.verdict import Verdict, verdict
 from core.analysis.work import captured_ops
 from core.base.words import bytes_, duration_s, number, ratio
-from core.report import MemorySide, Report, Timing
+from core.report import MemorySide, Report, SideTimes
 
 Unit = Literal["", "s", "B", "×"]
 
@@ -270,17 +270,11 @@ def time_comparison(left: Report, right: Report, same_eager: bool) -> TimeCompar
     )
 
 
-def _on_same_clock(left: Timing, right: Timing) -> tuple[Timing, Timing]:
+def _on_same_clock(left: SideTimes, right: SideTimes) -> tuple[SideTimes, SideTimes]:
     """Return both timings on the wall clock if only one of them has device times."""
-    if bool(left.eager_wall_s) == bool(right.eager_wall_s):
+    if bool(left.walls) == bool(right.walls):
         return left, right
-    return _on_wall_clock(left), _on_wall_clock(right)
-
-
-def _on_wall_clock(timing: Timing) -> Timing:
-    if not timing.eager_wall_s:
-        return timing
-    return replace(timing, eager_s=timing.eager_wall_s, compiled_s=timing.compiled_wall_s)
+    return replace(left, sides=left.walls or left.sides), replace(right, sides=right.walls or right.sides)
 
 
 def shift(above: Sequence[float], below: Sequence[float]) -> Interval | None:
@@ -322,8 +316,8 @@ def _order_counts(n: int, m: int) -> list[int]:
     return orders
 
 
-def _logs(timing: Timing) -> tuple[list[float], list[float]]:
-    eager, compiled = (list(map(math.log, side[timing.warm_up :])) for side in (timing.eager_s, timing.compiled_s))
+def _logs(timing: SideTimes) -> tuple[list[float], list[float]]:
+    eager, compiled = (list(map(math.log, timing.steady(side))) for side in ("eager", "compiled"))
     return eager, compiled
 
 

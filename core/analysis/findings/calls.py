@@ -58,7 +58,7 @@ def slower(facts: RunFacts) -> Iterator[Finding]:
         rule="slower than eager",
         title=f"A compiled call takes {duration_s(steady.compiled_s)}, an eager one {duration_s(steady.eager_s)}.",
         reason=f"Compiled is {number(steady.interval.inverse().middle)}× slower in the steady "
-        f"state{f', timed by {timing.clock}' if timing is not None and timing.eager_wall_s else ''}.",
+        f"state{f', timed by {timing.clock}' if timing is not None and timing.walls else ''}.",
         advice="If no other finding gives a reason: "
         + (TOO_SMALL if steady.compiled_s < SMALL_CALL_S else "run it eagerly: torch's own kernels are as fast here."),
         page="speedup",

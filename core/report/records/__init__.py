@@ -19,6 +19,7 @@ from core.report import (
     Neighbour,
     Package,
     PackageRun,
+    PackageTimes,
     Pipeline,
     RangeTrial,
     Roofline,
@@ -27,7 +28,6 @@ from core.report import (
     Setting,
     SideTimes,
     TargetChoice,
-    Timing,
 )
 from core.report.places import Emit, Record
 from core.report.records.compilation import (
@@ -64,7 +64,7 @@ RECORDS: dict[str, type[Record]] = {
     "counters": Counters,
     "error": RunError,
     "end": EndRecord,
-    "timing": Timing,
+    "timing": SideTimes,
     "rival": Alternative,
     "bisection": Bisection,
     "bits": BitComparison,
@@ -95,6 +95,6 @@ RECORDS: dict[str, type[Record]] = {
     "range_trial": RangeTrial,
     "package": Package,
     "package_run": PackageRun,
-    "package_times": SideTimes,
+    "package_times": PackageTimes,
     "neighbour": Neighbour,
 }

@@ -48,6 +48,7 @@ from core.report import (
     SymbolGuard,
     UnchangedPasses,
 )
+from core.report.measurements import with_sides
 from core.report.nodes import Direction
 from core.report.records import SCHEMA, Record
 from core.report.records.compilation import KernelRecord
@@ -389,7 +390,7 @@ def typed_parser(
         if not isinstance(data, dict) or data.get("schema") != SCHEMA:
             draft.problem("record of another Compileboard version", record.offset)
             return
-        parse(draft, record, converted(data, kind))
+        parse(draft, record, converted(with_sides(data, kind), kind))
 
     return parse_record
 

@@ -28,7 +28,7 @@ from core.base.errors import JobError
 from core.base.machine import PROGRAM
 from core.job import BATCH, CompileJob, DynamicDim, Packaging
 from core.job.arguments import tensor_sizes
-from core.report import PackageRun, PackageText, Report, SideTimes
+from core.report import PackageRun, PackageText, PackageTimes, Report
 from core.views.aotinductor.package import (
     FILE_NAME,
     ExportView,
@@ -350,7 +350,7 @@ class SideBar(NamedTuple):
 class PackageTimesView:
     """Seconds per call of all timed sides; `runs` are the package's runs by side."""
 
-    times: SideTimes
+    times: PackageTimes
     runs: Mapping[str, PackageRun | None]
 
     @property
@@ -400,7 +400,7 @@ def _speedup_words(side: SideTime) -> str:
     return f"none seen ({fmt.number(side.faster.low)}–{fmt.number(side.faster.high)}×)"
 
 
-def _sampling_words(times: SideTimes) -> str:
+def _sampling_words(times: PackageTimes) -> str:
     """Describe the sampling, and the machine's other load if it disturbed the samples."""
     rounds = max(map(len, times.sides.values())) - times.warm_up
     threads = f" on {fmt.count(times.threads, 'thread')}" if times.threads else ""

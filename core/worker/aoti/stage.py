@@ -24,7 +24,7 @@ from torch._logging import trace_structured
 from core.base.errors import JobError, ProgramError
 from core.base.words import bytes_, limit_s
 from core.job import CompileJob
-from core.report import Export, ExportedDim, Package, PackagePart, PackageRun, RangeTrial, SideTimes
+from core.report import Export, ExportedDim, Package, PackagePart, PackageRun, PackageTimes, RangeTrial
 from core.report.records.compilation import NoteRecord
 from core.runs.progress import (
     COMPILING,
@@ -68,8 +68,8 @@ from core.worker.conditions import resized
 from core.worker.load import Arguments, ModelCopy, described, seed
 from core.worker.measuring.instruments import WallClock
 from core.worker.measuring.kernel_times import Copies
-from core.worker.measuring.pairs import SampledSide, prepared_side, time_sides
-from core.worker.record import emit, silence, unrecorded
+from core.worker.measuring.pairs import TimedSide, time_sides, timed_side
+from core.worker.record import emit, field_values, silence, unrecorded
 from core.worker.results.compare import compare
 from core.worker.results.named import leaves
 
@@ -193,20 +193,23 @@ class PackageStage:
         most_s: float,
     ) -> None:
         wall = WallClock(self._job.device)
-        sides = dict(zip(("eager", "compiled"), (prepared_side(call, wall) for call in last), strict=True))
+        sides = {
+            side: timed_side(call, wall, call.ready) for side, call in zip(("eager", "compiled"), last, strict=True)
+        }
         if python is not None:
             loaded, (args, kwargs) = python.loaded, _copied(exported_model.call)
-            sides["python"] = SampledSide(
-                lambda calls: wall.seconds(lambda: loaded(*args, **kwargs), calls), torch.no_grad
-            )
+            sides["python"] = timed_side(lambda: loaded(*args, **kwargs), wall, torch.no_grad)
         if process is not None:
-            sides["c++"] = SampledSide(process.seconds)
+            sides["c++"] = TimedSide(process.seconds)
+        if len(sides) == 2:
+            emit(PackageTimes(reason=EAGER_ALONE))
+            return
         try:
             with silence():
-                record = time_sides(sides, most_s, CLOCKS)
+                times = time_sides(sides, most_s, CLOCKS)
+            emit(PackageTimes(**field_values(times)))
         except Exception as error:
-            record = SideTimes(reason=words_of(error))
-        emit(record if len(sides) > 2 else SideTimes(reason=EAGER_ALONE))
+            emit(PackageTimes(reason=words_of(error)))
 
     def _try(self, exported_model: ExportedModel, python: PythonRun, program: RunnerBuild | None) -> None:
         trials = RangeTrials(

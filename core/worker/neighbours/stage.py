@@ -32,7 +32,7 @@ from core.worker.calls import ModelCalls, PreparedCall, Replay
 from core.worker.conditions import set_dynamo, set_threads
 from core.worker.load import Arguments, ModelCopy, described, first_line, seed
 from core.worker.measuring.instruments import WallClock
-from core.worker.measuring.pairs import LIMIT_S, SampledSide, prepared_side, time_sides
+from core.worker.measuring.pairs import LIMIT_S, time_sides, timed_side
 from core.worker.memory.allocator import last_call
 from core.worker.record import emit
 from core.worker.results.compare import compare, compare_leaf
@@ -180,13 +180,14 @@ def _with_times(record: Neighbour, job: CompileJob, path: Path, last: LastCalls,
     If compiled fails, the record has the reason, and no times of compiled.
     """
     wall, tensors = WallClock(job.device), last.model.tensors
-    sides = {"eager": prepared_side(last.eager, wall)}
+    sides = {"eager": timed_side(last.eager, wall, last.eager.ready)}
     try:
-        sides["compiled"] = prepared_side(last_call(job, ModelCopy(path, job, "compileboard_compiled"), False), wall)
+        compiled = last_call(job, ModelCopy(path, job, "compileboard_compiled"), False)
+        sides["compiled"] = timed_side(compiled, wall, compiled.ready)
     except Exception as error:
         record = replace(record, stage="time", problem=f"compiled was not timed: {first_line(error)}")
-    sides["neighbour"] = SampledSide(lambda calls: wall.seconds(lambda: program(*tensors), calls), last.call.ready)
-    return replace(record, times=time_sides(sides, LIMIT_S, wall.name))
+    sides["neighbour"] = timed_side(lambda: program(*tensors), wall, last.call.ready)
+    return replace(record, times=time_sides(sides, LIMIT_S))
 
 
 class FlatModel(torch.nn.Module):
@@ -468,5 +469,4 @@ def _times(mx: Any, ours: tuple[Function, torch.Tensor], theirs: tuple[Function,
         "mlx": lambda: mx.eval(of_mlx(array)),
         "mlx compiled": lambda: mx.eval(compiled(array)),
     }
-    sides = {name: SampledSide(lambda n, call=call: wall.seconds(call, n)) for name, call in calls.items()}  # type: ignore[misc]
-    return time_sides(sides, LIMIT_S / 2, wall.name)
+    return time_sides({name: timed_side(call, wall) for name, call in calls.items()}, LIMIT_S / 2)

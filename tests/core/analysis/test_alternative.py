@@ -1,12 +1,11 @@
 """What is said of two calls of torch.compile that were timed in turn."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from core.analysis.speed import alternative_sentence, call_words
-from core.report import Alternative, Call, Difference, Load, Report, Setting
+from core.report import Alternative, Call, Difference, Load, Report, Setting, SideTimes
 
 FAST, SLOW = (1e-3,) * 12, (2e-3,) * 12
 MODE = {"fullgraph": False, "dynamic": None, "backend": "inductor", "mode": "max-autotune", "options": None}
@@ -14,24 +13,24 @@ OWN, OTHER = "`torch.compile(model)`", "`torch.compile(model, mode='max-autotune
 DIFFERS = Call(0, "f32[8]", 1.0, 1.0, (Difference("output", False, actual="all zeros"),))
 
 
-def of(**fields: Any) -> Report:
+def of(
+    compiled: tuple[float, ...] = (), rival: tuple[float, ...] = (), load: Load | None = None, **fields: Any
+) -> Report:
     """A report whose job named that rival."""
     job = {"compile": {**MODE, "mode": None}}
-    return Report(Setting(job=job), rival=replace(Alternative(MODE), **fields))
+    times = SideTimes({"compiled": compiled, "alternative": rival}, load=load) if compiled else None
+    return Report(Setting(job=job), rival=Alternative(MODE, times=times, **fields))
 
 
 @pytest.mark.parametrize(
     ("report", "words"),
     [
-        (of(compiled_s=SLOW, rival_s=FAST), f"{OTHER} is 2.00× as fast as {OWN} (2.00–2.00)"),
-        (of(compiled_s=FAST, rival_s=SLOW), f"{OWN} is 2.00× as fast as {OTHER} (2.00–2.00)"),
+        (of(SLOW, FAST), f"{OTHER} is 2.00× as fast as {OWN} (2.00–2.00)"),
+        (of(FAST, SLOW), f"{OWN} is 2.00× as fast as {OTHER} (2.00–2.00)"),
+        (of(FAST, FAST), f"no difference seen between {OWN} and {OTHER} (1.00–1.00×)"),
+        (of(FAST[:3], FAST[:3]), f"too few samples to say which of {OWN} and {OTHER} is faster"),
         (
-            of(compiled_s=FAST, rival_s=FAST),
-            f"no difference seen between {OWN} and {OTHER} (1.00–1.00×)",
-        ),
-        (of(compiled_s=FAST[:3], rival_s=FAST[:3]), f"too few samples to say which of {OWN} and {OTHER} is faster"),
-        (
-            of(compiled_s=SLOW, rival_s=FAST, load=Load(0.0, 0.0, 0.1), calls=(DIFFERS,)),
+            of(SLOW, FAST, load=Load(0.0, 0.0, 0.1), calls=(DIFFERS,)),
             f"{OTHER} is 2.00× as fast as {OWN} (2.00–2.00); the machine was busy while it was measured; "
             f"{OTHER} differs from eager (output: all zeros)",
         ),

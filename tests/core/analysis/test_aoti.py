@@ -21,10 +21,10 @@ from core.report import (
     Package,
     PackagedFile,
     PackageRun,
+    PackageTimes,
     RangeTrial,
     Report,
     Setting,
-    SideTimes,
 )
 from core.report.places import Frame
 
@@ -46,7 +46,7 @@ FILES = (
 PACKAGE = Package(12.0, "model.pt2", 3_040_000, "ab", FILES, 3, {"AOTI_DEVICE_KEY": "cpu"}, 2)
 PYTHON = PackageRun("python", 0.02, 0.001, SAME)
 CPP = PackageRun("c++", 0.01, 0.001, SAME, True, "g++ 12", "g++ main.cpp", 9.0, 2)
-TIMES = SideTimes({"c++": (1e-6,) * 12, "eager": (4e-6,) * 12, "python": (2e-6,) * 12}, clock="the wall clock")
+TIMES = PackageTimes({"c++": (1e-6,) * 12, "eager": (4e-6,) * 12, "python": (2e-6,) * 12}, clock="the wall clock")
 OUTSIDE = RangeTrial(
     *("batch", 129, False, "f32[129, 64]", "AssertionError: Guard failed: x.size()[0] <= 128", ""),
     checked="input_handles[0]: dim value is too large at 0, expected to be <= 128, but got: 129",
@@ -136,7 +136,7 @@ def test_sides_are_timed_against_eager_and_reported_in_one_order() -> None:
         ("c++", 1e-6, (1e-6, 1e-6), 12),
     ]
     assert [side.faster and round(side.faster.middle, 6) for side in found] == [None, 2.0, 4.0]
-    assert side_times(SideTimes(reason="nothing ran")) == ()
+    assert side_times(PackageTimes()) == ()
 
 
 def test_results_are_equal_differ_or_stay_undecided() -> None:
@@ -172,7 +172,7 @@ def test_all_that_was_recorded_is_reported_line_by_line() -> None:
 
 def test_where_no_difference_from_eager_is_seen_no_ratio_is_reported() -> None:
     eager = (4e-6,) * 12
-    times = SideTimes({"eager": eager, "python": (3.9e-6, 4.1e-6) * 6, "c++": eager[:3]})
+    times = PackageTimes({"eager": eager, "python": (3.9e-6, 4.1e-6) * 6, "c++": eager[:3]})
     assert list(aoti_lines(replace(REPORT, package_times=(times,))))[-3:] == [
         "  eager: 4.00 µs (4.00 µs–4.00 µs)",
         "  the package from Python: 4.00 µs (3.90 µs–4.10 µs), no difference from eager seen (0.976–1.03×)",
@@ -181,7 +181,7 @@ def test_where_no_difference_from_eager_is_seen_no_ratio_is_reported() -> None:
 
 
 def test_lines_of_a_busy_machine_say_so_and_show_no_ratio_of_a_decade() -> None:
-    times = SideTimes({"eager": (1e-3, 8e-3) * 6, "python": (8e-3, 1e-3) * 6}, load=Load(0.9, 0.5))
+    times = PackageTimes({"eager": (1e-3, 8e-3) * 6, "python": (8e-3, 1e-3) * 6}, load=Load(0.9, 0.5))
     assert list(aoti_lines(replace(REPORT, package_times=(times,))))[-3:] == [
         "  the machine was busy while it was measured",
         "  eager: 4.50 ms (1.00 ms–8.00 ms)",
@@ -190,7 +190,7 @@ def test_lines_of_a_busy_machine_say_so_and_show_no_ratio_of_a_decade() -> None:
 
 
 def test_a_side_that_is_not_ours_has_its_own_name() -> None:
-    times = SideTimes({"eager": (4e-6,) * 12, "a phone": (2e-6,) * 12})
+    times = PackageTimes({"eager": (4e-6,) * 12, "a phone": (2e-6,) * 12})
     assert list(aoti_lines(replace(REPORT, package_times=(times,))))[-1] == (
         "  a phone: 2.00 µs (2.00 µs–2.00 µs), 2.00× as fast as eager (2.00–2.00)"
     )

@@ -9,18 +9,18 @@ from core.analysis.verdict import doubts, untimed_words
 from core.base.errors import JobError
 from core.job import CompileJob, Model
 from core.job.prepared import measured_again
-from core.report import Call, KernelCall, KernelTime, Load, Report, Setting, Timing
+from core.report import Call, KernelCall, KernelTime, Load, Report, Setting, SideTimes
 from tests.support.reports.findings import twice, with_kernels
 from tests.support.reports.timed import GELU, ITEM, MM, REPORT
 
-QUIET = Timing((2e-3,) * 12, (1e-3,) * 12, 0, 1)
+QUIET = SideTimes({"eager": (2e-3,) * 12, "compiled": (1e-3,) * 12})
 BUSY = Load(0.9, 0.5)
 MEASURED = Report(Setting(), calls=(Call(0, "f32[8]", 0.002, 1.001, ()),), timing=QUIET)
 
 
 @pytest.mark.parametrize(("high", "known"), [(9.9, True), (10.0, False), (4e3, False)])
 def test_bounds_a_decade_apart_are_no_ratio(high: float, known: bool) -> None:
-    found = speed(Timing((1e-3, 1e-3 * high) * 6, (1e-3,) * 12, 0, 1))
+    found = speed(SideTimes({"eager": (1e-3, 1e-3 * high) * 6, "compiled": (1e-3,) * 12}))
     assert found is not None
     assert (found.interval is not None, found.unknown == "") == (known, known)
     if not known:
@@ -28,7 +28,10 @@ def test_bounds_a_decade_apart_are_no_ratio(high: float, known: bool) -> None:
 
 
 def test_a_break_even_that_is_only_known_to_a_decade_is_none() -> None:
-    assert break_even_calls(replace(MEASURED, timing=Timing((1.03e-3, 2e-3) * 6, (1e-3,) * 12, 0, 1))) is None
+    assert (
+        break_even_calls(replace(MEASURED, timing=SideTimes({"eager": (1.03e-3, 2e-3) * 6, "compiled": (1e-3,) * 12})))
+        is None
+    )
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from core.analysis.pipeline import (
     refusal_counts,
     switchable_ops,
 )
-from core.report import Compilation, Frame, FxNode, Pipeline, PipelineSegment, RefusedNode, Report, Setting, Timing
+from core.report import Compilation, Frame, FxNode, Pipeline, PipelineSegment, RefusedNode, Report, Setting, SideTimes
 from tests.core.analysis.test_pipeline import CROSSING, PIPELINE, REPORT, SEGMENT
 
 BROKEN = PipelineSegment("segment_1", ("exp",), 8, 8, problem="a size that no input tells")
@@ -68,7 +68,7 @@ def test_refusals_are_counted_by_reason_the_most_frequent_first() -> None:
 
 
 def test_a_run_is_reported_in_numbers_without_what_torch_runs() -> None:
-    timing = Timing([0.002] * 12, [0.001] * 12, 0, 1)
+    timing = SideTimes({"eager": [0.002] * 12, "compiled": [0.001] * 12})
     assert pipeline_figures(replace(REPORT, timing=timing)) == PipelineFigures(
         ops=3,
         taken=2,

@@ -13,7 +13,7 @@ import pytest
 from core.analysis.interval import Interval, median_ratio
 from core.analysis.speed import break_even_calls, speed
 from core.analysis.verdict import pays_words, sentence, verdict
-from core.report import Call, Load, Report, Setting, Timing
+from core.report import Call, Load, Report, Setting, SideTimes
 
 # Torch's own imports warn.
 pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")
@@ -49,7 +49,7 @@ def two_faced(rng: random.Random) -> Iterator[float]:
         yield (5 if slow else 1) * math.exp(rng.gauss(0, 0.02))
 
 
-def timing(noise: Noise, pairs: int, seed: int, factor: float = 1.0) -> Timing:
+def timing(noise: Noise, pairs: int, seed: int, factor: float = 1.0) -> SideTimes:
     """Pairs of samples under one noise, which goes first by the toss of a coin; `factor` is eager over compiled."""
     rng = random.Random(seed)
     values = noise(rng)
@@ -59,7 +59,7 @@ def timing(noise: Noise, pairs: int, seed: int, factor: float = 1.0) -> Timing:
         one, other = (first, second) if rng.random() < 0.5 else (second, first)
         eager.append(1e-3 * factor * one)
         compiled.append(1e-3 * other)
-    return Timing(tuple(eager), tuple(compiled), 0, 1)
+    return SideTimes({"eager": tuple(eager), "compiled": tuple(compiled)})
 
 
 def claims(noise: Noise, pairs: int, factor: float = 1.0, times: int = 400) -> float:
@@ -91,7 +91,7 @@ def test_interval_of_eight_pairs_is_all_of_them_and_of_many_the_middle_of_twelve
 
 
 def test_seven_pairs_are_too_few_to_say() -> None:
-    found = speed(Timing((2e-3,) * 7, (1e-3,) * 7, 0, 1))
+    found = speed(SideTimes({"eager": (2e-3,) * 7, "compiled": (1e-3,) * 7}))
     assert found is not None
     assert (found.interval, found.clear, found.eager_s, found.compiled_s) == (None, False, 2e-3, 1e-3)
 
@@ -103,7 +103,7 @@ def test_seven_pairs_are_too_few_to_say() -> None:
 def test_samples_that_are_no_pairs_of_times_say_nothing(
     eager_s: tuple[float, ...], compiled_s: tuple[float, ...], warm_up: int
 ) -> None:
-    assert speed(Timing(eager_s, compiled_s, warm_up, 1)) is None
+    assert speed(SideTimes({"eager": eager_s, "compiled": compiled_s}, warm_up)) is None
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_samples_that_are_no_pairs_of_times_say_nothing(
 def test_a_claim_needs_two_percent_and_is_the_same_in_both_directions(
     factor: float, faster: bool, slower: bool
 ) -> None:
-    found = speed(Timing((1e-3 * factor,) * 12, (1e-3,) * 12, 0, 1))
+    found = speed(SideTimes({"eager": (1e-3 * factor,) * 12, "compiled": (1e-3,) * 12}))
     assert found is not None
     assert (found.faster, found.slower, found.clear) == (faster, slower, faster or slower)
 
@@ -121,12 +121,21 @@ def test_a_claim_needs_two_percent_and_is_the_same_in_both_directions(
 MEASURED = Report(
     Setting(),
     calls=(Call(0, "f32[8]", 0.002, 1.001, ()),),
-    timing=Timing((2e-3, 2.1e-3, 1.9e-3, 2e-3) * 3, (1e-3,) * 12, 0, 1, "narrow enough", 1.5, Load(0.02, 0.0)),
+    timing=SideTimes(
+        {"eager": (2e-3, 2.1e-3, 1.9e-3, 2e-3) * 3, "compiled": (1e-3,) * 12},
+        0,
+        1,
+        "narrow enough",
+        1.5,
+        Load(0.02, 0.0),
+    ),
 )
 
 
 def of(eager_s: tuple[float, ...], compiled_s: tuple[float, ...], load: Load | None = None) -> Report:
-    return replace(MEASURED, timing=Timing(eager_s, compiled_s, 0, 1, "narrow enough", 1.5, load))
+    return replace(
+        MEASURED, timing=SideTimes({"eager": eager_s, "compiled": compiled_s}, 0, 1, "narrow enough", 1.5, load)
+    )
 
 
 def test_break_even_is_as_wide_as_the_interval() -> None:
@@ -168,9 +177,9 @@ def test_sentence_says_what_is_clear_and_what_disturbs_it(report: Report, words:
 
 
 def test_where_the_wall_clock_says_something_else_the_verdict_says_so_and_pays_by_it() -> None:
-    slower = replace(MEASURED.timing, eager_wall_s=(2e-3,) * 12, compiled_wall_s=(3e-3,) * 12)
-    alike = replace(MEASURED.timing, eager_wall_s=(2.1e-3,) * 12, compiled_wall_s=(1e-3,) * 12)
-    none = replace(MEASURED.timing, eager_wall_s=(2e-3,) * 12, compiled_wall_s=(2e-3,) * 12)
+    slower = replace(MEASURED.timing, walls={"eager": (2e-3,) * 12, "compiled": (3e-3,) * 12})
+    alike = replace(MEASURED.timing, walls={"eager": (2.1e-3,) * 12, "compiled": (1e-3,) * 12})
+    none = replace(MEASURED.timing, walls={"eager": (2e-3,) * 12, "compiled": (2e-3,) * 12})
     told = [sentence(verdict(replace(MEASURED, timing=timing))) for timing in (slower, alike, none)]
     said = "2.00× faster (1.90–2.10); 0 graphs, 0 graph breaks"
     assert told[0].endswith(f"{said}; by the wall clock, launches included, compiled is 1.50× slower (1.50–1.50).")
@@ -191,6 +200,9 @@ class Machine:
         self.now_s = 0.0
         self.entered = 0
         self._noise = noise(random.Random(0))
+
+    def read(self) -> float:
+        return self.now_s
 
     def taking(self, seconds: float) -> Callable[[], None]:
         def call() -> None:
@@ -230,35 +242,39 @@ def quiet(rng: random.Random) -> Iterator[float]:
 def test_a_call_gets_the_samples_that_it_needs_within_the_limit(
     seconds: float, noise: Noise, most_s: float, pairs: range, stopped: str
 ) -> None:
-    from core.worker.measuring.pairs import TimedSide, time_interleaved
+    from core.worker.measuring.instruments import WallClock
+    from core.worker.measuring.pairs import time_sides, timed_side
 
     machine = Machine(noise)
-    call = machine.taking(seconds)
-    found = time_interleaved(TimedSide(call), TimedSide(call), "cpu", most_s, lambda: machine.now_s)
+    side = timed_side(machine.taking(seconds), WallClock("cpu", machine.read))
+    found = time_sides({"eager": side, "compiled": side}, most_s, clock=machine.read)
 
     assert found.stopped == stopped
-    assert len(found.left_s) in pairs
+    assert len(found.sides["eager"]) in pairs
+    assert found.spent_s is not None
     assert found.spent_s <= max(most_s, 2.1 * seconds)
 
 
 @pytest.mark.torch
 def test_what_stands_around_a_call_is_entered_once_a_sample_and_not_timed() -> None:
-    from core.worker.measuring.pairs import TimedSide, time_interleaved
+    from core.worker.measuring.instruments import WallClock
+    from core.worker.measuring.pairs import time_sides, timed_side
 
     machine = Machine(quiet)
-    side = TimedSide(machine.taking(1e-3), machine.around)
-    found = time_interleaved(side, side, "cpu", clock=lambda: machine.now_s)
+    side = timed_side(machine.taking(1e-3), WallClock("cpu", machine.read), machine.around)
+    found = time_sides({"eager": side, "compiled": side}, clock=machine.read)
 
-    assert found.calls == 5
-    assert max(found.left_s + found.right_s) <= 1.011e-3
-    assert machine.entered == 2 * len(found.left_s) + 8
+    assert found.calls_per_sample == 5
+    assert max(found.sides["eager"] + found.sides["compiled"]) <= 1.011e-3
+    assert machine.entered == 2 * len(found.sides["eager"]) + 8
 
 
 @pytest.mark.torch
 @pytest.mark.parametrize(("seconds", "timed"), [(0.02, 2.0), (0.5, 3.0)])
 def test_what_the_other_side_left_in_the_caches_is_timed_of_slow_calls_alone(seconds: float, timed: float) -> None:
     """A call takes half as much again right after one of the other side."""
-    from core.worker.measuring.pairs import TimedSide, time_interleaved
+    from core.worker.measuring.instruments import WallClock
+    from core.worker.measuring.pairs import time_sides, timed_side
 
     machine = Machine(quiet)
     last = ""
@@ -271,16 +287,19 @@ def test_what_the_other_side_left_in_the_caches_is_timed_of_slow_calls_alone(sec
 
         return call
 
-    found = time_interleaved(
-        TimedSide(taking("left", 2 * seconds)), TimedSide(taking("right", seconds)), "cpu", clock=lambda: machine.now_s
+    calls, wall = (
+        {"left": taking("left", 2 * seconds), "right": taking("right", seconds)},
+        WallClock("cpu", machine.read),
     )
+    found = time_sides({name: timed_side(call, wall) for name, call in calls.items()}, clock=machine.read)
 
-    assert max(found.left_s) == pytest.approx(timed * seconds)
+    assert max(found.sides["left"]) == pytest.approx(timed * seconds)
 
 
 @pytest.mark.torch
 def test_warm_up_takes_a_quarter_of_the_samples_at_most() -> None:
-    from core.worker.measuring.pairs import TimedSide, time_interleaved
+    from core.worker.measuring.instruments import WallClock
+    from core.worker.measuring.pairs import time_sides, timed_side
 
     def cooling(rng: random.Random) -> Iterator[float]:
         factor = 3.0
@@ -289,11 +308,11 @@ def test_warm_up_takes_a_quarter_of_the_samples_at_most() -> None:
             yield factor
 
     machine = Machine(cooling)
-    call = machine.taking(0.4)
-    found = time_interleaved(TimedSide(call), TimedSide(call), "cpu", clock=lambda: machine.now_s)
+    side = timed_side(machine.taking(0.4), WallClock("cpu", machine.read))
+    found = time_sides({"eager": side, "compiled": side}, clock=machine.read)
 
-    assert found.warm_up == len(found.left_s) // 4
-    assert len(found.left_s) - found.warm_up >= 8
+    assert found.warm_up == len(found.sides["eager"]) // 4
+    assert len(found.steady("eager")) >= 8
 
 
 def test_calls_that_round_to_one_are_named_once() -> None:

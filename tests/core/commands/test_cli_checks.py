@@ -17,7 +17,7 @@ from core.analysis.verdict import sentence, verdict
 from core.commands.main import main
 from core.commands.output import FAILED, OK, SLOW, WRONG, add_check_options
 from core.commands.summary import check_comparison, check_report
-from core.report import Call, Difference, Report, Setting, Timing, from_json
+from core.report import Call, Difference, Report, Setting, SideTimes, from_json
 from tests.support.homes import add_run, job_of
 from tests.support.logs import recorded_report
 from tests.support.places import ROOT, TRACES
@@ -89,7 +89,7 @@ def report(same: bool | None = True, slower: float = 1.0, kind: str = "value", *
     """A run with one result, whose compiled call takes `slower` times as long as eager's."""
     differences = (Difference("output", same, kind, actual="all zeros", reason="drawn" if same is None else ""),)
     samples = tuple(0.001 * (1 + 0.001 * (index % 3)) for index in range(40))
-    timing = Timing(samples, tuple(slower * value for value in samples), warm_up=0, calls_per_sample=1)
+    timing = SideTimes({"eager": samples, "compiled": tuple(slower * value for value in samples)})
     calls = (Call(0, "f32[2]", 0.001, 0.001, differences),)
     return replace(Report(Setting(), calls=calls, timing=timing), **fields)
 

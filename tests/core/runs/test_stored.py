@@ -14,7 +14,7 @@ from core.base.errors import ReportError, StoreError
 from core.graph.fx import fx_model
 from core.graph.levels import as_json
 from core.graph.model import GraphModel
-from core.report import FxNode
+from core.report import SCHEMA, FxNode
 from core.runs.stored import LARGE_GRAPH_NODES, open_model, store_graphs
 from core.trace.parsers.build import load_graph
 from tests.support.homes import add_scenario, chain
@@ -110,6 +110,12 @@ def by_schema_3(report: dict[str, Any]) -> dict[str, Any]:
 STORED_BY = {2: ("transformer_block", by_schema_2), 3: ("graph_break_zoo", by_schema_3)}
 
 
+def by_sides(times: dict[str, Any], **sides: str) -> dict[str, Any]:
+    """The times of a store that had a field for each side; `sides` are their names by field."""
+    walls = {name: times.pop(f"{name}_wall_s") for name in ("eager", "compiled") if f"{name}_wall_s" in times}
+    return {"sides": {side: times.pop(field) for field, side in sides.items()}, "walls": walls} | times
+
+
 def test_a_store_of_an_older_version_opens_as_it_did(tmp_path: Path) -> None:
     """Its one run has every record that there was before report types were emitted, with all fields."""
     shutil.copytree(STORES / "every_record", tmp_path, dirs_exist_ok=True)
@@ -120,6 +126,12 @@ def test_a_store_of_an_older_version_opens_as_it_did(tmp_path: Path) -> None:
         call |= {"entry": None, "stance": ""}
     for compared in [*stored_then["calls"], *stored_then["rival"]["calls"], *stored_then["package_runs"]]:
         compared["differences"] = [{"refused_by_torch": None, **found} for found in compared["differences"]]
+    stored_then["timing"] = by_sides(stored_then["timing"], eager_s="eager", compiled_s="compiled")
+    rival = stored_then["rival"]
+    head = {name: rival.pop(name) for name in ("options", "calls", "reason")}
+    stored_then["rival"] = {**head, "times": by_sides(rival, compiled_s="compiled", rival_s="alternative")}
+    stored_then["package_times"] = [{**times, "walls": {}} for times in stored_then["package_times"]]
+    stored_then["schema"] = SCHEMA
     for compilation in stored_then["compilations"]:
         # Its log has a note of a dump and no start of a compilation: no record says that one did not finish.
         compilation |= {name: [] for name in ADDED_LISTS} | {"status": "ok"}

@@ -12,7 +12,7 @@ from core import Axis, CompileJob, Model, Report, Status, Store, Sweep, SweepSto
 from core.analysis.interval import Interval
 from core.analysis.speed import speed
 from core.commands.sweep import progress_words, row_words, sweep_table
-from core.report import Compilation, Timing, WrapperTime
+from core.report import Compilation, SideTimes, WrapperTime
 from core.sweep.presets.modes import stop
 from core.sweep.store import SETTLED, SweepRow
 from core.sweep.table import as_csv, as_json, directions_s, row, standing_of, table
@@ -78,7 +78,9 @@ def test_calls_show_the_compilations_that_they_met(rows: tuple[SweepRow, ...]) -
 
 
 def test_where_no_difference_was_seen_there_is_no_speedup(sweep: Sweep) -> None:
-    report = replace(recorded("measured"), timing=Timing((1e-3, 1.1e-3) * 20, (1.1e-3, 1e-3) * 20, 0, 1))
+    report = replace(
+        recorded("measured"), timing=SideTimes({"eager": (1e-3, 1.1e-3) * 20, "compiled": (1.1e-3, 1e-3) * 20})
+    )
     row = table(sweep, {"measured": report})[0]
     assert (row.claim, row.clear, row.ratio is not None) == ("no difference seen", False, True)
     written = next(csv.DictReader(io.StringIO(as_csv(sweep.axes, [row]))))

@@ -12,10 +12,10 @@ from core.report import (
     PackagedFile,
     PackageRun,
     PackageText,
+    PackageTimes,
     Payload,
     RangeTrial,
     Setting,
-    SideTimes,
 )
 from core.views.aotinductor.package import METADATA_COLUMNS, PackageRunView, PackageView
 from core.views.aotinductor.run import AotInductorView, PackageRequest
@@ -49,7 +49,7 @@ def aoti(
     export: Export = EXPORT,
     package: Package | None = PACKAGE,
     runs: tuple[PackageRun, ...] = (PYTHON, CPP),
-    times: SideTimes | None = TIMES,
+    times: PackageTimes | None = TIMES,
     trials: tuple[RangeTrial, ...] = TRIALS,
 ) -> AotInductorView:
     report = Report(
@@ -264,7 +264,7 @@ def test_a_training_step_is_packaged_in_inference() -> None:
 
 
 def test_a_side_that_is_not_ours_has_its_own_name_on_one_line() -> None:
-    times = aoti(times=SideTimes({"eager": (4e-6,) * 12, "a\nphone": (2e-6,) * 12})).times
+    times = aoti(times=PackageTimes({"eager": (4e-6,) * 12, "a\nphone": (2e-6,) * 12})).times
     assert times is not None
     assert [bar.name for bar in times.bars] == ["a phone", "eager"]
     assert [row[""] for row in texts(times.table)] == ["eager", "a phone"]

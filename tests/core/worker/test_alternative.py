@@ -46,16 +46,17 @@ def rival_of(job: CompileJob, tmp_path: Path) -> tuple[Alternative, list[str]]:
 def test_an_alternative_is_compiled_called_compared_and_timed_interleaved(tmp_path: Path) -> None:
     found, steps = rival_of(JOB, tmp_path)
     assert steps == ["compiling the rival", "measuring the rival"]
-    assert (found.options["backend"], found.reason, found.threads) == ("aot_eager", "", torch.get_num_threads())
+    assert found.times is not None
+    assert (found.options["backend"], found.reason, found.times.threads) == ("aot_eager", "", torch.get_num_threads())
     (call,) = found.calls
     assert (call.how, [item.same for item in call.differences]) == ("compiled", [True])
-    assert len(found.compiled_s) == len(found.rival_s) > 0
+    assert len(found.times.sides["compiled"]) == len(found.times.sides["alternative"]) > 0
 
 
 def test_an_alternative_that_cannot_be_compiled_says_why(tmp_path: Path) -> None:
     found, steps = rival_of(replace(JOB, rival=CompileOptions(backend="no_such_backend")), tmp_path)
     assert steps == ["compiling the rival"]
-    assert (found.calls, found.rival_s) == ((), ())
+    assert (found.calls, found.times) == ((), None)
     told = "JobError: compile.backend: no backend `no_such_backend`: it is not in the file, which has model; torch has "
     assert found.reason.startswith(told)
 

@@ -29,9 +29,9 @@ from core.report import (
     Schedule,
     SchedulerNode,
     Setting,
+    SideTimes,
     Source,
     SourceRemark,
-    Timing,
 )
 from tests.support.logs import recorded_report
 from tests.support.places import TRACES
@@ -60,7 +60,7 @@ def of(report: Report, rule: str) -> list[Finding]:
     return [finding for finding in findings(report) if finding.rule.partition(":")[0] == rule]
 
 
-STEADY = Timing((2e-3,) * 12, (1e-3,) * 12, 0, 1)
+STEADY = SideTimes({"eager": (2e-3,) * 12, "compiled": (1e-3,) * 12})
 
 
 def timed(name: str, seconds: float, ops: tuple[str, ...], *, extern: bool = False, **fields: Any) -> Any:
@@ -185,7 +185,7 @@ FIRES: dict[str, Report] = {
     ),
     "graph breaks": recorded_report(TRACES / "error" / "trace.log"),
     "recompiles": recorded_report(TRACES / "recompile_zoo" / "trace.log"),
-    "slower than eager": replace(QUIET, timing=Timing((1e-3,) * 12, (2e-3,) * 12, 0, 1)),
+    "slower than eager": replace(QUIET, timing=SideTimes({"eager": (1e-3,) * 12, "compiled": (2e-3,) * 12})),
     "outside of kernels": replace(REPORT, back_to_back_s=(20e-3,)),
     "guards": replace(QUIET, compilations=(frame("0/0", guard_warm_us=500.0),), timing=STEADY),
     "products at the roofline": REPORT,

@@ -13,8 +13,8 @@ from core.report import (
     Package,
     PackagedFile,
     PackageRun,
+    PackageTimes,
     RangeTrial,
-    SideTimes,
 )
 from tests.support.homes import line, measured_log, record
 
@@ -68,7 +68,7 @@ CPP = PackageRun(
     threads=2,
     output="output 0: Float [4, 8]",
 )
-TIMES = SideTimes(
+TIMES = PackageTimes(
     sides={
         "eager": (2e-5, 2.1e-5, 1.9e-5, 2e-5) * 4,
         "compiled": (3e-5, 3.1e-5, 2.9e-5, 3e-5) * 4,
@@ -86,7 +86,7 @@ TEXTS = (
     ("runner", "main.cpp", "cpp", "int main() { return 0; }\n"),
     ("runner", "CMakeLists.txt", "cmake", "find_package(Torch REQUIRED)\n"),
 )
-UNMADE = SideTimes(reason="the job does not measure")
+UNMADE = PackageTimes(reason="the job does not measure")
 NO_EXPORT = replace(
     EXPORT, dims=(), nodes=0, values=(), ranges=(), guards=(), problem="UserError: Dynamic control flow is not *here*"
 )
@@ -96,7 +96,7 @@ def packaged_log(
     export: Export = EXPORT,
     package: Package | None = PACKAGE,
     runs: tuple[PackageRun, ...] = (PYTHON, CPP),
-    times: SideTimes | None = TIMES,
+    times: PackageTimes | None = TIMES,
     trials: tuple[RangeTrial, ...] = TRIALS,
 ) -> bytes:
     """The transformer block's log, with the records of a package behind it."""

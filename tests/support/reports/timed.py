@@ -17,7 +17,7 @@ from core.report import (
     Schedule,
     SchedulerNode,
     Setting,
-    Timing,
+    SideTimes,
     WrapperTime,
 )
 
@@ -111,5 +111,5 @@ ITEM = Compilation(
     wrapper_times=(WrapperTime("inference", (5.4e-3,), 1),),
 )
 UNTIMED = replace(ITEM, kernels=(replace(GELU, calls=(KernelCall(10),)), replace(MM, calls=(KernelCall(20),))))
-TIMING = Timing((9e-3,) * 4, (6e-3,) * 4, 0, 1)
+TIMING = SideTimes({"eager": (9e-3,) * 4, "compiled": (6e-3,) * 4})
 REPORT = Report(Setting(torch="2.13.0", job={}), (ITEM,), timing=TIMING, roofline=LIMITS, back_to_back_s=(5.8e-3,))

@@ -7,7 +7,7 @@ import pytest
 
 from core.analysis.budget import LEAST_RUNS, Judgement, Standing, judge, read_budget
 from core.analysis.comparison.matching import RunSide
-from core.report import Alternative, Call, Difference, Load, Phase, Timing
+from core.report import Alternative, Call, Difference, Load, Phase, SideTimes
 from tests.support.logs import recorded_side
 from tests.support.places import TRACES
 
@@ -25,7 +25,10 @@ def timed(seed: int, slowdown: float = 1.0, load: Load | None = None) -> RunSide
     eager, compiled = ([rng.gauss(seconds, seconds / 100) for _ in range(60)] for seconds in (2e-3, 1e-3 * slowdown))
     recorded = side("measured")
     return replace(
-        recorded, report=replace(recorded.report, timing=Timing(tuple(eager), tuple(compiled), 0, 1, load=load))
+        recorded,
+        report=replace(
+            recorded.report, timing=SideTimes({"eager": tuple(eager), "compiled": tuple(compiled)}, load=load)
+        ),
     )
 
 
@@ -35,7 +38,7 @@ def interleaved(slowdown: float) -> RunSide:
     run_s, baseline_s = ([rng.gauss(seconds, seconds / 100) for _ in range(60)] for seconds in (1e-3 * slowdown, 1e-3))
     recorded = side("measured")
     job = {**(recorded.report.setting.job or {}), "rival_code": "model = None"}
-    rival = Alternative({}, compiled_s=tuple(run_s), rival_s=tuple(baseline_s))
+    rival = Alternative({}, times=SideTimes({"compiled": tuple(run_s), "alternative": tuple(baseline_s)}))
     setting = replace(recorded.report.setting, job=job)
     return replace(recorded, report=replace(recorded.report, setting=setting, rival=rival))
 
@@ -105,7 +108,7 @@ def test_a_baseline_that_was_timed_interleaved_decides(slowdown: float, standing
 
 def test_interleaved_samples_that_scatter_decide_nothing() -> None:
     scattered = interleaved(1.0)
-    rival = Alternative({}, compiled_s=(1e-3, 1e-1) * 30, rival_s=(1e-1, 1e-3) * 30)
+    rival = Alternative({}, times=SideTimes({"compiled": (1e-3, 1e-1) * 30, "alternative": (1e-1, 1e-3) * 30}))
     run = replace(scattered, report=replace(scattered.report, rival=rival))
     (judgement,) = judge(read_budget(SLOWER), [run], [side("measured")])
     assert judgement.standing == "undecided", judgement

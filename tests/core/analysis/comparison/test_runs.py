@@ -7,7 +7,7 @@ import pytest
 
 from core.analysis.comparison.matching import RunSide, SourceDifference
 from core.analysis.comparison.run import RunComparison, compare_runs, comparison_sentence, differs, seconds_words
-from core.report import Call, Difference, MemoryUse, Report, Timing
+from core.report import Call, Difference, MemoryUse, Report, SideTimes
 from tests.record import SCENARIOS
 from tests.support.logs import recorded_side
 from tests.support.places import TRACES
@@ -26,7 +26,9 @@ def asked(found: RunSide, **fields: Any) -> RunSide:
 def timed(found: RunSide, compiled_s: float, eager_s: float = 2e-3) -> RunSide:
     """The run with a steady state of so many seconds, two percent of noise on each."""
     noise = [1 + 0.01 * ((7 * at) % 5 - 2) for at in range(24)]
-    timing = Timing(tuple(eager_s * one for one in noise), tuple(compiled_s * one for one in noise[::-1]), 0, 1)
+    timing = SideTimes(
+        {"eager": tuple(eager_s * one for one in noise), "compiled": tuple(compiled_s * one for one in noise[::-1])}
+    )
     return replace(found, report=replace(found.report, timing=timing))
 
 
@@ -142,8 +144,8 @@ def test_a_run_that_a_device_timed_is_held_by_the_wall_against_one_that_none_did
     block = timed(side("transformer_block"), 1e-3)
     timing = block.report.timing
     assert timing is not None
-    of_device = replace(timing, compiled_s=tuple(s / 2 for s in timing.compiled_s), eager_wall_s=timing.eager_s)
-    wall = replace(of_device, compiled_wall_s=timing.compiled_s, clock="its own events")
+    of_device = {**timing.sides, "compiled": tuple(s / 2 for s in timing.sides["compiled"])}
+    wall = replace(timing, sides=of_device, walls=timing.sides, clock="its own events")
     found = compare_runs(block, replace(block, report=replace(block.report, timing=wall))).times
     assert found is not None
     assert (found.left.compiled_s, found.faster) == (found.right.compiled_s, False)
@@ -151,7 +153,7 @@ def test_a_run_that_a_device_timed_is_held_by_the_wall_against_one_that_none_did
 
 def test_with_few_samples_nothing_is_claimed() -> None:
     block = side("transformer_block")
-    few = replace(block, report=replace(block.report, timing=Timing((1.0,) * 4, (1.0,) * 4, 0, 1)))
+    few = replace(block, report=replace(block.report, timing=SideTimes({"eager": (1.0,) * 4, "compiled": (1.0,) * 4})))
     assert compared(few, few)[1].endswith("; speed unknown: too few samples to say.")
     assert compare_runs(few, block).times is None
 

@@ -20,7 +20,7 @@ from core.report import (
     Phase,
     RunError,
     Setting,
-    Timing,
+    SideTimes,
 )
 from tests.support.reports.findings import FIRES, QUIET, STEADY, call, frame, of, redrawn, timed, twice, with_kernels
 from tests.support.reports.timed import GELU, ITEM, LIMITS, MM, REPORT, SCHEDULE, kernel, node
@@ -38,7 +38,7 @@ def test_guards_are_worth_a_thought_from_a_twentieth_of_a_call_on(warm_us: float
 
 
 def test_a_call_is_slower_only_where_the_interval_says_so_and_the_machine_was_quiet() -> None:
-    slow = Timing((1e-3,) * 12, (2e-3,) * 12, 0, 1)
+    slow = SideTimes({"eager": (1e-3,) * 12, "compiled": (2e-3,) * 12})
     assert [found.each_s for found in of(replace(QUIET, timing=slow), "slower than eager")] == [1e-3]
     assert of(replace(QUIET, timing=slow), "slower than eager")[0].reason.endswith(
         "is 2.00× slower in the steady state."
@@ -47,7 +47,7 @@ def test_a_call_is_slower_only_where_the_interval_says_so_and_the_machine_was_qu
         "run it eagerly: torch's own kernels are as fast"
         in of(replace(QUIET, timing=slow), "slower than eager")[0].advice
     )
-    small = Timing((1e-5,) * 12, (2e-5,) * 12, 0, 1)
+    small = SideTimes({"eager": (1e-5,) * 12, "compiled": (2e-5,) * 12})
     assert "the call is too small to pay off." in of(replace(QUIET, timing=small), "slower than eager")[0].advice
     assert of(replace(QUIET, timing=STEADY), "slower than eager") == []
     busy = replace(slow, load=Load(0.9, 0.9))
@@ -55,8 +55,8 @@ def test_a_call_is_slower_only_where_the_interval_says_so_and_the_machine_was_qu
 
 
 def test_on_a_gpu_the_clock_of_the_calls_is_named_and_guards_are_compared_with_the_wall_clock() -> None:
-    wall = {"eager_wall_s": (2e-3,) * 12, "compiled_wall_s": (3e-3,) * 12, "clock": "CUDA events"}
-    both = Timing((1e-3,) * 12, (2e-3,) * 12, 0, 1, **wall)
+    wall = {"walls": {"eager": (2e-3,) * 12, "compiled": (3e-3,) * 12}, "clock": "CUDA events"}
+    both = SideTimes({"eager": (1e-3,) * 12, "compiled": (2e-3,) * 12}, **wall)
     (found,) = of(replace(QUIET, timing=both), "slower than eager")
     assert found.reason.endswith("is 2.00× slower in the steady state, timed by CUDA events.")
     (guards,) = of(replace(QUIET, timing=both, compilations=(frame("0/0", guard_warm_us=300.0),)), "guards")

@@ -1,15 +1,29 @@
 """The records of our own: what the worker writes, as the parsers are given it."""
 
 import ast
+import json
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 import pytest
 
-from core import build_report, from_json
-from core.report import Call, Compilation, Difference, PatternMatch, Place, Report, Roofline, Setting, Timing
+from core import build_report, from_json, to_json
+from core.report import (
+    SCHEMA,
+    Alternative,
+    Call,
+    Compilation,
+    Difference,
+    Load,
+    PatternMatch,
+    Place,
+    Report,
+    Roofline,
+    Setting,
+    SideTimes,
+)
 from core.report.records import RECORDS
 from core.trace.parsers.draft import MAX_ITEMS, Values, fields_of
 from core.trace.parsers.table import PARSERS
@@ -142,6 +156,47 @@ def test_a_record_of_an_older_version_lacks_what_was_added_since(tmp_path: Path)
     assert build_report(log, strict=True).calls == (Call(0, "f32[2]", 1.0, 2.0, (Difference("output", True),)),)
 
 
+LOAD, SAMPLES = {"others": 0.1, "waited": 0.0, "stolen": None}, ([2e-3] * 8, [1e-3] * 8)
+SAMPLING = {"warm_up": 2, "calls_per_sample": 5, "stopped": "limit", "spent_s": 9.5, "threads": 4, "clock": "a clock"}
+OLD_TIMING = {
+    "eager_s": SAMPLES[0],
+    "compiled_s": SAMPLES[1],
+    "eager_wall_s": SAMPLES[1],
+    "compiled_wall_s": SAMPLES[0],
+}
+OLD_RIVAL = {"options": {"mode": "x"}, "compiled_s": SAMPLES[0], "rival_s": SAMPLES[1], "reason": ""}
+EAGER, COMPILED = map(tuple, SAMPLES)
+TIMED = SideTimes(
+    {"eager": EAGER, "compiled": COMPILED},
+    **{**SAMPLING, "load": Load(0.1, 0.0)},  # type: ignore[arg-type]
+    walls={"eager": COMPILED, "compiled": EAGER},
+)
+RIVAL = Alternative({"mode": "x"}, times=replace(TIMED, sides={"compiled": EAGER, "alternative": COMPILED}, walls={}))
+
+
+def test_times_of_an_older_log_which_has_a_field_for_each_side_are_read(tmp_path: Path) -> None:
+    log, more = tmp_path / "trace.log", {"schema": 1, **SAMPLING, "load": LOAD}
+    log.write_bytes(
+        record("compileboard_timing", {**OLD_TIMING, **more}) + record("compileboard_rival", {**OLD_RIVAL, **more})
+    )
+    report = build_report(log, strict=True)
+    assert (report.timing, report.rival) == (TIMED, RIVAL)
+
+
+def test_an_alternative_of_an_older_log_that_was_not_timed_has_no_times(tmp_path: Path) -> None:
+    log, empty = tmp_path / "trace.log", {"compiled_s": [], "rival_s": [], "load": None, "clock": ""}
+    log.write_bytes(record("compileboard_rival", {"schema": 1, "options": {}, **empty, "reason": "no"}))
+    assert build_report(log, strict=True).rival == Alternative({}, reason="no")
+
+
+def test_times_of_an_older_stored_report_are_read() -> None:
+    more = {**SAMPLING, "load": LOAD}
+    stored = {"schema": 5, "setting": {}, "timing": {**OLD_TIMING, **more}, "rival": {**OLD_RIVAL, **more}}
+    report = from_json(json.dumps(stored).encode())
+    assert (report.timing, report.rival, report.schema) == (TIMED, RIVAL, SCHEMA)
+    assert from_json(to_json(report)) == report
+
+
 @pytest.mark.parametrize(
     ("text", "place"),
     [
@@ -239,7 +294,7 @@ def test_every_field_that_the_worker_emits_is_read() -> None:
 
 def test_a_field_that_nobody_reads_is_noticed() -> None:
     @dataclass(frozen=True, slots=True)
-    class Governed(Timing):
+    class Governed(SideTimes):
         governor: str = ""
 
     assert unread([Governed]) == {"Governed.governor"}
