@@ -58,7 +58,7 @@ from core.worker.backends.selection import (
 from core.worker.backends.watch import watching_backends
 from core.worker.bisection import bisection
 from core.worker.bits.compare import bit_comparison
-from core.worker.calls import Pair, PreparedCall, make_calls
+from core.worker.calls import Pair, make_calls
 from core.worker.capture import CAPTURING, emit_captures
 from core.worker.conditions import cache_hit_words, fill_caches, lookups, set_dynamo, set_threads, use_run_caches
 from core.worker.environment import device_name, devices, has_device
@@ -141,35 +141,22 @@ def work(run: Run, job: CompileJob) -> int:
     later = DeferredRecords(emit)
     for file in files:
         later.sources.already(str(file))
-    stage = RunStep(later)
+    step = RunStep(later)
+    state = RunState(run, job, original, path, memory, neighbours, step)
     try:
         emit_setting(run, job, files)
         with recording(later, job), accelerating(emit, run.path / PROGRAMS):
-            sides = _run(job, path, original, stage, memory)
-        if job.aoti is not None:
-            packaging = PackageStage(job, run.path / PACKAGES, original, path)
-            packaging.run(sides.last if sides else None, min(SLOW_LIMIT_S, _left_s(job) / 4), stage.enter)
-        if job.profile and sides is None:
-            emit(NoteRecord(text=f"{NOT_RECORDED}{NOT_MADE}"))
-        elif job.profile and sides is not None:
-            stage.enter(PROFILING)
-            record_profile(job, sides.compiled, sides.function, profile_path(run), _left_s(job) / 2)
-        for each in LATER_STEPS:
-            if each.is_wanted(job):
-                stage.enter(each.name)
-                each.run(job, path)
-        if job.neighbours and not job.target:
-            stage.enter(NEIGHBOURS)
-            neighbours.run(_left_s(job) * NEIGHBOURS_SHARE)
+            _make_calls(state)
+        _do(STAGES, state)
         if filling:
             emit(NoteRecord(text=f"{filling} {cache_hit_words()}"))
         code = DONE
     except BaseException as error:
-        emit_error(stage.name, files, error)
+        emit_error(step.name, files, error)
         code = OUT_OF_MEMORY if _is_out_of_memory(error) else DISK_FULL if _is_disk_full(error) else FAILED
     if job.bisect and not job.target and code in (DONE, FAILED):
-        stage.enter("bisecting")
-        emit(bisection(job, original, path, time.monotonic() + _left_s(job) * BISECTED))
+        step.enter("bisecting")
+        emit(bisection(job, original, path, time.monotonic() + state.left_s * BISECTED))
     later.record()
     emit_counters()
     lacks = log.lacks_torchs_records
@@ -179,26 +166,6 @@ def work(run: Run, job: CompileJob) -> int:
     # A script's own end counts. The report of a model is made of torch's records.
     is_whole = log.end(OUTCOMES[code]) and (job.model.is_script or not lacks)
     return code if is_whole or code == DISK_FULL else LOG_LOST
-
-
-@dataclass(frozen=True, slots=True)
-class LaterStep:
-    """A step that loads the model anew after the calls: its name, whether a job wants it, and its work."""
-
-    name: str
-    is_wanted: Callable[[CompileJob], bool]
-    run: Callable[[CompileJob, Path], None]
-
-
-LATER_STEPS = (
-    LaterStep(CAPTURING, lambda job: job.capture, emit_captures),
-    LaterStep(
-        NODES,
-        lambda job: job.numerics == "nodes" and not job.target,
-        lambda job, path: emit_graph_numerics(job, path, time.monotonic() + min(MOST_NODES_S, _left_s(job) / 2)),
-    ),
-    LaterStep(BITS, lambda job: bool(job.bits) and not job.target, lambda job, path: emit(bit_comparison(job, path))),
-)
 
 
 def working_directory(run: Run, job: CompileJob) -> Path:
@@ -227,30 +194,84 @@ def _is_disk_full(error: BaseException) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """Sides of a run after its calls: the last pair, the compiled model copy, and its compiled function."""
+    """Sides of a run after its calls: the last pair, both model copies, and the compiled function."""
 
     last: Pair
-    compiled: ModelCopy
+    copies: tuple[ModelCopy, ModelCopy]
     function: Callable[..., Any]
 
 
-def _run(job: CompileJob, path: Path, original: Path, stage: RunStep, memory: MemoryWatch) -> Sides | None:
-    """Make, compare and measure the calls; return the sides.
+@dataclass(slots=True)
+class RunState:
+    """A run's job with its files and standby processes, and the sides after its calls.
 
-    None for a script, for a target, and if the last call was not made compiled.
+    `made` is None for a script, for a target, and if the last call was not made compiled.
     """
+
+    run: Run
+    job: CompileJob
+    original: Path
+    path: Path
+    memory: MemoryWatch
+    neighbours: NeighbourStage
+    step: RunStep
+    made: Sides | None = None
+
+    @property
+    def sides(self) -> Sides:
+        """The sides; raises LookupError if there are none."""
+        if self.made is None:
+            raise LookupError(NOT_MADE)
+        return self.made
+
+    @property
+    def left_s(self) -> float:
+        """Seconds until the run's time limit."""
+        return self.job.time_limit_s - (time.time() - psutil.Process().create_time())
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A stage after the calls: its name, whether a job wants it, and its work.
+
+    A stage without a name enters steps of its own. A stage with `not_made` needs the sides; without them, the run
+    gets this text as a note, if it is not empty.
+    """
+
+    name: str
+    is_wanted: Callable[[CompileJob], bool]
+    do: Callable[[RunState], None]
+    not_made: str | None = None
+
+
+def _do(stages: Collection[Stage], state: RunState) -> None:
+    for stage in stages:
+        if not stage.is_wanted(state.job):
+            continue
+        if stage.not_made is not None and state.made is None:
+            if stage.not_made:
+                emit(NoteRecord(text=stage.not_made))
+            continue
+        if stage.name:
+            state.step.enter(stage.name)
+        stage.do(state)
+
+
+def _make_calls(state: RunState) -> None:
+    """Make, compare and measure the calls."""
+    job, path, step = state.job, state.path, state.step
     _select_device(job)
     if backend_file(job.compile) is not None:
-        stage.enter("loading the backend")
+        step.enter("loading the backend")
         load_backend(job)
     interpret_kernels(bool(job.target))
     if job.model.is_script:
         set_dynamo(job.conditions)
-        stage.enter(RUNNING)
+        step.enter(RUNNING)
         run_script(job, path, emit)
-        return None
-    stage.enter("loading the model")
-    eager = ModelCopy(original, job, "compileboard_eager")
+        return
+    step.enter("loading the model")
+    eager = ModelCopy(state.original, job, "compileboard_eager")
     compiled = ModelCopy(path, job, "compileboard_model")
     for text in compile_notes(job, compiled):
         emit(NoteRecord(text=text))
@@ -259,30 +280,75 @@ def _run(job: CompileJob, path: Path, original: Path, stage: RunStep, memory: Me
     set_threads(job.conditions)
     set_dynamo(job.conditions)
     if job.target:
-        _generate(job, eager, compiled, stage)
-        return None
+        _generate(job, eager, compiled, step)
+        return
     function = compiled_side(job, compiled)
-    last = make_calls(effective_job(job, compiled), original, eager, compiled, function, stage.enter)
-    if job.measure and last is None:
-        emit(NoteRecord(text=REFUSED))
-    if job.measure and last is not None:
-        stage.enter("measuring")
-        with silence():
-            steady_s = _measure(job, *last)
-            stage.enter("timing the kernels")
-            with last[1].ready():
-                timed = measure_kernels(last[1], steady_s, job.device, _left_s(job) / 2)
-            if timed:
-                emit_roofline(job.device)
-        if job.rival is not None or job.rival_code:
-            most_s = min(SLOW_LIMIT_S, _left_s(job) / 2)
-            baseline = rival_file(job)
-            paths = (baseline, baseline) if baseline else (original, path)
-            emit(measure_alternative(job, paths, last[1], most_s, stage.enter))
-    if job.memory and last is not None:
-        stage.enter("measuring memory")
-        memory.emit(last, (eager, compiled))
-    return Sides(last, compiled, function) if last else None
+    last = make_calls(effective_job(job, compiled), state.original, eager, compiled, function, step.enter)
+    state.made = Sides(last, (eager, compiled), function) if last else None
+    _do(MEASUREMENTS, state)
+
+
+def _measure(state: RunState) -> None:
+    """Time the eager and the compiled call, and the kernels of the compiled call."""
+    job, (eager, compiled) = state.job, state.sides.last
+    with silence():
+        times = time_calls({"eager": eager, "compiled": compiled}, job.device, min(SLOW_LIMIT_S, state.left_s / 2))
+        emit(times)
+        state.step.enter("timing the kernels")
+        steady_s = statistics.median(times.steady("compiled"))
+        with compiled.ready():
+            timed = measure_kernels(compiled, steady_s, job.device, state.left_s / 2)
+        if timed:
+            emit_roofline(job.device)
+
+
+def _measure_alternative(state: RunState) -> None:
+    most_s, baseline = min(SLOW_LIMIT_S, state.left_s / 2), rival_file(state.job)
+    paths = (baseline, baseline) if baseline else (state.original, state.path)
+    emit(measure_alternative(state.job, paths, state.sides.last[1], most_s, state.step.enter))
+
+
+def _package(state: RunState) -> None:
+    stage = PackageStage(state.job, state.run.path / PACKAGES, state.original, state.path)
+    stage.run(state.made.last if state.made else None, min(SLOW_LIMIT_S, state.left_s / 4), state.step.enter)
+
+
+def _profile(state: RunState) -> None:
+    compiled, function = state.sides.copies[1], state.sides.function
+    record_profile(state.job, compiled, function, profile_path(state.run), state.left_s / 2)
+
+
+def _compare_nodes(state: RunState) -> None:
+    emit_graph_numerics(state.job, state.path, time.monotonic() + min(MOST_NODES_S, state.left_s / 2))
+
+
+MEASUREMENTS = (
+    Stage("measuring", lambda job: job.measure, _measure, REFUSED),
+    Stage("", lambda job: job.measure and bool(job.rival or job.rival_code), _measure_alternative, ""),
+    Stage(
+        "measuring memory",
+        lambda job: job.memory,
+        lambda state: state.memory.emit(state.sides.last, state.sides.copies),
+        "",
+    ),
+)
+# After the recorders: each loads the model anew, or has its own records.
+STAGES = (
+    Stage("", lambda job: job.aoti is not None, _package),
+    Stage(PROFILING, lambda job: job.profile, _profile, f"{NOT_RECORDED}{NOT_MADE}"),
+    Stage(CAPTURING, lambda job: job.capture, lambda state: emit_captures(state.job, state.path)),
+    Stage(NODES, lambda job: job.numerics == "nodes" and not job.target, _compare_nodes),
+    Stage(
+        BITS,
+        lambda job: bool(job.bits) and not job.target,
+        lambda state: emit(bit_comparison(state.job, state.path)),
+    ),
+    Stage(
+        NEIGHBOURS,
+        lambda job: job.neighbours and not job.target,
+        lambda state: state.neighbours.run(state.left_s * NEIGHBOURS_SHARE),
+    ),
+)
 
 
 def _generate(job: CompileJob, eager: ModelCopy, compiled: ModelCopy, stage: RunStep) -> None:
@@ -312,21 +378,6 @@ def _select_device(job: CompileJob) -> None:
     index = torch.device(job.device).index
     if index is not None:
         torch.accelerator.set_device_index(index)
-
-
-def _measure(job: CompileJob, eager: PreparedCall, compiled: PreparedCall) -> float:
-    """Time the eager and the compiled call, and record the samples.
-
-    Return the compiled call's median after the warm-up, in seconds per call.
-    """
-    times = time_calls({"eager": eager, "compiled": compiled}, job.device, min(SLOW_LIMIT_S, _left_s(job) / 2))
-    emit(times)
-    return statistics.median(times.steady("compiled"))
-
-
-def _left_s(job: CompileJob) -> float:
-    """Return the seconds until the run's time limit."""
-    return job.time_limit_s - (time.time() - psutil.Process().create_time())
 
 
 def emit_setting(run: Run, job: CompileJob, paths: Collection[Path]) -> None:
