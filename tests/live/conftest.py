@@ -10,11 +10,12 @@ from core import CompileJob, LocalEngine, Model, Runner, Store, open_graph, open
 from core.report import Report
 from tests.live.witness import WITNESS, Both, Seen
 from tests.support.homes import CACHE
+from tests.support.sample import one_in
 
 SAMPLES = [sample.name for sample in samples()]
 
 
-@pytest.fixture(scope="session", params=SAMPLES)
+@pytest.fixture(scope="session", params=one_in(3, SAMPLES))
 def both(request: pytest.FixtureRequest, engine: LocalEngine, tmp_path_factory: pytest.TempPathFactory) -> Both:
     """One run of one sample with the witness at work, which all tests of samples ask."""
     return witnessed(request.param, engine, tmp_path_factory.mktemp(request.param))

@@ -101,6 +101,7 @@ RANDOM = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("code", RANDOM.values(), ids=RANDOM)
 def test_the_option_that_is_proposed_makes_random_results_comparable(here: Runner, code: str) -> None:
     (drawn,) = of(recorded(here, code, CompileOptions()), "random numbers")

@@ -12,6 +12,7 @@ from core.analysis.kernels.ledger import ledger
 from core.job import Conditions
 from tests.support.foreign_models import HEAD
 from tests.support.reports.findings import of
+from tests.support.sample import one_in
 
 pytestmark = pytest.mark.torch
 
@@ -131,7 +132,7 @@ def dtypes(report: Report) -> set[str]:
     return {row.dtype for compilation in report.compilations for row in ledger(report, compilation)}
 
 
-@pytest.mark.parametrize("code", MODELS.values(), ids=MODELS)
+@pytest.mark.parametrize("code", one_in(2, MODELS.values()), ids=MODELS)
 def test_without_the_mode_that_needs_cuda_nothing_is_skipped_and_kernels_are_the_same(here: Runner, code: str) -> None:
     asked = recorded(here, code, compile=CompileOptions(mode="reduce-overhead"))
     (skipped,) = of(asked, "CUDA graphs skipped")
@@ -141,13 +142,14 @@ def test_without_the_mode_that_needs_cuda_nothing_is_skipped_and_kernels_are_the
     assert kernels(followed) == kernels(asked)
 
 
-@pytest.mark.parametrize("code", MODELS.values(), ids=MODELS)
+@pytest.mark.parametrize("code", one_in(2, MODELS.values()), ids=MODELS)
 def test_a_warm_start_takes_the_graph_from_the_caches(here: Runner, code: str) -> None:
     warm = recorded(here, code, conditions=WARM)
     assert {(event.cache, event.outcome) for event in warm.caches} == {("fx_graph", "hit"), ("aotautograd", "hit")}
     assert any(phase_class(phase.name) == "dynamo" for phase in warm.phases)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("body", AUTOCAST.values(), ids=AUTOCAST)
 def test_autocast_around_the_call_lets_the_cache_take_the_graph(here: Runner, body: str) -> None:
     within = recorded(here, WITHIN.format(body.format(" " * 12)), conditions=WARM)
@@ -158,7 +160,7 @@ def test_autocast_around_the_call_lets_the_cache_take_the_graph(here: Runner, bo
     assert ("aotautograd", "hit") in {(event.cache, event.outcome) for event in followed.caches}
 
 
-@pytest.mark.parametrize(("value", "converted"), PROMOTED.values(), ids=PROMOTED)
+@pytest.mark.parametrize(("value", "converted"), one_in(2, PROMOTED.values()), ids=PROMOTED)
 def test_no_kernel_computes_in_float64_once_the_value_has_the_models_dtype(
     here: Runner, value: str, converted: str
 ) -> None:
@@ -166,7 +168,7 @@ def test_no_kernel_computes_in_float64_once_the_value_has_the_models_dtype(
     assert dtypes(recorded(here, DOUBLE.format(value + converted))) == {"float32"}
 
 
-@pytest.mark.parametrize("name", BODIES)
+@pytest.mark.parametrize("name", one_in(2, BODIES))
 def test_a_custom_op_that_is_written_with_torchs_ops_is_fused(here: Runner, name: str) -> None:
     opaque = OPAQUE.format(name=name, body=BODIES[name]) + AROUND_OP.format("op(x * 2)")
     assert f"torch.ops.followed.{name}.default" in kernels(recorded(here, opaque))
@@ -174,7 +176,7 @@ def test_a_custom_op_that_is_written_with_torchs_ops_is_fused(here: Runner, name
     assert len(kernels(recorded(here, written))) == 1
 
 
-@pytest.mark.parametrize("name", PARTS)
+@pytest.mark.parametrize("name", one_in(2, PARTS))
 def test_int8_weights_are_no_longer_converted_once_the_input_has_three_dimensions(here: Runner, name: str) -> None:
     (parts, body), wide = PARTS[name], 768 if name == "one" else 512
     report = recorded(here, INT8.format(parts=parts, body=body, size=f"2, {wide}"))
@@ -270,13 +272,13 @@ def test_without_the_mode_lite_inductor_generates_kernels(here: Runner, code: st
     assert any(name.startswith("cpp_fused") for name in kernels(recorded(here, code)))
 
 
-@pytest.mark.parametrize("body", LAYOUTS.values(), ids=LAYOUTS)
+@pytest.mark.parametrize("body", one_in(2, LAYOUTS.values()), ids=LAYOUTS)
 def test_a_contiguous_whose_result_no_matmul_reads_is_a_copy_that_goes(here: Runner, body: str) -> None:
     copied, direct = (recorded(here, LAYOUT.format(body.format(call))) for call in (".contiguous()", ""))
     assert moved_bytes(copied) > moved_bytes(direct)
 
 
-@pytest.mark.parametrize(("inputs", "reason"), REFUSED.values(), ids=REFUSED)
+@pytest.mark.parametrize(("inputs", "reason"), one_in(2, REFUSED.values()), ids=REFUSED)
 def test_the_fused_kernel_alone_says_why_it_refuses_an_attention(here: Runner, inputs: str, reason: str) -> None:
     code = ATTENTION.format(inputs)
     (found,) = of(recorded(here, code), "attention decomposed")

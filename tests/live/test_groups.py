@@ -41,6 +41,7 @@ def can_be_made() -> bool:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.promise("runs")
 @pytest.mark.skipif(not can_be_made(), reason="this process may make no control group")
 def test_a_program_without_mark_and_parents_ends_with_its_fork_server(alone: Runner) -> None:

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from core import TARGETS
 from tests.support.copy import Copy
 from tests.support.documents import blocks, inline
@@ -68,6 +70,7 @@ def add_command(copy: Copy) -> None:
     assert '"h100": "NVIDIA H100' in as_json
 
 
+@pytest.mark.long
 def test_a_finding_a_preset_and_a_command_work_and_pass_the_laws(tmp_path: Path) -> None:
     """The guides are "adding-a-finding", "adding-a-preset" and "adding-a-command"."""
     copy = Copy(tmp_path)

@@ -137,6 +137,7 @@ for name in ("dynamic_batch", "transformer_block"):
 LAWS = tuple(f"test_{law}.py" for law in ("layers", "screen_layers", "length", "fields"))
 
 
+@pytest.mark.long
 def test_a_page_opens_once_it_is_in_the_menu(copy: Copy) -> None:
     view, script = code("adding-a-page")
     copy.write("core/views/symbols.py", view)

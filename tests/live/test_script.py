@@ -86,6 +86,7 @@ def run_of(runner: Runner, code: str | Path, *arguments: str) -> tuple[Run, Repo
     return run, open_report(run)
 
 
+@pytest.mark.long
 def test_each_call_of_each_entry_point_is_recorded_and_the_script_prints_what_it_prints_alone(
     runner: Runner, tmp_path: Path
 ) -> None:

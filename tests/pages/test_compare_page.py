@@ -15,6 +15,7 @@ from tests.support.apps import assert_sound, component, keys, opened, plain, tit
 from tests.support.homes import HOSTILE, IMAGE, add_run, add_scenario, hostile_log, job_of, keeper, measured_log
 from tests.support.logs import recorded_side
 from tests.support.places import TRACES
+from tests.support.sample import one_in
 
 PAGE = menu.COMPARE.script
 SAME = "No difference: options, source, breaks, graphs, guards and kernels are the same"
@@ -45,7 +46,7 @@ def test_the_title_says_what_differs_and_how_much_faster_it_is(two: tuple[str, s
     assert "≠" not in table["≠"].tolist()
 
 
-@pytest.mark.parametrize("aspect", ASPECTS)
+@pytest.mark.parametrize("aspect", one_in(4, ASPECTS))
 def test_equal_runs_differ_in_no_aspect(empty_home: Path, aspect: str) -> None:
     one, other = (add_scenario(empty_home, "transformer_block") for _ in range(2))
     app = opened(PAGE, one, other=other, aspect=aspect)
@@ -65,7 +66,7 @@ def test_equal_code_is_reported_to_be_identical_and_other_code_is_a_diff(empty_h
     assert "lines added" in " ".join(item.value for item in app.markdown)
 
 
-@pytest.mark.parametrize("aspect", ASPECTS)
+@pytest.mark.parametrize("aspect", one_in(4, ASPECTS))
 def test_every_aspect_of_two_runs_that_differ_is_shown(empty_home: Path, aspect: str) -> None:
     left, right = add_scenario(empty_home, "graph_break_zoo"), add_scenario(empty_home, "training_step")
     app = opened(PAGE, left, other=right, aspect=aspect, compilation="0/0")

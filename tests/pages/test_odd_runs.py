@@ -9,6 +9,7 @@ from pages import menu
 from tests.support.apps import EVIDENCE, assert_sound, chips, homed, opened, words
 from tests.support.homes import NOT_LOGS, add_run, job_of, keeper
 from tests.support.places import TRACES
+from tests.support.sample import one_in
 
 WHOLE_LOG = (TRACES / "transformer_block" / "trace.log").read_bytes()
 HALF_A_LOG = WHOLE_LOG[: len(WHOLE_LOG) // 2]
@@ -51,7 +52,7 @@ def not_logs(home: Path) -> dict[str, str]:
     return {name: add_run(home, "log", log, kind="log").id for name, log in NOT_LOGS.items()}
 
 
-@pytest.mark.parametrize("name", STATES)
+@pytest.mark.parametrize("name", one_in(3, STATES))
 @pytest.mark.parametrize("page", EVIDENCE)
 def test_a_run_that_is_not_done_shows_its_state(halves: dict[str, str], page: str, name: str) -> None:
     app = opened(page, halves[name])
@@ -79,7 +80,7 @@ NO_RECORDS = ("empty", "no log", "binary", "wrong encoding", "json bomb")
 
 
 @pytest.mark.parametrize("page", [*EVIDENCE, menu.RUNS.script])
-@pytest.mark.parametrize("name", NOT_LOGS)
+@pytest.mark.parametrize("name", one_in(3, NOT_LOGS))
 def test_no_log_is_bad_enough_for_an_exception(not_logs: dict[str, str], page: str, name: str) -> None:
     app = opened(page, not_logs[name])
 

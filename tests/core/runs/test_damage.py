@@ -29,6 +29,7 @@ from pages import menu
 from tests.support.damage import DAMAGE
 from tests.support.homes import add_run, add_scenario, chain
 from tests.support.places import APP
+from tests.support.sample import one_in
 
 FILES = ("status.json", "job.json", "report.json", "trace/trace.log", "output.txt", "model.py")
 PAGES = (
@@ -85,7 +86,7 @@ def look(run: Run) -> Report | None:
 
 
 @pytest.mark.promise("files")
-@pytest.mark.parametrize("kind", DAMAGE)
+@pytest.mark.parametrize("kind", one_in(4, DAMAGE))
 @pytest.mark.parametrize("name", FILES)
 def test_a_damaged_run_is_answered_for_listed_beside_the_others_and_deleted(
     home: Path, damaged: Damaged, name: str, kind: str
@@ -122,7 +123,7 @@ def test_a_log_that_is_no_file_makes_a_damaged_run(home: Path, damaged: Damaged,
     assert (found.state, found.reason) == ("damaged", "its log cannot be read: it is not a regular file")
 
 
-@pytest.mark.parametrize("kind", DAMAGE)
+@pytest.mark.parametrize("kind", one_in(4, DAMAGE))
 def test_a_damaged_report_is_made_again(home: Path, damaged: Damaged, kind: str) -> None:
     run = damaged("report.json", kind)
     whole = open_report(Store(home).open(add_scenario(home, "dynamic_batch")))
@@ -138,7 +139,7 @@ def graphed(tmp_path_factory: pytest.TempPathFactory) -> Graphed:
 
 
 @pytest.mark.promise("files")
-@pytest.mark.parametrize("kind", [kind for kind in DAMAGE if kind != "list"])
+@pytest.mark.parametrize("kind", one_in(4, [kind for kind in DAMAGE if kind != "list"]))
 @pytest.mark.parametrize("name", ["nodes", "model"])
 def test_damaged_graphs_are_made_again(tmp_path: Path, graphed: Graphed, name: str, kind: str) -> None:
     """A damaged stored graph is computed again."""
@@ -197,7 +198,7 @@ def test_what_is_in_the_place_of_a_run_is_deleted_and_not_what_it_leads_to(
 
 
 @pytest.mark.promise("files")
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", one_in(4, PAGES))
 @pytest.mark.parametrize(
     ("name", "kind"),
     [

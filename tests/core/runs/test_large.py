@@ -18,6 +18,7 @@ from core.views.progress import outline_view
 from tests.support.homes import add_run, add_scenario
 from tests.support.logs import recorded_report, report_of
 from tests.support.places import TRACES
+from tests.support.sample import one_in
 
 SCENARIOS = sorted(path.parent.name for path in TRACES.glob("*/trace.log"))
 
@@ -45,7 +46,7 @@ def path_of(run: Run, name: str) -> Path:
     return run.path / f"report.{name}"
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS)
+@pytest.mark.parametrize("scenario", one_in(5, SCENARIOS))
 def test_a_report_in_parts_is_the_report(tmp_path: Path, scenario: str) -> None:
     run = Store(tmp_path).open(add_scenario(tmp_path, scenario))
     whole = to_json(recorded_report(TRACES / scenario / "trace.log"))
@@ -54,7 +55,7 @@ def test_a_report_in_parts_is_the_report(tmp_path: Path, scenario: str) -> None:
     assert to_json(open_report(run)) == whole
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS)
+@pytest.mark.parametrize("scenario", one_in(5, SCENARIOS))
 def test_what_is_made_of_a_whole_report_is_read_as_it_was_made(tmp_path: Path, scenario: str) -> None:
     run = Store(tmp_path).open(add_scenario(tmp_path, scenario))
     open_report(run, summaries(run))

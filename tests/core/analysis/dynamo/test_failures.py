@@ -29,6 +29,7 @@ from tests.support.apps import (
 )
 from tests.support.homes import IMAGE, add_run, job_of, line
 from tests.support.reports.findings import QUIET, frame
+from tests.support.sample import one_in
 
 BOOM = "backend='boom' raised:\nRuntimeError: <b>no</b>"
 LIMIT = (
@@ -239,7 +240,7 @@ def test_the_command_line_calls_a_file_without_a_record_no_trace(
     assert (printed.out, printed.err) == ("", NO_RECORD + "\n")
 
 
-@pytest.mark.parametrize("page", EVIDENCE)
+@pytest.mark.parametrize("page", one_in(4, EVIDENCE))
 @pytest.mark.parametrize("name", NO_TRACES)
 def test_a_stored_file_without_a_record_is_called_so_everywhere(home: Path, page: str, name: str) -> None:
     app = opened(page, add_run(home, "notes", NO_TRACES[name], kind="log").id)
