@@ -30,7 +30,7 @@ def dashboard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dashboard]:
 
 
 @pytest.mark.promise("runs")
-@pytest.mark.parametrize("target", one_in(2, TARGETS))
+@pytest.mark.parametrize("target", one_in(4, TARGETS))
 @pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
 def test_run_ends_rightly_leaves_nothing_and_the_next_is_done(
     dashboard: Dashboard, target: str, number: signal.Signals

@@ -43,6 +43,7 @@ def servers(shared: Path) -> Iterator[tuple[Server, Server]]:
     assert [process for server in servers for process in server.end()] == []
 
 
+@pytest.mark.long
 @pytest.mark.attack("kill 17", "two servers run, cancel and delete on one store")
 def test_two_servers_share_a_store(shared: Path, servers: tuple[Server, Server]) -> None:
     one, other = servers
@@ -75,8 +76,8 @@ def test_a_store_that_is_deleted_is_made_anew(shared: Path, servers: tuple[Serve
 @pytest.mark.parametrize(
     ("number", "code", "state"),
     [
-        (signal.SIGINT, 130, "cancelled"),
-        (signal.SIGTERM, -signal.SIGTERM, "interrupted"),
+        pytest.param(signal.SIGINT, 130, "cancelled", marks=pytest.mark.long),
+        pytest.param(signal.SIGTERM, -signal.SIGTERM, "interrupted", marks=pytest.mark.long),
         (signal.SIGKILL, -signal.SIGKILL, "interrupted"),
     ],
     ids=lambda value: getattr(value, "name", None),

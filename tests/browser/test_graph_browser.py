@@ -96,6 +96,7 @@ def test_folds_outlive_a_reload(server: Server, layers: str, page: Page) -> None
     assert unfolded(view) == {STACK, "m:layers.1"}
 
 
+@pytest.mark.long
 def test_a_deep_link_unfolds_what_hides_its_node(
     server: Server, layers: str, page: Page, new_context: NewContext
 ) -> None:

@@ -178,6 +178,7 @@ def test_morph_carries_every_op_into_its_kernel(server: Server, transformer: str
     expect(page).to_have_url(re.compile(r"fusion=morph"))
 
 
+@pytest.mark.long
 def test_a_kept_value_is_found_in_the_graph(server: Server, training: str, page: Page) -> None:
     view = opened(page, server.link("partition", run=training, drawer="saved values"))
     click_row(page, "saved-aot_joint_graph", 1)

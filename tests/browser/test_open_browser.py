@@ -65,6 +65,7 @@ def test_a_second_log_opens_in_the_dashboard_that_listens_already(tmp_path: Path
         assert urlsplit(again).query != urlsplit(address).query
 
 
+@pytest.mark.long
 def test_several_processes_are_one_dashboard(tmp_path: Path) -> None:
     """One token opens all, also a process that was started again after its end; all end together."""
     with socket.socket() as probe:

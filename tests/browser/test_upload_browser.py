@@ -86,6 +86,7 @@ def test_a_log_that_is_dropped_is_sent_too(page: Page, server: Server) -> None:
     expect(headline(page)).to_contain_text("graph")
 
 
+@pytest.mark.long
 def test_what_is_no_trace_and_what_is_too_large_is_refused_in_words(page: Page, public: Server, tmp_path: Path) -> None:
     large, other = tmp_path / "large.log", tmp_path / "other.log"
     large.write_bytes(b"x" * (MOST_MB * 1_000_000 + 1))

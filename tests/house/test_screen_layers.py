@@ -1,6 +1,7 @@
 """Who of the screen may import whom, and what each part may do, as docs/architecture.md says."""
 
 import ast
+import os
 import re
 import subprocess
 import sys
@@ -149,7 +150,9 @@ def test_a_page_without_a_table_and_a_plain_table_import_no_pandas(empty_home: P
         "from pages.session.tables import arrow_table\n"
         "print(len(arrow_table([{'name': 'mm', 'calls': 3}])), 'pandas' in sys.modules)"
     )
-    ended = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    variables = {**os.environ, "PYTHONPATH": str(ROOT / "tests" / "support" / "torchless")}
+    command = [sys.executable, "-c", code]
+    ended = subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, check=False)
     assert ended.stdout.splitlines() == ["{'Compile'} 0", "set()", "1 False"]
 
 

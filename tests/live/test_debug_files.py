@@ -14,7 +14,7 @@ from core.base.errors import StoreError
 from core.job.gallery import sample
 from core.views.run_files import debug_folder
 from tests.support.homes import NO_LOOKUPS
-from tests.support.sample import one_in
+from tests.support.sample import cases_of, one_in
 
 pytestmark = pytest.mark.torch
 NAMES = ("mlp", "matmul_relu_softmax", "gelu_layernorm_residual")
@@ -49,12 +49,7 @@ def normal(text: str) -> list[str]:
 @pytest.fixture(scope="module")
 def torchs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, str]]:
     """The files that torch writes for the one graph of each sample that this session tests, by name."""
-    cases = {
-        item.callspec.params["name"]
-        for item in request.session.items
-        if item.path == Path(__file__) and hasattr(item, "callspec")
-    }
-    folders = {name: tmp_path_factory.mktemp(name) for name in sorted(cases)}
+    folders = {name: tmp_path_factory.mktemp(name) for name in cases_of(request, "name")}
     asked = [str(part) for name, folder in folders.items() for part in (sample(name).path, folder)]
     environment = {**os.environ, **NO_LOOKUPS, "TORCH_COMPILE_DEBUG": "1"}
     command = [sys.executable, "-c", ALONE, *asked]

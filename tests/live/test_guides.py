@@ -190,6 +190,7 @@ for file in ("core/samples/exercises/python_maximum.py", "solved.py"):
 """
 
 
+@pytest.mark.long
 @pytest.mark.torch
 def test_an_exercise_fails_as_it_is_and_its_solution_passes(copy: Copy) -> None:
     file, row = code("adding-an-exercise")
@@ -264,6 +265,7 @@ for name in ("target_h100", "transformer_block"):
 """
 
 
+@pytest.mark.long
 @pytest.mark.torch
 def test_a_tool_is_asked_and_answers(copy: Copy) -> None:
     question, answer, tool = code("adding-a-tool")

@@ -83,6 +83,7 @@ def test_every_kernel_call_of_a_run_is_timed_and_its_flops_are_torchs(run_code: 
     assert len(timing.sides["eager"]) == len(timing.sides["compiled"]) >= 8
 
 
+@pytest.mark.long
 def test_kernels_of_the_backward_are_timed_too(run_code: RunCode) -> None:
     report = open_report(run_code(TRAINING, measure=True, training=True, conditions=ONE_THREAD))
 

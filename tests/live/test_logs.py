@@ -48,6 +48,7 @@ def rounds_of(report: Report) -> list[FusionRound]:
     return [each for schedule in schedules for each in schedule.rounds]
 
 
+@pytest.mark.long
 def test_the_messages_are_those_that_torch_prints_by_itself(runner: Runner, tmp_path: Path) -> None:
     view = view_of(run_with(runner, NAMES))
     script = tmp_path / "model.py"

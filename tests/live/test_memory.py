@@ -68,6 +68,7 @@ def test_a_chain_takes_what_is_known_by_hand_and_fused_its_output_alone(runner: 
     assert eager.resident_bytes == pytest.approx(eager.peak_bytes, rel=0.05)
 
 
+@pytest.mark.long
 def test_a_training_step_takes_what_its_wrappers_make_and_keeps_its_gradients(runner: Runner) -> None:
     report, eager, compiled, made = measured(runner, TRAINING, training=True)
 

@@ -92,6 +92,7 @@ def test_a_call_that_draws_random_numbers_is_not_comparable(runner: Runner) -> N
     ]
 
 
+@pytest.mark.long
 def test_a_run_that_trains_says_that_neighbours_run_the_forward_alone(runner: Runner) -> None:
     _, found = neighbours(runner, Model("sample", "mlp"), training=True, measure=False)
     assert standing(found[TRACED]) == ("start", "it runs only the forward, and this run trains", [])

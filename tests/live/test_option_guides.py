@@ -3,6 +3,8 @@
 import textwrap
 from pathlib import Path
 
+import pytest
+
 from tests.live.test_guides import PAGE, code, said
 from tests.support.copy import Copy
 
@@ -41,6 +43,7 @@ print(switch.set_value(True).run().session_state["options-sample-sin_cos-determi
 """
 
 
+@pytest.mark.long
 def test_an_option_is_on_every_screen_once_it_has_a_row(tmp_path: Path) -> None:
     copy = Copy(tmp_path)
     (row,) = code("adding-an-option")

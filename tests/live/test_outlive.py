@@ -145,6 +145,7 @@ def test_stopped_fork_server_is_sent_on(alone: Runner) -> None:
     assert (run.status().state, alone.wait(following).status().state) == ("cancelled", "done")
 
 
+@pytest.mark.long
 @pytest.mark.torch
 def test_killed_fork_server_and_a_stopped_supervisor_leave_nothing(alone: Runner) -> None:
     run = begun(alone)

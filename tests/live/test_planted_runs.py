@@ -31,9 +31,9 @@ CENTERED = "y = self.l(x)\n        y = y.T.contiguous() if planted() else y\n   
 @pytest.mark.parametrize(
     ("body", "code", "printed"),
     [
-        (ATTENTION, 4, ["  result: differs; "]),
+        pytest.param(ATTENTION, 4, ["  result: differs; "], marks=pytest.mark.long),
         (TINY, 4, ["  result: differs; ", "output: 3.00 times eager's norm"]),
-        (IDS, 0, ["  result: same; "]),
+        pytest.param(IDS, 0, ["  result: same; "], marks=pytest.mark.long),
         (CENTERED, 0, ["  result: same; ", "Output counts as the same ("]),
     ],
 )

@@ -14,6 +14,7 @@ from core.analysis.findings import Finding, findings
 from core.report import Report
 from tests.support.foreign_models import HEAD, MODELS
 from tests.support.places import ROOT
+from tests.support.sample import cases_of, one_in
 from tests.support.user_code import EAGER
 
 pytestmark = pytest.mark.torch
@@ -62,13 +63,16 @@ class Followed:
 
 
 @pytest.fixture(scope="module")
-def models(engine: LocalEngine, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Followed]:
-    """All models, with their advice followed by torch alone: in one process, which imports torch once."""
-    reports = {name: _recorded(engine, tmp_path_factory.mktemp("run"), HEAD + code) for name, code in MODELS.items()}
+def models(
+    request: pytest.FixtureRequest, engine: LocalEngine, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Followed]:
+    """The models of this session, with their advice followed by torch alone: in one process, which imports it once."""
+    codes = {name: HEAD + MODELS[name] for name in cases_of(request, "model")}
+    reports = {name: _recorded(engine, tmp_path_factory.mktemp("run"), code) for name, code in codes.items()}
     advice = {name: marks(advised(report)) for name, report in reports.items()}
     cases: dict[str, tuple[str, list[str], dict[str, object]]]
-    cases = {f"{name}/dynamic": (HEAD + MODELS[name], [], {"dynamic": True}) for name in MODELS}
-    cases |= {f"{name}/marked": (HEAD + MODELS[name], lines, {}) for name, lines in advice.items() if lines}
+    cases = {f"{name}/dynamic": (code, [], {"dynamic": True}) for name, code in codes.items()}
+    cases |= {f"{name}/marked": (codes[name], lines, {}) for name, lines in advice.items() if lines}
     command = [sys.executable, "-m", "tests.support.follow"]
     ran = subprocess.run(
         command, input=json.dumps(cases), capture_output=True, text=True, check=True, timeout=600, cwd=ROOT
@@ -80,7 +84,7 @@ def models(engine: LocalEngine, tmp_path_factory: pytest.TempPathFactory) -> dic
     }
 
 
-@pytest.fixture(params=MODELS)
+@pytest.fixture(params=one_in(5, MODELS))
 def model(request: pytest.FixtureRequest, models: dict[str, Followed]) -> Followed:
     return models[request.param]
 

@@ -267,6 +267,7 @@ def test_examples_are_shorter_and_their_sizes_are_those_of_the_document() -> Non
     assert [name for name, (before, after) in sizes.items() if f"| {before} | {after} |" not in document] == []
 
 
+@pytest.mark.long
 @pytest.mark.torch
 def test_examples_of_tests_pass_where_the_package_is_installed(examples: dict[str, str]) -> None:
     """By the plugin's entry point."""
@@ -306,6 +307,7 @@ def outputs(notebook: Path) -> list[list[dict[str, Any]]]:
     return [cell["outputs"] for cell in cells if cell["cell_type"] == "code"]
 
 
+@pytest.mark.long
 @pytest.mark.torch
 def test_cells_of_a_notebook_draw_runs_and_print_recompiles(notebook: Path) -> None:
     imports, shown, recorded, drawn = outputs(notebook)

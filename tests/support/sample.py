@@ -26,3 +26,9 @@ def one_in(count: int, cases: Iterable[Any]) -> list[Any]:
     """
     values = [case if isinstance(case, tuple) else (case,) for case in cases]
     return [pytest.param(*value, marks=pytest.mark.long if at % count else ()) for at, value in enumerate(values)]
+
+
+def cases_of(request: pytest.FixtureRequest, parameter: str) -> list[Any]:
+    """Return the cases of a parameter that this session tests in the file of a fixture's request."""
+    items = (item for item in request.session.items if item.path == request.path and hasattr(item, "callspec"))
+    return list(dict.fromkeys(item.callspec.params[parameter] for item in items if parameter in item.callspec.params))
