@@ -18,7 +18,6 @@ from tests.attack.talk import element_of, is_finished, talking, words
 from tests.attack.web import LIMIT_S, answer, ask, send
 from tests.support.browser import Server, serving
 from tests.support.homes import add_scenario
-from tests.support.sample import one_in
 
 # Far above what a page takes on a busy machine, and far below what the parser takes for megabytes.
 MOST_S = 20.0
@@ -52,9 +51,10 @@ def owned(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield server
 
 
+@pytest.mark.long
 @pytest.mark.promise("messages")
 @pytest.mark.attack("abuse 9", "megabytes in each text field of each page, by a guest and by the owner")
-@pytest.mark.parametrize("who", one_in(2, ["guest", "owner"]))
+@pytest.mark.parametrize("who", ["guest", "owner"])
 def test_megabytes_in_every_text_field_keep_nobody_waiting(who: str, request: pytest.FixtureRequest) -> None:
     """Megabytes of text in any field of any page keep no other visitor waiting."""
     server: Server = request.getfixturevalue("public" if who == "guest" else "owned")

@@ -114,6 +114,7 @@ def test_from_graph_to_kernel_to_source(server: Server, transformer: str, page: 
     expect(headline(page)).to_have_text("50 ops: after the post-grad passes")
 
 
+@pytest.mark.long
 def test_a_click_or_an_arrow_key_goes_to_another_stage(server: Server, transformer: str, page: Page) -> None:
     go(page, server.link("fx_graph", run=transformer))
     page.get_by_role("radio", name="AOTAutograd, 50 ops").click()
@@ -125,6 +126,7 @@ def test_a_click_or_an_arrow_key_goes_to_another_stage(server: Server, transform
     expect(page.get_by_role("radio", checked=True)).to_be_focused()
 
 
+@pytest.mark.long
 def test_a_node_before_fusion_marks_its_kernel_after_fusion(server: Server, transformer: str, page: Page) -> None:
     go(page, server.link("fusion", run=transformer))
     before, after = page.locator(".view").first, page.locator(".view").last

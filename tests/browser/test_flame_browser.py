@@ -83,6 +83,7 @@ def span_of(root: Locator, name: str) -> str:
     return found
 
 
+@pytest.mark.long
 def test_the_wheel_zooms_about_the_pointer_and_a_drag_pans(server: Server, training: str, page: Page) -> None:
     root = chart(page, server, training)
     stage = box(root.locator(".stage"))
@@ -134,6 +135,7 @@ def test_keys_zoom_pan_walk_and_fit(server: Server, training: str, page: Page) -
     expect(root.locator(".detail")).to_have_class(re.compile("empty"))
 
 
+@pytest.mark.long
 def test_search_lights_what_it_finds_and_goes_from_one_to_the_next(server: Server, training: str, page: Page) -> None:
     root = chart(page, server, training)
     page.keyboard.press("/")

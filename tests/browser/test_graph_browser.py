@@ -138,6 +138,7 @@ def test_search_walks_through_what_is_folded_away(server: Server, layers: str, p
     expect(view.locator(".count")).to_be_hidden()
 
 
+@pytest.mark.long
 def test_a_neighbourhood_and_the_way_back(server: Server, transformer: str, page: Page) -> None:
     view = opened(page, server.link("fx_graph", run=transformer))
     everything = view.evaluate(POSITIONS)
@@ -269,6 +270,7 @@ LABELS = """
 """
 
 
+@pytest.mark.long
 def test_no_label_of_an_edge_lies_on_a_box_or_on_another_label(server: Server, transformer: str, page: Page) -> None:
     view = opened(page, server.link("fx_graph", run=transformer, select="n:attended"))
     expect(item(view, "n:attended")).to_have_attribute("aria-selected", "true")

@@ -106,6 +106,7 @@ def test_a_film_of_recorded_passes_keeps_its_places(server: Server, training: st
     assert view.evaluate(POSITIONS) == positions
 
 
+@pytest.mark.long
 def test_a_link_leads_to_a_chapter_and_a_step(server: Server, film: str, training: str, page: Page) -> None:
     view = opened(page, server.link("passes", run=film, frame="1", select="n:mul", drawer="steps"))
     shows_frame(view, 1)
@@ -158,6 +159,7 @@ def test_both_sides_of_fusion_move_and_fold_in_step(server: Server, transformer:
     expect(item(before, "m:attention")).to_have_attribute("aria-expanded", "true")
 
 
+@pytest.mark.long
 def test_morph_carries_every_op_into_its_kernel(server: Server, transformer: str, page: Page) -> None:
     view = opened(page, server.link("fusion", run=transformer, fusion="morph"))
     before, after = (view.get_by_role("button", name=name, exact=True) for name in ("Before", "After"))

@@ -15,6 +15,7 @@ WAY = {
 }
 
 
+@pytest.mark.long
 def test_each_page_is_one_entry_and_one_step_back(server: Server, transformer: str, page: Page) -> None:
     go(page, server.link("overview", run=transformer, compilation="0/0"))
     expect(headline(page)).to_contain_text("fused into")

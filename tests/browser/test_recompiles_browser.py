@@ -11,6 +11,7 @@ from tests.support.homes import add_scenario
 pytestmark = pytest.mark.browser
 
 
+@pytest.mark.long
 def test_a_compilation_of_the_tree_is_shown_by_click_and_by_key(server: Server, page: Page) -> None:
     run = add_scenario(server.home, "recompile_zoo")
     go(page, server.link("recompiles", run=run, compilation="0/1"))

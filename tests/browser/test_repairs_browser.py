@@ -104,6 +104,7 @@ def test_a_repair_that_gives_another_dtype_is_refused(server: Server, page: Page
     expect(dtype.get_by_role("row", name=re.compile("^recompiles"))).to_have_text(re.compile("7\\s*7$"))
 
 
+@pytest.mark.long
 def test_a_size_that_varies_is_marked_or_compiled_dynamic(server: Server, page: Page) -> None:
     run = without_inductor(server, "recompile_zoo")
     go(page, server.link("recompiles", run=run, compilation="0/1", select="0/1"))

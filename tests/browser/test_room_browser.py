@@ -53,6 +53,7 @@ def test_the_drawing_has_most_of_every_window(server: Server, transformer: str, 
         expect(page.locator(HEADER)).to_be_visible()
 
 
+@pytest.mark.long
 def test_both_drawings_of_fusion_have_most_of_the_window(
     server: Server, transformer: str, new_context: NewContext
 ) -> None:
@@ -98,6 +99,7 @@ def test_a_click_opens_the_drawer_beside_the_node_which_stays_in_sight(
     expect(page.locator(DRAWER)).to_have_count(0)
 
 
+@pytest.mark.long
 def test_escape_takes_back_the_selection_and_its_drawer(server: Server, transformer: str, page: Page) -> None:
     view = opened(page, server.link("fx_graph", run=transformer, select="n:layer_norm"))
     expect(page.locator(DRAWER)).to_be_visible()
@@ -107,6 +109,7 @@ def test_escape_takes_back_the_selection_and_its_drawer(server: Server, transfor
     expect(page.locator(DRAWER)).to_have_count(0)
 
 
+@pytest.mark.long
 def test_folds_and_zoom_are_in_the_url(server: Server, transformer: str, page: Page, new_context: NewContext) -> None:
     view = opened(page, server.link("fx_graph", run=transformer))
     view.get_by_role("button", name="Fold all groups", exact=True).click()
@@ -121,6 +124,7 @@ def test_folds_and_zoom_are_in_the_url(server: Server, transformer: str, page: P
     assert after["x"] == pytest.approx(before["x"], abs=3)
 
 
+@pytest.mark.long
 def test_whoever_presents_turns_steps_and_pages_by_two_keys(server: Server, transformer: str, page: Page) -> None:
     go(page, server.link("fusion", run=transformer))
     expect(page.locator(".film:not([hidden]) .number")).to_have_text("6 / 6")

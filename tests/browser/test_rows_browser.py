@@ -31,6 +31,7 @@ def test_a_click_on_a_name_opens_a_run_and_a_key_does_not(tmp_path: Path, page: 
         expect(page).to_have_url(re.compile(rf"/overview\?run={newer}"))
 
 
+@pytest.mark.long
 def test_a_click_on_a_guard_reads_it_whole(server: Server, transformer: str, page: Page) -> None:
     go(page, server.link("guards", run=transformer))
     click_row(page, "guard-table", 4, x=400)
@@ -39,6 +40,7 @@ def test_a_click_on_a_guard_reads_it_whole(server: Server, transformer: str, pag
     expect(page.locator("[data-testid='stMain'] [data-testid='stCode']").first).to_be_visible()
 
 
+@pytest.mark.long
 def test_a_click_on_a_compilation_opens_its_graph(server: Server, page: Page) -> None:
     run = add_scenario(server.home, "graph_break_zoo")
     go(page, server.link("overview", run=run))

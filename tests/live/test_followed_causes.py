@@ -266,7 +266,8 @@ def test_recompiles_have_the_advice_of_their_cause_once(here: Runner, name: str)
     assert len(about) == 1
 
 
-@pytest.mark.parametrize("cases", one_in(2, [RECOMPILES, BREAKS]), ids=["recompiles", "breaks"])
+@pytest.mark.long
+@pytest.mark.parametrize("cases", [RECOMPILES, BREAKS], ids=["recompiles", "breaks"])
 def test_torch_alone_makes_fewer_graphs_with_the_advice_followed(cases: dict[str, Case]) -> None:
     made = graphs({f"{name}: before": case.code for name, case in cases.items()}) | graphs(
         {f"{name}: after": case.followed for name, case in cases.items()}

@@ -5,7 +5,6 @@ import pytest
 from core import CompileJob, LocalEngine, Model, Report, Runner, Store, open_report
 from core.analysis.findings import Finding, findings
 from tests.support.foreign_models import HEAD
-from tests.support.sample import one_in
 
 pytestmark = pytest.mark.torch
 
@@ -59,7 +58,8 @@ def traffic(report: Report) -> int:
     return sum(schedule.bytes_after or 0 for item in report.compilations for schedule in item.schedules)
 
 
-@pytest.mark.parametrize("bodies", one_in(2, zip(FOLLOWED.values())), ids=FOLLOWED)
+@pytest.mark.long
+@pytest.mark.parametrize("bodies", FOLLOWED.values(), ids=FOLLOWED)
 def test_work_on_the_whole_that_is_cut_last_is_one_kernel_with_less_traffic(
     here: Runner, bodies: tuple[str, str]
 ) -> None:

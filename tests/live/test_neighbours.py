@@ -54,6 +54,7 @@ def standing(neighbour: Neighbour) -> tuple[str, str, list[bool | None]]:
     return neighbour.stage, neighbour.problem, [difference.same for difference in neighbour.differences]
 
 
+@pytest.mark.long
 def test_torchscript_runs_the_model_and_what_is_not_installed_says_so(runner: Runner) -> None:
     report, found = neighbours(runner, Model("sample", "mlp"), conditions=Conditions(threads=1))
     assert list(found) == [

@@ -133,6 +133,7 @@ def test_run_whose_supervisor_is_stopped_can_be_cancelled(runner: Runner) -> Non
     assert run.status().state == "cancelled"
 
 
+@pytest.mark.long
 @pytest.mark.torch
 def test_stopped_fork_server_is_sent_on(alone: Runner) -> None:
     run = begun(alone)

@@ -145,6 +145,7 @@ print(counters["stats"]["unique_graphs"], sum(counters["graph_break"].values()))
 """
 
 
+@pytest.mark.long
 def test_nothing_of_ours_is_traced_where_compiled_autograd_compiles_in_a_call(runner: Runner, tmp_path: Path) -> None:
     path = tmp_path / "trains.py"
     path.write_text(AUTOGRAD)

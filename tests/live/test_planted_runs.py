@@ -34,7 +34,7 @@ CENTERED = "y = self.l(x)\n        y = y.T.contiguous() if planted() else y\n   
         pytest.param(ATTENTION, 4, ["  result: differs; "], marks=pytest.mark.long),
         (TINY, 4, ["  result: differs; ", "output: 3.00 times eager's norm"]),
         pytest.param(IDS, 0, ["  result: same; "], marks=pytest.mark.long),
-        (CENTERED, 0, ["  result: same; ", "Output counts as the same ("]),
+        pytest.param(CENTERED, 0, ["  result: same; ", "Output counts as the same ("], marks=pytest.mark.long),
     ],
 )
 def test_check_fails_for_a_planted_fault_and_not_for_rounding(

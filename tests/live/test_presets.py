@@ -93,6 +93,7 @@ def test_the_ladder_names_the_first_rung_that_fails_or_differs(
     assert found.sentence.startswith(f"`{backend}` is the first rung that ")
 
 
+@pytest.mark.long
 def test_a_mitigation_that_works_is_named(runner: Runner) -> None:
     code = "import torch\ndef model(x):\n    return torch.rand_like(x) + x\ninputs = (torch.randn(64),)\n"
     found = asked(runner, "mitigations", code, "inductor")

@@ -32,6 +32,7 @@ def calls():
 """
 
 
+@pytest.mark.long
 def test_each_kernel_slice_of_a_recorded_profile_has_its_kernel_and_the_log_has_no_more_compilations(
     runner: Runner,
 ) -> None:

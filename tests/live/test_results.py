@@ -5,6 +5,7 @@ import pytest
 from core import CompileOptions, open_report
 from core.analysis.results import difference_words, results
 from core.job import Conditions
+from tests.support.sample import one_in
 from tests.support.user_code import RunCode
 
 pytestmark = pytest.mark.torch
@@ -46,76 +47,87 @@ def told(
 
 @pytest.mark.parametrize(
     ("body", "training", "words"),
-    [
-        ("if wrong(): y = y * 1.01\nreturn y", False, "output: 1.01 times eager's norm"),
-        ("return y * 1e-5 * (0 if wrong() else 1)", False, "output: all zeros"),
-        (
-            "if wrong(): y = y.detach() + (y - y.detach()) * 3\nreturn y",
-            True,
-            "gradient of `linear.weight`: 3.00 times eager's norm",
-        ),
-        ("if wrong(): y = y.detach() + (y - y.detach()) * 0\nreturn y", True, "gradient of `linear.weight`: all zeros"),
-        ("return y.mean() * (3 if wrong() else 1)", True, "output: 3.00 times eager's norm"),
-        (
-            f"if wrong(): {COLUMN.format('* float(chr(110) + chr(97) + chr(110))')}\nreturn y",
-            False,
-            "output: 8 of 8,000 elements are NaN or infinite on one side alone",
-        ),
-        ("return y.double() if wrong() else y", False, "dtype of output: float32 in eager, float64 in compiled"),
-        ("return y[:, 1:] if wrong() else y", False, "shape of output: [8, 1000] in eager, [8, 999] in compiled"),
-        (
-            "return y.t().contiguous().t() if wrong() else y",
-            False,
-            "strides of output: [1000, 1] in eager, [1, 8] in compiled",
-        ),
-        (
-            "return x.view(-1).clone() if wrong() else x.view(-1)",
-            False,
-            "output: memory of input 0 in eager, memory of its own in compiled",
-        ),
-        (
-            "z = y.view(-1)\nreturn y, z.clone() if wrong() else z",
-            False,
-            "output[1]: memory of output[0] in eager, memory of its own in compiled",
-        ),
-        ("if not wrong(): x.add_(100)\nreturn y", False, "input 0 was changed by eager and not by compiled"),
-        ("if wrong(): x.add_(100)\nreturn y", False, "input 0 was changed by compiled and not by eager"),
-        (
-            "if not wrong(): self.seen.add_(1)\nreturn y",
-            False,
-            "buffer `seen` was changed by eager and not by compiled",
-        ),
-        (
-            "if not wrong(): self.calls += 1\nreturn y",
-            False,
-            "attribute `calls` was changed by eager and not by compiled",
-        ),
-        (
-            "if not wrong(): self.linear.bias.detach().add_(1)\nreturn y",
-            False,
-            "parameter `linear.bias` was changed by eager and not by compiled",
-        ),
-        ("return [y, x] if wrong() else (y, x)", False, "output: tuple of 2 in eager, list of 2 in compiled"),
-        ("return {'z': y} if wrong() else {'a': y}", False, "output: dict of 'a' in eager, dict of 'z' in compiled"),
-        ("return y, 5 if wrong() else 7", False, "output[1]: 7 in eager, 5 in compiled"),
-        ("return y, None if wrong() else 'b'", False, "output[1]: 'b' in eager, None in compiled"),
-        ("return y.argmax(1) + (1 if wrong() else 0)", False, "output: 8 of 8 elements differ"),
-        (
-            "return (y * (3 if wrong() else 2)).masked_fill(y > 0, -1e9)",
-            False,
-            "output: 4,029 of 8,000 elements differ, by up to 0.500 of the magnitude around them",
-        ),
-        (
-            "return (y * (3 if wrong() else 2)).masked_fill(y > 0, torch.finfo(y.dtype).min)",
-            False,
-            "output: 4,029 of 8,000 elements differ, by up to 0.500 of the magnitude around them",
-        ),
-        (
-            "z = y.clone()\nz[0] = z[0] * (0 if wrong() else 1e-6)\nreturn z",
-            False,
-            "output: 1 of 8 rows is off by up to 1.00 of its norm",
-        ),
-    ],
+    one_in(
+        3,
+        [
+            ("if wrong(): y = y * 1.01\nreturn y", False, "output: 1.01 times eager's norm"),
+            ("return y * 1e-5 * (0 if wrong() else 1)", False, "output: all zeros"),
+            (
+                "if wrong(): y = y.detach() + (y - y.detach()) * 3\nreturn y",
+                True,
+                "gradient of `linear.weight`: 3.00 times eager's norm",
+            ),
+            (
+                "if wrong(): y = y.detach() + (y - y.detach()) * 0\nreturn y",
+                True,
+                "gradient of `linear.weight`: all zeros",
+            ),
+            ("return y.mean() * (3 if wrong() else 1)", True, "output: 3.00 times eager's norm"),
+            (
+                f"if wrong(): {COLUMN.format('* float(chr(110) + chr(97) + chr(110))')}\nreturn y",
+                False,
+                "output: 8 of 8,000 elements are NaN or infinite on one side alone",
+            ),
+            ("return y.double() if wrong() else y", False, "dtype of output: float32 in eager, float64 in compiled"),
+            ("return y[:, 1:] if wrong() else y", False, "shape of output: [8, 1000] in eager, [8, 999] in compiled"),
+            (
+                "return y.t().contiguous().t() if wrong() else y",
+                False,
+                "strides of output: [1000, 1] in eager, [1, 8] in compiled",
+            ),
+            (
+                "return x.view(-1).clone() if wrong() else x.view(-1)",
+                False,
+                "output: memory of input 0 in eager, memory of its own in compiled",
+            ),
+            (
+                "z = y.view(-1)\nreturn y, z.clone() if wrong() else z",
+                False,
+                "output[1]: memory of output[0] in eager, memory of its own in compiled",
+            ),
+            ("if not wrong(): x.add_(100)\nreturn y", False, "input 0 was changed by eager and not by compiled"),
+            ("if wrong(): x.add_(100)\nreturn y", False, "input 0 was changed by compiled and not by eager"),
+            (
+                "if not wrong(): self.seen.add_(1)\nreturn y",
+                False,
+                "buffer `seen` was changed by eager and not by compiled",
+            ),
+            (
+                "if not wrong(): self.calls += 1\nreturn y",
+                False,
+                "attribute `calls` was changed by eager and not by compiled",
+            ),
+            (
+                "if not wrong(): self.linear.bias.detach().add_(1)\nreturn y",
+                False,
+                "parameter `linear.bias` was changed by eager and not by compiled",
+            ),
+            ("return [y, x] if wrong() else (y, x)", False, "output: tuple of 2 in eager, list of 2 in compiled"),
+            (
+                "return {'z': y} if wrong() else {'a': y}",
+                False,
+                "output: dict of 'a' in eager, dict of 'z' in compiled",
+            ),
+            ("return y, 5 if wrong() else 7", False, "output[1]: 7 in eager, 5 in compiled"),
+            ("return y, None if wrong() else 'b'", False, "output[1]: 'b' in eager, None in compiled"),
+            ("return y.argmax(1) + (1 if wrong() else 0)", False, "output: 8 of 8 elements differ"),
+            (
+                "return (y * (3 if wrong() else 2)).masked_fill(y > 0, -1e9)",
+                False,
+                "output: 4,029 of 8,000 elements differ, by up to 0.500 of the magnitude around them",
+            ),
+            (
+                "return (y * (3 if wrong() else 2)).masked_fill(y > 0, torch.finfo(y.dtype).min)",
+                False,
+                "output: 4,029 of 8,000 elements differ, by up to 0.500 of the magnitude around them",
+            ),
+            (
+                "z = y.clone()\nz[0] = z[0] * (0 if wrong() else 1e-6)\nreturn z",
+                False,
+                "output: 1 of 8 rows is off by up to 1.00 of its norm",
+            ),
+        ],
+    ),
 )
 def test_a_wrong_backend_is_found_and_what_is_wrong_is_named(
     run_code: RunCode, body: str, training: bool, words: str
@@ -123,6 +135,7 @@ def test_a_wrong_backend_is_found_and_what_is_wrong_is_named(
     assert words in told(run_code, body, training)
 
 
+@pytest.mark.long
 def test_one_wrong_column_of_very_many_is_found(run_code: RunCode) -> None:
     body = f"if wrong(): {COLUMN.format('+ 1')}\nreturn y"
     assert told(run_code, body, width=50_000) == ["output: off by 0.00754 of eager's norm"]

@@ -84,7 +84,7 @@ def models(
     }
 
 
-@pytest.fixture(params=one_in(5, MODELS))
+@pytest.fixture(params=one_in(10, MODELS))
 def model(request: pytest.FixtureRequest, models: dict[str, Followed]) -> Followed:
     return models[request.param]
 
