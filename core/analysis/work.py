@@ -325,6 +325,10 @@ def groups_after(schedule: Schedule, count: int) -> tuple[tuple[str, ...], ...]:
     return tuple(dict.fromkeys(group_of[name] for name in order))
 
 
+# Inductor's class of a node that is one of several outputs of a library call.
+OUTPUT_OF_A_CALL = ("MultiOutput",)
+
+
 def launch_groups(schedule: Schedule, kernels: Mapping[str, Kernel]) -> tuple[tuple[str, ...], ...]:
     """Return the groups after the last fusion, merged per kernel launch; `kernels` are by id.
 
@@ -360,7 +364,8 @@ def _groups_a_launch(kernel: Kernel | None, groups: int) -> int:
 def _launches_without_code(schedule: Schedule, launch_of: Mapping[str, int]) -> dict[str, int]:
     """Return name → launch for nodes without code, such as a concatenation written in place.
 
-    The launch writes an input of the node, and reads all outputs of the node.
+    The launch writes an input of the node, and reads all outputs of the node. One of several outputs of a library call
+    belongs to the call.
     """
     writer = {name: launch_of[node.name] for node in schedule.before for name, _ in node.writes}
     readers: dict[str, set[int]] = {}
@@ -369,9 +374,9 @@ def _launches_without_code(schedule: Schedule, launch_of: Mapping[str, int]) -> 
             readers.setdefault(name, set()).add(launch_of[node.name])
     launches = {}
     for node in schedule.before:
-        shared = {writer[name] for name, _ in node.reads if name in writer}.intersection(
-            *(readers.get(name, set()) for name, _ in node.writes)
-        )
+        shared = {writer[name] for name, _ in node.reads if name in writer}
+        if node.ops != OUTPUT_OF_A_CALL:
+            shared.intersection_update(*(readers.get(name, set()) for name, _ in node.writes))
         if not node.kernel and shared:
             launches[node.name] = min(shared)
     return launches

@@ -46,8 +46,7 @@ class Material:
 
     `origins`, `kinds`, `traits` and `names` have an entry for each node; equal nodes have equal kinds.
     `parameters` are element counts by name, and `source` is the path of the user's file. `partition`, `errors`,
-    `standings` and `segments` are values of overlays by name, None without that overlay. `ops` is the number of
-    ops, since a node may have several. If `similar` is True, layers that are only similar are folded, too.
+    `standings` and `segments` are values of overlays by name, None without that overlay.
     """
 
     origins: Sequence[Origin]
@@ -62,18 +61,39 @@ class Material:
     standings: Mapping[str, str] | None = None
     segments: Mapping[str, str] | None = None
     costs_note: str = ONE_BY_ONE
-    ops: int = 0
-    similar: bool = False
 
 
-def assemble(material: Material, make: MakeNode) -> GraphModel:
-    """Return the graph with groups and overlays; `make` returns the node of an index and a group."""
-    root = grow(material.origins, material.source)
-    stack(root, material.kinds, _reads(len(material.origins), material.edges), similar=material.similar)
-    if max(len(material.origins), material.ops) > SMALL:
-        fold_helpers(root, material.origins)
+def tree(
+    origins: Sequence[Origin],
+    kinds: Sequence[Hashable],
+    reads: Sequence[Sequence[int]],
+    *,
+    source: str = "",
+    similar: bool = False,
+    ops: int = 0,
+) -> Branch:
+    """Return the tree of groups; `reads` are the inputs of each node, by index.
+
+    `ops` is the number of ops, since a node may have several. With `similar`, layers that are only similar are folded,
+    too.
+    """
+    root = grow(origins, source)
+    stack(root, kinds, reads, similar=similar)
+    if max(len(origins), ops) > SMALL:
+        fold_helpers(root, origins)
     simplify(root)
     chunk(root)
+    return root
+
+
+def assemble(material: Material, make: MakeNode, root: Branch | None = None) -> GraphModel:
+    """Return the graph with groups and overlays; `make` returns the node of an index and a group.
+
+    `root` is the tree of groups, by default the tree of the nodes' origins.
+    """
+    if root is None:
+        reads = _reads(len(material.origins), material.edges)
+        root = tree(material.origins, material.kinds, reads, source=material.source)
     arrangement = arrange(root)
     nodes = tuple(make(number, group) for number, group in zip(arrangement.order, arrangement.group_of, strict=True))
     traits = [material.traits[number] for number in arrangement.order]
@@ -169,7 +189,12 @@ def groups_with_facts(
         count = int(counts[last] - counts[first])
         parent = arrangement.parents[index]
         label, detail = branch.label, branch.detail
-        groups.append(Group(branch.id, label, detail, branch.kind, parent, first, last, count, tuple(facts)))
+        groups.append(
+            Group(
+                branch.id, label, detail, branch.kind, parent, first, last, count, tuple(facts), branch.badge,
+                branch.links,
+            )
+        )  # fmt: skip
     return tuple(groups)
 
 

@@ -1,17 +1,38 @@
-"""Film of fusion: frame 0 is the unfused graph, frame k the graph after k fusions."""
+"""Fusion as one drawing: the ops of a scheduled graph inside their kernel launches, and a film of the fusions.
+
+Each launch is a group (a hull) around the ops that it computes, inside the launch's module. An op that several launches
+compute is drawn in each of them. Views have no box: an edge passes through them and names them. Frame 0 has the ops
+alone, frame 1 the scheduler nodes, each further frame one fusion, and the last frame the launches. No position changes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 
-from core.analysis.kernels.kernel import time_s
-from core.analysis.work import launch_groups, leaves, steps
-from core.base.words import count, number
-from core.report import Kernel, Schedule, SchedulerNode
+from core.analysis.kernels.kernel import KernelNames, time_s
+from core.analysis.work import OUTPUT_OF_A_CALL, distinct_kernels, launch_groups, leaves, steps, working_ops
+from core.base.words import bytes_, count, duration_s, number, percent
+from core.graph.assemble import Link, Material, assemble, tree
+from core.graph.fx import meta_text, op_node
+from core.graph.model import GraphModel, Node, collection_paused
+from core.graph.modules import Branch, Origin, Trait, classes_of, module_at, shape_words
+from core.graph.placing import placed_paths
+from core.ops.costs import CALLS, Cost, FxCosts, aten_name, op_class
+from core.report import FxNode, Kernel, Module, ModulePath, Schedule, SchedulerNode, module_path, tensor_text
+
+RECORDED = "Bytes of each op's own inputs and outputs, as if it ran alone; the hulls have the scheduler's bytes."
+LONGEST_KERNEL = 32  #: characters of a kernel's name before its module is omitted
+# Inductor's class of a node that is a call, not a loop.
+CALL = "ExternKernelSchedulerNode"
+MOST_VIA = 3  #: views named on an edge
+MOST_OPS_NAMED = 3  #: ops that name a scheduler node in the title of a fusion
 
 Kernels = Mapping[str, Kernel]
-Joins = dict[str, tuple[tuple[int, str], ...]]
+FxNodes = Mapping[str, FxNode]
+Joins = tuple[tuple[int, str], ...]
+Member = tuple[int, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,107 +41,460 @@ class FusionStep:
 
     title: str
     detail: str
-    round: int
+    round: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """A kernel launch with its scheduler nodes before fusion.
+
+    `members` are the names of the FX nodes that it computes, without views; a scheduler node without a known op is a
+    member itself. `owner` maps each member to the first scheduler node that computes it.
+    """
+
+    nodes: tuple[SchedulerNode, ...]
+    members: tuple[str, ...]
+    owner: Mapping[str, SchedulerNode]
+
+    @property
+    def kernel(self) -> str:
+        """Id of the kernel; empty if no code was generated."""
+        return self.nodes[0].kernel
+
+    @property
+    def id(self) -> str:
+        """Id of the launch's hull in the drawing."""
+        return f"g:{self.nodes[0].name}"
+
+
+def launches(schedule: Schedule, nodes: FxNodes, kernels: Kernels) -> tuple[Launch, ...]:
+    """Return the kernel launches of a graph in schedule order; `nodes` are the lowered graph's FX nodes by name."""
+    order = {node.name: index for index, node in enumerate(schedule.before)}
+    groups = [sorted(group, key=order.__getitem__) for group in launch_groups(schedule, kernels)]
+    return tuple(_launch(tuple(schedule.before[order[name]] for name in group), nodes) for group in groups)
+
+
+def _launch(scheduled: tuple[SchedulerNode, ...], nodes: FxNodes) -> Launch:
+    owner: dict[str, SchedulerNode] = {}
+    for node in [node for node in scheduled if node.ops != OUTPUT_OF_A_CALL] or scheduled:
+        known = [name for name in node.origins if name in nodes and nodes[name].op in CALLS]
+        if not node.kernel and node.kind == CALL:
+            # Torch names the producers of its inputs, too; the call itself comes last in the graph.
+            known = known[-1:]
+        working = [name for name in known if op_class(nodes[name].target) != "view"]
+        for name in working or known or [node.name]:
+            owner.setdefault(name, node)
+    return Launch(scheduled, tuple(owner), owner)
+
+
+def ops_without_launch(schedule: Schedule, nodes: FxNodes) -> tuple[str, ...]:
+    """Return the names of the computing FX nodes that no scheduler node computes, such as constants."""
+    computed = {name for node in schedule.before for name in node.origins}
+    calls = (node for node in nodes.values() if node.op in CALLS and op_class(node.target) != "view")
+    return tuple(node.name for node in calls if node.name not in computed)
+
+
+def saved_bytes(schedule: Schedule, launch: Launch) -> int | None:
+    """Return the memory traffic that fusing a launch's nodes saved: the scheduler's count before minus after.
+
+    None if the counts are not comparable. Over all launches of a graph, the sum is the graph's saving.
+    """
+    if not schedule.one_count:
+        return None
+    names = {node.name for node in launch.nodes}
+    fused = [node for node in schedule.after if names.issuperset(node.nodes)]
+    covered = {name for node in fused for name in node.nodes}
+    before = sum(node.bytes_accessed for node in launch.nodes if node.name in covered)
+    return before - sum(node.bytes_accessed for node in fused)
+
+
+def launch_seconds(
+    parts: Sequence[Sequence[SchedulerNode]], kernels: Kernels, seconds: Mapping[str, float]
+) -> list[float | None]:
+    """Return the measured seconds of each launch, by its scheduler nodes.
+
+    `seconds` has the total of all launches of a kernel, by kernel id. A launch gets its own time if each launch was
+    timed, otherwise an equal share.
+    """
+    places: dict[str, list[int]] = {}
+    for place, nodes in enumerate(parts):
+        places.setdefault(nodes[0].kernel, []).append(place)
+    times: list[float | None] = [None] * len(parts)
+    for kernel, of_kernel in places.items():
+        if kernel in seconds:
+            for place, share in zip(of_kernel, _shares(kernels.get(kernel), len(of_kernel)), strict=True):
+                times[place] = seconds[kernel] * share
+    return times
+
+
+def _shares(kernel: Kernel | None, times: int) -> list[float]:
+    """Return each launch's share of the time of all launches."""
+    timed = [(call.time.calls, time_s(call.time)) for call in kernel.calls if call.time] if kernel is not None else []
+    spent = [calls * seconds for calls, seconds in timed if seconds is not None]
+    if len(spent) != times or not sum(spent):
+        return [1 / times] * times
+    return [seconds / sum(spent) for seconds in spent]
 
 
 @dataclass(slots=True)
 class _Replay:
-    """Replay of the scheduler's fusions; the list of a group keeps the nodes of earlier groups adjacent."""
+    """Replay of the scheduler's fusions: the current group of each node, and the groups that it joined."""
 
     order: dict[str, int]
     group_of: dict[str, list[str]]
     joins: dict[str, list[tuple[int, str]]]
 
-    def merge(self, names: list[str], frame: int) -> None:
-        """Join the groups of these nodes; the group with the earlier start comes first."""
+    def merge(self, names: Sequence[str], frame: int) -> None:
+        """Join the groups of these nodes."""
         parts = {id(group): group for name in names for group in (self.group_of[name],)}
         if len(parts) < 2:
             return
-        ordered = sorted(parts.values(), key=lambda group: min(map(self.order.__getitem__, group)))
-        merged = [name for group in ordered for name in group]
-        key = _key(min(merged, key=self.order.__getitem__))
+        merged = sorted((name for group in parts.values() for name in group), key=self.order.__getitem__)
         for name in merged:
             self.group_of[name] = merged
-            if self.joins[name][-1][1] != key:
-                self.joins[name].append((frame, key))
+            if self.joins[name][-1][1] != merged[0]:
+                self.joins[name].append((frame, merged[0]))
 
 
-def fusion_frames(schedule: Schedule, kernels: Kernels) -> tuple[FusionStep, ...]:
-    """Return the frames: unfused, each fusion, and code generation if kernels contain several fused nodes."""
+def _replay(schedule: Schedule, kernels: Kernels) -> tuple[_Replay, bool]:
+    """Return the replayed fusions, and True if code generation then put several groups into one launch."""
+    order = {node.name: index for index, node in enumerate(schedule.before)}
+    replay = _Replay(order, {name: [name] for name in order}, {name: [(1, name)] for name in order})
     fusions = steps(schedule)
-    frames = [FusionStep("Before the first fusion", count(len(schedule.before), "scheduler node"), 0)]
+    for frame, step in enumerate(fusions, 2):
+        replay.merge([*leaves(step.first, order), *leaves(step.second, order)], frame)
+    scattered = [
+        group for group in launch_groups(schedule, kernels) if len({id(replay.group_of[name]) for name in group}) > 1
+    ]
+    for group in scattered:
+        replay.merge(group, len(fusions) + 2)
+    return replay, bool(scattered)
+
+
+def fusion_frames(schedule: Schedule, nodes: FxNodes, kernels: Kernels) -> tuple[FusionStep, ...]:
+    """Return the frames: ops, scheduler nodes, each fusion, code generation if it joined nodes, and launches."""
+    drawn = launches(schedule, nodes, kernels)
+    ops = {name for launch in drawn for name in launch.members}
+    fusions, named = steps(schedule), working_ops(schedule, nodes)
+    left = len(schedule.before)
+    frames = [
+        FusionStep("Ops", f"{count(len(ops), 'op')} after decomposition; views are on the edges"),
+        FusionStep("Scheduler nodes", f"{count(left, 'node')}: lowering put ops into the loops that read them"),
+    ]
+    order = {node.name: index for index, node in enumerate(schedule.before)}
     for index, step in enumerate(fusions, 1):
-        title = f"Fusion {number(index)} of {number(len(fusions))}, in round {step.round}"
-        frames.append(FusionStep(title, f"fusing {step.first} with {step.second}", step.round))
-    if _generated(schedule, kernels, _replay(schedule)):
-        frames.append(FusionStep("Code generation", "fused nodes that share one kernel", 0))
+        first, second = (_named(leaves(name, order), named) for name in (step.first, step.second))
+        title = f"Fusion {number(index)} of {number(len(fusions))}, round {number(step.round)}"
+        frames.append(FusionStep(title, f"{first} with {second}: {count(left - index, 'node')} left", step.round))
+    if _replay(schedule, kernels)[1]:
+        frames.append(FusionStep("Code generation", "fused nodes that share one kernel"))
+    frames.append(FusionStep("Kernels", launch_words(drawn, kernels)))
     return tuple(frames)
 
 
-def joins(schedule: Schedule, kernels: Kernels) -> Joins:
-    """Return node → (frame, group) pairs: the node belongs to the group from that frame on."""
-    replay = _replay(schedule)
-    _generate(schedule, kernels, replay)
-    return {name: tuple(pairs) for name, pairs in replay.joins.items()}
+def launch_words(drawn: Sequence[Launch], kernels: Kernels) -> str:
+    """Return the numbers of launches and of distinct kernels; a launch without a kernel does not count."""
+    launched = [launch.kernel for launch in drawn if launch.kernel]
+    distinct = distinct_kernels(kernels[name] for name in set(launched) if name in kernels)
+    return f"{count(len(launched), 'launch', 'launches')} of {count(distinct, 'kernel')}"
 
 
-def member_order(schedule: Schedule, kernels: Kernels) -> dict[str, int]:
-    """Return the position of each node in an order that keeps the nodes of every past group adjacent."""
-    replay = _replay(schedule)
-    _generate(schedule, kernels, replay)
-    place: dict[str, int] = {}
-    for name in replay.order:
-        for member in replay.group_of[name]:
-            place.setdefault(member, len(place))
-    return place
+def _named(names: Sequence[str], ops: Mapping[str, tuple[str, ...]]) -> str:
+    """Return the ops of scheduler nodes in words; the scheduler's names if no op is known."""
+    known = list(dict.fromkeys(op for name in names for op in ops.get(name, ())))
+    more = f" +{number(len(known) - MOST_OPS_NAMED)}" if len(known) > MOST_OPS_NAMED else ""
+    return ", ".join(known[:MOST_OPS_NAMED]) + more if known else "_".join(names)
 
 
-def launch_seconds(
-    boxes: Sequence[Sequence[SchedulerNode]], kernels: Kernels, seconds: Mapping[str, float]
-) -> dict[str, float]:
-    """Return the measured seconds of each box, by the name of its first node.
+@collection_paused()
+def fusion_model(
+    schedule: Schedule,
+    nodes: FxNodes,
+    kernels: Kernels,
+    *,
+    source: str = "",
+    seconds: Mapping[str, float] | None = None,
+) -> GraphModel:
+    """Return the drawing of a graph's fusion.
 
-    Boxes are kernel launches in order. `seconds` has the total of all launches of a kernel, by kernel id. A
-    launch gets its own time if each launch was timed, otherwise an equal share.
+    `nodes` are the FX nodes of the lowered graph by name, `kernels` are by id, and `seconds` are measured times by
+    kernel id. Each op lists the scheduler's groups that it joins, each with its first frame.
     """
-    launches: dict[str, list[str]] = {}
-    for box in boxes:
-        launches.setdefault(box[0].kernel, []).append(box[0].name)
-    return {
-        name: seconds[kernel] * share
-        for kernel, names in launches.items()
-        if kernel in seconds
-        for name, share in zip(names, _shares(kernels.get(kernel), len(names)), strict=True)
-    }
+    return _Drawing(schedule, nodes, kernels, source, seconds or {}).model()
 
 
-def _shares(kernel: Kernel | None, launches: int) -> list[float]:
-    """Return each launch's share of the time of all launches."""
-    timed = [(call.time.calls, time_s(call.time)) for call in kernel.calls if call.time] if kernel is not None else []
-    spent = [calls * seconds for calls, seconds in timed if seconds is not None]
-    if len(spent) != launches or not sum(spent):
-        return [1 / launches] * launches
-    return [seconds / sum(spent) for seconds in spent]
+class _Drawing:
+    def __init__(
+        self, schedule: Schedule, nodes: FxNodes, kernels: Kernels, source: str, seconds: Mapping[str, float]
+    ) -> None:
+        self._schedule, self._nodes, self._kernels, self._source = schedule, nodes, kernels, source
+        self._launches = launches(schedule, nodes, kernels)
+        self._times = launch_seconds([launch.nodes for launch in self._launches], kernels, seconds)
+        self._total_s = sum(time or 0.0 for time in self._times)
+        self._members: list[Member] = [
+            (place, name) for place, launch in enumerate(self._launches) for name in launch.members
+        ]
+        self._number = {member: index for index, member in enumerate(self._members)}
+        self._buffers = {buffer.name: buffer for buffer in schedule.buffers}
+        recorded = ((node.name, Module(node.module, node.module_class)) for node in nodes.values() if node.module)
+        self._modules = {**dict(recorded), **schedule.modules}
+        self._classes = classes_of(self._modules.values())
+        self._costs = FxCosts(dict(nodes))
+        self._ops = working_ops(schedule, nodes)
+        self._joins = {name: tuple(pairs) for name, pairs in _replay(schedule, kernels)[0].joins.items()}
+        self._names = KernelNames(list(kernels.values()), [schedule], {node.target for node in nodes.values()})
+        self._kernel_number = {
+            kernel: index
+            for index, kernel in enumerate(
+                dict.fromkeys(launch.kernel for launch in self._launches if self._is_generated(launch)), 1
+            )
+        }
+
+    def model(self) -> GraphModel:
+        """Return the drawing."""
+        edges = list(self._edges())
+        reads: list[dict[int, None]] = [{} for _ in self._launches]
+        for edge in edges:
+            source, target = self._members[edge.source][0], self._members[edge.target][0]
+            if source != target:
+                reads[target][source] = None
+        paths = placed_paths([self._paths(launch) for launch in self._launches], [list(read) for read in reads])
+        origins = [self._origin(launch, path) for launch, path in zip(self._launches, paths, strict=True)]
+        root = tree(
+            origins, [self._kind(launch) for launch in self._launches], [list(read) for read in reads],
+            source=self._source, similar=True, ops=len(self._members),
+        )  # fmt: skip
+        self._enclose(root)
+        material = Material(
+            origins=[origins[place] for place, _ in self._members],
+            kinds=(),
+            traits=[self._trait(member, origins[member[0]]) for member in self._members],
+            names=[name for _, name in self._members],
+            edges=edges,
+            parameters={},
+            costs_note=RECORDED,
+        )
+        return assemble(material, lambda index, group: self._node(self._members[index], group), root)
+
+    def _enclose(self, branch: Branch) -> None:
+        """Put the hull of each launch in the place of its number."""
+        for child in branch.branches:
+            self._enclose(child)
+        branch.members = [self._hull(member) if isinstance(member, int) else member for member in branch.members]
+
+    def _hull(self, place: int) -> Branch:
+        launch = self._launches[place]
+        kernel = self._kernels.get(launch.kernel)
+        return Branch(
+            launch.id,
+            self._words(launch, kernel),
+            " · ".join(self._facts(place)),
+            kind="launch" if self._is_generated(launch) else "library",
+            members=[self._number[place, name] for name in launch.members],
+            links=tuple(f"s:{node.name}" for node in launch.nodes) + ((f"k:{kernel.id}",) if kernel else ()),
+            badge=number(self._kernel_number[launch.kernel]) if launch.kernel in self._kernel_number else "",
+        )
+
+    def _is_generated(self, launch: Launch) -> bool:
+        kernel = self._kernels.get(launch.kernel)
+        return kernel is not None and not kernel.extern
+
+    def _facts(self, place: int) -> Iterator[str]:
+        """Yield time and saved bytes of a launch, and the layers that it spans."""
+        seconds, saved = self._times[place], saved_bytes(self._schedule, self._launches[place])
+        if seconds is not None:
+            share = f" ({percent(seconds / self._total_s)})" if self._total_s else ""
+            yield f"{duration_s(seconds)}{share}"
+        if saved:
+            yield f"saves {bytes_(saved)}" if saved > 0 else f"moves {bytes_(-saved)} more"
+        if not self._launches[place].kernel:
+            yield "no kernel"
+
+    def _words(self, launch: Launch, kernel: Kernel | None) -> str:
+        """Return a launch's display name; a long name is reduced to the ops, since the hull is in its module."""
+        if kernel is None:
+            return " · ".join(self._ops[launch.nodes[0].name]) or launch.nodes[0].name
+        origins = tuple(dict.fromkeys(name for node in launch.nodes for name in node.origins))
+        words = self._names.named(kernel, origins, self._schedule)
+        return words if len(words) <= LONGEST_KERNEL else words.rpartition(" · ")[2]
+
+    def _paths(self, launch: Launch) -> list[ModulePath]:
+        """Return the recorded modules of a launch's ops."""
+        return [module_path(self._modules[name].path) for name in launch.members if name in self._modules]
+
+    def _origin(self, launch: Launch, path: ModulePath) -> Origin:
+        known = (self._nodes[name] for name in launch.members if name in self._nodes)
+        first = next((node for node in known if node.source), None)
+        module = module_at(path, self._classes)
+        return Origin(module.path, module.kind, "", first.source if first else None, first.code if first else "")
+
+    def _kind(self, launch: Launch) -> tuple[tuple[str, ...], ...]:
+        """Return a key that is equal for equal launches.
+
+        The order of ops is ignored, since the first of several equal layers may compute shared values.
+        """
+        return tuple((*sorted(self._ops[node.name]), self._output_text(node)) for node in launch.nodes)
+
+    def _trait(self, member: Member, origin: Origin) -> Trait:
+        place, name = member
+        node = self._nodes.get(name)
+        cost = self._costs.cost(node) if node else Cost(None, None)
+        meta = node.meta if node else None
+        return Trait(
+            cost=cost,
+            dtype=meta.dtype if meta else "",
+            shapes=shape_words(meta.shape) if meta else "",
+            module_class=origin.module_class,
+            seconds=self._split(place, name),
+        )
+
+    def _split(self, place: int, name: str) -> float | None:
+        """Return an op's part of the measured time of its launch, in proportion to estimated times."""
+        seconds = self._times[place]
+        if seconds is None:
+            return None
+        weights = self._weights[place]
+        total = sum(weights.values())
+        return seconds * (weights[name] / total if total else 1 / len(weights))
+
+    @cached_property
+    def _weights(self) -> list[dict[str, float]]:
+        return [
+            {
+                name: (self._costs.cost(self._nodes[name]).weight or 0.0) if name in self._nodes else 0.0
+                for name in launch.members
+            }
+            for launch in self._launches
+        ]
+
+    def _node(self, member: Member, group: int) -> Node:
+        place, name = member
+        launch, node = self._launches[place], self._nodes.get(name)
+        owner = launch.owner[name]
+        links = (f"s:{owner.name}", *([f"k:{launch.kernel}"] if launch.kernel in self._kernels else []))
+        is_copy = self._home.get(name, place) != place
+        node_id = f"n:{name}@{number(place)}" if is_copy else f"n:{name}" if node else f"s:{name}"
+        if node is None:
+            words = " · ".join(self._ops[owner.name]) or owner.name
+            tip = f"{owner.name} ({owner.kind}): its op was not recorded"
+            return Node(
+                node_id, words, self._output_text(owner), "other", group,
+                kernel=launch.kernel, links=links[1:], tooltip=tip, joins=self._joins[owner.name],
+            )  # fmt: skip
+        links = (*([f"n:{name}"] if is_copy else []), *links)
+        drawn = op_node(node, group, self._source, meta_text(node.meta), links)
+        times = len(self._copies[name])
+        again = f"\ncomputed in {count(times, 'launch', 'launches')}" if times > 1 else ""
+        return replace(
+            drawn,
+            id=node_id,
+            kernel=launch.kernel,
+            thin=is_copy,
+            tooltip=drawn.tooltip + again,
+            joins=self._joins[owner.name],
+        )
+
+    @cached_property
+    def _copies(self) -> dict[str, list[int]]:
+        """Launches of each member."""
+        copies: dict[str, list[int]] = {}
+        for place, name in self._members:
+            copies.setdefault(name, []).append(place)
+        return copies
+
+    @cached_property
+    def _home(self) -> dict[str, int]:
+        """The launch of each member that stores its value, otherwise the first that computes it."""
+        return {
+            name: next((place for place in places if (place, name) in self._stored), places[0])
+            for name, places in self._copies.items()
+        }
+
+    @cached_property
+    def _stored(self) -> dict[Member, int]:
+        """Bytes that a launch stores of a member's value; a member without a buffer is left out."""
+        fused = {name: node for node in self._schedule.after for name in node.nodes}
+        sizes: dict[str, int] = {}
+        for node in self._schedule.before:
+            for name, size in (*node.reads, *node.writes):
+                sizes[name] = max(size, sizes.get(name, 0))
+        stored: dict[Member, int] = {}
+        for place, launch in enumerate(self._launches):
+            for node in launch.nodes:
+                kept = {name for name, _ in fused.get(node.name, node).writes}
+                size = sum(sizes[name] for name, _ in node.writes if name in kept)
+                last = self._last_op(launch, node)
+                if size:
+                    stored[place, last] = stored.get((place, last), 0) + size
+        return stored
+
+    def _last_op(self, launch: Launch, node: SchedulerNode) -> str:
+        """Return the member whose value a scheduler node computes last: none of its other ops reads it."""
+        own = [name for name in node.origins if name in launch.owner]
+        if not own:
+            # A view of a member, such as one of several outputs of a library call.
+            sources = (source for name in node.origins if name in self._nodes for source, _ in self._inputs(name))
+            return next((source for source in sources if source in launch.owner), launch.members[0])
+        read = {source for name in own if name in self._nodes for source, _ in self._inputs(name)}
+        return next((name for name in reversed(own) if name not in read), own[-1])
+
+    def _edges(self) -> Iterator[Link]:
+        """Yield the values between ops; 0 bytes if a value is not stored in memory."""
+        for member in self._members:
+            place, name = member
+            if name not in self._nodes:
+                yield from self._buffer_edges(place, self._launches[place].owner[name])
+                continue
+            for source, via in self._inputs(name):
+                origin = (place, source) if (place, source) in self._number else (self._home[source], source)
+                label = (meta_text(self._nodes[source].meta) or source) + _via_words(via)
+                yield Link(self._number[origin], self._number[member], label, self._stored.get(origin, 0))
+
+    def _buffer_edges(self, place: int, node: SchedulerNode) -> Iterator[Link]:
+        """Yield the edges of a scheduler node whose ops were not recorded."""
+        target = self._number[place, node.name]
+        for name, size in node.reads:
+            origin = self._writers.get(name)
+            if origin is not None and self._number[origin] != target:
+                yield Link(self._number[origin], target, self._buffer(name), size)
+
+    @cached_property
+    def _writers(self) -> dict[str, Member]:
+        """The member that each buffer has its value from."""
+        return {
+            name: (place, self._last_op(launch, node))
+            for place, launch in enumerate(self._launches)
+            for node in launch.nodes
+            for name, _ in node.writes
+        }
+
+    def _inputs(self, name: str) -> list[tuple[str, tuple[str, ...]]]:
+        """Return the drawn ops whose values an op reads, each with the views and removed ops between them."""
+        found: dict[str, tuple[str, ...]] = {}
+        seen: set[str] = set()
+        waiting: list[tuple[str, tuple[str, ...]]] = [(read, ()) for read in reversed(self._nodes[name].inputs)]
+        while waiting:
+            read, via = waiting.pop()
+            node = self._nodes.get(read)
+            if read in self._copies:
+                found.setdefault(read, via)
+            elif node is not None and node.op in CALLS and read not in seen:
+                seen.add(read)
+                between = (aten_name(node.target), *via)
+                waiting += [(source, between) for source in reversed(node.inputs)]
+        return list(found.items())
+
+    def _buffer(self, name: str) -> str:
+        buffer = self._buffers.get(name)
+        return f"{name} {tensor_text(buffer.dtype, buffer.shape)}" if buffer else name
+
+    def _output_text(self, node: SchedulerNode) -> str:
+        buffers = [self._buffers[name] for name, _ in node.writes if name in self._buffers]
+        return tensor_text(buffers[0].dtype, buffers[0].shape) if buffers else ""
 
 
-def _key(first: str) -> str:
-    return f"g:{first}"
-
-
-def _replay(schedule: Schedule) -> _Replay:
-    order = {node.name: index for index, node in enumerate(schedule.before)}
-    replay = _Replay(order, {name: [name] for name in order}, {name: [(0, _key(name))] for name in order})
-    for frame, step in enumerate(steps(schedule), 1):
-        replay.merge([*leaves(step.first, order), *leaves(step.second, order)], frame)
-    return replay
-
-
-def _generated(schedule: Schedule, kernels: Kernels, replay: _Replay) -> list[list[str]]:
-    """Return the launches that contain more than one group."""
-    groups = [list(group) for group in launch_groups(schedule, kernels)]
-    return [group for group in groups if len({id(replay.group_of[name]) for name in group}) > 1]
-
-
-def _generate(schedule: Schedule, kernels: Kernels, replay: _Replay) -> None:
-    for group in _generated(schedule, kernels, replay):
-        replay.merge(group, len(steps(schedule)) + 1)
+def _via_words(via: Sequence[str]) -> str:
+    """Return the views between two ops; empty without views."""
+    names = [name for name in via if name != "getitem"]
+    more = f" +{number(len(names) - MOST_VIA)}" if len(names) > MOST_VIA else ""
+    return f" through {', '.join(names[:MOST_VIA])}{more}" if names else ""

@@ -130,7 +130,7 @@ class _Drawing:
     ) -> GraphModel:
         """Return the graph of the drawn nodes."""
         drawn = [self.by_name[name] for name in self.drawn]
-        texts = [_text(node.meta) for node in drawn]
+        texts = [meta_text(node.meta) for node in drawn]
         material = Material(
             origins=[self._origin(node) for node in drawn],
             kinds=[(node.op, node.target, text) for node, text in zip(drawn, texts, strict=True)],
@@ -150,7 +150,7 @@ class _Drawing:
         """Return the link from a node to a reader of its value."""
         value = self._values.get(read)
         if value is None:
-            value = self.number[read], _text(self.by_name[read].meta), self._costs.size(read) or 0
+            value = self.number[read], meta_text(self.by_name[read].meta), self._costs.size(read) or 0
             self._values[read] = value
         return Link(value[0], self.number[name], value[1], value[2], frames)
 
@@ -168,29 +168,38 @@ class _Drawing:
 
     def _node(self, node: FxNode, text: str, group: int) -> Node:
         kernels = self._kernels.get(node.name, ())
-        links = tuple(f"k:{kernel.id}" for kernel in kernels) if kernels else ()
-        if node.source and node.source.file == self._source:
-            links += (f"l:{node.source.line}",)
-        label, kind = _target_words(node.target) if node.op in CALLS else (_own_name(node.name), "other")
-        return Node(
-            id=f"n:{node.name}",
-            label=label,
-            detail=text,
-            op_class=kind,
-            group=group,
+        drawn = op_node(
+            node, group, self._source, text, tuple(f"k:{kernel.id}" for kernel in kernels) if kernels else ()
+        )
+        return replace(
+            drawn,
             kernel=kernels[0].id if kernels else "",
-            links=links,
             chips=_chips(self._hidden.get(node.name, ())),
-            tooltip=_tooltip(node),
-            thin=kind == "view",
             frames=self.frames.get(node.name, ()),
             versions=tuple(_version(frame, state) for frame, state in self.states.get(node.name, ())),
         )
 
 
+def op_node(node: FxNode, group: int, source: str, text: str, links: tuple[str, ...]) -> Node:
+    """Return the box of an FX node in a group, with its tensor as text, its links, and a link to its source line."""
+    if node.source and node.source.file == source:
+        links += (f"l:{node.source.line}",)
+    label, kind = _target_words(node.target) if node.op in CALLS else (_own_name(node.name), "other")
+    return Node(
+        id=f"n:{node.name}",
+        label=label,
+        detail=text,
+        op_class=kind,
+        group=group,
+        links=links,
+        tooltip=_tooltip(node),
+        thin=kind == "view",
+    )
+
+
 def _version(frame: int, node: FxNode) -> Version:
     label = _target_words(node.target)[0] if node.op in CALLS else node.name
-    return Version(frame, label, _text(node.meta), _tooltip(node))
+    return Version(frame, label, meta_text(node.meta), _tooltip(node))
 
 
 @lru_cache(maxsize=MOST_REMEMBERED)
@@ -199,7 +208,8 @@ def _target_words(target: str) -> tuple[str, str]:
     return aten_name(target), op_class(target)
 
 
-def _text(meta: TensorMeta | None) -> str:
+def meta_text(meta: TensorMeta | None) -> str:
+    """Return a node's tensor as PyTorch annotates its graphs; empty if not recorded."""
     return _tensor_text(meta.dtype, meta.shape) if meta else ""
 
 

@@ -27,9 +27,8 @@ SMALL_PX_PER_CHAR = 6.6
 CHIP_PX_PER_CHAR = 6.0
 LEAST_WIDTH, MOST_WIDTH = 64.0, 264.0
 PADDING_X, PADDING_Y = 11.0, 6.0
-LABEL_HEIGHT, DETAIL_HEIGHT, ROW_HEIGHT, CHIPS_HEIGHT = 18.0, 15.0, 18.0, 21.0
-ROW_INSET, ROW_TEXT, CHIP_PADDING, CHIP_GAP = 8.0, 10.0, 5.0, 4.0
-ROW_DOT, ROWS_TOP = 12.0, 3.0
+LABEL_HEIGHT, DETAIL_HEIGHT, CHIPS_HEIGHT = 18.0, 15.0, 21.0
+CHIP_PADDING, CHIP_GAP = 5.0, 4.0
 FOLD_SIGN = 18.0
 MOST_FACTS, FACT_CHARS = 2, 8
 METRICS: Mapping[str, float] = {
@@ -40,10 +39,7 @@ METRICS: Mapping[str, float] = {
     "padY": PADDING_Y,
     "label": LABEL_HEIGHT,
     "detail": DETAIL_HEIGHT,
-    "row": ROW_HEIGHT,
     "chips": CHIPS_HEIGHT,
-    "rowInset": ROW_INSET,
-    "rowText": ROW_TEXT,
     "chipPad": CHIP_PADDING,
     "chipGap": CHIP_GAP,
     "foldSign": FOLD_SIGN,
@@ -188,18 +184,15 @@ def node_size(node: Node) -> tuple[float, float]:
     if node.chips:
         widest = max(widest, _chips_width(node.chips))
         height += CHIPS_HEIGHT
-    if node.rows:
-        text = max(len(row.label + row.detail) for row in node.rows)
-        widest = max(widest, text * SMALL_PX_PER_CHAR + 2 * ROW_TEXT + ROW_DOT)
-        height += ROWS_TOP + ROW_HEIGHT * len(node.rows)
     return _width(widest), ceil(height)
 
 
 def group_size(group: Group) -> tuple[float, float]:
     """Return the width and height of a folded group: label, unfold sign, detail, count, and a few facts."""
     below = f"{group.detail} · {count(group.count, 'op')}"
+    label = f"{group.badge}  {group.label}" if group.badge else group.label
     facts = [fact for fact in group.facts if fact.unit][:MOST_FACTS]
-    widest = max(len(group.label) * LABEL_PX_PER_CHAR + FOLD_SIGN, len(below) * SMALL_PX_PER_CHAR)
+    widest = max(len(label) * LABEL_PX_PER_CHAR + FOLD_SIGN, len(below) * SMALL_PX_PER_CHAR)
     widest = max([widest, *((len(fact.name) + FACT_CHARS) * SMALL_PX_PER_CHAR for fact in facts)])
     return _width(widest), ceil(2 * PADDING_Y + LABEL_HEIGHT + DETAIL_HEIGHT * (1 + len(facts)))
 
@@ -231,9 +224,9 @@ class Hit:
 
 
 def find(model: GraphModel, element_id: str) -> Hit | None:
-    """Return the hit of the node, row or group with an id; None if there is no such id.
+    """Return the hit of the node or group with an id; None if there is no such id.
 
-    For a linked object, such as a kernel or a line, return the first linked node.
+    For a linked object, such as a kernel or a line, return the first linked group or node.
     """
     place = index_of(model).places.get(element_id)
     if place is None:
@@ -253,7 +246,7 @@ def _path(model: GraphModel, group: int) -> tuple[int, ...]:
 def search(model: GraphModel, text: str) -> tuple[int, list[Hit]]:
     """Return the number of matching nodes, and the best matches (at most 200).
 
-    Names and ops come first, then shapes and modules. All words must occur in a node's id, label, detail, rows or
+    Names and ops come first, then shapes and modules. All words must occur in a node's id, label, detail or
     module, regardless of case.
     """
     words = text[:LONGEST_QUERY].lower().split()
@@ -369,8 +362,7 @@ def _inside(model: GraphModel, group: int, indent: str) -> Iterator[str]:
     for member in index_of(model).children[group]:
         if member >= 0:
             node = model.nodes[member]
-            rows = [row.label for row in node.rows]
-            yield f"{indent}n{member}{_attributes(label=_lines(node.label, node.detail, *rows), id=node.id)}"
+            yield f"{indent}n{member}{_attributes(label=_lines(node.label, node.detail), id=node.id)}"
             continue
         subgroup = model.groups[~member]
         yield f"{indent}subgraph cluster_{~member} {{"

@@ -16,25 +16,12 @@ from threading import Lock
 from typing import Literal, NamedTuple
 from weakref import ReferenceType, WeakKeyDictionary, ref
 
-GroupKind = Literal["module", "stack", "line", "direction"]
+GroupKind = Literal["module", "stack", "line", "direction", "launch", "library"]
+# Hulls: a launch of a generated kernel, and a library call.
+HULLS: tuple[GroupKind, ...] = ("launch", "library")
 Frames = tuple[tuple[int, int], ...]
 TOP = -1
 Lifted = tuple[int, int, int]
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """An op inside a node, such as an op fused into a kernel; the user can select it separately.
-
-    `joins` has (frame, key) pairs: from that frame on, the row belongs to the fused group `key`.
-    """
-
-    id: str
-    label: str
-    op_class: str
-    links: tuple[str, ...] = ()
-    detail: str = ""
-    joins: tuple[tuple[int, str], ...] = ()
 
 
 class Version(NamedTuple):
@@ -52,7 +39,7 @@ class Node:
 
     `kernel` is the id of the node's kernel, and `chips` are the parameters that the node reads. `frames` are half-open
     intervals of the film's frames in which the node exists; empty means all frames. `versions` are the versions of a
-    node that changes.
+    node that changes. `joins` has (frame, key) pairs: from that frame on, the node belongs to the fused group `key`.
     """
 
     id: str
@@ -62,12 +49,12 @@ class Node:
     group: int
     kernel: str = ""
     links: tuple[str, ...] = ()
-    rows: tuple[Row, ...] = ()
     chips: tuple[str, ...] = ()
     tooltip: str = ""
     thin: bool = False
     frames: Frames = ()
     versions: tuple[Version, ...] = ()
+    joins: tuple[tuple[int, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +80,8 @@ class Fact(NamedTuple):
 class Group:
     """A group of the nodes `first` to `last` (excluded), including the nodes of nested groups.
 
-    `parent` is -1 at the top; `count` is the number of ops.
+    `parent` is -1 at the top; `count` is the number of ops. `badge` is a short text before the label, such as a
+    kernel's number, and `links` are the ids of what the group stands for, such as the kernel.
     """
 
     id: str
@@ -105,6 +93,8 @@ class Group:
     last: int
     count: int
     facts: tuple[Fact, ...] = ()
+    badge: str = ""
+    links: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,15 +227,14 @@ class Index:
     def places(self) -> dict[str, int]:
         """Return the member of each id.
 
-        Ids are those of nodes, groups, rows (the row's node) and linked objects (the first linked node).
+        Ids are those of nodes, groups, and linked objects (the first linked group, otherwise the first linked node).
         """
         model = self._model()
         members = {node.id: index for index, node in enumerate(model.nodes)}
         for number, group in enumerate(model.groups):
-            members.setdefault(group.id, ~number)
+            for own in (group.id, *group.links):
+                members.setdefault(own, ~number)
         for index, node in enumerate(model.nodes):
-            for row in node.rows:
-                members.setdefault(row.id, index)
             for link in node.links:
                 members.setdefault(link, index)
         return members
@@ -339,8 +328,7 @@ def _search_text(node: Node, path: str) -> str:
 
     That line is the call, which has other nodes' names.
     """
-    rows = " ".join(f"{row.id} {row.label}" for row in node.rows)
-    return f"{node.id} {node.label} {node.detail} {rows} {node.tooltip.partition(chr(10))[2]} {path}".lower()
+    return f"{node.id} {node.label} {node.detail} {node.tooltip.partition(chr(10))[2]} {path}".lower()
 
 
 def _children(model: GraphModel) -> list[list[int]]:

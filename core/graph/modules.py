@@ -147,6 +147,8 @@ class Branch:
     kind: GroupKind = "module"
     segment: str = ""
     modules: str = ""
+    badge: str = ""
+    links: tuple[str, ...] = ()
     members: list[int | Branch] = field(default_factory=list)
     first: int = 0
     last: int = 0

@@ -13,9 +13,8 @@ from core.analysis.kernels.comparison import node_ops
 from core.analysis.kernels.kernel import kernel_names, kernel_seconds, node_op
 from core.analysis.work import (
     UNEVEN,
-    computing_ops,
+    change_words,
     counted_words,
-    fusion_words,
     refusal_reasons,
     refused_pair,
     rejections,
@@ -25,9 +24,8 @@ from core.analysis.work import (
     working_ops,
 )
 from core.base import words as fmt
-from core.graph.fusion import fusion_frames
+from core.graph.fusion import Launch, fusion_frames, fusion_model, launch_words, launches, ops_without_launch
 from core.graph.fx import source_path
-from core.graph.schedule import after_model, before_model
 from core.report import Compilation, FxGraph, FxNode, Kernel, Payload, Report, Schedule, SchedulerNode
 from core.views.glossary import GLOSSARY
 from core.views.graph import GraphFrame, GraphView
@@ -37,6 +35,7 @@ __all__ = ["FusionView", "epilogue_words"]
 
 SCHEDULER_NAME = re.compile(r"\bop\d+\b")
 MOST_WORDS = 4  #: ops that name a scheduler node
+MOST_REMOVED = 8  #: removed ops that are named
 MOST_OP_CHARS, MOST_TITLE_CHARS = 60, 140
 # ATen products, which Inductor leaves to a library unless a template is faster; some add a tensor, such as a bias.
 ADDING = ("addmm", "baddbmm")
@@ -66,7 +65,7 @@ class FusionRefusal:
 
 @dataclass(frozen=True)
 class FusionView:
-    """The scheduler nodes of one graph before and after fusion.
+    """The fusion of one scheduled graph: ops, scheduler nodes, and kernel launches.
 
     `nodes_of` reads the FX nodes of a graph.
     """
@@ -101,14 +100,13 @@ class FusionView:
 
     @property
     def title(self) -> str:
-        """Op and node counts before and after fusion, with the memory traffic if it is comparable."""
-        schedule, traffic = self.schedule, traffic_within(self.schedule)
-        lowered = None if schedule.subgraph else self.compilation.lowered(schedule.direction)
-        ops = f"{fmt.count(computing_ops(lowered), 'op')} in " if lowered else ""
-        before, after = len(schedule.before), len(schedule.after)
-        is_fused = bool(steps(schedule)) or before != after
-        saved = f": {traffic_words(traffic)}" if traffic and is_fused else ""
-        return f"{scope_words(self.report, self.compilation)}{ops}{fusion_words(before, after, is_fused)}{saved}."
+        """Counts of ops, launches and kernels, with the change of memory traffic if it is comparable."""
+        traffic = traffic_within(self.schedule)
+        ops = len({name for launch in self._launches for name in launch.members})
+        after = launch_words(self._launches, self._kernels)
+        change = change_words(traffic)
+        saved = f", {change} memory traffic" if change else ""
+        return f"{scope_words(self.report, self.compilation)}{fmt.count(ops, 'op')} → {after}{saved}."
 
     @property
     def help(self) -> str:
@@ -117,20 +115,20 @@ class FusionView:
         rounds = fmt.count(len(self.schedule.rounds), "round")
         traffic = traffic_within(self.schedule)
         counted = counted_words(traffic) if traffic else UNEVEN
-        return f"{GLOSSARY['fusion']} {fusions}; the scheduler tried {rounds}. {counted}"
+        removed = ops_without_launch(self.schedule, self._nodes) if not self.schedule.subgraph else ()
+        names = ", ".join(map(code, removed[:MOST_REMOVED]))
+        more = f" and {fmt.number(len(removed) - MOST_REMOVED)} more" if len(removed) > MOST_REMOVED else ""
+        gone = f" {fmt.count(len(removed), 'op')} without a launch: {names}{more}." if removed else ""
+        moved = f" {traffic_words(traffic)}." if traffic else ""
+        nodes = fmt.count(len(self.schedule.before), "scheduler node")
+        return f"{GLOSSARY['fusion']} {nodes}, {fusions}; the scheduler tried {rounds}.{moved} {counted}{gone}"
 
     @cached_property
-    def before(self) -> GraphView:
-        """Graph of the nodes before fusion."""
-        model = before_model(self.schedule, self._nodes, source=source_path(self.report), seconds=self._seconds)
-        return GraphView(model, kernel_names(self.compilation))
-
-    @cached_property
-    def after(self) -> GraphView:
-        """Graph of the kernel launches, with the fused nodes as rows; a film with a frame for each fusion."""
+    def picture(self) -> GraphView:
+        """Ops in the hulls of their launches; a film from the ops to the launches, with a frame for each fusion."""
         source, kernels = source_path(self.report), self._kernels
-        model = after_model(self.schedule, self._nodes, kernels, source=source, seconds=self._seconds)
-        frames = (GraphFrame(step.title, step.detail) for step in fusion_frames(self.schedule, kernels))
+        model = fusion_model(self.schedule, self._nodes, kernels, source=source, seconds=self._seconds)
+        frames = (GraphFrame(step.title, step.detail) for step in fusion_frames(self.schedule, self._nodes, kernels))
         return GraphView(model, kernel_names(self.compilation), tuple(frames))
 
     @cached_property
@@ -161,20 +159,37 @@ class FusionView:
         )
 
     def kernel(self, item_id: str | None) -> Kernel | None:
-        """Return the kernel of a drawn box, op or kernel by its id; None if it has no kernel."""
+        """Return the kernel of a hull, an op or a kernel by its id; None if it has no kernel."""
         kind, _, name = (item_id or "").partition(":")
-        kernel_of = {node.name: node.kernel for node in self.schedule.before}
-        return self._kernels.get(name if kind == "k" else kernel_of.get(name, ""))
+        if kind == "k":
+            return self._kernels.get(name)
+        nodes = self._scheduled(kind, name)
+        return self._kernels.get(nodes[0].kernel) if nodes else None
+
+    def _scheduled(self, kind: str, name: str) -> tuple[SchedulerNode, ...]:
+        """Return the scheduler nodes of a kernel, a hull, a scheduler node or an op; an op's copy has its launch."""
+        if kind == "k":
+            return tuple(node for node in self.schedule.before if node.kernel == name)
+        if kind == "s":
+            return tuple(node for node in self.schedule.before if node.name == name)
+        if kind == "g":
+            return next((launch.nodes for launch in self._launches if launch.id == f"g:{name}"), ())
+        op, _, place = name.partition("@")
+        owners = {number: launch.owner[op] for number, launch in enumerate(self._launches) if op in launch.owner}
+        chosen = owners.get(int(place)) if place.isdecimal() else None
+        return (chosen,) if chosen else tuple(owners.values())[:1]
 
     def ir(self, item_id: str | None, read: Callable[[Payload], str]) -> str:
-        """Return Inductor's IR of a drawn op or kernel, with its loop body; empty if it was not recorded.
+        """Return Inductor's IR of a drawn op or launch, with its loop body; empty if it was not recorded.
 
-        The IR of an op is from before fusion, the IR of a kernel from after fusion. `read` returns a payload of the
+        The IR of an op is from before fusion, the IR of a launch from after fusion. `read` returns a payload of the
         log as text.
         """
         kind, _, name = (item_id or "").partition(":")
-        nodes = [node.name for node in self.schedule.after if node.kernel == name] if kind == "k" else [name]
-        text = self._debug_file("ir_post_fusion.txt" if kind == "k" else "ir_pre_fusion.txt", read)
+        is_launch = kind in ("k", "g")
+        before = {node.name for node in self._scheduled(kind, name)}
+        nodes = {node.name for node in self.schedule.after if before & set(node.nodes)} if is_launch else before
+        text = self._debug_file("ir_post_fusion.txt" if is_launch else "ir_pre_fusion.txt", read)
         blocks = (block.strip("\n") for block in text.split("\n\n\n"))
         return "\n\n".join(block for block in blocks if block.partition(":")[0] in nodes)
 
@@ -185,6 +200,10 @@ class FusionView:
             return ""
         file = self.report.debug_file(self.compilation.id, whole.index(self.schedule), name)
         return read(file) if file is not None else ""
+
+    @cached_property
+    def _launches(self) -> tuple[Launch, ...]:
+        return launches(self.schedule, self._nodes, self._kernels)
 
     @cached_property
     def _kernels(self) -> dict[str, Kernel]:

@@ -28,7 +28,7 @@ from core.graph.levels import (
     neighbourhood,
     search,
 )
-from core.graph.model import TOP, Fact, Frames, GraphModel, Level, index_of
+from core.graph.model import HULLS, TOP, Fact, Frames, GraphModel, Level, index_of
 from core.report import FxNode, Report, TensorMeta, tensor_text
 from core.views.blocks import Column, Table
 from core.views.markdown import LONGEST_LINE, LONGEST_TEXT, code, one_line
@@ -79,21 +79,30 @@ class GraphView:
         """Return the layouts of the groups that are unfolded at first.
 
         A graph with few ops unfolds all groups. A larger graph unfolds forward and backward, or else the groups
-        around the model's layers, up to `MOST_OPENED_ITEMS` items. Ops are counted instead of nodes, so a graph opens
-        in the same way before and after fusion.
+        around the model's layers, with the kernel launches in them, up to `MOST_OPENED_ITEMS` items.
         """
         sides = [number for number, group in enumerate(self.model.groups) if group.kind == "direction"]
-        ops = sum(max(1, len(node.rows)) for node in self.model.nodes)
-        groups = range(len(self.model.groups)) if ops <= SMALL else sides or _heaviest(self.model)
+        groups = range(len(self.model.groups)) if len(self.model.nodes) <= SMALL else sides or _heaviest(self.model)
         children = index_of(self.model).children
-        levels: list[Level] = []
+        opened = [TOP]
         items = len(children[TOP])
         for group in groups:
             items += len(children[group])
             if items > MOST_OPENED_ITEMS:
                 break
-            levels.append(self.level(group))
-        return levels
+            opened.append(group)
+        hulls = [hull for group in opened for hull in self.hulls(group) if hull not in opened]
+        for hull in hulls:
+            items += len(children[hull])
+            if items > MOST_OPENED_ITEMS:
+                break
+            opened.append(hull)
+        return [self.level(group) for group in opened if group != TOP]
+
+    def hulls(self, group: int) -> list[int]:
+        """Return the kernel launches among a group's direct members; they unfold together with the group."""
+        below = (~member for member in index_of(self.model).children[group] if member < 0)
+        return [member for member in below if self.model.groups[member].kind in HULLS]
 
     def size(self, group: int = TOP) -> int:
         """Return the number of nodes in a group; raises IndexError if there is no such group."""

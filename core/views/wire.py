@@ -34,17 +34,6 @@ class NodeVersion(msgspec.Struct, frozen=True, array_like=True):
     tooltip: str
 
 
-class RowData(msgspec.Struct, frozen=True, omit_defaults=True, rename={"op_class": "cls"}):
-    """A row of a node; `joins` lists the groups of rows that it joins, each with its first frame."""
-
-    id: str
-    label: str
-    op_class: str
-    links: tuple[str, ...] = ()
-    detail: str = ""
-    joins: tuple[tuple[int, str], ...] = ()
-
-
 class ItemData(
     msgspec.Struct,
     frozen=True,
@@ -63,7 +52,10 @@ class ItemData(
         "last": "to",
     },
 ):
-    """A box: a node (with `i`, its number) or a group (with `g`, and the range of its nodes)."""
+    """A box: a node (with `i`, its number) or a group (with `g`, and the range of its nodes).
+
+    `joins` lists the groups of fused nodes that a node joins, each with its first frame.
+    """
 
     id: str
     part: int
@@ -77,19 +69,19 @@ class ItemData(
     frames: Frames = ()
     values: tuple[int | float | None, ...] = ()
     node: int | None = None
-    colour: str | None = None
     links: tuple[str, ...] = ()
-    rows: tuple[RowData, ...] = ()
     chips: tuple[str, ...] = ()
     tooltip: str = ""
     thin: bool = False
     versions: tuple[NodeVersion, ...] = ()
+    joins: tuple[tuple[int, str], ...] = ()
     group: int | None = None
     first: int | None = None
     last: int | None = None
     kind: str = ""
     count: int | None = None
     facts: tuple[tuple[str, str], ...] = ()
+    badge: str = ""
 
 
 class EdgeData(
@@ -171,12 +163,6 @@ class ShownData(msgspec.Struct, frozen=True, kw_only=True):
     overlays: tuple[OverlayData, ...]
 
 
-class MorphData(ShownData, frozen=True, kw_only=True):
-    """The second graph of a morph, and the labels of both."""
-
-    labels: tuple[str, str]
-
-
 class MetricsData(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     """Pixel sizes for the layout of boxes."""
 
@@ -187,10 +173,7 @@ class MetricsData(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fi
     pad_y: float
     label: float
     detail: float
-    row: float
     chips: float
-    row_inset: float
-    row_text: float
     chip_pad: float
     chip_gap: float
     fold_sign: float
@@ -202,7 +185,6 @@ class GraphData(ShownData, frozen=True, kw_only=True):
     classes: Mapping[str, str]
     metrics: MetricsData
     frames: tuple[FrameData, ...]
-    morph: MorphData | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -223,16 +205,13 @@ def stored(view: GraphView, colours: Mapping[str, str] | None = None) -> StoredG
     return StoredGraph(view.digest(colours), view, colours or {})
 
 
-def graph_data(
-    graph: StoredGraph, *, morph: StoredGraph | None = None, labels: tuple[str, str] = ("Before", "After")
-) -> GraphData:
-    """Return the component's first message; `labels` are the labels of the morph's two graphs."""
+def graph_data(graph: StoredGraph) -> GraphData:
+    """Return the component's first message."""
     return GraphData(
         **_shown(graph),
         classes=CLASSES,
         metrics=msgspec.convert(graph.view.metrics, MetricsData),
         frames=tuple(_frames(graph.view)),
-        morph=MorphData(labels=labels, **_shown(morph)) if morph else None,
     )
 
 
@@ -271,7 +250,6 @@ def _items(graph: StoredGraph, group: int, numbers: Sequence[int]) -> Iterator[I
 
 def _node(graph: StoredGraph, index: int, number: int, box: dict[str, Any]) -> ItemData:
     node = graph.view.model.nodes[index]
-    rows = (RowData(row.id, row.label, row.op_class, row.links, row.detail, row.joins) for row in node.rows)
     return ItemData(
         **box,
         id=node.id,
@@ -279,14 +257,13 @@ def _node(graph: StoredGraph, index: int, number: int, box: dict[str, Any]) -> I
         label=node.label,
         detail=node.detail,
         op_class=node.op_class,
-        colour=graph.colours.get(node.kernel),
         links=node.links,
-        rows=tuple(rows),
         chips=node.chips,
         tooltip=node.tooltip,
         thin=node.thin,
         frames=node.frames,
         versions=tuple(NodeVersion(*version) for version in node.versions),
+        joins=node.joins,
         values=tuple(overlay.values[index] for overlay in graph.view.model.overlays),
     )
 
@@ -305,6 +282,8 @@ def _group(view: GraphView, index: int, box: dict[str, Any]) -> ItemData:
         kind=group.kind,
         count=group.count,
         facts=view.group_facts(index),
+        badge=group.badge,
+        links=group.links,
         frames=view.group_frames(index),
         values=tuple(values),
     )

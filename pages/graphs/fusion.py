@@ -1,4 +1,4 @@
-"""Fusion page: scheduler nodes before fusion and kernels after it, side by side or as a morph."""
+"""Fusion page: one drawing from the ops to the kernel launches, with a slider through the fusions."""
 
 import streamlit as st
 
@@ -9,7 +9,7 @@ from pages.parts.graphs.drawers import (
     KERNEL,
     WHY,
     draw_both,
-    draw_morph,
+    draw_fusion,
     kernel_drawer,
     loop_body,
     open_kernel,
@@ -22,7 +22,7 @@ from pages.session.downloads import downloads, json_twin
 from pages.session.header import page_title
 from pages.session.require import require_view
 
-VIEWS = ["side by side", "morph"]
+VIEWS = ["one drawing", "side by side"]
 
 view = require_view("This page shows how Inductor fuses ops into kernels.")
 if view is None or not view.compilation.schedules:
@@ -48,7 +48,7 @@ url.write(url.FUSION)
 page_title(fusion.title, help=fusion.help, place=title)
 place = stage()
 with place.container(key="drawing"):
-    selected = draw_both(view, index) if shape == VIEWS[0] else draw_morph(view, index)
+    selected = draw_fusion(view, index) if shape == VIEWS[0] else draw_both(view, index)
 open_kernel(fusion)
 with drawer(place, [KERNEL, WHY, IR], selected) as tab:
     if tab == KERNEL:

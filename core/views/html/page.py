@@ -128,7 +128,6 @@ class Drawings:
         channel: str,
         graph: StoredGraph,
         *,
-        morph: StoredGraph | None = None,
         step: str = "",
         overlay: str = "",
         frame: int | None = None,
@@ -136,11 +135,10 @@ class Drawings:
         """Store a graph's data and return its placeholder id; graphs of one channel share a selection."""
         number = len(self.messages)
         place = f"graph-{number}"
-        data = msgspec.to_builtins(graph_data(graph, morph=morph))
+        data = msgspec.to_builtins(graph_data(graph))
         where = {"source": place, "channel": channel, "height": GRAPH_PX, "step": step, "overlay": overlay}
         self.messages[place] = {**data, **where, "frame": frame}
-        for each in filter(None, (graph, morph)):
-            self.levels.setdefault(each.digest, _further_levels(each))
+        self.levels.setdefault(graph.digest, _further_levels(graph))
         return place
 
 
@@ -175,16 +173,10 @@ class Graphs:
         title = f"[{compilation.id}] fusion of {view.name}"
         if not self.source.takes_graph(title, _size(schedule)):
             return
-        before = stored(view.before, self.source.colours)
-        after = stored(view.after, self.source.colours)
-        step = f"fusion-{compilation.id}-{index}"
-        last = len(view.after.frames) - 1
-        left_place = self.drawings.place(compilation.id, before, step=step)
-        right_place = self.drawings.place(compilation.id, after, morph=before, step=step, frame=last)
-        left = Drawing(left_place, f"{title}, before", is_half=True)
-        right = Drawing(right_place, f"{title}, after", is_half=True)
-        note = Text(spans("Left: before fusion. Right: kernels, one frame for each fusion."), "quiet")
-        yield Fold(spans(f"Fusion: {view.title}"), (note, left, right), is_open=True)
+        picture = stored(view.picture, self.source.colours)
+        place = self.drawings.place(compilation.id, picture, frame=len(view.picture.frames) - 1)
+        note = Text(spans("Each hull is a kernel launch; the slider goes from the ops to the launches."), "quiet")
+        yield Fold(spans(f"Fusion: {view.title}"), (note, Drawing(place, title)), is_open=True)
 
 
 def _further_levels(graph: StoredGraph) -> dict[str, Any]:

@@ -34,10 +34,10 @@ Choice = TypeVar("Choice")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GraphDrawing:
-    """A graph's browser data, and the graphs that the browser may request; callers should cache it."""
+    """A graph's browser data, and the graph whose levels the browser may request; callers should cache it."""
 
     data: Mapping[str, Any]
-    graphs: tuple[wire.StoredGraph, ...]
+    graph: wire.StoredGraph
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +49,9 @@ class Chosen:
     overlay: str | None
 
 
-def drawn(
-    graph: wire.StoredGraph, morph: wire.StoredGraph | None = None, labels: tuple[str, str] = ("Before", "After")
-) -> GraphDrawing:
-    """Return the drawing of a graph with its initial levels laid out.
-
-    `morph` is a second graph to switch to. For a film, `morph` is the film's first frame.
-    """
-    data = wire.graph_data(graph, morph=morph, labels=labels)
-    return GraphDrawing(msgspec.to_builtins(data), (graph, morph) if morph else (graph,))
+def drawn(graph: wire.StoredGraph) -> GraphDrawing:
+    """Return the drawing of a graph with its initial levels laid out."""
+    return GraphDrawing(msgspec.to_builtins(wire.graph_data(graph)), graph)
 
 
 def graph_view(
@@ -81,8 +75,7 @@ def graph_view(
     same `step` follow each other's pan, zoom and folds. If the server has dropped the graph, this call stores it again.
     """
     key = component_key(key)
-    for stored_graph in graph.graphs:
-        GRAPHS.keep(stored_graph)
+    GRAPHS.keep(graph.graph)
 
     def activated() -> None:
         target = browser_value(key, "activated")

@@ -1,15 +1,5 @@
 // Written by `make docs` from the structs of pages/components and core.views.wire: messages to the browser.
 
-/** A row of a node; `joins` lists the groups of rows that it joins, each with its first frame. */
-export interface RowData {
-  id: string;
-  label: string;
-  cls: string;
-  links?: string[];
-  detail?: string;
-  joins?: [number, string][];
-}
-
 /** A version of a node that changes during the film, valid from `frame` on. */
 export type NodeVersion = [
   frame: number,
@@ -18,7 +8,8 @@ export type NodeVersion = [
   tooltip: string,
 ];
 
-/** A box: a node (with `i`, its number) or a group (with `g`, and the range of its nodes). */
+/** A box: a node (with `i`, its number) or a group (with `g`, and the range of its nodes). `joins` lists the groups of
+ * fused nodes that a node joins, each with its first frame. */
 export interface ItemData {
   id: string;
   part: number;
@@ -32,19 +23,19 @@ export interface ItemData {
   f?: [number, number][];
   v?: (number | null)[];
   i?: number;
-  colour?: string;
   links?: string[];
-  rows?: RowData[];
   chips?: string[];
   tip?: string;
   thin?: boolean;
   versions?: NodeVersion[];
+  joins?: [number, string][];
   g?: number;
   from?: number;
   to?: number;
   kind?: string;
   count?: number;
   facts?: [string, string][];
+  badge?: string;
 }
 
 /** An edge between two items of its level. `ends` are the pairs of connected nodes, `points` are the points of its
@@ -103,10 +94,7 @@ export interface MetricsData {
   padY: number;
   label: number;
   detail: number;
-  row: number;
   chips: number;
-  rowInset: number;
-  rowText: number;
   chipPad: number;
   chipGap: number;
   foldSign: number;
@@ -121,16 +109,6 @@ export interface FrameData {
   rewritten: number[];
 }
 
-/** The second graph of a morph, and the labels of both. */
-export interface MorphData {
-  digest: string;
-  root: LevelData;
-  opened: Record<string, LevelData>;
-  size: SizeData;
-  overlays: OverlayData[];
-  labels: [string, string];
-}
-
 /** The graph view's main message, without PlaceData; `classes` are the labels of op classes. */
 export interface GraphData {
   digest: string;
@@ -141,7 +119,6 @@ export interface GraphData {
   classes: Record<string, string>;
   metrics: MetricsData;
   frames: FrameData[];
-  morph: MorphData | null;
 }
 
 /** Settings of a graph view: its key, height, channel and step, and its initial overlay and frame. Without `frame`, a

@@ -11,6 +11,7 @@ from core.views.fx_graph import FxGraphView
 from core.views.passes import PartitionView, PassesView
 from pages import menu
 from pages.components.code.view import CodePicture, code_lines, code_view
+from pages.components.graph.view import GraphDrawing
 from pages.look.palette import FILL, MAX_CHARS, SHORT, TALL
 from pages.look.text import LONGEST_NAME, code
 from pages.parts.code import drawer, output_code, stage
@@ -141,31 +142,39 @@ KERNEL, WHY, IR = "kernel", "why not fused", "IR"
 OPENED = "fusion-opened"
 
 
-def draw_both(view: View, index: int) -> str | None:
-    """Draw the graphs before and after fusion side by side; return the selected id, None without one.
+def draw_fusion(view: View, index: int) -> str | None:
+    """Draw a graph's fusion, with a slider from the ops to the launches; return the selected id, None without one."""
+    picture, name = fusion_drawn(view, index), f"fusion-{view.compilation.id}-{index}"
+    chosen = show(picture, name, frame=_frame(picture), on_activate=_activated)
+    _keep_frame(picture, chosen.frame)
+    return chosen.id
 
-    A selection in one graph is marked in the other. The right graph is a film of the fusions, and starts with its
-    last frame.
+
+def draw_both(view: View, index: int) -> str | None:
+    """Draw the fusion twice, beside each other: the ops, and the launches; return the selected id, None without one.
+
+    The two views have one camera and the same folds; a selection in one is marked in the other.
     """
-    before, after = fusion_drawn(view, index, morph=False)
+    picture, name = fusion_drawn(view, index), f"{view.compilation.id}-{index}"
     left, right = st.columns(2, gap="small")
-    name = f"{view.compilation.id}-{index}"
     with left:
-        left_choice = show(before, f"before-{name}", step=name)
+        left_choice = show(picture, f"before-{name}", step=name, frame=0, on_activate=_activated)
     with right:
-        last = len(after.data["frames"]) - 1
-        requested = url.number(url.FRAME)
-        frame = last if requested is None else min(requested, last)
-        right_choice = show(after, f"after-{name}", step=name, frame=frame, on_activate=_activated)
-    url.put(url.FRAME, None if right_choice.frame == last else str(right_choice.frame))
+        right_choice = show(picture, f"after-{name}", step=name, frame=_frame(picture), on_activate=_activated)
+    _keep_frame(picture, right_choice.frame)
     url.select(_newest(left_choice.id, right_choice.id))
     return url.selected()
 
 
-def draw_morph(view: View, index: int) -> str | None:
-    """Draw a view that animates the ops into their kernels and back; return the selected id."""
-    (both,) = fusion_drawn(view, index, morph=True)
-    return show(both, f"morph-{view.compilation.id}-{index}", on_activate=_activated).id
+def _frame(picture: GraphDrawing) -> int:
+    """Return the frame in the URL, by default the last one."""
+    last = len(picture.data["frames"]) - 1
+    requested = url.number(url.FRAME)
+    return last if requested is None else min(requested, last)
+
+
+def _keep_frame(picture: GraphDrawing, frame: int | None) -> None:
+    url.put(url.FRAME, None if frame == len(picture.data["frames"]) - 1 else str(frame))
 
 
 def _activated(item_id: str) -> None:

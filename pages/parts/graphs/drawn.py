@@ -92,12 +92,9 @@ def captures_drawn(view: View, captures: CaptureView) -> GraphDrawing:
     return _captures(view.run.id, view.compilation.id, view, captures)
 
 
-def fusion_drawn(view: View, index: int, morph: bool) -> tuple[GraphDrawing, ...]:
-    """Return two drawings: the scheduler's nodes before fusion, and a film of the fusions.
-
-    With `morph`, return one drawing that animates from the first to the second.
-    """
-    return _fusion(view.run.id, view.compilation.id, index, morph, view)
+def fusion_drawn(view: View, index: int) -> GraphDrawing:
+    """Return the drawing of a graph's fusion: a film from the ops to the kernel launches."""
+    return _fusion(view.run.id, view.compilation.id, index, view)
 
 
 def passes_of(view: View) -> tuple[PassesView, ...]:
@@ -126,12 +123,8 @@ def _partitions(run_id: str, compile_id: str, _view: View) -> tuple[PartitionVie
 
 
 @cached("Laying the graph out")
-def _fusion(run_id: str, compile_id: str, index: int, morph: bool, _view: View) -> tuple[GraphDrawing, ...]:
-    fusion = fusion_view(_view, index)
-    before = _coloured(_view, fusion.before)
-    if morph:
-        return (drawn(before, _coloured(_view, fusion.after)),)
-    return drawn(before), drawn(_coloured(_view, fusion.after), before)
+def _fusion(run_id: str, compile_id: str, index: int, _view: View) -> GraphDrawing:
+    return drawn(_coloured(_view, fusion_view(_view, index).picture))
 
 
 @cached("Reading the graphs")

@@ -2,6 +2,7 @@
 import { counted, tell } from "../../js/shared.js";
 import { calm, make } from "./dom.js";
 import { Film } from "./film.js";
+import { Hulls } from "./hulls.js";
 import { Graph, NOTHING } from "./model.js";
 import { Overlays } from "./overlay.js";
 import { Help, Notice, Tip } from "./panels.js";
@@ -49,7 +50,7 @@ export class Drawing {
     this.stage = new Stage(this.canvas, args.data.metrics);
     this.stage.visible = (thing) => this.film.shows(thing);
     this.stage.dress = (element, placed) => (this.overlays.dress(element, placed), this.film.dress(element, placed));
-    this.stage.onPump = () => (this.stats.drawn = this.stage.drawn.size);
+    this.stage.onPump = () => (this.stats.drawn = this.stage.drawn.size, this.hulls.show(this.film));
     this.camera = new Camera(this.viewport, this.canvas, () => this.moved());
     this.pointer = moveWithPointer(this.viewport, this.camera);
     this.overlays = new Overlays(this.root, this.python, () => this.repaint());
@@ -61,6 +62,7 @@ export class Drawing {
     this.status = make("div", { class: "status" }, info);
     this.legend = make("div", { class: "legend" }, info);
     this.film = new Film(foot, args.data.metrics, this.python, () => this.reframe());
+    this.hulls = new Hulls(this.stage);
     this.help = new Help(this.root);
     this.tip = new Tip(this.root, this.film, this.overlays);
     this.spoken = make("div", { class: "spoken", "aria-live": "polite" }, this.root);
@@ -76,13 +78,14 @@ export class Drawing {
 
   atRest() {}
 
-  // Show another graph (the second of a morph, or a part), at the camera position that the caller passes.
+  // Show another graph (or a part of one), at the camera position that the caller passes.
   /** @param {Graph} graph @param {Spot} [camera] */
   setGraph(graph, camera) {
     const same = graph === this.graph;
     this.graph = graph;
     this.overlays.over(graph, this.dark);
     if (!same) this.film.over(graph, this.frameWish);
+    this.fuse();
     this.compose(false);
     if (camera) {
       const { x, y, k } = camera;
@@ -166,6 +169,7 @@ export class Drawing {
   cull() {
     if (!this.stage.rect) this.remark();
     this.stage.cull(this.camera.rect(OVERSCAN), this.camera.rect(SLACK));
+    this.hulls.show(this.film);
     this.stats.drawn = this.stage.drawn.size;
   }
 
@@ -216,8 +220,15 @@ export class Drawing {
     this.repaintFar();
   }
 
+  // A film of fusions shows its launches and what they store in the last frame alone.
+  fuse() {
+    this.root.classList.toggle("unfused", this.film.fusing);
+    this.root.classList.toggle("fused", this.film.joining && !this.film.fusing);
+  }
+
   // The film has gone to another frame.
   reframe() {
+    this.fuse();
     if (!this.camera.far) this.cull();
     this.stage.redress();
     this.relight();
@@ -243,7 +254,7 @@ export class Drawing {
     return far.sort((a, b) => Math.hypot(a.dx, a.dy) - Math.hypot(b.dx, b.dy)).slice(0, Math.max(most, 40));
   }
 
-  // The item on screen that has this id, or a row with it.
+  // The item on screen that has this id.
   /** @param {string} id @returns {Placed | null} */
   placedOf(id) {
     for (const place of this.graph.byId.get(id) ?? []) {

@@ -1,7 +1,8 @@
 // The film: the nodes of each frame, the added, changed and removed ones, and the bar to step through the frames.
 // Positions never change.
 import { button, cut, make } from "./dom.js";
-/** @import { FrameData, MetricsData, RowData, NodeVersion } from "../../js/wire.d.ts" */
+import { isHull } from "./picture/compose.js";
+/** @import { FrameData, MetricsData, NodeVersion } from "../../js/wire.d.ts" */
 /** @import { Turn } from "../../js/types.d.ts" */
 /** @import { Intervals, Item, ItemElement, Placed } from "./types.d.ts" */
 /** @import { Graph } from "./model.js" */
@@ -23,25 +24,10 @@ export function fateOf(intervals, frame) {
   return existsIn(intervals, frame + 1) ? "now" : "leaving";
 }
 
-// The group of a row in a frame: the last group that it joined, or the row alone.
-/** @param {RowData} row @param {number} frame */
-function groupOfRow(row, frame) {
-  const joined = (row.joins ?? []).filter(([from]) => from <= frame);
-  return joined.length ? joined.reduce((last, join) => (join[0] >= last[0] ? join : last))[1] : `row ${row.id}`;
-}
-
-// Neighbouring rows of one group, as [first, last, all of the rows]: the ops fused so far.
-/** @param {RowData[]} rows @param {number} frame */
-export function runsOf(rows, frame) {
-  /** @type {{ key: string, from: number, to: number }[]} */
-  const runs = [];
-  rows.forEach((row, index) => {
-    const key = groupOfRow(row, frame);
-    const last = runs.at(-1);
-    if (last?.key === key) last.to = index;
-    else runs.push({ key, from: index, to: index });
-  });
-  return runs;
+// The group of fused nodes that a node belongs to in a frame; none before its first.
+/** @param {Item} item @param {number} frame */
+export function groupOf(item, frame) {
+  return item.joins?.findLast(([from]) => from <= frame)?.[1];
 }
 
 export class Film {
@@ -49,6 +35,7 @@ export class Film {
   timer = 0;
   later = 0;
   walked = false;
+  joining = false;
   /** @type {FrameData[]} */
   frames = [];
   /** @type {{ added: Set<number>, removed: Set<number>, rewritten: Set<number> }[]} */
@@ -80,6 +67,7 @@ export class Film {
     this.stop();
     this.walked = false;
     this.frames = graph.frames;
+    this.joining = [...graph.groups.values()].some(isHull);
     this.bar.hidden = this.frames.length < 2;
     this.sets = this.frames.map((frame) => ({
       added: new Set(frame.added),
@@ -94,6 +82,11 @@ export class Film {
 
   get on() {
     return this.frames.length > 1;
+  }
+
+  // In a film of fusions, every frame before the last one: the launches are not there yet.
+  get fusing() {
+    return this.on && this.joining && this.at < this.frames.length - 1;
   }
 
   /** @param {number} frame */
@@ -190,8 +183,8 @@ export class Film {
 
   /** @param {ItemElement} element @param {Placed} placed */
   dress(element, { item, open }) {
-    element.querySelectorAll(":scope > .badge, :scope > .joins").forEach((old) => old.remove());
-    element.classList.remove("added", "rewritten", "gone", "leaving", "forming");
+    element.querySelectorAll(":scope > .badge").forEach((old) => old.remove());
+    element.classList.remove("added", "rewritten", "gone", "leaving", "joined");
     if (!this.on || open) return;
     if (item.versions) this.retell(element, this.versionOf(item) ?? item.versions[0]);
     const fate = fateOf(item.f, this.at);
@@ -204,7 +197,7 @@ export class Film {
     const told = [["+", came], ["−", went], ["~", changed]].filter(([, number]) => number);
     if (told.length && item.g === undefined) badge(element, String(told[0][0]));
     else if (told.length) badge(element, told.map((pair) => pair.join("")).join(" "));
-    if (item.rows?.some((row) => row.joins?.length)) this.dressRows(element, item.rows);
+    element.classList.toggle("joined", this.at > 1 && Boolean(item.joins?.some(([from]) => from === this.at)));
   }
 
   // The texts of a node in this frame, as [first frame, label, detail, tooltip], if they change.
@@ -221,24 +214,6 @@ export class Film {
     if (name) name.textContent = cut(label, room, m.labelChar);
     const line = element.querySelector(":scope > .detail");
     if (line) line.textContent = cut(detail, room, m.smallChar);
-  }
-
-  /** @param {ItemElement} element @param {RowData[]} rows */
-  dressRows(element, rows) {
-    const { metrics: m } = this;
-    const runs = runsOf(rows, this.at);
-    element.classList.toggle("forming", runs.length > 1);
-    const g = make("g", { class: "joins" }, element);
-    for (const { from, to } of runs.length > 1 ? runs : []) {
-      const [y, height] = [element.rowsFrom + from * m.row - 1.5, (to - from + 1) * m.row - 1];
-      make("rect", { x: m.rowInset - 2, y, width: element.placed.w - 2 * m.rowInset + 4, height, rx: 3 }, g);
-    }
-    rows.forEach((row, index) =>
-      element.rows[index].classList.toggle(
-        "joined",
-        (row.joins ?? []).some(([from]) => from === this.at && this.at > 0),
-      )
-    );
   }
 }
 

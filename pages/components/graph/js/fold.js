@@ -29,9 +29,13 @@ export class Folds {
     const { drawing } = this;
     if (!deep && drawing.graph.unfolded.has(gid)) return this.close([gid], gid);
     const { graph } = drawing;
-    await this.fetched(gid, () => (deep ? graph.loadBelow(gid) : graph.load([gid])));
+    await this.fetched(
+      gid,
+      () => (deep ? graph.loadBelow(gid) : graph.load([gid]).then(() => graph.load(graph.hulls(gid)))),
+    );
     if (drawing.graph !== graph || !graph.levels.has(gid)) return;
-    this.open(deep ? [gid, ...graph.below(gid).filter((below) => graph.levels.has(below))] : [gid], gid);
+    const inside = deep ? graph.below(gid) : graph.hulls(gid);
+    this.open([gid, ...inside.filter((below) => graph.levels.has(below))], gid);
   }
 
   /** @param {number[]} gids @param {number | null} anchor */

@@ -3,6 +3,7 @@
 import { filed, remember, remembered } from "./dom.js";
 import { EMBEDDED, Embedded } from "./embedded.js";
 import { lookOf } from "./look.js";
+import { isHull } from "./picture/compose.js";
 /** @import { FoundData, HitsData, LevelData, LevelsData, PartData, ProblemData } from "../../js/wire.d.ts" */
 /** @import { Content, GroupItem, LaidOut, Level, NodeItem, Picture, Place, Placed } from "./types.d.ts" */
 
@@ -119,7 +120,6 @@ export class Graph {
       if (item.g !== undefined) this.parents.set(item.g, gid), this.groups.set(item.g, item);
       else level.nodeAt.set(item.i, index);
       this.know({ gid, index, item, id: item.id, links: item.links ?? [] });
-      for (const row of item.rows ?? []) this.know({ gid, index, item, row, id: row.id, links: row.links ?? [] });
     });
   }
 
@@ -192,6 +192,12 @@ export class Graph {
   /** @param {number} gid */
   async loadBelow(gid) {
     this.takeAll((await this.source.below(gid)).levels);
+  }
+
+  // The kernel launches among a group's direct members: they unfold together with the group.
+  /** @param {number} gid */
+  hulls(gid) {
+    return (this.levels.get(gid)?.items ?? []).flatMap((item) => item.g !== undefined && isHull(item) ? [item.g] : []);
   }
 
   /** @param {number} gid */

@@ -183,9 +183,7 @@ function swatch(parent, label, colour) {
 function legendOfClasses(parent, classes, picture) {
   const used = new Set();
   for (const { item, open } of picture.items) {
-    if (open) continue;
-    used.add(item.cls);
-    for (const row of item.rows ?? []) used.add(row.cls);
+    if (!open) used.add(item.cls);
   }
   for (const [name, label] of Object.entries(classes)) {
     if (used.has(name)) make("span", { class: opClass(name) }, parent, label);

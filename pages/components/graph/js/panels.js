@@ -77,15 +77,14 @@ export class Tip {
   }
 
   /** @param {Choice} choice */
-  show({ item, row }) {
+  show({ item }) {
     const version = this.film.versionOf(item);
     /** @type {{ label: string, detail?: string, tip?: string }} */
-    const thing = row ?? (version ? { label: version[1], detail: version[2], tip: version[3] } : item);
+    const thing = version ? { label: version[1], detail: version[2], tip: version[3] } : item;
     this.root.hidden = false;
     this.root.replaceChildren();
     this.line("name", thing.label);
     this.line("what", item.g === undefined ? thing.detail : groupLine(item));
-    if (row) return;
     this.line("what", (item.chips ?? []).join(", "));
     for (const [name, value] of item.facts ?? []) {
       const fact = make("div", { class: "pair" }, this.root);

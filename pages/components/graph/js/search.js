@@ -97,16 +97,12 @@ export class Search {
   ring() {
     const { view } = this;
     const ids = new Set(this.hits.map((hit) => hit.id));
-    /** @type {Set<string>} */
-    const owners = new Set();
-    for (const { id, path } of this.hits) {
-      for (const place of view.graph.byId.get(id) ?? []) if (place.row) owners.add(place.item.id);
+    for (const { path } of this.hits) {
       const folded = path.find((gid) => !view.picture.open.has(gid));
       const group = folded === undefined ? undefined : view.graph.groups.get(folded);
       if (group) ids.add(group.id);
     }
     view.stage.mark("hit", ids);
-    view.stage.mark("owner", owners);
     view.stage.mark("at", new Set(this.hits[this.at] ? [this.hits[this.at].id] : []));
     view.root.classList.toggle("searching", this.wanted !== "");
     view.remark();
@@ -169,9 +165,9 @@ export class Search {
 /** @param {Graph} graph @param {string} wanted */
 function searchHere(graph, wanted) {
   const hits = [];
-  for (const [id, [{ item, row, gid }]] of graph.byId) {
-    const { label, detail } = row ?? item;
-    const text = [id, label, detail, ...(row ? [] : item.chips ?? [])].join(" ").toLowerCase();
+  for (const [id, [{ item, gid }]] of graph.byId) {
+    const { label, detail } = item;
+    const text = [id, label, detail, ...(item.chips ?? [])].join(" ").toLowerCase();
     const node = item.g === undefined ? item.i : item.from;
     if (text.includes(wanted)) hits.push({ id, label, detail, path: graph.path(gid), node });
   }

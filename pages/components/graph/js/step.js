@@ -31,10 +31,7 @@ export class Step {
     if (!data.step || camera.by !== "user") return;
     const near = this.drawing.byDistance(CANDIDATES).map(({ placed, dx, dy }) => ({
       id: placed.item.id,
-      links: [
-        ...(placed.item.links ?? []),
-        ...(placed.item.rows ?? []).flatMap((row) => [row.id, ...(row.links ?? [])]),
-      ],
+      links: placed.item.links ?? [],
       dx: dx * camera.k,
       dy: dy * camera.k,
     }));

@@ -86,7 +86,7 @@ export class Tools {
 /** @param {GraphView} view @param {string} key */
 export function keyOf(view, key) {
   const { camera, choice } = view;
-  const group = choice && !choice.row ? choice.item.g : undefined;
+  const group = choice?.item.g;
   /** @type {Record<string, () => void>} */
   const acts = {
     ArrowDown: () => view.walk(0, 1),

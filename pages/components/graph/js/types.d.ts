@@ -1,5 +1,5 @@
 // What the parts of the graph view hand to each other; what they are told by the server is in wire.d.ts.
-import type { EdgeData, FrameData, ItemData, LevelData, OverlayData, RowData, SizeData } from "../../js/wire.d.ts";
+import type { EdgeData, FrameData, ItemData, LevelData, OverlayData, SizeData } from "../../js/wire.d.ts";
 
 /** Left, top, right, bottom, in coordinates of the picture. */
 export type Rect = number[];
@@ -110,12 +110,11 @@ export interface Composed {
   height: number;
 }
 
-/** Where an item or a row of it stands in the levels of a graph. */
+/** Where an item stands in the levels of a graph. */
 export interface Place {
   gid: number;
   index: number;
   item: Item;
-  row?: RowData;
   id: string;
   links: string[];
 }
@@ -124,7 +123,6 @@ export interface Choice {
   id: string;
   links: string[];
   item: Item;
-  row: RowData | null;
   label: string;
   detail?: string;
 }
@@ -148,7 +146,7 @@ export interface Selecting {
 }
 
 /** The group of an item in the document. */
-export type ItemElement = SVGGElement & { placed: Placed; rows: SVGGElement[]; rowsFrom: number };
+export type ItemElement = SVGGElement & { placed: Placed };
 
 /** The colours of the style sheet for a canvas. */
 export interface Inks {

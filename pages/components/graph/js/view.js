@@ -9,7 +9,6 @@ import { Folds } from "./fold.js";
 import { Hover } from "./hover.js";
 import { Graph, Lost, NotFound } from "./model.js";
 import { keepLook, lookOf } from "./look.js";
-import { Morph } from "./morph.js";
 import { Search } from "./search.js";
 import { Step } from "./step.js";
 import { keyOf, Tools } from "./tools.js";
@@ -20,7 +19,7 @@ import { edgesAround, walkFrom } from "./walk.js";
 
 const RETRY_MS = 800;
 const MOST_RETRIES = 3;
-const MARKS = ["selected", "related", "preview", "near", "hit", "owner", "at", "holds"];
+const MARKS = ["selected", "related", "preview", "near", "hit", "at", "holds"];
 /** @type {WeakMap<HTMLElement, GraphView>} */
 const views = new WeakMap();
 
@@ -42,7 +41,6 @@ export class GraphView extends Drawing {
     this.inStep = new Step(this, (ids, open) => this.folds.follow(ids, open));
     this.folds = new Folds(this, (said) => this.inStep.send(said), (error, again) => this.failed(error, again));
     this.elsewhere = new Elsewhere(this);
-    this.morph = new Morph(this, head, () => this.focus.on && this.focus.leave());
     this.focus = new Focus(this, head);
     this.search = new Search(this);
     this.tools = new Tools(this, this.top);
@@ -65,8 +63,7 @@ export class GraphView extends Drawing {
     if (repainted) this.inks = null;
     this.dark = dark;
     this.root.dataset.theme = dark ? "dark" : "light";
-    const digest = `${data.digest} ${data.morph?.digest ?? ""}`;
-    if (this.digest !== digest) this.start(digest);
+    if (this.digest !== data.digest) this.start(data.digest);
     else if (repainted) this.overlays.over(this.graph, dark), this.repaint();
   }
 
@@ -87,9 +84,7 @@ export class GraphView extends Drawing {
     for (const name of MARKS) this.stage.mark(name, new Set());
     this.overlays.name ||= data.overlay;
     this.main = new Graph(data);
-    this.morph.over(this.main, data.morph);
     this.setGraph(this.main, this.camera.standing(lookOf(data.digest)));
-    this.morph.film(this.film.at);
     this.search.clear();
     this.folds.recall();
     if (kept !== undefined && this.placedOf(kept)) this.select(this.choiceOf(kept), { quiet: true, atOnce: true });
@@ -99,11 +94,6 @@ export class GraphView extends Drawing {
   setGraph(graph, camera) {
     if (graph !== this.part) this.main = graph;
     super.setGraph(graph, camera);
-  }
-
-  /** @override */
-  reframe() {
-    if (!this.morph.film(this.film.at)) super.reframe();
   }
 
   connect() {
@@ -145,9 +135,8 @@ export class GraphView extends Drawing {
     const places = this.graph.byId.get(id) ?? [];
     const place = places.find(({ gid }) => this.picture.levels.has(gid)) ?? places[0];
     if (!place) return null;
-    const { item, row = null, links } = place;
-    const { label, detail } = row ?? item;
-    return { id, links, item, row, label, detail };
+    const { item, links } = place;
+    return { id, links, item, label: item.label, detail: item.detail };
   }
 
   /** @param {MouseEvent} event @returns {Choice | null} */
@@ -156,7 +145,7 @@ export class GraphView extends Drawing {
     const box = this.viewport.getBoundingClientRect();
     const { x, y, k } = this.camera;
     const found = this.stage.at((event.clientX - box.left - x) / k, (event.clientY - box.top - y) / k);
-    return found && this.choiceOf((found.row ?? found.placed.item).id);
+    return found && this.choiceOf(found.item.id);
   }
 
   // Unfold the groups that hide an item, fetch missing levels, and select it, unless the selection changed meanwhile.
@@ -252,7 +241,7 @@ export class GraphView extends Drawing {
   /** @param {MouseEvent} event */
   doubleClick(event) {
     const choice = this.choiceAt(event);
-    if (choice?.item.g !== undefined && !choice.row) this.folds.toggle(choice.item.g, event.shiftKey);
+    if (choice?.item.g !== undefined) this.folds.toggle(choice.item.g, event.shiftKey);
     else this.activate(choice);
   }
 
@@ -274,8 +263,8 @@ export class GraphView extends Drawing {
 
   /** @param {number} across @param {number} down */
   walk(across, down) {
-    const { placed, row } = walkFrom(this, across, down);
-    if (placed) this.select(this.choiceOf((row ?? placed.item).id), { wait: 150 });
+    const placed = walkFrom(this, across, down);
+    if (placed) this.select(this.choiceOf(placed.item.id), { wait: 150 });
   }
 
   // A graph that the server has dropped is stored again when Python runs; then request it again.

@@ -1,6 +1,5 @@
 // Navigation along edges: the neighbours of an item over all levels, and the item that an arrow key leads to.
 import { nearest } from "./dom.js";
-/** @import { RowData } from "../../js/wire.d.ts" */
 /** @import { Line, Picture, Placed, Stub } from "./types.d.ts" */
 /** @import { Drawing } from "./drawing.js" */
 /** @import { Graph } from "./model.js" */
@@ -50,38 +49,32 @@ export function edgesAround(graph, picture, placed) {
   return { lines: [...lines], outs: [...others[0]], ins: [...others[1]] };
 }
 
-// Down and up follow edges (through a node's own rows first); left and right go to the item beside.
+// Down and up follow edges; left and right go to the item beside.
 /**
  * @param {Drawing} drawing
  * @param {number} across
  * @param {number} down
- * @returns {{ placed?: Placed, row?: RowData | null }}
+ * @returns {Placed | null | undefined}
  */
 export function walkFrom(drawing, across, down) {
   const { graph, picture, stage, choice } = drawing;
   const from = choice ? drawing.placedOf(choice.id) : null;
   const there = picture.items.filter((placed) => stage.visible(placed.item));
   if (!from) {
-    return { placed: nearest(there.filter((placed) => placed.depth === 0), (placed) => placed.y * 1e4 + placed.x) };
+    return nearest(there.filter((placed) => placed.depth === 0), (placed) => placed.y * 1e4 + placed.x);
   }
   const [cx, cy] = [from.x + from.w / 2, from.y + from.h / 2];
   if (down) {
-    const { rows = [] } = from.item;
-    const at = rows.findIndex((row) => row.id === choice?.id);
-    if (down > 0 && rows[at + 1]) return { placed: from, row: rows[at + 1] };
-    if (down < 0 && at >= 0) return { placed: from, row: rows[at - 1] ?? null };
     const { outs, ins } = edgesAround(graph, picture, from);
     const ends = (down > 0 ? outs : ins).filter((placed) => placed !== from && stage.visible(placed.item));
-    return { placed: nearest(ends, (placed) => Math.abs(placed.x + placed.w / 2 - cx)) };
+    return nearest(ends, (placed) => Math.abs(placed.x + placed.w / 2 - cx));
   }
   const beside = there.filter((placed) =>
     !placed.open && (placed.x + placed.w / 2 - cx) * across > 1 && placed.y < from.y + from.h + 20 &&
     placed.y + placed.h > from.y - 20
   );
-  return {
-    placed: nearest(
-      beside,
-      (placed) => Math.abs(placed.x + placed.w / 2 - cx) + Math.abs(placed.y + placed.h / 2 - cy),
-    ),
-  };
+  return nearest(
+    beside,
+    (placed) => Math.abs(placed.x + placed.w / 2 - cx) + Math.abs(placed.y + placed.h / 2 - cy),
+  );
 }

@@ -2,13 +2,25 @@
 // never laid out again.
 import { inColumns } from "./columns.js";
 import { warp } from "./warp.js";
-/** @import { Box, Composed, LaidOut, Levels, Line, Picture, Placed, Rect } from "../types.d.ts" */
+/** @import { Box, Composed, Item, LaidOut, Levels, Line, Picture, Placed, Rect } from "../types.d.ts" */
 
-export const HEADER = 30;
+const HEADER = 30;
+const HULL_HEADER = 42;
 const INSET = 14;
 const GAP = 28;
 const SHAPE = 1.6;
 const STUBS = 6;
+
+// A hull is a group of the ops of one kernel launch; its header has a second line, for time and bytes.
+/** @param {Item} item */
+export function isHull({ kind }) {
+  return kind === "launch" || kind === "library";
+}
+
+/** @param {Item} item */
+export function headerOf(item) {
+  return isHull(item) ? HULL_HEADER : HEADER;
+}
 
 /** @param {Box[]} boxes @param {number[][]} curves */
 function extent(boxes, curves) {
@@ -58,7 +70,7 @@ function composeLevel(levels, unfolded, level, gid) {
     const { x, y, w, h } = item;
     const inside = inner[index];
     const [W, H] = inside
-      ? [Math.max(w, inside.width + 2 * INSET), Math.max(h, inside.height + HEADER + INSET)]
+      ? [Math.max(w, inside.width + 2 * INSET), Math.max(h, inside.height + headerOf(item) + INSET)]
       : [w, h];
     return { x, y, w, h, X: x, Y: y, W, H };
   });
@@ -124,7 +136,7 @@ function spread(composed, left, top, depth, picture) {
     picture.items.push(here);
     if (!inside) return here;
     picture.open.set(inside.gid, here);
-    spread(inside, x + (w - inside.width) / 2, y + HEADER, depth + 1, picture);
+    spread(inside, x + (w - inside.width) / 2, y + headerOf(item), depth + 1, picture);
     return here;
   });
   picture.levels.set(gid, placed);

@@ -1,8 +1,8 @@
 // Drawing of one item or one edge: SVG elements in the item's own coordinates.
 import { counted } from "../../../js/shared.js";
-import { HEADER } from "./compose.js";
+import { headerOf, isHull } from "./compose.js";
 import { cut, make, OP_CLASS, opClass } from "../dom.js";
-/** @import { EdgeData, MetricsData, RowData } from "../../../js/wire.d.ts" */
+/** @import { MetricsData } from "../../../js/wire.d.ts" */
 /** @import { GroupItem, ItemElement, Line, Placed, Stub } from "../types.d.ts" */
 
 const FACT = 15;
@@ -20,17 +20,14 @@ export function drawItem(placed, m) {
     "aria-label": [item.label, item.detail].filter(Boolean).join(", "),
   };
   /** @type {ItemElement} */
-  const g = Object.assign(make("g", attributes), { placed, rows: [], rowsFrom: 0 });
+  const g = Object.assign(make("g", attributes), { placed });
   if (item.g !== undefined) {
     g.dataset.group = String(item.g);
     g.classList.add(`is-${item.kind && OP_CLASS.test(item.kind) ? item.kind : "module"}`);
+    g.classList.toggle("hull", isHull(item));
     g.setAttribute("aria-expanded", String(placed.open));
   }
   if (item.thin) g.classList.add("thin");
-  if (item.colour && CSS.supports("color", item.colour)) {
-    g.style.setProperty("--kernel", item.colour);
-    g.classList.add("kernel");
-  }
   if (item.g === undefined) drawNode(g, placed, m);
   else if (placed.open) drawOpen(g, item, placed, m);
   else drawGroup(g, item, placed, m);
@@ -54,33 +51,7 @@ function drawNode(g, { item, w, h }, m) {
     make("text", { class: "detail", x: m.padX, y: y + 11 }, g, cut(item.detail, room, m.smallChar));
     y += m.detail;
   }
-  if (item.rows) y += 3;
-  g.rowsFrom = y;
-  for (const row of item.rows ?? []) {
-    g.rows.push(drawRow(g, row, w, y, m));
-    y += m.row;
-  }
   if (item.chips) drawChips(g, item.chips, w, y, m);
-}
-
-/** @param {Element} parent @param {RowData} row @param {number} w @param {number} y @param {MetricsData} m */
-function drawRow(parent, row, w, y, m) {
-  const g = make("g", {
-    class: `row ${opClass(row.cls)}`,
-    "data-id": row.id,
-    transform: `translate(${m.rowInset} ${y})`,
-  }, parent);
-  const width = w - 2 * m.rowInset;
-  make("rect", { class: "body", width, height: m.row - 2, rx: 2 }, g);
-  make("rect", { class: "dot", x: 0, y: 0, width: 3, height: m.row - 2, rx: 1 }, g);
-  const room = width - 2 * m.rowText;
-  const label = cut(row.label, room, m.smallChar);
-  make("text", { class: "label", x: m.rowText, y: 12 }, g, label);
-  const rest = room - (label.length + 1) * m.smallChar;
-  if (row.detail && row.detail.length * m.smallChar <= rest) {
-    make("text", { class: "detail", x: width - m.rowText / 2, y: 12, "text-anchor": "end" }, g, row.detail);
-  }
-  return g;
 }
 
 /** @param {Element} parent @param {string[]} chips @param {number} w @param {number} y @param {MetricsData} m */
@@ -111,8 +82,10 @@ function drawGroup(g, item, { w, h }, m) {
     }
   }
   drawBox(g, w, h);
+  const before = drawNumber(g, item, m);
   const room = w - 2 * m.padX;
-  make("text", { class: "label", x: m.padX, y: m.padY + 13 }, g, cut(item.label, room - 18, m.labelChar));
+  const label = cut(item.label, room - 18 - before, m.labelChar);
+  make("text", { class: "label", x: m.padX + before, y: m.padY + 13 }, g, label);
   let y = m.padY + m.label;
   make("text", { class: "detail", x: m.padX, y: y + 11 }, g, cut(groupLine(item), room, m.smallChar));
   y += m.detail;
@@ -131,6 +104,17 @@ function drawGroup(g, item, { w, h }, m) {
   foldSign(g, w - 21, 5, "unfold", `Unfold ${item.label}`);
 }
 
+// The number of a kernel, before the label of its hull; the result is the width that it takes.
+/** @param {Element} parent @param {GroupItem} item @param {MetricsData} m */
+function drawNumber(parent, { badge }, m) {
+  if (!badge) return 0;
+  const width = Math.max(16, 9 + badge.length * m.smallChar);
+  const g = make("g", { class: "number", transform: `translate(${m.padX - 3} 4)` }, parent);
+  make("rect", { width, height: 16, rx: 8 }, g);
+  make("text", { x: width / 2, y: 12, "text-anchor": "middle" }, g, badge);
+  return width + 2;
+}
+
 /** @param {GroupItem} item */
 export function groupLine(item) {
   return [item.detail, counted(item.count ?? item.to - item.from, "op")].filter(Boolean).join(" · ");
@@ -138,14 +122,20 @@ export function groupLine(item) {
 
 /** @param {ItemElement} g @param {GroupItem} item @param {Placed} placed @param {MetricsData} m */
 function drawOpen(g, item, { w, h, depth }, m) {
-  make("rect", { class: "body", width: w, height: h, rx: 6, style: `--depth:${Math.min(depth, 4)}` }, g);
-  make("path", { class: "header", d: `M6 0H${w - 6}A6 6 0 0 1 ${w} 6V${HEADER - 6}H0V6A6 6 0 0 1 6 0Z` }, g);
-  const room = w - 3 * m.padX - 42;
+  const [header, round] = isHull(item) ? [headerOf(item), 12] : [headerOf(item), 6];
+  make("rect", { class: "body", width: w, height: h, rx: round, style: `--depth:${Math.min(depth, 4)}` }, g);
+  const corner = `${round} ${round} 0 0 1`;
+  const top = `M${round} 0H${w - round}A${corner} ${w} ${round}V${header - 6}H0V${round}A${corner} ${round} 0Z`;
+  make("path", { class: "header", d: top }, g);
+  const before = drawNumber(g, item, m);
+  const room = w - before - (isHull(item) ? 2 * m.padX + m.foldSign : 3 * m.padX + 42);
   const label = cut(item.label, room, m.labelChar);
-  make("text", { class: "label", x: m.padX, y: 16 }, g, label);
+  make("text", { class: "label", x: m.padX + before, y: 16 }, g, label);
   const rest = room - (label.length + 2) * m.labelChar;
   const line = groupLine(item);
-  if (rest > 6 * m.smallChar) {
+  if (isHull(item)) {
+    make("text", { class: "detail", x: m.padX, y: 32 }, g, cut(line, w - 2 * m.padX, m.smallChar));
+  } else if (rest > 6 * m.smallChar) {
     make(
       "text",
       { class: "detail", x: m.padX + (label.length + 1) * m.labelChar, y: 16 },
@@ -153,7 +143,7 @@ function drawOpen(g, item, { w, h, depth }, m) {
       cut(line, rest, m.smallChar),
     );
   }
-  foldSign(g, w - 42, 3, "deep", `Unfold all below ${item.label}`);
+  if (!isHull(item)) foldSign(g, w - 42, 3, "deep", `Unfold all below ${item.label}`);
   foldSign(g, w - 21, 3, "fold", `Fold ${item.label}`);
 }
 
@@ -187,22 +177,26 @@ export function edgeOf(line) {
 
 /** @param {Line | Stub} line */
 export function drawCurve(line) {
-  return line.edge ? drawEdge(line.edge, line.points) : drawStub(line.points);
+  return line.edge ? drawEdge(line) : drawStub(line);
 }
 
-/** @param {EdgeData} edge @param {number[]} points */
-function drawEdge(edge, points) {
-  const g = make("g", { class: "edge" });
+/** @param {Line} line */
+function drawEdge({ edge, points, t }) {
+  const g = make("g", { class: edge.bytes ? "edge" : "edge unstored" });
+  g.classList.toggle("to-hull", t.open && isHull(t.item));
   const wide = edge.bytes ? Math.min(9, Math.max(1, (Math.log2(edge.bytes) - 8) * 0.5)) : 1;
   make("path", { class: "line", d: drawPath(points), style: `--wide:${wide.toFixed(2)}` }, g);
   make("path", { class: "head", d: arrowHead(points) }, g);
   return g;
 }
 
-/** @param {number[]} points */
-function drawStub(points) {
-  const g = make("g", { class: "stub" });
+// While fusion goes on, a stub at a hull is the last piece of its edge, and has the head.
+/** @param {Stub} stub */
+function drawStub({ points, of, side }) {
+  const end = side ? of.t : of.s;
+  const g = make("g", { class: isHull(end.item) ? "stub of-hull" : "stub" });
   make("path", { class: "line", d: drawPath(points) }, g);
+  if (side && isHull(end.item)) make("path", { class: "head", d: arrowHead(points) }, g);
   return g;
 }
 

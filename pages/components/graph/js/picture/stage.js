@@ -1,9 +1,9 @@
 // The stage: only the items near the view are in the document. A grid finds them, and elements survive small changes.
-import { HEADER } from "./compose.js";
+import { headerOf } from "./compose.js";
 import { make } from "../dom.js";
 import { Grid } from "./grid.js";
 import { drawCurve, drawItem, edgeOf, middleOf } from "./scene.js";
-/** @import { EdgeData, MetricsData, RowData } from "../../../js/wire.d.ts" */
+/** @import { EdgeData, MetricsData } from "../../../js/wire.d.ts" */
 /** @import { Item, ItemElement, Line, Picture, Placed, Rect, Stub } from "../types.d.ts" */
 
 /** @type {Record<string, string>} */
@@ -45,6 +45,7 @@ export class Stage {
     make("rect", { class: "hatched", width: 1.5, height: 6 }, hatch);
     const layer = (/** @type {string} */ name) => make("g", { class: name }, this.svg);
     this.frames = layer("frames");
+    this.joined = layer("joined");
     this.edges = layer("edges");
     this.lit = layer("lit");
     this.near = layer("near");
@@ -150,12 +151,10 @@ export class Stage {
   enter(element, placed) {
     this.serial += 1;
     element.id = `item-${this.serial}`;
-    for (const each of [element, ...element.rows]) {
-      const id = idOf(each);
-      this.byId.set(id, (this.byId.get(id) ?? new Set()).add(each));
-      for (const [name, ids] of this.marks) toggle(each, name, ids.has(id));
-      each.setAttribute("aria-selected", String(each.classList.contains("selected")));
-    }
+    const id = idOf(element);
+    this.byId.set(id, (this.byId.get(id) ?? new Set()).add(element));
+    for (const [name, ids] of this.marks) toggle(element, name, ids.has(id));
+    element.setAttribute("aria-selected", String(element.classList.contains("selected")));
     if (!placed.open) return this.items.append(element);
     const after = [...this.frames.children].find((frame) =>
       /** @type {ItemElement} */ (frame).placed.depth > placed.depth
@@ -165,7 +164,7 @@ export class Stage {
 
   /** @param {ItemElement} element */
   remove(element) {
-    for (const each of [element, ...element.rows]) this.byId.get(idOf(each))?.delete(each);
+    this.byId.get(idOf(element))?.delete(element);
     element.remove();
   }
 
@@ -176,25 +175,16 @@ export class Stage {
     this.edges.append(element);
   }
 
-  // The innermost item at a point of the picture, or its row if it has one there.
-  /** @param {number} x @param {number} y */
+  // The innermost item at a point of the picture; an open group only at its header.
+  /** @param {number} x @param {number} y @returns {Placed | null} */
   at(x, y) {
     /** @type {Placed | null} */
     let best = null;
     for (const placed of this.grid.find([x, y, x, y])) {
-      if (!this.visible(placed.item) || (placed.open && y > placed.y + HEADER)) continue;
+      if (!this.visible(placed.item) || (placed.open && y > placed.y + headerOf(placed.item))) continue;
       if (!best || placed.depth > best.depth) best = placed;
     }
-    if (!best) return null;
-    return { placed: best, row: this.rowAt(best, y) };
-  }
-
-  /** @param {Placed} placed @param {number} y @returns {RowData | null} */
-  rowAt(placed, y) {
-    if (!placed.item.rows) return null;
-    const m = this.metrics;
-    const from = m.padY + m.label + (placed.item.detail ? m.detail : 0) + 3;
-    return placed.item.rows[Math.floor((y - placed.y - from) / m.row)] ?? null;
+    return best;
   }
 
   /** @param {string} name @param {Set<string>} ids */

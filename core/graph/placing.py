@@ -1,0 +1,135 @@
+"""The module of each box of a drawing, where a box computes ops of several modules.
+
+A box is in the innermost module that contains all its ops. The exception is a box between two boxes of the same layer:
+it is in that layer, even if some of its ops are in no layer or in the next layer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from core.report import ModulePath
+
+
+def common_path(paths: Sequence[ModulePath]) -> ModulePath:
+    """Return the deepest module that contains all paths."""
+    if not paths:
+        return ()
+    shortest = min(map(len, paths))
+    shared = next((at for at in range(shortest) if len({path[at] for path in paths}) > 1), shortest)
+    return paths[0][:shared]
+
+
+def placed_paths(op_paths: Sequence[Sequence[ModulePath]], reads: Sequence[Sequence[int]]) -> list[ModulePath]:
+    """Return the module of each box.
+
+    A box's module follows from the modules of its ops, and from the boxes that it reads (`reads`, by index).
+    """
+    paths = [common_path(box_paths) for box_paths in op_paths]
+    order = _in_order(reads)
+    readers: list[list[int]] = [[] for _ in reads]
+    for box, sources in enumerate(reads):
+        for read in sources:
+            readers[read].append(box)
+    depth = 0
+    while any(len(path) >= depth for path in paths):
+        for parent in dict.fromkeys(
+            path for path, box_paths in zip(paths, op_paths, strict=True) if _may_move(path, box_paths, depth)
+        ):
+            _Level(parent, paths, op_paths).place(order, reads, readers)
+        depth += 1
+    return paths
+
+
+def _may_move(path: ModulePath, op_paths: Sequence[ModulePath], depth: int) -> bool:
+    """Return True if a box at this depth may move into a child of its module.
+
+    This requires that its ops have no recorded module, or that an op has a deeper module.
+    """
+    return len(path) == depth and (not op_paths or any(len(op_path) > depth for op_path in op_paths))
+
+
+class _Level:
+    """Children of a module, and the boxes in the module itself."""
+
+    def __init__(self, parent: ModulePath, paths: list[ModulePath], op_paths: Sequence[Sequence[ModulePath]]) -> None:
+        self._depth, self._parent, self._paths, self._op_paths = len(parent), parent, paths, op_paths
+        below = [path for path in paths if len(path) > self._depth and path[: self._depth] == parent]
+        self.names = list(dict.fromkeys(path[self._depth] for path in below))
+        self._place = {name: index for index, name in enumerate(self.names)}
+        self._lists = {
+            self._place[path[self._depth]]
+            for path in below
+            if len(path) > self._depth + 1 and path[self._depth + 1].isdecimal()
+        }
+        self._child = [self._child_of(path) for path in paths]
+
+    def place(self, order: Sequence[int], reads: Sequence[Sequence[int]], readers: Sequence[Sequence[int]]) -> None:
+        """Move boxes of the module itself into the children that they belong to."""
+        boxes = [box for box in order if self._paths[box] == self._parent]
+        after = _reached(boxes, self._child, reads, max)
+        before = _reached(boxes[::-1], self._child, readers, min)
+        for box in boxes:
+            read = {child for source in reads[box] if (child := self._child[source]) is not None}
+            child = self._child_for(box, read, after.get(box), before.get(box))
+            if child is not None:
+                self._paths[box] = (*self._parent, self.names[child])
+
+    def _child_of(self, path: ModulePath) -> int | None:
+        below = len(path) > self._depth and path[: self._depth] == self._parent
+        return self._place.get(path[self._depth]) if below else None
+
+    def _child_for(self, box: int, read: set[int], after: int | None, before: int | None) -> int | None:
+        """Return the child that a box belongs to; None if the box stays in the module itself.
+
+        `after` is the last child that the box reads, and `before` the first child that reads the box, directly or
+        through other boxes of the module itself.
+        """
+        children = sorted({child for path in self._op_paths[box] if (child := self._child_of(path)) is not None})
+        direct = self._parent in self._op_paths[box]
+        if after is not None and after == before and (after in children or not (children or direct)):
+            return after
+        if direct or not children:
+            return None
+        if all(self.names[child].isdecimal() for child in children):
+            fits = (
+                child for child in children if (after is None or child >= after) and (before is None or child <= before)
+            )
+            return next(fits, None)
+        return children[0] if read == {children[0]} and children[0] in self._lists else None
+
+
+def _reached(
+    boxes: Sequence[int],
+    child: Sequence[int | None],
+    near: Sequence[Sequence[int]],
+    choose: Callable[[list[int]], int],
+) -> dict[int, int]:
+    """Return box → the module's child that the box reaches, directly or through other boxes of the module.
+
+    `choose` selects one of several children.
+    """
+    child_of: dict[int, int] = {}
+    for box in boxes:
+        direct = [place for neighbour in near[box] if (place := child[neighbour]) is not None]
+        reached = direct + [child_of[neighbour] for neighbour in near[box] if neighbour in child_of]
+        if reached:
+            child_of[box] = choose(reached)
+    return child_of
+
+
+def _in_order(reads: Sequence[Sequence[int]]) -> list[int]:
+    """Return the boxes in an order with inputs first; a cycle, as in a damaged log, is cut."""
+    order: list[int] = []
+    state = bytearray(len(reads))
+    for start in range(len(reads)):
+        stack = [start]
+        while stack:
+            box = stack.pop()
+            if box < 0:
+                order.append(~box)
+            elif not state[box]:
+                state[box] = 1
+                stack.append(~box)
+                stack += [read for read in reversed(reads[box]) if not state[read]]
+    return order

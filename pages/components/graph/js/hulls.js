@@ -1,0 +1,72 @@
+// Hulls while fusion goes on: an outline around the ops of each group of fused nodes. In the last frame the launches,
+// which are groups of the graph, take their place.
+import { make } from "./dom.js";
+import { groupOf } from "./film.js";
+/** @import { Film } from "./film.js" */
+/** @import { Stage } from "./picture/stage.js" */
+/** @import { Placed } from "./types.d.ts" */
+
+const OUT = 7;
+const LINE = 1.5;
+
+export class Hulls {
+  /** @param {Stage} stage */
+  constructor(stage) {
+    this.stage = stage;
+  }
+
+  /** @param {Film} film */
+  show(film) {
+    const layer = this.stage.joined;
+    layer.replaceChildren();
+    if (!film.fusing) return;
+    /** @type {Map<string, Placed[]>} */
+    const groups = new Map();
+    for (const placed of this.stage.drawn.keys()) {
+      const key = groupOf(placed.item, film.at);
+      // An op that several launches compute has a hull in each: the launch is the level of the op.
+      if (key !== undefined) {
+        groups.set(`${key} ${placed.gid}`, [...(groups.get(`${key} ${placed.gid}`) ?? []), placed]);
+      }
+    }
+    for (const members of groups.values()) drawHull(layer, members);
+  }
+}
+
+// The union of the members' boxes and of bridges between neighbours: drawn twice, the second time smaller, in the
+// colour inside, so that only the outline of the union stays.
+/** @param {Element} layer @param {Placed[]} members */
+function drawHull(layer, members) {
+  const g = make("g", { class: members.length > 1 ? "joint" : "joint alone" }, layer);
+  const sorted = [...members].sort((a, b) => a.y - b.y || a.x - b.x);
+  for (const [name, out] of /** @type {[string, number][]} */ ([["outline", OUT], ["inside", OUT - LINE]])) {
+    const part = make("g", { class: name }, g);
+    sorted.forEach((placed, at) => {
+      const { x, y, w, h } = placed;
+      make("rect", { x: x - out, y: y - out, width: w + 2 * out, height: h + 2 * out, rx: out + 3 }, part);
+      const near = at && nearest(placed, sorted.slice(0, at));
+      if (near) make("path", { d: bridge(placed, near), "stroke-width": 2 * out }, part);
+    });
+  }
+}
+
+/** @param {Placed} one @param {Placed} other */
+function distance(one, other) {
+  const apart = (
+    /** @type {number} */ a,
+    /** @type {number} */ size,
+    /** @type {number} */ b,
+    /** @type {number} */ wide,
+  ) => Math.max(0, b - a - size, a - b - wide);
+  return Math.hypot(apart(one.x, one.w, other.x, other.w), apart(one.y, one.h, other.y, other.h));
+}
+
+/** @param {Placed} placed @param {Placed[]} others */
+function nearest(placed, others) {
+  return others.reduce((best, other) => (distance(placed, other) < distance(placed, best) ? other : best));
+}
+
+/** @param {Placed} one @param {Placed} other */
+function bridge(one, other) {
+  return `M${one.x + one.w / 2} ${one.y + one.h / 2}L${other.x + other.w / 2} ${other.y + other.h / 2}`;
+}
