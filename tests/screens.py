@@ -65,7 +65,7 @@ ASKED = (
     Screen("measured", menu.GLOSSARY.script),
     Screen("training_step", menu.KERNELS.script, {"whole": "true"}),
     Screen("training_step", menu.KERNELS.script, {"select": "k:0/0.forward.extern_kernels.addmm#394"}),
-    Screen("training_step", menu.FUSION.script, {"fusion": "morph"}),
+    Screen("training_step", menu.FUSION.script, {"fusion": "side by side"}),
     Screen("training_step", menu.FUSION.script, {"schedule": "backward 0"}),
     Screen("training_step", menu.FUSION.script, {"select": "s:op0"}),
     Screen("training_step", menu.FX_GRAPH.script, {"graph": "inductor_post_grad_graph.backward"}),

@@ -22,7 +22,7 @@ from core.graph.placing import placed_paths
 from core.ops.costs import CALLS, Cost, FxCosts, aten_name, op_class
 from core.report import FxNode, Kernel, Module, ModulePath, Schedule, SchedulerNode, module_path, tensor_text
 
-RECORDED = "Bytes of each op's own inputs and outputs, as if it ran alone; the hulls have the scheduler's bytes."
+RECORDED = "Bytes that the scheduler counts for each launch, split over its ops by their estimates."
 LONGEST_KERNEL = 32  #: characters of a kernel's name before its module is omitted
 # Inductor's class of a node that is a call, not a loop.
 CALL = "ExternKernelSchedulerNode"
@@ -179,7 +179,7 @@ def fusion_frames(schedule: Schedule, nodes: FxNodes, kernels: Kernels) -> tuple
     left = len(schedule.before)
     frames = [
         FusionStep("Ops", f"{count(len(ops), 'op')} after decomposition; views are on the edges"),
-        FusionStep("Scheduler nodes", f"{count(left, 'node')}: lowering put ops into the loops that read them"),
+        FusionStep("Scheduler nodes", f"{count(left, 'node')}: lowering inlined ops into the loops that read them"),
     ]
     order = {node.name: index for index, node in enumerate(schedule.before)}
     for index, step in enumerate(fusions, 1):
@@ -239,7 +239,6 @@ class _Drawing:
         recorded = ((node.name, Module(node.module, node.module_class)) for node in nodes.values() if node.module)
         self._modules = {**dict(recorded), **schedule.modules}
         self._classes = classes_of(self._modules.values())
-        self._costs = FxCosts(dict(nodes))
         self._ops = working_ops(schedule, nodes)
         self._joins = {name: tuple(pairs) for name, pairs in _replay(schedule, kernels)[0].joins.items()}
         self._names = KernelNames(list(kernels.values()), [schedule], {node.target for node in nodes.values()})
@@ -300,15 +299,38 @@ class _Drawing:
         return kernel is not None and not kernel.extern
 
     def _facts(self, place: int) -> Iterator[str]:
-        """Yield time and saved bytes of a launch, and the layers that it spans."""
+        """Yield time, saved bytes and ops of a launch."""
         seconds, saved = self._times[place], saved_bytes(self._schedule, self._launches[place])
         if seconds is not None:
             share = f" ({percent(seconds / self._total_s)})" if self._total_s else ""
             yield f"{duration_s(seconds)}{share}"
+        elif self._estimates:
+            yield f"about {percent(round(self._estimates[place], 2))} of time"
         if saved:
             yield f"saves {bytes_(saved)}" if saved > 0 else f"moves {bytes_(-saved)} more"
         if not self._launches[place].kernel:
             yield "no kernel"
+        yield count(len(self._launches[place].members), "op")
+
+    @cached_property
+    def _launch_costs(self) -> list[Cost]:
+        """Bytes and FLOPs of each launch, as the scheduler counts them after fusion."""
+        fused = {name: node for node in self._schedule.after for name in node.nodes}
+        costs = []
+        for launch in self._launches:
+            nodes = {after.name: after for node in launch.nodes for after in (fused.get(node.name, node),)}.values()
+            flops = [node.flops for node in nodes if node.flops is not None]
+            moved = sum(node.bytes_accessed for node in nodes) if self._schedule.one_count else None
+            costs.append(Cost(moved, sum(flops) if flops else None))
+        return costs
+
+    @cached_property
+    def _estimates(self) -> list[float]:
+        """Each launch's estimated share of the time; empty if times were measured, or bytes are unknown."""
+        weights = [cost.weight or 0.0 for cost in self._launch_costs]
+        if self._total_s or not self._schedule.one_count or not sum(weights):
+            return []
+        return [weight / sum(weights) for weight in weights]
 
     def _words(self, launch: Launch, kernel: Kernel | None) -> str:
         """Return a launch's display name; a long name is reduced to the ops, since the hull is in its module."""
@@ -337,35 +359,29 @@ class _Drawing:
 
     def _trait(self, member: Member, origin: Origin) -> Trait:
         place, name = member
-        node = self._nodes.get(name)
-        cost = self._costs.cost(node) if node else Cost(None, None)
-        meta = node.meta if node else None
+        node, cost, share = self._nodes.get(name), self._launch_costs[place], self._shares[place][name]
+        meta, seconds = node.meta if node else None, self._times[place]
         return Trait(
-            cost=cost,
+            cost=Cost(*(None if amount is None else round(amount * share) for amount in cost)),
             dtype=meta.dtype if meta else "",
             shapes=shape_words(meta.shape) if meta else "",
             module_class=origin.module_class,
-            seconds=self._split(place, name),
+            seconds=None if seconds is None else seconds * share,
+            # A module counts an op once, in whichever launch.
+            op=self._home[name] == place,
         )
 
-    def _split(self, place: int, name: str) -> float | None:
-        """Return an op's part of the measured time of its launch, in proportion to estimated times."""
-        seconds = self._times[place]
-        if seconds is None:
-            return None
-        weights = self._weights[place]
-        total = sum(weights.values())
-        return seconds * (weights[name] / total if total else 1 / len(weights))
-
     @cached_property
-    def _weights(self) -> list[dict[str, float]]:
-        return [
-            {
-                name: (self._costs.cost(self._nodes[name]).weight or 0.0) if name in self._nodes else 0.0
-                for name in launch.members
-            }
-            for launch in self._launches
-        ]
+    def _shares(self) -> list[dict[str, float]]:
+        """Each op's part of its launch, in proportion to the estimated times of the ops by themselves."""
+        costs = FxCosts(dict(self._nodes))
+        shares = []
+        for launch in self._launches:
+            known = {name: self._nodes[name] for name in launch.members if name in self._nodes}
+            weights = {name: costs.cost(known[name]).weight or 0.0 if name in known else 0.0 for name in launch.members}
+            total = sum(weights.values())
+            shares.append({name: weight / total if total else 1 / len(weights) for name, weight in weights.items()})
+        return shares
 
     def _node(self, member: Member, group: int) -> Node:
         place, name = member

@@ -14,7 +14,7 @@ from core.base.words import count
 from core.graph.layout.ladder import lay_out
 from core.graph.layout.model import Box, Layout
 from core.graph.layout.model import Edge as Link
-from core.graph.model import TOP, Edge, GraphModel, Group, Index, Item, Level, LevelEdge, Node, index_of, union
+from core.graph.model import HULLS, TOP, Edge, GraphModel, Group, Index, Item, Level, LevelEdge, Node, index_of, union
 from core.graph.modules import ancestors
 
 LEVEL_BUDGET_S = 0.3
@@ -189,7 +189,7 @@ def node_size(node: Node) -> tuple[float, float]:
 
 def group_size(group: Group) -> tuple[float, float]:
     """Return the width and height of a folded group: label, unfold sign, detail, count, and a few facts."""
-    below = f"{group.detail} · {count(group.count, 'op')}"
+    below = group.detail if group.kind in HULLS else f"{group.detail} · {count(group.count, 'op')}"
     label = f"{group.badge}  {group.label}" if group.badge else group.label
     facts = [fact for fact in group.facts if fact.unit][:MOST_FACTS]
     widest = max(len(label) * LABEL_PX_PER_CHAR + FOLD_SIGN, len(below) * SMALL_PX_PER_CHAR)

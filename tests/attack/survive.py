@@ -35,11 +35,10 @@ from core.analysis.work import (
     work_words,
 )
 from core.code.cpp import cpp_facts
-from core.graph.fusion import fusion_frames
+from core.graph.fusion import fusion_frames, fusion_model
 from core.graph.fx import film_model, source_path
 from core.graph.levels import as_dot, digest, levels_below
 from core.graph.levels import as_json as graph_json
-from core.graph.schedule import after_model, before_model
 from core.report import Compilation, FxGraph, FxNode, Report
 from core.runs.stored import open_model, store_graphs
 from pages import menu
@@ -150,9 +149,9 @@ def _compilation(run: Run, report: Report, compilation: Compilation) -> None:
         moved = traffic_within(schedule)
         traffic_words(moved) if moved else ""
         as_json([steps(schedule), rejections(schedule), groups_after(schedule, 1), refused_pair(schedule)])
-        graph_json(before_model(schedule, {}))
-        graph_json(after_model(schedule, {}, {kernel.id: kernel for kernel in compilation.kernels}))
-        as_json(fusion_frames(schedule, {kernel.id: kernel for kernel in compilation.kernels}))
+        kernels = {kernel.id: kernel for kernel in compilation.kernels}
+        graph_json(fusion_model(schedule, {}, kernels))
+        as_json(fusion_frames(schedule, {}, kernels))
         for one, other in zip(schedule.before[:20], schedule.before[1:20], strict=False):
             reasons_between(schedule, one, other)
 

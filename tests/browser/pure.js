@@ -1,8 +1,8 @@
 // Functions of the graph view that draw nothing, as globals.
-import { fateOf, runsOf } from "../../pages/components/graph/js/film.js";
+import { fateOf, groupOf } from "../../pages/components/graph/js/film.js";
 import { scaleOf } from "../../pages/components/graph/js/overlay.js";
 import { inColumns } from "../../pages/components/graph/js/picture/columns.js";
 import { knotAt } from "../../pages/components/graph/js/picture/warp.js";
 import { wrongOfRandomTrees } from "./random_trees.js";
 
-Object.assign(globalThis, { fateOf, inColumns, knotAt, runsOf, scaleOf, wrongOfRandomTrees });
+Object.assign(globalThis, { fateOf, groupOf, inColumns, knotAt, scaleOf, wrongOfRandomTrees });

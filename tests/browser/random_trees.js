@@ -1,5 +1,5 @@
 // Random nested levels, laid out in rows, composed.
-import { compose, HEADER } from "../../pages/components/graph/js/picture/compose.js";
+import { compose, headerOf } from "../../pages/components/graph/js/picture/compose.js";
 /** @import { Item, LaidOut } from "../../pages/components/graph/js/types.d.ts" */
 
 /** @typedef {{ x: number, y: number, w: number, h: number }} Box */
@@ -103,7 +103,8 @@ export function wrongOfRandomTrees() {
     for (const [gid, box] of picture.open) {
       for (const inner of picture.levels.get(gid) ?? []) {
         check(
-          inner.x >= box.x && inner.y >= box.y + HEADER - 0.01 && inner.x + inner.w <= box.x + box.w + 0.01 &&
+          inner.x >= box.x && inner.y >= box.y + headerOf(box.item) - 0.01 &&
+            inner.x + inner.w <= box.x + box.w + 0.01 &&
             inner.y + inner.h <= box.y + box.h + 0.01,
           `${inner.item.id} is not in ${box.item.id}`,
         );

@@ -127,41 +127,42 @@ def test_a_click_or_an_arrow_key_goes_to_another_stage(server: Server, transform
 
 
 @pytest.mark.long
-def test_a_node_before_fusion_marks_its_kernel_after_fusion(server: Server, transformer: str, page: Page) -> None:
-    go(page, server.link("fusion", run=transformer))
-    before, after = page.locator(".view").first, page.locator(".view").last
-    item(before, "s:op0").hover()
-    expect(item(after, "s:op0")).to_have_class(re.compile("preview"))
-    expect(before.locator(".tip")).to_be_visible()
-    item(before, "s:op0").click()
-
-    expect(before.locator("g.node.selected")).to_have_count(1)
-    expect(item(after, "s:op0")).to_have_class(re.compile("related"))
-    expect(page).to_have_url(re.compile(r"select=s%3Aop0"))
-    after.locator("g.row").first.click()
-    expect(before.locator(".related").first).to_be_visible()
-    expect(before.locator(".selected")).to_have_count(0)
-
-
-def test_the_steps_of_fusion_can_be_walked_from_the_nodes_before_the_first(
+def test_an_op_that_is_selected_on_one_side_of_fusion_is_marked_on_the_other(
     server: Server, transformer: str, page: Page
 ) -> None:
-    go(page, server.link("fusion", run=transformer))
+    go(page, server.link("fusion", run=transformer, fusion="side by side"))
     before, after = page.locator(".view").first, page.locator(".view").last
-    kernel = after.locator("g.node", has=page.locator("g.row")).first
-    expect(after.locator(".film .number")).to_have_text(re.compile(r"^(\d+) / \1$"))
-    expect(kernel).to_be_attached()
-    expect(kernel.locator(".joins rect")).to_have_count(0)
-    slider = after.get_by_role("slider", name="Step")
+    item(before, "n:var_mean").hover()
+    expect(item(after, "n:var_mean")).to_have_class(re.compile("preview"))
+    expect(before.locator(".tip")).to_be_visible()
+    item(before, "n:var_mean").click()
+
+    expect(before.locator("g.node.selected")).to_have_count(1)
+    expect(item(after, "n:var_mean")).to_have_class(re.compile("related"))
+    expect(page).to_have_url(re.compile(r"select=n%3Avar_mean"))
+    item(after, "g:op0").click(position={"x": 60, "y": 30})
+    expect(page).to_have_url(re.compile(r"select=g%3Aop0"))
+    expect(before.locator("g.node.selected")).to_have_count(0)
+
+
+def test_the_steps_of_fusion_can_be_walked_and_no_op_moves(server: Server, transformer: str, page: Page) -> None:
+    go(page, server.link("fusion", run=transformer))
+    view = page.locator(".view").first
+    expect(view.locator(".film .number")).to_have_text(re.compile(r"^(\d+) / \1$"))
+    expect(item(view, "g:op0")).to_be_visible()
+    places = view.evaluate(POSITIONS)
+    slider = view.get_by_role("slider", name="Step")
     slider.press("Home")
-    expect(after.locator("g.row")).to_have_count(0)
+    expect(item(view, "g:op0")).to_be_hidden()
+    expect(view.locator("g.joint")).to_have_count(0)
     expect(page).to_have_url(re.compile("frame=0"))
     settle(page)
-    assert sorted(after.evaluate(POSITIONS)) == sorted(before.evaluate(POSITIONS))
+    assert view.evaluate(POSITIONS) == places
     slider.press("ArrowRight")
-    expect(kernel.locator(".joins rect").first).to_be_attached()
+    expect(view.locator("g.joint").first).to_be_attached()
+    assert view.evaluate(POSITIONS) == places
     slider.press("End")
-    expect(kernel.locator(".joins rect")).to_have_count(0)
+    expect(view.locator("g.joint")).to_have_count(0)
     expect(page).not_to_have_url(re.compile("frame="))
 
 

@@ -39,11 +39,12 @@ def test_what_exists_in_which_frame_of_a_film(pure: Page) -> None:
     assert pure.evaluate("fateOf([], 7)") == "now"
 
 
-def test_rows_flow_together_as_they_join(pure: Page) -> None:
-    rows = "[{ id: 'a', joins: [[1, 'x']] }, { id: 'b', joins: [[1, 'x']] }, { id: 'c', joins: [[2, 'x']] }]"
-    runs = pure.evaluate(f"[0, 1, 2].map((frame) => runsOf({rows}, frame).map(({{ from, to }}) => [from, to]))")
-
-    assert runs == [[[0, 0], [1, 1], [2, 2]], [[0, 1], [2, 2]], [[0, 2]]]
+def test_an_op_belongs_to_the_last_group_that_it_joined(pure: Page) -> None:
+    item = "{ joins: [[1, 'a'], [3, 'b']] }"
+    assert pure.evaluate(f"[0, 1, 2, 3, 4].map((frame) => groupOf({item}, frame) ?? null)") == [
+        None, "a", "a", "b", "b",
+    ]  # fmt: skip
+    assert pure.evaluate("groupOf({}, 1) ?? null") is None
 
 
 def test_a_scale_over_decades_is_logarithmic(pure: Page) -> None:

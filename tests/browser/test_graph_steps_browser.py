@@ -23,7 +23,7 @@ IN_STEP = """
         [x + (left + w / 2) * k - viewport.clientWidth / 2, y + (top + h / 2) * k - viewport.clientHeight / 2, k]
     for (const { placed } of a.byDistance(12)) {
         const { id, links } = a.choiceOf(placed.item.id)
-        const [there] = b.visibleRelated(id, links)
+        const there = b.placedOf(id) ?? b.visibleRelated(id, links)[0]
         if (there) return [offset(a, placed), offset(b, there)]
     }
     return null
@@ -121,7 +121,7 @@ def test_a_link_leads_to_a_chapter_and_a_step(server: Server, film: str, trainin
 
 
 def test_both_sides_of_fusion_move_and_fold_in_step(server: Server, transformer: str, page: Page) -> None:
-    before = opened(page, server.link("fusion", run=transformer))
+    before = opened(page, server.link("fusion", run=transformer, fusion="side by side"))
     after = page.locator(".view").nth(1)
     expect(after.locator("[data-id]").first).to_be_attached()
     sides = [before.element_handle(), after.element_handle()]
@@ -159,28 +159,6 @@ def test_both_sides_of_fusion_move_and_fold_in_step(server: Server, transformer:
     expect(item(before, "m:attention")).to_have_attribute("aria-expanded", "true")
 
 
-@pytest.mark.long
-def test_morph_carries_every_op_into_its_kernel(server: Server, transformer: str, page: Page) -> None:
-    view = opened(page, server.link("fusion", run=transformer, fusion="morph"))
-    before, after = (view.get_by_role("button", name=name, exact=True) for name in ("Before", "After"))
-    expect(before).to_have_attribute("aria-pressed", "true")
-    ops = {id_ for id_ in view.evaluate(POSITIONS) if id_.startswith("s:")}
-    expect(page.get_by_role("heading", level=1)).to_contain_text(f" in {len(ops)} scheduler nodes fused into ")
-    item(view, "s:op0").click()
-    after.click()
-    expect(after).to_have_attribute("aria-pressed", "true")
-    found = view.evaluate(
-        "(root, ids) => ids.filter((id) => root.compileboardView.visibleRelated(id, []).length)", list(ops)
-    )
-
-    assert set(found) == ops
-    assert 0 < len(kernels(view)) <= int(re.findall(r"\d+", page.get_by_role("heading", level=1).inner_text())[1])
-    before.click()
-    expect(item(view, "s:op0")).to_be_attached()
-    expect(page).to_have_url(re.compile(r"fusion=morph"))
-
-
-@pytest.mark.long
 def test_a_kept_value_is_found_in_the_graph(server: Server, training: str, page: Page) -> None:
     view = opened(page, server.link("partition", run=training, drawer="saved values"))
     click_row(page, "saved-aot_joint_graph", 1)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.support.browser import NewContext
+from tests.support.browser import POSITIONS, NewContext
 from tests.support.graph_harness import harness
 from tests.support.graph_view import fold_all, item, mount, told, unfold_all, unfolded
 from tests.support.places import ROOT
@@ -196,27 +196,32 @@ def test_a_film_shows_what_came_changed_and_went(page: Page) -> None:
     page.wait_for_function("told.some(([, name, value]) => name === 'frame' && value === 0)")
 
 
-def test_ops_flow_together_inside_a_kernel(page: Page) -> None:
+def test_ops_join_step_by_step_until_the_launches_stand_in_their_place(page: Page) -> None:
     view = mount(page, "fused", frame=0)
-    kernel = item(view, "k:fused")
-    expect(kernel.locator(".joins rect")).to_have_count(5)
+    first = view.evaluate(POSITIONS)
+    expect(view.locator("g.joint")).to_have_count(0)
+    expect(item(view, "g:op0")).to_be_hidden()
     view.locator(".viewport").click(position={"x": 5, "y": 200})
+    for joints, alone in ((5, 4), (4, 3), (3, 2), (2, 1)):
+        page.keyboard.press(".")
+        expect(view.locator("g.joint")).to_have_count(joints)
+        expect(view.locator("g.joint.alone")).to_have_count(alone)
+    expect(item(view, "n:sum")).to_have_class(re.compile("joined"))
     page.keyboard.press(".")
-    page.keyboard.press(".")
-    expect(kernel.locator(".joins rect")).to_have_count(3)
-    page.keyboard.press(".")
 
-    expect(kernel.locator(".joins rect")).to_have_count(0)
-    expect(kernel.locator(".row.joined")).to_have_count(2)
+    expect(view.locator("g.joint")).to_have_count(0)
+    expect(item(view, "g:op0")).to_be_visible()
+    expect(item(view, "g:op0").locator(".number")).to_have_text("1")
+    assert view.evaluate(POSITIONS) == first
 
 
-def test_a_morph_swaps_two_graphs(page: Page) -> None:
-    view = mount(page, "morph")
-    expect(view.locator("g.node")).to_have_count(6)
-    view.get_by_role("button", name="After").click()
-
-    expect(view.locator("g.node")).to_have_count(2)
-    expect(view.locator("g.row")).to_have_count(6)
+def test_a_hull_shows_what_fusion_keeps_out_of_memory(page: Page) -> None:
+    view = mount(page, "fused")
+    expect(view.locator("g.edge.unstored")).to_have_count(4)
+    expect(view.locator("g.edge:not(.unstored)")).to_have_count(1)
+    item(view, "g:op0").get_by_role("button", name="Fold mul, add +3", exact=True).click()
+    expect(view.locator("g.edge.unstored")).to_have_count(0)
+    expect(item(view, "g:op0")).to_contain_text("7 µs · 5 ops")
 
 
 def test_an_overlay_colours_nodes_and_says_what_was_not_recorded(page: Page) -> None:

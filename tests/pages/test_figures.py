@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from core.base import words
+from core.graph.fusion import fusion_model
 from core.graph.fx import recorded_model
-from core.graph.schedule import before_model
 from tests.support.logs import recorded_report
 from tests.support.places import ROOT, TRACES
 from tests.support.reports.films import reader
@@ -72,7 +72,7 @@ def test_every_unit_that_a_graph_is_painted_with_is_one_that_the_browser_writes(
     report = recorded_report(log)
     (compilation,) = report.compilations
     graphs = [recorded_model(report, compilation, graph, reader(log, compilation)) for graph in compilation.graphs]
-    schedules = [before_model(schedule, {}) for schedule in compilation.schedules]
+    schedules = [fusion_model(schedule, {}, {}) for schedule in compilation.schedules]
     units = {overlay.unit for model in (*graphs, *schedules) for overlay in model.overlays}
     assert {"B", "FLOP"} <= units <= set(WRITTEN)
 

@@ -1,7 +1,6 @@
 """The pages of graphs without a browser: what they send to the graph view, and what they say beside it."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -17,12 +16,6 @@ def drawn_ids(app: AppTest, key: str) -> list[str]:
     """The ids of all boxes that a graph view is sent at first."""
     data = component(app, key)
     return [item["id"] for level in [data["root"], *data["opened"].values()] for item in level["items"]]
-
-
-def rows(app: AppTest, key: str) -> list[dict[str, Any]]:
-    data = component(app, key)
-    levels = [data["root"], *data["opened"].values()]
-    return [row for level in levels for item in level["items"] for row in item.get("rows", [])]
 
 
 @pytest.mark.parametrize("scenario", ["transformer_block", "training_step"])
@@ -129,35 +122,43 @@ def test_an_input_is_reported_with_its_guards_and_symbols(runs: dict[str, str]) 
     assert "L['x'].size()[0]" in told
 
 
-def test_the_fusion_page_films_the_schedulers_steps(runs: dict[str, str]) -> None:
+def test_the_fusion_page_films_the_steps_from_ops_to_launches(runs: dict[str, str]) -> None:
     app = opened(menu.FUSION.script, runs["transformer_block"])
-    data = component(app, "after-0/0-0")
-    before = [item for item in drawn_ids(app, "before-0/0-0") if item.startswith("s:")]
-    after = [item for item in drawn_ids(app, "after-0/0-0") if item.startswith("g:")]
+    data = component(app, "fusion-0/0-0")
+    drawn = drawn_ids(app, "fusion-0/0-0")
 
     assert_sound(app)
-    assert [frame["detail"] for frame in data["frames"][:2]] == ["16 scheduler nodes", "fusing op11 with op12"]
-    assert len(data["frames"]) == 7
-    assert (len(before), len(after)) == (16, 10)
+    assert titles(app)[0].startswith("26 ops → 9 launches of 6 kernels, 12.3 % less memory traffic.")
+    assert [frame["title"] for frame in data["frames"]][:3] == ["Ops", "Scheduler nodes", "Fusion 1 of 6, round 1"]
+    assert data["frames"][-1]["detail"] == "9 launches of 6 kernels"
+    assert sum(item.startswith("g:") for item in drawn) == 9
 
 
-def test_the_groups_of_every_step_of_fusion_are_the_schedulers(runs: dict[str, str]) -> None:
+def test_fusion_side_by_side_is_one_drawing_at_two_steps(runs: dict[str, str]) -> None:
     app = opened(menu.FUSION.script, runs["transformer_block"])
-    joins = [row["joins"] for row in rows(app, "after-0/0-0")]
-    alone = 16 - len(joins)
-
-    def groups(frame: int) -> int:
-        return alone + len({[key for start, key in join if start <= frame][-1] for join in joins})
-
-    assert [groups(frame) for frame in range(7)] == [16, 15, 14, 13, 12, 11, 10]
-
-
-def test_before_can_become_after(runs: dict[str, str]) -> None:
-    app = opened(menu.FUSION.script, runs["transformer_block"])
-    app.segmented_control(key="fusion").set_value("morph").run()
+    app.segmented_control(key="fusion").set_value("side by side").run()
 
     assert_sound(app)
-    assert component(app, "morph-0/0-0")["morph"]["labels"] == ["Before", "After"]
+    before, after = component(app, "before-0/0-0"), component(app, "after-0/0-0")
+    assert before["digest"] == after["digest"]
+    assert before["step"] == after["step"] == "0/0-0"
+
+
+@pytest.mark.parametrize(
+    "select",
+    [
+        pytest.param("n:add_2", id="op"),
+        pytest.param("n:add_2@8", id="copy"),
+        pytest.param("s:op14", id="scheduler node"),
+        pytest.param("g:op14", id="launch"),
+        pytest.param("k:0/0.inference.cpp_fused_add_view_3", id="kernel"),
+    ],
+)
+def test_every_part_of_a_hull_leads_to_its_kernel(runs: dict[str, str], select: str) -> None:
+    app = opened(menu.FUSION.script, runs["transformer_block"], select=select)
+
+    assert_sound(app)
+    assert any(item.key.startswith("kernel-") for item in app.get("bidi_component"))
 
 
 def test_the_fusion_page_says_why_two_nodes_stayed_apart(runs: dict[str, str]) -> None:

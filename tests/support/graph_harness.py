@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
-from core.graph.model import Edge, Fact, GraphModel, Group, Node, Overlay, Row
+from core.graph.model import Edge, Fact, GraphModel, Group, Node, Overlay
 from core.views.graph import GraphFrame, GraphView
 from core.views.wire import StoredGraph, graph_data, stored
 from pages.components.exchange import module_routes
@@ -156,54 +156,43 @@ def film() -> GraphView:
     return GraphView(GraphModel(nodes, edges), frames=frames)
 
 
-def fused() -> tuple[GraphView, GraphView]:
-    """Scheduler nodes, the kernels that they became, and the steps between: rows join one after the other."""
+def fused() -> GraphView:
+    """Five ops that one kernel computes, and a library call: three steps join the ops, one after the other."""
     names = ("mul", "add", "exp", "sum", "div", "mm")
     classes = ("pointwise", "pointwise", "pointwise", "reduction", "pointwise", "matmul")
-    before = tuple(
-        Node(f"s:op{i}", name, "f32[8, 64]", classes[i], -1, links=(f"l:{i}",)) for i, name in enumerate(names)
+    joined = (
+        ((1, "op0"),),
+        ((1, "op1"), (2, "op0")),
+        ((1, "op2"), (3, "op0")),
+        ((1, "op3"), (4, "op0")),
+        ((1, "op0"),),
+        ((1, "op5"),),
     )
-    chain = tuple(Edge(i, i + 1, "f32[8, 64]", 2048) for i in range(5))
-    rows = tuple(
-        Row(
-            f"s:op{i}",
-            name,
-            classes[i],
-            (f"l:{i}",),
-            "f32[8, 64]",
-            joins=tuple((step, "a") for step in (max(1, i),) if i < 4),
-        )
-        for i, name in enumerate(names[:5])
-    )
-    rows = (*rows[:4], Row("s:op4", "div", "pointwise", ("l:4",), "f32[8, 64]", joins=((3, "a"),)))
-    after = (
-        Node("k:fused", "triton_per_fused_mul_0", "5 nodes", "reduction", -1, kernel="k:fused", rows=rows),
+    nodes = tuple(
         Node(
-            "k:mm",
-            "extern_kernels.mm",
-            "f32[8, 64]",
-            "matmul",
-            -1,
-            kernel="k:mm",
-            rows=(Row("s:op5", "mm", "matmul", ("l:5",)),),
-        ),
+            f"n:{name}", name, "f32[8, 64]", classes[i], int(i == 5), links=(f"l:{i}", f"s:op{i}"),
+            joins=joined[i],
+        )
+        for i, name in enumerate(names)
+    )  # fmt: skip
+    groups = (
+        Group("g:op0", "mul, add +3", "7 µs · 5 ops", "launch", -1, 0, 5, 5, badge="1", links=("k:fused",)),
+        Group("g:op5", "mm", "1 op", "library", -1, 5, 6, 1, links=("k:mm",)),
     )
-    frames = tuple(
-        GraphFrame(title, "fusing by shared reads")
-        for title in ("before the first fusion", "step 1", "step 2", "step 3")
+    edges = tuple(Edge(i, i + 1, "f32[8, 64]", 2048 if i == 4 else 0) for i in range(5))
+    titles = ("Ops", "Scheduler nodes", "Fusion 1 of 3", "Fusion 2 of 3", "Fusion 3 of 3", "Kernels")
+    return GraphView(
+        GraphModel(nodes, edges, groups), frames=tuple(GraphFrame(title, "by shared reads") for title in titles)
     )
-    fused_model = GraphModel(after, (Edge(0, 1, "f32[8, 64]", 2048),))
-    return GraphView(GraphModel(before, chain)), GraphView(fused_model, frames=frames)
 
 
-def _message(graph: StoredGraph, source: str, height: int, **more: Any) -> dict[str, Any]:
+def _message(graph: StoredGraph, source: str, height: int) -> dict[str, Any]:
     place = PlaceData(source=source, height=height)
-    return {**msgspec.to_builtins(graph_data(graph, **more)), **msgspec.to_builtins(place)}
+    return {**msgspec.to_builtins(graph_data(graph)), **msgspec.to_builtins(place)}
 
 
 def datasets() -> Mapping[str, dict[str, Any]]:
     """The component's first message by name; the graphs are registered for the routes."""
-    before, after = fused()
     graphs = {
         name: stored(view)
         for name, view in {
@@ -211,8 +200,7 @@ def datasets() -> Mapping[str, dict[str, Any]]:
             "twin": GraphView(transformer()),
             "flat": GraphView(flat()),
             "film": film(),
-            "before": before,
-            "after": after,
+            "fused": fused(),
         }.items()
     }
     for graph in graphs.values():
@@ -222,8 +210,7 @@ def datasets() -> Mapping[str, dict[str, Any]]:
         "twin": _message(graphs["twin"], "twin", 700),
         "flat": _message(graphs["flat"], "flat", 700),
         "film": _message(graphs["film"], "film", 560),
-        "fused": _message(graphs["after"], "fused", 560),
-        "morph": _message(graphs["before"], "morph", 560, morph=graphs["after"]),
+        "fused": _message(graphs["fused"], "fused", 560),
     }
 
 

@@ -208,9 +208,6 @@ def _graph(name: str, data: Data) -> str:
     lines += [indented(_level("root", data["root"]))]
     lines += [indented(_inside(key, level)) for key, level in data.get("opened", {}).items()]
     lines += [f"  - step {_frame(frame)}" for frame in data.get("frames", [])[:MAX_ITEMS]]
-    morph = data.get("morph")
-    if morph:
-        lines += [f"  - between: {' and '.join(morph['labels'])}", indented(_level("other root", morph["root"]))]
     return "\n".join(lines)
 
 
@@ -238,9 +235,8 @@ def _inside(key: str, level: Data) -> str:
 
 def _box(item: Data) -> str:
     facts = "; ".join(f"{name} {value}" for name, value in item.get("facts", []))
-    rows = listed([row["label"] for row in item.get("rows", [])], MAX_LIST)
     inside = f"{item['count']} nodes" if item.get("count") else ""
-    parts = [item.get("detail", ""), item["cls"], inside, facts, rows, ", ".join(item.get("chips", []))]
+    parts = [item.get("detail", ""), item["cls"], inside, facts, ", ".join(item.get("chips", []))]
     return clipped(f"{item['label']}: {' · '.join(filter(None, parts))}".replace("\n", "⏎"))
 
 

@@ -143,7 +143,7 @@ def _coloured(view: View, graph: GraphView) -> wire.StoredGraph:
 
 
 def graph_picture(of: RunView) -> None:
-    """Draw the shown compilation's first graph, usually Dynamo's, with a link to the graph's page.
+    """Draw the shown compilation's fusion, or else its first graph, usually Dynamo's, with a link to its page.
 
     Draw nothing for a live run, and for a graph without ops or with more than `MOST_OPS` ops.
     """
@@ -153,11 +153,11 @@ def graph_picture(of: RunView) -> None:
     graph = GraphStages(compilation.graphs).first
     if not graph.ops or graph.calls > MOST_OPS:
         return
-    page = menu.FX_GRAPH
-    st.page_link(
-        page.script, label=GraphStages.label(graph), icon=page.icon, query_params=url.link(compilation=compilation.id)
-    )
-    graph_view(fx_drawn(of.of(compilation), graph), key=f"overview-{compilation.id}", height=PICTURE)
+    view, is_fused = of.of(compilation), bool(compilation.schedules)
+    page, label = (menu.FUSION, "Fusion") if is_fused else (menu.FX_GRAPH, GraphStages.label(graph))
+    st.page_link(page.script, label=label, icon=page.icon, query_params=url.link(compilation=compilation.id))
+    picture = fusion_drawn(view, 0) if is_fused else fx_drawn(view, graph)
+    graph_view(picture, key=f"overview-{compilation.id}", height=PICTURE)
 
 
 def stage_row(graphs: Sequence[FxGraph], chosen: FxGraph) -> None:

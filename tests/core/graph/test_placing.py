@@ -5,8 +5,9 @@ from collections.abc import Sequence
 import pytest
 
 from core.analysis.work import launch_groups
+from core.graph.fusion import fusion_model
 from core.graph.model import GraphModel
-from core.graph.schedule import after_model, before_model, placed_paths
+from core.graph.placing import placed_paths
 from core.report import FxNode, Kernel, KernelCall, ModulePath, Payload, Schedule, SchedulerNode
 
 LAYER_0, LAYER_1 = ("m", "layers", "0"), ("m", "layers", "1")
@@ -102,5 +103,4 @@ def test_layers_that_are_not_quite_alike_are_folded_and_said_to_be_similar(first
     }
     boxes = [node(f"op{index}", str(index), str(index + 1), "", name) for index, name in enumerate(names)]
 
-    assert layers(before_model(schedule(*boxes), nodes)) == [("Layer", told)]
-    assert layers(after_model(schedule(*boxes), nodes, {})) == [("Layer", told)]
+    assert layers(fusion_model(schedule(*boxes), nodes, {})) == [("Layer", told)]

@@ -10,7 +10,7 @@ import pytest
 from benchmarks.synthetic import synthetic_nodes
 from core.graph.fx import fx_model
 from core.graph.levels import Hit, as_dot, as_json, between, find, level, neighbourhood, search
-from core.graph.model import Edge, GraphModel, Group, Node, Row
+from core.graph.model import Edge, GraphModel, Group, Node
 
 HOSTILE = [
     '"];bad -> worse [label="',
@@ -39,7 +39,7 @@ def ids(model: GraphModel | None) -> list[str]:
 def test_an_id_is_found_with_the_groups_around_it() -> None:
     nodes = (
         Node("n:a", "a", "", "other", -1),
-        Node("g:b", "b", "", "other", 1, rows=(Row("s:1", "row", "other"),), links=("k:kernel", "l:7")),
+        Node("g:b", "b", "", "other", 1, links=("s:1", "k:kernel", "l:7")),
     )
     groups = (Group("m:x", "x", "", "module", -1, 1, 2, 1), Group("m:x.y", "y", "", "module", 0, 1, 2, 1))
     model = GraphModel(nodes, (), groups)

@@ -7,7 +7,7 @@ from math import ceil
 import pytest
 
 from core.graph.levels import METRICS, group_size, node_size
-from core.graph.model import Fact, Group, Node, Row, collection_paused
+from core.graph.model import Fact, Group, Node, collection_paused
 
 NODE = Node("n:a", "a", "", "other", -1)
 GROUP = Group("g:a", "a", "", "module", -1, 0, 3, 3)
@@ -29,15 +29,10 @@ PX = METRICS
             10 * PX["chipChar"] + 2 * (2 * PX["chipPad"] + PX["chipGap"]) + 2 * PX["padX"],
             2 * PX["padY"] + PX["label"] + PX["chips"],
         ),
-        (
-            replace(NODE, rows=(Row("r", "op1", "pointwise", (), "gelu add"), Row("s", "op2", "pointwise", (), "mul"))),
-            11 * PX["smallChar"] + 2 * PX["rowText"] + 12 + 2 * PX["padX"],
-            2 * PX["padY"] + PX["label"] + 3 + 2 * PX["row"],
-        ),
         (replace(NODE, label="a" * 90), 264, 2 * PX["padY"] + PX["label"]),
     ],
 )
-def test_a_node_has_room_for_its_text_its_parameters_and_its_rows(node: Node, width: float, height: float) -> None:
+def test_a_node_has_room_for_its_text_and_its_parameters(node: Node, width: float, height: float) -> None:
     assert node_size(node) == (ceil(width), ceil(height))
 
 
@@ -48,6 +43,8 @@ def test_a_group_has_room_for_its_label_its_count_and_two_facts_with_a_unit() ->
         ceil(len(line) * PX["smallChar"] + 2 * PX["padX"]),
         ceil(height),
     )
+    hull = replace(GROUP, kind="launch", detail="7 µs · 3 ops of a kernel")
+    assert group_size(hull)[0] == ceil(24 * PX["smallChar"] + 2 * PX["padX"])
     named = replace(GROUP, label="layers.0.attention")
     assert group_size(named)[0] == ceil(18 * PX["labelChar"] + PX["foldSign"] + 2 * PX["padX"])
     facts = (Fact("in", "f32[8]"), *(Fact(f"share of the time {index}", index, "%") for index in range(3)))

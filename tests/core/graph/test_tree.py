@@ -8,7 +8,7 @@ from core.graph.layout import ladder
 from core.graph.levels import levels_below
 from core.graph.model import Fact
 from core.graph.modules import module_at
-from core.graph.schedule import common_path
+from core.graph.placing import common_path
 from core.report import Module, module_path
 from tests.support.reports.fx_nodes import fx, kernel
 

@@ -117,6 +117,7 @@ function drawNumber(parent, { badge }, m) {
 
 /** @param {GroupItem} item */
 export function groupLine(item) {
+  if (isHull(item)) return item.detail ?? "";
   return [item.detail, counted(item.count ?? item.to - item.from, "op")].filter(Boolean).join(" · ");
 }
 

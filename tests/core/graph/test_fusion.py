@@ -1,0 +1,254 @@
+"""Fusion as one drawing: the hulls are the wrapper's launches, and no op, byte or step of the scheduler is lost."""
+
+import ast
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from core.analysis.work import groups_after, steps
+from core.graph.fusion import (
+    Kernels,
+    fusion_frames,
+    fusion_model,
+    launch_seconds,
+    launches,
+    ops_without_launch,
+    saved_bytes,
+)
+from core.graph.model import HULLS, GraphModel
+from core.ops.costs import CALLS, op_class
+from core.report import Compilation, FxNode, Kernel, Schedule
+from core.trace.parsers.build import load_graph, load_text
+from tests.support.logs import recorded_report
+from tests.support.places import TRACES
+
+Case = tuple[Compilation, Schedule, dict[str, FxNode]]
+SCENARIOS = (
+    "transformer_block",
+    "training_step",
+    "dynamic_batch",
+    "control_flow",
+    "symbols",
+    "target_h100",
+    "measured",
+)
+
+
+def schedules(scenario: str) -> list[Case]:
+    """Each schedule of a recorded run with the FX nodes of its lowered graph."""
+    log = next((TRACES / scenario).rglob("*.log"))
+    cases = []
+    for compilation in recorded_report(log).compilations:
+        for schedule in compilation.schedules:
+            graph = compilation.lowered(schedule.direction)
+            nodes = load_graph(log, compilation, graph) if graph else ()
+            cases.append((compilation, schedule, {node.name: node for node in nodes}))
+    return cases
+
+
+CASES = [
+    pytest.param(scenario, *case, id=f"{scenario}-{index}")
+    for scenario in SCENARIOS
+    for index, case in enumerate(schedules(scenario))
+]
+OUTER = [case for case in CASES if not case.values[2].subgraph]  # type: ignore[union-attr]
+# Torch counts the ops around a branch among the ops of the branch's kernels.
+FLAT = [case for case in OUTER if case.values[0] != "control_flow"]
+
+
+def of(compilation: Compilation) -> Kernels:
+    return {kernel.id: kernel for kernel in compilation.kernels}
+
+
+def computing(names: tuple[str, ...], nodes: dict[str, FxNode]) -> set[str]:
+    calls = {name for name in names if name in nodes and nodes[name].op in CALLS}
+    return {name for name in calls if op_class(nodes[name].target) != "view"}
+
+
+def called(scenario: str, kernel: Kernel) -> list[str]:
+    """The functions that the wrapper of a kernel's output code calls, from its syntax tree."""
+    log = next((TRACES / scenario).rglob("*.log"))
+    tree = ast.parse(load_text(log, kernel.output_code))
+    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
+    return [ast.unparse(call.func).removesuffix(".run") for call in calls]
+
+
+@pytest.mark.parametrize(("scenario", "compilation", "schedule", "nodes"), FLAT)
+def test_the_hulls_are_the_launches_of_the_wrapper(
+    scenario: str, compilation: Compilation, schedule: Schedule, nodes: dict[str, FxNode]
+) -> None:
+    kernels = of(compilation)
+    drawn = Counter(kernels[launch.kernel].name for launch in launches(schedule, nodes, kernels) if launch.kernel)
+    functions = called(scenario, next(kernel for kernel in kernels.values() if kernel.direction == schedule.direction))
+
+    assert drawn == {name: functions.count(name) for name in drawn}
+    hulls = [group for group in fusion_model(schedule, nodes, kernels).groups if group.kind in HULLS]
+    assert len(hulls) == len(launches(schedule, nodes, kernels))
+
+
+@pytest.mark.parametrize(("scenario", "compilation", "schedule", "nodes"), FLAT)
+def test_the_ops_of_a_kernels_launches_are_the_nodes_of_torchs_provenance(
+    scenario: str, compilation: Compilation, schedule: Schedule, nodes: dict[str, FxNode]
+) -> None:
+    kernels = of(compilation)
+    members: dict[str, set[str]] = {}
+    for launch in launches(schedule, nodes, kernels):
+        members.setdefault(launch.kernel, set()).update(launch.members)
+    expected = {
+        kernel.id: computing(kernel.origins, nodes)
+        for kernel in kernels.values()
+        if kernel.direction == schedule.direction
+    }
+
+    assert {kernel: members.get(kernel, set()) for kernel in expected} == expected
+
+
+@pytest.mark.parametrize(("scenario", "compilation", "schedule", "nodes"), OUTER)
+def test_every_op_is_in_a_hull_or_named_as_without_a_launch(
+    scenario: str, compilation: Compilation, schedule: Schedule, nodes: dict[str, FxNode]
+) -> None:
+    model = fusion_model(schedule, nodes, of(compilation))
+    drawn = {node.id.removeprefix("n:").partition("@")[0] for node in model.nodes}
+    ops = computing(tuple(nodes), nodes)
+
+    assert ops - drawn == set(ops_without_launch(schedule, nodes)) - drawn
+    assert len({node.id for node in model.nodes}) == len(model.nodes)
+
+
+@pytest.mark.parametrize(("scenario", "compilation", "schedule", "nodes"), CASES)
+def test_the_saved_bytes_of_the_hulls_sum_to_the_schedules(
+    scenario: str, compilation: Compilation, schedule: Schedule, nodes: dict[str, FxNode]
+) -> None:
+    assert schedule.bytes_before is not None
+    assert schedule.bytes_after is not None
+    saved = [saved_bytes(schedule, launch) or 0 for launch in launches(schedule, nodes, of(compilation))]
+    assert sum(saved) == schedule.bytes_before - schedule.bytes_after
+
+
+def grouped(model: GraphModel, frame: int) -> set[frozenset[str]]:
+    """The ops that are in one group in a frame, by the ids of their boxes."""
+    groups: dict[tuple[int, str], set[str]] = {}
+    for node in model.nodes:
+        key = next(key for first, key in reversed(node.joins) if first <= frame)
+        groups.setdefault((node.group, key), set()).add(node.id)
+    return set(map(frozenset, groups.values()))
+
+
+@pytest.mark.parametrize(("scenario", "compilation", "schedule", "nodes"), CASES)
+def test_the_groups_of_each_step_are_the_schedulers(
+    scenario: str, compilation: Compilation, schedule: Schedule, nodes: dict[str, FxNode]
+) -> None:
+    kernels = of(compilation)
+    model = fusion_model(schedule, nodes, kernels)
+    owner = {node.id: next(link for link in (node.id, *node.links) if link.startswith("s:")) for node in model.nodes}
+    for count in range(len(steps(schedule)) + 1):
+        group_of = {f"s:{name}": group for group in groups_after(schedule, count) for name in group}
+        expected: dict[tuple[int, tuple[str, ...]], set[str]] = {}
+        for node in model.nodes:
+            expected.setdefault((node.group, group_of[owner[node.id]]), set()).add(node.id)
+        assert grouped(model, count + 1) == set(map(frozenset, expected.values()))
+    assert all(node.joins[0][0] == 1 for node in model.nodes)
+    last = len(fusion_frames(schedule, nodes, kernels)) - 2
+    assert {len({node.group for node in model.nodes if node.id in group}) for group in grouped(model, last)} == {1}
+
+
+def test_an_op_of_two_launches_is_drawn_in_both_and_says_so() -> None:
+    compilation, schedule, nodes = schedules("transformer_block")[0]
+    model = fusion_model(schedule, nodes, of(compilation))
+    copies = [node for node in model.nodes if "@" in node.id]
+    assert [(node.label, node.thin) for node in copies] == [("add", True)]
+    home = next(node for node in model.nodes if node.id in copies[0].links)
+    assert home.kernel != copies[0].kernel
+    assert home.tooltip.endswith("computed in 2 launches")
+    assert sum(group.count for group in model.groups if group.kind in HULLS) == len(model.nodes) - len(copies)
+
+
+def test_a_value_that_fusion_keeps_out_of_memory_has_no_bytes() -> None:
+    compilation, schedule, nodes = schedules("transformer_block")[0]
+    model = fusion_model(schedule, nodes, of(compilation))
+    sizes = {
+        (model.nodes[edge.source].label, model.nodes[edge.target].label, edge.bytes > 0)
+        for edge in model.edges
+        if model.nodes[edge.source].group == model.nodes[edge.target].group
+    }
+    assert ("erf", "add", False) in sizes
+    between = [edge for edge in model.edges if model.nodes[edge.source].group != model.nodes[edge.target].group]
+    assert all(edge.bytes > 0 for edge in between)
+    assert any(edge.label == "f32[512, 256] through reshape" for edge in model.edges)
+
+
+def test_a_hull_has_its_kernels_number_name_and_savings() -> None:
+    compilation, schedule, nodes = schedules("transformer_block")[0]
+    model = fusion_model(schedule, nodes, of(compilation), seconds={compilation.kernels[0].id: 1e-3})
+    hulls = {group.label: group for group in model.groups if group.kind in HULLS}
+    norm = hulls["norm2 · layer_norm, add"]
+    assert (norm.kind, norm.badge, norm.detail) == ("launch", "2", "saves 2.11 MB · 8 ops")
+    assert (hulls["up · addmm"].kind, hulls["up · addmm"].badge) == ("library", "")
+    assert [group.detail.split(" · ")[0] for group in hulls.values() if "ms" in group.detail] == ["1.00 ms (100 %)"]
+
+
+def test_without_measured_times_a_hull_has_an_estimated_share() -> None:
+    compilation, schedule, nodes = schedules("transformer_block")[0]
+    model = fusion_model(schedule, nodes, of(compilation))
+    details = [group.detail.split(" · ")[0] for group in model.groups if group.kind in HULLS]
+    assert all(detail.startswith("about ") and detail.endswith(" % of time") for detail in details)
+
+
+def test_a_hull_is_in_the_deepest_module_that_all_its_ops_share() -> None:
+    compilation, schedule, nodes = schedules("transformer_block")[0]
+    model = fusion_model(schedule, nodes, of(compilation))
+    parents = {group.label: group.parent for group in model.groups if group.kind in HULLS}
+    assert model.groups[parents["scaled_dot_product_flash_attention"]].label == "attention"
+    assert parents["norm2 · layer_norm, add"] == -1
+
+
+def test_measured_seconds_are_reported_to_be_and_are_split_over_a_kernels_ops() -> None:
+    compilation, schedule, nodes = schedules("transformer_block")[0]
+    seconds = {kernel.id: 1e-3 for kernel in compilation.kernels}
+    time = next(
+        overlay
+        for overlay in fusion_model(schedule, nodes, of(compilation), seconds=seconds).overlays
+        if overlay.name == "time"
+    )
+    assert (time.title, time.unit) == ("time (measured)", "s")
+    assert sum(value or 0 for value in time.values) == pytest.approx(1e-3 * len(seconds), rel=0.01)
+
+
+def test_frames_begin_with_the_ops_and_end_with_the_kernels() -> None:
+    compilation, schedule, nodes = schedules("training_step")[1]
+    frames = fusion_frames(schedule, nodes, of(compilation))
+    assert [(frame.title, frame.detail) for frame in frames] == [
+        ("Ops", "40 ops after decomposition; views are on the edges"),
+        ("Scheduler nodes", "11 nodes: lowering inlined ops into the loops that read them"),
+        ("Fusion 1 of 2, round 1", "sub, mul, sum with sum: 10 nodes left"),
+        ("Fusion 2 of 2, round 2", "div, ne, full +6 with div, ne, full +7: 9 nodes left"),
+        ("Code generation", "fused nodes that share one kernel"),
+        ("Kernels", "7 launches of 4 kernels"),
+    ]
+
+
+def test_a_graph_without_recorded_ops_shows_its_scheduler_nodes() -> None:
+    compilation, schedule, _ = schedules("transformer_block")[0]
+    model = fusion_model(schedule, {}, of(compilation))
+    drawn = {node.id for node in model.nodes}
+    assert drawn == {f"s:{node.name}" for node in schedule.before if node.ops != ("MultiOutput",)}
+    assert all("its op was not recorded" in node.tooltip for node in model.nodes)
+    assert model.edges
+
+
+def test_launches_that_were_not_timed_one_by_one_share_their_kernels_time_equally() -> None:
+    _, schedule, _ = schedules("transformer_block")[0]
+    first, second, third, *_ = (replace(node, kernel="k") for node in schedule.before)
+    boxes = ((first,), (second, third))
+    assert launch_seconds(boxes, {}, {"k": 3.0}) == [1.5, 1.5]
+    assert launch_seconds(boxes, {}, {"other": 3.0}) == [None, None]
+
+
+@pytest.mark.parametrize(("scenario", "compilation", "schedule", "nodes"), CASES)
+def test_the_bytes_of_the_ops_are_those_that_the_scheduler_counts_after_fusion(
+    scenario: str, compilation: Compilation, schedule: Schedule, nodes: dict[str, FxNode]
+) -> None:
+    model = fusion_model(schedule, nodes, of(compilation))
+    moved = next(overlay for overlay in model.overlays if overlay.name == "bytes").values
+    assert sum(value or 0 for value in moved) == pytest.approx(schedule.bytes_after, abs=len(moved))
