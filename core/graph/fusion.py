@@ -305,7 +305,8 @@ class _Drawing:
             share = f" ({percent(seconds / self._total_s)})" if self._total_s else ""
             yield f"{duration_s(seconds)}{share}"
         elif self._estimates:
-            yield f"about {percent(round(self._estimates[place], 2))} of time"
+            estimate = round(100 * self._estimates[place])
+            yield f"about {estimate} % of time" if estimate else "under 1 % of time"
         if saved:
             yield f"saves {bytes_(saved)}" if saved > 0 else f"moves {bytes_(-saved)} more"
         if not self._launches[place].kernel:

@@ -384,7 +384,6 @@ class Drawing:
 
     id: str
     label: str
-    is_half: bool = False
 
 
 @dataclass(frozen=True, slots=True)

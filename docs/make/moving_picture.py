@@ -1,4 +1,4 @@
-"""Animation of the README: ops of a transformer block fuse into kernels, and one kernel is opened.
+"""Animation of the README: the five ops of sine and cosine join into one kernel launch, and the kernel is opened.
 
 `python -m docs.make.moving_picture` records it again.
 """
@@ -17,19 +17,17 @@ from core import CompileJob, LocalEngine, Model, Runner, Store
 from docs.make.screenshots import DRAWN_MS, SHOTS
 
 SIZE = (1200, 720)
-# The motion of the drawing takes 200 ms.
-MOTION_PICTURES, MOTION_MS = 6, 60
 STILL_MS, END_MS = 1_800, 3_500
 QUALITY = 60
 Picture = tuple[Image.Image, int]
 
 
 def main() -> None:
-    """Compile the transformer block, record the fusion and an opened kernel, and save the animation."""
+    """Compile sine and cosine, record the fusion and an opened kernel, and save the animation."""
     with temporary_home() as home:
         run = _compile(Store(home))
         with dashboard(home) as server, browser_page(*SIZE) as page:
-            _open(page, f"{server.url}/fusion?run={run}&fusion=morph")
+            _open(page, f"{server.url}/fusion?run={run}&frame=0")
             pictures = [*_fusion(page), _kernel(page)]
     images, durations = zip(*pictures, strict=True)
     path = SHOTS / "fusion.webp"
@@ -42,7 +40,7 @@ def main() -> None:
 def _compile(store: Store) -> str:
     engine = LocalEngine(store.cache_dir)
     runner = Runner(store, engine)
-    run = runner.wait(runner.submit(CompileJob(Model("sample", "transformer_block"))))
+    run = runner.wait(runner.submit(CompileJob(Model("sample", "sin_cos"))))
     engine.close()
     return run.id
 
@@ -54,18 +52,18 @@ def _open(page: Page, url: str) -> None:
 
 
 def _fusion(page: Page) -> Iterator[Picture]:
-    """Yield the graph before fusion, the motion of its ops into kernels, and the kernels."""
+    """Yield each step from the ops to the launches."""
+    slider = page.get_by_role("slider", name="Step")
     yield _picture(page), STILL_MS
-    page.get_by_role("button", name="After", exact=True).click()
-    for _ in range(MOTION_PICTURES):
-        yield _picture(page), MOTION_MS
-    page.wait_for_timeout(DRAWN_MS)
-    yield _picture(page), STILL_MS
+    for _ in range(int(slider.get_attribute("max") or 0)):
+        slider.press("ArrowRight")
+        page.wait_for_timeout(DRAWN_MS)
+        yield _picture(page), STILL_MS
 
 
 def _kernel(page: Page) -> Picture:
     """Open a kernel's drawer with its code, and return the picture and its milliseconds."""
-    page.locator("g.node, g.group").filter(has_text="layer_norm").first.click()
+    page.locator("g.hull").first.click(position={"x": 60, "y": 30})
     page.wait_for_selector(SETTLED)
     page.wait_for_timeout(2 * DRAWN_MS)
     return _picture(page), END_MS
