@@ -1,4 +1,4 @@
-"""Fusion as one drawing: the ops of a scheduled graph inside their kernel launches, and a film of the fusions.
+"""Fusion as one drawing: the ops of a graph inside their kernel launches, and a film of the fusions.
 
 Each launch is a group (a hull) around the ops that it computes, inside the launch's module. An op that several launches
 compute is drawn in each of them. Views have no box: an edge passes through them and names them. Frame 0 has the ops
@@ -68,7 +68,10 @@ class Launch:
 
 
 def launches(schedule: Schedule, nodes: FxNodes, kernels: Kernels) -> tuple[Launch, ...]:
-    """Return the kernel launches of a graph in schedule order; `nodes` are the lowered graph's FX nodes by name."""
+    """Return the kernel launches of a graph in schedule order.
+
+    `nodes` are the FX nodes of the lowered graph, by name.
+    """
     order = {node.name: index for index, node in enumerate(schedule.before)}
     groups = [sorted(group, key=order.__getitem__) for group in launch_groups(schedule, kernels)]
     return tuple(_launch(tuple(schedule.before[order[name]] for name in group), nodes) for group in groups)
@@ -88,14 +91,14 @@ def _launch(scheduled: tuple[SchedulerNode, ...], nodes: FxNodes) -> Launch:
 
 
 def ops_without_launch(schedule: Schedule, nodes: FxNodes) -> tuple[str, ...]:
-    """Return the names of the computing FX nodes that no scheduler node computes, such as constants."""
+    """Return the computing FX nodes, by name, that no scheduler node computes, such as constants."""
     computed = {name for node in schedule.before for name in node.origins}
     calls = (node for node in nodes.values() if node.op in CALLS and op_class(node.target) != "view")
     return tuple(node.name for node in calls if node.name not in computed)
 
 
 def saved_bytes(schedule: Schedule, launch: Launch) -> int | None:
-    """Return the memory traffic that fusing a launch's nodes saved: the scheduler's count before minus after.
+    """Return the memory traffic that fusing a launch's nodes saved: the bytes before minus after.
 
     None if the counts are not comparable. Over all launches of a graph, the sum is the graph's saving.
     """
@@ -172,7 +175,10 @@ def _replay(schedule: Schedule, kernels: Kernels) -> tuple[_Replay, bool]:
 
 
 def fusion_frames(schedule: Schedule, nodes: FxNodes, kernels: Kernels) -> tuple[FusionStep, ...]:
-    """Return the frames: ops, scheduler nodes, each fusion, code generation if it joined nodes, and launches."""
+    """Return the frames: ops, scheduler nodes, each fusion, code generation, and launches.
+
+    There is no frame of code generation if it joined no nodes.
+    """
     drawn = launches(schedule, nodes, kernels)
     ops = {name for launch in drawn for name in launch.members}
     fusions, named = steps(schedule), working_ops(schedule, nodes)
@@ -334,7 +340,10 @@ class _Drawing:
         return [weight / sum(weights) for weight in weights]
 
     def _words(self, launch: Launch, kernel: Kernel | None) -> str:
-        """Return a launch's display name; a long name is reduced to the ops, since the hull is in its module."""
+        """Return a launch's display name.
+
+        A long name is reduced to the ops, since the hull is in its module.
+        """
         if kernel is None:
             return " · ".join(self._ops[launch.nodes[0].name]) or launch.nodes[0].name
         origins = tuple(dict.fromkeys(name for node in launch.nodes for name in node.origins))

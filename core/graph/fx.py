@@ -181,7 +181,10 @@ class _Drawing:
 
 
 def op_node(node: FxNode, group: int, source: str, text: str, links: tuple[str, ...]) -> Node:
-    """Return the box of an FX node in a group, with its tensor as text, its links, and a link to its source line."""
+    """Return the box of an FX node in a group, with its tensor as text.
+
+    A link to its source line is added to its links.
+    """
     if node.source and node.source.file == source:
         links += (f"l:{node.source.line}",)
     label, kind = _target_words(node.target) if node.op in CALLS else (_own_name(node.name), "other")

@@ -125,7 +125,7 @@ class FusionView:
 
     @cached_property
     def picture(self) -> GraphView:
-        """Ops in the hulls of their launches; a film from the ops to the launches, with a frame for each fusion."""
+        """Ops in the hulls of their launches; a film from the ops over each fusion to the launches."""
         source, kernels = source_path(self.report), self._kernels
         model = fusion_model(self.schedule, self._nodes, kernels, source=source, seconds=self._seconds)
         frames = (GraphFrame(step.title, step.detail) for step in fusion_frames(self.schedule, self._nodes, kernels))
@@ -167,7 +167,7 @@ class FusionView:
         return self._kernels.get(nodes[0].kernel) if nodes else None
 
     def _scheduled(self, kind: str, name: str) -> tuple[SchedulerNode, ...]:
-        """Return the scheduler nodes of a kernel, a hull, a scheduler node or an op; an op's copy has its launch."""
+        """Return the scheduler nodes of a kernel, a hull, a scheduler node or an op."""
         if kind == "k":
             return tuple(node for node in self.schedule.before if node.kernel == name)
         if kind == "s":

@@ -1,4 +1,4 @@
-"""Animation of the README: the five ops of sine and cosine join into one kernel launch, and the kernel is opened.
+"""Animation of the README: five ops join into one kernel launch, and the kernel is opened.
 
 `python -m docs.make.moving_picture` records it again.
 """

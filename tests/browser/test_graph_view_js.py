@@ -196,7 +196,7 @@ def test_a_film_shows_what_came_changed_and_went(page: Page) -> None:
     page.wait_for_function("told.some(([, name, value]) => name === 'frame' && value === 0)")
 
 
-def test_ops_join_step_by_step_until_the_launches_stand_in_their_place(page: Page) -> None:
+def test_ops_join_step_by_step_until_the_launches_take_their_place(page: Page) -> None:
     view = mount(page, "fused", frame=0)
     first = view.evaluate(POSITIONS)
     expect(view.locator("g.joint")).to_have_count(0)

@@ -143,7 +143,10 @@ OPENED = "fusion-opened"
 
 
 def draw_fusion(view: View, index: int) -> str | None:
-    """Draw a graph's fusion, with a slider from the ops to the launches; return the selected id, None without one."""
+    """Draw a graph's fusion, with a slider from the ops to the launches.
+
+    Return the selected id, None without one.
+    """
     picture, name = fusion_drawn(view, index), f"fusion-{view.compilation.id}-{index}"
     chosen = show(picture, name, frame=_frame(picture), on_activate=_activated)
     _keep_frame(picture, chosen.frame)
@@ -151,9 +154,9 @@ def draw_fusion(view: View, index: int) -> str | None:
 
 
 def draw_both(view: View, index: int) -> str | None:
-    """Draw the fusion twice, beside each other: the ops, and the launches; return the selected id, None without one.
+    """Draw the fusion twice, beside each other; return the selected id, None without one.
 
-    The two views have one camera and the same folds; a selection in one is marked in the other.
+    The left view begins with the ops, the right one with the launches. The two views have one camera and the same folds; a selection in one is marked in the other.
     """
     picture, name = fusion_drawn(view, index), f"{view.compilation.id}-{index}"
     left, right = st.columns(2, gap="small")

@@ -143,7 +143,7 @@ def _coloured(view: View, graph: GraphView) -> wire.StoredGraph:
 
 
 def graph_picture(of: RunView) -> None:
-    """Draw the shown compilation's fusion, or else its first graph, usually Dynamo's, with a link to its page.
+    """Draw the shown compilation's fusion, with a link to its page; without fusion, its first graph.
 
     Draw nothing for a live run, and for a graph without ops or with more than `MOST_OPS` ops.
     """

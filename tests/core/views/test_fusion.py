@@ -21,28 +21,34 @@ def fusion() -> FusionView:
     return FusionView(report, compilation, compilation.schedules[0], reader(log, compilation))
 
 
-def test_the_title_counts_ops_nodes_and_traffic(fusion: FusionView) -> None:
-    traffic = "12.3 % less memory traffic (25.7 MB → 22.6 MB)"
+def test_the_title_counts_ops_launches_and_kernels(fusion: FusionView) -> None:
     assert fusion.name == "inference 0"
-    assert fusion.title == f"26 ops in 16 scheduler nodes fused into 10: {traffic}."
+    assert fusion.title == "26 ops → 9 launches of 6 kernels, 12.3 % less memory traffic."
     assert fusion.help == (
-        f"{GLOSSARY['fusion']} 6 fusions; the scheduler tried 2 rounds. "
+        f"{GLOSSARY['fusion']} 16 scheduler nodes, 6 fusions; the scheduler tried 2 rounds. "
+        "12.3 % less memory traffic (25.7 MB → 22.6 MB). "
         "Bytes that the scheduler nodes read and write, counted by the same rule before and after fusion."
     )
 
 
 def test_without_a_fusion_nothing_became_something_else(fusion: FusionView) -> None:
     schedule = replace(fusion.schedule, rounds=(), after=fusion.schedule.before)
-    assert replace(fusion, schedule=schedule).title == "26 ops in 16 scheduler nodes, none fused."
+    assert replace(fusion, schedule=schedule).title == "26 ops → 9 launches of 6 kernels."
 
 
-def test_the_film_goes_from_the_nodes_to_the_kernels(fusion: FusionView) -> None:
-    assert (fusion.before.size(), fusion.after.size(), fusion.before.frames) == (16, 10, ())
-    assert len(fusion.after.frames) == 7
-    assert fusion.after.frames[:2] == (
-        GraphFrame("Before the first fusion", "16 scheduler nodes"),
-        GraphFrame("Fusion 1 of 6, in round 1", "fusing op11 with op12"),
-    )
+def test_the_film_goes_from_the_ops_to_the_launches(fusion: FusionView) -> None:
+    assert fusion.picture.size() == 27
+    assert len(fusion.picture.frames) == 10
+    assert fusion.picture.frames[0] == GraphFrame("Ops", "26 ops after decomposition; views are on the edges")
+    assert fusion.picture.frames[-1] == GraphFrame("Kernels", "9 launches of 6 kernels")
+
+
+def test_ops_without_a_launch_are_named() -> None:
+    log = TRACES / "symbols" / "trace.log"
+    report = recorded_report(log)
+    compilation = report.compilations[0]
+    view = FusionView(report, compilation, compilation.schedules[0], reader(log, compilation))
+    assert view.help.endswith(" 2 ops without a launch: `ge`, `_assert_scalar`.")
 
 
 def test_nodes_are_titled_by_their_ops_and_kernels(fusion: FusionView) -> None:

@@ -50,23 +50,23 @@ function drawHull(layer, members) {
   }
 }
 
-/** @param {Placed} one @param {Placed} other */
-function distance(one, other) {
+/** @param {Placed} from @param {Placed} to */
+function distance(from, to) {
   const apart = (
     /** @type {number} */ a,
     /** @type {number} */ size,
     /** @type {number} */ b,
     /** @type {number} */ wide,
   ) => Math.max(0, b - a - size, a - b - wide);
-  return Math.hypot(apart(one.x, one.w, other.x, other.w), apart(one.y, one.h, other.y, other.h));
+  return Math.hypot(apart(from.x, from.w, to.x, to.w), apart(from.y, from.h, to.y, to.h));
 }
 
 /** @param {Placed} placed @param {Placed[]} others */
 function nearest(placed, others) {
-  return others.reduce((best, other) => (distance(placed, other) < distance(placed, best) ? other : best));
+  return others.reduce((best, next) => (distance(placed, next) < distance(placed, best) ? next : best));
 }
 
-/** @param {Placed} one @param {Placed} other */
-function bridge(one, other) {
-  return `M${one.x + one.w / 2} ${one.y + one.h / 2}L${other.x + other.w / 2} ${other.y + other.h / 2}`;
+/** @param {Placed} from @param {Placed} to */
+function bridge(from, to) {
+  return `M${from.x + from.w / 2} ${from.y + from.h / 2}L${to.x + to.w / 2} ${to.y + to.h / 2}`;
 }
