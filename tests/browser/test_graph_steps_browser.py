@@ -159,6 +159,7 @@ def test_both_sides_of_fusion_move_and_fold_in_step(server: Server, transformer:
     expect(item(before, "m:attention")).to_have_attribute("aria-expanded", "true")
 
 
+@pytest.mark.long
 def test_a_kept_value_is_found_in_the_graph(server: Server, training: str, page: Page) -> None:
     view = opened(page, server.link("partition", run=training, drawer="saved values"))
     click_row(page, "saved-aot_joint_graph", 1)

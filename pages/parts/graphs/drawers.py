@@ -156,7 +156,8 @@ def draw_fusion(view: View, index: int) -> str | None:
 def draw_both(view: View, index: int) -> str | None:
     """Draw the fusion twice, beside each other; return the selected id, None without one.
 
-    The left view begins with the ops, the right one with the launches. The two views have one camera and the same folds; a selection in one is marked in the other.
+    The left view begins with the ops, the right one with the launches. They have one camera and the same folds, and a
+    selection in one is marked in the other.
     """
     picture, name = fusion_drawn(view, index), f"{view.compilation.id}-{index}"
     left, right = st.columns(2, gap="small")
