@@ -50,7 +50,7 @@ export class Step {
   follow({ k, near, gliding }) {
     const { drawing } = this;
     for (const { id, links, dx, dy } of near) {
-      const there = drawing.placedOf(id) ?? drawing.visibleRelated(id, links)[0];
+      const there = (id === null ? null : drawing.placedOf(id)) ?? drawing.visibleRelated(id, links)[0];
       if (!there) continue;
       const { clientWidth, clientHeight } = drawing.viewport;
       drawing.camera.place(
