@@ -25,7 +25,7 @@ from benchmarks.homes import PROJECT, temporary_home
 from benchmarks.server import SETTLED, browser_page, dashboard
 from benchmarks.table import Result, at_most, tell
 from core import Store, SweepStore
-from core.runs.engine.processes import supervisor_of
+from core.runs.processes.handles import supervisor_of
 
 CELLS = int(os.environ.get("COMPILEBOARD_BENCH_CELLS", "200"))
 PAGE_MS = 300

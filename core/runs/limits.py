@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from core.base.errors import AccessError, JobError, SettingError
 from core.base.words import bytes_, gib, limit_s
 from core.job import GIB, CompileJob
-from core.runs.engine.reading import ReadLimits
 from core.runs.index.database import RunIndex
 from core.runs.index.entry import Usage
 from core.runs.people import HOUR_S, BusyError, Rate, ReachedLimit, check_executions
+from core.runs.processes.reading import ReadLimits
 from core.runs.store import MAX_LOG_BYTES
 
 MB = 1_000_000

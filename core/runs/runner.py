@@ -19,7 +19,6 @@ from core.job.prepared import prepared, torch_version
 from core.runs.engine.following import start_following, stop_following, wait_for_end
 from core.runs.engine.opening import open_engine
 from core.runs.engine.queues import Assignment, Engine, Lane, assigned, device_of
-from core.runs.engine.reading import ReadingTurns, ReadLimits, read_logs_apart
 from core.runs.index.database import RunIndex
 from core.runs.limits import (
     Limits,
@@ -33,6 +32,7 @@ from core.runs.limits import (
 )
 from core.runs.people import Rate, note_reading
 from core.runs.permission import allowed, allowed_request
+from core.runs.processes.reading import ReadingTurns, ReadLimits, read_logs_apart
 from core.runs.progress import ended_for
 from core.runs.recordings import add_recording
 from core.runs.status import State

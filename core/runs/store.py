@@ -69,10 +69,10 @@ from core.base.machine import default_home
 from core.base.run_id import RUN_ID, creation_time_s, fresh_id, slug_of, split_rank, with_rank
 from core.base.words import gib, ranges_words
 from core.job import MAX_CODE_BYTES, CompileJob, job_from_json, job_to_json
-from core.runs.engine.processes import LOCAL, handle_of_pids
-from core.runs.engine.servers import address, announced
 from core.runs.inputs import checked_logs
 from core.runs.people import audited, note_deleted, read_audience, write_audience
+from core.runs.processes.handles import LOCAL, handle_of_pids
+from core.runs.processes.servers import address, announced
 from core.runs.status import OWNER_ENDED, Liveness, Status
 from core.trace.ranks import RankLogs, stored_name, stored_ranks
 

@@ -42,8 +42,8 @@ from core.base.files import (
 from core.base.run_id import RUN_ID
 from core.base.words import count
 from core.report import How
-from core.runs.engine.processes import handle_of_pids
 from core.runs.people import read_audience, write_audience
+from core.runs.processes.handles import handle_of_pids
 from core.runs.status import State, Status
 from core.runs.store import MOST_NAME_CHARS, Run, Store
 from core.sweep.model import Sweep, check_axes

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
+from core.analysis.comparison.kernels import node_ops
 from core.analysis.dynamo.compilations import scope_words
-from core.analysis.kernels.comparison import node_ops
 from core.analysis.kernels.kernel import kernel_names, kernel_seconds, node_op
 from core.analysis.work import (
     UNEVEN,

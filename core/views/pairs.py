@@ -10,8 +10,8 @@ from typing import Any
 
 from core.analysis.comparison.compilations import CompilationComparison, GraphDifference, kernel_comparison
 from core.analysis.comparison.graphs import Change
+from core.analysis.comparison.kernels import Comparison, KernelPair, KernelSide, compare, opposite, side_of
 from core.analysis.comparison.matching import RunSide
-from core.analysis.kernels.comparison import Comparison, KernelPair, KernelSide, compare, opposite, side_of
 from core.base import words as fmt
 from core.code.diff import TextDiff, diff_texts
 from core.code.output_code import kernel_code

@@ -36,7 +36,7 @@ from core.worker.backends.selection import INDUCTOR, Compiler, compiled_side, co
 from core.worker.calls import make_calls
 from core.worker.conditions import lookups
 from core.worker.load import ModelCopy, first_line, node_line
-from core.worker.numerics.nodes import CALLS, ITS_OWN, CapturedGraph, captured_graphs, quiet_compilation
+from core.worker.numerics import CALLS, ITS_OWN, CapturedGraph, captured_graphs, quiet_compilation
 from core.worker.record import silence
 
 OTHER_BACKEND = "torch's CompilerBisector replaces the backend, so it bisects runs with the backend inductor alone"

@@ -19,17 +19,18 @@ from torch.utils._pytree import tree_leaves
 from core.base.errors import JobError
 from core.job import CompileJob, Conditions
 from core.report import Call, Difference, How
+from core.worker.backends.selection import compiled_side, load_backend
 from core.worker.backends.watch import marking_call
-from core.worker.conditions import Mode, Stance, force_eager, mark_dynamic, refused, stance_of
+from core.worker.conditions import Mode, Stance, force_eager, mark_dynamic, refused, set_dynamo, set_threads, stance_of
+from core.worker.environment import synchronize
 from core.worker.load import Arguments, Generators, ModelCopy, described, rng_state, seed
-from core.worker.measuring.instruments import synchronize
-from core.worker.numerics.accuracy import call_numerics
-from core.worker.numerics.wide import as_written
 from core.worker.record import emit, silence
 from core.worker.recorders.bytecode import CodeReuse, watching_reuse
+from core.worker.results.accuracy import call_numerics
 from core.worker.results.effects import CallEffects, PrintedText, StateBefore, differences, print_difference, unlike
 from core.worker.results.judge import Around, CallContext, Judge
 from core.worker.results.named import Leaves, leaves
+from core.worker.results.wide import as_written
 
 Enter = Callable[[str], None]
 Pair = tuple["PreparedCall", "PreparedCall"]
@@ -210,6 +211,19 @@ def make_calls(
                 printed=print_difference(*printed) if outcome.left else "",
             )
         )
+        index += 1
+
+
+def make_compiled_calls(job: CompileJob, path: Path) -> None:
+    """Make only the compiled calls of a job, on a model copy loaded for them."""
+    set_threads(job.conditions)
+    load_backend(job)
+    model_copy = ModelCopy(path, job, "compileboard_model")
+    set_dynamo(job.conditions)
+    calls = ModelCalls(job, model_copy, compiled_side(job, model_copy), False)
+    index = 0
+    while (call := calls.next(index)) is not None:
+        observed(job.conditions, calls.make, index, call, calls.before())
         index += 1
 
 

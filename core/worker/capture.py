@@ -30,7 +30,7 @@ from core.worker.calls import Inputs
 from core.worker.conditions import Mode
 from core.worker.load import Arguments, ModelCopy, first_line, seed, user_frames
 from core.worker.measuring.kernel_times import Copies
-from core.worker.numerics.nodes import quiet_compilation
+from core.worker.numerics import quiet_compilation
 from core.worker.record import emit, silence
 from core.worker.results.compare import compare
 from core.worker.results.named import leaves

@@ -25,6 +25,8 @@ PACKAGES = Path(torch.__file__).parents[1]
 TAGS = ("debug", "experimental")
 # Packages that torch's own backends import at their first use.
 NEEDS = {"openxla": "torch_xla", "openxla_eval": "torch_xla", "tvm": "tvm"}
+# Kinds of devices whose events are a clock.
+WITH_EVENTS = ("cuda", "xpu")
 
 
 def devices() -> list[str]:
@@ -53,6 +55,15 @@ def device_name(device: str) -> str:
     if kind in ("cuda", "xpu"):
         return str(getattr(torch, kind).get_device_name(device))
     return _cpu_name() if kind == "cpu" else device
+
+
+def synchronize(device: str) -> None:
+    """Wait until an accelerator has finished all its work."""
+    kind = device.partition(":")[0]
+    if kind in WITH_EVENTS:
+        getattr(torch, kind).synchronize(device)
+    elif kind != "cpu":
+        getattr(torch, kind).synchronize()
 
 
 def probe() -> Environment:

@@ -45,7 +45,7 @@ from core.runs.engine.forkserver import (
     request,
     written,
 )
-from core.runs.engine.processes import (
+from core.runs.processes.handles import (
     PARENT,
     alive,
     become_subreaper,

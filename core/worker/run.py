@@ -50,7 +50,6 @@ from core.worker.backends.selection import (
     defines,
     effective_job,
     load_backend,
-    make_compiled_calls,
     register_built_in,
     rival_file,
     write_code,
@@ -58,7 +57,7 @@ from core.worker.backends.selection import (
 from core.worker.backends.watch import watching_backends
 from core.worker.bisection import bisection
 from core.worker.bits.compare import bit_comparison
-from core.worker.calls import Pair, make_calls
+from core.worker.calls import Pair, make_calls, make_compiled_calls
 from core.worker.capture import CAPTURING, emit_captures
 from core.worker.conditions import cache_hit_words, fill_caches, lookups, set_dynamo, set_threads, use_run_caches
 from core.worker.environment import device_name, devices, has_device
@@ -69,7 +68,7 @@ from core.worker.measuring.profiler import record_profile
 from core.worker.measuring.roofline import emit_roofline
 from core.worker.memory.allocator import MemoryWatch
 from core.worker.neighbours.stage import NeighbourStage
-from core.worker.numerics.nodes import emit_graph_numerics
+from core.worker.numerics import emit_graph_numerics
 from core.worker.record import LogWatch, emit, flush, is_recorded, silence, start_trace, step
 from core.worker.recorders.bytecode import graph_counts, watching_bytecode, watching_cudagraphs
 from core.worker.recorders.guards import watching_guards

@@ -20,7 +20,7 @@ from core.base.decoder import decoded_as
 from core.base.errors import DecodeError
 from core.base.words import limit_s
 from core.report.places import Record
-from core.runs.engine.processes import follow_parent
+from core.runs.processes.handles import follow_parent
 
 Task = TypeVar("Task")
 Result = TypeVar("Result", bound=Record)

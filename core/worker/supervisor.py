@@ -22,7 +22,7 @@ import psutil
 from core.base.files import sizes
 from core.base.words import gib, limit_s
 from core.job import CompileJob
-from core.runs.engine.processes import (
+from core.runs.processes.handles import (
     MEMORY,
     PROCESSES,
     become_subreaper,

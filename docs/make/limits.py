@@ -28,7 +28,7 @@ SECTIONS = {
     ),
     "Servers and nodes": (
         *("core/base/connections", "core/runs/engine/cluster/", "core/runs/engine/transports/", "pages/gate/"),
-        "core/runs/engine/reading",
+        "core/runs/processes/reading",
     ),
     "Uploads and logs": (
         *("core/runs/store.py", "core/runs/inputs/", "core/runs/index/", "core/trace/", "pages/session/uploads"),

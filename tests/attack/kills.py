@@ -23,7 +23,7 @@ from pathlib import Path
 import psutil
 
 from core import CompileJob, CompileOptions, LocalEngine, Model, Run, Runner, Store, open_report
-from core.runs.engine.processes import supervisor_of
+from core.runs.processes.handles import supervisor_of
 from tests.support.homes import CACHE
 from tests.support.places import ROOT
 from tests.support.sleepers import LEAVE, sleepers

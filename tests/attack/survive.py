@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core import Run, as_json, from_json, load_text, open_graph, open_report, sentence, speed, to_json, verdict
+from core.analysis.comparison.kernels import Side, compare
 from core.analysis.durations import compile_seconds, phase_totals
 from core.analysis.dynamo.failures import failures
 from core.analysis.film import film, graph_at
-from core.analysis.kernels.comparison import Side, compare
 from core.analysis.kernels.ledger import ledger, summary
 from core.analysis.memory import partitions
 from core.analysis.results import difference_words, results

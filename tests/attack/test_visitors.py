@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from core import Axis, CompileJob, Model, Run, Store, SweepStore, new_sweep
-from core.runs.engine.processes import process_handle
+from core.runs.processes.handles import process_handle
 from pages.gate.rules import known_as
 from tests.attack.web import ask
 from tests.support.browser import Server, serving

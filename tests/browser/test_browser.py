@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from core import Store
-from core.runs.engine.processes import supervisor_of
+from core.runs.processes.handles import supervisor_of
 from core.views.markdown import WORD_JOINER
 from tests.support.browser import (
     POSITIONS,

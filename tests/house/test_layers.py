@@ -81,6 +81,24 @@ def test_no_module_of_core_imports_itself_in_a_circle() -> None:
     assert in_a_circle(below) == set()
 
 
+def in_folder_circles(names: list[str]) -> dict[str, set[str]]:
+    """Folders, and what lies directly in each, files and folders, and imports itself in a circle."""
+    below: dict[str, dict[str, set[str]]] = {}
+    modules = {name.removesuffix(".py").removesuffix("/__init__").replace("/", "."): name for name in names}
+    for module, name in modules.items():
+        for target in {*modules_of(name)} & {*modules}:
+            parts, others = module.split("."), target.split(".")
+            shared = next((i for i, pair in enumerate(zip(parts, others, strict=False)) if pair[0] != pair[1]), 0)
+            if shared:
+                folder = below.setdefault(".".join(parts[:shared]), {})
+                folder.setdefault(parts[shared], set()).add(others[shared])
+    return {folder: found for folder, inside in below.items() if (found := in_a_circle(inside))}
+
+
+def test_no_folder_of_core_or_pages_imports_itself_in_a_circle() -> None:
+    assert in_folder_circles([name for name in FILES if "/" in name]) == {}
+
+
 def decoding(name: str) -> set[str]:
     """What of a file decodes JSON."""
     ways = {"json.load", "json.loads", "json.JSONDecoder", "msgspec.json.decode", "msgspec.json.Decoder"}

@@ -11,7 +11,7 @@ from tests.support.imports import nodes_of, offending
 SPECS = {
     "core/job/magics.py": "a part of a notebook's script, which imports nothing of ours",
     "core/graph/layout/ladder.py": "the language of dot",
-    "core/runs/engine/processes.py": "a handle, which only the engine reads",
+    "core/runs/processes/handles.py": "a handle, which only the engine reads",
     "pages/components/code/view.py": "a code point, as Unicode names it",
     "pages/gate/middleware.py": "addresses, as Linux lists its sockets",
 }

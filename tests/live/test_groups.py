@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from core import CompileJob, CompileOptions, Model, Runner
-from core.runs.engine import processes
+from core.runs.processes import handles
 from tests.support.sleepers import MARK, sleepers
 
 pytestmark = pytest.mark.torch
@@ -30,11 +30,11 @@ inputs = (torch.ones(4),)
 
 def can_be_made() -> bool:
     """Whether this process may make a group."""
-    parent = processes._own_group()
+    parent = handles._own_group()
     try:
         folder = (parent or Path("/proc")) / "compileboard-try"
         folder.mkdir()
-        found = (folder / processes.KILL).exists()
+        found = (folder / handles.KILL).exists()
         folder.rmdir()
     except OSError:
         return False

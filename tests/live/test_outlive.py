@@ -26,7 +26,7 @@ from core import (
     open_report,
 )
 from core.runs.engine.forkserver import ForkServer, Probe, ProbeResult
-from core.runs.engine.processes import alive, supervisor_of
+from core.runs.processes.handles import alive, supervisor_of
 from tests.support.browser import PATIENCE_S
 from tests.support.sleepers import LEAVE, sleepers
 from tests.support.user_code import RunCode
@@ -240,7 +240,7 @@ def test_fork_server_that_hangs_is_ended_and_a_new_one_started(tmp_path: Path) -
 CHILDREN = """
 import os, signal, sys, time
 import psutil
-from core.runs.engine.processes import become_subreaper, descendants
+from core.runs.processes.handles import become_subreaper, descendants
 from core.worker.forkserver import Children
 
 become_subreaper()

@@ -8,7 +8,7 @@ import psutil
 import pytest
 
 from core import CompileJob, CompileOptions, Model, Runner, SweepRunner, new_sweep, open_report, parse_axis
-from core.runs.engine.processes import supervisor_of
+from core.runs.processes.handles import supervisor_of
 from core.sweep.table import table
 from tests.support.browser import PATIENCE_S
 

@@ -12,8 +12,8 @@ from typing import Protocol
 
 from core import Environment, Run, WorkerError
 from core.runs.engine.local import Turns
-from core.runs.engine.processes import LocalLiveness
 from core.runs.engine.queues import HERE, Assignment, Shortage
+from core.runs.processes.handles import LocalLiveness
 from core.runs.status import Liveness
 
 WAIT_S = 120.0

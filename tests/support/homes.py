@@ -15,7 +15,7 @@ import msgspec
 from benchmarks.graph_view import synthetic_log
 from core import Run, Status, open_report
 from core.report import Compilation, FxGraph, Report
-from core.runs.engine.processes import LOCAL
+from core.runs.processes.handles import LOCAL
 from tests.record import normalised
 from tests.support.places import TRACES
 

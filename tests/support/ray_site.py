@@ -19,9 +19,9 @@ import pytest
 
 from core import Run, Store, WorkerError
 from core.runs.engine.cluster.remote import RemoteEngine
-from core.runs.engine.processes import LocalLiveness
 from core.runs.engine.queues import Assignment
 from core.runs.engine.transports.ray import RayTransport
+from core.runs.processes.handles import LocalLiveness
 from tests.support.engines import WAIT_S, until
 from tests.support.places import ROOT
 from tests.support.ray_nodes import End, Plan, control, write

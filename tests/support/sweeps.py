@@ -13,7 +13,7 @@ import psutil
 from core import Store, Sweep, SweepStore
 from core.analysis.interval import Interval
 from core.report import SCHEMA, How
-from core.runs.engine.processes import process_handle
+from core.runs.processes.handles import process_handle
 from core.sweep.store import ROWS, SweepCall, SweepRow
 from core.sweep.table import VERSION
 

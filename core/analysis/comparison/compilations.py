@@ -6,7 +6,9 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from core.analysis.comparison.across import compare_all
 from core.analysis.comparison.graphs import NAME, Change, graph_union
+from core.analysis.comparison.kernels import Comparison, Side, side_of
 from core.analysis.comparison.matching import (
     GuardDifference,
     MatchedPair,
@@ -15,8 +17,6 @@ from core.analysis.comparison.matching import (
     guard_difference,
     matched,
 )
-from core.analysis.kernels.across import compare_all
-from core.analysis.kernels.comparison import Comparison, Side, side_of
 from core.report import Compilation, Direction, FxGraph, FxNode, Stage
 
 

@@ -27,8 +27,8 @@ from core.base.errors import StoreError
 from core.base.files import NO_ROOM, one_line, open_regular, regular
 from core.base.machine import PROJECT_DIR, own_process
 from core.base.words import gib, limit_s
-from core.runs.engine.processes import LOCAL, supervisor_of
 from core.runs.inputs.archives import kind_of
+from core.runs.processes.handles import LOCAL, supervisor_of
 from core.runs.status import Status
 from core.runs.store import MAX_LOG_BYTES, Run, Store
 from core.trace.ranks import log_files, rank_of, stored_name, unread_words

@@ -27,7 +27,7 @@ import msgspec
 from core.base.decoder import decoded_as
 from core.base.errors import DecodeError, WorkerError
 from core.base.machine import PROJECT_DIR, Environment, own_process, python_path
-from core.runs.engine.processes import MARK, PARENT, end_groups, end_with_mark, groups_of, resume
+from core.runs.processes.handles import MARK, PARENT, end_groups, end_with_mark, groups_of, resume
 from core.runs.store import Run
 
 

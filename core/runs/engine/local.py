@@ -21,8 +21,8 @@ from core.base.files import OWNER_ALONE, in_words
 from core.base.machine import Environment
 from core.job.targets import TARGETS
 from core.runs.engine.forkserver import COMMAND, ForkServer, Probe, ProbeResult
-from core.runs.engine.processes import LocalLiveness, end_tree, engine_of, supervisor_of
 from core.runs.engine.queues import CPU, HERE, Assignment, Shortage
+from core.runs.processes.handles import LocalLiveness, end_tree, engine_of, supervisor_of
 from core.runs.status import Status
 from core.runs.store import Run
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
-from core.analysis.kernels.comparison import counterpart
+from core.analysis.comparison.kernels import counterpart
 from core.analysis.kernels.kernel import kernel_names
 from core.base import words as fmt
 from core.code.diff import TextDiff, diff_texts

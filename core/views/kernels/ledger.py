@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
+from core.analysis.comparison.kernels import kernel_ledger
 from core.analysis.dynamo.compilations import scope_words
-from core.analysis.kernels.comparison import kernel_ledger
 from core.analysis.kernels.kernel import kernel_names, kernels_disturbed, times_unreliable
 from core.analysis.kernels.ledger import TF32, CallPart, LedgerRow, LedgerSum, ceilings, product_dtype, ridge, summary
 from core.analysis.verdict import untimed_words

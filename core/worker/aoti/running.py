@@ -35,8 +35,8 @@ from core.base.words import count, limit_s
 from core.report import Difference, PackageRun
 from core.runs.progress import EXPECTED, INPUTS
 from core.worker.aoti.exporting import words_of
+from core.worker.environment import synchronize
 from core.worker.load import Arguments
-from core.worker.measuring.instruments import synchronize
 from core.worker.results.compare import compare
 from core.worker.results.named import Leaves, leaves
 

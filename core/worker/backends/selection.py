@@ -24,8 +24,6 @@ from core.base.machine import own_module
 from core.base.words import number
 from core.job import FILE_SETTINGS, CompileJob, CompileOptions
 from core.job.prepared import TORCH_COMPILE, TRAINING
-from core.worker.calls import ModelCalls, observed
-from core.worker.conditions import set_dynamo, set_threads
 from core.worker.config import alias_notes, check_option
 from core.worker.load import ModelCopy, executed
 
@@ -285,16 +283,3 @@ def effective_job(job: CompileJob, model_copy: ModelCopy) -> CompileJob:
     The options that the file passes to torch.compile are unknown.
     """
     return replace(job, compile=CompileOptions()) if is_compiled(model_copy.model) else job
-
-
-def make_compiled_calls(job: CompileJob, path: Path) -> None:
-    """Make only the compiled calls of a job, on a model copy loaded for them."""
-    set_threads(job.conditions)
-    load_backend(job)
-    model_copy = ModelCopy(path, job, "compileboard_model")
-    set_dynamo(job.conditions)
-    calls = ModelCalls(job, model_copy, compiled_side(job, model_copy), False)
-    index = 0
-    while (call := calls.next(index)) is not None:
-        observed(job.conditions, calls.make, index, call, calls.before())
-        index += 1

@@ -35,7 +35,7 @@ from core.worker.calls import ModelCalls
 from core.worker.conditions import lookups, set_dynamo
 from core.worker.load import Arguments, ModelCopy, first_line, node_line, seed
 from core.worker.measuring.instruments import Wrapper
-from core.worker.numerics.nodes import ITS_OWN, quiet_compilation
+from core.worker.numerics import ITS_OWN, quiet_compilation
 from core.worker.record import silence
 
 MAX_STORED_BYTES = 512 * 2**20  #: limit: stored values of the other configuration in a comparison bit by bit

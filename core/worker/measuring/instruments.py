@@ -25,10 +25,10 @@ import torch
 from torch._inductor.codecache import PyCodeCache
 
 from core.code.output_code import definitions, is_collective, is_extern_kernel
+from core.worker.environment import WITH_EVENTS, synchronize
 
 # The same as in triton.testing.do_bench.
 FLUSHED_BYTES = 256 * 2**20
-WITH_EVENTS = ("cuda", "xpu")
 WALL = "the wall clock"
 EVENTS = "the device's own events, the L2 cache flushed before each call"
 EVENTS_ALONE = "the device's own events, with no room for a flush of the L2 cache"
@@ -90,15 +90,6 @@ def _buffer(device: str) -> torch.Tensor | None:
         return torch.empty(FLUSHED_BYTES, dtype=torch.int8, device=device)
     except torch.OutOfMemoryError:
         return None
-
-
-def synchronize(device: str) -> None:
-    """Wait until an accelerator has finished all its work."""
-    kind = device.partition(":")[0]
-    if kind in WITH_EVENTS:
-        getattr(torch, kind).synchronize(device)
-    elif kind != "cpu":
-        getattr(torch, kind).synchronize()
 
 
 Hook = Callable[..., Any]

@@ -25,7 +25,8 @@ from core.base.errors import WorkerError
 from core.base.machine import LoadWatch
 from core.base.words import bytes_, duration_s
 from core.report.records.compilation import KernelTimesRecord, TimedKernel
-from core.worker.measuring.instruments import Wrapper, synchronize, wrappers
+from core.worker.environment import synchronize
+from core.worker.measuring.instruments import Wrapper, wrappers
 from core.worker.record import emit
 
 SAMPLE_S = 0.0005

@@ -31,8 +31,9 @@ from core.report.records.compilation import NoteRecord
 from core.report.run import NOT_RECORDED, PREPARING
 from core.worker.calls import ModelCalls, PreparedCall
 from core.worker.conditions import refused
+from core.worker.environment import synchronize
 from core.worker.load import ModelCopy, seed
-from core.worker.measuring.instruments import synchronize, wrappers
+from core.worker.measuring.instruments import wrappers
 from core.worker.measuring.kernel_times import error_words
 from core.worker.record import emit, silence, unrecorded
 

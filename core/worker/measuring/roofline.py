@@ -31,8 +31,7 @@ from core.base.decoder import decoded_as
 from core.base.files import read
 from core.base.machine import LoadWatch
 from core.report import Bandwidth, Roofline
-from core.worker.environment import device_name
-from core.worker.measuring.instruments import synchronize
+from core.worker.environment import device_name, synchronize
 from core.worker.record import emit
 
 PROBE = 3

@@ -33,8 +33,9 @@ from core.report.records.compilation import MemoryRecord
 from core.worker.backends.selection import compiled_side, load_backend
 from core.worker.calls import ModelCalls, Pair, PreparedCall, observed
 from core.worker.conditions import lookups, set_dynamo, set_threads
+from core.worker.environment import synchronize
 from core.worker.load import Arguments, ModelCopy
-from core.worker.measuring.instruments import Wrapper, synchronize, wrappers
+from core.worker.measuring.instruments import Wrapper, wrappers
 from core.worker.measuring.profiler import quiet_profile
 from core.worker.record import emit, silence
 from core.worker.standby import MAX_REASON_CHARS, StandBy

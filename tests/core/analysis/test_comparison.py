@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from core.analysis.kernels.comparison import Comparison, KernelPair, Side, compare
+from core.analysis.comparison.kernels import Comparison, KernelPair, Side, compare
 from core.report import Binary, Compilation, Config, Frame, Kernel, KernelCall, Payload, Report, Setting
 from core.report.nodes import Direction
 

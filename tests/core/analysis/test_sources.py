@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from core import load_text
-from core.analysis.kernels.comparison import counterpart, kernel_ledger, opposite, side_of
+from core.analysis.comparison.kernels import counterpart, kernel_ledger, opposite, side_of
 from core.analysis.kernels.ledger import ledger
 from core.report import Compilation, Payload, Report
 from tests.support.homes import TRACES

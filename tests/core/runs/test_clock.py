@@ -12,7 +12,7 @@ import pytest
 
 from core import CompileJob, Model, Run, Store, StoreError, new_sweep
 from core.base.words import ago
-from core.runs.engine.processes import LOCAL, process_handle, start_time_s
+from core.runs.processes.handles import LOCAL, process_handle, start_time_s
 from core.sweep.model import parse_axis
 from core.sweep.store import SweepStore
 

@@ -9,7 +9,7 @@ import pytest
 
 from core import GrowingReport, Run, Runner, Status, Store, StoreError, build_report, open_report
 from core.runs.engine.following import Follower, follow, start_following, wait_for_end
-from core.runs.engine.processes import supervisor_of
+from core.runs.processes.handles import supervisor_of
 from core.trace.reader import MAX_GROWING_BYTES
 from tests.core.runs.test_rank_logs import record
 from tests.support import logs

@@ -13,8 +13,8 @@ from core import AccessError, CompileJob, CompileOptions, JobError, Model, Run, 
 from core.accelerator.backends import SHIPPED_BACKENDS
 from core.job import DynamicDim, Packaging
 from core.job.options.call import FLAG, OneOf, Whole
-from core.runs.engine.processes import LocalLiveness
 from core.runs.permission import OPTIONS, allowed, allowed_request
+from core.runs.processes.handles import LocalLiveness
 from core.runs.tools.tasks import Assembly, Interpret, Ladder, Reproduce, Request
 
 SAMPLE = CompileJob(Model("sample", "mlp"))

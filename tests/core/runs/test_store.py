@@ -16,7 +16,7 @@ import pytest
 from core import MOST_NAME_CHARS, CompileJob, Model, Run, Status, Store, StoreError
 from core.base.run_id import RUN_ID, fresh_id
 from core.runs.comments import set_pinned, set_tags, tags_of
-from core.runs.engine.processes import LOCAL
+from core.runs.processes.handles import LOCAL
 
 JOB = CompileJob(Model("sample", "mlp"))
 RECORD = b'V0101 00:00:00.000000 1 a.py:1] {"dynamo_start": {}}\n'

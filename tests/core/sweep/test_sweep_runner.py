@@ -15,8 +15,8 @@ import psutil
 import pytest
 
 from core import AccessError, CompileJob, JobError, Limits, Model, Run, Runner, Store, WorkerError
-from core.runs.engine.processes import process_handle
 from core.runs.people import ReachedLimit
+from core.runs.processes.handles import process_handle
 from core.sweep.model import Axis
 from core.sweep.runner import SweepRunner, new_sweep
 from core.sweep.store import SweepStore

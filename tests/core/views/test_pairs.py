@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from core.analysis.kernels.comparison import Comparison, KernelPair, KernelSide
+from core.analysis.comparison.kernels import Comparison, KernelPair, KernelSide
 from core.code.diff import TextDiff
 from core.views.blocks import Table
 from core.views.pairs import PAIR_COLUMNS, KernelPairsView, PairOfKernels

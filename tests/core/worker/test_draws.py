@@ -6,9 +6,9 @@ import torch.nn.functional as F
 
 from core.base.errors import JobError
 from core.worker.load import seed
-from core.worker.numerics import draws
-from core.worker.numerics.draws import Draws, RecordDraws, RepeatDraws
-from core.worker.numerics.wide import InFloat64, as_written
+from core.worker.results import draws
+from core.worker.results.draws import Draws, RecordDraws, RepeatDraws
+from core.worker.results.wide import InFloat64, as_written
 
 X = torch.rand(5, 7)
 DRAWING = {

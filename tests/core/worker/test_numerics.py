@@ -6,10 +6,10 @@ import pytest
 import torch
 from torch.fx import GraphModule
 
-from core.worker.numerics.accuracy import accuracy
-from core.worker.numerics.nodes import RANDOM, SEVERAL, VIEW, NodeRecorder, tapped
-from core.worker.numerics.wide import InFloat64, as_written, widened
+from core.worker.numerics import RANDOM, SEVERAL, VIEW, NodeRecorder, tapped
+from core.worker.results.accuracy import accuracy
 from core.worker.results.verdict import RIGHT
+from core.worker.results.wide import InFloat64, as_written, widened
 
 X = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
 

@@ -67,9 +67,9 @@ from core.runs.engine.cluster.messages import (
     unpack_files,
 )
 from core.runs.engine.local import LocalEngine
-from core.runs.engine.processes import LOCAL
 from core.runs.engine.queues import Assignment, Engine
 from core.runs.permission import allowed
+from core.runs.processes.handles import LOCAL
 from core.runs.progress import ended_for
 from core.runs.status import Status
 from core.runs.store import Run

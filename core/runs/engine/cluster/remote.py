@@ -28,8 +28,8 @@ from core.runs.engine.cluster.messages import (
     TurnReply,
 )
 from core.runs.engine.cluster.nodes import HELLO_S, HostNode, Nodes, R, Transport
-from core.runs.engine.processes import LocalLiveness, engine_of
 from core.runs.engine.queues import CPU, Assignment, Shortage
+from core.runs.processes.handles import LocalLiveness, engine_of
 from core.runs.store import Run, Store
 
 GREETING_S = 1.0

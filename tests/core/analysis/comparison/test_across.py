@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from core.analysis.comparison.across import compare_all
+from core.analysis.comparison.kernels import KernelSide, Side
 from core.analysis.comparison.matching import RunSide
 from core.analysis.comparison.run import compare_runs, comparison_sentence
-from core.analysis.kernels.across import compare_all
-from core.analysis.kernels.comparison import KernelSide, Side
 from core.report import Compilation, FxGraph, FxNode, Kernel, Payload, Report, Setting
 from tests.core.analysis.test_comparison import GELU, MM, NORM, SOURCE, kernel
 from tests.support.reports.findings import frame

@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from core import CompileJob, LocalEngine, Model, Runner, Store, StoreError, WorkerError, new_sweep, parse_axis
-from core.runs.engine.processes import LOCAL, process_handle, start_time_s, supervisor_of
+from core.runs.processes.handles import LOCAL, process_handle, start_time_s, supervisor_of
 from core.runs.status import Status
 from core.sweep.runner import SweepRunner
 from tests.support.engines import Cluster, Elsewhere, FakeEngine, FakeSite, PromptEngine, until

@@ -28,11 +28,11 @@ from core.worker.backends.selection import Compiler, compiler_of, is_compiled
 from core.worker.calls import ModelCalls
 from core.worker.conditions import Mode
 from core.worker.load import ModelCopy, first_line, rng_state, seed
-from core.worker.numerics.accuracy import accuracy, apart
-from core.worker.numerics.wide import InFloat64, widened
 from core.worker.record import emit, silence, unrecorded
+from core.worker.results.accuracy import accuracy, apart
 from core.worker.results.judge import has_room
 from core.worker.results.verdict import error_of
+from core.worker.results.wide import InFloat64, widened
 
 MOST_TAPS = 128  #: node values that one extra compilation of a graph returns
 MOST_TAPPED_BYTES = 256 * 2**20  #: all node values of one extra compilation

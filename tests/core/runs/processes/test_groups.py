@@ -5,14 +5,23 @@ from pathlib import Path
 
 import pytest
 
-from core.runs.engine import processes
-from core.runs.engine.processes import KILL, MEMBERS, MEMORY, PROCESSES, end_groups, enter, groups_of, ran_out_of_memory
+from core.runs.processes import handles
+from core.runs.processes.handles import (
+    KILL,
+    MEMBERS,
+    MEMORY,
+    PROCESSES,
+    end_groups,
+    enter,
+    groups_of,
+    ran_out_of_memory,
+)
 
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where groups are made."""
-    monkeypatch.setattr(processes, "_own_group", lambda: tmp_path)
+    monkeypatch.setattr(handles, "_own_group", lambda: tmp_path)
     return tmp_path
 
 
@@ -50,7 +59,7 @@ def test_a_group_says_whether_memory_ran_out(here: Path, said: str | None, ran_o
 
 
 def test_a_group_is_ended_without_another_whose_name_begins_alike(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processes, "MAX_END_S", 0.02)
+    monkeypatch.setattr(handles, "MAX_END_S", 0.02)
     folder = group(here, KILL)
     (here / "compileboard-a-12").mkdir()
     end_groups("a-1")
@@ -59,7 +68,7 @@ def test_a_group_is_ended_without_another_whose_name_begins_alike(here: Path, mo
 
 
 def test_groups_are_ended_by_the_mark_of_their_fork_server(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processes, "MAX_END_S", 0.02)
+    monkeypatch.setattr(handles, "MAX_END_S", 0.02)
     (here / "compileboard-b-1").mkdir()
     folder = group(here, KILL)
     (folder / "inner").mkdir()
@@ -70,7 +79,7 @@ def test_groups_are_ended_by_the_mark_of_their_fork_server(here: Path, monkeypat
 
 
 def test_without_groups_nothing_happens(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processes, "_own_group", lambda: None)
+    monkeypatch.setattr(handles, "_own_group", lambda: None)
     enter("a-1", {MEMORY: 1})
     end_groups("a-1")
     assert not ran_out_of_memory("a-1")

@@ -12,7 +12,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from core.base.errors import JobError
 from core.ops.costs import op_class
 from core.worker.load import rng_state
-from core.worker.numerics.wide import is_as_written
+from core.worker.results.wide import is_as_written
 
 MOST_BYTES = 256 * 2**20  #: limit: eager's random numbers that a float64 replay repeats
 DROPOUT = "native_dropout"

@@ -6,7 +6,7 @@ from collections import defaultdict, deque
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 
-from core.analysis.kernels.comparison import (
+from core.analysis.comparison.kernels import (
     Comparison,
     KernelSide,
     Side,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from core import Store
-from core.runs.engine.servers import DIRECTORY
+from core.runs.processes.servers import DIRECTORY
 
 URL = "http://127.0.0.1:8501"
 

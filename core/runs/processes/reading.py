@@ -2,7 +2,7 @@
 
 The process has a low priority, and limits of CPU time, memory and unpacked bytes. It is started as
 
-    python -m core.runs.engine.reading PARENT SECONDS BYTES KIND ARGUMENT…
+    python -m core.runs.processes.reading PARENT SECONDS BYTES KIND ARGUMENT…
 
 and prints one JSON object: `{"error": "…"}`, or the result of its kind:
 
@@ -31,8 +31,8 @@ from core.base.files import write_atomically
 from core.base.machine import PROJECT_DIR, own_process
 from core.base.words import bytes_, limit_s
 from core.report.run import Profile, ProfileSlice, ProfileTrack, SliceKind
-from core.runs.engine.processes import follow_parent
 from core.runs.inputs import checked_logs
+from core.runs.processes.handles import follow_parent
 from core.trace.profile import MOST_PROFILE_BYTES, read_profile
 from core.trace.ranks import RankLogs
 
@@ -111,7 +111,7 @@ def stored_profile(path: Path) -> Profile | None:
 def _read(limits: ReadLimits, kind: str, *arguments: str) -> bytes:
     """Return what the process prints; raises StoreError if it fails or reaches a limit."""
     amounts = str(os.getpid()), str(int(limits.seconds)), str(limits.memory_bytes)
-    command = own_process("core.runs.engine.reading", *amounts, kind, *arguments)
+    command = own_process("core.runs.processes.reading", *amounts, kind, *arguments)
     most = f"{limit_s(limits.seconds)} and {bytes_(limits.memory_bytes)} of memory"
     try:
         ended = subprocess.run(

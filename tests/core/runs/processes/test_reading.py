@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from core import AccessError, Limits, Runner, Store, StoreError
-from core.runs.engine import reading
-from core.runs.engine.reading import (
+from core.runs.inputs import checked_logs
+from core.runs.processes import reading
+from core.runs.processes.reading import (
     READ_LIMITS,
     ReadingTurns,
     ReadLimits,
@@ -17,7 +18,6 @@ from core.runs.engine.reading import (
     read_profile_apart,
     stored_profile,
 )
-from core.runs.inputs import checked_logs
 from core.runs.stored import open_profile, open_report, profile_path
 from core.trace.profile import MOST_DAMAGED, read_profile
 from tests.support.engines import PromptEngine

@@ -20,7 +20,7 @@ from core.base.connections import limit_half_open
 from core.base.decoder import decoded_as
 from core.base.errors import DecodeError
 from core.base.files import make_private, read, write_atomically
-from core.runs.engine.processes import LOCAL
+from core.runs.processes.handles import LOCAL
 from core.runs.status import Handle
 
 DIRECTORY = "servers"
