@@ -163,6 +163,7 @@ def test_results_are_those_that_the_device_allocates() -> None:
     }
 
 
+@pytest.mark.long
 def test_recurrent_cells_and_layers_are_one_graph_on_a_target(engine: LocalEngine, tmp_path: Path) -> None:
     runner = Runner(Store(tmp_path), engine)
     job = CompileJob(Model("code", CELLS), target="h100", conditions=Conditions(dynamo={"allow_rnn": True}))

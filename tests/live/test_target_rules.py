@@ -4,6 +4,7 @@ import pytest
 
 from core import CompileJob, LocalEngine, Model, Run, Runner, Store, open_graph, open_report
 from core.report import TargetChoice
+from tests.support.sample import one_in
 
 MASKED = """
 import torch
@@ -57,7 +58,9 @@ def choices(run: Run) -> list[TargetChoice]:
     return [choice for compilation in open_report(run).compilations for choice in compilation.target_choices]
 
 
-@pytest.mark.parametrize(("target", "kernel"), [("h100", "cudnn"), ("a100", "efficient"), ("mi300x", "efficient")])
+@pytest.mark.parametrize(
+    ("target", "kernel"), one_in(3, [("h100", "cudnn"), ("a100", "efficient"), ("mi300x", "efficient")])
+)
 def test_a_boolean_mask_is_added_as_torch_adds_it(runner: Runner, target: str, kernel: str) -> None:
     run = generated(runner, MASKED.format(lengths=(64,)), target, "bfloat16")
     expanded = ["expand"] if kernel == "efficient" else []

@@ -33,6 +33,7 @@ from core.job import CompileOptions, fingerprint, validated
 from core.report import Binary, Kernel
 from tests.support.homes import CACHE
 from tests.support.places import ROOT
+from tests.support.sample import one_in
 
 # The samples that take ways of their own; `python -m benchmarks.targets` generates all of them.
 SAMPLES = ("transformer_block", "training_step", "graph_break_zoo", "small_resnet", "dynamic_batch", "flex_attention")
@@ -118,7 +119,7 @@ def generated(runner: Runner, model: Model, target: str, **fields: object) -> Re
 
 @torch_test
 @pytest.mark.parametrize("target", GENERATED)
-@pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.parametrize("name", one_in(6, SAMPLES))
 def test_every_kernel_of_a_sample_is_compiled_to_machine_code(sampled: Sampled, name: str, target: str) -> None:
     report = sampled(name, target)
     found = compiled(report)

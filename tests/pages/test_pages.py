@@ -56,7 +56,7 @@ def test_the_header_sums_the_run_up(runs: dict[str, str]) -> None:
     ]
 
 
-@pytest.mark.parametrize("page", EVIDENCE)
+@pytest.mark.parametrize("page", one_in(4, EVIDENCE))
 def test_every_compilation_of_a_run_can_be_chosen(runs: dict[str, str], page: str) -> None:
     app = opened(page, runs["graph_break_zoo"])
     for compile_id in [f"{frame}/0" for frame in (0, 2, 13)]:

@@ -7,10 +7,11 @@ import pytest
 from core.commands.main import main
 from core.commands.output import FAILED, OK, USAGE
 from tests.support.homes import add_scenario
+from tests.support.sample import one_in
 
 
 @pytest.mark.parametrize(
-    "command", [["export", "--html"], ["export", "--perfetto"], ["debug", "--out"], ["issue", "--out"]]
+    "command", one_in(4, [["export", "--html"], ["export", "--perfetto"], ["debug", "--out"], ["issue", "--out"]])
 )
 def test_a_file_that_cannot_be_written_is_an_error_in_words(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: list[str]

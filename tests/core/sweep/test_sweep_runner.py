@@ -65,6 +65,7 @@ def done_runs(found: SweepRunner) -> Counter[tuple[int, int]]:
     return Counter((job.sizes["batch"], job.seed) for job in jobs if job is not None)
 
 
+@pytest.mark.long
 def test_two_hundred_cells_survive_a_killed_server_a_killed_worker_cancel_and_resume(
     tmp_path: Path, any_site: str
 ) -> None:
