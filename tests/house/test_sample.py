@@ -6,7 +6,7 @@ import tomllib
 import pytest
 
 from tests.support.places import ROOT
-from tests.support.sample import DAY, DAYS, is_sampled
+from tests.support.sample import DAY, DAYS, is_sampled, one_in
 
 FILES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "tests").rglob("test_*.py"))
 
@@ -22,6 +22,17 @@ def test_long_tests_are_divided_among_all_days() -> None:
 
 
 def test_long_tests_are_left_out_for_no_reason_but_the_day() -> None:
-    options = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]["addopts"]
-    assert options.endswith(" and (not long or sampled)'")
+    options = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]
+    assert options["addopts"].endswith(" and (not long or sampled)'")
+    assert [marker for marker in options["markers"] if marker.endswith(f" each on one day of {DAYS}")]
     assert "-m long $(ARGS)" in (ROOT / "Makefile").read_text()
+
+
+def test_the_first_of_so_many_cases_is_not_long() -> None:
+    cases = one_in(3, ["a", ("b", 1), "c", "d"])
+    assert [(*case.values, *(mark.name for mark in case.marks)) for case in cases] == [
+        ("a",),
+        ("b", 1, "long"),
+        ("c", "long"),
+        ("d",),
+    ]
