@@ -15,7 +15,7 @@ from tests.support.sample import one_in
 SAMPLES = [sample.name for sample in samples()]
 
 
-@pytest.fixture(scope="session", params=one_in(3, SAMPLES))
+@pytest.fixture(scope="session", params=one_in(6, SAMPLES))
 def both(request: pytest.FixtureRequest, engine: LocalEngine, tmp_path_factory: pytest.TempPathFactory) -> Both:
     """One run of one sample with the witness at work, which all tests of samples ask."""
     return witnessed(request.param, engine, tmp_path_factory.mktemp(request.param))

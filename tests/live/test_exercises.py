@@ -37,7 +37,7 @@ def test_each_exercise_has_solutions() -> None:
     assert list(SOLUTIONS) == [row.name for row in EXERCISES]
 
 
-@pytest.mark.parametrize("name", one_in(3, SOLUTIONS))
+@pytest.mark.parametrize("name", one_in(6, SOLUTIONS))
 def test_an_exercise_fails_as_it_is_for_its_one_fault(check: Check, name: str) -> None:
     view = check(name, exercise(name).code)
     (sentence,) = failed(view)
@@ -45,14 +45,14 @@ def test_an_exercise_fails_as_it_is_for_its_one_fault(check: Check, name: str) -
     assert not view.solved
 
 
-@pytest.mark.parametrize("name", one_in(3, SOLUTIONS))
+@pytest.mark.parametrize("name", one_in(6, SOLUTIONS))
 def test_a_right_solution_passes(check: Check, name: str) -> None:
     view = check(name, edited(name, SOLUTIONS[name].right))
     assert failed(view) == []
     assert view.solved
 
 
-@pytest.mark.parametrize(("name", "part", "edits"), one_in(4, WRONG), ids=[f"{name}-{part}" for name, part, _ in WRONG])
+@pytest.mark.parametrize(("name", "part", "edits"), one_in(9, WRONG), ids=[f"{name}-{part}" for name, part, _ in WRONG])
 def test_a_wrong_solution_fails_and_says_why(check: Check, name: str, part: str, edits: tuple[Edit, ...]) -> None:
     assert [sentence for sentence in failed(check(name, edited(name, edits))) if part in sentence]
 

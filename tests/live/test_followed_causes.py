@@ -248,14 +248,14 @@ def graphs(cases: dict[str, str], **options: object) -> dict[str, object]:
     return numbers
 
 
-@pytest.mark.parametrize("name", BREAKS)
+@pytest.mark.parametrize("name", one_in(3, BREAKS))
 def test_a_graph_break_has_the_advice_of_its_cause(here: Runner, name: str) -> None:
     found = advised(here, BREAKS[name].code, "graph breaks")
     assert BREAKS[name].advice in found[0].advice
     assert not any("capture_scalar_outputs" in finding.advice for finding in found)
 
 
-@pytest.mark.parametrize("name", RECOMPILES)
+@pytest.mark.parametrize("name", one_in(3, RECOMPILES))
 def test_recompiles_have_the_advice_of_their_cause_once(here: Runner, name: str) -> None:
     run = run_of(here, RECOMPILES[name].code)
     about = [

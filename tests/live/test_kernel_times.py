@@ -120,6 +120,7 @@ def test_copies_of_arguments_share_memory_as_the_originals_do_and_none_with_them
     assert torch.equal(copied["whole"], base)
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore:.torch.jit.script_method. is deprecated:DeprecationWarning")
 def test_kernels_of_a_call_that_takes_seconds_are_timed_as_far_as_the_runs_time_goes() -> None:
     torch._dynamo.reset()

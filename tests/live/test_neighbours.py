@@ -76,6 +76,7 @@ def test_torchscript_runs_the_model_and_what_is_not_installed_says_so(runner: Ru
     assert found["TensorRT"].problem == "it runs here on cuda, and this run is on cpu"
 
 
+@pytest.mark.long
 def test_a_model_with_state_is_converted_as_it_was_before_the_last_call(runner: Runner) -> None:
     report, found = neighbours(runner, Model("code", COUNTING), measure=False)
     assert len(report.calls) == 2

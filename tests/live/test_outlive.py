@@ -110,6 +110,7 @@ def test_run_that_stops_its_supervisor_once_is_done(runner: Runner) -> None:
     assert ended(run) == ("done", "")
 
 
+@pytest.mark.long
 @pytest.mark.promise("runs")
 @pytest.mark.torch
 def test_run_that_stops_its_supervisor_again_and_again_is_held_to_its_limit(runner: Runner) -> None:

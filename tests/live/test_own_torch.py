@@ -158,6 +158,7 @@ def test_nothing_of_ours_is_traced_where_compiled_autograd_compiles_in_a_call(ru
     assert len(report.compilations) == 3
 
 
+@pytest.mark.long
 def test_a_training_loop_over_inputs_runs_once(runner: Runner, tmp_path: Path) -> None:
     path = tmp_path / "loop.py"
     path.write_text(

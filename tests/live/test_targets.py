@@ -224,6 +224,7 @@ def ptxas(ptx: Path) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True).stderr
 
 
+@pytest.mark.long
 @torch_test
 def test_a_kernel_that_fails_or_ends_its_compiler_costs_itself_alone() -> None:
     command = [sys.executable, "-c", KERNELS, str(CACHE)]

@@ -36,6 +36,7 @@ from core.runs.tools.tasks import (
     tool_run,
 )
 from tests.support.asking import MATMUL, answered, ask, ask_of, kernels, ran
+from tests.support.sample import one_in
 
 pytestmark = pytest.mark.torch
 SECONDS = r"[\d.]+ s"
@@ -186,6 +187,7 @@ def test_the_reproduction_needs_nothing_of_ours(cpu_run: Run) -> None:
     assert imported <= {"os", "statistics", "time", "math", "torch"}
 
 
+@pytest.mark.long
 def test_a_generated_triton_kernel_runs_in_the_interpreter_and_is_what_eager_computes(
     tools: Runner, gpu_run: Run
 ) -> None:
@@ -209,13 +211,16 @@ LARGE_GRID = "import torch, triton\n@triton.jit\ndef fill(x): pass\nfill[(10**8,
 
 @pytest.mark.parametrize(
     ("request_", "words"),
-    [
-        (Interpret(code=LARGE_GRID, program=(10**8, 0, 0)), "there is no program (100000000, 0, 0)"),
-        (Interpret(code="print('hello')"), "the script launched no Triton kernel"),
-        (Interpret(code="1 / 0"), "ZeroDivisionError: division by zero"),
-        (Interpret(code="import os; os._exit(7)"), "the interpreter ended with exit code 7"),
-        (Interpret(code="def"), "SyntaxError: "),
-    ],
+    one_in(
+        5,
+        [
+            (Interpret(code="1 / 0"), "ZeroDivisionError: division by zero"),
+            (Interpret(code=LARGE_GRID, program=(10**8, 0, 0)), "there is no program (100000000, 0, 0)"),
+            (Interpret(code="print('hello')"), "the script launched no Triton kernel"),
+            (Interpret(code="import os; os._exit(7)"), "the interpreter ended with exit code 7"),
+            (Interpret(code="def"), "SyntaxError: "),
+        ],
+    ),
 )
 def test_what_cannot_be_interpreted_says_why(tools: Runner, cpu_run: Run, request_: Interpret, words: str) -> None:
     answer = ask(tools, cpu_run, request_)

@@ -16,6 +16,8 @@ torch = pytest.importorskip("torch")
 
 from torch import Tensor, nn  # noqa: E402
 
+from tests.support.sample import one_in  # noqa: E402
+
 Record = dict[str, Any]
 Snapshot = dict[str, Any]
 AFFINE = ("sin", "add", "slice", "sum", "softmax", "cat", "flip", "expand")
@@ -142,7 +144,7 @@ def expected(parts: list[str], loops: Snapshot) -> Iterator[tuple[str, str, set[
         yield from ((side, name, places) for name, places in merged.items())
 
 
-@pytest.mark.parametrize(("seed", "ops"), [(seed, AFFINE if seed % 3 == 0 else OPS) for seed in range(36)])
+@pytest.mark.parametrize(("seed", "ops"), one_in(4, [(seed, AFFINE if seed % 3 == 0 else OPS) for seed in range(36)]))
 def test_a_random_graphs_traffic_is_never_less_than_what_its_indices_touch_and_equal_unless_called_a_bound(
     seed: int, ops: tuple[str, ...]
 ) -> None:

@@ -12,6 +12,7 @@ from core import CompileJob, Model, Run, Runner, StoreError, open_report
 from core.job import GIB
 from tests.support.browser import PATIENCE_S
 from tests.support.homes import CACHE
+from tests.support.sample import one_in
 from tests.support.user_code import EAGER, INPUTS, LOG_LOST, RunCode, calling, ended, records
 
 pytestmark = pytest.mark.torch
@@ -173,7 +174,7 @@ def test_run_that_deletes_its_directory_still_says_how_it_ended(runner: Runner) 
     assert ended_or_none(run) == ("crashed", LOG_LOST)
 
 
-@pytest.mark.parametrize("left_bytes", [0, 64, 4_000])
+@pytest.mark.parametrize("left_bytes", one_in(3, [0, 64, 4_000]))
 def test_object_whose_build_was_killed_is_built_again(runner: Runner, left_bytes: int) -> None:
     constant = repr(secrets.randbelow(2**20) / 2**20)
     job = CompileJob(
