@@ -27,8 +27,8 @@ FILES = sorted(
 )
 # A script that is Triton's own first example, run as a user's would be.
 EXAMPLE = "vector_add.py"
-# Ends of names, in the partitioner's network and in what GCC makes of OpenMP.
-ENDINGS = {"_in", "_out", "_omp_fn"}
+# Ends of names, in the partitioner's network and in what GCC makes of OpenMP; and what Python gives a named tuple.
+ENDINGS = {"_in", "_out", "_omp_fn", "_fields"}
 
 
 def lacking() -> Iterator[str]:
