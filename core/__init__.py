@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from core.accelerator.backends import SHIPPED_BACKENDS
     from core.analysis.comparison.matching import RunSide
-    from core.analysis.comparison.run import RunComparison, compare_runs, comparison_sentence
+    from core.analysis.comparison.run import RunComparison, compare_runs
     from core.analysis.speed import speed
-    from core.analysis.verdict import Summary, Verdict, sentence, verdict
+    from core.analysis.verdict import Summary, Verdict, verdict
     from core.base.errors import (
         AccessError,
         CompileboardError,
@@ -72,6 +72,8 @@ if TYPE_CHECKING:
     from core.sweep.table import SweepStanding
     from core.trace.parsers.build import GrowingReport, build_report, load_text
     from core.trace.reader import NO_RECORD
+    from core.views.comparison import comparison_sentence
+    from core.views.verdict import sentence
 
 __all__ = [
     "MOST_NAME_CHARS",
@@ -160,9 +162,9 @@ __all__ = [
 _MODULES = {
     "accelerator.backends": "SHIPPED_BACKENDS",
     "analysis.comparison.matching": "RunSide",
-    "analysis.comparison.run": "RunComparison compare_runs comparison_sentence",
+    "analysis.comparison.run": "RunComparison compare_runs",
     "analysis.speed": "speed",
-    "analysis.verdict": "Summary Verdict sentence verdict",
+    "analysis.verdict": "Summary Verdict verdict",
     "base.errors": "AccessError CompileboardError JobError ReportError StoreError TraceError WorkerError",
     "base.machine": "Environment",
     "job": (
@@ -193,6 +195,8 @@ _MODULES = {
     "sweep.table": "SweepStanding",
     "trace.parsers.build": "GrowingReport build_report load_text",
     "trace.reader": "NO_RECORD",
+    "views.comparison": "comparison_sentence",
+    "views.verdict": "sentence",
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names.split()}
 

@@ -29,6 +29,7 @@ from core.analysis.findings import findings
 from core.commands.main import main as command
 from core.commands.summary import summarise
 from core.runs.ranks import read_ranks
+from core.runs.status import Status
 from core.sweep.presets import PRESETS
 from core.sweep.table import table
 from core.trace.ranks import fingerprint
@@ -230,7 +231,7 @@ def summaries() -> str:
     for rule, report in FIRES.items():
         with redirect_stdout(text):
             print(f"# {rule}")
-            summarise(report, "")
+            summarise(report, Status("done", 0.0))
             for finding in findings(report, PRINTED.get(rule, "")):
                 print(_json(finding))
     return text.getvalue()

@@ -20,7 +20,6 @@ from core.report import Alternative, Report, SideTimes
 SCATTER_FROM = 1.5
 # Two clocks agree if their intervals are at most this factor apart.
 AGREE_WITHIN = 1.1
-BY_THE_WALL = "by the wall clock, launches included,"
 # Defaults of torch.compile, which are left out of the call.
 DEFAULTS = {name: getattr(CompileOptions(), name) for name in PARAMETERS}
 
@@ -31,8 +30,8 @@ class Speed:
 
     Seconds are medians and quartiles. `interval` is None with too few samples. It is also None if its bounds are
     a factor of 10 or more apart; then `wide` is True. `samples` counts the samples after the warm-up. `disturbed`
-    is why the times are unreliable, empty if they are reliable. `beside` is the wall clock's result for
-    back-to-back calls, empty unless it differs from the device clock's.
+    is why the times are unreliable, empty if they are reliable. `wall` is the ratio by the wall clock for
+    back-to-back calls, None unless it differs from the device clock's.
     """
 
     eager_s: float
@@ -44,7 +43,7 @@ class Speed:
     warm_up: int
     calls_per_sample: int
     disturbed: str = ""
-    beside: str = ""
+    wall: Interval | None = None
     wide: bool = False
 
     @property
@@ -97,7 +96,7 @@ def speed(timing: SideTimes | None, eager_side: str = "eager", compiled_side: st
         warm_up=timing.warm_up,
         calls_per_sample=timing.calls_per_sample,
         disturbed=_disturbed(timing, max(eager_high / eager_low, compiled_high / compiled_low)),
-        beside=_wall_clock_words(interval, wall_speed(timing)),
+        wall=_other_wall(interval, wall_speed(timing)),
         wide=wide,
     )
 
@@ -107,20 +106,13 @@ def wall_speed(timing: SideTimes | None) -> Speed | None:
     return speed(replace(timing, sides=timing.walls, walls={})) if timing is not None and timing.walls else None
 
 
-def _wall_clock_words(device_ratio: Interval | None, wall: Speed | None) -> str:
-    """Return the wall clock's result in words; empty if it agrees with the device clock's to a tenth."""
+def _other_wall(device_ratio: Interval | None, wall: Speed | None) -> Interval | None:
+    """Return the wall clock's ratio if it differs from the device clock's by over a tenth; None otherwise."""
     if device_ratio is None or wall is None or wall.interval is None:
-        return ""
+        return None
     contrary = (device_ratio.above and wall.slower) or (device_ratio.below and wall.faster)
-    if not contrary and max(device_ratio.low, wall.interval.low) <= AGREE_WITHIN * min(
-        device_ratio.high, wall.interval.high
-    ):
-        return ""
-    if not wall.clear:
-        return f"{BY_THE_WALL} no difference is seen"
-    ratio, than = (wall.interval, "faster") if wall.faster else (wall.interval.inverse(), "slower")
-    bounds = f"{number(ratio.low)}–{number(ratio.high)}"
-    return f"{BY_THE_WALL} compiled is {number(ratio.middle)}× {than} ({bounds})"
+    near = max(device_ratio.low, wall.interval.low) <= AGREE_WITHIN * min(device_ratio.high, wall.interval.high)
+    return None if near and not contrary else wall.interval
 
 
 def quartiles(samples: tuple[float, ...]) -> tuple[float, float, float]:

@@ -8,16 +8,18 @@ nodes, otherwise from the scheduler's log.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Literal
 
-from core.base.words import agree, bytes_, count, number, percent
 from core.ops.costs import aten_name, op_class
 from core.report import (
     Call,
     Compilation,
     FxGraph,
     FxNode,
+    How,
     Kernel,
     Report,
     Schedule,
@@ -25,8 +27,6 @@ from core.report import (
     frame_id,
     stored,
 )
-
-UNEVEN = "Memory traffic is not comparable in this log: torch counted fused nodes by another rule."
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,105 +190,41 @@ def traffic_within(schedule: Schedule) -> Traffic | None:
     return None if before is None or after is None else Traffic(before, after, schedule.at_most)
 
 
-def work_words(totals: Work) -> list[str]:
-    """Return ops, kernels and traffic as parts of a sentence."""
-    if totals.kernels is None:
-        return []
-    if totals.ops is None:
-        return [kernel_words(totals)]
-    views = f" (and {count(totals.views, 'view')})" if totals.views else ""
-    both = " of forward and backward" if {"forward", "backward"} <= set(totals.directions) else ""
-    newest = " in the newest compilation of each frame" if totals.earlier else ""
-    summary = f"{count(totals.ops, 'op')}{views}{both} fused into {kernel_words(totals)}{newest}"
-    return [summary, *filter(None, [saved_words(totals.traffic)])]
+RAN: tuple[How, ...] = ("compiled", "reused", "mixed", "eager")
 
 
-def kernel_words(totals: Work) -> str:
-    """Return the numbers of kernels and of their launches, in words.
+@dataclass(frozen=True, slots=True)
+class UncompiledCalls:
+    """Calls of one kind that ran no compiled code, or only partly, and the number of all calls.
 
-    The launches are left out for a package, whose code does not show all calls.
+    They raised because a stance forbids compiling, ran eagerly or partly eagerly because no compiled code fitted, or
+    ran eagerly because no graph was compiled.
     """
-    if totals.calls < (totals.kernels or 0):
-        return count(totals.kernels, "kernel")
-    return f"{count(totals.kernels, 'kernel')} ({count(totals.calls, 'launch', 'launches')})"
+
+    how: Literal["raised", "eager", "mixed", "no graph"]
+    calls: int
+    total: int
 
 
-def fusion_words(before: int, after: int, is_fused: bool) -> str:
-    """Return the numbers of scheduler nodes before and after fusion, in words."""
-    nodes = count(before, "scheduler node")
-    if is_fused:
-        return f"{nodes} fused into {number(after)}"
-    return f"{nodes}: nothing left to fuse" if before < 2 else f"{nodes}, none fused"
-
-
-def saved_words(traffic: Traffic | None) -> str:
-    """Return the traffic saved by fusion in words; empty if unchanged or unknown."""
-    change = change_words(traffic)
-    return f"{change} memory traffic{outside_words(traffic)}" if change else ""
-
-
-def change_words(traffic: Traffic | None) -> str:
-    """Return the change: 12.3 % less, 4.00 % more, or empty if it rounds to nothing."""
-    if traffic is None or not traffic.changed:
-        return ""
-    return f"{percent(abs(traffic.saved))} {'less' if traffic.saved > 0 else 'more'}"
-
-
-def outside_words(traffic: Traffic | None) -> str:
-    """Return " outside of branches and loops" if the traffic leaves these out; otherwise empty."""
-    return " outside of branches and loops" if traffic is not None and traffic.subgraphs else ""
-
-
-def traffic_words(traffic: Traffic) -> str:
-    """Return traffic before and after fusion: 2.41 % less memory traffic (66.3 MB → 64.7 MB)."""
-    bound = "at most " if traffic.at_most else ""
-    change = change_words(traffic)
-    before, after = f"{bound}{bytes_(traffic.before)}", f"{bound}{bytes_(traffic.after)}"
-    return f"{change} memory traffic ({before} → {after})" if change else f"{before} of memory traffic, unchanged"
-
-
-def counted_words(traffic: Traffic) -> str:
-    """Return the counting rule of traffic, in words."""
-    rule = "Bytes that the scheduler nodes read and write, counted by the same rule before and after fusion"
-    bound = "; a read through a data-dependent index counts as its upper bound" if traffic.at_most else ""
-    left = f"; {count(traffic.subgraphs, 'subgraph')} (branches, loop bodies) left out" if traffic.subgraphs else ""
-    return f"{rule}{bound}{left}."
-
-
-RAN = ("compiled", "reused", "mixed", "eager")
-RAISED = "raised, because the stance forbids compiling for {}"
-EAGER = "ran eagerly, because no compiled code fitted {}"
-MIXED = "ran partly eagerly, because no compiled code fitted that part"
-NO_GRAPH = "ran eagerly, because no graph was compiled"
-
-
-def uncompiled_calls_words(report: Report) -> str:
-    """Return the calls that raised or ran eagerly, in words without a full stop.
+def uncompiled_calls(report: Report) -> tuple[UncompiledCalls, ...]:
+    """Return the calls that raised or ran eagerly, by kind.
 
     Empty if all calls ran compiled code, if nothing was recorded, and for a script, which may set its own stances.
     """
     if report.script is not None:
-        return ""
+        return ()
+    total, counts = len(report.calls), Counter(call.how for call in report.calls)
     if report.compilations and all(compilation.status in ("failed", "empty") for compilation in report.compilations):
         # A call that compiled a frame without a graph ran eagerly, too.
-        calls = tuple(replace(call, how="eager") if call.how in RAN else call for call in report.calls)
-        return _share(replace(report, calls=calls), "eager", NO_GRAPH)
-    parts = (_share(report, how, words) for how, words in (("raised", RAISED), ("eager", EAGER), ("mixed", MIXED)))
-    return ", ".join(filter(None, parts))
+        ran = sum(counts[how] for how in RAN)
+        return (UncompiledCalls("no graph", ran, total),) if ran else ()
+    kinds: tuple[Literal["raised", "eager", "mixed"], ...] = ("raised", "eager", "mixed")
+    return tuple(UncompiledCalls(how, counts[how], total) for how in kinds if counts[how])
 
 
 def refused_calls(report: Report) -> tuple[Call, ...]:
     """Return the calls that a stance refused, each with torch's message."""
     return tuple(call for call in report.calls if call.raised and call.entry is None)
-
-
-def _share(report: Report, how: str, words: str) -> str:
-    matching = sum(call.how == how for call in report.calls)
-    total = len(report.calls)
-    if not matching:
-        return ""
-    subject = f"{number(matching)} of {number(total)} calls" if total > 1 else "the only call"
-    return f"{subject} {words.format(agree(matching, 'it', 'them'))}"
 
 
 UNPACKS = "MultiOutput"

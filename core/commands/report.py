@@ -15,7 +15,6 @@ from typing import Any
 
 from core.analysis.budget import Budget, compare_sides, judge, read_budget
 from core.analysis.comparison.matching import RunSide
-from core.analysis.comparison.run import comparison_sentence
 from core.analysis.results import ending_words
 from core.analysis.work import heaviest
 from core.base.errors import CompileboardError, JobError, StoreError, TraceError
@@ -36,11 +35,13 @@ from core.job.notebook import SUFFIX
 from core.job.prepared import model_code
 from core.job.text import code_of
 from core.report import Compilation, Report, as_json, to_json
+from core.runs.status import Status
 from core.runs.store import Run, Store
 from core.runs.stored import OpenedLog, open_report, opened_log, opened_side, side_of_run, store_graphs
 from core.trace.parsers.build import build_report
 from core.trace.reader import NO_RECORD
 from core.views.blocks import PageBlock
+from core.views.comparison import comparison_sentence
 from core.views.prepared import summaries
 from core.views.printed import as_data, as_text
 from core.views.sharing import BudgetView
@@ -78,7 +79,7 @@ def _report_log(log: OpenedLog, arguments: argparse.Namespace) -> int:
     if arguments.json:
         sys.stdout.write(to_json(report, indent=2).decode() + "\n")
     else:
-        summarise(report, ending_words("done", "", report), source=source_of(log.path, report))
+        summarise(report, Status("done", 0.0), source=source_of(log.path, report))
     return FAILED if report.error is not None else check_report(report, arguments)
 
 

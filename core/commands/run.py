@@ -29,6 +29,7 @@ from core.runs.store import Run, Store
 from core.runs.stored import open_report
 from core.trace.parsers.build import GrowingReport
 from core.views.progress import answers_words, silent_words, waiting_words
+from core.views.verdict import fitted
 
 POLL_S = 0.1
 WRONG_RESULTS = "results differ from eager's, or nothing was compared"
@@ -96,7 +97,8 @@ def exit_code(run: Run, report: Report | None) -> int:
     last = f" while {report.steps[-1]}" if report and report.steps and not reason else ""
     if report is not None and (ending := ending_words(run, report)):
         print(ending.replace("`", ""), file=sys.stderr)
-    complain(f"{status.state}{last}: {reason or status.reason}", FAILED)
+    last_line = f"{status.state}{last}: {reason or status.reason}"
+    complain(fitted(last_line) if report is not None else last_line, FAILED)
     if not reason:
         print(run.output_tail(2_000), file=sys.stderr)
     return CANCELLED if status.state == "cancelled" else FAILED

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import Any
 
 from core.analysis.aoti import aoti_sentence
@@ -17,8 +17,8 @@ from core.analysis.numerics import bisection_words, bits_words, minified_words, 
 from core.analysis.pipeline import pipeline_summary
 from core.analysis.results import compared_words, ending_words, excuse_words, results, results_words
 from core.analysis.speed import alternative_sentence, speed
-from core.analysis.verdict import sentence, target_lines, untimed_words, verdict
-from core.analysis.work import UNEVEN, Work, counted_words, refused_calls, traffic_words
+from core.analysis.verdict import verdict
+from core.analysis.work import Work, refused_calls
 from core.base.words import count, number
 from core.commands.output import SLOW, WRONG
 from core.report import Report, RunError
@@ -26,11 +26,14 @@ from core.report import as_json as data_as_json
 from core.runs.status import Status
 from core.runs.store import Run
 from core.runs.stored import side_of_run
+from core.views.blocks import spans, words
 from core.views.comments import CommentsView
+from core.views.header import facts_line
 from core.views.neighbours import NeighboursView
-from core.views.overview import OverviewView, compilation_facts, run_facts
+from core.views.overview import OutcomeView, OverviewView, compilation_facts, run_facts
 from core.views.printed import as_text
 from core.views.texts import source_of
+from core.views.verdict import UNEVEN, counted_words, target_lines, traffic_words, untimed_words
 
 # Figures that a change must not raise.
 NOT_MORE = ("graph breaks", "recompiles")
@@ -96,9 +99,7 @@ def print_run(run: Run, report: Report, as_json: bool) -> None:
         added = {"comments": comments.data} if comments.lines else {}
         sys.stdout.write(data_as_json(report_data(report, status) | added).decode() + "\n")
         return
-    summarise(
-        report, ending_words(status.state, status.reason, report), run.output_tail(), source_of(run.log_path(), report)
-    )
+    summarise(report, status, run.output_tail(), source_of(run.log_path(), report))
     for line in comments.lines:
         print(f"  {line}")
 
@@ -109,17 +110,18 @@ def report_data(report: Report, status: Status) -> dict[str, Any]:
     return {"state": status.state, "reason": status.reason, **facts}
 
 
-def summarise(report: Report, ended: str, output: str = "", source: str = "") -> None:
-    """Print a report as text; `ended` describes a failed end of the run, and comes first.
+def summarise(report: Report, status: Status, output: str = "", source: str = "") -> None:
+    """Print a report as text: the worst fact, the facts of a page's header, then all that *Overview* has.
 
     `output` is the run's printed output, and `source` the text of the model's file.
     """
-    if ended:
-        print(f"{ended}.")
+    ending = OutcomeView(status, report)
+    print(words(spans(ending.title)))
+    if ended := ending_words(status.state, status.reason, report):
+        print(f"  {ended}.")
         _print_error(report.error)
-    summed = verdict(report)
-    print(sentence(replace(summed, ended="") if ended else summed))
-    _summarise_traffic(summed.work)
+    print(f"  {facts_line(report)}")
+    _summarise_traffic(verdict(report).work)
     _print_lines(target_lines(report), _memory_lines(report), _result_lines(report), _indented(_tool_lines(report)))
     view = OverviewView(report, output, source)
     _print_lines(as_text((*run_facts(view, is_done=not ended), *compilation_facts(view)), "  "))

@@ -30,6 +30,7 @@ from core.sweep.store import SweepRow, SweepStore
 from core.sweep.table import SweepStanding, as_csv, as_json
 from core.views.blocks import TextTable
 from core.views.printed import table_lines
+from core.views.sweep import answer_lines
 
 POLL_S = 0.5
 LONGEST_CELL = 60  #: characters of a cell of a table in text
@@ -181,7 +182,7 @@ def _print_sweep(
     elif arguments.csv:
         sys.stdout.write(as_csv(sweep.axes, rows))
     else:
-        print("\n".join(filter(None, [result.sentence, *result.notes])))
+        print("\n".join(answer_lines(sweep, rows, result)))
         fields = [sweep.preset or VARIANT if axis.field == VARIANT else axis.field for axis in sweep.axes]
         print("\n".join(table_lines(sweep_table(fields, rows, result.columns))))
     return OK

@@ -23,7 +23,7 @@ from urllib.parse import urlencode
 
 from core.analysis.dynamo.recompiles import recompiled
 from core.analysis.memory import graph_plans
-from core.analysis.verdict import sentence, verdict
+from core.analysis.verdict import verdict
 from core.base.errors import StoreError
 from core.base.files import in_words, one_line
 from core.base.words import count, number
@@ -33,6 +33,7 @@ from core.runs.store import Run, Store
 from core.runs.stored import open_report, profile_path
 from core.trace.parsers.build import GrowingReport, load_text
 from core.trace.ranks import stored_name
+from core.views.verdict import sentence
 
 MOST_CHARS = 400  #: a line of a failed assertion
 MOST_LISTED = 20  #: lines of a failed assertion

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from core.analysis.comparison.figures import Figure, PhasePair
 from core.analysis.comparison.matching import MatchedPair, OptionDifference, RunSide, SourceDifference
-from core.analysis.comparison.run import compare_runs, comparison_data, comparison_sentence, seconds_words, speed_words
+from core.analysis.comparison.run import compare_runs
 from core.analysis.durations import phase_class, phase_totals
 from core.analysis.speed import speed
 from core.base import words as fmt
@@ -37,6 +37,13 @@ from core.views.blocks import (
     folded,
     paragraph,
     spans,
+)
+from core.views.comparison import (
+    comparison_data,
+    comparison_sentence,
+    differences_line,
+    seconds_words,
+    speed_words,
 )
 from core.views.glossary import GLOSSARY
 from core.views.markdown import LONGEST_LINE, LONGEST_TEXT, code, one_line, plain
@@ -82,6 +89,7 @@ def comparison(compare: CompareView, names: Iterable[str] = ()) -> Blocks:
 def comparison_head(compare: CompareView) -> Iterator[PageBlock]:
     """Yield the comparison in one sentence, and the choice of the runs."""
     yield Title(spans(compare.title))
+    yield from paragraph(compare.differences, "quiet")
     yield from paragraph(compare.nodes_warning, "warn")
     yield Drawn(CHOICE)
 
@@ -134,8 +142,13 @@ class CompareView:
 
     @cached_property
     def title(self) -> str:
-        """The comparison in one sentence, as Markdown."""
+        """The worst difference in one sentence, as Markdown."""
         return plain(comparison_sentence(self.comparison), LONGEST_TEXT)
+
+    @property
+    def differences(self) -> str:
+        """All differences in one sentence, as Markdown; empty if the title has them."""
+        return plain(differences_line(self.comparison))
 
     @property
     def nodes_warning(self) -> str:

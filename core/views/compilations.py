@@ -17,7 +17,6 @@ from core.analysis.dynamo.compilations import (
     tree_sentence,
 )
 from core.analysis.dynamo.failures import frame_names
-from core.analysis.recorded import break_count_words, recompile_words
 from core.base import words as fmt
 from core.base.decoder import converted, decoded_object
 from core.graph.fx import source_path
@@ -46,6 +45,7 @@ from core.views.blocks import (
 )
 from core.views.glossary import GLOSSARY
 from core.views.markdown import INDENT, LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain, prose
+from core.views.verdict import break_count_words, recompile_words
 
 __all__ = ["MARKS", "BytecodeListing", "BytecodeView", "CompilationsView", "bytecode", "compilations"]
 

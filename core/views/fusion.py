@@ -12,15 +12,11 @@ from core.analysis.comparison.kernels import node_ops
 from core.analysis.dynamo.compilations import scope_words
 from core.analysis.kernels.kernel import kernel_names, kernel_seconds, node_op
 from core.analysis.work import (
-    UNEVEN,
-    change_words,
-    counted_words,
     refusal_reasons,
     refused_pair,
     rejections,
     steps,
     traffic_within,
-    traffic_words,
     working_ops,
 )
 from core.base import words as fmt
@@ -30,6 +26,7 @@ from core.report import Compilation, FxGraph, FxNode, Kernel, Payload, Report, S
 from core.views.glossary import GLOSSARY
 from core.views.graph import GraphFrame, GraphView
 from core.views.markdown import LONGEST_NAME, LONGEST_TEXT, code, one_line, plain
+from core.views.verdict import UNEVEN, change_words, counted_words, traffic_words
 
 __all__ = ["FusionView", "epilogue_words"]
 

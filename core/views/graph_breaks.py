@@ -9,7 +9,6 @@ from functools import cached_property
 
 from core.analysis.dynamo.break_costs import BreakCost, break_costs, code_words, cost_words
 from core.analysis.dynamo.failures import Failure, failure_counts, failures, resumed
-from core.analysis.recorded import break_count_words
 from core.analysis.registry import graph_break_registry
 from core.base import words as fmt
 from core.base.syntax import NOT_READ, module
@@ -38,6 +37,7 @@ from core.views.fixes import ORIGINAL, FixesView, offer, offer_all
 from core.views.glossary import GLOSSARY
 from core.views.markdown import LONGEST_NAME, LONGEST_TEXT, code, one_line, plain, prose
 from core.views.texts import SourceView, line_in, place_in_folder
+from core.views.verdict import break_count_words
 
 __all__ = ["GraphBreaksView", "graph_breaks"]
 

@@ -14,11 +14,10 @@ from core.analysis.backend import backend_problems, backend_sentence, backends_c
 from core.analysis.durations import compile_seconds
 from core.analysis.dynamo.failures import Failure, failure_counts, failures, frame_names
 from core.analysis.memory import memory_ratio, memory_sentence
-from core.analysis.recorded import records_dynamo
 from core.analysis.results import Results, compared_words, excuse_words, results_words
 from core.analysis.speed import Speed
-from core.analysis.verdict import Verdict, target_words, verdict
-from core.analysis.work import UNEVEN, Work, captured_ops, counted_words, heaviest, traffic_words, work_words
+from core.analysis.verdict import Verdict, records_dynamo, target_words, verdict
+from core.analysis.work import Work, captured_ops, heaviest
 from core.base import words as fmt
 from core.base.remembered import remembered
 from core.job import CompileJob
@@ -28,6 +27,14 @@ from core.runs.status import Status
 from core.views.markdown import LONGEST_NAME, LONGEST_TEXT, code, one_line
 from core.views.numerics import NOT_COMPARED
 from core.views.speedup import seen_words
+from core.views.verdict import (
+    UNEVEN,
+    counted_words,
+    outside_words,
+    traffic_words,
+    wall_words,
+    work_words,
+)
 
 __all__ = ["HeaderView", "PageContent", "first_compilation", "page_contents"]
 
@@ -287,18 +294,7 @@ class HeaderView:
         settings = [HeaderFact(text, tone="quiet") for text in self._settings]
         if self.report is None or self.is_no_trace or not self.is_final:
             return [state, *settings]
-        summary, target = verdict(self.report), target_words(self.report)
-        not_run = [HeaderFact("not run", target.removesuffix("; not run"), "warn", "kernels", target)] if target else []
-        return [
-            state,
-            *first_facts(summary),
-            *not_run,
-            *failure_facts(failures(self.report)),
-            *verdict_facts(summary, ended=self._tone not in ("bad", "warn")),
-            *memory_facts(self.report),
-            *backend_facts(self.report),
-            *settings,
-        ]
+        return [state, *report_facts(self.report, ended=self._tone not in ("bad", "warn")), *settings]
 
     @property
     def _state(self) -> str:
@@ -358,6 +354,28 @@ def first_compilation(report: Report) -> Compilation | None:
     return heaviest(report)
 
 
+def report_facts(report: Report, *, ended: bool = True) -> list[HeaderFact]:
+    """Return the facts of a report: speedup, breaks, failures, result, work, memory and backend."""
+    summary, target = verdict(report), target_words(report)
+    not_run = [HeaderFact("not run", target.removesuffix("; not run"), "warn", "kernels", target)] if target else []
+    return [
+        *first_facts(summary),
+        *not_run,
+        *failure_facts(summary.failures),
+        *verdict_facts(summary, ended=ended),
+        *memory_facts(report),
+        *backend_facts(report),
+    ]
+
+
+def facts_line(report: Report) -> str:
+    """Return the facts of a report in one line of plain text."""
+    texts = ((fact.value, fact.label) for fact in report_facts(report))
+    # "too few samples to say speedup" cannot be read.
+    ordered = (reversed(text) if text[1].startswith("speedup") else text for text in texts)
+    return " · ".join(" ".join(filter(None, text)) for text in ordered)
+
+
 def failure_facts(failures: Sequence[Failure]) -> list[HeaderFact]:
     """Return facts about code that was not compiled: errors in red, eager frames as a warning."""
     reasons = {failure.kind: f"[{failure.compilation}] {failure.reason}" for failure in reversed(failures)}
@@ -392,7 +410,8 @@ def first_facts(summary: Verdict) -> list[HeaderFact]:
     For graphs captured without Dynamo, the only fact is their origin.
     """
     if summary.outside:
-        return [HeaderFact(summary.outside.partition(":")[0], page="overview")]
+        words = outside_words(summary)
+        return [HeaderFact(words.partition(":")[0], page="overview", help=words)]
     speed = [_speed_fact(summary.speed)] if summary.speed is not None else []
     return [*speed, _break_fact(summary), _recompile_fact(summary)]
 
@@ -447,9 +466,9 @@ def _graph_fact(summary: Verdict) -> HeaderFact:
 
 def _speed_fact(speed: Speed) -> HeaderFact:
     """Return the speedup; a measurement on a busy machine is neither good nor bad."""
-    claimed: Tone = "warn" if speed.slower or speed.beside else "ok" if speed.faster else ""
+    claimed: Tone = "warn" if speed.slower or speed.wall is not None else "ok" if speed.faster else ""
     text = seen_words(speed)
-    help_ = "; ".join(filter(None, [SPEED_HELP, speed.beside]))
+    help_ = "; ".join(filter(None, [SPEED_HELP, wall_words(speed)]))
     if speed.disturbed:
         return HeaderFact(text, "speedup, disturbed", "warn", "speedup", f"{help_}; {speed.disturbed}")
     return HeaderFact(text, "speedup", claimed, "speedup", help_)
@@ -472,7 +491,7 @@ def _work_facts(work: Work) -> list[HeaderFact]:
     if work.ops is not None and work.kernels is not None:
         newest = " (newest compilations)" if work.earlier else ""
         kernels = f"post-grad {fmt.agree(work.ops, 'op', 'ops')} → {fmt.count(work.kernels, 'kernel')}{newest}"
-        facts.append(HeaderFact(fmt.number(work.ops), kernels, page="kernels", help=work_words(work)[0]))
+        facts.append(HeaderFact(fmt.number(work.ops), kernels, page="kernels", help=work_words(work)))
     if work.traffic is not None and work.traffic.changed:
         sign = "−" if work.traffic.saved > 0 else "+"
         help_ = f"{traffic_words(work.traffic)}. {counted_words(work.traffic)}"

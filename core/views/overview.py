@@ -18,9 +18,8 @@ from core.analysis.findings import FIRST, Finding, findings
 from core.analysis.findings.calls import printed_lines
 from core.analysis.findings.dynamo_errors import raised_by_dynamo
 from core.analysis.numerics import bisection_words, minified_words, nan_words, opaque_words
-from core.analysis.recorded import records_dynamo
 from core.analysis.results import results
-from core.analysis.verdict import doubts, ended_words, sentence, verdict
+from core.analysis.verdict import doubts, records_dynamo, verdict
 from core.analysis.work import lowered_ops
 from core.base import words as fmt
 from core.graph.fx import source_path
@@ -45,9 +44,10 @@ from core.views.blocks import (
     spans,
 )
 from core.views.job_form import device_words
-from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain, prose
+from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain, prose, short
 from core.views.numerics import result_blocks
 from core.views.progress import WAITING, FailureView, ScriptView, evidence
+from core.views.verdict import ended_words, error_title, sentence, title
 
 __all__ = ["FindingView", "OutcomeView", "OverviewView"]
 
@@ -150,16 +150,13 @@ class OutcomeView:
         if status.live and status.kind == "log" and not (self.report and self.report.kinds):
             return WAITING
         if status.live or status.state == "done" or status.kind == "log":
-            return _verdict(self.report) if self.report else "This log cannot be read."
+            return prose(sentence(verdict(self.report))) if self.report else "This log cannot be read."
         if error is not None:
-            line = f" on line {error.frames[-1].line} of your code" if error.frames else ""
-            message = prose(error.message.strip().partition("\n")[0].rstrip("."), LONGEST_LINE)
-            stop = "" if message.endswith(("?", "!")) else "."
-            return f"The run failed{line}: {plain(error.type, LONGEST_NAME)}{message and f': {message}'}{stop}"
+            return prose(title(error_title(error)))
         if status.state in ENDED_BY_CHOICE:
             return f"The run was {status.state}."
         if status.state == "timed out" and self.report and self.report.steps:
-            return f"The run timed out at the step {code(self.report.steps[-1], LONGEST_NAME)}."
+            return prose(title(f"the run timed out at the step `{short(self.report.steps[-1])}`"))
         return f"The run ended: {status.state}."
 
     @property
@@ -249,14 +246,6 @@ class OutcomeView:
     def reason(self) -> str:
         """The reason for the end of the run, as Markdown."""
         return plain(self.status.reason or self.status.state)
-
-
-def _verdict(report: Report) -> str:
-    """Return the verdict as Markdown; its failures and differences contain names from the user's code."""
-    summary = verdict(report)
-    differs = summary.result is not None and summary.result.outcome == "differs"
-    named = summary.failures or summary.ended or differs
-    return prose(sentence(summary), LONGEST_TEXT) if named else sentence(summary)
 
 
 @dataclass(frozen=True)

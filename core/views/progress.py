@@ -17,9 +17,7 @@ from core.analysis.dynamo.failures import Failure, failure_sentence, failures, f
 from core.analysis.dynamo.recompiles import recompiled
 from core.analysis.kernels.kernel import kernel_names
 from core.analysis.numerics import numerics, numerics_sentence
-from core.analysis.recorded import break_count_words, recompile_words
 from core.analysis.verdict import graph_count, verdict
-from core.analysis.work import fusion_words, kernel_words, saved_words
 from core.base import words as fmt
 from core.base.errors import CompileboardError
 from core.base.files import regular
@@ -37,6 +35,16 @@ from core.views.blocks import Code, Column, Heading, Listing, PageBlock, Table, 
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain, prose
 from core.views.numerics import NOT_COMPARED
 from core.views.speedup import EXECUTIONS, seen_words, speed_title
+from core.views.verdict import (
+    break_count_words,
+    fusion_words,
+    recompile_words,
+    saved_words,
+    strides_words,
+    summary_breaks,
+    uncompiled_words,
+    work_words,
+)
 
 # After so long without a byte, torch does something that it does not log.
 QUIET_S = 5.0
@@ -174,7 +182,7 @@ class Fetch:
         parts = (
             seen_words(summary.speed) if summary.speed else "",
             fmt.count(summary.graphs, "graph"),
-            summary.break_words,
+            summary_breaks(summary),
             fmt.count(summary.recompiles, "recompile") if summary.recompiles is not None else "",
             fmt.count(summary.kernels, "kernel") if summary.kernels is not None else "",
             f"torch {summary.torch}" if summary.torch else "",
@@ -306,6 +314,8 @@ def _dynamo(report: Report) -> Iterator[Evidence]:
         yield Evidence("graph_breaks", break_count_words(len(report.graph_breaks), report.break_record))
     if count := len(recompiled(report)):
         yield Evidence("recompiles", fmt.count(count, "recompile"))
+    if calls := verdict(report).uncompiled_calls:
+        yield Evidence("recompiles", uncompiled_words(calls))
     guards = sum(len(compilation.guards) for compilation in report.compilations)
     if guards:
         where = " in all compilations together" if len(report.compilations) > 1 else ""
@@ -313,10 +323,13 @@ def _dynamo(report: Report) -> Iterator[Evidence]:
 
 
 def _graphs(report: Report) -> Iterator[Evidence]:
-    work = verdict(report).work
+    summary = verdict(report)
+    work = summary.work
     stages = {graph.stage for compilation in report.compilations for graph in compilation.graphs}
     if stages:
         yield Evidence("fx_graph", f"{fmt.count(len(stages), 'graph stage')}, from Dynamo to Inductor")
+    if summary.captures:
+        yield Evidence("compilations", f"{fmt.count(summary.captures, 'capture')} by compiled autograd")
     if work.nodes_before:
         nodes = fusion_words(work.nodes_before, work.nodes_after, work.nodes_before != work.nodes_after)
         saved = saved_words(work.traffic)
@@ -325,7 +338,7 @@ def _graphs(report: Report) -> Iterator[Evidence]:
     if kernels:
         largest, compilation = max(kernels, key=lambda pair: (not pair[0].extern, len(pair[0].origins)))
         most = f"the largest fusion is {plain(kernel_names(compilation)[largest.id], LONGEST_NAME)}"
-        yield Evidence("kernels", f"{kernel_words(work)}; {most}")
+        yield Evidence("kernels", f"{work_words(work)}; {most}")
 
 
 def _performance(report: Report) -> Iterator[Evidence]:
@@ -337,6 +350,8 @@ def _performance(report: Report) -> Iterator[Evidence]:
         yield Evidence("compile_time", f"{cost}; {slowest}")
     if summary.speed is not None:
         yield Evidence("speedup", speed_title(summary.speed, summary.break_even).removesuffix("."))
+    if strides := strides_words(summary):
+        yield Evidence("speedup", strides)
     errors = numerics(report)
     if errors is not None:
         yield Evidence("numerics", plain(numerics_sentence(errors).removesuffix("."), LONGEST_TEXT))

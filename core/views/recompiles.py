@@ -17,10 +17,10 @@ from core.analysis.dynamo.recompiles import (
     lineages,
     recompiled,
 )
-from core.analysis.recorded import records_dynamo
 from core.analysis.repairs.offers import newest_reasons
 from core.analysis.repairs.trials import recompile_subject
-from core.analysis.work import heaviest, refused_calls, uncompiled_calls_words
+from core.analysis.verdict import records_dynamo
+from core.analysis.work import heaviest, refused_calls, uncompiled_calls
 from core.base import words as fmt
 from core.report import Call, Compilation, Recompile, Report
 from core.views.blocks import (
@@ -46,6 +46,7 @@ from core.views.blocks import (
 from core.views.fixes import ORIGINAL, FixesView, offer, offer_all
 from core.views.glossary import GLOSSARY
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain, prose
+from core.views.verdict import uncompiled_words
 
 __all__ = ["RecompilesView", "recompiles"]
 
@@ -174,7 +175,7 @@ class RecompilesView:
         if not records_dynamo(self.report):
             return "Recompiles were not recorded."
         if not self.count:
-            calls = uncompiled_calls_words(self.report)
+            calls = uncompiled_words(uncompiled_calls(self.report))
             return f"No recompile: {calls or 'the first compilation of every frame served all calls'}."
         recompile_s = sum(frame.recompile_s for frame in self._frames)
         took = f", {fmt.duration_s(recompile_s)} of compile time" if recompile_s else ""

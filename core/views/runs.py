@@ -31,6 +31,7 @@ from core.runs.stored import Comparable, comparable_runs, open_summary
 from core.sweep.runner import RecordedSweep
 from core.views.markdown import LONGEST_LINE, one_line
 from core.views.speedup import seen_words
+from core.views.verdict import summary_breaks
 
 PAGE_RUNS = 100
 MOST_SAME_MODEL = 200  #: runs of the same model offered for comparison
@@ -143,7 +144,7 @@ class ListedRun:
         speed = self.summary.speed
         of_speed = "" if speed is None else speed.unknown or speed.disturbed
         is_partial = self.summary.more_breaks or self.summary.breaks is None
-        return "; ".join(filter(None, (of_speed, self.summary.break_words if is_partial else "")))
+        return "; ".join(filter(None, (of_speed, summary_breaks(self.summary) if is_partial else "")))
 
 
 def delete_label(runs: int) -> str:

@@ -19,7 +19,7 @@ from core.analysis.budget import Culprit, Judgement
 from core.analysis.numerics import bisection_words, minified_words, nan_words
 from core.analysis.results import ending_words as end_sentence
 from core.analysis.results import results
-from core.analysis.verdict import sentence, verdict
+from core.analysis.verdict import verdict
 from core.base.errors import CompileboardError, StoreError
 from core.base.words import agree, bytes_, count, number
 from core.job import CompileJob, job_to_json
@@ -37,6 +37,7 @@ from core.views.fx_graph import FxGraphView, GraphStages
 from core.views.header import first_compilation
 from core.views.markdown import CONTROL, LONGEST_LINE, LONGEST_NAME, WORD_JOINER, code, one_line, plain, prose, table
 from core.views.scrub import KINDS, NOTHING, Scrubber, read_log
+from core.views.verdict import sentence
 
 __all__ = ["BudgetView", "CardView", "issue_of", "may_preview", "preview_token", "set_preview"]
 

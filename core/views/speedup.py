@@ -12,7 +12,6 @@ from functools import cached_property
 from typing import ClassVar, NamedTuple
 
 from core.analysis.comparison.figures import TimeComparison
-from core.analysis.comparison.run import seconds_words, speed_words
 from core.analysis.durations import compile_time_s
 from core.analysis.interval import FEW, NOT_MEASURABLE, Interval
 from core.analysis.results import compared_words, results
@@ -26,7 +25,7 @@ from core.analysis.speed import (
     speed,
     wall_speed,
 )
-from core.analysis.verdict import pays_words, target_words
+from core.analysis.verdict import target_words
 from core.base import words as fmt
 from core.job import CompileJob, CompileOptions
 from core.report import Call, Difference, Report, SideTimes
@@ -47,9 +46,11 @@ from core.views.blocks import (
     spans,
 )
 from core.views.colours import SIDE_COLOURS
+from core.views.comparison import seconds_words, speed_words
 from core.views.glossary import GLOSSARY
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, one_line, plain, prose, sentence
 from core.views.numerics import NOT_COMPARED, result_blocks
+from core.views.verdict import pays_words, wall_words
 
 __all__ = ["CallTotals", "CompareTimes", "SpeedupView", "speedup"]
 
@@ -329,7 +330,7 @@ def seen_words(speed: Speed) -> str:
 def speed_title(speed: Speed, pays: tuple[int, int] | None) -> str:
     """Return the claim that the interval allows, and a note if the machine was busy."""
     disturbed = "" if speed.wide else speed.disturbed
-    return "; ".join(filter(None, [_claim(speed, pays), speed.beside, disturbed])) + "."
+    return "; ".join(filter(None, [_claim(speed, pays), wall_words(speed), disturbed])) + "."
 
 
 def _claim(speed: Speed, pays: tuple[int, int] | None) -> str:

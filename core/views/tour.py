@@ -16,7 +16,6 @@ from core.analysis.durations import class_seconds, compile_seconds, compile_time
 from core.analysis.dynamo.break_costs import break_costs, code_words, cost_words
 from core.analysis.interval import NOT_MEASURABLE
 from core.analysis.kernels.kernel import node_op
-from core.analysis.recorded import break_count_words, recompile_words
 from core.analysis.speed import Speed
 from core.analysis.verdict import Verdict, verdict
 from core.analysis.work import (
@@ -24,7 +23,6 @@ from core.analysis.work import (
     computing_ops,
     dynamo_graphs,
     frame_of,
-    kernel_words,
     newest_compilations,
     rejections,
 )
@@ -34,6 +32,7 @@ from core.report import Compilation, FxGraph, FxNode, Report, stored
 from core.views.fusion import epilogue_words
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, plain
 from core.views.numerics import NOT_COMPARED
+from core.views.verdict import break_count_words, kernel_words, recompile_words
 
 NodesOf = Callable[[Compilation, FxGraph], tuple[FxNode, ...]]
 NOT_RUN = "did not run"

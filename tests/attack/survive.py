@@ -22,7 +22,7 @@ from core.analysis.kernels.ledger import ledger, summary
 from core.analysis.memory import partitions
 from core.analysis.results import difference_words, results
 from core.analysis.speed import break_even_calls
-from core.analysis.verdict import ended_words, target_words
+from core.analysis.verdict import target_words
 from core.analysis.work import (
     groups_after,
     reasons_between,
@@ -30,9 +30,7 @@ from core.analysis.work import (
     rejections,
     steps,
     traffic_within,
-    traffic_words,
     work,
-    work_words,
 )
 from core.code.cpp import cpp_facts
 from core.graph.fusion import fusion_frames, fusion_model
@@ -41,6 +39,7 @@ from core.graph.levels import as_dot, digest, levels_below
 from core.graph.levels import as_json as graph_json
 from core.report import Compilation, FxGraph, FxNode, Report
 from core.runs.stored import open_model, store_graphs
+from core.views.verdict import ended_words, traffic_words, work_words
 from pages import menu
 from tests.support.homes import add_run
 from tests.support.places import APP

@@ -21,6 +21,6 @@ def test_the_python_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.Monke
     code = example.replace('"transformer_block")', '"graph_break_zoo"), measure=False')
     printed = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     lines = printed.splitlines()
-    assert lines[0].startswith("9 graphs, 5 graph breaks")
+    assert lines[0].startswith("5 graph breaks split the code into 9 graphs")
     assert len(lines) == 6
     assert all("model.py:" in line for line in lines[1:])

@@ -27,10 +27,11 @@ from core import (
     job_to_json,
     open_report,
 )
-from core.analysis.verdict import ended_words, target_words
+from core.analysis.verdict import target_words
 from core.code.stages import residency
 from core.job import CompileOptions, fingerprint, validated
 from core.report import Binary, Kernel
+from core.views.verdict import ended_words
 from tests.support.homes import CACHE
 from tests.support.places import ROOT
 from tests.support.sample import one_in

@@ -9,6 +9,7 @@ import streamlit as st
 
 from core.analysis.work import captured_ops
 from core.base.words import count
+from core.views.progress import evidence
 from pages import menu
 from pages.components.keys import view
 from pages.session import header
@@ -91,4 +92,6 @@ def test_chip_and_table_count_the_same_ops(runs: dict[str, str]) -> None:
     app = opened(menu.OVERVIEW.script, runs["transformer_block"])
     assert "26 post-grad ops → 6 kernels" in chips(app)
     assert list(app.dataframe[0].value["post-grad ops"]) == [26]
-    assert "26 ops (and 24 views)" in app.title[0].value
+    assert "26 ops fused into 6 kernels" in app.title[0].value
+    lines = [line.text for line in evidence(recorded_report(TRACES / "transformer_block" / "trace.log"))]
+    assert any(line.startswith("26 ops (and 24 views) fused into 6 kernels") for line in lines)

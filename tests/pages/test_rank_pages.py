@@ -98,7 +98,7 @@ def test_every_page_shows_a_rank_and_a_followed_log(eight: Run, followed: Run, p
 
 def test_a_followed_log_shows_what_is_recorded_and_can_be_stopped(followed: Run) -> None:
     app = opened(menu.OVERVIEW.script, f"{followed.id}@0")
-    assert titles(app)[0].startswith("6 graphs")
+    assert titles(app)[0].endswith("into 6 graphs")
     assert chips(app)[0] == "following …"
     assert "So far: 2 ranks, " in plain(words(app))
     assert app.button(key="cancel").label == "Stop following"
@@ -130,4 +130,4 @@ def test_a_log_whose_follower_is_gone_is_a_log(home: Path) -> None:
     assert replace(run, rank=0).standing().state == "done"
     assert Store(home).open(run.id).rank == 0
     app = opened(menu.OVERVIEW.script, run.id)
-    assert (chips(app)[0], titles(app)[0].startswith("6 graphs")) == ("done", True)
+    assert (chips(app)[0], titles(app)[0].endswith("into 6 graphs")) == ("done", True)

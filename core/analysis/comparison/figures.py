@@ -22,9 +22,8 @@ from typing import Literal
 from core.analysis.durations import compile_time_s, phase_totals
 from core.analysis.interval import ERROR, FEW, NOT_MEASURABLE, SCATTERED, Interval, in_blocks
 from core.analysis.memory import memory_of, saved_bytes
-from core.analysis.recorded import records_dynamo
 from core.analysis.speed import Speed, speed
-from core.analysis.verdict import Verdict, verdict
+from core.analysis.verdict import Verdict, records_dynamo, verdict
 from core.analysis.work import captured_ops
 from core.base.words import bytes_, duration_s, number, ratio
 from core.report import MemorySide, Report, SideTimes

@@ -14,13 +14,13 @@ from core.analysis.findings.break_advice import (
     break_advice,
     fix_words,
     fixes_of_break,
+    owner_in_torch,
     setting_proposal,
     size_words,
     users_name,
 )
 from core.analysis.findings.dynamo_errors import dynamo_error_words, is_of_dynamo
 from core.analysis.findings.finding import Finding, Proposal, Rule, RunFacts
-from core.analysis.findings.hints import owner_in_torch
 from core.analysis.findings.number_advice import (
     CREATE_ONCE,
     attribute_words,

@@ -27,7 +27,7 @@ from core.runs.store import Run, Store
 RECORDINGS = Path(__file__).parent
 MAX_HEADER_BYTES = 2_000_000  #: the header of a recording
 # Matches the speedup in a verdict, but not the wall-clock figure, which is another measurement.
-SPEEDUP = re.compile(r"(?<!compiled is )(?<![\d.,])([\d.]+)(?: times|×) (faster|slower)")
+SPEEDUP = re.compile(r"(?<!compiled runs )(?<![\d.,])([\d.]+)(?: times|×) (faster|slower)")
 
 
 @dataclass(frozen=True, slots=True)

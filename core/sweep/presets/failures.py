@@ -101,7 +101,7 @@ def _ladder_sentence(rows: tuple[SweepRow, ...], facts: tuple[RungFact, ...]) ->
 LADDER = Preset(
     "ladder",
     "Ablation",
-    "Which part of torch.compile makes this model fail or differ: Dynamo, AOTAutograd, decompositions, or Inductor?",
+    "Which part of torch.compile makes this model fail or differ, from Dynamo to Inductor?",
     ladder_plan,
     ladder_answer,
 )
@@ -206,7 +206,7 @@ def _cost(rows: tuple[SweepRow, ...], name: str) -> str:
 MITIGATIONS_PRESET = Preset(
     "mitigations",
     "Workarounds",
-    "With which part of torch.compile changed or off does this model neither fail nor differ, and what does that cost?",
+    "With which part of torch.compile changed or off does this model neither fail nor differ?",
     mitigation_plan,
     mitigation_answer,
 )

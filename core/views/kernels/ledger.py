@@ -15,12 +15,12 @@ from core.analysis.comparison.kernels import kernel_ledger
 from core.analysis.dynamo.compilations import scope_words
 from core.analysis.kernels.kernel import kernel_names, kernels_disturbed, times_unreliable
 from core.analysis.kernels.ledger import TF32, CallPart, LedgerRow, LedgerSum, ceilings, product_dtype, ridge, summary
-from core.analysis.verdict import untimed_words
 from core.base import words as fmt
 from core.code.cpp import CppFacts
 from core.report import Bandwidth, Compilation, Frame, Kernel, KernelTuning, Payload, Report, Roofline, TargetChoice
 from core.views.blocks import Bar, Bars, Column, Table
 from core.views.markdown import LONGEST_LINE, quoted, sentence, short
+from core.views.verdict import untimed_words
 
 TIME, ESTIMATED, TRAFFIC, ROOFLINE = "time", "estimated time", "traffic", "roofline"
 # A memory level is omitted if its bandwidth is this close to the next level's, which is within measurement noise.

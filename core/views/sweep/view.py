@@ -11,6 +11,7 @@ from core.base import words as fmt
 from core.base.machine import Environment
 from core.sweep.model import Axis, Sweep
 from core.sweep.presets import Answer, BreakEven, Crossover, Question, answer, preset_of, reason
+from core.sweep.presets.preset import label, listed
 from core.sweep.store import SweepRow
 from core.sweep.table import SweepStanding, as_csv, as_json
 from core.views.markdown import LONGEST_LINE, LONGEST_TEXT, one_line, plain, prose
@@ -28,12 +29,31 @@ from core.views.sweep.charts import (
     numeric_axis,
     ratio_series,
 )
+from core.views.verdict import first_parts, title
 
 MOST_BARS = 40  #: limit: cells drawn as bars
 AXIS_TITLES = {"batch": "batch size", "threads": "threads"}
 WHY_ENDED = {"cancelled": "Cancelled. ", "interrupted": "Interrupted: its server ended. "}
 Picture = Literal["", "calls", "cumulative", "lines", "heat", "bars"]
 Chart = Literal["calls", "spent", "phases", "ratio", "lines", "memory", "times"]
+
+
+# Presets whose answers are about failures and differing results.
+OF_FAILURES = ("ladder", "mitigations")
+
+
+def sweep_title(sweep: Sweep, rows: Sequence[SweepRow], result: Answer) -> str:
+    """Return the cells with wrong results, or else the answer's first clauses, or else the question."""
+    unlike = [label(row) for row in rows if row.results == "differs"]
+    if unlike and sweep.preset not in OF_FAILURES:
+        return title(f"results differ from eager's with {listed(unlike)}")
+    return title(first_parts(result.sentence.removesuffix(".").split("; "), "; ") or preset_of(sweep).question)
+
+
+def answer_lines(sweep: Sweep, rows: Sequence[SweepRow], result: Answer) -> tuple[str, ...]:
+    """Return the title of a sweep, the whole answer if that is longer, and its notes."""
+    first = sweep_title(sweep, rows, result)
+    return (first, *filter(None, [result.sentence if result.sentence != first else ""]), *result.notes)
 
 
 @dataclass(frozen=True)
@@ -62,10 +82,10 @@ class SweepView:
 
     @property
     def title(self) -> str:
-        """The answer; the question while there is no result; the failure if all ended cells failed."""
+        """The worst fact or the answer; the question without a result; the failure if all ended cells failed."""
         if self.has_only_failures:
-            return prose(self._failure, LONGEST_TEXT)
-        return prose(self.answer.sentence or preset_of(self.sweep).question, LONGEST_TEXT)
+            return prose(title(self._failure))
+        return prose(sweep_title(self.sweep, self.rows, self.answer))
 
     @property
     def _failure(self) -> str:
@@ -76,8 +96,8 @@ class SweepView:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes of the answer."""
-        return tuple(prose(note, LONGEST_TEXT) for note in self.answer.notes)
+        """The whole answer if the title is a part of it, and its notes."""
+        return tuple(prose(note, LONGEST_TEXT) for note in answer_lines(self.sweep, self.rows, self.answer)[1:])
 
     @property
     def caption(self) -> str:

@@ -242,7 +242,7 @@ def numerics_now(of: RunView, label: str) -> None:
     if job is None or job.target or job.numerics == "nodes":
         return
     if pressed(label, key="numerics-now", icon=":material/exposure:", help=HELP["numerics"]):
-        submit_or_open(replace(job, numerics="nodes"))
+        submit_or_open(replace(job, numerics="nodes"), menu.NUMERICS)
 
 
 def bits_now(of: RunView, numerics: NumericsView) -> None:

@@ -5,12 +5,13 @@ import json
 import pytest
 
 from core.analysis.dynamo.recompiles import recompiled
-from core.analysis.verdict import graph_count, sentence, verdict
+from core.analysis.verdict import graph_count, verdict
 from core.analysis.work import captured_ops
 from core.report import FxGraph, Payload, Recompile, Report, Setting, Status
 from core.report.records import SCHEMA
 from core.runs.progress import progress
 from core.views.fx_graph import GraphStages
+from core.views.verdict import sentence
 from tests.support.logs import record, recorded_report, report_of
 from tests.support.places import TRACES
 from tests.support.reports.findings import frame

@@ -5,11 +5,12 @@ from dataclasses import replace
 import pytest
 
 from core.analysis.speed import break_even_calls, speed
-from core.analysis.verdict import doubts, untimed_words
+from core.analysis.verdict import doubts
 from core.base.errors import JobError
 from core.job import CompileJob, Model
 from core.job.prepared import measured_again
 from core.report import Call, KernelCall, KernelTime, Load, Report, Setting, SideTimes
+from core.views.verdict import untimed_words
 from tests.support.reports.findings import twice, with_kernels
 from tests.support.reports.timed import GELU, ITEM, MM, REPORT
 

@@ -12,8 +12,10 @@ import pytest
 
 from core.analysis.interval import Interval, median_ratio
 from core.analysis.speed import break_even_calls, speed
-from core.analysis.verdict import pays_words, sentence, verdict
+from core.analysis.verdict import verdict
 from core.report import Call, Load, Report, Setting, SideTimes
+from core.views.progress import evidence
+from core.views.verdict import pays_words, sentence
 
 # Torch's own imports warn.
 pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")
@@ -140,9 +142,7 @@ def of(eager_s: tuple[float, ...], compiled_s: tuple[float, ...], load: Load | N
 
 def test_break_even_is_as_wide_as_the_interval() -> None:
     assert break_even_calls(MEASURED) == (955, 1056)
-    assert sentence(verdict(MEASURED)) == (
-        "2.00× faster (1.90–2.10), pays off after 960–1,100 calls; 0 graphs, 0 graph breaks."
-    )
+    assert sentence(verdict(MEASURED)) == ("2.00× faster than eager (1.90–2.10), pays off after 960–1,100 calls.")
 
 
 def test_what_costs_nothing_pays_with_its_first_call() -> None:
@@ -153,21 +153,20 @@ def test_what_costs_nothing_pays_with_its_first_call() -> None:
 @pytest.mark.parametrize(
     ("report", "words"),
     [
-        (of((1e-3,) * 12, (2e-3,) * 12), "2.00× slower than eager (2.00–2.00); 0 graphs, 0 graph breaks."),
-        (of((1e-3,) * 12, (1e-3,) * 12), "No difference in speed seen (1.00–1.00×); 0 graphs, 0 graph breaks."),
-        (of((1e-3,) * 3, (2e-3,) * 3), "Speed unknown: too few samples to say; 0 graphs, 0 graph breaks."),
+        (of((1e-3,) * 12, (2e-3,) * 12), "Compiled runs 2.00× slower than eager (2.00–2.00)."),
+        (of((1e-3,) * 12, (1e-3,) * 12), "No difference in speed seen (1.00–1.00×)."),
+        (of((1e-3,) * 3, (2e-3,) * 3), "Speed unknown: too few samples to say."),
         (
             of((2e-3,) * 12, (1e-3,) * 12, Load(0.5, 0.1)),
-            "2.00× faster (2.00–2.00); 0 graphs, 0 graph breaks; the machine was busy while it was measured.",
+            "Speed not reliable: the machine was busy while it was measured.",
         ),
         (
             of((2e-3, 8e-3) * 6, (1e-3, 4e-3) * 6),
-            "2.00× faster (2.00–2.00); 0 graphs, 0 graph breaks; the samples scatter: the quartiles differ by a factor "
-            "of 4.00.",
+            "Speed not reliable: the samples scatter: the quartiles differ by a factor of 4.00.",
         ),
         (
             of((1e-3, 8e-3) * 6, (8e-3, 1e-3) * 6, Load(0.9, 0.5)),
-            "Speed not measurable: the machine was busy while it was measured; 0 graphs, 0 graph breaks.",
+            "Speed not measurable: the machine was busy while it was measured.",
         ),
     ],
 )
@@ -176,15 +175,22 @@ def test_sentence_says_what_is_clear_and_what_disturbs_it(report: Report, words:
     assert break_even_calls(report) is None
 
 
-def test_where_the_wall_clock_says_something_else_the_verdict_says_so_and_pays_by_it() -> None:
+def test_where_the_wall_clock_differs_a_slow_down_is_the_title_and_the_evidence_has_the_clock() -> None:
     slower = replace(MEASURED.timing, walls={"eager": (2e-3,) * 12, "compiled": (3e-3,) * 12})
     alike = replace(MEASURED.timing, walls={"eager": (2.1e-3,) * 12, "compiled": (1e-3,) * 12})
     none = replace(MEASURED.timing, walls={"eager": (2e-3,) * 12, "compiled": (2e-3,) * 12})
-    told = [sentence(verdict(replace(MEASURED, timing=timing))) for timing in (slower, alike, none)]
-    said = "2.00× faster (1.90–2.10); 0 graphs, 0 graph breaks"
-    assert told[0].endswith(f"{said}; by the wall clock, launches included, compiled is 1.50× slower (1.50–1.50).")
-    assert "wall clock" not in told[1]
-    assert told[2].endswith(f"{said}; by the wall clock, launches included, no difference is seen.")
+    reports = [replace(MEASURED, timing=timing) for timing in (slower, alike, none)]
+    titles = [sentence(verdict(report)) for report in reports]
+    lines = [line.text for report in reports for line in evidence(report)]
+    by_wall = "by the wall clock, launches included,"
+    assert titles[0] == "By the wall clock, launches included, compiled runs 1.50× slower than eager (1.50–1.50)."
+    assert titles[1:] == [
+        "2.00× faster than eager (1.90–2.10), pays off after about 910 calls.",
+        "2.00× faster than eager (1.90–2.10).",
+    ]
+    assert lines[0].endswith(f"; {by_wall} compiled is 1.50× slower (1.50–1.50)")
+    assert by_wall not in lines[1]
+    assert lines[2].endswith(f"; {by_wall} no difference is seen")
     assert break_even_calls(replace(MEASURED, timing=slower)) is None
 
 

@@ -3,8 +3,8 @@
 import pytest
 
 from core import Report
-from core.analysis.verdict import ended_words
 from core.report import Call, Setting
+from core.views.verdict import ended_words
 
 REST = "Code compiled before this point is complete; code that the model would compile after it is missing."
 

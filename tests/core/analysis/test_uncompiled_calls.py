@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from core.analysis.verdict import sentence, verdict
-from core.analysis.work import refused_calls, uncompiled_calls_words
+from core.analysis.verdict import verdict
+from core.analysis.work import refused_calls, uncompiled_calls
 from core.report import Call, How, Report, Setting, Status
+from core.views.verdict import sentence, uncompiled_words
 from tests.support.reports.findings import frame
 
 
@@ -38,7 +39,7 @@ def of(*outcomes: How) -> Report:
     ],
 )
 def test_calls_that_ran_no_compiled_code_are_counted(report: Report, words: str) -> None:
-    assert uncompiled_calls_words(report) == words
+    assert uncompiled_words(uncompiled_calls(report)) == words
 
 
 @pytest.mark.parametrize("status", ["failed", "empty"])
@@ -46,16 +47,14 @@ def test_without_a_compiled_graph_every_call_ran_eagerly(status: Status) -> None
     compilations = (frame("0/0", status=status),)
     words = "ran eagerly, because no graph was compiled"
     report = replace(of("compiled", "eager"), compilations=compilations)
-    assert uncompiled_calls_words(report) == f"2 of 2 calls {words}"
-    assert uncompiled_calls_words(replace(report, calls=report.calls[:1])) == f"the only call {words}"
-    assert uncompiled_calls_words(replace(of("eager"), compilations=(*compilations, frame("1/0")))) == (
+    assert uncompiled_words(uncompiled_calls(report)) == f"2 of 2 calls {words}"
+    assert uncompiled_words(uncompiled_calls(replace(report, calls=report.calls[:1]))) == f"the only call {words}"
+    assert uncompiled_words(uncompiled_calls(replace(of("eager"), compilations=(*compilations, frame("1/0"))))) == (
         "the only call ran eagerly, because no compiled code fitted it"
     )
 
 
-def test_the_verdict_says_so_after_its_numbers() -> None:
+def test_calls_that_raised_are_the_title() -> None:
     found = of("compiled", "raised")
-    assert sentence(verdict(found)) == (
-        "0 graphs, 0 graph breaks; 1 of 2 calls raised, because the stance forbids compiling for it."
-    )
+    assert sentence(verdict(found)) == ("1 of 2 calls raised, because the stance forbids compiling for it.")
     assert [call.index for call in refused_calls(found)] == [1]

@@ -7,6 +7,7 @@ import pytest
 from core import build_report, sentence, verdict
 from core.analysis.results import Results, compared_words, difference_words, excuse_words, results, results_words
 from core.report import Call, Difference, Report, Setting
+from core.views.progress import evidence
 from tests.support.homes import record
 
 SAME = Difference("output", True)
@@ -42,21 +43,32 @@ def test_a_run_without_a_comparison_has_no_result() -> None:
     assert results(report_of()) is None
 
 
-def test_strides_alone_are_at_the_end_of_the_headline_and_behind_whatever_else_differs() -> None:
-    assert sentence(verdict(report_of(SAME, MOVED))) == (
-        "0 graphs, 0 graph breaks; 1 result with eager's values but different strides."
-    )
+def test_strides_alone_are_evidence_and_behind_whatever_else_differs() -> None:
+    assert [line.text for line in evidence(report_of(SAME, MOVED))] == [
+        "1 result with eager's values but different strides"
+    ]
     found = results(report_of(MOVED, WRONG))
     assert found is not None
     assert results_words(found) == "gradient of `0.weight`: 3.00 times eager's norm, and 1 more"
 
 
-def test_the_headline_begins_with_what_differs() -> None:
-    assert sentence(verdict(report_of(WRONG, UNTOLD, WRONG))) == (
-        "Compiled differs from eager (gradient of `0.weight`: 3.00 times eager's norm, and 1 more): 0 graphs, 0 "
-        "graph breaks."
-    )
-    assert sentence(verdict(report_of(UNTOLD))) == "0 graphs, 0 graph breaks."
+@pytest.mark.parametrize(
+    ("difference", "title"),
+    [
+        (WRONG, "Compiled gives other numbers in gradient of `0.weight`: 3.00 times eager's norm."),
+        (UNTOLD, "Output is not comparable with eager's: the call draws random numbers."),
+        (
+            Difference("output", False, "dtype", "float32", "float16"),
+            "Compiled differs from eager: dtype of output: float32 in eager, float16 in compiled.",
+        ),
+        (
+            Difference("attribute `seen`", False, "Python value", "dict of 1", "dict of 1"),
+            "Compiled differs from eager inside of attribute `seen`, which is dict of 1 in both.",
+        ),
+    ],
+)
+def test_the_title_is_the_worst_difference(difference: Difference, title: str) -> None:
+    assert sentence(verdict(report_of(UNTOLD, difference))) == title
 
 
 @pytest.mark.parametrize(

@@ -6,17 +6,14 @@ from dataclasses import replace
 import pytest
 
 from core import load_text
-from core.analysis.verdict import sentence, verdict
+from core.analysis.verdict import verdict
 from core.analysis.work import (
     Traffic,
     Work,
-    counted_words,
     distinct_kernels,
     frame_of,
     traffic_of,
-    traffic_words,
     work,
-    work_words,
 )
 from core.report import (
     Buffer,
@@ -32,6 +29,7 @@ from core.report import (
     Setting,
 )
 from core.views.header import verdict_facts
+from core.views.verdict import counted_words, saved_words, sentence, traffic_words, work_words
 from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 from tests.support.reports.findings import frame as quiet_frame
@@ -93,8 +91,10 @@ def compilation(name: str, *schedules: Schedule, graphs: tuple[FxGraph, ...] = (
     return Compilation(name, FRAME, (), 1, "ok", "", graphs, (), None, (), schedules, kernels)
 
 
-def said(*compilations: Compilation) -> str:
-    return sentence(verdict(Report(Setting(), compilations)))
+def said(*compilations: Compilation) -> tuple[str, ...]:
+    report = Report(Setting(), compilations)
+    facts = verdict_facts(verdict(report))
+    return (sentence(verdict(report)), work_words(work(report)), *(f"{fact.value} {fact.label}" for fact in facts))
 
 
 @pytest.mark.parametrize(
@@ -111,9 +111,13 @@ def test_traffic_is_less_or_more_and_a_bound_is_called_one(found: Traffic, words
     assert traffic_words(found) == words
 
 
-def test_a_sentence_counts_views_apart_and_says_kernels_and_calls() -> None:
+def test_a_title_has_ops_and_kernels_and_the_evidence_counts_views_and_launches() -> None:
     assert said(compilation("0/0", schedule(1000, 877))) == (
-        "0 graphs, 0 graph breaks, 7 ops (and 4 views) fused into 2 kernels (5 launches), 12.3 % less memory traffic."
+        "0 graphs, 0 graph breaks, 7 ops fused into 2 kernels.",
+        "7 ops (and 4 views) fused into 2 kernels (5 launches)",
+        "0 graphs",
+        "7 post-grad ops → 2 kernels",
+        "−12.3 % memory traffic",
     )
 
 
@@ -121,27 +125,31 @@ def test_kernels_are_distinct_functions_whatever_calls_them() -> None:
     assert distinct_kernels(KERNELS) == 2
 
 
-def test_only_the_newest_compilation_of_a_frame_counts_and_the_sentence_says_so() -> None:
+def test_only_the_newest_compilation_of_a_frame_counts_and_the_evidence_names_it() -> None:
     first, again = compilation("0/0", schedule(500, 500)), compilation("0/1", schedule(1000, 900))
     assert said(first, again, compilation("1/0", schedule(1000, 700))) == (
-        "0 graphs, 0 graph breaks, 14 ops (and 8 views) fused into 3 kernels (10 launches) in the newest compilation "
-        "of each frame, 20.0 % less memory traffic."
+        "0 graphs, 0 graph breaks, 14 ops fused into 3 kernels.",
+        "14 ops (and 8 views) fused into 3 kernels (10 launches) in the newest compilation of each frame",
+        "0 graphs",
+        "14 post-grad ops → 3 kernels (newest compilations)",
+        "−20.0 % memory traffic",
     )
 
 
 def test_forward_and_backward_of_one_compilation_are_summed_and_named() -> None:
     both = compilation("0/0", schedule(10, 10), graphs=(graph("forward"), graph("backward")))
-    assert work_words(work(Report(Setting(), (both,)))) == [
+    assert work_words(work(Report(Setting(), (both,)))) == (
         "14 ops (and 8 views) of forward and backward fused into 2 kernels (5 launches)"
-    ]
+    )
 
 
 def test_branches_are_left_out_of_the_traffic_and_that_is_reported() -> None:
     found = traffic_of([schedule(100, 90), schedule(40, 10, subgraph="true_graph_0"), schedule(9, 9, subgraph="f")])
     assert found == Traffic(100, 90, False, subgraphs=2)
     assert counted_words(found).endswith("; 2 subgraphs (branches, loop bodies) left out.")
-    assert said(compilation("0/0", schedule(100, 90), schedule(9, 1, subgraph="true_graph_0"))).endswith(
-        "10.0 % less memory traffic outside of branches and loops."
+    branches = compilation("0/0", schedule(100, 90), schedule(9, 1, subgraph="true_graph_0"))
+    assert saved_words(work(Report(Setting(), (branches,))).traffic) == (
+        "10.0 % less memory traffic outside of branches and loops"
     )
 
 
@@ -149,22 +157,22 @@ def test_a_log_whose_fused_nodes_were_counted_otherwise_has_no_traffic_to_compar
     report = Report(Setting(), (compilation("0/0", schedule(66, 327, one_count=False)),))
     found = verdict(report)
     assert (found.work.traffic, found.work.uneven) == (None, True)
-    assert sentence(found) == "0 graphs, 0 graph breaks, 7 ops (and 4 views) fused into 2 kernels (5 launches)."
+    assert sentence(found) == "0 graphs, 0 graph breaks, 7 ops fused into 2 kernels."
     assert [fact.value for fact in verdict_facts(found) if fact.label == "memory traffic"] == ["not comparable"]
 
 
 @pytest.mark.parametrize(("after", "chip"), [(877, "−12.3 %"), (1040, "+4.00 %")])
-def test_the_chip_says_the_same_number_as_the_sentence(after: int, chip: str) -> None:
+def test_the_chip_says_the_same_number_as_the_evidence(after: int, chip: str) -> None:
     found = verdict(Report(Setting(), (compilation("0/0", schedule(1000, after)),)))
     assert [fact.value for fact in verdict_facts(found) if fact.label == "memory traffic"] == [chip]
-    assert chip.strip("−+") in sentence(found)
+    assert saved_words(found.work.traffic).startswith(chip.strip("−+"))
 
 
 def test_a_run_without_graphs_says_nothing_of_kernels() -> None:
     nothing = work(Report(Setting()))
     assert nothing == Work(None, 0, None, 0, 0, 0, None, False, 0, ())
-    assert work_words(nothing) == []
-    assert work_words(replace(nothing, ops=3)) == []
+    assert work_words(nothing) == ""
+    assert work_words(replace(nothing, ops=3)) == ""
 
 
 def call_sites(code: str) -> tuple[set[str], int]:

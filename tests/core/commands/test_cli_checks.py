@@ -13,11 +13,12 @@ import pytest
 from core import Run, Store, build_report
 from core.analysis.comparison.matching import RunSide
 from core.analysis.comparison.run import compare_runs
-from core.analysis.verdict import sentence, verdict
+from core.analysis.verdict import verdict
 from core.commands.main import main
 from core.commands.output import FAILED, OK, SLOW, WRONG, add_check_options
 from core.commands.summary import check_comparison, check_report
 from core.report import Call, Difference, Report, Setting, SideTimes, from_json
+from core.views.verdict import sentence
 from tests.support.homes import add_run, job_of
 from tests.support.logs import recorded_report
 from tests.support.places import ROOT, TRACES
@@ -36,22 +37,33 @@ def ended(home: Path, scenario: str, **status: Any) -> Run:
 
 
 ENDINGS = [
-    ("timed out", "the run took longer than 30 s", "Timed out while {}: the run took longer than 30 s."),
-    ("crashed", "the worker was ended by SIGSEGV", "Crashed while {}: the worker was ended by SIGSEGV."),
-    ("cancelled", "", "Cancelled while {}."),
-    ("out of memory", "it used 4 GB", "Out of memory while {}: it used 4 GB."),
+    (
+        "timed out",
+        "the run took longer than 30 s",
+        "The run timed out at the step `{}`.",
+        "Timed out while {}: the run took longer than 30 s.",
+    ),
+    (
+        "crashed",
+        "the worker was ended by SIGSEGV",
+        "The run ended: crashed.",
+        "Crashed while {}: the worker was ended by SIGSEGV.",
+    ),
+    ("cancelled", "", "The run was cancelled.", "Cancelled while {}."),
+    ("out of memory", "it used 4 GB", "The run ended: out of memory.", "Out of memory while {}: it used 4 GB."),
 ]
 
 
-@pytest.mark.parametrize(("state", "reason", "words"), ENDINGS)
+@pytest.mark.parametrize(("state", "reason", "title", "words"), ENDINGS)
 def test_a_report_of_a_run_that_did_not_end_well_begins_with_how_it_ended(
-    home: Path, capsys: pytest.CaptureFixture[str], state: str, reason: str, words: str
+    home: Path, capsys: pytest.CaptureFixture[str], state: str, reason: str, title: str, words: str
 ) -> None:
     run = ended(home, "training_step", state=state, reason=reason)
     assert main(["report", run.id]) == FAILED
-    first, second, *_ = capsys.readouterr().out.splitlines()
-    assert first == words.format("making the inputs of call 1")
-    assert second.startswith("1 graph, 0 graph breaks")
+    first, second, third, *_ = capsys.readouterr().out.splitlines()
+    assert first == title.format("making the inputs of call 1")
+    assert second == f"  {words.format('making the inputs of call 1')}"
+    assert third.startswith("  0 graph breaks · 0 recompiles · ")
     assert main(["report", run.id, "--json"]) == FAILED
     printed = capsys.readouterr().out
     assert list(json.loads(printed).items())[:2] == [("state", state), ("reason", reason)]
@@ -65,16 +77,17 @@ def test_a_report_of_a_model_that_raised_begins_with_the_error_and_its_lines(
     error = recorded_report(TRACES / "error" / "trace.log").error
     assert error is not None
     assert main(["report", run.id]) == FAILED
-    first, at, *_ = capsys.readouterr().out.splitlines()
-    assert first == f"Failed while {error.stage} ({error.type}: {error.message})."
+    first, stage, at, *_ = capsys.readouterr().out.splitlines()
+    assert first == f"The run failed on line 7 of your code: {error.type}: {error.message}."
+    assert stage == f"  Failed while {error.stage} ({error.type}: {error.message})."
     assert at == f"  at {error.frames[0].file}:{error.frames[0].line} in {error.frames[0].name}"
 
 
 def test_a_log_with_an_error_is_no_success_either(capsys: pytest.CaptureFixture[str]) -> None:
     log = str(TRACES / "error" / "trace.log")
     assert main(["report", log]) == FAILED
-    assert capsys.readouterr().out.startswith("Failed while ")
-    assert sentence(verdict(build_report(Path(log)))).startswith("Failed while ")
+    assert capsys.readouterr().out.startswith("The run failed on line 7 of your code: ")
+    assert sentence(verdict(build_report(Path(log)))).startswith("The run failed on line 7 of your code: ")
 
 
 def test_a_run_that_ended_before_it_recorded_anything_says_why(home: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 
 from core import NO_RECORD, CompileJob, CompileOptions, Model, Run, Store, job_to_json
-from core.analysis.verdict import sentence, verdict
 from core.commands import run as command
 from core.commands.main import main
 from core.commands.output import CANCELLED, FAILED, MISSING, OK, USAGE
 from core.commands.summary import summarise
 from core.job import Conditions
 from core.report import Frame, RunError
+from core.runs.status import Status
+from core.views.header import facts_line
 from tests.support.engines import FakeEngine
 from tests.support.homes import add_run, add_scenario, job_of
 from tests.support.logs import recorded_report
@@ -189,9 +190,10 @@ def test_an_error_of_the_model_is_reported_with_what_was_recorded(
     printed = capsys.readouterr()
     assert "the last words" not in printed.err
     assert printed.err.splitlines()[-1].startswith("failed: ValueError while ")
-    first, _, _, verdict, *_ = printed.out.splitlines()
-    assert first == "Failed while call 1: eager (ValueError: at most four rows)."
-    assert verdict.startswith("2 graphs")
+    first, stage, _, _, facts, *_ = printed.out.splitlines()
+    assert first == "The run failed on line 7 of your code: ValueError: at most four rows."
+    assert stage == "  Failed while call 1: eager (ValueError: at most four rows)."
+    assert facts.startswith("  1 graph break · ")
 
 
 def test_an_error_of_cpp_is_reported_without_the_frames_that_torch_lists_after_it(
@@ -202,12 +204,13 @@ def test_an_error_of_cpp_is_reported_without_the_frames_that_torch_lists_after_i
     )
     error = RunError("first call", "RuntimeError", "", message, (Frame("m.py", 4, "forward"),), f"Traceback\n{message}")
     report = replace(recorded_report(TRACES / "error" / "trace.log"), error=error)
-    summarise(report, "Failed while first call (RuntimeError: refused)")
-    assert capsys.readouterr().out.splitlines()[:4] == [
-        "Failed while first call (RuntimeError: refused).",
+    summarise(report, Status("failed", 0.0))
+    assert capsys.readouterr().out.splitlines()[:5] == [
+        "The run failed on line 4 of your code: RuntimeError: refused.",
+        "  Failed while first call (RuntimeError: refused).",
         "  at m.py:4 in forward",
         "  Only CPUs are left.",
-        sentence(replace(verdict(report), ended="")),
+        f"  {facts_line(report)}",
     ]
 
 

@@ -15,8 +15,7 @@ from backports import zstd
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core import CompileboardError, Report, Store, StoreError, open_report
-from core.analysis.verdict import sentence, verdict
+from core import CompileboardError, Report, Store, StoreError, open_report, sentence, verdict
 from core.runs.inputs import archives
 from core.trace.reader import md5_of
 from tests.support.places import TRACES

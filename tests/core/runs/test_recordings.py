@@ -45,7 +45,7 @@ def test_what_is_written_is_a_line_of_what_it_is_and_the_log(tmp_path: Path) -> 
         ("1.25× faster (1.20–1.29), pays off from about the 690th call; 1 graph.", 1.25),
         ("1.25× slower than eager (1.20–1.29); 1 graph.", 0.8),
         ("No difference in speed seen (0.998–1.00×); 1 graph.", None),
-        ("1 graph; by the wall clock, launches included, compiled is 1.54× slower (1.52–1.54).", None),
+        ("1 graph; by the wall clock, launches included, compiled runs 1.54× slower than eager (1.52–1.54).", None),
     ],
 )
 def test_the_speedup_of_a_recording_is_the_one_that_its_verdict_claims(sentence: str, speedup: float | None) -> None:

@@ -13,7 +13,7 @@ from core.analysis.budget import judge, read_budget
 from core.analysis.comparison.matching import RunSide
 from core.analysis.comparison.run import compare_runs
 from core.analysis.durations import compile_seconds
-from core.analysis.verdict import sentence, verdict
+from core.analysis.verdict import verdict
 from core.analysis.work import captured_ops
 from core.report import Report
 from core.runs.inputs import opened_input
@@ -23,6 +23,7 @@ from core.views.compile_time import CompileTimeView
 from core.views.graph_breaks import GraphBreaksView
 from core.views.header import first_facts, page_contents
 from core.views.recompiles import RecompilesView, _edge_words
+from core.views.verdict import sentence
 from tests.support.places import ROOT
 
 VERSIONS = ("2.4", "2.5", "2.6", "2.7", "2.9")
@@ -82,7 +83,7 @@ def test_breaks_of_a_log_without_records_are_a_lower_bound(version: str) -> None
     lines = [(each.place.line, len(each.compilations)) for each in report.graph_breaks]
     assert lines == [(16, 1), (22, 1), (29, 1), (36, 1), (47, 1), (53, 2)]
     assert [each.reason for each in report.graph_breaks][1:3] == ["Tensor.item", "reason not recorded"]
-    assert sentence(verdict(report)) == "14 graphs, at least 6 graph breaks."
+    assert sentence(verdict(report)) == "At least 6 graph breaks split the code into 14 graphs."
     assert GraphBreaksView(report).title == "At least 6 graph breaks, hit 7 times."
     assert first_facts(verdict(report))[0][:2] == ("at least 6", "graph breaks")
 
@@ -99,14 +100,14 @@ def test_breaks_without_a_trace_are_not_recorded(version: str) -> None:
 
 @pytest.mark.parametrize("version", ["2.6", "2.7", "2.9"])
 def test_a_version_that_writes_breaks_has_none_without_a_record(version: str) -> None:
-    assert sentence(verdict(report_of(version, "recompiles"))) == "10 graphs, 0 graph breaks, 5 recompiles."
+    assert sentence(verdict(report_of(version, "recompiles"))) == "5 recompiles, 10 graphs."
 
 
 def test_recompiles_without_reasons_are_counted_by_compile_ids() -> None:
     report = report_of("2.4", "recompiles")
     recompiled = [(each.compilation, each.reason) for each in report.recompiles]
     assert recompiled == [(name, "reason not recorded") for name in ("0/1", "1/1", "1/2", "2/1", "3/1", "4/1")]
-    assert sentence(verdict(report)) == "11 graphs, graph breaks not recorded, 6 recompiles."
+    assert sentence(verdict(report)) == "6 recompiles, 11 graphs."
 
 
 def test_a_recompile_without_reason_names_only_itself() -> None:
@@ -183,7 +184,7 @@ def test_the_seconds_of_compilations_with_equal_times_of_their_records_are_not_m
     )
     report = build_report(log, strict=True)
     assert compile_seconds(report) == {"0/0": 1.5, "1/0": 0.5}
-    assert sentence(verdict(report)) == "2 graphs, at least 1 graph break."
+    assert sentence(verdict(report)) == "At least 1 graph break split the code into 2 graphs."
 
 
 def test_a_comparison_shows_bounds_in_place_of_numbers() -> None:

@@ -69,7 +69,7 @@ def test_records_that_cannot_be_read_are_counted() -> None:
         (
             Status("timed out", 0.0),
             Report(Setting(), steps=("call 0: eager", "call 0: comparing")),
-            "The run timed out at the step `call 0: comparing`.",
+            "The run timed out at the step `call 0: comparing`\\.",
         ),
     ],
 )
@@ -80,7 +80,7 @@ def test_a_run_without_a_verdict_says_how_it_ended(status: Status, report: Repor
 def test_an_error_is_named_with_its_place_and_its_first_paragraph() -> None:
     error = RunError("compiling", "ValueError", "", "no *good*\nmore\n\nfor developers", (), "Traceback …")
     outcome = OutcomeView(Status("failed", 0.0), Report(Setting(), error=error))
-    assert outcome.title == "The run failed: ValueError: no \\*good\\*."
+    assert outcome.title == "The run failed\\: ValueError\\: no \\*good\\*\\."
     assert outcome.error == "**ValueError** at `compiling`: more"
     assert (outcome.traceback, outcome.line) == ("Traceback …", "")
     asked = replace(error, message="no 'x'. Did you mean: 'y'?")

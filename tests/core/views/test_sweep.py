@@ -37,7 +37,7 @@ def test_a_sweep_is_titled_by_its_answer_then_by_its_question_or_its_failures() 
     assert (waiting.title, waiting.has_only_failures) == (PRESETS["batch"].question, False)
     failures = [SweepRow((size,), "", "failed", error="IndexError: no") for size in ("1", "2")]
     assert (view_of(failures).title, view_of(failures).has_only_failures) == (
-        "All 2 cells failed\\: IndexError\\: no",
+        "All 2 cells failed\\: IndexError\\: no\\.",
         True,
     )
 

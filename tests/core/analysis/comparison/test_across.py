@@ -7,8 +7,9 @@ import pytest
 from core.analysis.comparison.across import compare_all
 from core.analysis.comparison.kernels import KernelSide, Side
 from core.analysis.comparison.matching import RunSide
-from core.analysis.comparison.run import compare_runs, comparison_sentence
+from core.analysis.comparison.run import compare_runs
 from core.report import Compilation, FxGraph, FxNode, Kernel, Payload, Report, Setting
+from core.views.comparison import comparison_sentence
 from tests.core.analysis.test_comparison import GELU, MM, NORM, SOURCE, kernel
 from tests.support.reports.findings import frame
 from tests.support.reports.fx_nodes import fx

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from core.analysis.comparison.matching import RunSide, SourceDifference
-from core.analysis.comparison.run import RunComparison, compare_runs, comparison_sentence, differs, seconds_words
+from core.analysis.comparison.run import RunComparison, compare_runs
 from core.report import Call, Difference, MemoryUse, Report, SideTimes
+from core.views.comparison import comparison_sentence, differences_line, seconds_words
 from tests.record import SCENARIOS
 from tests.support.logs import recorded_side
 from tests.support.places import TRACES
@@ -40,7 +41,6 @@ def compared(left: RunSide, right: RunSide) -> tuple[RunComparison, str]:
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_a_run_does_not_differ_from_itself(name: str) -> None:
     found, words = compared(side(name), side(name))
-    assert not differs(found)
     assert words.startswith("No difference: ")
     assert (found.options, found.sources or ()) == ((), ())
     assert [figure.name for figure in found.figures if figure.differs] == []
@@ -76,7 +76,6 @@ def test_other_options_that_change_nothing_are_said_to() -> None:
     found, words = compared(block, asked(block, compile=options))
     assert [(item.name, item.left, item.right) for item in found.options] == [("options.epilogue_fusion", "", "False")]
     assert words == "Options differ, but breaks, graphs, guards and kernels are the same."
-    assert differs(found)
 
 
 def test_what_an_older_log_does_not_hold_was_as_it_is_by_default() -> None:
@@ -107,15 +106,18 @@ def test_how_much_faster_it_is_is_in_the_sentence_with_its_bounds() -> None:
     found, words = compared(timed(block, 1e-3), timed(block, 0.8e-3))
     assert found.times is not None
     assert found.times.faster
-    same = "Options, source, breaks, graphs, guards and kernels are the same"
-    assert words == f"{same}; 1.25× faster (1.23–1.27)."
-    assert compared(timed(block, 0.8e-3), timed(block, 1e-3))[1].endswith("; 1.25× slower (1.23–1.27).")
+    assert words == "The right run is 1.25× faster (1.23–1.27)."
+    assert differences_line(found) == (
+        "Options, source, breaks, graphs, guards and kernels are the same; 1.25× faster (1.23–1.27)."
+    )
+    assert compared(timed(block, 0.8e-3), timed(block, 1e-3))[1] == "The right run is 1.25× slower (1.23–1.27)."
 
 
 def test_a_machine_that_has_become_slower_is_no_difference() -> None:
     block = side("transformer_block")
     found, words = compared(timed(block, 1e-3), timed(block, 3e-3, eager_s=6e-3))
-    assert "; no difference in speed seen (" in words
+    assert words.startswith("No difference: ")
+    assert "; no difference in speed seen (" in differences_line(found)
     assert found.times is not None
     assert not found.times.faster
     assert seconds_words(found.times).startswith("1.00 ms and 3.00 ms a call; eager itself was 0.333× (")
@@ -127,7 +129,8 @@ def test_a_machine_that_has_become_slower_hides_no_difference() -> None:
     assert found.times is not None
     assert (found.times.drifted, found.times.slower) == (True, True)
     assert found.times.interval == found.times.against_eager
-    assert words.partition("; ")[2] == (
+    assert words == "The right run is 2.00× slower (1.97–2.03)."
+    assert differences_line(found).partition("; ")[2] == (
         "2.00× slower (1.97–2.03); compared by speedup over eager, because eager itself took different times."
     )
 
@@ -154,7 +157,7 @@ def test_a_run_that_a_device_timed_is_held_by_the_wall_against_one_that_none_did
 def test_with_few_samples_nothing_is_claimed() -> None:
     block = side("transformer_block")
     few = replace(block, report=replace(block.report, timing=SideTimes({"eager": (1.0,) * 4, "compiled": (1.0,) * 4})))
-    assert compared(few, few)[1].endswith("; speed unknown: too few samples to say.")
+    assert differences_line(compare_runs(few, few)).endswith("; speed unknown: too few samples to say.")
     assert compare_runs(few, block).times is None
 
 
@@ -164,7 +167,7 @@ def test_the_sentence_names_the_side_whose_results_differ_from_eagers() -> None:
     wrong = replace(block, report=replace(block.report, calls=(call,)))
     assert compared(block, wrong)[1] == "Results differ from eager on the right."
     assert compared(wrong, block)[1] == "Results differ from eager on the left."
-    assert not differs(compare_runs(wrong, wrong))
+    assert compared(wrong, wrong)[1].startswith("No difference: ")
 
 
 def test_an_empty_log_has_nothing_to_compare() -> None:

@@ -7,11 +7,12 @@ import pytest
 
 from core import build_report
 from core.analysis.findings import findings
-from core.analysis.verdict import sentence, verdict
+from core.analysis.verdict import verdict
 from core.analysis.work import captured_ops
 from core.report import Report
 from core.trace.index import index_of
 from core.trace.parsers.build import build_in_parts
+from core.views.verdict import sentence
 from tests.support.logs import record
 from tests.support.places import TRACES
 

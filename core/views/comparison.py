@@ -1,0 +1,240 @@
+"""Comparison of two runs in words: the worst difference as a title, and all differences."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import fields
+from typing import Any
+
+from core.analysis.comparison.figures import AT_LEAST, BREAKS, NOT_RECORDED, TimeComparison
+from core.analysis.comparison.run import RunComparison
+from core.analysis.interval import NOT_MEASURABLE, Interval
+from core.base.words import agree, count, duration_s, number, ratio
+from core.views.markdown import sentence
+from core.views.verdict import first_parts, title
+
+# Numbers reported with "more" or "fewer" → their noun in the singular.
+NOUNS = {"recompiles": "recompile", "graphs": "graph", "kernels": "kernel"}
+# Verb for each change of a node from the left to the right.
+VERBS = {"only right": "added", "only left": "removed", "changed": "changed", "moved": "moved"}
+GRAPH = "dynamo_output_graph"
+NO_SPEED = "no difference in speed seen"
+DRIFTED = "compared by speedup over eager, because eager itself took different times"
+
+
+def comparison_sentence(comparison: RunComparison) -> str:
+    """Return the worst difference of the right run from the left run in a sentence.
+
+    Failures and wrong results are worse than a slow-down, that than graph breaks and recompiles, and those than a
+    speedup and other differences.
+    """
+    failed, events, times = [*_failure_differences(comparison)], [*_event_words(comparison)], comparison.times
+    claimed = times is not None and times.interval is not None and times.comparable and not times.disturbed
+    if failed:
+        return title(failed[0])
+    if times is not None and claimed and times.slower:
+        return title(first_parts([f"the right run is {speed_words(times)}", *events]))
+    if times is not None and claimed and times.faster:
+        return title(first_parts([f"the right run is {speed_words(times)}", *(events or _parts(comparison))]))
+    return title(first_parts(_parts(comparison) or [_equal_aspects(comparison)]))
+
+
+def all_differences(comparison: RunComparison) -> list[str]:
+    """Return all differences of the right run from the left run, with its speed, in words."""
+    parts = _parts(comparison) or [_equal_aspects(comparison)]
+    return [*parts, *times_words(comparison.times)]
+
+
+def differences_line(comparison: RunComparison) -> str:
+    """Return all differences in one sentence; empty if the title has them."""
+    parts = _parts(comparison) or [_equal_aspects(comparison)]
+    line = sentence("; ".join([", ".join(parts), *times_words(comparison.times)]))
+    return line if line != comparison_sentence(comparison) else ""
+
+
+def comparison_data(comparison: RunComparison) -> dict[str, Any]:
+    """Return a comparison as JSON-compatible data, with its title and its differences in words."""
+    names = [field.name for field in fields(comparison)]
+    words = {"sentence": comparison_sentence(comparison), "differences": all_differences(comparison)}
+    return {**words, **{name: getattr(comparison, name) for name in names}}
+
+
+def _event_words(comparison: RunComparison) -> Iterator[str]:
+    yield from _break_words(comparison)
+    yield from _count_words(comparison, {"recompiles": NOUNS["recompiles"]})
+
+
+def _parts(comparison: RunComparison) -> list[str]:
+    inside = [
+        *_count_words(comparison, NOUNS),
+        *_capture_words(comparison),
+        *_kernel_words(comparison),
+        *_guard_words(comparison),
+    ]
+    return [*_failure_differences(comparison), *_break_words(comparison), *inside] or [*_differing_numbers(comparison)]
+
+
+def times_words(times: TimeComparison | None) -> list[str]:
+    """Return the speedup of the right run's compiled call in words, or why it is unknown."""
+    if times is None:
+        return []
+    if times.interval is None:
+        return [f"speed unknown: {times.why_not}"]
+    if not times.comparable:
+        return [f"speed {times.why_not}"]
+    doubts = [DRIFTED] if times.drifted else []
+    return [speed_words(times), *doubts, *([times.disturbed] if times.disturbed else [])]
+
+
+def speed_words(times: TimeComparison) -> str:
+    """Return the speedup in words; "not measurable" if unknown.
+
+    "No difference" if the interval contains 1 or is too close to 1. Reasons to doubt the speedup are left out.
+    """
+    if times.interval is None or not times.comparable:
+        return NOT_MEASURABLE
+    if times.faster:
+        return f"{_ratio_words(times.interval)} faster {_bounds(times.interval)}"
+    if times.slower:
+        return f"{_ratio_words(times.interval.inverse())} slower {_bounds(times.interval.inverse())}"
+    return f"{NO_SPEED} {_bounds(times.interval)}"
+
+
+def seconds_words(times: TimeComparison) -> str:
+    """Return the medians, and the machine's drift between the two runs."""
+    text = f"{duration_s(times.left.compiled_s)} and {duration_s(times.right.compiled_s)} a call"
+    if times.eager is None:
+        return f"{text}; eager does different work in both, so drift of the machine is unknown"
+    if times.eager.wide:
+        return f"{text}; eager's samples scatter too much, so drift of the machine is unknown"
+    return f"{text}; eager itself was {ratio(times.eager.middle, (times.eager.low, times.eager.high))} as fast"
+
+
+def _ratio_words(interval: Interval) -> str:
+    return f"{number(interval.middle)}×"
+
+
+def _bounds(interval: Interval) -> str:
+    return f"({number(interval.low)}–{number(interval.high)})"
+
+
+def _failure_differences(comparison: RunComparison) -> Iterator[str]:
+    failures, results = comparison.failures, comparison.results
+    for side, index in (("right", 1), ("left", 0)):
+        if failures[index] and failures[index] != failures[1 - index]:
+            yield f"on the {side}: {failures[index]}"
+        if results[index] == "differs" and results[1 - index] != "differs":
+            yield f"results differ from eager on the {side}"
+
+
+def _break_words(comparison: RunComparison) -> Iterator[str]:
+    figure = comparison.figure(BREAKS)
+    # A break may be missing on a side that does not record all breaks.
+    both_partial = figure.left_told.startswith(AT_LEAST) and figure.right_told.startswith(AT_LEAST)
+    removed = sum(pair.right is None for pair in comparison.breaks) * (both_partial or not figure.right_told)
+    added = sum(pair.left is None for pair in comparison.breaks) * (both_partial or not figure.left_told)
+    if removed:
+        yield f"{count(removed, 'graph break')} gone"
+    if added:
+        yield f"{number(added)} new {agree(added, 'graph break', 'graph breaks')}"
+
+
+def _count_words(comparison: RunComparison, nouns: dict[str, str]) -> Iterator[str]:
+    for name, singular in nouns.items():
+        figure = comparison.figure(name)
+        if NOT_RECORDED in (figure.left_told, figure.right_told):
+            continue
+        if (figure.left is None) != (figure.right is None):
+            yield f"no {singular}s on the {'left' if figure.left is None else 'right'}"
+        elif figure.differs and figure.left is not None and figure.right is not None:
+            more = int(figure.right - figure.left)
+            noun = agree(abs(more), singular, f"{singular}s")
+            yield f"{number(abs(more))} {'more' if more > 0 else 'fewer'} {noun}"
+
+
+def _capture_words(comparison: RunComparison) -> Iterator[str]:
+    """Yield how captured nodes changed; if none changed, whether later graphs differ."""
+    graphs = [graph for pair in comparison.compilations for graph in pair.graphs]
+    totals: Counter[str] = Counter()
+    for graph in graphs:
+        if graph.stage == GRAPH and ((graph.left and graph.right) or graph.moved):
+            totals.update(graph.changes)
+    verbs = {**VERBS, "to another graph": _moved_verb(comparison)}
+    changes = [f"{number(totals[change])} {verb}" for change, verb in verbs.items() if totals[change]]
+    if changes:
+        first, *rest = changes
+        how_many, verb = first.split(" ", 1)
+        yield ", ".join([f"{how_many} captured {'node' if how_many == '1' else 'nodes'} {verb}", *rest])
+    elif any(not graph.same for graph in graphs if graph.left and graph.right):
+        yield "the captured graphs are the same, later graphs differ"
+
+
+def _moved_verb(comparison: RunComparison) -> str:
+    """Return how nodes moved between graphs: to more graphs by a split, from more graphs by a merge."""
+    graphs = comparison.figure("graphs")
+    left, right = graphs.left or 0, graphs.right or 0
+    second = "a second graph" if {left, right} == {1, 2} else "another graph"
+    return f"moved {'from' if right < left else 'to'} {second if left != right else 'another graph'}"
+
+
+def _guard_words(comparison: RunComparison) -> Iterator[str]:
+    """Yield how many guards were added or removed; if the counts are equal, how many guards differ."""
+    more = [*_count_words(comparison, {"guards": "guard"})]
+    differing = sum(len(compilation.guards.only_right) for compilation in comparison.compilations if compilation.guards)
+    if more or not differing:
+        yield from more
+    else:
+        yield f"{count(differing, 'guard')} {agree(differing, 'differs', 'differ')}"
+
+
+def _word_list(parts: list[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def _kernel_words(comparison: RunComparison) -> Iterator[str]:
+    """Yield how many kernels differ.
+
+    If the runs have different numbers of kernels, only matched kernels count. Library calls are compared only if
+    all generated kernels are equal.
+    """
+    kernels = comparison.figure("kernels")
+    as_many = kernels.left == kernels.right
+    all_pairs = [
+        pair for compilation in comparison.compilations if compilation.kernels for pair in compilation.kernels.pairs
+    ]
+    pairs = [pair for pair in all_pairs if pair.both or as_many]
+    for extern, noun in ((False, "generated kernel"), (True, "library call")):
+        compared = [pair for pair in pairs if pair.either.extern == extern]
+        differing = sum(bool(pair.differs) or not pair.both for pair in compared)
+        if differing:
+            yield f"{number(differing)} of {count(len(compared), noun)} {agree(differing, 'differs', 'differ')}"
+            return
+
+
+def _differing_numbers(comparison: RunComparison) -> Iterator[str]:
+    """Yield the names of the figures that differ, in words."""
+    names = [figure.name for figure in comparison.figures if figure.differs]
+    if names:
+        yield f"{_word_list(names)} {agree(len(names), 'differs', 'differ')}"
+
+
+def _differing_inputs(comparison: RunComparison) -> list[str]:
+    names = [difference.name for difference in comparison.options]
+    return [*(["source"] if comparison.sources else []), *(["options"] if names else [])]
+
+
+def _equal_aspects(comparison: RunComparison) -> str:
+    """Describe the equal aspects of two runs that differ at most in options, source and times."""
+    unrecorded = [figure for figure in comparison.figures if NOT_RECORDED in (figure.left_told, figure.right_told)]
+    names = ["breaks" if figure.name == BREAKS else figure.name for figure in unrecorded]
+    equal = [name for name in ("breaks", "graphs", "guards", "kernels") if name not in names]
+    same = f"{_word_list(equal)} {agree(len(equal), 'is', 'are')} the same"
+    if names:
+        same += f", {_word_list(names)} {agree(len(names), 'was', 'were')} not recorded"
+    inputs = _differing_inputs(comparison)
+    if inputs:
+        return f"{' and '.join(inputs)} {'differs' if inputs == ['source'] else 'differ'}, but {same}"
+    aspects = f"options, source, {same}" if comparison.sources is not None else same
+    claimed = comparison.times is not None and (comparison.times.faster or comparison.times.slower)
+    return aspects if claimed else f"no difference: {aspects}"
