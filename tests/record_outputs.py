@@ -35,10 +35,10 @@ from core.sweep.table import table
 from core.trace.ranks import fingerprint
 from core.views.html.render import FOLDED
 from tests.record import SCENARIOS
-from tests.screens import known_pieces
-from tests.support.goldens import fitted, unlike
+from tests.screens import known_pieces, share_lines
+from tests.support.goldens import OUTPUTS, fitted, unlike
 from tests.support.homes import add_run, add_scenario, layers_log
-from tests.support.places import RANKS, ROOT, TRACES
+from tests.support.places import RANKS, TRACES
 from tests.support.profiles import LOG, PROFILE
 from tests.support.ranks import recorded_logs
 from tests.support.reports.backends import backend_log
@@ -48,7 +48,6 @@ from tests.support.reports.packaged import packaged_log
 from tests.support.screen import fixed
 from tests.support.sweeps import add_sweep
 
-OUTPUTS = ROOT / "tests" / "outputs"
 PAIRS = (
     ("measured", "transformer_block"),
     ("training_step", "transformer_block"),
@@ -307,6 +306,7 @@ def main() -> None:
                 text = make(home)
                 (OUTPUTS / f"{name}.txt").write_text(text, encoding="utf-8")
                 print(f"{name}: {len(text):,} characters, {time.perf_counter() - begun:.2f} s")
+    share_lines()
 
 
 if __name__ == "__main__":

@@ -6,9 +6,7 @@ pages with it. Review a change of it line by line, as a change of code.
 
 from __future__ import annotations
 
-import difflib
 import os
-import re
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -27,7 +25,7 @@ from pages.session import runs
 from tests.record import SCENARIOS
 from tests.support.apps import EVIDENCE, all_scenarios, components_found_once, opened, torch_still_starting
 from tests.support.browser import PATIENCE_S
-from tests.support.goldens import beyond, pieces
+from tests.support.goldens import HEADING, beyond, differences, filled, pieces, share
 from tests.support.places import TRACES
 from tests.support.screen import written
 
@@ -105,8 +103,6 @@ WHOLE_OF = {
 WHOLE_SCREENS = tuple(
     screen for screen in SCREENS if screen.name == screen.page and screen.scenario == WHOLE_OF.get(screen.page, WHOLE)
 )
-# A page of a scenario begins with its script and what is asked of it; no other line begins so.
-HEADING = re.compile(r"^# (.+)$", re.MULTILINE)
 
 
 def recorded(scenario: str) -> dict[str, str]:
@@ -127,7 +123,7 @@ def text_of(screen: Screen, text: str) -> str:
     """Return the text of a page as it is recorded: what it has beyond the whole one, without the frame of all pages."""
     base = None if screen in WHOLE_SCREENS else base_of(screen.page)
     framed = text if screen.page == FRAMED else frameless(text, screen.scenario)
-    return framed if base is None else beyond(framed, base)
+    return filled(framed) if base is None else beyond(framed, base)
 
 
 def frameless(text: str, scenario: str) -> str:
@@ -154,13 +150,12 @@ def recorded_file(scenario: str) -> Path:
 def difference(screen: Screen, app: AppTest) -> str:
     """Return how a page differs from its recorded text, and what to do; empty if it does not."""
     file = f"tests/traces/{screen.scenario}/screens.md"
-    text, before = text_of(screen, written(app)), recorded(screen.scenario).get(screen.name)
-    if text == before:
-        return ""
+    before = recorded(screen.scenario).get(screen.name)
     if before is None:
         return f"{file} has no page `{screen.name}` yet: run `make screens`, read what it writes, and commit it."
-    lines = difflib.unified_diff(before.splitlines(), text.splitlines(), "recorded", "now", lineterm="", n=2)
-    return "\n".join([f"`{screen.name}` is not as in {file}. If it should be so, run `make screens`.", *lines])
+    lines = differences(before, text_of(screen, written(app)))
+    head = f"`{screen.name}` is not as in {file}. If it should be so, run `make screens`."
+    return "\n".join([head, *lines]) if lines else ""
 
 
 def assert_as_recorded(screen: Screen, app: AppTest) -> None:
@@ -195,10 +190,16 @@ def main(pages: Sequence[str]) -> int:
         os.environ["COMPILEBOARD_HOME"] = home
         runs = all_scenarios(Path(home))
         # Whole texts first, for the others are compared with them.
-        for screens in (WHOLE_SCREENS, SCREENS):
+        for screens in (WHOLE_SCREENS, [screen for screen in SCREENS if screen not in WHOLE_SCREENS]):
             for scenario in SCENARIOS:
                 _record([screen for screen in screens if screen.scenario == scenario], scenario, pages, runs[scenario])
+            share_lines()
     return 0
+
+
+def share_lines() -> None:
+    """Write all recorded texts again, with marks for lines that another text has; whole texts are the first."""
+    share({(screen.scenario, screen.name) for screen in WHOLE_SCREENS})
 
 
 if __name__ == "__main__":

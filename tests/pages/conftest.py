@@ -13,9 +13,8 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.record_outputs import OUTPUTS
-from tests.screens import known_pieces
-from tests.support.goldens import unlike
+from tests.screens import known_pieces, share_lines
+from tests.support.goldens import OUTPUTS, differences, unlike
 from tests.support.places import ROOT
 from tests.support.screen import fixed, written
 
@@ -33,7 +32,7 @@ VARYING = (
     (re.compile(r"(?<=_repaired)-[0-9a-f]{4}\b"), ""),
     (re.compile(r"(?<=Starting torch…) [\d.]+ [a-z]+"), ""),
     # A busy machine has not read the run of a sample's card in time.
-    (re.compile(r"link \*\*(\d+ → \d+ kernels?[^*]*|last run)\*\*"), "link **last run**"),
+    (re.compile(r"link \*\*(\d+ → \d+ kernels?|last run)[^*]*\*\*"), "link **last run**"),
 )
 # Pages that show how long something has taken so far.
 WAITING = re.compile("waited_for|while_a_tool_works")
@@ -70,4 +69,11 @@ def compare_or_record(path: Path, text: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     recorded = path.read_text(encoding="utf-8") if path.exists() else ""
-    assert text.splitlines() == recorded.splitlines(), f"{path.relative_to(ROOT)} differs: see `make screens`"
+    changed = differences(recorded, text)
+    assert changed == [], f"{path.relative_to(ROOT)} differs: see `make screens`"
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Let the written pages share their lines, once all workers have ended."""
+    if os.environ.get("RECORD_PAGES") and not hasattr(session.config, "workerinput"):
+        share_lines()

@@ -26,6 +26,7 @@ VARYING = (
 )
 # Escaped letters that Markdown would show the same without a backslash.
 ESCAPED = re.compile(r"\\([.:,;()=+!#-])")
+PLAIN_BUTTON = re.compile(r"- button \[[^]]*\]")
 MAX_CODE_LINES, MAX_OPTIONS = 12, 12
 HEADINGS = {"title": "##", "header": "###", "subheader": "####"}
 ALERTS = ("error", "warning", "info", "success")
@@ -52,9 +53,12 @@ def arranged(app: AppTest) -> list[str]:
 
 
 def _joined(blocks: list[str]) -> str:
-    """Blocks with a blank line between them, but none between items of one list."""
+    """Blocks with a blank line between them, but none between items of one list; plain buttons are in one line."""
     text = ""
     for before, block in zip(["", *blocks], blocks, strict=False):
+        if PLAIN_BUTTON.fullmatch(before) and PLAIN_BUTTON.fullmatch(block):
+            text += block.removeprefix("- button")
+            continue
         tight = before.startswith("- ") and block.startswith("- ")
         text += ("" if not text else "\n" if tight else "\n\n") + block
     return text

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.record_outputs import OUTPUTS, outputs, recorded_home
+from tests.record_outputs import outputs, recorded_home
+from tests.support.goldens import OUTPUTS, differences
 
 
 @pytest.fixture(scope="module")
@@ -16,8 +17,8 @@ def home() -> Iterator[Path]:
 
 @pytest.mark.parametrize("name", list(outputs()))
 def test_an_output_is_the_recorded_one(name: str, home: Path) -> None:
-    made = outputs()[name](home)
-    assert made.splitlines() == (OUTPUTS / f"{name}.txt").read_text(encoding="utf-8").splitlines()
+    recorded = (OUTPUTS / f"{name}.txt").read_text(encoding="utf-8")
+    assert differences(recorded, outputs()[name](home)) == []
 
 
 def test_every_recorded_output_is_made() -> None:
