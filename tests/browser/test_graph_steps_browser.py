@@ -150,7 +150,7 @@ def test_both_sides_of_fusion_move_and_fold_in_step(server: Server, transformer:
     page.mouse.wheel(0, 300)
     scale(sides[::-1], lambda k: k < closer)
 
-    before.get_by_role("button", name="Fit the whole graph (f)").click()
+    before.evaluate("root => root.compileboardView.goTo('m:attention')")
     expect(item(after, "m:attention")).to_have_attribute("aria-expanded", "true")
     item(before, "m:attention").get_by_role("button", name="Fold attention", exact=True).click()
     expect(item(before, "m:attention")).to_have_attribute("aria-expanded", "false")
