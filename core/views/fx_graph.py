@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
@@ -24,7 +24,7 @@ from core.views.glossary import GLOSSARY
 from core.views.graph import GraphView
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain
 
-__all__ = ["FxGraphView", "GraphStages"]
+__all__ = ["FxGraphView", "GraphStages", "SameOp"]
 
 # Stage → its label in a row of stages, and its description.
 STAGES: dict[Stage, tuple[str, str]] = {
@@ -64,6 +64,68 @@ OF_THE_WRITER = re.compile(r"^os\.environ\['(?:TORCH_TRACE|TORCH_DTRACE|\w*_CACH
 MOST_GUARDS = 8  #: guards of a node
 MOST_USERS = 12  #: users of a node
 DYNAMO = "dynamo_output_graph"
+
+
+@dataclass(frozen=True, slots=True)
+class SameOp:
+    """One op on all pages of a compilation: FX nodes before AOTAutograd, lowered FX nodes, and kernels, by id.
+
+    `item` is the selected id: an FX node, a launch, a scheduler node, or a kernel.
+    """
+
+    item: str
+    early: tuple[str, ...] = ()
+    lowered: tuple[str, ...] = ()
+    kernels: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, compilation: Compilation, item: str, is_early: bool, node_maps: Iterable[str]) -> SameOp:
+        """Return the op of a selected id; an FX node is of a graph before AOTAutograd if `is_early`.
+
+        `node_maps` are torch's maps of nodes before and after AOTAutograd, as JSON, one for each lowered graph.
+        """
+        kind, _, name = item.partition(":")
+        maps = [decoded_object(text) for text in node_maps]
+        if kind == "n" and is_early:
+            lowered = _mapped(maps, "preToPost", name)
+            return cls(item, (name,), lowered, _kernels_of(compilation, lowered))
+        if kind == "n":
+            lowered = (name.partition("@")[0],)
+            kernels = _kernels_of(compilation, lowered)
+        else:
+            scheduled = [node for schedule in compilation.schedules for node in schedule.before]
+            nodes = [node for node in scheduled if name in ((node.kernel,) if kind == "k" else (node.name,))]
+            known = next((kernel.origins for kernel in compilation.kernels if kernel.id == name), ())
+            lowered = tuple(dict.fromkeys([origin for node in nodes for origin in node.origins] or known))
+            kernels = (name,) if kind == "k" else tuple(dict.fromkeys(node.kernel for node in nodes if node.kernel))
+        early = tuple(dict.fromkeys(source for each in lowered for source in _mapped(maps, "postToPre", each)))
+        return cls(item, early, lowered, kernels)
+
+    def in_graph(self, graph: FxGraph) -> str | None:
+        """Return the id of the op's node in a graph; None if it has none, or the graph is of another stage."""
+        names = self.early if graph.early else self.lowered if graph.lowered else ()
+        if self.item.startswith("n:") and self.item[2:] in names:
+            return self.item
+        return f"n:{names[0]}" if names else None
+
+    @property
+    def ids(self) -> frozenset[str]:
+        """All ids of the op."""
+        nodes = (f"n:{name}" for name in (*self.early, *self.lowered))
+        return frozenset((self.item, *nodes, *(f"k:{kernel}" for kernel in self.kernels)))
+
+
+def _mapped(maps: Iterable[Mapping[str, object]], key: str, name: str) -> tuple[str, ...]:
+    """Return the nodes that torch's maps have for a node under a key, such as `preToPost`."""
+    tables = [nodes for each in maps if isinstance(nodes := each.get(key), dict)]
+    lists = [names for nodes in tables if isinstance(names := nodes.get(name), list)]
+    return tuple(dict.fromkeys(str(node) for names in lists for node in names))
+
+
+def _kernels_of(compilation: Compilation, nodes: Sequence[str]) -> tuple[str, ...]:
+    """Return the kernels that compute any of these lowered nodes."""
+    wanted = set(nodes)
+    return tuple(kernel.id for kernel in compilation.kernels if wanted & set(kernel.origins))
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,12 +323,11 @@ class FxGraphView:
         `text` is the node map.
         """
         key, row = ("postToPre", "came from") if self.graph.lowered else ("preToPost", "became")
-        nodes = decoded_object(text).get(key)
-        names = nodes.get(name) if isinstance(nodes, dict) else None
-        if not isinstance(names, list) or not names:
+        names = _mapped([decoded_object(text)], key, name)
+        if not names:
             return {}
         more = f" and {fmt.number(len(names) - MOST_USERS)} more" if len(names) > MOST_USERS else ""
-        return {row: ", ".join(code(str(other), LONGEST_NAME) for other in names[:MOST_USERS]) + more}
+        return {row: ", ".join(code(other, LONGEST_NAME) for other in names[:MOST_USERS]) + more}
 
     def _file(self, name: str) -> Payload | None:
         """Return a file of torch's debug directory for this graph; None if it was not recorded.

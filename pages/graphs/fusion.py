@@ -21,6 +21,7 @@ from pages.session import url
 from pages.session.downloads import downloads, json_twin
 from pages.session.header import page_title
 from pages.session.require import require_view
+from pages.session.shown import selected_op
 
 VIEWS = ["one drawing", "side by side"]
 
@@ -46,6 +47,9 @@ with title_row() as title:
         json_twin("schedule", fusion.schedule, key="schedule")
 url.write(url.FUSION)
 page_title(fusion.title, help=fusion.help, place=title)
+same = selected_op(view)
+if same is not None and not url.selected():
+    url.select(fusion.drawn_id(same))
 place = stage()
 with place.container(key="drawing"):
     selected = draw_fusion(view, index) if shape == VIEWS[0] else draw_both(view, index)

@@ -13,6 +13,7 @@ from pages.session import url
 from pages.session.downloads import downloads, json_twin, text_twin
 from pages.session.header import page_title
 from pages.session.require import require_view
+from pages.session.shown import selected_op
 from pages.session.url import state_of
 
 view = require_view("This page shows the FX graphs of a compilation.")
@@ -38,6 +39,9 @@ with title_row() as title:
         json_twin(graph.id, lambda: view.nodes(graph), key="fx")
 
 page_title(fx.title, help=fx.help, place=title)
+same = selected_op(view, graph)
+if same is not None and not (url.selected() or "").startswith(("n:", "k:", "m:", "l:")):
+    url.select(same.in_graph(graph))
 if not graph.ops:
     unparsed(view, graph)
     st.stop()

@@ -19,7 +19,7 @@ if view is None or not generated:
 
 title = st.container()
 with st.container(horizontal=True, vertical_alignment="bottom"):
-    kernel = chosen_kernel(generated)
+    kernel = chosen_kernel(view, generated)
     panels = kernel.panels
     url.read(url.VIEW, panels, panels[0])
     shape = st.segmented_control("View", panels, key=url.VIEW, label_visibility="collapsed") or panels[0]

@@ -31,6 +31,7 @@ from core import (
 )
 from core.report import Compilation, FxGraph, FxNode, Payload, Report
 from core.views import header
+from core.views.fx_graph import NODE_MAP, SameOp
 from core.views.progress import Fetch
 from pages.session import server, url
 from pages.session.server import cached
@@ -41,6 +42,10 @@ LARGE_LOG_BYTES = 8_000_000
 GOING = "going"
 # Number of cached live runs; the data of each takes as much memory as its log.
 MOST_GOING = 4  #: cached running runs
+# Ids of what stands for an op: an FX node, a scheduler node, a launch, a kernel.
+OF_OPS = ("n:", "s:", "g:", "k:")
+# State: the run, the compilation, the id of the op that was selected last, and whether its graph is an early one.
+OP = "selected-op"
 
 
 @dataclass(frozen=True)
@@ -297,3 +302,29 @@ def _nodes(run_id: str, compile_id: str, graph_id: str, _view: View, _graph: FxG
 def _text(run_id: str, offset: int, length: int) -> str:
     log = server.runner().store.open(run_id).log_path()
     return load_text(log, Payload(offset, length)) if log else ""
+
+
+def selected_op(view: View, graph: FxGraph | None = None) -> SameOp | None:
+    """Return the op that the URL selects, or that was selected last on another page of this compilation.
+
+    `graph` is the graph of the page's FX nodes, by default the lowered one. None if nothing was selected, or the
+    visitor has cleared the selection on this page.
+    """
+    selected = url.selected() or ""
+    last: tuple[str, str, str, bool] | None = state_of(OP)
+    if last is not None and last[:2] != (view.run.id, view.compilation.id):
+        last = None
+    if not selected and not state_of(url.ARRIVED):
+        last = None
+    same = None if last is None else _same_op(*last, view)
+    if selected.startswith(OF_OPS) and (same is None or selected not in same.ids):
+        last = view.run.id, view.compilation.id, selected, graph is not None and graph.early
+        same = _same_op(*last, view)
+    set_state(OP, last)
+    return same
+
+
+@cached()
+def _same_op(run_id: str, compile_id: str, item: str, is_early: bool, _view: View) -> SameOp:
+    files = (file for file in _view.report.debug_files if (file.compilation, file.name) == (compile_id, NODE_MAP))
+    return SameOp.of(_view.compilation, item, is_early, [_view.text(file.text) for file in files])

@@ -24,7 +24,7 @@ from pages.parts.kernel.tool import may_run_tools, tool_result
 from pages.parts.kernels.source import kernel_source
 from pages.session import url
 from pages.session.runs import named_runs, runs_like
-from pages.session.shown import View, open_view
+from pages.session.shown import View, open_view, selected_op
 from pages.session.tables import draw, picks
 from pages.session.url import set_state, state_of
 
@@ -89,12 +89,13 @@ def cached_file(key: str, answer: results.LadderAnswer) -> None:
         st.code(texts[title], language=None, height=SHORT)
 
 
-def chosen_kernel(generated: Mapping[str, views.KernelView]) -> views.KernelView:
+def chosen_kernel(view: View, generated: Mapping[str, views.KernelView]) -> views.KernelView:
     """Let the visitor pick a kernel, and return it; the kernel's id becomes the URL's selection.
 
     The default is the selected kernel, otherwise the kernel with the most FX nodes.
     """
-    selected = (url.selected() or "").removeprefix("k:")
+    same = selected_op(view)
+    selected = next((name for name in (same.kernels if same is not None else ()) if name in generated), "")
     fallback = views.most_nodes(generated)
     url.read(url.KERNEL, generated, selected if selected in generated else fallback)
     if selected in generated and state_of("kernel-selected") != selected:
