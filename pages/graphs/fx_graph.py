@@ -40,8 +40,9 @@ with title_row() as title:
 
 page_title(fx.title, help=fx.help, place=title)
 same = selected_op(view, graph)
-if same is not None and not (url.selected() or "").startswith(("n:", "k:", "m:", "l:")):
-    url.select(same.in_graph(graph))
+node = same.in_graph(graph) if same is not None else None
+if node is not None and (not url.selected() or (url.selected() or "").startswith(("s:", "g:"))):
+    url.select(node)
 if not graph.ops:
     unparsed(view, graph)
     st.stop()

@@ -62,7 +62,7 @@ export class Drawing {
     this.status = make("div", { class: "status" }, info);
     this.legend = make("div", { class: "legend" }, info);
     this.film = new Film(foot, args.data.metrics, this.python, () => this.reframe());
-    this.hulls = new Hulls(this.stage);
+    this.hulls = new Hulls(this.stage, this.root);
     this.help = new Help(this.root);
     this.tip = new Tip(this.root, this.film, this.overlays);
     this.spoken = make("div", { class: "spoken", "aria-live": "polite" }, this.root);
@@ -71,11 +71,8 @@ export class Drawing {
   // The view's callbacks: another picture is shown, the highlighted items may have changed, the camera moves, the
   // camera rests.
   afterShow() {}
-
   relight() {}
-
   afterMove() {}
-
   atRest() {}
 
   // Show another graph (or a part of one), at the camera position that the caller passes.
@@ -85,7 +82,7 @@ export class Drawing {
     this.graph = graph;
     this.overlays.over(graph, this.dark);
     if (!same) this.film.over(graph, this.frameWish);
-    this.fuse();
+    this.hulls.mark(this.film);
     this.compose(false);
     if (camera) {
       const { x, y, k } = camera;
@@ -220,15 +217,9 @@ export class Drawing {
     this.repaintFar();
   }
 
-  // A film of fusions shows its launches and what they store in the last frame alone.
-  fuse() {
-    this.root.classList.toggle("unfused", this.film.fusing);
-    this.root.classList.toggle("fused", this.film.joining && !this.film.fusing);
-  }
-
   // The film has gone to another frame.
   reframe() {
-    this.fuse();
+    this.hulls.mark(this.film);
     if (!this.camera.far) this.cull();
     this.stage.redress();
     this.relight();
@@ -282,8 +273,9 @@ export class Drawing {
     const notes = new Set([...this.picture.levels.keys()].map((gid) => this.graph.levels.get(gid)?.note ?? ""));
     const always = this.picture.items.every(({ item }) => !item.f?.length);
     const said = [this.film.on && !always ? "all steps together" : "", ...notes].filter(Boolean);
-    const held = [counted(nodes, "node"), counted(edges, "edge"), groups ? counted(groups, "group") : ""];
-    const size = held.filter(Boolean).join(", ");
+    const size = [counted(nodes, "node"), counted(edges, "edge"), ...(groups ? [counted(groups, "group")] : [])].join(
+      ", ",
+    );
     this.status.textContent = [size, ...said].join(" · ");
     this.status.title = said.join("\n");
     this.root.setAttribute(

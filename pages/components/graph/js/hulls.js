@@ -10,9 +10,17 @@ const OUT = 7;
 const LINE = 1.5;
 
 export class Hulls {
-  /** @param {Stage} stage */
-  constructor(stage) {
+  /** @param {Stage} stage @param {HTMLElement} root */
+  constructor(stage, root) {
     this.stage = stage;
+    this.root = root;
+  }
+
+  // A film of fusions shows its launches and what they store in the last frame alone.
+  /** @param {Film} film */
+  mark(film) {
+    this.root.classList.toggle("unfused", film.fusing);
+    this.root.classList.toggle("fused", film.joining && !film.fusing);
   }
 
   /** @param {Film} film */
