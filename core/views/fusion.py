@@ -20,8 +20,9 @@ from core.analysis.work import (
     working_ops,
 )
 from core.base import words as fmt
-from core.graph.fusion import Launch, fusion_frames, fusion_model, launch_words, launches, ops_without_launch
+from core.graph.fusion import fusion_frames, fusion_model
 from core.graph.fx import source_path
+from core.graph.launches import Launch, launch_words, launches, ops_without_launch
 from core.report import Compilation, FxGraph, FxNode, Kernel, Payload, Report, Schedule, SchedulerNode
 from core.views.fx_graph import SameOp
 from core.views.glossary import GLOSSARY
@@ -179,7 +180,7 @@ class FusionView:
 
     def drawn_id(self, op: SameOp) -> str | None:
         """Return the id in the drawing of an op that was selected elsewhere; None if the drawing lacks it."""
-        ids = (op.item, *(f"n:{name}" for name in op.lowered), *(f"k:{kernel}" for kernel in op.kernels))
+        ids = (op.selected, *(f"n:{name}" for name in op.lowered), *(f"k:{kernel}" for kernel in op.kernels))
         return next((item for item in ids if self.picture.find(item) is not None), None)
 
     def ir(self, item_id: str | None, read: Callable[[Payload], str]) -> str:

@@ -68,27 +68,27 @@ DYNAMO = "dynamo_output_graph"
 
 @dataclass(frozen=True, slots=True)
 class SameOp:
-    """One op on all pages of a compilation: FX nodes before AOTAutograd, lowered FX nodes, and kernels, by id.
+    """An op on all pages of a compilation: FX nodes before AOTAutograd, lowered FX nodes, kernels.
 
-    `item` is the selected id: an FX node, a launch, a scheduler node, or a kernel.
+    `selected` is the id that was selected: an FX node, a launch, a scheduler node, or a kernel.
     """
 
-    item: str
+    selected: str
     early: tuple[str, ...] = ()
     lowered: tuple[str, ...] = ()
     kernels: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, compilation: Compilation, item: str, is_early: bool, node_maps: Iterable[str]) -> SameOp:
+    def of(cls, compilation: Compilation, selected: str, is_early: bool, node_maps: Iterable[str]) -> SameOp:
         """Return the op of a selected id; an FX node is of a graph before AOTAutograd if `is_early`.
 
         `node_maps` are torch's maps of nodes before and after AOTAutograd, as JSON, one for each lowered graph.
         """
-        kind, _, name = item.partition(":")
+        kind, _, name = selected.partition(":")
         maps = [decoded_object(text) for text in node_maps]
         if kind == "n" and is_early:
             lowered = _mapped(maps, "preToPost", name)
-            return cls(item, (name,), lowered, _kernels_of(compilation, lowered))
+            return cls(selected, (name,), lowered, _kernels_of(compilation, lowered))
         if kind == "n":
             lowered = (name.partition("@")[0],)
             kernels = _kernels_of(compilation, lowered)
@@ -99,20 +99,20 @@ class SameOp:
             lowered = tuple(dict.fromkeys([origin for node in nodes for origin in node.origins] or known))
             kernels = (name,) if kind == "k" else tuple(dict.fromkeys(node.kernel for node in nodes if node.kernel))
         early = tuple(dict.fromkeys(source for each in lowered for source in _mapped(maps, "postToPre", each)))
-        return cls(item, early, lowered, kernels)
+        return cls(selected, early, lowered, kernels)
 
     def in_graph(self, graph: FxGraph) -> str | None:
         """Return the id of the op's node in a graph; None if it has none, or the graph is of another stage."""
         names = self.early if graph.early else self.lowered if graph.lowered else ()
-        if self.item.startswith("n:") and self.item[2:] in names:
-            return self.item
+        if self.selected.startswith("n:") and self.selected[2:] in names:
+            return self.selected
         return f"n:{names[0]}" if names else None
 
     @property
     def ids(self) -> frozenset[str]:
         """All ids of the op."""
         nodes = (f"n:{name}" for name in (*self.early, *self.lowered))
-        return frozenset((self.item, *nodes, *(f"k:{kernel}" for kernel in self.kernels)))
+        return frozenset((self.selected, *nodes, *(f"k:{kernel}" for kernel in self.kernels)))
 
 
 def _mapped(maps: Iterable[Mapping[str, object]], key: str, name: str) -> tuple[str, ...]:

@@ -325,6 +325,6 @@ def selected_op(view: View, graph: FxGraph | None = None) -> SameOp | None:
 
 
 @cached()
-def _same_op(run_id: str, compile_id: str, item: str, is_early: bool, _view: View) -> SameOp:
+def _same_op(run_id: str, compile_id: str, selected: str, is_early: bool, _view: View) -> SameOp:
     files = (file for file in _view.report.debug_files if (file.compilation, file.name) == (compile_id, NODE_MAP))
-    return SameOp.of(_view.compilation, item, is_early, [_view.text(file.text) for file in files])
+    return SameOp.of(_view.compilation, selected, is_early, [_view.text(file.text) for file in files])

@@ -7,15 +7,8 @@ from dataclasses import replace
 import pytest
 
 from core.analysis.work import groups_after, steps
-from core.graph.fusion import (
-    Kernels,
-    fusion_frames,
-    fusion_model,
-    launch_seconds,
-    launches,
-    ops_without_launch,
-    saved_bytes,
-)
+from core.graph.fusion import fusion_frames, fusion_model
+from core.graph.launches import Kernels, launch_seconds, launches, ops_without_launch, saved_bytes
 from core.graph.model import HULLS, GraphModel
 from core.ops.costs import CALLS, op_class
 from core.report import Compilation, FxNode, Kernel, Schedule

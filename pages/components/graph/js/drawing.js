@@ -22,6 +22,7 @@ const FOLD_MS = 200;
 const SETTLED_MS = 140;
 const RINGS = ["hit", "related", "holds", "preview", "near", "selected", "at"];
 const MOST_RINGS = 500;
+const KEYS = "Arrow keys walk, Enter unfolds, slash searches, question mark lists the keys.";
 
 export class Drawing {
   graph = new Graph(NOTHING, false);
@@ -273,15 +274,11 @@ export class Drawing {
     const notes = new Set([...this.picture.levels.keys()].map((gid) => this.graph.levels.get(gid)?.note ?? ""));
     const always = this.picture.items.every(({ item }) => !item.f?.length);
     const said = [this.film.on && !always ? "all steps together" : "", ...notes].filter(Boolean);
-    const size = [counted(nodes, "node"), counted(edges, "edge"), ...(groups ? [counted(groups, "group")] : [])].join(
-      ", ",
-    );
+    const grouped = groups ? `, ${counted(groups, "group")}` : "";
+    const size = `${counted(nodes, "node")}, ${counted(edges, "edge")}${grouped}`;
     this.status.textContent = [size, ...said].join(" · ");
     this.status.title = said.join("\n");
-    this.root.setAttribute(
-      "aria-label",
-      `Graph of ${size}. Arrow keys walk, Enter unfolds, slash searches, question mark lists the keys.`,
-    );
+    this.root.setAttribute("aria-label", `Graph of ${size}. ${KEYS}`);
     this.root.classList.toggle("empty", nodes === 0);
   }
 

@@ -4,7 +4,7 @@ import { calm } from "../dom.js";
 /** @import { Picture, Placed, Rect } from "../types.d.ts" */
 
 const CLOSEST = 3;
-export const MARGIN = 20;
+const MARGIN = 20;
 const LEAST_OPEN = 0.7;
 const PRESENTED = 1.4;
 const CROPPED_OPEN = 0.85;

@@ -1,0 +1,119 @@
+"""Kernel launches of a scheduled graph: their ops, the bytes that fusing saved, and their times."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from core.analysis.kernels.kernel import time_s
+from core.analysis.work import OUTPUT_OF_A_CALL, distinct_kernels, launch_groups
+from core.base.words import count
+from core.ops.costs import CALLS, op_class
+from core.report import FxNode, Kernel, Schedule, SchedulerNode
+
+# Inductor's class of a node that is a call, not a loop.
+CALL = "ExternKernelSchedulerNode"
+Kernels = Mapping[str, Kernel]
+FxNodes = Mapping[str, FxNode]
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """A kernel launch with its scheduler nodes before fusion.
+
+    `members` are the names of the FX nodes that it computes, without views; a scheduler node without a known op is a
+    member itself. `owner` maps each member to the first scheduler node that computes it.
+    """
+
+    nodes: tuple[SchedulerNode, ...]
+    members: tuple[str, ...]
+    owner: Mapping[str, SchedulerNode]
+
+    @property
+    def kernel(self) -> str:
+        """Id of the kernel; empty if no code was generated."""
+        return self.nodes[0].kernel
+
+    @property
+    def id(self) -> str:
+        """Id of the launch's hull in the drawing."""
+        return f"g:{self.nodes[0].name}"
+
+
+def launches(schedule: Schedule, nodes: FxNodes, kernels: Kernels) -> tuple[Launch, ...]:
+    """Return the kernel launches of a graph in schedule order.
+
+    `nodes` are the FX nodes of the lowered graph, by name.
+    """
+    order = {node.name: index for index, node in enumerate(schedule.before)}
+    groups = [sorted(group, key=order.__getitem__) for group in launch_groups(schedule, kernels)]
+    return tuple(_launch(tuple(schedule.before[order[name]] for name in group), nodes) for group in groups)
+
+
+def _launch(scheduled: tuple[SchedulerNode, ...], nodes: FxNodes) -> Launch:
+    owner: dict[str, SchedulerNode] = {}
+    for node in [node for node in scheduled if node.ops != OUTPUT_OF_A_CALL] or scheduled:
+        known = [name for name in node.origins if name in nodes and nodes[name].op in CALLS]
+        if not node.kernel and node.kind == CALL:
+            # Torch names the producers of its inputs, too; the call itself comes last in the graph.
+            known = known[-1:]
+        working = [name for name in known if op_class(nodes[name].target) != "view"]
+        for name in working or known or [node.name]:
+            owner.setdefault(name, node)
+    return Launch(scheduled, tuple(owner), owner)
+
+
+def ops_without_launch(schedule: Schedule, nodes: FxNodes) -> tuple[str, ...]:
+    """Return the computing FX nodes, by name, that no scheduler node computes, such as constants."""
+    computed = {name for node in schedule.before for name in node.origins}
+    calls = (node for node in nodes.values() if node.op in CALLS and op_class(node.target) != "view")
+    return tuple(node.name for node in calls if node.name not in computed)
+
+
+def saved_bytes(schedule: Schedule, launch: Launch) -> int | None:
+    """Return the memory traffic that fusing a launch's nodes saved: the bytes before minus after.
+
+    None if the counts are not comparable. Over all launches of a graph, the sum is the graph's saving.
+    """
+    if not schedule.one_count:
+        return None
+    names = {node.name for node in launch.nodes}
+    fused = [node for node in schedule.after if names.issuperset(node.nodes)]
+    covered = {name for node in fused for name in node.nodes}
+    before = sum(node.bytes_accessed for node in launch.nodes if node.name in covered)
+    return before - sum(node.bytes_accessed for node in fused)
+
+
+def launch_seconds(
+    parts: Sequence[Sequence[SchedulerNode]], kernels: Kernels, seconds: Mapping[str, float]
+) -> list[float | None]:
+    """Return the measured seconds of each launch, by its scheduler nodes.
+
+    `seconds` has the total of all launches of a kernel, by kernel id. A launch gets its own time if each launch was
+    timed, otherwise an equal share.
+    """
+    places: dict[str, list[int]] = {}
+    for place, nodes in enumerate(parts):
+        places.setdefault(nodes[0].kernel, []).append(place)
+    times: list[float | None] = [None] * len(parts)
+    for kernel, of_kernel in places.items():
+        if kernel in seconds:
+            for place, share in zip(of_kernel, _shares(kernels.get(kernel), len(of_kernel)), strict=True):
+                times[place] = seconds[kernel] * share
+    return times
+
+
+def _shares(kernel: Kernel | None, times: int) -> list[float]:
+    """Return each launch's share of the time of all launches."""
+    timed = [(call.time.calls, time_s(call.time)) for call in kernel.calls if call.time] if kernel is not None else []
+    spent = [calls * seconds for calls, seconds in timed if seconds is not None]
+    if len(spent) != times or not sum(spent):
+        return [1 / times] * times
+    return [seconds / sum(spent) for seconds in spent]
+
+
+def launch_words(drawn: Sequence[Launch], kernels: Kernels) -> str:
+    """Return the numbers of launches and of distinct kernels; a launch without a kernel does not count."""
+    launched = [launch.kernel for launch in drawn if launch.kernel]
+    distinct = distinct_kernels(kernels[name] for name in set(launched) if name in kernels)
+    return f"{count(len(launched), 'launch', 'launches')} of {count(distinct, 'kernel')}"
