@@ -31,11 +31,13 @@ def test_an_equal_change_of_both_texts_changes_nothing() -> None:
     assert beyond(text.replace("d", "d | column"), BASE.replace("d", "d | column")) == beyond(text, BASE)
 
 
-def test_a_table_has_numbers_for_the_columns_of_a_larger_one() -> None:
+def test_a_table_has_numbers_for_the_columns_of_another() -> None:
     base = "| name | time | share |\n| --- | --- | --- |\n| relu | 1 | 2 |"
     text = "| name | share |\n| --- | --- |\n| relu | 2 |"
-    assert beyond(text, base) == "−3\n| 1 | 3 | of 3 columns\n| relu | 2 |"
+    assert beyond(text, base) == "−3\ncolumns | 1 | 3 |\n| relu | 2 |"
     assert beyond(text.replace("share", "part"), base.replace("share", "part")) == beyond(text, base)
+    more = text.replace("share |", "share | calls |")
+    assert beyond(more, base).splitlines()[1] == "columns | 1 | 3 | calls |"
     assert beyond(text.replace("share", "other"), base) == "−3\n| name | other |\n| --- | --- |\n| relu | 2 |"
 
 

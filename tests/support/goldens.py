@@ -168,8 +168,8 @@ def _lines_of(name: str) -> tuple[list[str], dict[str, list[int]]]:
 def beyond(text: str, base: str) -> str:
     """What a text has beyond a base: its other lines, marks of equal lines, and of lines that only the base has.
 
-    An equal change of both leaves the result as it is. Empty lines don't count. A table with fewer columns than one of
-    the base has their numbers for a head.
+    An equal change of both leaves the result as it is. Empty lines don't count. The head of a table has numbers for
+    the columns that a table of the base has.
     """
     before = _filled(base)
     heads = [_cells(line) for line, next_line in pairwise(before) if RULE.match(next_line)]
@@ -177,28 +177,26 @@ def beyond(text: str, base: str) -> str:
 
 
 def _in_columns_of(heads: Sequence[Sequence[str]], lines: Sequence[str]) -> Iterator[str]:
-    """Yield lines with the head of a table as numbers of columns of one of `heads` that has them all, and more.
+    """Yield lines with numbers in a table's head for the columns that one of `heads` has, if it has most of them.
 
     So a column that is renamed changes the base alone.
     """
     skips = False
     for line, next_line in pairwise([*lines, ""]):
         cells = _cells(line) if RULE.match(next_line) else []
-        head = next((head for head in heads if cells and len(head) > len(cells) and _is_part(cells, head)), None)
-        if head is not None:
-            yield f"| {' | '.join(str(head.index(cell) + 1) for cell in cells)} | of {len(head)} columns"
+        head = max(heads, key=lambda head: len(set(head) & set(cells)), default=())
+        if cells and cells != head and 2 * len(set(head) & set(cells)) > len(cells):
+            names = (str(head.index(cell) + 1) if cell in head else cell for cell in cells)
+            yield f"columns | {' | '.join(names)} |"
+            skips = True
         elif not skips:
             yield line
-        skips = head is not None
+        else:
+            skips = False
 
 
 def _cells(row: str) -> list[str]:
     return row.strip().strip("|").strip().split(" | ")
-
-
-def _is_part(cells: Sequence[str], head: Sequence[str]) -> bool:
-    rest = iter(head)
-    return all(cell in rest for cell in cells)
 
 
 def filled(text: str) -> str:
