@@ -311,18 +311,15 @@ def _speed(compare: CompareView, _: Sequence[PairView], __: str) -> Blocks:
         return
     times = compare.times
     yield from paragraph(plain(times.method), "quiet")
-    claim = (
-        paragraph(plain(times.unknown))
-        if times.unknown
-        else (
-            Drawn(RATIOS, tuple(ratio_intervals(times.ratios))),
-            *paragraph(plain(times.claim), "quiet"),
-            Drawn(TOGETHER),
-        )
-    )
-    yield Beside(
-        (Heading("Seconds of a call"), Drawn(SECONDS, (_medians(times),))), (Heading(times.ratio_title), *claim)
-    )
+    claim: tuple[PageBlock, ...] = (*paragraph(plain(times.unknown)), Drawn(TOGETHER))
+    if not times.unknown:
+        ratios = Drawn(RATIOS, tuple(ratio_intervals(times.ratios)))
+        claim = (ratios, *paragraph(plain(times.claim), "quiet"), Drawn(TOGETHER))
+    if times.comparison.disturbed:
+        yield from claim
+    else:
+        seconds = (Heading("Seconds of a call"), Drawn(SECONDS, (_medians(times),)))
+        yield Beside(seconds, (Heading(times.ratio_title), *claim))
 
 
 def _medians(times: CompareTimes) -> Bars:

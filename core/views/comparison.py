@@ -30,7 +30,7 @@ def comparison_sentence(comparison: RunComparison) -> str:
     speedup and other differences.
     """
     failed, events, times = [*_failure_differences(comparison)], [*_event_words(comparison)], comparison.times
-    claimed = times is not None and times.interval is not None and times.comparable and not times.disturbed
+    claimed = times is not None and times.interval is not None and times.comparable
     if failed:
         return title(failed[0])
     if times is not None and claimed and times.slower:
@@ -84,7 +84,7 @@ def times_words(times: TimeComparison | None) -> list[str]:
     if not times.comparable:
         return [f"speed {times.why_not}"]
     doubts = [DRIFTED] if times.drifted else []
-    return [speed_words(times), *doubts, *([times.disturbed] if times.disturbed else [])]
+    return [speed_words(times), *doubts]
 
 
 def speed_words(times: TimeComparison) -> str:

@@ -457,17 +457,12 @@ class CompareTimes:
     @property
     def unknown(self) -> str:
         """A sentence about why there is no ratio; empty if there is one."""
-        if self.comparison.interval is not None and not self.comparison.interval.wide:
-            return ""
         return sentence(self.comparison.why_not)
 
     @property
     def claim(self) -> str:
         """The claim that the intervals allow."""
-        disturbed = self.comparison.disturbed
-        if not self.comparison.comparable:
-            return f"Not comparable: {disturbed}, and eager does different work in both, so it cannot correct for this."
-        return sentence(f"{speed_words(self.comparison)}{f'; {disturbed}' if disturbed else ''}")
+        return sentence(speed_words(self.comparison))
 
     @property
     def medians(self) -> list[MedianBar]:

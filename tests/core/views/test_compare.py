@@ -3,7 +3,8 @@
 from dataclasses import replace
 
 from core.analysis.comparison.figures import Figure, time_comparison
-from core.views.blocks import Table
+from core.report import Load
+from core.views.blocks import Bars, Intervals, Table, flat
 from core.views.compare import BREAK_COLUMNS, CompareView, PairView, aspects, unlike_first
 from core.views.speedup import CompareTimes
 from tests.support.homes import measured_log
@@ -63,6 +64,17 @@ def test_the_stages_of_equal_runs_are_the_same() -> None:
     assert union.node_title("n:gone") == ""
 
 
+def test_times_of_a_busy_machine_are_not_drawn() -> None:
+    side = recorded_side(TRACES / "measured" / "trace.log")
+    assert side.report.timing is not None
+    busy = replace(side, report=replace(side.report, timing=replace(side.report.timing, load=Load(0.9, 0.5))))
+    charts = []
+    for right in (side, busy):
+        (pane,) = aspects(CompareView(side, right), names=("speed",)).panes
+        charts.append([type(block) for block in flat(pane.blocks()) if isinstance(block, Bars | Intervals)])
+    assert charts == [[Bars, Intervals], []]
+
+
 def test_a_run_that_was_not_measured_has_no_times() -> None:
     compare = compared("foreign", "foreign")
     assert (compare.times, compare.unmeasured, compare.seconds) == (None, ["left", "right"], "")
@@ -73,11 +85,9 @@ def test_a_claim_needs_intervals_that_can_be_compared() -> None:
     comparison = time_comparison(quiet, busy, same_eager=True)
     assert comparison is not None
     assert CompareTimes(comparison).claim == "2.00× faster (1.90–2.11)."
-    disturbed = replace(comparison, disturbed="the right run ran on a busy machine", against_eager=None)
-    assert CompareTimes(disturbed).claim == (
-        "Not comparable: the right run ran on a busy machine, and eager does different work in both, "
-        "so it cannot correct for this."
-    )
+    disturbed = replace(comparison, disturbed="the right run ran on a busy machine")
+    assert CompareTimes(disturbed).unknown == "Not measurable: the right run ran on a busy machine."
+    assert (disturbed.faster, disturbed.slower, comparison.faster) == (False, False, True)
     assert (CompareTimes(comparison).unknown, CompareTimes(replace(comparison, interval=None)).unknown[-1]) == ("", ".")
 
 
