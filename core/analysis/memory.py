@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from core.analysis.film import NodesOf
 from core.analysis.kernels.kernel import KernelNames, call_origins, schedule_of
-from core.base.words import agree, bytes_, count, number
 from core.code.memory_plan import MemoryPlan, memory_plan
 from core.report import (
     AliveMemory,
@@ -31,10 +30,6 @@ from core.report.nodes import Decision, Direction
 
 Read = Callable[[Payload], str]
 MOST_DIGITS = 18  #: digits of a symbol's value in a memory plan
-IN_GRAPH = (
-    "The compiled call allocated nothing: it replays a CUDA graph in memory reserved when the graph was recorded, and "
-    "the size of that memory was not recorded"
-)
 SIDE_NAMES: tuple[MemorySide, MemorySide] = ("eager", "compiled")
 
 
@@ -86,33 +81,6 @@ def memory_ratio(report: Report) -> float | None:
     return eager.peak_bytes / compiled.peak_bytes
 
 
-def memory_sentence(report: Report) -> str:
-    """Return the memory result in words; empty if memory was not requested."""
-    if not report.memory:
-        return ""
-    eager, compiled = (memory_of(report, side) for side in SIDE_NAMES)
-    if eager is None or compiled is None:
-        missing = " and ".join(side for side in SIDE_NAMES if memory_of(report, side) is None)
-        return f"The memory of {missing} was not measured."
-    peaks = f"{bytes_(compiled.peak_bytes)} at its peak, eager {bytes_(eager.peak_bytes)}"
-    ratio = memory_ratio(report)
-    if eager.peak_bytes == compiled.peak_bytes:
-        return f"Compiled takes as much memory as eager: {bytes_(eager.peak_bytes)} at the peak."
-    if compiled.peak_bytes == 0 and compiled.device != "cpu" and eager.peak_bytes:
-        return f"{IN_GRAPH}; eager takes {bytes_(eager.peak_bytes)} at its peak."
-    if ratio is None:
-        return f"Compiled takes {peaks}."
-    factor = number(max(ratio, 1 / ratio))
-    if factor == number(1.0):
-        return f"Compiled takes about as much memory as eager: {peaks}."
-    return f"Compiled takes {factor}× {'less' if ratio > 1 else 'more'} memory: {peaks}."
-
-
-def memory_unmeasured(report: Report) -> tuple[str, ...]:
-    """Return why requested sides could not be measured, one line each."""
-    return tuple(f"{use.side}: {use.reason}" for use in report.memory if use.reason)
-
-
 def place_of_peak(use: MemoryUse) -> MemoryPlace | None:
     """Return the place of the allocation that reached the peak; None without allocations."""
     curve = use.curve
@@ -151,20 +119,6 @@ def _row(report: Report, use: MemoryUse, alive: AliveMemory) -> AliveRow:
     call = kernel_at(report, use, place)
     compile_id, kernel_id = (call[0].id, call[1].id) if call else ("", "")
     return AliveRow(use.side, place_name(report, use, place), place, alive.tensors, alive.bytes, kernel_id, compile_id)
-
-
-def place_name(report: Report, use: MemoryUse, place: MemoryPlace) -> str:
-    """Return the display name of a place: `layers.0.mlp · aten::linear`, or the called kernel's name."""
-    call = kernel_at(report, use, place)
-    if call is None:
-        return place_words(place)
-    compilation, kernel = call
-    return dict(_named_calls([kernel], schedule_of(kernel, compilation), KernelNames.within(compilation)))[place.line]
-
-
-def place_words(place: MemoryPlace) -> str:
-    """Return the module and the op of a place: `layers.0.mlp · aten::linear`."""
-    return " · ".join(filter(None, [place.module, place.op])) or "outside of any op"
 
 
 def graph_plans(compilation: Compilation, read: Read) -> tuple[GraphPlan, ...]:
@@ -208,24 +162,6 @@ def _symbol_sizes(compilation: Compilation) -> dict[str, int]:
         symbol for symbol in compilation.symbols if symbol.value.isdecimal() and len(symbol.value) <= MOST_DIGITS
     )
     return {symbol.name: int(symbol.value) for symbol in decimal}
-
-
-def plan_sentence(graph_plan: GraphPlan) -> str:
-    """Return a plan in words: allocations, and buffers that reuse memory."""
-    plan = graph_plan.plan
-    allocated = plan.made("allocated", "library")
-    parts = [f"{bytes_(sum(memory.bytes or 0 for memory in allocated))} in {count(len(allocated), 'allocation')}"]
-    if plan.reused:
-        verb = agree(plan.reused, "reuses", "reuse")
-        parts.append(f"{count(plan.reused, 'buffer')} {verb} {bytes_(plan.reused_bytes)} of allocated memory")
-    if plan.peak is not None:
-        parts.append(f"peak {bytes_(plan.steps[plan.peak].live_bytes)}")
-    if saved := plan.made("saved"):
-        parts.append(f"it starts with {bytes_(sum(memory.bytes or 0 for memory in saved))} saved by the forward")
-    unknown = sum(memory.bytes is None for memory in plan.memories)
-    if unknown:
-        parts.append(f"{number(unknown)} of unknown size")
-    return "; ".join(parts)
 
 
 HALVES: tuple[Stage, Stage] = ("aot_forward_graph", "aot_backward_graph")
@@ -304,3 +240,17 @@ def saved_values(partition: Partition) -> tuple[SavedValue, ...]:
 def saved_bytes(values: Iterable[SavedValue | KeptValue], kind: str) -> int:
     """Return the bytes of all values of one kind (`activation`, `input`) with a known size."""
     return sum(value.bytes or 0 for value in values if value.kind == kind)
+
+
+def place_name(report: Report, use: MemoryUse, place: MemoryPlace) -> str:
+    """Return the display name of a place: `layers.0.mlp · aten::linear`, or the called kernel's name."""
+    call = kernel_at(report, use, place)
+    if call is None:
+        return place_words(place)
+    compilation, kernel = call
+    return dict(_named_calls([kernel], schedule_of(kernel, compilation), KernelNames.within(compilation)))[place.line]
+
+
+def place_words(place: MemoryPlace) -> str:
+    """Return the module and the op of a place: `layers.0.mlp · aten::linear`."""
+    return " · ".join(filter(None, [place.module, place.op])) or "outside of any op"

@@ -12,7 +12,6 @@ from core.analysis.aoti import aoti_sentence
 from core.analysis.backend import backend_lines
 from core.analysis.comparison.run import RunComparison
 from core.analysis.interval import Interval
-from core.analysis.memory import memory_sentence, memory_unmeasured
 from core.analysis.numerics import bisection_words, bits_words, minified_words, nan_words, numerics_lines, opaque_words
 from core.analysis.pipeline import pipeline_summary
 from core.analysis.results import compared_words, ending_words, excuse_words, results, results_words
@@ -29,6 +28,7 @@ from core.runs.stored import side_of_run
 from core.views.blocks import spans, words
 from core.views.comments import CommentsView
 from core.views.header import facts_line
+from core.views.memory import memory_sentence, memory_unmeasured
 from core.views.neighbours import NeighboursView
 from core.views.overview import OutcomeView, OverviewView, compilation_facts, run_facts
 from core.views.printed import as_text

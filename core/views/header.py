@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 from core.analysis.backend import backend_problems, backend_sentence, backends_called, requested_backend
 from core.analysis.durations import compile_seconds
 from core.analysis.dynamo.failures import Failure, failure_counts, failures, frame_names
-from core.analysis.memory import memory_ratio, memory_sentence
+from core.analysis.memory import memory_ratio
 from core.analysis.results import Results, compared_words, excuse_words, results_words
 from core.analysis.speed import Speed
 from core.analysis.verdict import Verdict, records_dynamo, target_words, verdict
@@ -25,6 +25,7 @@ from core.report import Compilation, Report, stored
 from core.runs.progress import is_compiled
 from core.runs.status import Status
 from core.views.markdown import LONGEST_NAME, LONGEST_TEXT, code, one_line
+from core.views.memory import memory_sentence
 from core.views.numerics import NOT_COMPARED
 from core.views.speedup import seen_words
 from core.views.verdict import (

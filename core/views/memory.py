@@ -13,17 +13,16 @@ from functools import cached_property
 from typing import NamedTuple
 
 from core.analysis.memory import (
+    SIDE_NAMES,
     AliveRow,
     GraphPlan,
     alive_rows,
     graph_plans,
     memory_of,
-    memory_sentence,
-    memory_unmeasured,
+    memory_ratio,
     place_name,
     place_of_peak,
     place_words,
-    plan_sentence,
 )
 from core.analysis.verdict import target_words
 from core.base import words as fmt
@@ -66,6 +65,12 @@ MOST_PLACED = 1_000_000  #: limit: allocations times kernel calls in a map of me
 LABEL_CHARS = 40
 # Points of a line in an HTML file.
 MOST_POINTS = 500  #: points of a line of allocated memory, except in the dashboard
+
+
+IN_GRAPH = (
+    "The compiled call allocated nothing: it replays a CUDA graph in memory reserved when the graph was recorded, and "
+    "the size of that memory was not recorded"
+)
 
 
 def memory(
@@ -451,3 +456,50 @@ ALIVE_COLUMNS: tuple[Column[AliveRow], ...] = (
     Column("bytes", lambda row: row.bytes, fmt.bytes_, width=75),
     Column("tensors", lambda row: row.tensors, fmt.number, width=65),
 )
+
+
+def memory_sentence(report: Report) -> str:
+    """Return the memory result in words; empty if memory was not requested."""
+    if not report.memory:
+        return ""
+    eager, compiled = (memory_of(report, side) for side in SIDE_NAMES)
+    if eager is None or compiled is None:
+        missing = " and ".join(side for side in SIDE_NAMES if memory_of(report, side) is None)
+        return f"The memory of {missing} was not measured."
+    peaks = f"{fmt.bytes_(compiled.peak_bytes)} at its peak, eager {fmt.bytes_(eager.peak_bytes)}"
+    ratio = memory_ratio(report)
+    if eager.peak_bytes == compiled.peak_bytes:
+        return f"Compiled takes as much memory as eager: {fmt.bytes_(eager.peak_bytes)} at the peak."
+    if compiled.peak_bytes == 0 and compiled.device != "cpu" and eager.peak_bytes:
+        return f"{IN_GRAPH}; eager takes {fmt.bytes_(eager.peak_bytes)} at its peak."
+    if ratio is None:
+        return f"Compiled takes {peaks}."
+    factor = fmt.number(max(ratio, 1 / ratio))
+    if factor == fmt.number(1.0):
+        return f"Compiled takes about as much memory as eager: {peaks}."
+    return f"Compiled takes {factor}× {'less' if ratio > 1 else 'more'} memory: {peaks}."
+
+
+def memory_unmeasured(report: Report) -> tuple[str, ...]:
+    """Return why requested sides could not be measured, one line each."""
+    return tuple(f"{use.side}: {use.reason}" for use in report.memory if use.reason)
+
+
+def plan_sentence(graph_plan: GraphPlan) -> str:
+    """Return a plan in words: allocations, and buffers that reuse memory."""
+    plan = graph_plan.plan
+    allocated = plan.made("allocated", "library")
+    parts = [
+        f"{fmt.bytes_(sum(memory.bytes or 0 for memory in allocated))} in {fmt.count(len(allocated), 'allocation')}"
+    ]
+    if plan.reused:
+        verb = fmt.agree(plan.reused, "reuses", "reuse")
+        parts.append(f"{fmt.count(plan.reused, 'buffer')} {verb} {fmt.bytes_(plan.reused_bytes)} of allocated memory")
+    if plan.peak is not None:
+        parts.append(f"peak {fmt.bytes_(plan.steps[plan.peak].live_bytes)}")
+    if saved := plan.made("saved"):
+        parts.append(f"it starts with {fmt.bytes_(sum(memory.bytes or 0 for memory in saved))} saved by the forward")
+    unknown = sum(memory.bytes is None for memory in plan.memories)
+    if unknown:
+        parts.append(f"{fmt.number(unknown)} of unknown size")
+    return "; ".join(parts)

@@ -12,12 +12,10 @@ from core.analysis.memory import (
     alive_rows,
     graph_plans,
     memory_ratio,
-    memory_sentence,
-    memory_unmeasured,
     place_of_peak,
-    plan_sentence,
 )
 from core.report import MemoryPlace, MemoryUse, Payload, Report, Setting
+from core.views.memory import memory_sentence, memory_unmeasured, plan_sentence
 from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 from tests.support.reports.remembered import COMPILED, EAGER
