@@ -11,13 +11,11 @@ mutates_data=…), …], output_info=[OutputAliasInfo(output_type=<OutputType.no
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from core.analysis.dynamo.recompiles import CallUse, call_uses, failed_guard, recompile_edge
-from core.base.words import NOT_RECORDED, agree, count, duration_s, number
-from core.report import AnnotationTable, Call, Compilation, Execution, Executions, Guard, Invocation, Report
+from core.base.words import count, number
+from core.report import AnnotationTable, Compilation, Execution, Executions, Guard, Invocation, Report
 
 __all__ = [
     "NODE_COLUMN",
@@ -25,21 +23,16 @@ __all__ = [
     "BackendRow",
     "NodeValues",
     "StripCell",
-    "backend_lines",
     "backend_problems",
     "backend_rows",
-    "backend_sentence",
     "backends_called",
     "node_values",
     "problem_words",
     "requested_backend",
-    "strip_words",
 ]
 INDUCTOR = "inductor"
 MOST_PROBLEM_CHARS = 200  #: a backend's problem in a sentence
-MOST_LINES = 50  #: compilations, calls, problems or tables of a backend on the command line
 NODE_COLUMN = "node"
-SCRIPT_WITHOUT_BACKEND = "The script gave no callable to torch.compile, so no backend was called."
 CellValue = str | int | float | None
 
 
@@ -180,124 +173,11 @@ def backend_problems(report: Report) -> tuple[BackendProblem, ...]:
     return (*at_compile, *at_run)
 
 
-def backend_sentence(report: Report) -> str:
-    """Return the backend summary of a run in one sentence: graphs, executions, and the first problem."""
-    names, rows = backends_called(report), backend_rows(report)
-    if not names:
-        return _no_graph_words(report)
-    graphs = sum(len(row.invocations) for row in rows)
-    received = f"{_name_list(names)} received {count(graphs, 'graph')}"
-    problems = backend_problems(report)
-    if problems and problems[0].execution is None:
-        return f"{received}, and {problem_words(problems[0])}."
-    ran = _execution_words(rows, graphs, report.calls)
-    summary = "; ".join(filter(None, [received, ran, _reuse_words(rows, report.calls) if ran else ""]))
-    return f"{summary}; {problem_words(problems[0])}." if problems else f"{summary}."
-
-
-def strip_words(report: Report) -> str:
-    """Return the strip in numbers: "2 calls, 1 invocation, 2 executions"."""
-    rows = backend_rows(report)
-    executions = sum(row.ran.calls for row in rows if row.ran)
-    ran = count(executions, "execution") if _has_executions(rows) else f"executions {NOT_RECORDED}"
-    return ", ".join([count(len(report.calls), "call"), count(_invocation_count(rows), "invocation"), ran])
-
-
-def backend_lines(report: Report) -> Iterator[str]:
-    """Yield every record of a backend other than `inductor`, one per line; nothing without such records."""
-    rows = backend_rows(report)
-    if not rows:
-        return
-    yield backend_sentence(report)
-    yield f"  {strip_words(report)}"
-    for row in rows[:MOST_LINES]:
-        yield from _row_lines(row)
-    for problem in backend_problems(report)[:MOST_LINES]:
-        place = f" at {problem.place[0]}:{problem.place[1]}" if problem.place else ""
-        yield f"  [{problem.compilation}] `{problem.backend}` {problem_words(problem)}{place}"
-    for table in report.told_tables[:MOST_LINES]:
-        yield f"  [{table.compilation}] reported {table.title!r}: {count(len(table.rows) + table.left_out, 'row')}"
-    for text in report.told_texts[:MOST_LINES]:
-        yield f"  [{text.compilation}] reported {text.title!r}"
-
-
-def _no_graph_words(report: Report) -> str:
-    backend = requested_backend(report)
-    if report.script is not None and not backend:
-        return SCRIPT_WITHOUT_BACKEND
-    if not backend:
-        return "No backend call was recorded: an imported log does not contain them."
-    if backend == INDUCTOR:
-        return "The backend was `inductor`."
-    return f"`{backend}` received no graph."
-
-
-def _name_list(names: Sequence[str]) -> str:
-    quoted = [f"`{name}`" for name in names]
-    return " and ".join([", ".join(quoted[:-1]), quoted[-1]] if len(quoted) > 1 else quoted)
-
-
 def problem_words(problem: BackendProblem) -> str:
     """Return a problem in words of limited length: "execution 0 raised TypeError: …"."""
     words = " ".join(problem.words.split())
     words = words if len(words) <= MOST_PROBLEM_CHARS else f"{words[:MOST_PROBLEM_CHARS]} …"
     return words if problem.execution is None else f"execution {number(problem.execution.number)} {words}"
-
-
-def _invocation_count(rows: Sequence[BackendRow]) -> int:
-    return sum(len(row.invocations) for row in rows)
-
-
-def _has_executions(rows: Sequence[BackendRow]) -> bool:
-    return any(row.ran for row in rows)
-
-
-def _execution_words(rows: Sequence[BackendRow], graphs: int, calls: Sequence[Call]) -> str:
-    pronoun = agree(graphs, "it", "them")
-    if not _has_executions(rows):
-        return f"executions {NOT_RECORDED}"
-    times = sum(row.ran.calls for row in rows if row.ran)
-    if not times:
-        return f"no call ran {pronoun}"
-    return f"executed {count(times, 'time')} in {count(len(calls), 'call')}" if calls else ""
-
-
-def _reuse_words(rows: Sequence[BackendRow], calls: Sequence[Call]) -> str:
-    """Return which calls compiled nothing, in words; empty for a script, and with fewer than two calls."""
-    compiling = {row.compilation.call for row in rows}
-    compiled = [call.index for call in calls if call.index in compiling or call.compilations]
-    quiet = len(calls) - len(compiled)
-    if len(calls) < 2 or calls[0].entry is not None:
-        return ""
-    if not quiet:
-        return "each call compiled"
-    if len(calls) == 2:
-        return f"the {'second' if compiled == [calls[0].index] else 'first'} compiled nothing"
-    if compiled == [calls[0].index]:
-        return f"the {number(quiet)} after the first compiled nothing"
-    return f"{count(quiet, 'call')} compiled nothing"
-
-
-def _row_lines(row: BackendRow) -> Iterator[str]:
-    for invocation in row.invocations:
-        yield f"  [{row.compilation.id}] {_invocation_words(row.compilation, invocation)}"
-    if row.ran:
-        measured = f" and {count(row.ran.measured, 'time')} beside them" if row.ran.measured else ""
-        yield f"    ran {count(row.ran.calls, 'time')} in calls{measured}, {duration_s(row.ran.seconds)} in all"
-    for cell in row.cells[:MOST_LINES]:
-        if cell.use:
-            yield f"    call {number(cell.call)}: {cell.use}" + (f", since {cell.because}" if cell.because else "")
-
-
-def _invocation_words(compilation: Compilation, invocation: Invocation) -> str:
-    ops = Counter(node.op for node in invocation.nodes)
-    more = f" and {number(invocation.left_out)} more" if invocation.left_out else ""
-    kinds = ", ".join(f"{number(occurrences)} {op}" for op, occurrences in ops.items())
-    inputs = f" with {', '.join(invocation.inputs)}" if invocation.inputs else ""
-    returned = f"; returned {invocation.returned}" if invocation.returned else ""
-    took = duration_s(invocation.seconds)
-    nodes = f"{count(len(invocation.nodes), 'node')}{more} ({kinds})"
-    return f"`{invocation.backend}` received {nodes}{inputs}{returned}, in {took}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import msgspec
 
 from core.accelerator.program.program import PROGRAMS
 from core.analysis.aoti import aoti_lines, aoti_sentence, aoti_story
-from core.analysis.pipeline import pipeline_lines, pipeline_sentence, pipelines
+from core.analysis.pipeline import pipelines
 from core.base.errors import JobError, StoreError
 from core.commands.output import add_json_option, add_node_options
 from core.commands.run import Product, run_job
@@ -20,6 +20,7 @@ from core.job import CompileJob, Packaging, add_job_options, dims_from_text, job
 from core.report import Report
 from core.runs.progress import PACKAGE, package_files
 from core.runs.store import Run
+from core.views.accelerator.program import pipeline_lines, pipeline_sentence
 
 PARTS = ("exports", "range_trials", "packages", "package_runs", "package_times")
 

@@ -9,11 +9,10 @@ from dataclasses import fields
 from typing import Any
 
 from core.analysis.aoti import aoti_sentence
-from core.analysis.backend import backend_lines
 from core.analysis.comparison.run import RunComparison
 from core.analysis.interval import Interval
 from core.analysis.numerics import bisection_words, bits_words, minified_words, nan_words, numerics_lines, opaque_words
-from core.analysis.pipeline import pipeline_summary
+from core.analysis.pipeline import pipelines
 from core.analysis.results import compared_words, ending_words, excuse_words, results, results_words
 from core.analysis.speed import alternative_sentence, speed
 from core.analysis.verdict import verdict
@@ -25,6 +24,8 @@ from core.report import as_json as data_as_json
 from core.runs.status import Status
 from core.runs.store import Run
 from core.runs.stored import side_of_run
+from core.views.accelerator.program import pipeline_lines, pipeline_sentence
+from core.views.backend.run import backend_lines
 from core.views.blocks import spans, words
 from core.views.comments import CommentsView
 from core.views.header import facts_line
@@ -160,7 +161,9 @@ def _tool_lines(report: Report) -> Iterator[str]:
     yield from numerics_lines(report)
     yield from backend_lines(report)
     yield aoti_sentence(report)
-    yield from pipeline_summary(report)
+    if pipelines(report):
+        yield pipeline_sentence(report)
+        yield from pipeline_lines(report, entries=False)
     yield NeighboursView(report).line
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from core.analysis.backend import backend_problems, backend_sentence, backends_called, requested_backend
+from core.analysis.backend import backend_problems, backends_called, requested_backend
 from core.analysis.durations import compile_seconds
 from core.analysis.dynamo.failures import Failure, failure_counts, failures, frame_names
 from core.analysis.memory import memory_ratio
@@ -24,6 +24,7 @@ from core.job import CompileJob
 from core.report import Compilation, Report, stored
 from core.runs.progress import is_compiled
 from core.runs.status import Status
+from core.views.backend.run import backend_sentence
 from core.views.markdown import LONGEST_NAME, LONGEST_TEXT, code, one_line
 from core.views.memory import memory_sentence
 from core.views.numerics import NOT_COMPARED

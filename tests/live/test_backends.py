@@ -4,7 +4,8 @@ import pytest
 import torch
 
 from core import CompileOptions, open_report
-from core.analysis.backend import backend_problems, backend_sentence, strip_words
+from core.analysis.backend import backend_problems
+from core.views.backend.run import backend_sentence, strip_words
 from core.worker.environment import probe
 from tests.support.user_code import RunCode
 

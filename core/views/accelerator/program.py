@@ -15,10 +15,18 @@ from typing import ClassVar
 from core.accelerator.program.dump import MOST_ROWS, ROW_BYTES, DumpRow, dump
 from core.accelerator.program.file import HEAD, ProgramFile, open_program
 from core.accelerator.program.program import PASSES
-from core.analysis.pipeline import PipelineChange, memory_words, moved_ops, pipeline_changes
+from core.analysis.pipeline import (
+    PipelineChange,
+    crossings_disturbed,
+    moved_ops,
+    pipeline_changes,
+    pipelines,
+    refusal_counts,
+)
+from core.analysis.results import results
 from core.base import words as fmt
 from core.code.diff import TextDiff, diff_texts
-from core.report import FileSection, FxNode, PipelineSegment, ProgramBuffer, ProgramEntry, Report
+from core.report import Crossing, FileSection, FxNode, Pipeline, PipelineSegment, ProgramBuffer, ProgramEntry, Report
 from core.views.blocks import Block, Code, Column, Listing, Table, paragraph
 from core.views.markdown import LONGEST_NAME, one_line, prose, quoted, sentence, short
 
@@ -410,3 +418,101 @@ MOVED_COLUMNS: tuple[Column[tuple[str, tuple[int, int]]], ...] = (
     Column("before", lambda row: row[1][0], fmt.number),
     Column("now", lambda row: row[1][1], fmt.number),
 )
+
+
+def pipeline_sentence(report: Report, compilation: str = "") -> str:
+    """Return a sentence: how much of the run, or of one compilation, the accelerator runs."""
+    selected = [pipeline for id_, pipeline in pipelines(report) if compilation in ("", id_)]
+    if not selected:
+        return "The accelerator received no graph."
+    segments = [segment for pipeline in selected for segment in pipeline.segments if not segment.problem]
+    ops, calls = sum(len(segment.nodes) for segment in segments), sum(pipeline.calls for pipeline in selected)
+    entries, size = sum(len(s.entries) for s in segments), sum(s.file_bytes for s in segments)
+    compared = results(report)
+    outcome = {
+        None: "",
+        "same": ", equal to eager",
+        "other strides": ", equal to eager but for strides",
+        "differs": ", and the results differ from eager's",
+    }
+    equality = outcome.get(compared.outcome if compared else None, ", which could not be compared with eager")
+    placed = (
+        f"{fmt.number(ops)} of {fmt.count(calls, 'op')} in {fmt.count(len(segments), 'segment')} on the accelerator"
+    )
+    return f"{placed}: {fmt.count(entries, 'program entry', 'program entries')}, {fmt.bytes_(size)}{equality}."
+
+
+def pipeline_lines(report: Report, entries: bool = True) -> Iterator[str]:
+    """Yield all pipeline records, one per line; `entries` adds the program entries."""
+    crossings = {(crossed.compilation, crossed.direction, crossed.segment): crossed for crossed in report.crossings}
+    if disturbed := crossings_disturbed(report):
+        yield f"{disturbed}: times are not reliable"
+    for compilation, pipeline in pipelines(report):
+        took = ", ".join(f"{stage} {fmt.duration_s(seconds)}" for stage, seconds in pipeline.times_s.items())
+        yield f"[{compilation}] {pipeline.direction}: {fmt.count(pipeline.calls, 'op')}; {took}"
+        yield from _refusal_lines(pipeline)
+        for segment in pipeline.segments:
+            yield from _segment_lines(segment)
+            yield from _entry_lines(segment) if entries else ()
+            if crossing := crossings.get((compilation, pipeline.direction, segment.name)):
+                yield from _crossing_lines(crossing)
+
+
+def _refusal_lines(pipeline: Pipeline) -> Iterator[str]:
+    """Yield one line per reason for ops that stay with torch."""
+    for reason, names in refusal_counts(pipeline).items():
+        ops, first = len(names), ", ".join(names[:4]) + " …" * (len(names) > 4)
+        yield f"  {fmt.count(ops, 'op')} {fmt.agree(ops, 'stays', 'stay')} with torch: {reason} ({first})"
+
+
+def _segment_lines(segment: PipelineSegment) -> Iterator[str]:
+    across = f"{fmt.bytes_(segment.input_bytes)} in, {fmt.bytes_(segment.output_bytes)} out"
+    if segment.problem:
+        yield f"  {segment.name}: {fmt.count(len(segment.nodes), 'op')}, {across}; runs in torch: {segment.problem}"
+        return
+    inputs = sum(entry.op == "argument" for entry in segment.entries)
+    work = sum(entry.op not in ENDS for entry in segment.entries)
+    entries = f"{fmt.count(inputs, 'input')}, {fmt.count(work, 'instruction')} and 1 result"
+    yield f"  {segment.name}: {fmt.count(len(segment.nodes), 'op')}; {entries}; {across}"
+    constants = f"{fmt.bytes_(segment.constant_bytes)} of constants"
+    yield f"    file {segment.file}: {fmt.bytes_(segment.file_bytes)}, {constants}"
+    yield f"    {memory_words(segment)}"
+    stages = ", ".join(f"{stage} {fmt.duration_s(seconds)}" for stage, seconds in segment.times_s.items())
+    yield f"    {stages}"
+    changed = ", ".join(f"{step.name} {fmt.number(step.entries)}" for step in segment.passes)
+    yield f"    program entries after each pass: {changed}"
+
+
+def _entry_lines(segment: PipelineSegment) -> Iterator[str]:
+    for index, entry in enumerate(segment.entries):
+        steps = f" {{ {'; '.join(entry.steps)} }}" if entry.steps else ""
+        targets = f"{', '.join(entry.outputs)} = " if entry.outputs else ""
+        yield f"    {index:>3}  {targets}{entry.op}({', '.join(entry.inputs)}){steps}"
+
+
+def memory_words(segment: PipelineSegment) -> str:
+    """Return the memory of a program's temporaries, in words."""
+    if not segment.temporary_bytes:
+        return "no temporaries"
+    alone = fmt.bytes_(segment.temporary_bytes)
+    if not segment.arena_bytes:
+        return f"temporaries of {alone}, each with memory of its own"
+    return f"temporaries of {alone} in an arena of {fmt.bytes_(segment.arena_bytes)}"
+
+
+def _crossing_lines(crossing: Crossing) -> Iterator[str]:
+    if crossing.calls:
+        inside_s, outside_s = (
+            crossing.runtime_s / crossing.calls,
+            (crossing.call_s - crossing.runtime_s) / crossing.calls,
+        )
+        copies = f", {fmt.count(crossing.copies, 'input')} copied" if crossing.copies else ", nothing copied"
+        words = f"{fmt.duration_s(inside_s)} each in the runtime and {fmt.duration_s(outside_s)} beside it{copies}"
+        yield f"    {fmt.count(crossing.calls, 'call')} across the ABI: {words}"
+    yield from (f"    {line}" for line in fallback_lines(crossing))
+
+
+def fallback_lines(crossing: Crossing) -> Iterator[str]:
+    """Yield how often torch ran a segment instead, one line per reason."""
+    for reason, times in crossing.fallbacks.items():
+        yield f"torch ran it {fmt.count(times, 'time')}: {reason}"

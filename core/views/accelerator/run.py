@@ -20,9 +20,7 @@ from core.analysis.pipeline import (
     PipelineStop,
     crossings_disturbed,
     entries_by_node,
-    fallback_lines,
     node_segments,
-    pipeline_sentence,
     pipeline_stops,
     refusal_counts,
     switchable_ops,
@@ -32,7 +30,7 @@ from core.graph.fx import divided_graph
 from core.graph.overlays import SEGMENT
 from core.job import CompileJob
 from core.report import Compilation, Crossing, FxGraph, FxNode, Pipeline, PipelineSegment, Report
-from core.views.accelerator.program import AcceleratorChanges, ProgramView
+from core.views.accelerator.program import AcceleratorChanges, ProgramView, fallback_lines, pipeline_sentence
 from core.views.blocks import (
     NOTHING_PICKED,
     Bar,

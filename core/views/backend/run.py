@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -11,12 +12,14 @@ from core.analysis.backend import (
     BackendRow,
     backend_problems,
     backend_rows,
-    backend_sentence,
+    backends_called,
+    problem_words,
     requested_backend,
 )
 from core.analysis.dynamo.failures import frame_names
 from core.base import words as fmt
-from core.report import Compilation, Invocation, Payload, Place, Report
+from core.base.words import NOT_RECORDED
+from core.report import Call, Compilation, Invocation, Payload, Place, Report
 from core.views.backend.compilation import LEGEND, BackendCompilationView, no_executions, node_count, seconds_of
 from core.views.blocks import Beside, Column, Data, Drawn, InLine, PageBlock, PageLink, Table, Title, paragraph, spans
 from core.views.glossary import GLOSSARY
@@ -26,6 +29,10 @@ INDUCTOR = "inductor"
 # Parts that the page draws: backends to run, the picture of the contract, and panes of a compilation.
 OFFER, CONTRACT, LEFT, RIGHT = "offer", "contract", "left", "right"
 MOST_PROBLEMS = 3  #: problems of a backend that are listed
+
+
+MOST_LINES = 50  #: compilations, calls, problems or tables of a backend on the command line
+SCRIPT_WITHOUT_BACKEND = "The script gave no callable to torch.compile, so no backend was called."
 
 
 def backend(
@@ -192,3 +199,116 @@ COMPILATION_COLUMNS: tuple[Column[BackendCompilationView], ...] = (
     *(Column(name, partial(_cell, at)) for at, name in enumerate(("frame", "graph", "backend took", "returned"))),
     Column("ran", lambda view: view.execution_count),
 )
+
+
+def backend_sentence(report: Report) -> str:
+    """Return the backend summary of a run in one sentence: graphs, executions, and the first problem."""
+    names, rows = backends_called(report), backend_rows(report)
+    if not names:
+        return _no_graph_words(report)
+    graphs = sum(len(row.invocations) for row in rows)
+    received = f"{_name_list(names)} received {fmt.count(graphs, 'graph')}"
+    problems = backend_problems(report)
+    if problems and problems[0].execution is None:
+        return f"{received}, and {problem_words(problems[0])}."
+    ran = _execution_words(rows, graphs, report.calls)
+    summary = "; ".join(filter(None, [received, ran, _reuse_words(rows, report.calls) if ran else ""]))
+    return f"{summary}; {problem_words(problems[0])}." if problems else f"{summary}."
+
+
+def strip_words(report: Report) -> str:
+    """Return the strip in numbers: "2 calls, 1 invocation, 2 executions"."""
+    rows = backend_rows(report)
+    executions = sum(row.ran.calls for row in rows if row.ran)
+    ran = fmt.count(executions, "execution") if _has_executions(rows) else f"executions {NOT_RECORDED}"
+    return ", ".join([fmt.count(len(report.calls), "call"), fmt.count(_invocation_count(rows), "invocation"), ran])
+
+
+def backend_lines(report: Report) -> Iterator[str]:
+    """Yield every record of a backend other than `inductor`, one per line; nothing without such records."""
+    rows = backend_rows(report)
+    if not rows:
+        return
+    yield backend_sentence(report)
+    yield f"  {strip_words(report)}"
+    for row in rows[:MOST_LINES]:
+        yield from _row_lines(row)
+    for problem in backend_problems(report)[:MOST_LINES]:
+        place = f" at {problem.place[0]}:{problem.place[1]}" if problem.place else ""
+        yield f"  [{problem.compilation}] `{problem.backend}` {problem_words(problem)}{place}"
+    for table in report.told_tables[:MOST_LINES]:
+        yield f"  [{table.compilation}] reported {table.title!r}: {fmt.count(len(table.rows) + table.left_out, 'row')}"
+    for text in report.told_texts[:MOST_LINES]:
+        yield f"  [{text.compilation}] reported {text.title!r}"
+
+
+def _no_graph_words(report: Report) -> str:
+    backend = requested_backend(report)
+    if report.script is not None and not backend:
+        return SCRIPT_WITHOUT_BACKEND
+    if not backend:
+        return "No backend call was recorded: an imported log does not contain them."
+    if backend == INDUCTOR:
+        return "The backend was `inductor`."
+    return f"`{backend}` received no graph."
+
+
+def _name_list(names: Sequence[str]) -> str:
+    quoted = [f"`{name}`" for name in names]
+    return " and ".join([", ".join(quoted[:-1]), quoted[-1]] if len(quoted) > 1 else quoted)
+
+
+def _invocation_count(rows: Sequence[BackendRow]) -> int:
+    return sum(len(row.invocations) for row in rows)
+
+
+def _has_executions(rows: Sequence[BackendRow]) -> bool:
+    return any(row.ran for row in rows)
+
+
+def _execution_words(rows: Sequence[BackendRow], graphs: int, calls: Sequence[Call]) -> str:
+    pronoun = fmt.agree(graphs, "it", "them")
+    if not _has_executions(rows):
+        return f"executions {NOT_RECORDED}"
+    times = sum(row.ran.calls for row in rows if row.ran)
+    if not times:
+        return f"no call ran {pronoun}"
+    return f"executed {fmt.count(times, 'time')} in {fmt.count(len(calls), 'call')}" if calls else ""
+
+
+def _reuse_words(rows: Sequence[BackendRow], calls: Sequence[Call]) -> str:
+    """Return which calls compiled nothing, in words; empty for a script, and with fewer than two calls."""
+    compiling = {row.compilation.call for row in rows}
+    compiled = [call.index for call in calls if call.index in compiling or call.compilations]
+    quiet = len(calls) - len(compiled)
+    if len(calls) < 2 or calls[0].entry is not None:
+        return ""
+    if not quiet:
+        return "each call compiled"
+    if len(calls) == 2:
+        return f"the {'second' if compiled == [calls[0].index] else 'first'} compiled nothing"
+    if compiled == [calls[0].index]:
+        return f"the {fmt.number(quiet)} after the first compiled nothing"
+    return f"{fmt.count(quiet, 'call')} compiled nothing"
+
+
+def _row_lines(row: BackendRow) -> Iterator[str]:
+    for invocation in row.invocations:
+        yield f"  [{row.compilation.id}] {_invocation_words(row.compilation, invocation)}"
+    if row.ran:
+        measured = f" and {fmt.count(row.ran.measured, 'time')} beside them" if row.ran.measured else ""
+        yield f"    ran {fmt.count(row.ran.calls, 'time')} in calls{measured}, {fmt.duration_s(row.ran.seconds)} in all"
+    for cell in row.cells[:MOST_LINES]:
+        if cell.use:
+            yield f"    call {fmt.number(cell.call)}: {cell.use}" + (f", since {cell.because}" if cell.because else "")
+
+
+def _invocation_words(compilation: Compilation, invocation: Invocation) -> str:
+    ops = Counter(node.op for node in invocation.nodes)
+    more = f" and {fmt.number(invocation.left_out)} more" if invocation.left_out else ""
+    kinds = ", ".join(f"{fmt.number(occurrences)} {op}" for op, occurrences in ops.items())
+    inputs = f" with {', '.join(invocation.inputs)}" if invocation.inputs else ""
+    returned = f"; returned {invocation.returned}" if invocation.returned else ""
+    took = fmt.duration_s(invocation.seconds)
+    nodes = f"{fmt.count(len(invocation.nodes), 'node')}{more} ({kinds})"
+    return f"`{invocation.backend}` received {nodes}{inputs}{returned}, in {took}"

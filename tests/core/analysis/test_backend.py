@@ -6,13 +6,10 @@ from core.analysis.backend import (
     BackendProblem,
     NodeValues,
     StripCell,
-    backend_lines,
     backend_problems,
     backend_rows,
-    backend_sentence,
     node_values,
     requested_backend,
-    strip_words,
 )
 from core.report import (
     AnnotationTable,
@@ -31,7 +28,7 @@ from core.report import (
     Script,
     Setting,
 )
-from core.views.backend.run import BackendView
+from core.views.backend.run import BackendView, backend_lines, backend_sentence, strip_words
 
 NODES = (
     BackendNode("l_x_", "placeholder", "L_x_", "()", "{}", ("relu",), "f32[4, 8]"),

@@ -2,13 +2,7 @@
 
 from dataclasses import replace
 
-from core.analysis.pipeline import (
-    crossings_disturbed,
-    memory_words,
-    pipeline_figures,
-    pipeline_lines,
-    pipeline_sentence,
-)
+from core.analysis.pipeline import crossings_disturbed, pipeline_figures
 from core.report import (
     Call,
     Compilation,
@@ -24,6 +18,7 @@ from core.report import (
     Report,
     Setting,
 )
+from core.views.accelerator.program import memory_words, pipeline_lines, pipeline_sentence
 
 ENTRIES = (
     ProgramEntry("argument", ("x",), (), (), ("x: f32[2, 4]",)),
