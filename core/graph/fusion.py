@@ -16,7 +16,16 @@ from core.analysis.work import launch_groups, leaves, steps, working_ops
 from core.base.words import bytes_, count, duration_s, number, percent
 from core.graph.assemble import Link, Material, assemble, tree
 from core.graph.fx import meta_text, op_node
-from core.graph.launches import FxNodes, Kernels, Launch, launch_seconds, launch_words, launches, saved_bytes
+from core.graph.launches import (
+    FxNodes,
+    Kernels,
+    Launch,
+    is_recorded,
+    launch_seconds,
+    launch_words,
+    launches,
+    saved_bytes,
+)
 from core.graph.model import GraphModel, Node, collection_paused
 from core.graph.modules import Branch, Origin, Trait, classes_of, module_at, shape_words
 from core.graph.placing import placed_paths
@@ -25,6 +34,7 @@ from core.report import Kernel, Module, ModulePath, Schedule, SchedulerNode, mod
 
 RECORDED = "Bytes that the scheduler counts for each launch, split over its ops by their estimates."
 LONGEST_KERNEL = 32  #: characters of a kernel's name before its module is omitted
+NOT_RECORDED = "the scheduler's steps between ops and kernels were not recorded"
 MOST_VIA = 3  #: views named on an edge
 MOST_OPS_NAMED = 3  #: ops that name a scheduler node in the title of a fusion
 
@@ -85,6 +95,9 @@ def fusion_frames(schedule: Schedule, nodes: FxNodes, kernels: Kernels) -> tuple
     ops = {name for launch in drawn for name in launch.members}
     fusions, named = steps(schedule), working_ops(schedule, nodes)
     left = len(schedule.before)
+    kernels_step = FusionStep("Kernels", launch_words(drawn, kernels))
+    if not is_recorded(schedule):
+        return FusionStep("Ops", f"{count(len(ops), 'op')}; {NOT_RECORDED}"), kernels_step
     frames = [
         FusionStep("Ops", f"{count(len(ops), 'op')} after decomposition; views are on the edges"),
         FusionStep("Scheduler nodes", f"{count(left, 'node')}: lowering inlined ops into the loops that read them"),
@@ -96,8 +109,7 @@ def fusion_frames(schedule: Schedule, nodes: FxNodes, kernels: Kernels) -> tuple
         frames.append(FusionStep(title, f"{first} with {second}: {count(left - index, 'node')} left", step.round))
     if _replay(schedule, kernels)[1]:
         frames.append(FusionStep("Code generation", "fused nodes that share one kernel"))
-    frames.append(FusionStep("Kernels", launch_words(drawn, kernels)))
-    return tuple(frames)
+    return (*frames, kernels_step)
 
 
 def _named(names: Sequence[str], ops: Mapping[str, tuple[str, ...]]) -> str:
@@ -210,8 +222,11 @@ class _Drawing:
             yield f"about {estimate} % of time" if estimate else "under 1 % of time"
         if saved:
             yield f"saves {bytes_(saved)}" if saved > 0 else f"moves {bytes_(-saved)} more"
-        if not self._launches[place].kernel:
+        kernel = self._kernels.get(self._launches[place].kernel)
+        if kernel is None:
             yield "no kernel"
+        elif not is_recorded(self._schedule) and len(kernel.calls) > 1 and not kernel.calls[0].origins:
+            yield f"all {count(len(kernel.calls), 'launch', 'launches')}"
         yield count(len(self._launches[place].members), "op")
 
     @cached_property
@@ -340,6 +355,8 @@ class _Drawing:
             for name, size in (*node.reads, *node.writes):
                 sizes[name] = max(size, sizes.get(name, 0))
         stored: dict[Member, int] = {}
+        if not is_recorded(self._schedule):
+            return self._read_elsewhere()
         for place, launch in enumerate(self._launches):
             for node in launch.nodes:
                 kept = {name for name, _ in fused.get(node.name, node).writes}
@@ -347,6 +364,17 @@ class _Drawing:
                 last = self._last_op(launch, node)
                 if size:
                     stored[place, last] = stored.get((place, last), 0) + size
+        return stored
+
+    def _read_elsewhere(self) -> dict[Member, int]:
+        """Bytes of the values that another launch reads, by their shapes: they must be in memory."""
+        costs = FxCosts(dict(self._nodes))
+        stored = {}
+        for place, name in self._members:
+            sources = [source for source, _ in self._inputs(name)] if name in self._nodes else []
+            for source in sources:
+                if (place, source) not in self._number:
+                    stored[self._copies[source][0], source] = costs.size(source) or 0
         return stored
 
     def _last_op(self, launch: Launch, node: SchedulerNode) -> str:

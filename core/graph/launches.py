@@ -9,7 +9,7 @@ from core.analysis.kernels.kernel import time_s
 from core.analysis.work import OUTPUT_OF_A_CALL, distinct_kernels, launch_groups
 from core.base.words import count
 from core.ops.costs import CALLS, op_class
-from core.report import FxNode, Kernel, Schedule, SchedulerNode
+from core.report import Compilation, Direction, FxNode, Kernel, Schedule, SchedulerNode
 
 # Inductor's class of a node that is a call, not a loop.
 CALL = "ExternKernelSchedulerNode"
@@ -38,6 +38,38 @@ class Launch:
     def id(self) -> str:
         """Id of the launch's hull in the drawing."""
         return f"g:{self.nodes[0].name}"
+
+
+def fusion_schedules(compilation: Compilation) -> tuple[Schedule, ...]:
+    """Return the recorded schedules of a compilation; without any, those of its kernels' calls.
+
+    Torch logs which FX nodes each kernel computes, but no scheduler nodes. A node then stands for a call, or for all
+    calls of a kernel whose FX nodes are not recorded call by call; it has no kind, no buffers, and no fusions.
+    """
+    if compilation.schedules:
+        return compilation.schedules
+    directions = dict.fromkeys(kernel.direction for kernel in compilation.kernels if kernel.origins)
+    return tuple(_schedule_of_calls(compilation, direction) for direction in directions)
+
+
+def is_recorded(schedule: Schedule) -> bool:
+    """Return True for a schedule of the scheduler's own nodes."""
+    return any(node.kind for node in schedule.before)
+
+
+def _schedule_of_calls(compilation: Compilation, direction: Direction) -> Schedule:
+    calls: list[tuple[int, Kernel, tuple[str, ...]]] = []
+    for kernel in compilation.kernels:
+        if kernel.direction == direction and kernel.origins:
+            single = [(call.line, kernel, call.origins) for call in kernel.calls if call.origins]
+            known = len(single) == len(kernel.calls) and single
+            calls += known or [(min(kernel.call_lines, default=0), kernel, kernel.origins)]
+    calls.sort(key=lambda call: call[0])
+    nodes = tuple(
+        SchedulerNode(f"call{index}", "", (f"call{index}",), (), (), (), origins, None, "", kernel.id)
+        for index, (_, kernel, origins) in enumerate(calls)
+    )
+    return Schedule(-1, direction, nodes, nodes, (), (), {})
 
 
 def launches(schedule: Schedule, nodes: FxNodes, kernels: Kernels) -> tuple[Launch, ...]:

@@ -145,10 +145,14 @@ class Capture:
 
 @dataclass(frozen=True, slots=True)
 class KernelCall:
-    """A line of the wrapper that calls a kernel, counted from 1, with its measured time."""
+    """A line of the wrapper that calls a kernel, counted from 1, with its measured time.
+
+    `origins` are the FX nodes that this call computes; empty if only those of all calls together are recorded.
+    """
 
     line: int
     time: KernelTime | None = None
+    origins: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from core.analysis.dynamo.failures import frame_names
 from core.base import words as fmt
 from core.base.decoder import converted, decoded_object
 from core.graph.fx import source_path
+from core.graph.launches import fusion_schedules
 from core.report import Compilation, Payload, Report
 from core.report.records.compilation import BytecodeRecord
 from core.views.blocks import (
@@ -376,7 +377,7 @@ class CompilationsView:
         yield from paragraph(_restarts(compilation), "quiet")
         pages = {
             "fx_graph": bool(compilation.graphs),
-            "fusion": bool(compilation.schedules),
+            "fusion": bool(fusion_schedules(compilation)),
             "kernels": bool(compilation.kernels),
             "guards": bool(compilation.guards),
             "bytecode": compilation.bytecode is not None,

@@ -22,7 +22,7 @@ from core.analysis.work import (
 from core.base import words as fmt
 from core.graph.fusion import fusion_frames, fusion_model
 from core.graph.fx import source_path
-from core.graph.launches import Launch, launch_words, launches, ops_without_launch
+from core.graph.launches import Launch, fusion_schedules, is_recorded, launch_words, launches, ops_without_launch
 from core.report import Compilation, FxGraph, FxNode, Kernel, Payload, Report, Schedule, SchedulerNode
 from core.views.fx_graph import SameOp
 from core.views.glossary import GLOSSARY
@@ -30,7 +30,7 @@ from core.views.graph import GraphFrame, GraphView
 from core.views.markdown import LONGEST_NAME, LONGEST_TEXT, code, one_line, plain
 from core.views.verdict import UNEVEN, change_words, counted_words, traffic_words
 
-__all__ = ["FusionView", "epilogue_words"]
+__all__ = ["FusionView", "epilogue_words", "fusion_schedules"]
 
 SCHEDULER_NAME = re.compile(r"\bop\d+\b")
 MOST_WORDS = 4  #: ops that name a scheduler node
@@ -70,8 +70,12 @@ class FusionView:
     """
 
     not_recorded: ClassVar[str] = (
-        "Torch does not log the scheduler's nodes; Compileboard records them in its own runs. Only the backend "
-        "`inductor` has a scheduler."
+        "Only the backend `inductor` fuses ops into kernels. In a log from elsewhere, torch names the ops of each "
+        "kernel if `torch._inductor.config.trace.provenance_tracking_level` is 1 or higher."
+    )
+    from_provenance: ClassVar[str] = (
+        "Ops and kernels are from torch's log, which names the FX nodes of each kernel. It has no scheduler nodes, "
+        "fusions and refusals."
     )
     failed: ClassVar[str] = "This compilation failed before Inductor's scheduler. *Overview* shows the error."
     no_kernel_picked: ClassVar[str] = "Click a kernel to see its source and your lines. Double-click opens its page."
@@ -93,6 +97,11 @@ class FusionView:
         return cls.failed if compilation is not None and compilation.status == "failed" else cls.not_recorded
 
     @property
+    def is_recorded(self) -> bool:
+        """True if the scheduler's nodes were recorded, as in Compileboard's own runs."""
+        return is_recorded(self.schedule)
+
+    @property
     def name(self) -> str:
         """Name of the graph among the compilation's scheduled graphs."""
         return schedule_name(self.schedule)
@@ -112,6 +121,8 @@ class FusionView:
         """Meaning of fusion, the numbers of fusions and rounds, and the rule that counts traffic."""
         fusions = fmt.count(len(steps(self.schedule)), "fusion")
         rounds = fmt.count(len(self.schedule.rounds), "round")
+        if not self.is_recorded:
+            return f"{GLOSSARY['fusion']} {self.from_provenance}"
         traffic = traffic_within(self.schedule)
         counted = counted_words(traffic) if traffic else UNEVEN
         removed = ops_without_launch(self.schedule, self._nodes) if not self.schedule.subgraph else ()
@@ -248,7 +259,8 @@ class FusionView:
 
 def schedule_name(schedule: Schedule) -> str:
     """Return the name of a scheduled graph among those of its compilation."""
-    name = f"{schedule.direction or 'graph'} {schedule.graph_id}" if schedule.graph_id >= 0 else schedule.direction
+    direction = schedule.direction or "graph"
+    name = f"{direction} {schedule.graph_id}" if schedule.graph_id >= 0 else direction
     return f"{name}, {one_line(schedule.subgraph, LONGEST_NAME)}" if schedule.subgraph else name
 
 

@@ -20,6 +20,7 @@ from core.analysis.verdict import Verdict, records_dynamo, target_words, verdict
 from core.analysis.work import Work, captured_ops, heaviest
 from core.base import words as fmt
 from core.base.remembered import remembered
+from core.graph.launches import fusion_schedules
 from core.job import CompileJob
 from core.report import Compilation, Report, stored
 from core.runs.progress import is_compiled
@@ -245,7 +246,7 @@ WHY_EMPTY: dict[str, Callable[[Report], str]] = {
     "captures": _no_graphs,
     "passes": _no_graphs,
     "partition": _unless_any(_has_backward, "No backward graph: only training has one"),
-    "fusion": _unless_inductor(lambda compilation: compilation.schedules, "Fusion was not recorded"),
+    "fusion": _unless_inductor(fusion_schedules, "Fusion was not recorded"),
     "kernels": _no_kernels,
     "decisions": _unless_inductor(lambda compilation: compilation.schedules, "Fusion was not recorded"),
     "compile_time": _unless(lambda report: compile_seconds(report) or report.metrics, "No compile times were recorded"),

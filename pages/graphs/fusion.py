@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from core.views.fusion import FusionView
+from core.views.fusion import FusionView, fusion_schedules
 from pages.parts.code import drawer, open_button, stage, title_row
 from pages.parts.graphs.drawers import (
     IR,
@@ -26,12 +26,12 @@ from pages.session.shown import selected_op
 VIEWS = ["one drawing", "side by side"]
 
 view = require_view("This page shows how Inductor fuses ops into kernels.")
-if view is None or not view.compilation.schedules:
-    page_title("The scheduler's nodes were not recorded for this compilation")
+if view is None or not (schedules := fusion_schedules(view.compilation)):
+    page_title("The ops of this compilation's kernels were not recorded")
     st.write(FusionView.why_none(view.compilation if view is not None else None))
     st.stop()
 
-names = [fusion_view(view, index).name for index in range(len(view.compilation.schedules))]
+names = [fusion_view(view, index).name for index in range(len(schedules))]
 with title_row() as title:
     index = 0
     if len(names) > 1:
@@ -41,7 +41,8 @@ with title_row() as title:
     fusion = fusion_view(view, index)
     url.read(url.FUSION, VIEWS, VIEWS[0])
     shape = st.segmented_control("View", VIEWS, key=url.FUSION, label_visibility="collapsed") or VIEWS[0]
-    open_button(WHY, "Why not fused?", ":material/question_mark:")
+    if fusion.is_recorded:
+        open_button(WHY, "Why not fused?", ":material/question_mark:")
     open_button(IR, "IR", ":material/code:")
     with downloads():
         json_twin("schedule", fusion.schedule, key="schedule")

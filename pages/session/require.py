@@ -11,6 +11,7 @@ from core import NO_RECORD, Run
 from core.base import words as fmt
 from core.report import Compilation, Report
 from core.views import progress
+from core.views.fusion import fusion_schedules
 from pages import menu
 from pages.gate.rules import Visitor
 from pages.gate.visitor import who
@@ -31,7 +32,7 @@ READY: dict[str, Ready] = {
     menu.CAPTURES.name: lambda report, _: report.captures,
     menu.PASSES.name: lambda _, compilation: compilation and compilation.passes,
     menu.PARTITION.name: lambda _, compilation: compilation and compilation.partitions,
-    menu.FUSION.name: lambda _, compilation: compilation and compilation.schedules,
+    menu.FUSION.name: lambda _, compilation: compilation and fusion_schedules(compilation),
     menu.KERNELS.name: lambda _, compilation: compilation and compilation.kernels,
     menu.BACKEND.name: lambda _, compilation: compilation and compilation.invocations,
     menu.ACCELERATOR.name: lambda _, compilation: compilation and compilation.pipelines,

@@ -178,9 +178,21 @@ def node_mappings(draft: ReportDraft, record: TraceRecord) -> None:
 
     def fill(kernel: Kernel, keys: list[str]) -> Kernel:
         origins = (name for key in keys for name in mapping.get(key, ()))
-        return replace(kernel, origins=tuple(dict.fromkeys(origins)))
+        calls = kernel.calls
+        if len(calls) == len(keys):
+            # The handles of a kernel count its calls in the wrapper's order.
+            ordered = sorted(keys, key=_handle)
+            pairs = zip(calls, ordered, strict=True)
+            calls = tuple(replace(call, origins=tuple(dict.fromkeys(mapping[key]))) for call, key in pairs)
+        return replace(kernel, calls=calls, origins=tuple(dict.fromkeys(origins)))
 
     _fill(draft, record, fill, list(mapping))
+
+
+def _handle(key: str) -> int:
+    """Return the debug handle of a key `name:handle`; 0 without one."""
+    handle = key.rpartition(":")[2]
+    return whole(handle) if handle.isdecimal() else 0
 
 
 def post_grad_nodes(draft: ReportDraft, record: TraceRecord) -> None:

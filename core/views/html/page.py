@@ -37,7 +37,7 @@ from core.views.blocks import (
 )
 from core.views.colours import kernel_colours
 from core.views.compilations import CompilationsView
-from core.views.fusion import FusionView
+from core.views.fusion import FusionView, fusion_schedules
 from core.views.fx_graph import FxGraphView, GraphStages
 from core.views.markdown import LONGEST_LINE, one_line
 from core.views.wire import TOP, StoredGraph, graph_data, level_data, stored
@@ -153,7 +153,7 @@ class Graphs:
         """Yield drawings of a compilation: the captured graph, the last lowered graph, and each fusion."""
         for graph in _shown(compilation):
             yield from self._fx(compilation, graph)
-        for index in range(len(compilation.schedules)):
+        for index in range(len(fusion_schedules(compilation))):
             yield from self._fusion(compilation, index)
 
     def _fx(self, compilation: Compilation, graph: FxGraph) -> Iterator[Block]:
@@ -168,7 +168,7 @@ class Graphs:
         yield Fold(spans(f"FX graph: {view.title}"), (drawing,), graph is _shown(compilation)[0])
 
     def _fusion(self, compilation: Compilation, index: int) -> Iterator[Block]:
-        schedule = compilation.schedules[index]
+        schedule = fusion_schedules(compilation)[index]
         view = FusionView(self.source.report, compilation, schedule, partial(self.source.nodes, compilation))
         title = f"[{compilation.id}] fusion of {view.name}"
         if not self.source.takes_graph(title, _size(schedule)):

@@ -12,8 +12,9 @@ import streamlit as st
 
 from core import Run
 from core.base import words as fmt
-from core.report import Compilation, Kernel
+from core.report import Compilation, Kernel, Schedule
 from core.views import comments as views
+from core.views.fusion import fusion_schedules
 from core.views.fx_graph import GraphStages
 from pages import menu
 from pages.components.comments.view import CommentsData, Selection, comments_button
@@ -94,19 +95,23 @@ def _shown(shown: ShownRun, selected: Selection) -> views.Shown:
     if compilation is None:
         return views.Shown()
     source = selected.source
-    names = [views.schedule_name(schedule) for schedule in compilation.schedules]
+    schedules = fusion_schedules(compilation)
+    names = [views.schedule_name(schedule) for schedule in schedules]
     wanted = state_of(url.SCHEDULE) or url.asked(url.SCHEDULE)
-    schedule = compilation.schedules[names.index(wanted) if wanted in names else 0] if names else None
-    return views.Shown(compilation, _graph(compilation, source), schedule, _kernel(compilation, source))
+    schedule = schedules[names.index(wanted) if wanted in names else 0] if names else None
+    return views.Shown(compilation, _graph(compilation, source, schedule), schedule, _kernel(compilation, source))
 
 
-def _graph(compilation: Compilation, source: str) -> str:
+def _graph(compilation: Compilation, source: str, schedule: Schedule | None) -> str:
     """Return the id of the graph in a view; if the view shows none, the id of the page's graph.
 
     Empty if the page shows no graph.
     """
     names = [graph.id for graph in compilation.graphs]
     drawn = [name for name in names if source == component_key(f"fx-{compilation.id}-{name}")]
+    if state_of(PAGE) == menu.FUSION.name and schedule is not None:
+        lowered = compilation.lowered(schedule.direction)
+        return lowered.id if lowered is not None else ""
     if drawn or not names or state_of(PAGE) not in (menu.FX_GRAPH.name, menu.OVERVIEW.name):
         return drawn[0] if drawn else ""
     wanted = (state_of(url.GRAPH) or url.asked(url.GRAPH)) if state_of(PAGE) == menu.FX_GRAPH.name else None

@@ -17,7 +17,7 @@ from core.report import FxGraph, FxNode, Place
 from core.views import wire
 from core.views.capture import CaptureView
 from core.views.colours import kernel_colours
-from core.views.fusion import FusionView
+from core.views.fusion import FusionView, fusion_schedules
 from core.views.fx_graph import FxGraphView, GraphStages
 from core.views.graph import GraphView
 from core.views.passes import PartitionView, PassesView
@@ -74,7 +74,7 @@ def fx_view(view: View, graph: FxGraph) -> FxGraphView:
 
 def fusion_view(view: View, index: int) -> FusionView:
     """Return the fusion view of a compilation's scheduled graph, by the graph's index."""
-    return FusionView(view.report, view.compilation, view.compilation.schedules[index], view.nodes)
+    return FusionView(view.report, view.compilation, fusion_schedules(view.compilation)[index], view.nodes)
 
 
 def fx_drawn(view: View, graph: FxGraph) -> GraphDrawing:
@@ -153,7 +153,7 @@ def graph_picture(of: RunView) -> None:
     graph = GraphStages(compilation.graphs).first
     if not graph.ops or graph.calls > MOST_OPS:
         return
-    view, is_fused = of.of(compilation), bool(compilation.schedules)
+    view, is_fused = of.of(compilation), bool(fusion_schedules(compilation))
     page, label = (menu.FUSION, "Fusion") if is_fused else (menu.FX_GRAPH, GraphStages.label(graph))
     st.page_link(page.script, label=label, icon=page.icon, query_params=url.link(compilation=compilation.id))
     picture = fusion_drawn(view, 0) if is_fused else fx_drawn(view, graph)

@@ -8,7 +8,16 @@ import pytest
 
 from core.analysis.work import groups_after, steps
 from core.graph.fusion import fusion_frames, fusion_model
-from core.graph.launches import Kernels, launch_seconds, launches, ops_without_launch, saved_bytes
+from core.graph.launches import (
+    Kernels,
+    Launch,
+    fusion_schedules,
+    is_recorded,
+    launch_seconds,
+    launches,
+    ops_without_launch,
+    saved_bytes,
+)
 from core.graph.model import HULLS, GraphModel
 from core.ops.costs import CALLS, op_class
 from core.report import Compilation, FxNode, Kernel, Schedule
@@ -245,3 +254,32 @@ def test_the_bytes_of_the_ops_are_those_that_the_scheduler_counts_after_fusion(
     model = fusion_model(schedule, nodes, of(compilation))
     moved = next(overlay for overlay in model.overlays if overlay.name == "bytes").values
     assert sum(value or 0 for value in moved) == pytest.approx(schedule.bytes_after, abs=len(moved))
+
+
+@pytest.mark.parametrize(("scenario", "compilation", "schedule", "nodes"), FLAT)
+def test_without_scheduler_nodes_the_hulls_come_from_torchs_provenance(
+    scenario: str, compilation: Compilation, schedule: Schedule, nodes: dict[str, FxNode]
+) -> None:
+    kernels = of(compilation)
+    recorded = [launch for launch in launches(schedule, nodes, kernels) if launch.kernel]
+    rebuilt = next(
+        each for each in fusion_schedules(replace(compilation, schedules=())) if each.direction == schedule.direction
+    )
+    assert is_recorded(schedule)
+    assert not is_recorded(rebuilt)
+
+    def drawn(parts: list[Launch]) -> list[tuple[str, list[str]]]:
+        return sorted((launch.kernel, sorted(launch.members)) for launch in parts)
+
+    assert drawn(list(launches(rebuilt, nodes, kernels))) == drawn(recorded)
+    assert [frame.title for frame in fusion_frames(rebuilt, nodes, kernels)] == ["Ops", "Kernels"]
+
+
+def test_launches_with_the_ops_of_their_kernel_alone_are_one_hull_that_says_so() -> None:
+    compilation, _, nodes = schedules("transformer_block")[0]
+    first = compilation.kernels[0]
+    twice = replace(first, calls=(first.calls[0], first.calls[0]), origins=first.origins)
+    twice = replace(twice, calls=tuple(replace(call, origins=()) for call in twice.calls))
+    (schedule,) = fusion_schedules(replace(compilation, schedules=(), kernels=(twice,)))
+    model = fusion_model(schedule, nodes, {twice.id: twice})
+    assert [group.detail for group in model.groups if group.kind in HULLS] == ["all 2 launches · 7 ops"]
