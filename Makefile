@@ -57,7 +57,7 @@ matrix: $(DEVELOPMENT)  ## Run the live tests with each supported torch, each in
 	$(PYTHON) -m tests.matrix $(ARGS)
 
 ray: $(DEVELOPMENT)  ## Run the tests of the runner and of sweeps on a Ray cluster of four nodes (needs `make extra EXTRA=ray`; minutes)
-	$(PYTHON) -m pytest --site ray tests/core/runs tests/core/sweep $(ARGS)
+	$(PYTHON) -m pytest -m "" --site ray tests/core/runs tests/core/sweep $(ARGS)
 	$(PYTHON) -m pytest tests/live/test_ray.py $(ARGS)
 
 image: $(DEVELOPMENT)  ## Carry the Dockerfile out in a bare Debian, then run it as compose.yaml says (Linux, root, minutes)
