@@ -1,6 +1,6 @@
 """Glossary page: torch's terms in compilation order, with links to the run and to torch's manual."""
 
-from core.views.glossary import glossary
+from core.views import glossary as views
 from pages.session.tables import draw, picks
 
-draw(glossary(picks()))
+draw(views.glossary(picks()))

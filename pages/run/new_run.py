@@ -3,8 +3,7 @@
 import streamlit as st
 
 from core import samples
-from core.views import header
-from core.views.setup import DoctorView
+from core.views import header, setup
 from pages.gate.addresses import MISSING
 from pages.look.text import plain
 from pages.parts.run.launch import (
@@ -29,7 +28,7 @@ page_title("What does torch.compile do to your model?")
 if missing := url.asked(MISSING):
     st.warning(header.missing_page(missing), icon=":material/explore_off:")
 found = server.environment()
-doctor = DoctorView(server.runner().store.home, found)
+doctor = setup.DoctorView(server.runner().store.home, found)
 if doctor.compiler_problem:
     st.error(plain(doctor.compiler_problem), icon=":material/build:")
 # Reserve this position, so that the tabs keep their place and selection when torch has started.

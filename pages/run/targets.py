@@ -6,8 +6,8 @@ import streamlit as st
 
 from core import likeliest
 from core.views import compare as views
-from core.views.kernels.kernel import NO_KERNEL
-from core.views.pairs import CHOSEN
+from core.views import pairs
+from core.views.kernels import kernel
 from pages.parts.compare.aspects import chosen_kernels
 from pages.parts.compare.runs import kernel_pairs_view, labels, other_runs, picked_other, right_or_retarget
 from pages.parts.run.submit import retarget
@@ -17,7 +17,7 @@ from pages.session.tables import draw
 
 view = require_view("This page compares the code for two targets.")
 if view is None or not view.compilation.kernels:
-    draw(NO_KERNEL)
+    draw(kernel.NO_KERNEL)
     st.stop()
 others = other_runs(view)
 if not others:
@@ -28,5 +28,5 @@ other_id = picked_other(names, likeliest(others, view.job).run.id) or ""
 right = open_view(other_id) if other_id else None
 kernels = kernel_pairs_view(view, view.compilation.id, right) if right is not None else None
 key = f"targets-{view.compilation.id}-{other_id}"
-parts = {views.CHOICE: partial(right_or_retarget, view, names), CHOSEN: partial(chosen_kernels, kernels, key)}
+parts = {views.CHOICE: partial(right_or_retarget, view, names), pairs.CHOSEN: partial(chosen_kernels, kernels, key)}
 draw(views.targets(kernels, other_id), parts)
