@@ -38,6 +38,7 @@ class Link(NamedTuple):
     label: str = ""
     bytes: int = 0
     frames: Frames = ()
+    refused: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +117,7 @@ def _placed_edges(edges: Sequence[Link], order: Sequence[int]) -> tuple[Edge, ..
     place = [0] * len(order)
     for index, node in enumerate(order):
         place[node] = index
-    return tuple(Edge(place[link[0]], place[link[1]], link[2], link[3], link[4]) for link in edges)
+    return tuple(Edge(place[link[0]], place[link[1]], *link[2:]) for link in edges)
 
 
 def fold_helpers(root: Branch, origins: Sequence[Origin]) -> None:
@@ -186,6 +187,7 @@ def groups_with_facts(
         facts += _shapes("in", read[index], nodes)
         facts += _shapes("out", written[index], nodes)
         facts += [Fact("modules", branch.modules)] if branch.modules else []
+        facts += [Fact(name, text) for name, text in branch.facts]
         count = int(counts[last] - counts[first])
         parent = arrangement.parents[index]
         label, detail = branch.label, branch.detail

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from core.analysis.kernels.kernel import KernelNames
-from core.analysis.work import launch_groups, leaves, steps, working_ops
+from core.analysis.work import launch_groups, leaves, reasons_between, refused_pairs, steps, working_ops
 from core.base.words import bytes_, count, duration_s, number, percent
 from core.graph.assemble import Link, Material, assemble, tree
 from core.graph.fx import meta_text, op_node
@@ -35,6 +35,7 @@ from core.report import Kernel, Module, ModulePath, Schedule, SchedulerNode, mod
 RECORDED = "Bytes that the scheduler counts for each launch, split over its ops by their estimates."
 LONGEST_KERNEL = 32  #: characters of a kernel's name before its module is omitted
 NOT_RECORDED = "the scheduler's steps between ops and kernels were not recorded"
+MOST_REFUSALS = 2  #: refusals named on a launch
 MOST_VIA = 3  #: views named on an edge
 MOST_OPS_NAMED = 3  #: ops that name a scheduler node in the title of a fusion
 
@@ -204,8 +205,31 @@ class _Drawing:
             kind="launch" if self._is_generated(launch) else "library",
             members=[self._number[place, name] for name in launch.members],
             links=tuple(f"s:{node.name}" for node in launch.nodes) + ((f"k:{kernel.id}",) if kernel else ()),
+            facts=tuple(self._refusals(place)),
             badge=number(self._kernel_number[launch.kernel]) if launch.kernel in self._kernel_number else "",
         )
+
+    def _refusals(self, place: int) -> Iterator[tuple[str, str]]:
+        """Yield why torch did not fuse a launch with another, the most shared bytes first."""
+        pairs = [(size, pair) for pair, (size, _) in self._refused.items() if place in pair]
+        for size, pair in sorted(pairs, reverse=True)[:MOST_REFUSALS]:
+            second = pair[1] if pair[0] == place else pair[0]
+            name = self._words(self._launches[second], self._kernels.get(self._launches[second].kernel))
+            shared = f", {bytes_(size)} shared" if size else ""
+            yield f"not fused with {name}", f"{self._refused[pair][1]}{shared}"
+
+    @cached_property
+    def _refused(self) -> dict[tuple[int, int], tuple[int, str]]:
+        """Pair of launches → shared bytes, and torch's reason for not fusing a part of one with a part of the other."""
+        nodes = {node.name: node for node in self._schedule.after}
+        place = {node.name: place for place, launch in enumerate(self._launches) for node in launch.nodes}
+        refused: dict[tuple[int, int], tuple[int, str]] = {}
+        for (first, second), size in refused_pairs(self._schedule).items():
+            left, right = sorted((place[nodes[first].nodes[0]], place[nodes[second].nodes[0]]))
+            reasons = reasons_between(self._schedule, nodes[first], nodes[second])
+            if left != right and reasons and size >= refused.get((left, right), (0, ""))[0]:
+                refused[left, right] = size, reasons[0][1]
+        return refused
 
     def _is_generated(self, launch: Launch) -> bool:
         kernel = self._kernels.get(launch.kernel)
@@ -397,7 +421,9 @@ class _Drawing:
             for source, via in self._inputs(name):
                 origin = (place, source) if (place, source) in self._number else (self._home[source], source)
                 label = (meta_text(self._nodes[source].meta) or source) + _via_words(via)
-                yield Link(self._number[origin], self._number[member], label, self._stored.get(origin, 0))
+                refused = (min(origin[0], place), max(origin[0], place)) in self._refused
+                size = self._stored.get(origin, 0)
+                yield Link(self._number[origin], self._number[member], label, size, refused=refused)
 
     def _buffer_edges(self, place: int, node: SchedulerNode) -> Iterator[Link]:
         """Yield the edges of a scheduler node whose ops were not recorded."""

@@ -147,6 +147,7 @@ class _Placing:
             len(edges),
             tuple((edge.source, edge.target) for edge in edges[:MOST_ENDS]),
             union(edge.frames for edge in edges),
+            any(edge.refused for edge in edges),
         )
 
 

@@ -59,13 +59,17 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A value from one node to another, by index; `bytes` is 0 if its size is unknown."""
+    """A value from one node to another, by index; `bytes` is 0 if its size is unknown.
+
+    `refused` is True if the scheduler refused to fuse the launches of the two nodes.
+    """
 
     source: int
     target: int
     label: str = ""
     bytes: int = 0
     frames: Frames = ()
+    refused: bool = False
 
 
 class Fact(NamedTuple):
@@ -148,7 +152,7 @@ class Item:
 class LevelEdge:
     """Edges between two items of a level, drawn together as one chain of cubic Béziers (x, y, x, y …).
 
-    `ends` are a few of the `count` underlying edges as (source node, target node).
+    `ends` are a few of the `count` underlying edges as (source node, target node); `refused` is True if any of them is.
     """
 
     source: int
@@ -159,6 +163,7 @@ class LevelEdge:
     count: int
     ends: tuple[tuple[int, int], ...]
     frames: Frames = ()
+    refused: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -149,6 +149,7 @@ class Branch:
     modules: str = ""
     badge: str = ""
     links: tuple[str, ...] = ()
+    facts: tuple[tuple[str, str], ...] = ()
     members: list[int | Branch] = field(default_factory=list)
     first: int = 0
     last: int = 0

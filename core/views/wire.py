@@ -103,6 +103,7 @@ class EdgeData(
     count: int | None = None
     ends: tuple[tuple[int, int], ...] = ()
     frames: Frames = ()
+    refused: bool = False
 
 
 class LevelData(msgspec.Struct, frozen=True):
@@ -299,7 +300,9 @@ def _commonest_class(view: GraphView, values: Sequence[int | float | None]) -> s
 def _edges(view: GraphView, group: int, numbers: Sequence[int]) -> Iterator[EdgeData]:
     for edge in view.level(group).edges:
         ends = tuple((numbers[source], numbers[target]) for source, target in edge.ends)
-        yield EdgeData(edge.source, edge.target, edge.points, edge.label, edge.bytes, edge.count, ends, edge.frames)
+        yield EdgeData(
+            edge.source, edge.target, edge.points, edge.label, edge.bytes, edge.count, ends, edge.frames, edge.refused
+        )
 
 
 def _overlays(graph: StoredGraph) -> Iterator[OverlayData]:

@@ -49,6 +49,7 @@ export interface EdgeData {
   n?: number;
   ends?: [number, number][];
   f?: [number, number][];
+  refused?: boolean;
 }
 
 /** The direct members of a group; `parts` are the widths and heights of the layout's parts. */

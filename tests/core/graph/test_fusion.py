@@ -283,3 +283,28 @@ def test_launches_with_the_ops_of_their_kernel_alone_are_one_hull_that_says_so()
     (schedule,) = fusion_schedules(replace(compilation, schedules=(), kernels=(twice,)))
     model = fusion_model(schedule, nodes, {twice.id: twice})
     assert [group.detail for group in model.groups if group.kind in HULLS] == ["all 2 launches · 7 ops"]
+
+
+def test_a_launch_names_the_launches_that_torch_refused_to_fuse_it_with() -> None:
+    compilation, schedule, nodes = schedules("transformer_block")[0]
+    model = fusion_model(schedule, nodes, of(compilation))
+    refusals = {
+        group.label: [fact for fact in group.facts if fact.name.startswith("not fused")] for group in model.groups
+    }
+    assert [(fact.name, fact.value) for fact in refusals["norm2 · layer_norm, add"]] == [
+        ("not fused with add", "intermediate nodes between node1 & node2, 1.05 MB shared"),
+        ("not fused with norm1 · layer_norm", "intermediate nodes between node1 & node2, 524 kB shared"),
+    ]
+    assert not refusals["gelu"]
+
+
+def test_an_edge_between_launches_that_torch_refused_to_fuse_is_marked() -> None:
+    compilation, schedule, nodes = schedules("target_h100")[0]
+    model = fusion_model(schedule, nodes, of(compilation))
+    place = {node.id: next(group for group in model.groups[::-1] if group.first <= index < group.last)
+             for index, node in enumerate(model.nodes)}  # fmt: skip
+    marked = [edge for edge in model.edges if edge.refused]
+    assert len(marked) == 2
+    for edge in marked:
+        target = place[model.nodes[edge.target].id]
+        assert f"not fused with {target.label}" in [fact.name for fact in place[model.nodes[edge.source].id].facts]

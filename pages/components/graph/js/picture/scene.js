@@ -188,7 +188,16 @@ function drawEdge({ edge, points, t }) {
   const wide = edge.bytes ? Math.min(9, Math.max(1, (Math.log2(edge.bytes) - 8) * 0.5)) : 1;
   make("path", { class: "line", d: drawPath(points), style: `--wide:${wide.toFixed(2)}` }, g);
   make("path", { class: "head", d: arrowHead(points) }, g);
+  if (edge.refused) drawBreak(g, points);
   return g;
+}
+
+// A refused fusion: a break in the middle of the edge.
+/** @param {Element} parent @param {number[]} points */
+function drawBreak(parent, points) {
+  const [x, y] = middleOf(points);
+  make("path", { class: "gap", d: `M${x - 9} ${y}H${x + 9}` }, parent);
+  make("path", { class: "break", d: `M${x - 9} ${y - 3}H${x + 9}M${x - 9} ${y + 3}H${x + 9}` }, parent);
 }
 
 // While fusion goes on, a stub at a hull is the last piece of its edge, and has the head.
