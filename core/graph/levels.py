@@ -25,7 +25,7 @@ SAME_ROW_PX = 1.5
 LABEL_PX_PER_CHAR = 7.2
 SMALL_PX_PER_CHAR = 6.6
 CHIP_PX_PER_CHAR = 6.0
-LEAST_WIDTH, MOST_WIDTH = 64.0, 264.0
+LEAST_WIDTH, MOST_WIDTH, MOST_HULL_WIDTH = 64.0, 264.0, 330.0
 PADDING_X, PADDING_Y = 11.0, 6.0
 LABEL_HEIGHT, DETAIL_HEIGHT, CHIPS_HEIGHT = 18.0, 15.0, 21.0
 CHIP_PADDING, CHIP_GAP = 5.0, 4.0
@@ -195,11 +195,12 @@ def group_size(group: Group) -> tuple[float, float]:
     facts = [fact for fact in group.facts if fact.unit][:MOST_FACTS]
     widest = max(len(label) * LABEL_PX_PER_CHAR + FOLD_SIGN, len(below) * SMALL_PX_PER_CHAR)
     widest = max([widest, *((len(fact.name) + FACT_CHARS) * SMALL_PX_PER_CHAR for fact in facts)])
-    return _width(widest), ceil(2 * PADDING_Y + LABEL_HEIGHT + DETAIL_HEIGHT * (1 + len(facts)))
+    most = MOST_HULL_WIDTH if group.kind in HULLS else MOST_WIDTH
+    return _width(widest, most), ceil(2 * PADDING_Y + LABEL_HEIGHT + DETAIL_HEIGHT * (1 + len(facts)))
 
 
-def _width(text: float) -> float:
-    return ceil(min(max(text + 2 * PADDING_X, LEAST_WIDTH), MOST_WIDTH))
+def _width(text: float, most: float = MOST_WIDTH) -> float:
+    return ceil(min(max(text + 2 * PADDING_X, LEAST_WIDTH), most))
 
 
 def _chips_width(chips: tuple[str, ...]) -> float:
