@@ -4,9 +4,10 @@ That pages in Streamlit have it is asserted where they are opened for their reco
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from gzip import decompress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,7 @@ from core.commands.report import PAGES, page_blocks
 from core.runs.store import Store
 from core.runs.stored import add_profile, side_of_run
 from core.views import printed
-from core.views.blocks import Block, Code, Column, Fold, Listing, PageLink, Table, Text, Title, flat, spans
+from core.views.blocks import Block, Card, Code, Column, Fold, Listing, PageLink, Table, Text, Title, flat, spans
 from core.views.compare import CompareView, aspects, comparison, comparison_head
 from core.views.header import page_contents
 from core.views.html.render import FOLDED, as_html
@@ -63,8 +64,40 @@ def test_each_output_has_all_content_of_a_page(name: str, scenario: str) -> None
     page = blocks_of(name, scenario)
     assert missing(page, "\n".join(as_text(page))) == []
     assert missing(page, html_text(page)) == []
-    tables = [block for block in as_data(page) if block["kind"] == "table"]
-    assert [len(table["rows"]) for table in tables] == [len(block.rows) for block in page_tables(page)]
+    assert_data(as_data(page), page)
+
+
+def assert_data(data: list[dict[str, Any]], page: list[Block]) -> None:
+    """Assert that JSON has every sentence, line of code, column and row of a page's blocks."""
+    sentences = [block for block in flat(page) if not isinstance(block, Table | Fold | Card)]
+    assert missing(sentences, "\n".join(strings(data))) == []
+    for found, block in zip(tables_of(data), all_tables(page), strict=True):
+        assert (found["name"], found["columns"]) == (block.name, [column.name for column in block.shown])
+        assert {len(row) for row in found["rows"]} <= {len(block.shown)}
+        assert len(found["rows"]) == len(block.rows)
+
+
+def strings(data: object) -> Iterator[str]:
+    if isinstance(data, str):
+        yield data
+    elif isinstance(data, dict | list):
+        for part in data.values() if isinstance(data, dict) else data:
+            yield from strings(part)
+
+
+def tables_of(data: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    for block in data:
+        if block["kind"] == "table":
+            yield block
+        yield from tables_of(block.get("blocks", []))
+
+
+def all_tables(page: Iterable[Block]) -> Iterator[Table[Any]]:
+    for block in flat(page):
+        if isinstance(block, Table):
+            yield block
+        elif isinstance(block, Fold | Card):
+            yield from all_tables(block.blocks)
 
 
 @pytest.mark.parametrize(("name", "scenario"), [case for case in CASES if SCRIPTS[case[0]] not in EVIDENCE])
