@@ -19,20 +19,17 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import msgspec
 
 from core.views.wire import GraphData
-from pages.components.chips.view import ChipsData
+from pages.components.boxes.view import ChipsData, LineageData, StagesData, WayData
 from pages.components.code.view import CodeData, EditorData
 from pages.components.comments.view import CommentsData
 from pages.components.contract.view import ContractData
 from pages.components.flame.view import FlameData
 from pages.components.graph import routes
 from pages.components.keys.view import KeysData
-from pages.components.lineage.view import LineageData
 from pages.components.menu.view import MenuData
 from pages.components.palette.view import PaletteData, RunEntriesData
 from pages.components.progress.view import ProgressData
-from pages.components.stages.view import StagesData
 from pages.components.upload.view import UploadData
-from pages.components.way.view import WayData
 
 FILE = Path(__file__).parents[2] / "pages" / "components" / "js" / "wire.d.ts"
 HEAD = "// Written by `make docs` from the structs of pages/components and core.views.wire: messages to the browser.\n"

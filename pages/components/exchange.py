@@ -34,6 +34,12 @@ def component_script(file: Path) -> str:
     )
 
 
+def component(folder: Path) -> Callable[..., Any]:
+    """Register the component of a folder, with its `view.css` and `view.js`, by the folder's name."""
+    css = (folder / "view.css").read_text(encoding="utf-8")
+    return st.components.v2.component(f"compileboard_{folder.name}", css=css, js=component_script(folder / "view.js"))
+
+
 def message(data: Any) -> list[Any]:
     """Return a component's data for Streamlit, in a list, which `component_script` unwraps.
 

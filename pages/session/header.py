@@ -19,7 +19,7 @@ from core.base import words as fmt
 from core.views import header as views
 from core.views import runs as lists
 from pages import menu
-from pages.components.chips.view import Chip, chips
+from pages.components.boxes.view import Chip, chips
 from pages.components.keys.view import TURNS, all_keys, page_keys
 from pages.components.menu.view import Mark, mark_menu
 from pages.gate.people import role_of
@@ -76,7 +76,7 @@ def header(page: str) -> Header:
     url.write(url.RUN, url.COMPILATION)
     with line:
         if view is not None:
-            chips(_chips(view), key=CHIPS, on_open=partial(press, CHIPS))
+            chips(_chips(view), key=CHIPS, on_pick=partial(press, CHIPS))
         account()
     page_keys(partial(_press_key, list(view.compilations) if view is not None else []), key=KEYS)
     key = taken(KEYS)

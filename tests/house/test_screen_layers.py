@@ -21,7 +21,7 @@ SCREEN_LAYERS = {
     "gate": {"menu"},
     "look": set(),
     "components": set(),
-    "components/chips": {"components/exchange"},
+    "components/boxes": {"components/exchange"},
     "components/code": {"components/exchange", "look"},
     "components/comments": {"components/exchange"},
     "components/contract": {"components/exchange"},
@@ -30,15 +30,12 @@ SCREEN_LAYERS = {
     "components/graph": {"components/exchange", "look"},
     "components/history": {"components/exchange"},
     "components/keys": {"components/exchange"},
-    "components/lineage": {"components/exchange"},
     "components/menu": {"components/exchange"},
     "components/exchange": set(),
     "components/palette": {"components/exchange"},
     "components/progress": {"components/exchange", "look"},
-    "components/stages": {"components/exchange"},
     "components/upload": {"components/exchange"},
-    "components/way": {"components/exchange"},
-    "session": {"menu", "gate", "look", "components/chips", "components/code", "components/keys", "components/menu"},
+    "session": {"menu", "gate", "look", "components/boxes", "components/code", "components/keys", "components/menu"},
     "parts": set(),
     "parts/backends": {
         *("menu", "gate", "look", "session", "components/code", "components/contract"),
@@ -48,7 +45,7 @@ SCREEN_LAYERS = {
     "parts/code": {"look", "session", "components/code", "components/drawer"},
     "parts/comments": {"menu", "gate", "look", "session", "components/comments"},
     "parts/dynamo": {
-        *("menu", "gate", "look", "session", "components/code", "components/lineage"),
+        *("menu", "gate", "look", "session", "components/code", "components/boxes"),
         *("parts/code", "parts/run"),
     },
     "parts/run": {
@@ -57,7 +54,7 @@ SCREEN_LAYERS = {
     },
     "parts/learn": {"menu", "gate", "look", "session", "components/code", "parts/run"},
     "parts/graphs": {
-        *("menu", "look", "session", "components/code", "components/graph", "components/stages"),
+        *("menu", "look", "session", "components/code", "components/graph", "components/boxes"),
         *("parts/code", "parts/kernels"),
     },
     "parts/kernels": {"menu", "look", "session", "components/code", "parts/code"},
@@ -76,7 +73,7 @@ SCREEN_LAYERS = {
     },
     "parts/sweep": {"menu", "gate", "look", "session", "parts/audience"},
     "parts/aotinductor": {
-        *("menu", "look", "session", "components/code", "components/way", "parts/code", "parts/run"),
+        *("menu", "look", "session", "components/code", "components/boxes", "parts/code", "parts/run"),
     },
     "scripts": {
         *("menu", "gate", "look", "session", "parts/backends", "parts/code", "parts/comments"),

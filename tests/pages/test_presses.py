@@ -46,14 +46,14 @@ def views() -> None:
     import pandas as pd
     import streamlit as st
 
-    from pages.components.chips.view import Chip, chips
+    from pages.components.boxes.view import Chip, chips
     from pages.session.tables import newly_picked, opened_or_ticked
     from pages.session.url import drop_press, press, set_state, state_of, taken
 
     if state_of("cut"):
         set_state("cut", False)
         st.rerun()
-    chips([Chip("0", page="a.py")], key="chips", on_open=lambda page: press("chips", page))
+    chips([Chip("0", page="a.py")], key="chips", on_pick=lambda page: press("chips", page))
     rows = ["x", "y", "z"] if not state_of("grown") else ["new", "x", "y", "z"]
     frame = pd.DataFrame({"name": rows})
     chosen = newly_picked(frame, rows, "picked")
@@ -99,6 +99,6 @@ def test_what_is_selected_in_tables_is_kept_when_a_rerun_ends_the_page_before_th
 def test_a_chip_that_was_clicked_is_opened_once_even_if_a_rerun_ends_the_page_before_it() -> None:
     app = AppTest.from_function(views).run()
     app.session_state["cut"] = True
-    assert picked_in(app, "chips", "open", "a.py").markdown[0].value == "a.py None None []"
+    assert picked_in(app, "chips", "picked", "a.py").markdown[0].value == "a.py None None []"
     assert app.run().markdown[0].value == "None None None []"
-    assert picked_in(app, "chips", "open", "elsewhere.py").markdown[0].value == "None None None []"
+    assert picked_in(app, "chips", "picked", "elsewhere.py").markdown[0].value == "None None None []"

@@ -8,8 +8,7 @@ import pytest
 import streamlit as st
 
 from core import CompileJob, Environment, Model
-from pages.components.stages import view as stages_view
-from pages.components.way import view as way_view
+from pages.components.boxes import view as boxes
 from pages.look.palette import CODE_FRAME_PX, CODE_LINE_PX, code_height, kernel_colour, segment_colour
 from pages.parts.performance.charts import COLOURS, samples_chart
 from pages.parts.run import submit
@@ -67,11 +66,11 @@ def test_only_a_stage_that_was_drawn_is_picked(
     monkeypatch: pytest.MonkeyPatch, reported: object, picked: list[str]
 ) -> None:
     """What a browser reports is untrusted."""
-    monkeypatch.setattr(way_view, "_COMPONENT", lambda *, on_picked_change, **_: on_picked_change())
+    monkeypatch.setattr(boxes, "_COMPONENT", lambda *, on_picked_change, **_: on_picked_change())
     monkeypatch.setattr(st, "session_state", {"way": {"picked": reported}})
-    stages = tuple(way_view.WayStage(id_, id_, "", "done", "", "") for id_ in "ab")
+    stages = tuple(boxes.WayStage(id_, id_, "", "done", "", "") for id_ in "ab")
     got: list[str] = []
-    way_view.way((stages,), "a", key="way", on_pick=got.append)
+    boxes.way((stages,), "a", key="way", on_pick=got.append)
     assert got == picked
 
 
@@ -80,11 +79,11 @@ def test_only_a_graph_that_was_drawn_is_picked(
     monkeypatch: pytest.MonkeyPatch, reported: object, picked: list[str]
 ) -> None:
     """What a browser reports is untrusted."""
-    monkeypatch.setattr(stages_view, "_COMPONENT", lambda *, on_picked_change, **_: on_picked_change())
+    monkeypatch.setattr(boxes, "_COMPONENT", lambda *, on_picked_change, **_: on_picked_change())
     monkeypatch.setattr(st, "session_state", {"stages": {"picked": reported}})
-    stretches = tuple(stages_view.Stretch(id_, (stages_view.Stop(id_, "1", ""),)) for id_ in "ab")
+    stretches = tuple(boxes.Stretch(id_, (boxes.Stop(id_, "1", ""),)) for id_ in "ab")
     got: list[str] = []
-    stages_view.stages(stretches, "a", key="stages", on_pick=got.append)
+    boxes.stages(stretches, "a", key="stages", on_pick=got.append)
     assert got == picked
 
 

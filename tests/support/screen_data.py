@@ -156,6 +156,7 @@ def component(fields: Data) -> str:
     """Return what one of our components is sent; nothing if it is sent nothing."""
     name = fields["componentName"].removeprefix("compileboard_")
     (data,) = json.loads(fields["json"])
+    name = data.pop("kind") if name == "boxes" else name
     return COMPONENTS.get(name, _any)(name, data) if data else ""
 
 

@@ -6,18 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
-import streamlit as st
 
-from pages.components.exchange import component_script, message
+from pages.components.exchange import component, message
 
-HERE = Path(__file__).parent
 MOST_ID_CHARS = 1_000  #: a selected item's id
 
-_COMPONENT = st.components.v2.component(
-    "compileboard_comments",
-    css=(HERE / "view.css").read_text(encoding="utf-8"),
-    js=component_script(HERE / "view.js"),
-)
+_COMPONENT = component(Path(__file__).parent)
 
 
 class CommentsData(msgspec.Struct, frozen=True):

@@ -6,17 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
-import streamlit as st
 
-from pages.components.exchange import component_script, message, when_picked
+from pages.components.exchange import component, message, when_picked
 
-HERE = Path(__file__).parent
-
-_COMPONENT = st.components.v2.component(
-    "compileboard_contract",
-    css=(HERE / "view.css").read_text(encoding="utf-8"),
-    js=component_script(HERE / "view.js"),
-)
+_COMPONENT = component(Path(__file__).parent)
 
 
 class StationData(msgspec.Struct, frozen=True):

@@ -11,6 +11,14 @@ export interface Arguments<Data> {
   setTriggerValue: Setter;
 }
 
+export type Pick = (id: string) => void;
+
+/** Drawn boxes; `mounted` is called once they are in the page, and may return what ends them. */
+export interface Drawn {
+  root: HTMLElement;
+  mounted?: (parent: HTMLElement, isFocused: boolean) => (() => void) | void;
+}
+
 /** A view among those of its channel. */
 export interface Speaker {
   channel: string;

@@ -304,9 +304,10 @@ export interface Chip {
   tooltip: string;
 }
 
-/** The message to the browser: the chips. */
+/** The message to the browser: chips in a row. */
 export interface ChipsData {
   chips: Chip[];
+  kind: "chips";
 }
 
 /** The message to the browser: ids of commented items and of pinned items, number of open threads. `open` is True if
@@ -379,6 +380,7 @@ export interface LineageData {
   legend: Record<string, string>;
   explained: string;
   chosen: string;
+  kind: "lineage";
 }
 
 /** An entry of the palette; the browser searches its label first, then its detail. */
@@ -452,6 +454,7 @@ export interface Stretch {
 export interface StagesData {
   stretches: Stretch[];
   chosen: string;
+  kind: "stages";
 }
 
 /** The message to the browser: the largest size of a file, in bytes and as text, and the prompt. `profile_of` is the
@@ -477,4 +480,5 @@ export interface WayStage {
 export interface WayData {
   columns: WayStage[][];
   chosen: string;
+  kind: "way";
 }

@@ -5,21 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import msgspec
-import streamlit as st
 
 from core import Progress, step_words
-from pages.components.exchange import component_script, message
+from pages.components.exchange import component, message
 from pages.look.palette import PHASES
 
-HERE = Path(__file__).parent
 MOST_PHASES = 400  #: phases of a running run
 MOST_STEPS = 12  #: steps of a running run
 
-_COMPONENT = st.components.v2.component(
-    "compileboard_progress",
-    css=(HERE / "view.css").read_text(encoding="utf-8"),
-    js=component_script(HERE / "view.js"),
-)
+_COMPONENT = component(Path(__file__).parent)
 
 
 class SpanData(msgspec.Struct, frozen=True, array_like=True):

@@ -6,18 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
-import streamlit as st
 
 from core.base import words as fmt
-from pages.components.exchange import browser_value, component_script, message
+from pages.components.exchange import browser_value, component, message
 
-HERE = Path(__file__).parent
-
-_COMPONENT = st.components.v2.component(
-    "compileboard_upload",
-    css=(HERE / "view.css").read_text(encoding="utf-8"),
-    js=component_script(HERE / "view.js"),
-)
+_COMPONENT = component(Path(__file__).parent)
 
 
 class UploadData(msgspec.Struct, frozen=True):

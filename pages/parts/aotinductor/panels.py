@@ -19,8 +19,8 @@ from core.views.aotinductor import package
 from core.views.aotinductor import run as views
 from core.views.blocks import Table
 from pages import menu
+from pages.components.boxes.view import WayStage, way
 from pages.components.code.view import CodePicture, code_lines, code_view
-from pages.components.way.view import WayStage, way
 from pages.look.charts import go, median_bars
 from pages.look.palette import SHORT, TALL, Theme, code_height
 from pages.look.text import code, plain

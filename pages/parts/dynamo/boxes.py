@@ -16,8 +16,8 @@ from core import CompileJob, Model, Run, Status, samples
 from core.views import fixes as texts
 from core.views.recompiles import RecompilesView, RecompileTree
 from pages import menu
+from pages.components.boxes.view import CompilationData, LineageData, lineage_view
 from pages.components.code.view import code_view
-from pages.components.lineage.view import CompilationData, LineageData, lineage_view
 from pages.gate.visitor import ANOTHERS, who
 from pages.look.palette import TALL
 from pages.look.text import LONGEST_NAME, plain

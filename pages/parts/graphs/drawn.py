@@ -23,9 +23,9 @@ from core.views.graph import GraphView
 from core.views.passes import PartitionView, PassesView
 from core.views.texts import SourceView
 from pages import menu
+from pages.components.boxes.view import Stop, Stretch, stages
 from pages.components.code.view import code_view
 from pages.components.graph.view import Chosen, GraphDrawing, drawn, graph_view
-from pages.components.stages.view import Stop, Stretch, stages
 from pages.look.palette import FILL, PICTURE
 from pages.look.text import LONGEST_NAME, one_line
 from pages.parts.code import line_prefix, node_links, places_of, recorded_files, user_code

@@ -1,7 +1,7 @@
 // The stages of a graph as a row of steps. The browser marks a picked stage at once, and reports it when the arrow keys
-// rest. Called again whenever the data or the theme changes: it only rebuilds.
+// rest.
 import { element } from "../js/shared.js";
-/** @import { Arguments } from "../js/types.d.ts" */
+/** @import { Drawn, Pick } from "../js/types.d.ts" */
 /** @import { StagesData } from "../js/wire.d.ts" */
 
 const REST_MS = 150;
@@ -15,11 +15,11 @@ const MOVES = {
   Home: () => 0,
   End: (_, last) => last,
 };
-/** Picks that are not reported yet. @type {WeakMap<HTMLElement, { timer: number, id: string | undefined }>} */
+/** Picks that are not reported yet. @type {WeakMap<Node, { timer: number, id: string }>} */
 const waiting = new WeakMap();
 
-/** @param {Arguments<StagesData>} args */
-export default function ({ data, parentElement, setTriggerValue }) {
+/** @param {StagesData} data @param {Pick} pick @returns {Drawn} */
+export function stages(data, pick) {
   const row = element("div", "stages");
   row.setAttribute("role", "radiogroup");
   row.setAttribute("aria-label", "Stage of the graph");
@@ -28,7 +28,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   for (const { label, lane, stops: those } of data.stretches) {
     const stretch = element("span", lane ? "stretch lane" : "stretch");
     const name = element("span", "label", label);
-    name.onclick = () => pick(stops[last]);
+    name.onclick = () => choose(stops[last]);
     stretch.append(name);
     for (const { id, count, tooltip } of those) {
       const stop = element("button", "stop", count);
@@ -44,34 +44,35 @@ export default function ({ data, parentElement, setTriggerValue }) {
   }
   row.classList.toggle("many", stops.length > MANY);
   /** @param {HTMLButtonElement} chosen @param {number} [wait_ms] */
-  const pick = (chosen, wait_ms = 0) => {
+  const choose = (chosen, wait_ms = 0) => {
     mark(stops, chosen);
     chosen.focus({ preventScroll: true });
-    clearTimeout(waiting.get(parentElement)?.timer);
-    const { id } = chosen.dataset;
+    const parent = row.parentNode ?? row;
+    clearTimeout(waiting.get(parent)?.timer);
+    const { id = "" } = chosen.dataset;
     const tell = () => {
-      waiting.delete(parentElement);
-      setTriggerValue("picked", id);
+      waiting.delete(parent);
+      pick(id);
     };
-    waiting.set(parentElement, { timer: setTimeout(tell, wait_ms), id });
+    waiting.set(parent, { timer: setTimeout(tell, wait_ms), id });
   };
-  for (const stop of stops) stop.onclick = () => pick(stop);
+  for (const stop of stops) stop.onclick = () => choose(stop);
   row.onkeydown = (event) => {
     const at = stops.findIndex((stop) => stop === event.target);
     const move = MOVES[event.key];
     if (!move || at < 0) return;
     event.preventDefault();
-    pick(stops[move(at, stops.length - 1)], REST_MS);
+    choose(stops[move(at, stops.length - 1)], REST_MS);
   };
-  const old = parentElement.querySelector(".stages");
-  const isFocused = Boolean(old?.matches(":focus-within"));
-  if (old) old.replaceWith(row);
-  else parentElement.append(row);
-  const pending = waiting.get(parentElement);
-  const chosen = stops.find((stop) => stop.dataset.id === (pending?.id ?? data.chosen));
-  if (chosen && pending) pick(chosen, REST_MS);
-  else if (chosen) mark(stops, chosen);
-  if (isFocused) chosen?.focus({ preventScroll: true });
+  /** @param {HTMLElement} parent @param {boolean} isFocused */
+  const mounted = (parent, isFocused) => {
+    const pending = waiting.get(parent);
+    const chosen = stops.find((stop) => stop.dataset.id === (pending?.id ?? data.chosen));
+    if (chosen && pending) choose(chosen, REST_MS);
+    else if (chosen) mark(stops, chosen);
+    if (isFocused) chosen?.focus({ preventScroll: true });
+  };
+  return { root: row, mounted };
 }
 
 /** @param {HTMLButtonElement[]} stops @param {HTMLButtonElement} chosen */

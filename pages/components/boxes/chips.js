@@ -1,7 +1,6 @@
-// A row of chips on one line; chips that do not fit are behind "+3". Called again whenever the data or the
-// theme changes: it only rebuilds.
+// A row of chips on one line; chips that do not fit are behind "+3".
 import { element } from "../js/shared.js";
-/** @import { Arguments, Setter } from "../js/types.d.ts" */
+/** @import { Drawn, Pick } from "../js/types.d.ts" */
 /** @import { Chip, ChipsData } from "../js/wire.d.ts" */
 
 const GAP_PX = 6;
@@ -9,8 +8,8 @@ const MORE_PX = 46;
 /** @type {WeakMap<HTMLElement, ResizeObserver>} */
 const watches = new WeakMap();
 
-/** @param {Arguments<ChipsData>} args */
-export default function ({ data, parentElement, setTriggerValue }) {
+/** @param {ChipsData} data @param {Pick} pick @returns {Drawn} */
+export function chips(data, pick) {
   const row = element("div", "chips");
   const more = element("details", "more");
   const count = element("summary", "chip");
@@ -18,8 +17,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
   more.hidden = true;
   count.setAttribute("aria-label", "more");
   more.append(count, rest);
-  const chips = data.chips.map((chip) => made(chip, setTriggerValue));
-  row.append(...chips, more);
+  const items = data.chips.map((chip) => made(chip, pick));
+  row.append(...items, more);
   more.addEventListener("keydown", ({ key }) => {
     if (key !== "Escape") return;
     more.open = false;
@@ -28,24 +27,25 @@ export default function ({ data, parentElement, setTriggerValue }) {
   more.addEventListener("focusout", ({ relatedTarget }) => {
     if (!(relatedTarget instanceof Node && more.contains(relatedTarget))) more.open = false;
   });
-  const old = parentElement.querySelector(".chips");
-  if (old) old.replaceWith(row);
-  else parentElement.append(row);
-  watches.get(parentElement)?.disconnect();
-  const watch = new ResizeObserver(() => share(row, chips, more, count, rest));
-  watches.set(parentElement, watch);
-  watch.observe(row);
-  return () => watch.disconnect();
+  /** @param {HTMLElement} parent */
+  const mounted = (parent) => {
+    watches.get(parent)?.disconnect();
+    const watch = new ResizeObserver(() => share(row, items, more, count, rest));
+    watches.set(parent, watch);
+    watch.observe(row);
+    return () => watch.disconnect();
+  };
+  return { root: row, mounted };
 }
 
-/** @param {Chip} chip @param {Setter} setTriggerValue */
-function made(chip, setTriggerValue) {
+/** @param {Chip} chip @param {Pick} pick */
+function made(chip, pick) {
   const item = element(chip.page ? "button" : "span", `chip ${chip.tone}`);
   if (chip.tooltip) item.title = chip.tooltip;
   if (chip.tone && chip.tone !== "quiet") item.append(element("i", "dot"));
   item.append(brief("b", chip.value, " ("));
   if (chip.label) item.append(brief("span", chip.label, ", "));
-  if (chip.page) item.onclick = () => setTriggerValue("open", chip.page);
+  if (chip.page) item.onclick = () => pick(chip.page);
   return item;
 }
 

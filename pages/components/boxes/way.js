@@ -1,29 +1,22 @@
-// Steps as boxes, joined by arrows from column to column; a click selects one. Called again whenever the
-// data or the theme changes: it only rebuilds.
+// Steps as boxes, joined by arrows from column to column; a click selects one.
 import { element } from "../js/shared.js";
-/** @import { Arguments, Setter } from "../js/types.d.ts" */
+/** @import { Drawn, Pick } from "../js/types.d.ts" */
 /** @import { WayData, WayStage } from "../js/wire.d.ts" */
 
 const MARKS = { "done": "✓", "failed": "✕", "not reached": "○" };
 
-/** @param {Arguments<WayData>} args */
-export default function ({ data, parentElement, setTriggerValue }) {
+/** @param {WayData} data @param {Pick} pick @returns {Drawn} */
+export function way(data, pick) {
   const row = element("div", "way");
   row.setAttribute("role", "group");
   row.setAttribute("aria-label", "Stages");
   data.columns.forEach((stages, index) => {
     if (index) row.append(arrows(stages));
     const column = element("div", "column");
-    for (const stage of stages) column.append(box(stage, stage.id === data.chosen, setTriggerValue));
+    for (const stage of stages) column.append(box(stage, stage.id === data.chosen, pick));
     row.append(column);
   });
-  const old = parentElement.querySelector(".way");
-  const focused = old?.querySelector(":focus")?.getAttribute("data-id");
-  if (old) old.replaceWith(row);
-  else parentElement.append(row);
-  for (const made of row.querySelectorAll("button")) {
-    if (made.dataset.id === focused) made.focus({ preventScroll: true });
-  }
+  return { root: row };
 }
 
 /** @param {WayStage[]} to */
@@ -34,8 +27,8 @@ function arrows(to) {
   return column;
 }
 
-/** @param {WayStage} stage @param {boolean} chosen @param {Setter} tell */
-function box(stage, chosen, tell) {
+/** @param {WayStage} stage @param {boolean} chosen @param {Pick} pick */
+function box(stage, chosen, pick) {
   const made = element("button", `box ${stage.state.replace(" ", "-")}`);
   made.dataset.id = stage.id;
   made.setAttribute("aria-pressed", String(chosen));
@@ -46,6 +39,6 @@ function box(stage, chosen, tell) {
   head.append(mark, element("b", "", stage.title), element("span", "figure", stage.figure));
   made.append(head, element("code", "call", stage.call), element("span", "told", stage.told));
   made.title = `${stage.call}\n${stage.told}`;
-  made.onclick = () => tell("picked", stage.id);
+  made.onclick = () => pick(stage.id);
   return made;
 }

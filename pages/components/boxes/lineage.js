@@ -1,7 +1,6 @@
-// A frame's compilations as a tree with a strip of calls. Called again whenever the data or the theme changes: it only
-// rebuilds.
+// A frame's compilations as a tree with a strip of calls.
 import { element } from "../js/shared.js";
-/** @import { Arguments, Setter } from "../js/types.d.ts" */
+/** @import { Drawn, Pick } from "../js/types.d.ts" */
 /** @import { CompilationData, LineageData } from "../js/wire.d.ts" */
 
 const MARKS = { c: "■", f: "✕", u: "●", "?": "○" };
@@ -29,14 +28,15 @@ function head(data) {
   return [caption, top];
 }
 
-/** @param {CompilationData} item @param {LineageData} data @param {Setter} tell */
-function line(item, data, tell) {
+/** @param {CompilationData} item @param {LineageData} data @param {Pick} pick */
+function line(item, data, pick) {
   const row = element("tr", item.id === data.chosen ? "row chosen" : "row");
   const name = element("th", "name");
   name.setAttribute("scope", "row");
   name.style.setProperty("--depth", String(Math.min(item.depth, 12)));
   if (item.depth) name.append(element("i", "branch"));
   const button = element("button", item.failed ? "bad" : "", `[${item.id}]`);
+  button.dataset.id = item.id;
   button.setAttribute("aria-pressed", String(item.id === data.chosen));
   name.append(button);
   row.append(name);
@@ -45,7 +45,7 @@ function line(item, data, tell) {
   because.title = item.because;
   row.append(because, met(item), element("td", "number", item.call), element("td", "number", item.took));
   for (let index = 0; index < data.calls.length; index++) row.append(use(item, index, data));
-  row.onclick = () => tell("chosen", item.id);
+  row.onclick = () => pick(item.id);
   return row;
 }
 
@@ -85,18 +85,14 @@ function legend(data) {
   return row;
 }
 
-/** @param {Arguments<LineageData>} args */
-export default function ({ data, parentElement, setTriggerValue }) {
-  const old = parentElement.querySelector(".lineage");
-  const focused = old?.querySelector("button:focus")?.textContent;
+/** @param {LineageData} data @param {Pick} pick @returns {Drawn} */
+export function lineage(data, pick) {
   const root = element("div", "lineage");
   const table = element("table", "");
   const body = element("tbody", "");
-  for (const item of data.rows) body.append(line(item, data, setTriggerValue));
+  for (const item of data.rows) body.append(line(item, data, pick));
   table.append(...head(data), body);
   root.append(table);
   if (data.explained) root.append(legend(data));
-  if (old) old.replaceWith(root);
-  else parentElement.append(root);
-  for (const button of root.querySelectorAll("button")) if (button.textContent === focused) button.focus();
+  return { root };
 }
