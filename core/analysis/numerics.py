@@ -7,12 +7,11 @@ names its first node that is less accurate than in eager. Names and code are in 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
 from core.base.words import agree, count, duration_s, number, ordinal
-from core.job.text import options_as_text
 from core.report import Accuracy, Bisection, BitComparison, GraphNumerics, NodeAccuracy, NodeBits, Report
 
 __all__ = [
@@ -22,18 +21,12 @@ __all__ = [
     "ResultStanding",
     "Standing",
     "first_inaccurate",
-    "graph_sentence",
-    "left_out_words",
-    "narrowed_words",
     "node_errors",
     "node_standings",
-    "node_words",
     "numerics",
-    "numerics_lines",
     "numerics_of",
     "numerics_sentence",
     "of_tolerance",
-    "outputs_words",
     "result_standings",
     "standing",
 ]
@@ -150,15 +143,6 @@ def numerics_sentence(accuracies: Numerics) -> str:
     return f"{words}: {_largest_error_words(accuracies.told)}."
 
 
-def narrowed_words(names: Sequence[str]) -> str:
-    """Return the ops of the float64 run that were computed in float32; empty if there are none."""
-    ops = ", ".join(f"`{name}`" for name in names)
-    return (
-        f"Torch has no float64 version of {ops}, which {agree(len(names), 'was', 'were')} computed in float32."
-        * bool(ops)
-    )
-
-
 def error_words(accuracy: Accuracy) -> str:
     """Return both errors against float64 in words, or the reason why the errors are unknown."""
     errors = both_errors(accuracy)
@@ -234,67 +218,6 @@ def _accuracy_class(node: NodeAccuracy) -> GraphStanding:
     return "as right as eager" if node.accuracy.same else "differs"
 
 
-def graph_sentence(graph: GraphNumerics, calls: Mapping[str, str] | None = None) -> str:
-    """Return the first differing node in words, or that no node differs.
-
-    `calls` maps the nodes' names to their targets.
-    """
-    first, compared = first_inaccurate(graph), [node for node in graph.nodes if node.accuracy is not None]
-    if not compared:
-        return f"No node was compared: {graph.reason or 'the graph has none that computes a tensor'}."
-    if first is None or first.accuracy is None:
-        same = sum(standing(node.accuracy) == "the same bits" for node in compared if node.accuracy)
-        nodes = f"{count(len(compared), 'node')} that {agree(len(compared), 'was', 'were')} compared"
-        if same == len(compared):
-            return f"Compiled gives the same bits as eager in the {nodes}."
-        return (
-            f"Compiled is as right as eager in the {nodes}; {number(same)} {agree(same, 'has', 'have')} the same bits."
-        )
-    differing = sum(node.accuracy.same is False for node in compared if node.accuracy)
-    of = f"{number(differing)} of {count(len(compared), 'node')} {agree(differing, 'differs', 'differ')}"
-    called = f", `{calls[first.name]}`" if calls and first.name in calls else ""
-    return f"{of}, first `{first.name}`{called}: {error_words(first.accuracy)}."
-
-
-def node_words(graph: GraphNumerics, name: str) -> str:
-    """Return a node's accuracy in words, or why it was not compared; empty if neither is known."""
-    node = next((node for node in graph.nodes if node.name == name), None)
-    if node is None or node.accuracy is None:
-        return f"not compared: {node.left_out}" if node is not None and node.left_out else ""
-    return f"{node_standings(graph)[name]}: {error_words(node.accuracy)}"
-
-
-def numerics_lines(report: Report) -> list[str]:
-    """Return the accuracy of a run: a sentence for its results and one per graph; empty if not recorded."""
-    run_numerics = numerics(report)
-    graphs = [f"[{graph.compilation}] ".removeprefix("[] ") + graph_sentence(graph) for graph in report.graph_numerics]
-    return [*([f"numerics: {numerics_sentence(run_numerics)}"] if run_numerics else []), *graphs]
-
-
-def left_out_words(graph: GraphNumerics) -> str:
-    """Return how many nodes were not compared, and why; empty if all nodes were compared."""
-    reasons = Counter(node.left_out or "not reached" for node in graph.nodes if node.accuracy is None)
-    listed = "; ".join(f"{reason} ({number(times)})" for reason, times in reasons.items())
-    return f"{count(reasons.total(), 'node')} not compared: {listed}." if listed else ""
-
-
-def outputs_words(graph: GraphNumerics) -> str:
-    """Return in words whether adding node values to the outputs changed the graph's own outputs.
-
-    Empty if no node values were added.
-    """
-    if not graph.parts:
-        return ""
-    source = (
-        f"Compiled values are from {count(graph.parts, 'compilation')} with the compared nodes as additional outputs"
-    )
-    if graph.changed is None:
-        return f"{source}, which may change fusion."
-    if graph.changed == 0:
-        return f"{source}. The graph's own outputs are bit-identical."
-    return f"{source}. The graph's own outputs changed by up to {number(graph.changed)} of their norm."
-
-
 def bisection_words(bisection: Bisection) -> str:
     """Return the part at fault in a sentence, with the number of trials; names are in backticks."""
     trials = f"{count(bisection.trials, 'trial')} in {duration_s(bisection.seconds)}"
@@ -351,25 +274,6 @@ def nan_words(bisection: Bisection) -> str:
     return f"In eager, the first node that makes a NaN is `{bisection.nan_node.replace('`', chr(39))}`{line}."
 
 
-NAMED_SETTINGS = 3
-
-
-def bits_words(bits: BitComparison) -> str:
-    """Return the result of a bit comparison in a few sentences.
-
-    They name the first differing value and the reason for the difference.
-    """
-    against = f"`{options_as_text(bits.changes)}`"
-    if bits.problem:
-        return f"Not compared bit by bit with {against}: {bits.problem}."
-    values = count(bits.compared, "value")
-    if not bits.different:
-        return f"Equal bit by bit with {against}: {values} written by kernels compared.{_left_out(bits)}"
-    first = first_difference(bits)
-    differing = f"{number(bits.different)} of {values} {agree(bits.different, 'has', 'have')} other bits"
-    return f"With {against}, {differing}. {_first_words(first) if first else ''}{_left_out(bits)}"
-
-
 def first_difference(bits: BitComparison) -> NodeBits | None:
     """Return the first value whose kernel reads equal bits and writes different bits.
 
@@ -377,26 +281,3 @@ def first_difference(bits: BitComparison) -> NodeBits | None:
     """
     sources = (node for node in bits.nodes if node.source)
     return next(sources, next(iter(bits.nodes), None))
-
-
-def _first_words(node: NodeBits) -> str:
-    line = f" (`{_quoted(node.line)}`)" if node.line else ""
-    kernel = f"`{_quoted(node.kernel)}`"
-    if node.kernel != node.other_kernel:
-        kernel = f"{kernel} and `{_quoted(node.other_kernel)}`"
-    begins = "They first differ" if node.source else "The first in order is"
-    reason = f": {node.reason}" if node.reason else ", for an unknown reason" if node.source else ""
-    return f"{begins} at `{_quoted(node.node)}`{line}, written by {kernel}{reason}."
-
-
-def _left_out(bits: BitComparison) -> str:
-    """Return the values that were not compared, in words; empty if there are none."""
-    names = ", ".join(f"`{_quoted(name)}`" for name in bits.unmatched[:NAMED_SETTINGS])
-    more = f" and {number(len(bits.unmatched) - NAMED_SETTINGS)} more" if len(bits.unmatched) > NAMED_SETTINGS else ""
-    written = f" Only one configuration writes {names}{more}." if names else ""
-    large = f" {count(bits.too_large, 'value')} too large to compare." if bits.too_large else ""
-    return f"{written}{large}"
-
-
-def _quoted(text: str) -> str:
-    return text.replace("`", "'")

@@ -11,7 +11,12 @@ from typing import Any
 from core.analysis.aoti import aoti_sentence
 from core.analysis.comparison.run import RunComparison
 from core.analysis.interval import Interval
-from core.analysis.numerics import bisection_words, bits_words, minified_words, nan_words, numerics_lines, opaque_words
+from core.analysis.numerics import (
+    bisection_words,
+    minified_words,
+    nan_words,
+    opaque_words,
+)
 from core.analysis.pipeline import pipelines
 from core.analysis.results import compared_words, ending_words, excuse_words, results, results_words
 from core.analysis.speed import alternative_sentence, speed
@@ -31,6 +36,7 @@ from core.views.comments import CommentsView
 from core.views.header import facts_line
 from core.views.memory import memory_sentence, memory_unmeasured
 from core.views.neighbours import NeighboursView
+from core.views.numerics import bits_words, numerics_lines
 from core.views.overview import OutcomeView, OverviewView, compilation_facts, run_facts
 from core.views.printed import as_text
 from core.views.texts import source_of

@@ -12,7 +12,7 @@ from typing import ClassVar
 from core.analysis.backend import GraphMetadata, graph_metadata
 from core.analysis.dynamo.recompiles import guards_on
 from core.analysis.kernels.kernel import kernel_names
-from core.analysis.numerics import node_words, numerics_of
+from core.analysis.numerics import numerics_of
 from core.base import words as fmt
 from core.base.decoder import decoded_object
 from core.graph.fx import kernels_of, source_path
@@ -23,6 +23,7 @@ from core.runs.stored import open_model
 from core.views.glossary import GLOSSARY
 from core.views.graph import GraphView
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain
+from core.views.numerics import node_words
 
 __all__ = ["FxGraphView", "GraphStages", "SameOp"]
 

@@ -5,6 +5,7 @@ Texts are Markdown.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,16 +14,14 @@ from typing import Any, NamedTuple
 from core.analysis.numerics import (
     Numerics,
     ResultStanding,
-    bits_words,
+    error_words,
+    first_difference,
     first_inaccurate,
-    graph_sentence,
-    left_out_words,
-    narrowed_words,
     node_standings,
     numerics_of,
     numerics_sentence,
     of_tolerance,
-    outputs_words,
+    standing,
 )
 from core.analysis.numerics import numerics as numerics_of_results
 from core.analysis.results import difference_words, excuse_words, results
@@ -30,7 +29,17 @@ from core.analysis.verdict import target_words
 from core.base import words as fmt
 from core.job import CompileJob, validated
 from core.job.text import bits_from_text, options_as_text
-from core.report import Accuracy, Compilation, FxGraph, FxNode, GraphNumerics, NodeAccuracy, NodeBits, Report
+from core.report import (
+    Accuracy,
+    BitComparison,
+    Compilation,
+    FxGraph,
+    FxNode,
+    GraphNumerics,
+    NodeAccuracy,
+    NodeBits,
+    Report,
+)
 from core.views.blocks import (
     Beside,
     Column,
@@ -47,7 +56,7 @@ from core.views.blocks import (
     spans,
 )
 from core.views.glossary import GLOSSARY
-from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, one_line, plain, prose
+from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, one_line, plain, prose, quoted
 
 __all__ = ["ErrorPoint", "NodeNumericsView", "NumericsView", "numerics", "result_blocks"]
 # Parts that the page draws: buttons, charts, the table of nodes, and the lines of the selected node.
@@ -75,6 +84,7 @@ OF_ELEMENT = "The largest difference of one element from float64"
 INDUCTOR, EXAMPLE = "inductor", "batch=1"
 CAPTURED = "dynamo_output_graph"
 NodeReader = Callable[[Compilation, FxGraph], Sequence[FxNode]]
+NAMED_SETTINGS = 3
 
 
 def numerics(report: Report, compilation: Compilation | None, read_nodes: NodeReader) -> Iterator[PageBlock]:
@@ -391,3 +401,108 @@ BIT_COLUMNS: tuple[Column[NodeBits], ...] = (
     Column("other kernel", lambda node: one_line(node.other_kernel, LONGEST_NAME)),
     Column("why", lambda node: one_line(node.reason.replace("`", ""), LONGEST_LINE)),
 )
+
+
+def narrowed_words(names: Sequence[str]) -> str:
+    """Return the ops of the float64 run that were computed in float32; empty if there are none."""
+    ops = ", ".join(f"`{name}`" for name in names)
+    return (
+        f"Torch has no float64 version of {ops}, which {fmt.agree(len(names), 'was', 'were')} computed in float32."
+        * bool(ops)
+    )
+
+
+def graph_sentence(graph: GraphNumerics, calls: Mapping[str, str] | None = None) -> str:
+    """Return the first differing node in words, or that no node differs.
+
+    `calls` maps the nodes' names to their targets.
+    """
+    first, compared = first_inaccurate(graph), [node for node in graph.nodes if node.accuracy is not None]
+    if not compared:
+        return f"No node was compared: {graph.reason or 'the graph has none that computes a tensor'}."
+    if first is None or first.accuracy is None:
+        same = sum(standing(node.accuracy) == "the same bits" for node in compared if node.accuracy)
+        nodes = f"{fmt.count(len(compared), 'node')} that {fmt.agree(len(compared), 'was', 'were')} compared"
+        if same == len(compared):
+            return f"Compiled gives the same bits as eager in the {nodes}."
+        same_bits = f"{fmt.number(same)} {fmt.agree(same, 'has', 'have')} the same bits"
+        return f"Compiled is as right as eager in the {nodes}; {same_bits}."
+    differing = sum(node.accuracy.same is False for node in compared if node.accuracy)
+    of = f"{fmt.number(differing)} of {fmt.count(len(compared), 'node')} {fmt.agree(differing, 'differs', 'differ')}"
+    called = f", `{calls[first.name]}`" if calls and first.name in calls else ""
+    return f"{of}, first `{first.name}`{called}: {error_words(first.accuracy)}."
+
+
+def node_words(graph: GraphNumerics, name: str) -> str:
+    """Return a node's accuracy in words, or why it was not compared; empty if neither is known."""
+    node = next((node for node in graph.nodes if node.name == name), None)
+    if node is None or node.accuracy is None:
+        return f"not compared: {node.left_out}" if node is not None and node.left_out else ""
+    return f"{node_standings(graph)[name]}: {error_words(node.accuracy)}"
+
+
+def numerics_lines(report: Report) -> list[str]:
+    """Return the accuracy of a run: a sentence for its results and one per graph; empty if not recorded."""
+    run_numerics = numerics_of_results(report)
+    graphs = [f"[{graph.compilation}] ".removeprefix("[] ") + graph_sentence(graph) for graph in report.graph_numerics]
+    return [*([f"numerics: {numerics_sentence(run_numerics)}"] if run_numerics else []), *graphs]
+
+
+def left_out_words(graph: GraphNumerics) -> str:
+    """Return how many nodes were not compared, and why; empty if all nodes were compared."""
+    reasons = Counter(node.left_out or "not reached" for node in graph.nodes if node.accuracy is None)
+    listed = "; ".join(f"{reason} ({fmt.number(times)})" for reason, times in reasons.items())
+    return f"{fmt.count(reasons.total(), 'node')} not compared: {listed}." if listed else ""
+
+
+def outputs_words(graph: GraphNumerics) -> str:
+    """Return in words whether adding node values to the outputs changed the graph's own outputs.
+
+    Empty if no node values were added.
+    """
+    if not graph.parts:
+        return ""
+    parts = fmt.count(graph.parts, "compilation")
+    source = f"Compiled values are from {parts} with the compared nodes as additional outputs"
+    if graph.changed is None:
+        return f"{source}, which may change fusion."
+    if graph.changed == 0:
+        return f"{source}. The graph's own outputs are bit-identical."
+    return f"{source}. The graph's own outputs changed by up to {fmt.number(graph.changed)} of their norm."
+
+
+def bits_words(bits: BitComparison) -> str:
+    """Return the result of a bit comparison in a few sentences.
+
+    They name the first differing value and the reason for the difference.
+    """
+    against = f"`{options_as_text(bits.changes)}`"
+    if bits.problem:
+        return f"Not compared bit by bit with {against}: {bits.problem}."
+    values = fmt.count(bits.compared, "value")
+    if not bits.different:
+        return f"Equal bit by bit with {against}: {values} written by kernels compared.{_left_out(bits)}"
+    first = first_difference(bits)
+    differing = f"{fmt.number(bits.different)} of {values} {fmt.agree(bits.different, 'has', 'have')} other bits"
+    return f"With {against}, {differing}. {_first_words(first) if first else ''}{_left_out(bits)}"
+
+
+def _first_words(node: NodeBits) -> str:
+    line = f" ({quoted(node.line, LONGEST_LINE)})" if node.line else ""
+    kernel = quoted(node.kernel)
+    if node.kernel != node.other_kernel:
+        kernel = f"{kernel} and {quoted(node.other_kernel)}"
+    begins = "They first differ" if node.source else "The first in order is"
+    reason = f": {node.reason}" if node.reason else ", for an unknown reason" if node.source else ""
+    return f"{begins} at {quoted(node.node)}{line}, written by {kernel}{reason}."
+
+
+def _left_out(bits: BitComparison) -> str:
+    """Return the values that were not compared, in words; empty if there are none."""
+    names = ", ".join(map(quoted, bits.unmatched[:NAMED_SETTINGS]))
+    more = (
+        f" and {fmt.number(len(bits.unmatched) - NAMED_SETTINGS)} more" if len(bits.unmatched) > NAMED_SETTINGS else ""
+    )
+    written = f" Only one configuration writes {names}{more}." if names else ""
+    large = f" {fmt.count(bits.too_large, 'value')} too large to compare." if bits.too_large else ""
+    return f"{written}{large}"

@@ -113,7 +113,7 @@ LEFT: dict[str, int] = {
     "core/analysis/findings/kernels.py": 39,
     "core/analysis/findings/number_advice.py": 24,
     "core/analysis/kernels/kernel.py": 4,
-    "core/analysis/numerics.py": 50,
+    "core/analysis/numerics.py": 29,
     "core/analysis/pipeline.py": 1,
     "core/analysis/ranks/differences.py": 2,
     "core/analysis/repairs/calls.py": 26,

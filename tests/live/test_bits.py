@@ -9,9 +9,10 @@ import pytest
 import torch
 
 from core import CompileJob, CompileOptions, Conditions, JobError, Model, Runner, open_report
-from core.analysis.numerics import bits_words, first_difference
+from core.analysis.numerics import first_difference
 from core.job import validated
 from core.report import BitComparison
+from core.views.numerics import bits_words
 from core.worker.bits.compare import MAX_STORED_BYTES, BufferNode, KernelText, OtherSide, WrittenValue
 
 pytestmark = pytest.mark.torch

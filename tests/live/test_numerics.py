@@ -4,7 +4,13 @@ import pytest
 import torch
 
 from core import CompileOptions, open_report
-from core.analysis.numerics import first_inaccurate, graph_sentence, numerics, numerics_of, numerics_sentence
+from core.analysis.numerics import (
+    first_inaccurate,
+    numerics,
+    numerics_of,
+    numerics_sentence,
+)
+from core.views.numerics import graph_sentence
 from tests.support.user_code import RunCode
 
 pytestmark = pytest.mark.torch

@@ -2,8 +2,8 @@
 
 import pytest
 
-from core.analysis.numerics import bits_words
 from core.report import BitComparison, NodeBits
+from core.views.numerics import bits_words
 
 SUM = NodeBits(
     *("sum_1", "aten.sum.dim_IntList", "net.py:4: return x.sum(-1)", "cpp_fused_sum_0", "cpp_fused_sum_0"),

@@ -6,21 +6,23 @@ import pytest
 
 from core.analysis.numerics import (
     first_inaccurate,
-    graph_sentence,
-    left_out_words,
-    narrowed_words,
     node_errors,
     node_standings,
-    node_words,
     numerics,
-    numerics_lines,
     numerics_of,
     numerics_sentence,
     of_tolerance,
-    outputs_words,
     standing,
 )
 from core.report import Accuracy, CallNumerics, GraphNumerics, NodeAccuracy, Report, ResultAccuracy, Setting
+from core.views.numerics import (
+    graph_sentence,
+    left_out_words,
+    narrowed_words,
+    node_words,
+    numerics_lines,
+    outputs_words,
+)
 
 SAME = Accuracy("bfloat16", 8, 0.002, 0.002, 0.01, 0.01, apart=0.0, tolerance=0.01, same=True)
 CLOSER = replace(SAME, compiled_error=0.001, apart=0.002)
