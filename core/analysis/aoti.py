@@ -6,14 +6,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from core.analysis.interval import BUSY, NOT_MEASURABLE, Interval, busy, median_ratio
-from core.analysis.results import difference_words
+from core.analysis.interval import BUSY, Interval, busy, median_ratio
 from core.analysis.speed import quartiles
-from core.base.words import agree, bytes_, count, duration_s, number, ratio
 from core.report import (
     Export,
     Package,
@@ -42,7 +40,6 @@ KINDS: dict[PackagedKind, str] = {
 CHECKED = "AOTI_RUNTIME_CHECK_INPUTS=1"
 # Size check, by its message in the generated code.
 CHECKED_FROM = re.compile(r"expected it to be >= (\d+)")
-MOST_LINES = 12  #: lines of a message about a package on the command line
 StepId = Literal["export", "package", "python", "c++"]
 StepState = Literal["done", "failed", "not reached"]
 CALLS: dict[PackageUser, str] = {
@@ -134,149 +131,6 @@ def same_as_eager(run: PackageRun | None) -> bool | None:
     return False if False in outcomes else None if None in outcomes else True
 
 
-def aoti_sentence(report: Report) -> str:
-    """Return the AOTInductor result in one sentence; empty if AOTInductor was not requested."""
-    story = aoti_story(report)
-    if story is None:
-        return ""
-    export, package = story.export, story.package
-    if export is not None and export.problem:
-        return f"torch.export did not export the model: {first_text_line(export.problem)}"
-    if package is None:
-        return "The model was exported, and the log ends before its package."
-    if not package.files:
-        return f"AOTInductor made no package: {first_text_line(package.problem)}"
-    summary = f"A package of {bytes_(package.bytes)}, {count(package.left_out + len(package.files), 'file')}"
-    return f"{summary}: {_run_outcomes(story)}."
-
-
-def _run_outcomes(story: AotiStory) -> str:
-    runs = [("Python", story.python), ("C++", story.cpp)]
-    same = [name for name, run in runs if same_as_eager(run)]
-    parts = [f"equal to eager from {' and from '.join(same)}"] if same else []
-    parts += [f"results from {name} differ from eager's" for name, run in runs if same_as_eager(run) is False]
-    parts += [f"{name} did not run it ({run.stage})" for name, run in runs if run is not None and run.problem]
-    return ", ".join(parts) or "not run"
-
-
-def aoti_lines(report: Report) -> Iterator[str]:
-    """Yield all AOTInductor records of the run, one per line."""
-    story = aoti_story(report)
-    if story is None:
-        return
-    if story.export is not None:
-        yield from _export_lines(story.export)
-    for trial in story.trials:
-        yield f"  {trial_words(trial)}"
-    yield from narrower_ranges(story.trials)
-    if story.package is not None:
-        yield from _package_lines(story.package)
-    for run in filter(None, (story.python, story.cpp)):
-        yield from _run_lines(run)
-    if story.times is not None:
-        yield from _time_lines(story.times)
-
-
-def _export_lines(export: Export) -> Iterator[str]:
-    yield export.call
-    if export.problem:
-        yield from (f"  {line}" for line in export.problem.splitlines()[:MOST_LINES])
-        yield from (f"  at {frame.short} in {frame.name}: {frame.text}" for frame in export.frames)
-        return
-    yield f"  {count(export.nodes, 'op')} in {duration_s(export.seconds)}"
-    for dim in export.dims:
-        yield f"  {dim.text} at {', '.join(f'inputs.{at}' for at in dim.at)}, {number(dim.size)} in the example"
-    yield from (f"  {line}" for line in (*export.ranges, *export.guards))
-
-
-def trial_words(trial: RangeTrial) -> str:
-    """Return the outcome of a call with another size, in words."""
-    call = f"{trial.dim} = {number(trial.size)}, {'within' if trial.inside else 'outside of'} its range"
-    if trial.skipped and not trial.inputs:
-        return f"{call}: {trial.skipped}"
-    outcomes = [f"the exported program {_trial_outcome(trial.program, trial.program_same)}"]
-    outcomes += [trial.skipped or f"the package {_trial_outcome(trial.package, trial.package_same)}"]
-    if trial.checked is not None:
-        outcomes += [f"with {CHECKED} it {_trial_outcome(trial.checked, None) if trial.checked else 'runs, too'}"]
-    return f"{call}: {'; '.join(outcomes)}"
-
-
-def narrower_ranges(trials: Sequence[RangeTrial]) -> Iterator[str]:
-    """Yield advice on a range for each size that the export allows and the package's own check rejects."""
-    for trial in trials:
-        least = CHECKED_FROM.search(trial.checked or "") if trial.inside else None
-        if least is None or int(least[1]) <= trial.size:
-            continue
-        most = max(candidate.size for candidate in trials if candidate.dim == trial.dim and candidate.inside)
-        narrower = f"`{trial.dim}={least[1]}..{most}`" if most > int(least[1]) else f"a range from {least[1]} on"
-        yield (
-            f"The package's own check begins at {trial.dim} = {least[1]}, above the range's {number(trial.size)}: give "
-            f"{narrower}, or leave {CHECKED} off"
-        )
-
-
-def _trial_outcome(error: str, same: bool | None) -> str:
-    if error:
-        return f"says {first_text_line(error)}"
-    return {True: "equals eager", False: "differs from eager", None: "was not compared"}[same]
-
-
-def _package_lines(package: Package) -> Iterator[str]:
-    name = package.file or "package"
-    if package.files:
-        yield f"{name}: {bytes_(package.bytes)}, compiled in {duration_s(package.seconds)}"
-    for file in package.files:
-        yield f"  {bytes_(file.bytes):>10}  {KINDS[file.kind]:<15}  {file.name}"
-    if package.left_out:
-        yield f"  and {count(package.left_out, 'more file', 'more files')}"
-    yield from (f"  {line}" for line in package.problem.splitlines()[:MOST_LINES])
-
-
-def _run_lines(run: PackageRun) -> Iterator[str]:
-    built = f", built in {duration_s(run.build_s)}" if run.build_s is not None else ""
-    took = f"loaded in {duration_s(run.load_s)}, first call {duration_s(run.call_s)}{built}"
-    yield f"{SIDES[run.user]}: {took if not run.problem else f'not run ({run.stage})'}"
-    yield from (f"  {line}" for line in run.problem.splitlines()[:MOST_LINES])
-    if run.differences and not run.problem:
-        yield f"  {results_of_run(run)}"
-
-
-def results_of_run(run: PackageRun) -> str:
-    """Return how a package's outputs compare with eager, and the C++ outputs with the Python outputs."""
-    wrong = [difference for difference in run.differences if difference.same is not True]
-    outputs = count(len(run.differences), "output")
-    outcome = (
-        "; ".join(map(difference_words, wrong)) or f"{outputs} {agree(len(run.differences), 'equals', 'equal')} eager"
-    )
-    bits = {True: ", bit by bit what Python returned", False: ", not bit by bit what Python returned", None: ""}
-    return outcome + bits[run.same_bits]
-
-
-def _time_lines(times: PackageTimes) -> Iterator[str]:
-    if times.reason:
-        yield f"not timed: {times.reason}"
-    if disturbed := times_disturbed(times):
-        yield f"  {disturbed}"
-    for side_time in side_times(times):
-        low, high = side_time.quartiles_s
-        name = SIDES.get(side_time.side, side_time.side)
-        yield (
-            f"  {name}: {duration_s(side_time.median_s)} ({duration_s(low)}–{duration_s(high)})"
-            f"{_speedup_words(side_time.faster)}"
-        )
-
-
-def _speedup_words(faster: Interval | None) -> str:
-    """Return the speedup over eager in words, without the ratio if it is unclear; empty for None."""
-    if faster is None:
-        return ""
-    if faster.wide:
-        return f", against eager {NOT_MEASURABLE}"
-    if not faster.apart:
-        return f", no difference from eager seen ({number(faster.low)}–{number(faster.high)}×)"
-    return f", {ratio(faster.middle)} as fast as eager ({number(faster.low)}–{number(faster.high)})"
-
-
 def first_text_line(text: str) -> str:
     """Return the first line that has text."""
     return next((line.strip() for line in text.splitlines() if line.strip()), "")
@@ -284,7 +138,7 @@ def first_text_line(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PackagingStep:
-    """A step of packaging: call, state, seconds and outcome.
+    """A step of packaging: call, state, seconds and record, None if the step was not reached.
 
     `seconds` is the time of the export or compilation, or the median of a call; for a failed run, the load time.
     None if not recorded.
@@ -295,7 +149,7 @@ class PackagingStep:
     call: str
     state: StepState
     seconds: float | None
-    words: str
+    record: Export | Package | PackageRun | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,32 +198,28 @@ def step_with_problem(story: AotiStory) -> StepId | None:
 def _export_step(export: Export | None) -> PackagingStep:
     title, call = "Export", "torch.export.export(…)"
     if export is None:
-        return PackagingStep("export", title, call, "not reached", None, "not recorded")
+        return PackagingStep("export", title, call, "not reached", None, None)
     if export.problem:
-        return PackagingStep("export", title, call, "failed", export.seconds or None, first_line(export.problem))
-    dims = f", {count(len(export.dims), 'dynamic dimension')}" if export.dims else ""
-    return PackagingStep("export", title, call, "done", export.seconds, f"{count(export.nodes, 'op')}{dims}")
+        return PackagingStep("export", title, call, "failed", export.seconds or None, export)
+    return PackagingStep("export", title, call, "done", export.seconds, export)
 
 
 def _package_step(package: Package | None) -> PackagingStep:
     title, call = "Package", "torch._inductor.aoti_compile_and_package(…)"
     if package is None:
-        return PackagingStep("package", title, call, "not reached", None, "not reached")
-    if not package.files:
-        return PackagingStep("package", title, call, "failed", package.seconds, first_line(package.problem))
-    words = f"{bytes_(package.bytes)}, {count(len(package.files) + package.left_out, 'file')}"
-    return PackagingStep("package", title, call, "done", package.seconds, words)
+        return PackagingStep("package", title, call, "not reached", None, None)
+    return PackagingStep("package", title, call, "done" if package.files else "failed", package.seconds, package)
 
 
 def _run_step(user: PackageUser, run: PackageRun | None, story: AotiStory) -> PackagingStep:
     title = "Python" if user == "python" else "C++"
     if run is None:
-        return PackagingStep(user, title, CALLS[user], "not reached", None, "not reached")
+        return PackagingStep(user, title, CALLS[user], "not reached", None, None)
     if run.problem:
-        return PackagingStep(user, title, CALLS[user], "failed", run.load_s, first_line(run.problem))
+        return PackagingStep(user, title, CALLS[user], "failed", run.load_s, run)
     state: StepState = "failed" if same_as_eager(run) is False else "done"
     timed = {time.side: time.median_s for time in side_times(story.times)} if story.times else {}
-    return PackagingStep(user, title, CALLS[user], state, timed.get(user), results_of_run(run))
+    return PackagingStep(user, title, CALLS[user], state, timed.get(user), run)
 
 
 def first_line(text: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from core.accelerator.program.program import PROGRAMS
-from core.analysis.aoti import aoti_lines, aoti_sentence, aoti_story
+from core.analysis.aoti import aoti_story
 from core.analysis.pipeline import pipelines
 from core.base.errors import JobError, StoreError
 from core.commands.output import add_json_option, add_node_options
@@ -21,6 +21,7 @@ from core.report import Report
 from core.runs.progress import PACKAGE, package_files
 from core.runs.store import Run
 from core.views.accelerator.program import pipeline_lines, pipeline_sentence
+from core.views.aotinductor.run import aoti_lines, aoti_sentence
 
 PARTS = ("exports", "range_trials", "packages", "package_runs", "package_times")
 

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from typing import Any
 
-from core.analysis.aoti import aoti_sentence
 from core.analysis.comparison.run import RunComparison
 from core.analysis.interval import Interval
 from core.analysis.numerics import (
@@ -30,6 +29,7 @@ from core.runs.status import Status
 from core.runs.store import Run
 from core.runs.stored import side_of_run
 from core.views.accelerator.program import pipeline_lines, pipeline_sentence
+from core.views.aotinductor.run import aoti_sentence
 from core.views.backend.run import backend_lines
 from core.views.blocks import spans, words
 from core.views.comments import CommentsView

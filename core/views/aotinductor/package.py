@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from core.analysis.aoti import TreeRow, first_line, narrower_ranges, package_tree, ran_outside, results_of_run
+from core.analysis.aoti import (
+    CHECKED,
+    CHECKED_FROM,
+    KINDS,
+    SIDES,
+    PackagingStep,
+    TreeRow,
+    first_line,
+    first_text_line,
+    package_tree,
+    ran_outside,
+)
 from core.analysis.results import difference_words
 from core.base import words as fmt
 from core.job import BATCH
@@ -52,6 +63,7 @@ DIGEST = re.compile(r"\bc[a-z2-7]{50,}\.?")
 SHORT_DIGEST = 8
 MOST_VALUES = 400  #: inputs and outputs of an exported program
 MOST_LINES = 80  #: checks of an exported program
+MOST_PROBLEM_LINES = 12  #: lines of a message about a package on the command line
 MOST_SHOWN = 60  #: dynamic dimensions, their ranges, and calls at their ends
 FEW_SIZES = 6
 TRIALS = (
@@ -411,3 +423,94 @@ TRIAL_COLUMNS: tuple[Column[RangeTrial], ...] = (
     Column("package", lambda trial: one_line(trial.skipped) or _outcome(trial.package, trial.package_same)),
     Column("package that checks", lambda trial: "" if trial.checked is None else _outcome(trial.checked, None)),
 )
+
+
+def export_lines(export: Export) -> Iterator[str]:
+    yield export.call
+    if export.problem:
+        yield from (f"  {line}" for line in export.problem.splitlines()[:MOST_PROBLEM_LINES])
+        yield from (f"  at {frame.short} in {frame.name}: {frame.text}" for frame in export.frames)
+        return
+    yield f"  {fmt.count(export.nodes, 'op')} in {fmt.duration_s(export.seconds)}"
+    for dim in export.dims:
+        yield f"  {dim.text} at {', '.join(f'inputs.{at}' for at in dim.at)}, {fmt.number(dim.size)} in the example"
+    yield from (f"  {line}" for line in (*export.ranges, *export.guards))
+
+
+def trial_words(trial: RangeTrial) -> str:
+    """Return the outcome of a call with another size, in words."""
+    call = f"{trial.dim} = {fmt.number(trial.size)}, {'within' if trial.inside else 'outside of'} its range"
+    if trial.skipped and not trial.inputs:
+        return f"{call}: {trial.skipped}"
+    outcomes = [f"the exported program {_trial_outcome(trial.program, trial.program_same)}"]
+    outcomes += [trial.skipped or f"the package {_trial_outcome(trial.package, trial.package_same)}"]
+    if trial.checked is not None:
+        outcomes += [f"with {CHECKED} it {_trial_outcome(trial.checked, None) if trial.checked else 'runs, too'}"]
+    return f"{call}: {'; '.join(outcomes)}"
+
+
+def narrower_ranges(trials: Sequence[RangeTrial]) -> Iterator[str]:
+    """Yield advice on a range for each size that the export allows and the package's own check rejects."""
+    for trial in trials:
+        least = CHECKED_FROM.search(trial.checked or "") if trial.inside else None
+        if least is None or int(least[1]) <= trial.size:
+            continue
+        most = max(candidate.size for candidate in trials if candidate.dim == trial.dim and candidate.inside)
+        narrower = f"`{trial.dim}={least[1]}..{most}`" if most > int(least[1]) else f"a range from {least[1]} on"
+        yield (
+            f"The package's own check begins at {trial.dim} = {least[1]}, above the range's {fmt.number(trial.size)}: "
+            f"give {narrower}, or leave {CHECKED} off"
+        )
+
+
+def _trial_outcome(error: str, same: bool | None) -> str:
+    if error:
+        return f"says {first_text_line(error)}"
+    return {True: "equals eager", False: "differs from eager", None: "was not compared"}[same]
+
+
+def package_lines(package: Package) -> Iterator[str]:
+    name = package.file or "package"
+    if package.files:
+        yield f"{name}: {fmt.bytes_(package.bytes)}, compiled in {fmt.duration_s(package.seconds)}"
+    for file in package.files:
+        yield f"  {fmt.bytes_(file.bytes):>10}  {KINDS[file.kind]:<15}  {file.name}"
+    if package.left_out:
+        yield f"  and {fmt.count(package.left_out, 'more file', 'more files')}"
+    yield from (f"  {line}" for line in package.problem.splitlines()[:MOST_PROBLEM_LINES])
+
+
+def run_lines(run: PackageRun) -> Iterator[str]:
+    built = f", built in {fmt.duration_s(run.build_s)}" if run.build_s is not None else ""
+    took = f"loaded in {fmt.duration_s(run.load_s)}, first call {fmt.duration_s(run.call_s)}{built}"
+    yield f"{SIDES[run.user]}: {took if not run.problem else f'not run ({run.stage})'}"
+    yield from (f"  {line}" for line in run.problem.splitlines()[:MOST_PROBLEM_LINES])
+    if run.differences and not run.problem:
+        yield f"  {results_of_run(run)}"
+
+
+def step_words(step: PackagingStep) -> str:
+    """Return the outcome of a step of packaging: first line of a failure, or counts and results."""
+    record = step.record
+    if record is None:
+        return "not recorded" if step.id == "export" else "not reached"
+    if isinstance(record, PackageRun):
+        return first_line(record.problem) or results_of_run(record)
+    if step.state == "failed":
+        return first_line(record.problem)
+    if isinstance(record, Package):
+        return f"{fmt.bytes_(record.bytes)}, {fmt.count(len(record.files) + record.left_out, 'file')}"
+    dims = f", {fmt.count(len(record.dims), 'dynamic dimension')}" if record.dims else ""
+    return f"{fmt.count(record.nodes, 'op')}{dims}"
+
+
+def results_of_run(run: PackageRun) -> str:
+    """Return how a package's outputs compare with eager, and the C++ outputs with the Python outputs."""
+    wrong = [difference for difference in run.differences if difference.same is not True]
+    outputs = fmt.count(len(run.differences), "output")
+    outcome = (
+        "; ".join(map(difference_words, wrong))
+        or f"{outputs} {fmt.agree(len(run.differences), 'equals', 'equal')} eager"
+    )
+    bits = {True: ", bit by bit what Python returned", False: ", not bit by bit what Python returned", None: ""}
+    return outcome + bits[run.same_bits]

@@ -9,19 +9,22 @@ from functools import cached_property
 from typing import ClassVar, NamedTuple
 
 from core.analysis.aoti import (
+    SIDES,
     AotiStory,
     CallCost,
     PackagingStep,
     SideTime,
     StepId,
-    aoti_sentence,
     aoti_story,
     call_cost,
+    first_text_line,
     packaging_steps,
+    same_as_eager,
     side_times,
     step_with_problem,
     times_disturbed,
 )
+from core.analysis.interval import NOT_MEASURABLE, Interval
 from core.analysis.verdict import target_words
 from core.base import words as fmt
 from core.base.errors import JobError
@@ -37,6 +40,12 @@ from core.views.aotinductor.package import (
     PackageView,
     Read,
     SizesView,
+    export_lines,
+    narrower_ranges,
+    package_lines,
+    run_lines,
+    step_words,
+    trial_words,
 )
 from core.views.blocks import (
     Beside,
@@ -264,7 +273,7 @@ def _results(run: PackageRunView | None) -> Blocks:
 def _box(step: PackagingStep) -> StepBox:
     per_call = step.id in ("python", "c++") and step.state == "done"
     figure = "" if step.seconds is None else fmt.duration_s(step.seconds) + (" a call" if per_call else "")
-    return StepBox(step, figure, one_line(step.words, LONGEST_LINE))
+    return StepBox(step, figure, one_line(step_words(step), LONGEST_LINE))
 
 
 def _run_view(user: str, run: PackageRun | None) -> PackageRunView | None:
@@ -439,3 +448,71 @@ TIME_COLUMNS: tuple[Column[SideTime], ...] = (
     Column("quartiles", _quartiles),
     Column("eager over it", lambda side: None if side.side == "eager" else _speedup_words(side)),
 )
+
+
+def aoti_sentence(report: Report) -> str:
+    """Return the AOTInductor result in one sentence; empty if AOTInductor was not requested."""
+    story = aoti_story(report)
+    if story is None:
+        return ""
+    export, package = story.export, story.package
+    if export is not None and export.problem:
+        return f"torch.export did not export the model: {first_text_line(export.problem)}"
+    if package is None:
+        return "The model was exported, and the log ends before its package."
+    if not package.files:
+        return f"AOTInductor made no package: {first_text_line(package.problem)}"
+    summary = f"A package of {fmt.bytes_(package.bytes)}, {fmt.count(package.left_out + len(package.files), 'file')}"
+    return f"{summary}: {_run_outcomes(story)}."
+
+
+def _run_outcomes(story: AotiStory) -> str:
+    runs = [("Python", story.python), ("C++", story.cpp)]
+    same = [name for name, run in runs if same_as_eager(run)]
+    parts = [f"equal to eager from {' and from '.join(same)}"] if same else []
+    parts += [f"results from {name} differ from eager's" for name, run in runs if same_as_eager(run) is False]
+    parts += [f"{name} did not run it ({run.stage})" for name, run in runs if run is not None and run.problem]
+    return ", ".join(parts) or "not run"
+
+
+def aoti_lines(report: Report) -> Iterator[str]:
+    """Yield all AOTInductor records of the run, one per line."""
+    story = aoti_story(report)
+    if story is None:
+        return
+    if story.export is not None:
+        yield from export_lines(story.export)
+    for trial in story.trials:
+        yield f"  {trial_words(trial)}"
+    yield from narrower_ranges(story.trials)
+    if story.package is not None:
+        yield from package_lines(story.package)
+    for run in filter(None, (story.python, story.cpp)):
+        yield from run_lines(run)
+    if story.times is not None:
+        yield from _time_lines(story.times)
+
+
+def _time_lines(times: PackageTimes) -> Iterator[str]:
+    if times.reason:
+        yield f"not timed: {times.reason}"
+    if disturbed := times_disturbed(times):
+        yield f"  {disturbed}"
+    for side_time in side_times(times):
+        low, high = side_time.quartiles_s
+        name = SIDES.get(side_time.side, side_time.side)
+        yield (
+            f"  {name}: {fmt.duration_s(side_time.median_s)} ({fmt.duration_s(low)}–{fmt.duration_s(high)})"
+            f"{_against_eager(side_time.faster)}"
+        )
+
+
+def _against_eager(faster: Interval | None) -> str:
+    """Return the speedup over eager in words, without the ratio if it is unclear; empty for None."""
+    if faster is None:
+        return ""
+    if faster.wide:
+        return f", against eager {NOT_MEASURABLE}"
+    if not faster.apart:
+        return f", no difference from eager seen ({fmt.number(faster.low)}–{fmt.number(faster.high)}×)"
+    return f", {fmt.ratio(faster.middle)} as fast as eager ({fmt.number(faster.low)}–{fmt.number(faster.high)})"

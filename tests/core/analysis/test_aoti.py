@@ -4,14 +4,9 @@ from dataclasses import replace
 
 from core.analysis.aoti import (
     CHECKED,
-    aoti_lines,
-    aoti_sentence,
     aoti_story,
-    narrower_ranges,
-    results_of_run,
     same_as_eager,
     side_times,
-    trial_words,
 )
 from core.report import (
     Difference,
@@ -27,6 +22,8 @@ from core.report import (
     Setting,
 )
 from core.report.places import Frame
+from core.views.aotinductor.package import narrower_ranges, results_of_run, trial_words
+from core.views.aotinductor.run import aoti_lines, aoti_sentence
 
 SAME = (Difference("output", True),)
 DIM = ExportedDim("batch", ("batch",), "Dim('batch', min=1, max=128)", 8, 1, 128)
