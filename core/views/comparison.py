@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from typing import Any
 
 from core.analysis.comparison.figures import AT_LEAST, BREAKS, NOT_RECORDED, TimeComparison
+from core.analysis.comparison.kernels import COUNTED, FUSION, SAME_LIBRARY_CALLS, Comparison, KernelPair
 from core.analysis.comparison.run import RunComparison
 from core.analysis.interval import NOT_MEASURABLE, Interval
 from core.base.words import agree, count, duration_s, number, ratio
@@ -238,3 +239,76 @@ def _equal_aspects(comparison: RunComparison) -> str:
     aspects = f"options, source, {same}" if comparison.sources is not None else same
     claimed = comparison.times is not None and (comparison.times.faster or comparison.times.slower)
     return aspects if claimed else f"no difference: {aspects}"
+
+
+def kernels_sentence(comparison: Comparison) -> str:
+    """Return the differences of kernels in words."""
+    both = [pair for pair in comparison.pairs if pair.both and not pair.either.extern]
+    same = [pair for pair in both if "language" not in pair.differs]
+    parts = [
+        *_kernel_fusion(comparison.pairs, both),
+        *_kernels_elsewhere(comparison.pairs),
+        *_kernel_languages(both),
+        *_kernel_counts(same),
+        *_kernel_texts(same),
+    ]
+    functions = sum("function" in pair.differs for pair in comparison.pairs)
+    if functions:
+        parts.append(f"{count(functions, 'extern call')} {agree(functions, 'is', 'are')} of another function")
+    text = "; ".join(parts or [SAME_LIBRARY_CALLS] * bool(comparison.pairs))
+    return f"{text[0].upper()}{text[1:]}." if text else "Neither side has a kernel."
+
+
+def _kernel_fusion(pairs: Sequence[KernelPair], both: Sequence[KernelPair]) -> Iterator[str]:
+    differing = sum(FUSION in pair.differs for pair in both)
+    only = {
+        "left": sum(pair.right is None for pair in pairs),
+        "right": sum(pair.left is None for pair in pairs),
+    }
+    if both and not differing and not any(only.values()):
+        yield "fusion is the same"
+    if differing:
+        verb = agree(differing, "fuses", "fuse")
+        yield f"of {count(len(both), 'matched generated kernel')}, {number(differing)} {verb} different ops"
+    for side, many in only.items():
+        if many:
+            yield f"{count(many, 'kernel')} {agree(many, 'is', 'are')} only on the {side}"
+
+
+def _kernels_elsewhere(pairs: Sequence[KernelPair]) -> Iterator[str]:
+    moved = sum(pair.elsewhere for pair in pairs)
+    if moved:
+        yield f"{count(moved, 'kernel')} {agree(moved, 'is', 'are')} in another compilation of the other run"
+
+
+def _kernel_languages(both: Sequence[KernelPair]) -> Iterator[str]:
+    names = {"cpp": "C++", "triton": "Triton"}
+    languages = Counter(
+        (p.left.language, p.right.language) for p in both if p.left and p.right and "language" in p.differs
+    )
+    for (left_language, right_language), many in languages.items():
+        verb = agree(many, "is", "are")
+        left, right = names.get(left_language, left_language), names.get(right_language, right_language)
+        yield f"{count(many, 'kernel')} {verb} {left} on the left and {right} on the right"
+
+
+def _kernel_counts(pairs: Sequence[KernelPair]) -> Iterator[str]:
+    """Yield how many of the comparable pairs differ in config, tiling and used device resources."""
+    if not pairs:
+        return
+    counts = {name: sum(name in pair.differs for pair in pairs) for name in COUNTED}
+    differing = [(name, many) for name, many in counts.items() if many]
+    if not differing and any(pair.left and pair.right and pair.left.config and pair.right.config for pair in pairs):
+        yield "no config, register or shared memory differs"
+    for index, (name, many) in enumerate(differing):
+        of = f" of {count(len(pairs), 'kernel')}" if index == 0 else ""
+        verbs = ("has another", "have another") if name in ("tiling", "config") else ("differs in", "differ in")
+        yield f"{number(many)}{of} {agree(many, *verbs)} {name}"
+
+
+def _kernel_texts(pairs: Sequence[KernelPair]) -> Iterator[str]:
+    same = [pair.same_text for pair in pairs if pair.same_text is not None]
+    if same and all(same):
+        yield "the generated source is identical"
+    elif same:
+        yield f"the generated source is identical in {number(sum(same))} of {number(len(same))} kernels"

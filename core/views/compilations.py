@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from core.analysis.dynamo.compilations import (
+    NAMED,
     Entry,
     Instruction,
+    Share,
     alike,
     compilation_tree,
     flattened,
     instructions,
     resume_compilations,
-    tree_sentence,
+    share,
 )
 from core.analysis.dynamo.failures import frame_names
 from core.base import words as fmt
@@ -438,3 +441,51 @@ NUMBER_COLUMNS: tuple[Column[TreeRow], ...] = (
     _count("breaks", lambda entry: entry.breaks, BREAKS),
     _count("recompiles", lambda entry: entry.recompiles, "How often the frame was compiled again", 80),
 )
+
+
+def tree_sentence(entries: Sequence[Entry]) -> str:
+    """Return the compilations in words: the model, its recompiles and the helpers.
+
+    The text is prose with code in backticks.
+    """
+    first, later = ([entry for entry in entries if (":" in entry.id) is after] for after in (False, True))
+    if first and later:
+        more = sum(1 for _ in flattened(later))
+        return f"{tree_sentence(first).removesuffix('.')}; {fmt.number(more)} more after `torch.compiler.reset`."
+    groups = share(entries)
+    total = sum(len(group) for _, group in groups.large) + groups.small
+    if not total:
+        return "Nothing was compiled."
+    if total == 1:
+        return f"1 compilation: `{entries[0].name}`{'' if entries[0].ops else ', without a graph'}."
+    named = groups.large if len(groups.large) <= NAMED else ()
+    parts = [part for name, group in named for part in _function_words(name, group)]
+    if len(groups.large) > NAMED:
+        parts.append(f"{fmt.number(total - groups.small)} in {fmt.count(len(groups.large), 'function')}")
+    parts += _helper_words(groups)
+    return f"{fmt.count(total, 'compilation')}: {_word_list(parts)}."
+
+
+def _function_words(name: str, group: Sequence[Entry]) -> list[str]:
+    kinds = Counter(entry.kind for entry in group)
+    if kinds["frame"] > 1:
+        return [f"`{name}` in {fmt.number(len(group))} of them"]
+    parts = [f"`{name}`"]
+    if kinds["recompile"]:
+        parts.append(f"{fmt.count(kinds['recompile'], 'recompile')} of it")
+    if kinds["resume"]:
+        parts.append(f"{fmt.count(kinds['resume'], 'resume function')} after its graph breaks")
+    return parts
+
+
+def _helper_words(groups: Share) -> list[str]:
+    if not groups.small:
+        return []
+    if groups.empty == groups.small:
+        return [f"{fmt.number(groups.small)} without a graph"]
+    empty = f" ({fmt.number(groups.empty)} without a graph)" if groups.empty else ""
+    return [f"{fmt.count(groups.small, 'small helper')}{empty}"]
+
+
+def _word_list(parts: Sequence[str]) -> str:
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)

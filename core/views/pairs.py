@@ -31,6 +31,7 @@ from core.views.blocks import (
     paragraph,
     spans,
 )
+from core.views.comparison import kernels_sentence
 from core.views.graph import GraphUnionView
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain
 from core.views.texts import SourceView
@@ -267,7 +268,7 @@ class KernelPairsView:
     @property
     def title(self) -> str:
         """The comparison in one sentence."""
-        return self.comparison.sentence
+        return kernels_sentence(self.comparison)
 
     @property
     def left(self) -> str:

@@ -14,8 +14,6 @@ from dataclasses import dataclass, field
 from core.analysis.kernels.kernel import Timed, kernel_kind, kernel_names, node_op
 from core.analysis.kernels.ledger import LedgerRow, ledger
 from core.analysis.verdict import side_words
-from core.base.words import agree, number
-from core.base.words import count as counted
 from core.code.cpp import CppFacts, cpp_facts
 from core.code.output_code import kernel_code
 from core.ops.costs import op_class
@@ -140,24 +138,6 @@ class Comparison:
     right: str
     pairs: tuple[KernelPair, ...]
 
-    @property
-    def sentence(self) -> str:
-        """Differences in words."""
-        both = [pair for pair in self.pairs if pair.both and not pair.either.extern]
-        same = [pair for pair in both if "language" not in pair.differs]
-        parts = [
-            *_fusion_words(self.pairs, both),
-            *_elsewhere_words(self.pairs),
-            *_language_words(both),
-            *_count_words(same),
-            *_text_words(same),
-        ]
-        functions = sum("function" in pair.differs for pair in self.pairs)
-        if functions:
-            parts.append(f"{counted(functions, 'extern call')} {agree(functions, 'is', 'are')} of another function")
-        text = "; ".join(parts or [SAME_LIBRARY_CALLS] * bool(self.pairs))
-        return f"{text[0].upper()}{text[1:]}." if text else "Neither side has a kernel."
-
 
 def compare(left: Side, right: Side) -> Comparison:
     """Pair the kernels of two compilations of one model, and compare the kernels of each pair."""
@@ -272,61 +252,6 @@ def _tiling(code: str, facts: CppFacts | None) -> str:
         return facts.words
     match = SIZE_HINTS.search(code)
     return match.group(1).replace("'", "") if match else ""
-
-
-def _fusion_words(pairs: Sequence[KernelPair], both: Sequence[KernelPair]) -> Iterator[str]:
-    differing = sum(FUSION in pair.differs for pair in both)
-    only = {
-        "left": sum(pair.right is None for pair in pairs),
-        "right": sum(pair.left is None for pair in pairs),
-    }
-    if both and not differing and not any(only.values()):
-        yield "fusion is the same"
-    if differing:
-        verb = agree(differing, "fuses", "fuse")
-        yield f"of {counted(len(both), 'matched generated kernel')}, {number(differing)} {verb} different ops"
-    for side, count in only.items():
-        if count:
-            yield f"{counted(count, 'kernel')} {agree(count, 'is', 'are')} only on the {side}"
-
-
-def _elsewhere_words(pairs: Sequence[KernelPair]) -> Iterator[str]:
-    moved = sum(pair.elsewhere for pair in pairs)
-    if moved:
-        yield f"{counted(moved, 'kernel')} {agree(moved, 'is', 'are')} in another compilation of the other run"
-
-
-def _language_words(both: Sequence[KernelPair]) -> Iterator[str]:
-    names = {"cpp": "C++", "triton": "Triton"}
-    languages = Counter(
-        (p.left.language, p.right.language) for p in both if p.left and p.right and "language" in p.differs
-    )
-    for (left_language, right_language), count in languages.items():
-        verb = agree(count, "is", "are")
-        left, right = names.get(left_language, left_language), names.get(right_language, right_language)
-        yield f"{counted(count, 'kernel')} {verb} {left} on the left and {right} on the right"
-
-
-def _count_words(pairs: Sequence[KernelPair]) -> Iterator[str]:
-    """Yield how many of the comparable pairs differ in config, tiling and used device resources."""
-    if not pairs:
-        return
-    counts = {name: sum(name in pair.differs for pair in pairs) for name in COUNTED}
-    differing = [(name, count) for name, count in counts.items() if count]
-    if not differing and any(pair.left and pair.right and pair.left.config and pair.right.config for pair in pairs):
-        yield "no config, register or shared memory differs"
-    for index, (name, count) in enumerate(differing):
-        of = f" of {counted(len(pairs), 'kernel')}" if index == 0 else ""
-        verbs = ("has another", "have another") if name in ("tiling", "config") else ("differs in", "differ in")
-        yield f"{number(count)}{of} {agree(count, *verbs)} {name}"
-
-
-def _text_words(pairs: Sequence[KernelPair]) -> Iterator[str]:
-    same = [pair.same_text for pair in pairs if pair.same_text is not None]
-    if same and all(same):
-        yield "the generated source is identical"
-    elif same:
-        yield f"the generated source is identical in {number(sum(same))} of {number(len(same))} kernels"
 
 
 def kernel_ledger(report: Report, compilation: Compilation, read: Read) -> tuple[LedgerRow, ...]:

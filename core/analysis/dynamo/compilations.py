@@ -12,7 +12,6 @@ from typing import Literal
 from core.analysis.durations import compile_seconds
 from core.analysis.dynamo.failures import FailureKind, Function, Functions, failures, functions, names_of, resumed
 from core.analysis.work import captured_ops, distinct_kernels, frame_of
-from core.base.words import count, number
 from core.report import Bytecode, Compilation, Frame, Report, Status, stored
 
 Kind = Literal["frame", "resume", "recompile"]
@@ -227,54 +226,6 @@ def _model(name: str) -> str:
     """Return the class or function a name belongs to: all methods of one class count as one."""
     function = name.partition(", after line ")[0]
     return function if " at " in function else function.partition(".")[0].partition(" (")[0]
-
-
-def tree_sentence(entries: Sequence[Entry]) -> str:
-    """Return the compilations in words: the model, its recompiles and the helpers.
-
-    The text is prose with code in backticks.
-    """
-    first, later = ([entry for entry in entries if (":" in entry.id) is after] for after in (False, True))
-    if first and later:
-        more = sum(1 for _ in flattened(later))
-        return f"{tree_sentence(first).removesuffix('.')}; {number(more)} more after `torch.compiler.reset`."
-    groups = share(entries)
-    total = sum(len(group) for _, group in groups.large) + groups.small
-    if not total:
-        return "Nothing was compiled."
-    if total == 1:
-        return f"1 compilation: `{entries[0].name}`{'' if entries[0].ops else ', without a graph'}."
-    named = groups.large if len(groups.large) <= NAMED else ()
-    parts = [part for name, group in named for part in _function_words(name, group)]
-    if len(groups.large) > NAMED:
-        parts.append(f"{number(total - groups.small)} in {count(len(groups.large), 'function')}")
-    parts += _helper_words(groups)
-    return f"{count(total, 'compilation')}: {_word_list(parts)}."
-
-
-def _function_words(name: str, group: Sequence[Entry]) -> list[str]:
-    kinds = Counter(entry.kind for entry in group)
-    if kinds["frame"] > 1:
-        return [f"`{name}` in {number(len(group))} of them"]
-    parts = [f"`{name}`"]
-    if kinds["recompile"]:
-        parts.append(f"{count(kinds['recompile'], 'recompile')} of it")
-    if kinds["resume"]:
-        parts.append(f"{count(kinds['resume'], 'resume function')} after its graph breaks")
-    return parts
-
-
-def _helper_words(groups: Share) -> list[str]:
-    if not groups.small:
-        return []
-    if groups.empty == groups.small:
-        return [f"{number(groups.small)} without a graph"]
-    empty = f" ({number(groups.empty)} without a graph)" if groups.empty else ""
-    return [f"{count(groups.small, 'small helper')}{empty}"]
-
-
-def _word_list(parts: Sequence[str]) -> str:
-    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 
 # Up to Python 3.12, a row has its line and offset; from 3.13 on, its line and labels.

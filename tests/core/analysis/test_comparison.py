@@ -5,6 +5,7 @@ from dataclasses import replace
 from core.analysis.comparison.kernels import Comparison, KernelPair, Side, compare
 from core.report import Binary, Compilation, Config, Frame, Kernel, KernelCall, Payload, Report, Setting
 from core.report.nodes import Direction
+from core.views.comparison import kernels_sentence
 
 NORM = ("var_mean", "sub", "rsqrt", "mul")
 GELU = ("view_7", "mul_4", "erf", "mul_5")
@@ -68,7 +69,7 @@ def test_a_run_compared_with_itself_differs_in_nothing() -> None:
     found = compare(LEFT, LEFT)
     assert names(found) == [(name, name) for name in ("triton_norm", "extern_kernels.mm", "triton_gelu")]
     assert [pair.differs for pair in found.pairs] == [(), (), ()]
-    assert found.sentence == "Fusion is the same; no config, register or shared memory differs."
+    assert kernels_sentence(found) == "Fusion is the same; no config, register or shared memory differs."
 
 
 def test_the_sentence_counts_what_differs() -> None:
@@ -76,7 +77,7 @@ def test_the_sentence_counts_what_differs() -> None:
     right = side("h100", (compiled(NORM_KERNEL, 27), gelu, MM))
     found = compare(LEFT, right)
     assert (
-        found.sentence
+        kernels_sentence(found)
         == "Fusion is the same; 1 of 2 kernels has another config; 2 differ in registers; 1 differs in spills."
     )
     assert only(found, "triton_norm").differs == ("registers",)
@@ -98,7 +99,7 @@ def test_kernels_are_paired_by_the_nodes_that_they_share_whatever_they_are_calle
     found = compare(side("h100", (NORM_KERNEL, GELU_KERNEL)), right)
     assert names(found) == [("triton_norm", "cpp_2"), ("triton_gelu", "cpp_1")]
     assert (only(found, "triton_gelu").only_left, only(found, "triton_gelu").only_right) == (("mul",), ("add",))
-    assert found.sentence == (
+    assert kernels_sentence(found) == (
         "Of 2 matched generated kernels, 1 fuses different ops; 2 kernels are Triton on the left and C++ on the right."
     )
 
@@ -126,7 +127,7 @@ def test_library_calls_without_a_common_node_are_paired_by_kind_and_order() -> N
         ("0/0.inference.extern_kernels.addmm#2", "0/0.inference.extern_kernels.mm#2"),
         ("0/0.inference.extern_kernels.addmm#4", "0/0.inference.extern_kernels.mm#4"),
     ]
-    assert found.sentence == "Fusion is the same; 3 extern calls are of another function."
+    assert kernels_sentence(found) == "Fusion is the same; 3 extern calls are of another function."
 
 
 def test_a_kernel_that_one_side_lacks_is_alone() -> None:
@@ -134,7 +135,7 @@ def test_a_kernel_that_one_side_lacks_is_alone() -> None:
     found = compare(side("a100", (NORM_KERNEL, GELU_KERNEL)), side("h100", (merged,)))
     assert names(found) == [("triton_norm", "triton_all"), ("triton_gelu", "")]
     assert found.pairs[1].both is False
-    assert found.sentence.startswith(
+    assert kernels_sentence(found).startswith(
         "Of 1 matched generated kernel, 1 fuses different ops; 1 kernel is only on the left"
     )
 
@@ -154,7 +155,7 @@ def test_sources_are_the_same_text_but_for_names_and_the_devices_properties() ->
     renamed = replace(NORM_KERNEL, id="0/0.inference.triton_norm_1", name="triton_norm_1")
     same = compare(left, side("h100", (renamed,), code=source("triton_norm_1", "sm_90")))
     assert (same.pairs[0].same_text, same.pairs[0].differs) == (True, ())
-    assert same.sentence == "Fusion is the same; the generated source is identical."
+    assert kernels_sentence(same) == "Fusion is the same; the generated source is identical."
 
     other = compare(left, side("h100", (renamed,), code=source("triton_norm_1", size=64, stride="4*x0")))
     assert (other.pairs[0].same_text, other.pairs[0].differs) == (False, ("tiling", "source"))
@@ -167,4 +168,4 @@ def test_what_one_side_does_not_know_is_no_difference() -> None:
 
 
 def test_two_compilations_without_kernels_have_nothing_to_compare() -> None:
-    assert compare(side("", ()), side("h100", ())).sentence == "Neither side has a kernel."
+    assert kernels_sentence(compare(side("", ()), side("h100", ()))) == "Neither side has a kernel."

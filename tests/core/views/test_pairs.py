@@ -7,6 +7,7 @@ import pytest
 from core.analysis.comparison.kernels import Comparison, KernelPair, KernelSide
 from core.code.diff import TextDiff
 from core.views.blocks import Table
+from core.views.comparison import kernels_sentence
 from core.views.pairs import PAIR_COLUMNS, KernelPairsView, PairOfKernels
 from tests.support.logs import recorded_side
 from tests.support.places import TRACES
@@ -103,4 +104,4 @@ def test_a_run_without_kernels_has_no_pairs() -> None:
 def test_library_calls_are_the_same_where_there_is_nothing_else(extern: tuple[bool, ...], sentence: str) -> None:
     kinds = [replace(LEFT, language="extern" if each else "triton") for each in extern]
     pairs = tuple(KernelPair(each, each) for each in kinds)
-    assert Comparison("", "", pairs).sentence == sentence
+    assert kernels_sentence(Comparison("", "", pairs)) == sentence

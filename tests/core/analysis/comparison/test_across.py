@@ -9,7 +9,7 @@ from core.analysis.comparison.kernels import KernelSide, Side
 from core.analysis.comparison.matching import RunSide
 from core.analysis.comparison.run import compare_runs
 from core.report import Compilation, FxGraph, FxNode, Kernel, Payload, Report, Setting
-from core.views.comparison import comparison_sentence
+from core.views.comparison import comparison_sentence, kernels_sentence
 from tests.core.analysis.test_comparison import GELU, MM, NORM, SOURCE, kernel
 from tests.support.reports.findings import frame
 from tests.support.reports.fx_nodes import fx
@@ -110,7 +110,7 @@ def test_equal_kernels_of_other_compilations_are_pairs() -> None:
         ("0/0.inference.extern_kernels.mm#2", "1/0.inference.extern_kernels.mm#2", True, ()),
         ("0/0.inference.triton_gelu", "1/0.inference.triton_0", True, ()),
     ]
-    assert split.sentence == (
+    assert kernels_sentence(split) == (
         "Fusion is the same; 2 kernels are in another compilation of the other run; the generated source is identical."
     )
     merged, _ = compare_all([(first, whole), (second, None)])

@@ -5,8 +5,9 @@ from itertools import pairwise
 
 import pytest
 
-from core.analysis.dynamo.compilations import Entry, compilation_tree, flattened, tree_sentence
+from core.analysis.dynamo.compilations import Entry, compilation_tree, flattened
 from core.report import Report, Setting
+from core.views.compilations import tree_sentence
 from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 from tests.support.reports.findings import QUIET, frame
