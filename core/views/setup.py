@@ -16,7 +16,7 @@ from core.code.torch_source import ConfigUse, config_uses
 from core.job import CompileJob
 from core.job.text import options_from_text
 from core.runs.doctor import Check, CheckState, checks, compiler_check, summary
-from core.views.blocks import Data, Drawn, InLine, PageBlock, Text, Title, spans
+from core.views.blocks import Data, Drawn, InLine, PageBlock, Text, Title, paragraph, spans
 from core.views.markdown import LONGEST_LINE, LONGEST_TEXT, code, one_line, plain
 
 __all__ = ["ConfigView"]
@@ -201,7 +201,8 @@ def _searched(option: ConfigOption) -> str:
     return "\n".join((option.full_name, option.alias, *option.variables, option.comment)).lower()
 
 
-MARKS: dict[CheckState, str] = {"problem": "✗", "optional": "–", "ok": "✓"}
+# The words before the checks in a state that is no problem.
+STATES: dict[CheckState, str] = {"optional": "Missing, and needed by some features only:", "ok": "Here:"}
 # Parts that the page draws by hand.
 STARTING, COMPILE = "starting", "compile"
 
@@ -211,24 +212,22 @@ def doctor(results: tuple[Check, ...], is_starting: bool = False) -> Iterator[Pa
 
     `is_starting` is True while torch is starting.
     """
-    lines = {state: [_line(check) for check in results if check.state == state] for state in MARKS}
     yield Title(spans(summary(results)))
     if is_starting:
         yield Drawn(STARTING)
-    for line in lines.pop("problem"):
-        yield Text(spans(line), "bad")
-    for rest in filter(None, lines.values()):
-        yield Text(spans("\n".join(f"- {line}" for line in rest)))
+    yield from (Text(spans(_line(check)), "bad") for check in results if check.state == "problem")
+    for state, head in STATES.items():
+        lines = [f"- {_line(check)}" for check in results if check.state == state]
+        yield from paragraph("\n".join([head, *lines]) if lines else "")
     works = Text(spans("A run of the sample `sin_cos` shows whether torch.compile works here."), "quiet")
-    yield InLine((Drawn(COMPILE), works))
-    yield Data("doctor", results)
+    yield InLine((Drawn(COMPILE), works, Data("doctor", results)))
 
 
 def _line(check: Check) -> str:
     """Return a check as Markdown: its result, and the consequence and the remedy if something is missing."""
     parts = [check.found, check.consequence.removesuffix("."), check.remedy and f"To fix it: {check.remedy}"]
     result = one_line(". ".join(filter(None, parts)), LONGEST_TEXT)
-    return f"{MARKS[check.state]} **{check.name}**: {plain(result, LONGEST_TEXT)}"
+    return f"**{check.name}**: {plain(result, LONGEST_TEXT)}"
 
 
 @dataclass(frozen=True)
