@@ -220,7 +220,7 @@ class _Drawing:
 
     @cached_property
     def _refused(self) -> dict[tuple[int, int], tuple[int, str]]:
-        """Pair of launches → shared bytes, and torch's reason for not fusing a part of one with a part of the other."""
+        """Pair of launches → shared bytes, and torch's reason for not fusing their parts."""
         nodes = {node.name: node for node in self._schedule.after}
         place = {node.name: place for place, launch in enumerate(self._launches) for node in launch.nodes}
         refused: dict[tuple[int, int], tuple[int, str]] = {}
