@@ -60,6 +60,7 @@ def test_two_servers_share_a_store(shared: Path, servers: tuple[Server, Server])
     store.delete(sleeping)
 
 
+@pytest.mark.long
 @pytest.mark.attack("kill 16", "the store is deleted while its server goes on")
 def test_a_store_that_is_deleted_is_made_anew(shared: Path, servers: tuple[Server, Server]) -> None:
     server, _ = servers

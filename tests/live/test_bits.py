@@ -102,6 +102,7 @@ def test_train_and_eval_differ_at_the_dropout(runner: Runner) -> None:
     assert bits.nodes[0] == first
 
 
+@pytest.mark.long
 def test_an_option_of_inductor_changes_bits_where_it_applies(runner: Runner) -> None:
     bits = compared(runner, SPLIT, {"options.cpp.simdlen": 0}, threads=1)
     first = first_difference(bits)

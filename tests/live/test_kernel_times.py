@@ -99,6 +99,7 @@ def test_a_run_that_does_not_measure_times_no_kernel(run_code: RunCode) -> None:
     assert [kernel_times(compilation) for compilation in report.compilations] == [[]]
 
 
+@pytest.mark.long
 def test_without_generated_code_the_record_says_why_nothing_was_timed(run_code: RunCode) -> None:
     report = open_report(run_code(TRAINING, measure=True, compile=CompileOptions(backend="eager")))
 

@@ -50,6 +50,7 @@ def test_recorded_passes_lead_to_torchs_own_graph(both: Both) -> None:
     assert_passes_lead_to_torchs_graphs(both)
 
 
+@pytest.mark.long
 def test_recorded_passes_of_forward_and_backward_are_those_whose_text_changed(trained: Both) -> None:
     assert_passes_are_those_that_were_seen(trained)
     assert_passes_lead_to_torchs_graphs(trained)
