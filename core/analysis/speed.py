@@ -7,21 +7,16 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from core.analysis.interval import BUSY, DECADE, FEW, NOT_MEASURABLE, SCATTERED, Interval, busy, median_ratio
-from core.analysis.results import Results, results_of, results_words
+from core.analysis.results import Results, results_of
 from core.base.words import number
-from core.job.model import PARAMETERS, CompileOptions
 from core.report import Alternative, Report, SideTimes
 
 SCATTER_FROM = 1.5
 # Two clocks agree if their intervals are at most this factor apart.
 AGREE_WITHIN = 1.1
-# Defaults of torch.compile, which are left out of the call.
-DEFAULTS = {name: getattr(CompileOptions(), name) for name in PARAMETERS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,57 +169,3 @@ def alternative_speed(alternative: Alternative) -> Speed | None:
 def alternative_results(alternative: Alternative) -> Results | None:
     """Return the comparison of the alternative's results with eager; None if nothing was compared."""
     return results_of(alternative.calls)
-
-
-def alternative_sentence(report: Report) -> str:
-    """Return the verdict in words; empty if the job has no alternative."""
-    alternative = report.rival
-    if alternative is None:
-        return ""
-    job = report.setting.job or {}
-    run_call, alternative_call = call_words(job.get("compile") or {}), call_words(alternative.options)
-    if job.get("rival_code"):
-        alternative_call = alternative_call.replace("(model", "(baseline", 1)
-    measured = alternative_speed(alternative)
-    if measured is None:
-        return (
-            f"`{alternative_call}` was not timed against `{run_call}`: {alternative.reason or 'there are no samples'}"
-        )
-    parts = [
-        _claim(measured, run_call, alternative_call),
-        *([measured.disturbed] if measured.disturbed and not measured.wide else []),
-        *_wrong_words(alternative, alternative_call),
-    ]
-    return "; ".join(parts)
-
-
-def _claim(measured: Speed, run_call: str, alternative_call: str) -> str:
-    if measured.interval is None:
-        question = f"which of `{run_call}` and `{alternative_call}` is faster"
-        return f"{question} is {measured.unknown}" if measured.wide else f"{measured.unknown} {question}"
-    if not measured.clear:
-        low, high = number(measured.interval.low), number(measured.interval.high)
-        return f"no difference seen between `{run_call}` and `{alternative_call}` ({low}–{high}×)"
-    first, second = (alternative_call, run_call) if measured.faster else (run_call, alternative_call)
-    ratio = measured.interval if measured.faster else measured.interval.inverse()
-    bounds = f"{number(ratio.low)}–{number(ratio.high)}"
-    return f"`{first}` is {number(ratio.middle)}× as fast as `{second}` ({bounds})"
-
-
-def _wrong_words(alternative: Alternative, alternative_call: str) -> list[str]:
-    compared = alternative_results(alternative)
-    return (
-        [f"`{alternative_call}` differs from eager ({results_words(compared)})"]
-        if compared and compared.outcome == "differs"
-        else []
-    )
-
-
-def call_words(options: Mapping[str, Any]) -> str:
-    """Return a logged job's `torch.compile` call as code, with the parameters that are not defaults."""
-    texts = {
-        name: repr(options[name]) for name, value in DEFAULTS.items() if name in options and options[name] != value
-    }
-    if options.get("backend_code") and "backend" in texts:
-        texts["backend"] = str(options["backend"])
-    return f"torch.compile({', '.join(['model', *(f'{name}={text}' for name, text in texts.items())])})"

@@ -18,7 +18,7 @@ from core.analysis.numerics import (
 )
 from core.analysis.pipeline import pipelines
 from core.analysis.results import compared_words, ending_words, excuse_words, results, results_words
-from core.analysis.speed import alternative_sentence, speed
+from core.analysis.speed import speed
 from core.analysis.verdict import verdict
 from core.analysis.work import Work, refused_calls
 from core.base.words import count, number
@@ -40,7 +40,7 @@ from core.views.numerics import bits_words, numerics_lines
 from core.views.overview import OutcomeView, OverviewView, compilation_facts, run_facts
 from core.views.printed import as_text
 from core.views.texts import source_of
-from core.views.verdict import UNEVEN, counted_words, target_lines, traffic_words, untimed_words
+from core.views.verdict import UNEVEN, alternative_sentence, counted_words, target_lines, traffic_words, untimed_words
 
 # Figures that a change must not raise.
 NOT_MORE = ("graph breaks", "recompiles")

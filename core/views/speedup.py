@@ -17,7 +17,6 @@ from core.analysis.interval import FEW, NOT_MEASURABLE, Interval
 from core.analysis.results import compared_words, results
 from core.analysis.speed import (
     Speed,
-    alternative_sentence,
     alternative_speed,
     break_even_calls,
     compile_cost_s,
@@ -50,7 +49,7 @@ from core.views.comparison import seconds_words, speed_words
 from core.views.glossary import GLOSSARY
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, one_line, plain, prose, sentence
 from core.views.numerics import NOT_COMPARED, result_blocks
-from core.views.verdict import pays_words, wall_words
+from core.views.verdict import alternative_sentence, pays_words, wall_words
 
 __all__ = ["CallTotals", "CompareTimes", "SpeedupView", "speedup"]
 

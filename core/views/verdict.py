@@ -5,21 +5,23 @@ A title has room in four lines of a phone. Chips and lines have all that it leav
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 from core.analysis.dynamo.failures import failure_counts
 from core.analysis.interval import Interval
 from core.analysis.kernels.kernel import ALONE
 from core.analysis.kernels.ledger import ledger
 from core.analysis.numerics import Numerics, both_errors
-from core.analysis.results import difference_words
-from core.analysis.speed import Speed
+from core.analysis.results import difference_words, results_words
+from core.analysis.speed import Speed, alternative_results, alternative_speed
 from core.analysis.verdict import NO_PROGRAM, NO_TIME, Summary, Verdict, records_dynamo, target_of, target_words
 from core.analysis.work import Traffic, UncompiledCalls, Work
 from core.base.words import agree, bytes_, calls_after, count, number, percent
 from core.code.stages import occupancy
+from core.job.model import PARAMETERS, CompileOptions
 from core.job.targets import Target
-from core.report import Accuracy, BreakRecord, Difference, Kernel, Report, RunError
+from core.report import Accuracy, Alternative, BreakRecord, Difference, Kernel, Report, RunError
 from core.views.markdown import sentence as as_sentence
 from core.views.markdown import short
 
@@ -37,6 +39,10 @@ UNCOMPILED = {
     "mixed": "ran partly eagerly, because no compiled code fitted that part",
     "no graph": "ran eagerly, because no graph was compiled",
 }
+
+
+# Defaults of torch.compile, which are left out of the call.
+DEFAULTS = {name: getattr(CompileOptions(), name) for name in PARAMETERS}
 
 
 def sentence(summary: Verdict) -> str:
@@ -425,3 +431,57 @@ def _resources(kernel: Kernel, target: Target) -> str:
     memory = f"{bytes_(config.shared_bytes)} shared, {bytes_(config.spill_bytes)} spilled"
     configs, registers = count(len(binary.configs), "config"), count(config.registers, "register")
     return f"{kernel.name}: {configs}; {config.text}: {registers}, {memory}, occupancy {percent(share)}"
+
+
+def alternative_sentence(report: Report) -> str:
+    """Return the verdict in words; empty if the job has no alternative."""
+    alternative = report.rival
+    if alternative is None:
+        return ""
+    job = report.setting.job or {}
+    run_call, alternative_call = call_words(job.get("compile") or {}), call_words(alternative.options)
+    if job.get("rival_code"):
+        alternative_call = alternative_call.replace("(model", "(baseline", 1)
+    measured = alternative_speed(alternative)
+    if measured is None:
+        return (
+            f"`{alternative_call}` was not timed against `{run_call}`: {alternative.reason or 'there are no samples'}"
+        )
+    parts = [
+        _alternative_claim(measured, run_call, alternative_call),
+        *([measured.disturbed] if measured.disturbed and not measured.wide else []),
+        *_alternative_wrong(alternative, alternative_call),
+    ]
+    return "; ".join(parts)
+
+
+def _alternative_claim(measured: Speed, run_call: str, alternative_call: str) -> str:
+    if measured.interval is None:
+        question = f"which of `{run_call}` and `{alternative_call}` is faster"
+        return f"{question} is {measured.unknown}" if measured.wide else f"{measured.unknown} {question}"
+    if not measured.clear:
+        low, high = number(measured.interval.low), number(measured.interval.high)
+        return f"no difference seen between `{run_call}` and `{alternative_call}` ({low}–{high}×)"
+    first, second = (alternative_call, run_call) if measured.faster else (run_call, alternative_call)
+    ratio = measured.interval if measured.faster else measured.interval.inverse()
+    bounds = f"{number(ratio.low)}–{number(ratio.high)}"
+    return f"`{first}` is {number(ratio.middle)}× as fast as `{second}` ({bounds})"
+
+
+def _alternative_wrong(alternative: Alternative, alternative_call: str) -> list[str]:
+    compared = alternative_results(alternative)
+    return (
+        [f"`{alternative_call}` differs from eager ({results_words(compared)})"]
+        if compared and compared.outcome == "differs"
+        else []
+    )
+
+
+def call_words(options: Mapping[str, Any]) -> str:
+    """Return a logged job's `torch.compile` call as code, with the parameters that are not defaults."""
+    texts = {
+        name: repr(options[name]) for name, value in DEFAULTS.items() if name in options and options[name] != value
+    }
+    if options.get("backend_code") and "backend" in texts:
+        texts["backend"] = str(options["backend"])
+    return f"torch.compile({', '.join(['model', *(f'{name}={text}' for name, text in texts.items())])})"

@@ -122,7 +122,7 @@ LEFT: dict[str, int] = {
     "core/analysis/repairs/source.py": 19,
     "core/analysis/repairs/trials.py": 11,
     "core/analysis/results.py": 8,
-    "core/analysis/speed.py": 7,
+    "core/analysis/speed.py": 2,
     "core/analysis/verdict.py": 2,
     "core/analysis/work.py": 7,
     "core/commands/archive.py": 4,

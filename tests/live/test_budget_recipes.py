@@ -13,8 +13,8 @@ import yaml
 
 from core import CompileJob, LocalEngine, Model, Runner, Store, open_report
 from core.analysis.budget import read_budget
-from core.analysis.speed import alternative_sentence
 from core.commands.main import main
+from core.views.verdict import alternative_sentence
 from tests.support.documents import blocks
 from tests.support.homes import CACHE, link_cache
 from tests.support.places import ROOT

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from core.analysis.speed import alternative_sentence, call_words
 from core.report import Alternative, Call, Difference, Load, Report, Setting, SideTimes
+from core.views.verdict import alternative_sentence, call_words
 
 FAST, SLOW = (1e-3,) * 12, (2e-3,) * 12
 MODE = {"fullgraph": False, "dynamic": None, "backend": "inductor", "mode": "max-autotune", "options": None}
