@@ -34,10 +34,11 @@ from core.runs.stored import is_stored, open_graph, open_report
 from core.views import wire
 from core.views.colours import kernel_colours
 from core.views.fx_graph import FxGraphView, GraphStages
-from core.views.header import first_compilation
+from core.views.header import facts_line, first_compilation
 from core.views.markdown import CONTROL, LONGEST_LINE, LONGEST_NAME, WORD_JOINER, code, one_line, plain, prose, table
 from core.views.scrub import KINDS, NOTHING, Scrubber, read_log
 from core.views.verdict import sentence
+from core.views.verdict import title as short_title
 
 __all__ = ["BudgetView", "CardView", "issue_of", "may_preview", "preview_token", "set_preview"]
 
@@ -135,6 +136,7 @@ class IssueView:
             yield f"The run ended: {self.status.state}."
             return
         yield unlinked(prose(sentence(verdict(self.report))))
+        yield unlinked(plain(facts_line(self.report)))
         if ending := ending_words(self.run, self.report):
             yield unlinked(prose(ending))
         if self.report.bisection is not None:
@@ -241,9 +243,9 @@ class CardView:
         title = one_line(run.name() or status.title or run.id, LONGEST_NAME)
         report = _report(run)
         ended = end_sentence(status.state, status.reason, report)
-        if report is None or ended:
-            return CardView(run, title, one_line(f"{ended or status.state.capitalize()}.", LONGEST_LINE))
-        return CardView(run, title, one_line(sentence(verdict(report)), 2 * LONGEST_LINE))
+        if report is None or (ended and report.error is None):
+            return CardView(run, title, one_line(short_title(ended or status.state)))
+        return CardView(run, title, one_line(sentence(verdict(report))))
 
     @property
     def picture(self) -> wire.GraphData | None:
