@@ -42,7 +42,7 @@ MORE = {
     menu.GRAPH_BREAKS.name: ("graph_break_zoo", ""),
     menu.RECOMPILES.name: ("recompile_zoo", ""),
     menu.FX_GRAPH.name: ("transformer_block", "&select=n:layer_norm"),
-    menu.FUSION.name: ("transformer_block", "&select=s:op0"),
+    menu.FUSION.name: ("transformer_block", "&select=n:erf"),
     menu.PASSES.name: ("training_step", "&drawer=steps"),
     menu.PARTITION.name: ("training_step", "&drawer=saved+values"),
     menu.KERNELS.name: ("measured", ""),

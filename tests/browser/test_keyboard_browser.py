@@ -51,7 +51,7 @@ def test_the_demo_needs_no_mouse(server: Server, transformer: str, page: Page) -
     settle(page)
     tab_to(page, "a[data-testid='stSidebarNavLink'][href*='fusion']")
     page.keyboard.press("Enter")
-    expect(headline(page)).to_contain_text("scheduler nodes fused into")
+    expect(headline(page)).to_contain_text("launches of")
     settle(page)
     tab_to(page, ".view")
     page.keyboard.press("/")

@@ -58,7 +58,7 @@ def test_both_drawings_of_fusion_have_most_of_the_window(
     server: Server, transformer: str, new_context: NewContext
 ) -> None:
     page = new_context(viewport={"width": 1440, "height": 900}).new_page()
-    go(page, server.link("fusion", run=transformer))
+    go(page, server.link("fusion", run=transformer, fusion="side by side"))
     views = page.locator(".view")
     expect(views).to_have_count(2)
     expect(views.nth(1).locator(FIRST_NODE).first).to_be_visible()
@@ -127,19 +127,19 @@ def test_folds_and_zoom_are_in_the_url(server: Server, transformer: str, page: P
 @pytest.mark.long
 def test_whoever_presents_turns_steps_and_pages_by_two_keys(server: Server, transformer: str, page: Page) -> None:
     go(page, server.link("fusion", run=transformer))
-    expect(page.locator(".film:not([hidden]) .number")).to_have_text("6 / 6")
+    expect(page.locator(".film:not([hidden]) .number")).to_have_text("9 / 9")
     page.keyboard.press("P")
     expect(page.locator("[data-testid='stSidebar']")).to_be_hidden()
     page.keyboard.press("PageDown")
-    expect(page.locator(".film:not([hidden]) .number")).to_have_text("0 / 6")
+    expect(page.locator(".film:not([hidden]) .number")).to_have_text("0 / 9")
     expect(page).to_have_url(re.compile("frame=0"))
     settle(page)
     page.keyboard.press("PageDown")
-    expect(page.locator(".film:not([hidden]) .number")).to_have_text("1 / 6")
+    expect(page.locator(".film:not([hidden]) .number")).to_have_text("1 / 9")
     expect(page).to_have_url(re.compile("frame=1"))
     settle(page)
     page.keyboard.press("PageUp")
-    expect(page.locator(".film:not([hidden]) .number")).to_have_text("0 / 6")
+    expect(page.locator(".film:not([hidden]) .number")).to_have_text("0 / 9")
     expect(page).to_have_url(re.compile("frame=0"))
     settle(page)
     page.keyboard.press("PageUp")
