@@ -225,9 +225,13 @@ class _Drawing:
         place = {node.name: place for place, launch in enumerate(self._launches) for node in launch.nodes}
         refused: dict[tuple[int, int], tuple[int, str]] = {}
         for (first, second), size in refused_pairs(self._schedule).items():
-            left, right = sorted((place[nodes[first].nodes[0]], place[nodes[second].nodes[0]]))
+            both = {place[name] for node in (first, second) for name in nodes[node].nodes if name in place}
             reasons = reasons_between(self._schedule, nodes[first], nodes[second])
-            if left != right and reasons and size >= refused.get((left, right), (0, ""))[0]:
+            if len(both) != 2:
+                # One launch, or a damaged log.
+                continue
+            left, right = sorted(both)
+            if reasons and size >= refused.get((left, right), (0, ""))[0]:
                 refused[left, right] = size, reasons[0][1]
         return refused
 

@@ -1,6 +1,7 @@
 """Fusion as one drawing: the hulls are the wrapper's launches, and no op, byte or step of the scheduler is lost."""
 
 import ast
+import random
 from collections import Counter
 from dataclasses import replace
 
@@ -308,3 +309,21 @@ def test_an_edge_between_launches_that_torch_refused_to_fuse_is_marked() -> None
     for edge in marked:
         target = place[model.nodes[edge.target].id]
         assert f"not fused with {target.label}" in [fact.name for fact in place[model.nodes[edge.source].id].facts]
+
+
+@pytest.mark.parametrize(("scenario", "compilation", "schedule", "nodes"), CASES)
+def test_a_damaged_schedule_is_drawn(
+    scenario: str, compilation: Compilation, schedule: Schedule, nodes: dict[str, FxNode]
+) -> None:
+    rng = random.Random(scenario)
+    for _ in range(6):
+        before = [replace(node, kernel=rng.choice((node.kernel, "", "gone"))) for node in schedule.before]
+        damaged = replace(
+            schedule,
+            before=tuple(node for node in before if rng.random() > 0.1),
+            after=tuple(node for node in schedule.after if rng.random() > 0.1),
+        )
+        known = {name: node for name, node in nodes.items() if rng.random() > 0.1}
+        model = fusion_model(damaged, known, of(compilation))
+        assert len(model.nodes) >= len({group.id for group in model.groups if group.kind in HULLS})
+        assert fusion_frames(damaged, known, of(compilation))[-1].title == "Kernels"
