@@ -2,9 +2,9 @@
 
 CHANGES = {
     "S0.1": (
-        "core/analysis/backend.py",
-        "executions = sum(row.ran.calls for row in rows if row.ran)",
-        "executions = 0",
+        "core/views/backend/run.py",
+        "    executions = sum(row.ran.calls for row in rows if row.ran)",
+        "    executions = 0",
     ),
     "S0.5": (
         "core/worker/capture.py",
@@ -28,7 +28,7 @@ CHANGES = {
     ),
     "S0.11": ("core/accelerator/backend.py", 'return sum(PASSES.values()) if names == ["all"] else 0', "return 0"),
     "S1.1": (
-        "core/analysis/memory.py",
+        "core/views/memory.py",
         "return f\"Compiled takes {factor}× {'less' if ratio > 1 else 'more'} memory: {peaks}.\"",
         "return f\"Compiled takes {factor}× {'less' if ratio < 1 else 'more'} memory: {peaks}.\"",
     ),
