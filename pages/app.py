@@ -18,13 +18,11 @@ from pages.parts.comments.comments import comments  # noqa: E402
 from pages.parts.palette.palette import command_palette  # noqa: E402
 from pages.session.header import header  # noqa: E402
 from pages.session.url import (  # noqa: E402
-    ARRIVED,
     PAGE,
     arrive,
     drop_press,
     menu_pages,
     set_state,
-    state_of,
 )
 
 st.set_page_config(page_title="Compileboard", page_icon=image("icon.png"), layout="wide", initial_sidebar_state=MENU_PX)
@@ -34,7 +32,6 @@ st.logo(image("logo.svg") or "Compileboard", icon_image=image("icon.svg"), size=
 page = st.navigation(menu_pages())
 one_entry_a_page(key="history")
 opened = page.url_path or NEW_RUN.name
-set_state(ARRIVED, state_of(PAGE) != opened)
 set_state(PAGE, opened)
 arrive(opened)
 try:

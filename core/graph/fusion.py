@@ -7,11 +7,11 @@ alone, frame 1 the scheduler nodes, each further frame one fusion, and the last 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from core.analysis.kernels.kernel import KernelNames
+from core.analysis.kernels.kernel import KernelNames, node_op
 from core.analysis.work import launch_groups, leaves, reasons_between, refused_pairs, steps, working_ops
 from core.base.words import bytes_, count, duration_s, number, percent
 from core.graph.assemble import Link, Material, assemble, tree
@@ -20,6 +20,7 @@ from core.graph.launches import (
     FxNodes,
     Kernels,
     Launch,
+    is_call,
     is_recorded,
     launch_seconds,
     launch_words,
@@ -215,7 +216,7 @@ class _Drawing:
         for size, pair in sorted(pairs, reverse=True)[:MOST_REFUSALS]:
             second = pair[1] if pair[0] == place else pair[0]
             name = self._words(self._launches[second], self._kernels.get(self._launches[second].kernel))
-            shared = f", {bytes_(size)} shared" if size else ""
+            shared = f"; both access {bytes_(size)}" if size else ""
             yield f"not fused with {name}", f"{self._refused[pair][1]}{shared}"
 
     @cached_property
@@ -245,7 +246,7 @@ class _Drawing:
         if seconds is not None:
             share = f" ({percent(seconds / self._total_s)})" if self._total_s else ""
             yield f"{duration_s(seconds)}{share}"
-        elif self._estimates:
+        elif self._estimates and self._launches[place].kernel:
             estimate = round(100 * self._estimates[place])
             yield f"about {estimate} % of time" if estimate else "under 1 % of time"
         if saved:
@@ -283,7 +284,9 @@ class _Drawing:
         A long name is reduced to the ops, since the hull is in its module.
         """
         if kernel is None:
-            return " · ".join(self._ops[launch.nodes[0].name]) or launch.nodes[0].name
+            known = (self._nodes[name] for name in launch.members if name in self._nodes)
+            names = dict.fromkeys(aten_name(node.target) for node in known)
+            return " · ".join(names) or self._scheduler_words(launch.nodes[0])
         origins = tuple(dict.fromkeys(name for node in launch.nodes for name in node.origins))
         words = self._names.named(kernel, origins, self._schedule)
         return words if len(words) <= LONGEST_KERNEL else words.rpartition(" · ")[2]
@@ -339,7 +342,7 @@ class _Drawing:
         is_copy = self._home.get(name, place) != place
         node_id = f"n:{name}@{number(place)}" if is_copy else f"n:{name}" if node else f"s:{name}"
         if node is None:
-            words = " · ".join(self._ops[owner.name]) or owner.name
+            words = self._scheduler_words(owner)
             tip = f"{owner.name} ({owner.kind}): its op was not recorded"
             return Node(
                 node_id, words, self._output_text(owner), "other", group,
@@ -347,6 +350,8 @@ class _Drawing:
             )  # fmt: skip
         links = (*([f"n:{name}"] if is_copy else []), *links)
         drawn = op_node(node, group, self._source, meta_text(node.meta), links)
+        if self._is_layout_copy(member):
+            drawn = replace(drawn, label=f"copy for {drawn.label}", op_class="copy", detail=self._output_text(owner))
         times = len(self._copies[name])
         again = f"\ncomputed in {count(times, 'launch', 'launches')}" if times > 1 else ""
         return replace(
@@ -358,6 +363,16 @@ class _Drawing:
             joins=self._joins[owner.name],
         )
 
+    def _is_layout_copy(self, member: Member) -> bool:
+        """Return True for a loop that lays out a tensor for a library call, or the call's result."""
+        place, name = member
+        home = self._home[name]
+        return home != place and is_call(self._launches[home], self._kernels) and name in self._nodes
+
+    def _scheduler_words(self, node: SchedulerNode) -> str:
+        """Return the ops of a scheduler node, by its FX nodes or else by their names; its own name without any."""
+        return " · ".join(self._ops[node.name] or dict.fromkeys(map(node_op, node.origins))) or node.name
+
     @cached_property
     def _copies(self) -> dict[str, list[int]]:
         """Launches of each member."""
@@ -368,9 +383,13 @@ class _Drawing:
 
     @cached_property
     def _home(self) -> dict[str, int]:
-        """The launch of each member that stores its value, otherwise the first that computes it."""
+        """The launch of each member: a library call, otherwise one that stores its value, otherwise the first."""
+        calls = [is_call(launch, self._kernels) for launch in self._launches]
         return {
-            name: next((place for place in places if (place, name) in self._stored), places[0])
+            name: next(
+                (place for place in places if calls[place]),
+                next((place for place in places if (place, name) in self._stored), places[0]),
+            )
             for name, places in self._copies.items()
         }
 
@@ -419,8 +438,8 @@ class _Drawing:
         """Yield the values between ops; 0 bytes if a value is not stored in memory."""
         for member in self._members:
             place, name = member
-            if name not in self._nodes:
-                yield from self._buffer_edges(place, self._launches[place].owner[name])
+            if name not in self._nodes or self._is_layout_copy(member):
+                yield from self._buffer_edges(member)
                 continue
             for source, via in self._inputs(name):
                 origin = (place, source) if (place, source) in self._number else (self._home[source], source)
@@ -429,13 +448,28 @@ class _Drawing:
                 size = self._stored.get(origin, 0)
                 yield Link(self._number[origin], self._number[member], label, size, refused=refused)
 
-    def _buffer_edges(self, place: int, node: SchedulerNode) -> Iterator[Link]:
-        """Yield the edges of a scheduler node whose ops were not recorded."""
-        target = self._number[place, node.name]
-        for name, size in node.reads:
-            origin = self._writers.get(name)
-            if origin is not None and self._number[origin] != target:
-                yield Link(self._number[origin], target, self._buffer(name), size)
+    def _buffer_edges(self, member: Member) -> Iterator[Link]:
+        """Yield the edges of a scheduler node by its buffers: its ops were not recorded, or it lays out a tensor."""
+        place, name = member
+        node, number = self._launches[place].owner[name], self._number[member]
+        for buffer, size in node.reads:
+            origin = self._writers.get(buffer)
+            if origin is not None and self._number[origin] != number:
+                yield Link(self._number[origin], number, self._buffer(buffer), size)
+        if self._is_layout_copy(member):
+            written = {buffer for buffer, _ in node.writes}
+            for reader_place, reader in self._readers_of(written):
+                target = self._number[reader_place, self._last_op(self._launches[reader_place], reader)]
+                if target != number:
+                    size = sum(size for buffer, size in reader.reads if buffer in written)
+                    yield Link(number, target, self._buffer(min(written)), size)
+
+    def _readers_of(self, buffers: Collection[str]) -> Iterator[tuple[int, SchedulerNode]]:
+        """Yield the scheduler nodes that read any of these buffers, each with its launch."""
+        for place, launch in enumerate(self._launches):
+            for node in launch.nodes:
+                if any(name in buffers for name, _ in node.reads):
+                    yield place, node
 
     @cached_property
     def _writers(self) -> dict[str, Member]:

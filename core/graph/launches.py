@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from core.analysis.kernels.kernel import time_s
 from core.analysis.work import OUTPUT_OF_A_CALL, distinct_kernels, launch_groups
 from core.base.words import count
-from core.ops.costs import CALLS, op_class
+from core.ops.costs import CALLS, aten_name, op_class
 from core.report import Compilation, Direction, FxNode, Kernel, Schedule, SchedulerNode
 
 # Inductor's class of a node that is a call, not a loop.
@@ -79,20 +79,43 @@ def launches(schedule: Schedule, nodes: FxNodes, kernels: Kernels) -> tuple[Laun
     """
     order = {node.name: index for index, node in enumerate(schedule.before)}
     groups = [sorted(group, key=order.__getitem__) for group in launch_groups(schedule, kernels)]
-    return tuple(_launch(tuple(schedule.before[order[name]] for name in group), nodes) for group in groups)
+    drawn = [_launch(tuple(schedule.before[order[name]] for name in group), nodes, kernels) for group in groups]
+    called = {name for launch in drawn if is_call(launch, kernels) for name in launch.members}
+    return tuple(launch if is_call(launch, kernels) else _without(launch, called) for launch in drawn)
 
 
-def _launch(scheduled: tuple[SchedulerNode, ...], nodes: FxNodes) -> Launch:
+def is_call(launch: Launch, kernels: Kernels) -> bool:
+    """Return True for a library call, and for a call without a kernel, such as a branch."""
+    kernel = kernels.get(launch.kernel)
+    return kernel.extern if kernel is not None else launch.nodes[0].kind == CALL
+
+
+def _launch(scheduled: tuple[SchedulerNode, ...], nodes: FxNodes, kernels: Kernels) -> Launch:
     owner: dict[str, SchedulerNode] = {}
     for node in [node for node in scheduled if node.ops != OUTPUT_OF_A_CALL] or scheduled:
         known = [name for name in node.origins if name in nodes and nodes[name].op in CALLS]
-        if not node.kernel and node.kind == CALL:
-            # Torch names the producers of its inputs, too; the call itself comes last in the graph.
-            known = known[-1:]
+        if node.kind == CALL:
+            known = _op_of_call(node, known, nodes, kernels)
         working = [name for name in known if op_class(nodes[name].target) != "view"]
         for name in working or known or [node.name]:
             owner.setdefault(name, node)
     return Launch(scheduled, tuple(owner), owner)
+
+
+def _op_of_call(node: SchedulerNode, known: list[str], nodes: FxNodes, kernels: Kernels) -> list[str]:
+    """Return the one op of a call: torch may name the producers of its inputs, too, which come before it."""
+    kernel = kernels.get(node.kernel)
+    called = aten_name(kernel.name) if kernel is not None else ""
+    return [name for name in known if aten_name(nodes[name].target) == called][-1:] or known[-1:]
+
+
+def _without(launch: Launch, called: Collection[str]) -> Launch:
+    """Return a generated launch without the ops of library calls, unless it has no others.
+
+    Lowering such an op also makes loops that lay out its inputs or its result, and torch names them after the op.
+    """
+    owner = {name: node for name, node in launch.owner.items() if name not in called}
+    return Launch(launch.nodes, tuple(owner), owner) if owner else launch
 
 
 def ops_without_launch(schedule: Schedule, nodes: FxNodes) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
@@ -34,6 +34,12 @@ __all__ = ["FusionView", "epilogue_words", "fusion_schedules"]
 
 SCHEDULER_NAME = re.compile(r"\bop\d+\b")
 MOST_WORDS = 4  #: ops that name a scheduler node
+# What the scheduler's traffic leaves out, and the signs of the drawing.
+INLINED = "what lowering inlined before is not counted."
+SIGNS = (
+    "Edges are as wide as their bytes; dashed ones are not in the scheduler's traffic. Two bars across an edge: torch "
+    "refused to fuse. A dashed hull is a library call."
+)
 MOST_REMOVED = 8  #: removed ops that are named
 MOST_OP_CHARS, MOST_TITLE_CHARS = 60, 140
 # ATen products, which Inductor leaves to a library unless a template is faster; some add a tensor, such as a bias.
@@ -113,7 +119,8 @@ class FusionView:
         ops = len({name for launch in self._launches for name in launch.members})
         after = launch_words(self._launches, self._kernels)
         change = change_words(traffic)
-        saved = f", {change} memory traffic" if change else ""
+        nodes = fmt.count(len(self.schedule.before), "scheduler node")
+        saved = f"; fusing {nodes}: {change} memory traffic" if change else ""
         return f"{scope_words(self.report, self.compilation)}{fmt.count(ops, 'op')} → {after}{saved}."
 
     @property
@@ -122,23 +129,23 @@ class FusionView:
         fusions = fmt.count(len(steps(self.schedule)), "fusion")
         rounds = fmt.count(len(self.schedule.rounds), "round")
         if not self.is_recorded:
-            return f"{GLOSSARY['fusion']} {self.from_provenance}"
+            return f"{GLOSSARY['fusion']} {self.from_provenance} {SIGNS}"
         traffic = traffic_within(self.schedule)
         counted = counted_words(traffic) if traffic else UNEVEN
         removed = ops_without_launch(self.schedule, self._nodes) if not self.schedule.subgraph else ()
         names = ", ".join(map(code, removed[:MOST_REMOVED]))
         more = f" and {fmt.number(len(removed) - MOST_REMOVED)} more" if len(removed) > MOST_REMOVED else ""
         gone = f" {fmt.count(len(removed), 'op')} without a launch: {names}{more}." if removed else ""
-        moved = f" {traffic_words(traffic)}." if traffic else ""
+        moved = f" {traffic_words(traffic)}, by fusing scheduler nodes; {INLINED}" if traffic else ""
         nodes = fmt.count(len(self.schedule.before), "scheduler node")
-        return f"{GLOSSARY['fusion']} {nodes}, {fusions}; the scheduler tried {rounds}.{moved} {counted}{gone}"
+        return f"{GLOSSARY['fusion']} {nodes}, {fusions}; the scheduler tried {rounds}.{moved} {counted}{gone} {SIGNS}"
 
     @cached_property
     def picture(self) -> GraphView:
         """Ops in the hulls of their launches; a film from the ops over each fusion to the launches."""
         source, kernels = source_path(self.report), self._kernels
-        model = fusion_model(self.schedule, self._nodes, kernels, source=source, seconds=self._seconds)
-        frames = (GraphFrame(step.title, step.detail) for step in fusion_frames(self.schedule, self._nodes, kernels))
+        model = fusion_model(self._drawn, self._nodes, kernels, source=source, seconds=self._seconds)
+        frames = (GraphFrame(step.title, step.detail) for step in fusion_frames(self._drawn, self._nodes, kernels))
         return GraphView(model, kernel_names(self.compilation), tuple(frames))
 
     @cached_property
@@ -218,7 +225,7 @@ class FusionView:
 
     @cached_property
     def _launches(self) -> tuple[Launch, ...]:
-        return launches(self.schedule, self._nodes, self._kernels)
+        return launches(self._drawn, self._nodes, self._kernels)
 
     @cached_property
     def _kernels(self) -> dict[str, Kernel]:
@@ -229,7 +236,24 @@ class FusionView:
         return kernel_seconds(self.report, self.compilation)
 
     @cached_property
+    def _drawn(self) -> Schedule:
+        """The schedule, for a nested graph without the ops of the outer graph, which torch names in it, too."""
+        if not self.schedule.subgraph:
+            return self.schedule
+        outer = self._outer_nodes
+        own = (
+            replace(node, origins=tuple(name for name in node.origins if name not in outer))
+            for node in self.schedule.before
+        )
+        return replace(self.schedule, before=tuple(own))
+
+    @property
     def _nodes(self) -> dict[str, FxNode]:
+        """FX nodes of the drawn graph; those of a nested graph are not recorded."""
+        return {} if self.schedule.subgraph else self._outer_nodes
+
+    @cached_property
+    def _outer_nodes(self) -> dict[str, FxNode]:
         """FX nodes of the lowered graph by name; empty if no lowered graph was recorded."""
         graphs = self.compilation.lowered_graphs
         lowered = self.compilation.lowered(self.schedule.direction) or next(iter(graphs), None)

@@ -54,6 +54,7 @@ if same is not None and not url.selected():
 place = stage()
 with place.container(key="drawing"):
     selected = draw_fusion(view, index) if shape == VIEWS[0] else draw_both(view, index)
+selected_op(view)
 open_kernel(fusion)
 with drawer(place, [KERNEL, WHY, IR], selected) as tab:
     if tab == KERNEL:

@@ -49,6 +49,7 @@ if not graph.ops:
 place = stage()
 with place.container(key="drawing"):
     selected = show(fx_drawn(view, graph), f"fx-{compilation.id}-{graph.id}").id
+selected_op(view, graph)
 with drawer(place, tabs(fx), selected) as tab:
     if tab:
         fill_drawer(view, fx, tab, selected)

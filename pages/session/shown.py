@@ -305,16 +305,16 @@ def _text(run_id: str, offset: int, length: int) -> str:
 
 
 def selected_op(view: View, graph: FxGraph | None = None) -> SameOp | None:
-    """Return the op that the URL selects, or that was selected last on another page of this compilation.
+    """Return the op that the URL selects, or that was selected last in this compilation, and remember it.
+
+    A page calls it before its drawing, to select the op there, and after it, to remember a new selection.
 
     `graph` is the graph of the page's FX nodes, by default the lowered one. None if nothing was selected, or the
-    visitor has cleared the selection on this page.
+    visitor has cleared the selection (`forget_op`).
     """
     selected = url.selected() or ""
     last: tuple[str, str, str, bool] | None = state_of(OP)
     if last is not None and last[:2] != (view.run.id, view.compilation.id):
-        last = None
-    if not selected and not state_of(url.ARRIVED):
         last = None
     same = None if last is None else _same_op(*last, view)
     if selected.startswith(OF_OPS) and (same is None or selected not in same.ids):
@@ -322,6 +322,11 @@ def selected_op(view: View, graph: FxGraph | None = None) -> SameOp | None:
         same = _same_op(*last, view)
     set_state(OP, last)
     return same
+
+
+def forget_op() -> None:
+    """Forget the op that was selected last: the visitor has cleared the selection."""
+    set_state(OP, None)
 
 
 @cached()

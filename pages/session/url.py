@@ -148,9 +148,8 @@ def link(**more: str) -> dict[str, str]:
 
 # The view of a graph, written by the browser alone.
 LOOK = "look"
-# Keys: the current page and whether it was just opened, stored by `app.py`; and a navigation within it, until the
-# browser has the new URL.
-PAGE, ARRIVED, WAY = "page", "arrived", "way"
+# Keys: the current page, stored by `app.py`; and a navigation within it, until the browser has the new URL.
+PAGE, WAY = "page", "way"
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,8 +82,7 @@ def test_the_very_first_request_may_be_a_deep_link(tmp_path: Path, page: Page) -
 def test_from_graph_to_kernel_to_source(server: Server, transformer: str, page: Page) -> None:
     go(page, server.link("fx_graph", run=transformer, graph="inductor_post_grad_graph.inference"))
     expect(headline(page)).to_have_text("50 ops: after the post-grad passes")
-    node = page.locator(".view g.node.kernel").first
-    node.click()
+    item(page.locator(".view"), "n:var_mean").click()
 
     details = page.locator("[data-testid='stTable']", has_text="kernel")
     expect(details).to_contain_text("cpp_fused_native_layer_norm")

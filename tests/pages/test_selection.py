@@ -4,7 +4,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages import menu
-from tests.support.apps import assert_sound, opened, sound
+from tests.support.apps import assert_sound, opened
 
 GELU = "k:0/0.inference.cpp_fused_gelu_view_2"
 DYNAMO, POST_GRAD = "dynamo_output_graph", "inductor_post_grad_graph.inference"
@@ -47,16 +47,6 @@ def test_a_launch_is_found_in_the_graph_and_among_the_kernels(runs: dict[str, st
     assert selection_on(app, menu.KERNELS) == GELU
     assert app.session_state["selected-op"][2] == select
     assert selection_on(app, menu.FUSION) == select
-
-
-def test_a_selection_that_is_cleared_stays_cleared(runs: dict[str, str]) -> None:
-    app = opened(menu.FUSION.script, runs["transformer_block"], select="n:erf")
-    assert_sound(app)
-    del app.query_params["select"]
-    app.run()
-
-    assert sound(app)
-    assert app.session_state["selected-op"] is None
 
 
 def test_an_op_of_another_run_is_not_selected(runs: dict[str, str]) -> None:

@@ -31,7 +31,7 @@ from pages.look.text import LONGEST_NAME, one_line
 from pages.parts.code import line_prefix, node_links, places_of, recorded_files, user_code
 from pages.session import url
 from pages.session.server import cached
-from pages.session.shown import RunView, View, shown_compilation
+from pages.session.shown import RunView, View, forget_op, shown_compilation
 from pages.session.url import set_state
 
 # A larger graph is drawn on its own page only, where the visitor waits for it.
@@ -51,11 +51,12 @@ def show(
 
     The overlay is written to the URL, and also the selection unless `step` links several views.
     """
+    selected = url.selected()
     chosen = graph_view(
         picture,
         key=key,
         height=FILL,
-        selected=url.selected(),
+        selected=selected,
         frame=frame,
         overlay=url.asked(url.COLOUR) or overlay,
         step=step,
@@ -63,6 +64,8 @@ def show(
     )
     url.put(url.COLOUR, None if chosen.overlay == overlay else chosen.overlay)
     if not step:
+        if selected and chosen.id is None:
+            forget_op()
         url.select(chosen.id)
     return chosen
 

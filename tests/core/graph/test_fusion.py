@@ -21,7 +21,7 @@ from core.graph.launches import (
 )
 from core.graph.model import HULLS, GraphModel
 from core.ops.costs import CALLS, op_class
-from core.report import Compilation, FxNode, Kernel, Schedule
+from core.report import Compilation, FxNode, Kernel, KernelCall, Schedule, SchedulerNode
 from core.trace.parsers.build import load_graph, load_text
 from tests.support.logs import recorded_report
 from tests.support.places import TRACES
@@ -293,8 +293,8 @@ def test_a_launch_names_the_launches_that_torch_refused_to_fuse_it_with() -> Non
         group.label: [fact for fact in group.facts if fact.name.startswith("not fused")] for group in model.groups
     }
     assert [(fact.name, fact.value) for fact in refusals["norm2 · layer_norm, add"]] == [
-        ("not fused with add", "intermediate nodes between node1 & node2, 1.05 MB shared"),
-        ("not fused with norm1 · layer_norm", "intermediate nodes between node1 & node2, 524 kB shared"),
+        ("not fused with add", "intermediate nodes between node1 & node2; both access 1.05 MB"),
+        ("not fused with norm1 · layer_norm", "intermediate nodes between node1 & node2; both access 524 kB"),
     ]
     assert not refusals["gelu"]
 
@@ -327,3 +327,50 @@ def test_a_damaged_schedule_is_drawn(
         model = fusion_model(damaged, known, of(compilation))
         assert len(model.nodes) >= len({group.id for group in model.groups if group.kind in HULLS})
         assert fusion_frames(damaged, known, of(compilation))[-1].title == "Kernels"
+
+
+def loop(name: str, reads: str, writes: str, *origins: str, kernel: str, kind: str = "SchedulerNode") -> SchedulerNode:
+    return SchedulerNode(name, kind, (name,), (), ((reads, 8),), ((writes, 8),), origins, None, "cpu", kernel)
+
+
+def test_a_loop_that_lays_out_a_tensor_for_a_library_call_is_no_second_call() -> None:
+    aten = "torch.ops.aten.{}.default"
+    nodes = {
+        "relu": FxNode("relu", "call_function", aten.format("relu"), "", ("x",), None, 1),
+        "convolution": FxNode("convolution", "call_function", aten.format("convolution"), "", ("relu", "w"), None, 2),
+        "exp": FxNode("exp", "call_function", aten.format("exp"), "", ("convolution",), None, 3),
+    }
+    template = schedules("transformer_block")[0][0].kernels[0]
+    kernels = {
+        name: replace(template, id=name, name=called, extern=extern, calls=(KernelCall(line),))
+        for line, (name, called, extern) in enumerate(
+            (("k0", "cpp_fused_relu", False), ("k1", "cpp_fused_convolution", False),
+             ("k2", "extern_kernels.convolution", True), ("k3", "cpp_fused_convolution_exp", False)), 1
+        )
+    }  # fmt: skip
+    before = (
+        loop("op0", "x", "buf0", "relu", kernel="k0"),
+        loop("op1", "buf0", "buf1", "convolution", kernel="k1"),
+        loop("op2", "buf1", "buf2", "relu", "convolution", kernel="k2", kind="ExternKernelSchedulerNode"),
+        loop("op3", "buf2", "buf3", "convolution", "exp", kernel="k3"),
+    )
+    schedule = Schedule(0, "inference", before, before, (), (), {}, one_count=True)
+    assert [launch.members for launch in launches(schedule, nodes, kernels)] == [
+        ("relu",), ("convolution",), ("convolution",), ("exp",),
+    ]  # fmt: skip
+    model = fusion_model(schedule, nodes, kernels)
+    assert [(node.label, node.op_class) for node in model.nodes] == [
+        ("relu", "pointwise"), ("copy for convolution", "copy"), ("convolution", "matmul"), ("exp", "pointwise"),
+    ]  # fmt: skip
+    edges = [(model.nodes[edge.source].label, model.nodes[edge.target].label, edge.bytes) for edge in model.edges]
+    assert ("relu", "copy for convolution", 8) in edges
+    assert ("copy for convolution", "convolution", 8) in edges
+    assert ("convolution", "exp", 8) in edges
+
+
+def test_a_call_without_a_kernel_is_named_by_its_op_and_has_no_time() -> None:
+    compilation, schedule, nodes = schedules("control_flow")[0]
+    model = fusion_model(schedule, nodes, of(compilation))
+    details = {group.label: group.detail for group in model.groups if group.kind == "library"}
+    assert details["cond"] == "no kernel · 1 op"
+    assert details["while_loop"] == "no kernel · 1 op"

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from core.report import DebugFile, Payload
-from core.views.fusion import FusionRefusal, FusionView
+from core.views.fusion import INLINED, SIGNS, FusionRefusal, FusionView
 from core.views.glossary import GLOSSARY
 from core.views.graph import GraphFrame
 from tests.support.logs import recorded_report
@@ -23,11 +23,12 @@ def fusion() -> FusionView:
 
 def test_the_title_counts_ops_launches_and_kernels(fusion: FusionView) -> None:
     assert fusion.name == "inference 0"
-    assert fusion.title == "26 ops → 9 launches of 6 kernels, 12.3 % less memory traffic."
+    assert fusion.title == "26 ops → 9 launches of 6 kernels; fusing 16 scheduler nodes: 12.3 % less memory traffic."
     assert fusion.help == (
         f"{GLOSSARY['fusion']} 16 scheduler nodes, 6 fusions; the scheduler tried 2 rounds. "
-        "12.3 % less memory traffic (25.7 MB → 22.6 MB). "
-        "Bytes that the scheduler nodes read and write, counted by the same rule before and after fusion."
+        f"12.3 % less memory traffic (25.7 MB → 22.6 MB), by fusing scheduler nodes; {INLINED} "
+        "Bytes that the scheduler nodes read and write, counted by the same rule before and after fusion. "
+        f"{SIGNS}"
     )
 
 
@@ -48,7 +49,7 @@ def test_ops_without_a_launch_are_named() -> None:
     report = recorded_report(log)
     compilation = report.compilations[0]
     view = FusionView(report, compilation, compilation.schedules[0], reader(log, compilation))
-    assert view.help.endswith(" 2 ops without a launch: `ge`, `_assert_scalar`.")
+    assert view.help.endswith(f" 2 ops without a launch: `ge`, `_assert_scalar`. {SIGNS}")
 
 
 def test_nodes_are_titled_by_their_ops_and_kernels(fusion: FusionView) -> None:
@@ -110,3 +111,13 @@ def test_the_ir_of_an_op_and_of_a_kernel_is_torchs_text_of_that_node() -> None:
     assert view.ir(f"k:{fused.kernel}", read) == f"{fused.name}: FusedSchedulerNode\nclass body"
     assert FusionView(report, compilation, schedule, lambda _: ()).ir("n:op0", read) == ""
     assert view.ir(None, read) == ""
+
+
+def test_a_branch_is_drawn_without_the_ops_around_it() -> None:
+    log = TRACES / "control_flow" / "trace.log"
+    report = recorded_report(log)
+    compilation = report.compilations[0]
+    branch = next(schedule for schedule in compilation.schedules if schedule.subgraph == "true_graph_0")
+    view = FusionView(report, compilation, branch, reader(log, compilation))
+    labels = [node.label for node in view.picture.model.nodes]
+    assert labels == ["abs · add"]

@@ -40,6 +40,8 @@ export class Elsewhere {
   /** @param {Saying} said */
   select(said) {
     const { drawing } = this;
+    // A code view that just opened shows a line by itself: nobody has selected it.
+    if (said.initial && drawing.choice) return;
     this.light(toldOf(said));
     // There is only one selection: another view's selection ends the one here.
     drawing.choice = null;
