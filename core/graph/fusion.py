@@ -370,7 +370,7 @@ class _Drawing:
         return home != place and is_call(self._launches[home], self._kernels) and name in self._nodes
 
     def _scheduler_words(self, node: SchedulerNode) -> str:
-        """Return the ops of a scheduler node, by its FX nodes or else by their names; its own name without any."""
+        """Return the ops of a scheduler node in words; its own name if they are unknown."""
         return " · ".join(self._ops[node.name] or dict.fromkeys(map(node_op, node.origins))) or node.name
 
     @cached_property
@@ -449,7 +449,7 @@ class _Drawing:
                 yield Link(self._number[origin], self._number[member], label, size, refused=refused)
 
     def _buffer_edges(self, member: Member) -> Iterator[Link]:
-        """Yield the edges of a scheduler node by its buffers: its ops were not recorded, or it lays out a tensor."""
+        """Yield the edges of a scheduler node by its buffers, without its ops."""
         place, name = member
         node, number = self._launches[place].owner[name], self._number[member]
         for buffer, size in node.reads:
