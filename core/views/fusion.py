@@ -119,8 +119,7 @@ class FusionView:
         ops = len({name for launch in self._launches for name in launch.members})
         after = launch_words(self._launches, self._kernels)
         change = change_words(traffic)
-        nodes = fmt.count(len(self.schedule.before), "scheduler node")
-        saved = f"; fusing {nodes}: {change} memory traffic" if change else ""
+        saved = f"; fusion: {change} traffic" if change else ""
         return f"{scope_words(self.report, self.compilation)}{fmt.count(ops, 'op')} → {after}{saved}."
 
     @property

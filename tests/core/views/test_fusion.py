@@ -23,7 +23,7 @@ def fusion() -> FusionView:
 
 def test_the_title_counts_ops_launches_and_kernels(fusion: FusionView) -> None:
     assert fusion.name == "inference 0"
-    assert fusion.title == "26 ops → 9 launches of 6 kernels; fusing 16 scheduler nodes: 12.3 % less memory traffic."
+    assert fusion.title == "26 ops → 9 launches of 6 kernels; fusion: 12.3 % less traffic."
     assert fusion.help == (
         f"{GLOSSARY['fusion']} 16 scheduler nodes, 6 fusions; the scheduler tried 2 rounds. "
         f"12.3 % less memory traffic (25.7 MB → 22.6 MB), by fusing scheduler nodes; {INLINED} "
