@@ -40,17 +40,15 @@ MOST_REFUSALS = 2  #: refusals named on a launch
 MOST_VIA = 3  #: views named on an edge
 MOST_OPS_NAMED = 3  #: ops that name a scheduler node in the title of a fusion
 
-Joins = tuple[tuple[int, str], ...]
 Member = tuple[int, str]
 
 
 @dataclass(frozen=True, slots=True)
 class FusionStep:
-    """Text of a frame; `round` is the scheduler's round, 0 for frames without a fusion."""
+    """Text of a frame."""
 
     title: str
     detail: str
-    round: int = 0
 
 
 @dataclass(slots=True)
@@ -108,7 +106,7 @@ def fusion_frames(schedule: Schedule, nodes: FxNodes, kernels: Kernels) -> tuple
     for index, step in enumerate(fusions, 1):
         first, second = (_named(leaves(name, order), named) for name in (step.first, step.second))
         title = f"Fusion {number(index)} of {number(len(fusions))}, round {number(step.round)}"
-        frames.append(FusionStep(title, f"{first} with {second}: {count(left - index, 'node')} left", step.round))
+        frames.append(FusionStep(title, f"{first} with {second}: {count(left - index, 'node')} left"))
     if _replay(schedule, kernels)[1]:
         frames.append(FusionStep("Code generation", "fused nodes that share one kernel"))
     return (*frames, kernels_step)

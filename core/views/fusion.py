@@ -24,7 +24,6 @@ from core.graph.fusion import fusion_frames, fusion_model
 from core.graph.fx import source_path
 from core.graph.launches import Launch, fusion_schedules, is_recorded, launch_words, launches, ops_without_launch
 from core.report import Compilation, FxGraph, FxNode, Kernel, Payload, Report, Schedule, SchedulerNode
-from core.views.fx_graph import SameOp
 from core.views.glossary import GLOSSARY
 from core.views.graph import GraphFrame, GraphView
 from core.views.markdown import LONGEST_NAME, LONGEST_TEXT, code, one_line, plain
@@ -194,11 +193,6 @@ class FusionView:
         owners = {number: launch.owner[op] for number, launch in enumerate(self._launches) if op in launch.owner}
         chosen = owners.get(int(place)) if place.isdecimal() else None
         return (chosen,) if chosen else tuple(owners.values())[:1]
-
-    def drawn_id(self, op: SameOp) -> str | None:
-        """Return the id in the drawing of an op that was selected elsewhere; None if the drawing lacks it."""
-        ids = (op.selected, *(f"n:{name}" for name in op.lowered), *(f"k:{kernel}" for kernel in op.kernels))
-        return next((item for item in ids if self.picture.find(item) is not None), None)
 
     def ir(self, item_id: str | None, read: Callable[[Payload], str]) -> str:
         """Return Inductor's IR of a drawn op or launch, with its loop body; empty if it was not recorded.

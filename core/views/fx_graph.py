@@ -109,6 +109,12 @@ class SameOp:
             return self.selected
         return f"n:{names[0]}" if names else None
 
+    def in_fusion(self, picture: GraphView) -> str | None:
+        """Return the id of the op in a drawing of fusion; None if the drawing lacks it."""
+        nodes = (f"n:{name}" for name in self.lowered)
+        ids = (self.selected, *nodes, *(f"k:{kernel}" for kernel in self.kernels))
+        return next((item for item in ids if picture.find(item) is not None), None)
+
     @property
     def ids(self) -> frozenset[str]:
         """All ids of the op."""

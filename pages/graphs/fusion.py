@@ -15,7 +15,7 @@ from pages.parts.graphs.drawers import (
     open_kernel,
     why_not,
 )
-from pages.parts.graphs.drawn import fusion_view
+from pages.parts.graphs.drawn import fusion_drawn, fusion_view
 from pages.parts.run.submit import debug_files_now
 from pages.session import url
 from pages.session.downloads import downloads, json_twin
@@ -50,7 +50,7 @@ url.write(url.FUSION)
 page_title(fusion.title, help=fusion.help, place=title)
 same = selected_op(view)
 if same is not None and not url.selected():
-    url.select(fusion.drawn_id(same))
+    url.select(same.in_fusion(fusion_drawn(view, index).graph.view))
 place = stage()
 with place.container(key="drawing"):
     selected = draw_fusion(view, index) if shape == VIEWS[0] else draw_both(view, index)

@@ -1,4 +1,4 @@
-"""One selected op on all pages that show ops."""
+"""The selected op on all pages that show ops."""
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -30,7 +30,7 @@ def test_an_op_stays_selected_over_the_pages_of_the_menu(runs: dict[str, str]) -
     assert selection_on(app, menu.FX_GRAPH) == "n:erf"
 
 
-def test_an_op_of_dynamos_graph_is_found_among_the_lowered_ops(runs: dict[str, str]) -> None:
+def test_an_op_of_dynamos_graph_selects_its_lowered_op(runs: dict[str, str]) -> None:
     app = opened(menu.FX_GRAPH.script, runs["transformer_block"], graph=DYNAMO, select="n:gelu")
     assert_sound(app)
 
@@ -40,7 +40,7 @@ def test_an_op_of_dynamos_graph_is_found_among_the_lowered_ops(runs: dict[str, s
 
 
 @pytest.mark.parametrize("select", ["g:op14", "s:op14"])
-def test_a_launch_is_found_in_the_graph_and_among_the_kernels(runs: dict[str, str], select: str) -> None:
+def test_a_launch_selects_its_kernel(runs: dict[str, str], select: str) -> None:
     app = opened(menu.FUSION.script, runs["transformer_block"], select=select)
     assert_sound(app)
 

@@ -1,4 +1,4 @@
-// Linked boxes of a kind, of which a click picks one. Called again whenever the data or the theme changes: it only
+// Linked boxes of one kind; a click picks one. Called again whenever the data or the theme changes: it only
 // rebuilds, and the focus stays on its box.
 import { chips } from "./chips.js";
 import { lineage } from "./lineage.js";

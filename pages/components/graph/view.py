@@ -95,11 +95,7 @@ def graph_view(
             on_activated_change=activated,
             on_lost_change=_nothing,
         )
-        if not state.serial:
-            # A view that was just opened, perhaps again: the visitor has not chosen in it.
-            st.session_state.pop(f"{key}-last", None)
-        report = (state.serial, state.selected if state.serial else selected)
-        chosen = _newest(f"{key}-last", selected, report, report[1])
+        chosen = _newest(f"{key}-last", selected, (state.serial, state.selected), state.selected)
         reported = frame if state.frame is None else state.frame
         shown = _newest(f"{key}-last-frame", frame, reported, reported)
         command = CommandData(key, chosen, state.serial, shown)

@@ -1,6 +1,6 @@
 // Hulls while fusion goes on: an outline around the ops of each group of fused nodes. In the last frame the launches,
 // which are groups of the graph, take their place.
-import { make } from "./dom.js";
+import { filed, make } from "./dom.js";
 import { groupOf } from "./film.js";
 /** @import { Film } from "./film.js" */
 /** @import { Stage } from "./picture/stage.js" */
@@ -25,7 +25,7 @@ export class Hulls {
 
   /** @param {Film} film */
   show(film) {
-    const layer = this.stage.joined;
+    const layer = this.stage.joints;
     layer.replaceChildren();
     if (!film.fusing) return;
     /** @type {Map<string, Placed[]>} */
@@ -33,9 +33,7 @@ export class Hulls {
     for (const placed of this.stage.drawn.keys()) {
       const key = groupOf(placed.item, film.at);
       // An op that several launches compute has a hull in each: the launch is the level of the op.
-      if (key !== undefined) {
-        groups.set(`${key} ${placed.gid}`, [...(groups.get(`${key} ${placed.gid}`) ?? []), placed]);
-      }
+      if (key !== undefined) filed(groups, `${key} ${placed.gid}`, placed);
     }
     for (const members of groups.values()) drawHull(layer, members);
   }

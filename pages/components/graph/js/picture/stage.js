@@ -45,7 +45,7 @@ export class Stage {
     make("rect", { class: "hatched", width: 1.5, height: 6 }, hatch);
     const layer = (/** @type {string} */ name) => make("g", { class: name }, this.svg);
     this.frames = layer("frames");
-    this.joined = layer("joined");
+    this.joints = layer("joints");
     this.edges = layer("edges");
     this.lit = layer("lit");
     this.near = layer("near");
