@@ -22,17 +22,17 @@ from core.sweep.store import SweepCall, SweepRow
 from core.views.accelerator.run import AcceleratorView
 from core.views.backend.compilation import BackendCompilationView, ExecutionBar
 from core.views.compare import CompareView
+from core.views.comparison import CompareTimes
 from core.views.memory import MemoryView
 from core.views.neighbours import LazyBox
 from core.views.numerics import ErrorPoint, NodeNumericsView
 from core.views.run_history import METRICS, HistoryPoint, HistorySeries, HistoryView
-from core.views.speedup import CompareTimes
 from core.views.sweep import SweepView
-from pages.look.charts import plotly_layout
+from pages.look.charts import plotly_layout, ratio_chart
 from pages.parts.accelerator.program import arena_chart, stages_chart
 from pages.parts.backends.alternatives import lazy_graph
 from pages.parts.backends.panes import executions_chart
-from pages.parts.compare.aspects import phase_chart, ratio_chart, seconds_chart
+from pages.parts.compare.aspects import phase_chart, seconds_chart
 from pages.parts.kernel.tool import touched_chart
 from pages.parts.performance.memory import curves_chart
 from pages.parts.performance.numerics import nodes_chart, results_chart
@@ -103,7 +103,7 @@ def _of_comparisons() -> Iterator[tuple[str, go.Figure]]:
     assert comparison is not None
     times = CompareTimes(comparison)
     yield "compare: seconds", seconds_chart(times, "light")
-    yield "compare: ratios", ratio_chart(times, "light")
+    yield "compare: ratios", ratio_chart(times.ratios, "", "light")
     seconds = {"left": {"dynamo": 0.5, "inductor": 0.25}, "right": {"dynamo": 0.125}}
     phases = cast(CompareView, SimpleNamespace(phase_seconds=seconds))
     yield "compare: phases", phase_chart(phases, "dark")

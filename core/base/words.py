@@ -21,6 +21,9 @@ _SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 _GIB = 1024**3
 # Characters that start a formula in a spreadsheet, including fullwidth forms.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+# Tick steps between two powers of ten, from coarse to fine.
+_STEPS = ((1, 2, 5), (1, 1.5, 2, 3, 5, 7), (1, 1.1, 1.25, 1.5, 1.75, 2, 2.5, 3, 4, 5, 6, 7, 8, 9))
+FEWEST_TICKS = 3
 _AGES = ((86_400 * 365, "year"), (86_400, "day"), (3_600, "hour"), (60, "minute"))
 
 
@@ -221,3 +224,18 @@ SLOW = re.compile(
     re.IGNORECASE,
 )
 DEPRECATED = re.compile(r"\bdeprecated\b|\bDeprecationWarning\b|\bFutureWarning\b", re.IGNORECASE)
+
+
+def log_ticks(low: float, high: float) -> list[float]:
+    """Return ticks of a log axis between two numbers: the coarsest with at least three ticks."""
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    found: list[float] = []
+    for steps in _STEPS:
+        every = [round(step * 10.0**power, 12) for power in powers for step in steps]
+        found = [tick for tick in every if low <= tick <= high]
+        if len(found) >= FEWEST_TICKS:
+            return found
+    unit = 10.0 ** math.floor(math.log10((high - low) / FEWEST_TICKS))
+    apart = (unit * times for times in (5, 2, 1))
+    linear = ([k * step for k in range(math.ceil(low / step), math.floor(high / step) + 1)] for step in apart)
+    return next((ticks for ticks in linear if len(ticks) >= FEWEST_TICKS), found)

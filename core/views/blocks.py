@@ -410,7 +410,7 @@ class Bars:
 
 @dataclass(frozen=True, slots=True)
 class IntervalRow:
-    """An interval with its middle, as fractions of the axis; `claim` is True if it supports a claim."""
+    """An interval with its middle and samples, as fractions of the axis, and whether it supports a claim."""
 
     label: str
     text: str
@@ -418,17 +418,22 @@ class IntervalRow:
     middle: float
     high: float
     claim: bool
+    samples: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Intervals:
-    """Intervals on one axis, with values as text; a line crosses them at `mark`, a fraction of the axis."""
+    """Intervals on one axis, with values as text; a line crosses them at `mark`, a fraction of the axis.
+
+    `ticks` are fractions of the axis and their labels.
+    """
 
     macro: ClassVar[str] = "intervals"
 
     label: str
     mark: float
     rows: tuple[IntervalRow, ...]
+    ticks: tuple[tuple[float, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

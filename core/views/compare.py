@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any, TypeVar
@@ -24,8 +23,6 @@ from core.views.blocks import (
     Data,
     Drawn,
     Heading,
-    IntervalRow,
-    Intervals,
     Listing,
     PageBlock,
     PageLink,
@@ -39,16 +36,17 @@ from core.views.blocks import (
     spans,
 )
 from core.views.comparison import (
+    CompareTimes,
     comparison_data,
     comparison_sentence,
     differences_line,
+    ratio_intervals,
     seconds_words,
     speed_words,
 )
 from core.views.glossary import GLOSSARY
 from core.views.markdown import LONGEST_LINE, LONGEST_TEXT, code, one_line, plain
 from core.views.pairs import UNKNOWN, KernelPairsView, PairView, common_nodes, graphs, guards, kernel_pairs, kernels
-from core.views.speedup import CompareTimes, RatioBar
 from core.views.texts import SourceView
 
 __all__ = ["ASPECTS", "CompareView", "PairView", "aspects", "comparison", "comparison_head"]
@@ -313,7 +311,7 @@ def _speed(compare: CompareView, _: Sequence[PairView], __: str) -> Blocks:
     yield from paragraph(plain(times.method), "quiet")
     claim: tuple[PageBlock, ...] = (*paragraph(plain(times.unknown)), Drawn(TOGETHER))
     if not times.unknown:
-        ratios = Drawn(RATIOS, tuple(ratio_intervals(times.ratios)))
+        ratios = Drawn(RATIOS, tuple(ratio_intervals("Speedup of the right run over the left", times.ratios)))
         claim = (ratios, *paragraph(plain(times.claim), "quiet"), Drawn(TOGETHER))
     if times.comparison.disturbed:
         yield from claim
@@ -336,27 +334,6 @@ def _medians(times: CompareTimes) -> Bars:
         for bar in sorted(times.medians, key=lambda bar: (bar.kind, bar.side))
     )
     return Bars("Median time of a call in the steady state, with quartiles", tuple(bars))
-
-
-def ratio_intervals(estimates: Sequence[RatioBar]) -> Iterator[Intervals]:
-    """Yield speedups of the right run on a logarithmic axis that contains 1."""
-    ratios = [ratio for ratio in estimates if ratio.low > 0 and math.isfinite(ratio.high)]
-    if not ratios:
-        return
-    bounds = [math.log(bound) for ratio in ratios for bound in (ratio.low, ratio.high)]
-    low, high = min(0.0, *bounds), max(0.0, *bounds)
-    margin = 0.05 * (high - low) or 1.0
-
-    def place(ratio: float) -> float:
-        return (math.log(ratio) - low + margin) / (high - low + 2 * margin)
-
-    rows = (
-        IntervalRow(ratio.name, ratio.words, place(ratio.low), place(ratio.middle), place(ratio.high), ratio.claim)
-        for ratio in ratios
-    )
-    yield Intervals(
-        "Speedup of the right run over the left, log; the line is at 1, no difference", place(1), tuple(rows)
-    )
 
 
 def _of_pairs(blocks: Callable[[PairView], Blocks]) -> Aspect:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import fields
-from typing import Any
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, NamedTuple
 
 from core.analysis.comparison.figures import AT_LEAST, BREAKS, NOT_RECORDED, TimeComparison
 from core.analysis.comparison.kernels import COUNTED, FUSION, SAME_LIBRARY_CALLS, Comparison, KernelPair
 from core.analysis.comparison.run import RunComparison
 from core.analysis.interval import NOT_MEASURABLE, Interval
-from core.base.words import agree, count, duration_s, number, ratio
+from core.base.words import agree, count, duration_s, log_ticks, number, ratio
+from core.job import CompileJob, CompileOptions
+from core.views.blocks import IntervalRow, Intervals
 from core.views.markdown import sentence
 from core.views.verdict import first_parts, title
 
@@ -21,6 +24,12 @@ NOUNS = {"recompiles": "recompile", "graphs": "graph", "kernels": "kernel"}
 VERBS = {"only right": "added", "only left": "removed", "changed": "changed", "moved": "moved"}
 GRAPH = "dynamo_output_graph"
 NO_SPEED = "no difference in speed seen"
+HOW = (
+    "The runs were measured one after the other in separate processes, so the machine may have changed between them. "
+    "The interval spans two estimates: the ratio of seconds, and the ratio of the speedups over eager, which a slower "
+    "machine does not change. Each has 99 % confidence by the Mann-Whitney test over blocks of samples. Below 2 % no "
+    "difference is claimed."
+)
 DRIFTED = "compared by speedup over eager, because eager itself took different times"
 
 
@@ -312,3 +321,132 @@ def _kernel_texts(pairs: Sequence[KernelPair]) -> Iterator[str]:
         yield "the generated source is identical"
     elif same:
         yield f"the generated source is identical in {number(sum(same))} of {number(len(same))} kernels"
+
+
+class MedianBar(NamedTuple):
+    """Median seconds of a call, with quartiles.
+
+    `kind` is "eager" or "compiled", `side` is "left" or "right".
+    """
+
+    kind: str
+    side: str
+    median_s: float
+    quartiles_s: tuple[float, float]
+
+
+class RatioBar(NamedTuple):
+    """A ratio with its interval and its samples; `claim` is True if the claim is based on this ratio."""
+
+    name: str
+    middle: float
+    low: float
+    high: float
+    claim: bool
+    samples: tuple[float, ...] = ()
+
+    @property
+    def words(self) -> str:
+        """The ratio with its bounds, and the range of its samples."""
+        words = ratio(self.middle, (self.low, self.high))
+        if not self.samples:
+            return words
+        return f"{words}; {count(len(self.samples), 'pair')}, {number(min(self.samples))}–{ratio(max(self.samples))}"
+
+
+@dataclass(frozen=True)
+class CompareTimes:
+    """The compiled calls of two measured runs."""
+
+    ratio_title: ClassVar[str] = "Speedup of the right run over the left"
+    together_help: ClassVar[str] = (
+        "A new run times both compiled calls interleaved in one process. This shows differences that are smaller than "
+        "the drift between two processes."
+    )
+
+    comparison: TimeComparison
+
+    @property
+    def method(self) -> str:
+        """The seconds of both runs, and the method of the comparison."""
+        return f"{seconds_words(self.comparison)}. {HOW}"
+
+    @property
+    def unknown(self) -> str:
+        """A sentence about why there is no ratio; empty if there is one."""
+        return sentence(self.comparison.why_not)
+
+    @property
+    def claim(self) -> str:
+        """The claim that the intervals allow."""
+        return sentence(speed_words(self.comparison))
+
+    @property
+    def medians(self) -> list[MedianBar]:
+        """Seconds of an eager and a compiled call on either side."""
+        return [
+            bar
+            for side, speed in (("right", self.comparison.right), ("left", self.comparison.left))
+            for bar in (
+                MedianBar("eager", side, speed.eager_s, speed.eager_quartiles_s),
+                MedianBar("compiled", side, speed.compiled_s, speed.compiled_quartiles_s),
+            )
+        ]
+
+    @property
+    def ratios(self) -> list[RatioBar]:
+        """Speedups of the right run, by each estimate that is known."""
+        times = self.comparison
+        estimates: list[tuple[str, Interval | None, bool]] = [
+            ("eager itself", times.eager, False),
+            ("against its own eager", times.against_eager, False),
+            ("by seconds", times.seconds, times.against_eager is None),
+            ("both: the claim", times.interval if times.against_eager else None, True),
+        ]
+        return [
+            RatioBar(name, interval.middle, interval.low, interval.high, claim)
+            for name, interval, claim in estimates
+            if interval is not None
+        ]
+
+    def together(self, left: CompileJob, right: CompileJob) -> CompileJob | None:
+        """Return the job that times both compiled calls interleaved in one process.
+
+        None if the compile settings are equal, if the left job has a target, or if the jobs differ in more than
+        settings for compiling, measuring and limits.
+        """
+        if left.target or left.compile == right.compile or _workload(left) != _workload(right):
+            return None
+        return replace(left, measure=True, rival=right.compile)
+
+
+def _workload(job: CompileJob) -> CompileJob:
+    """Return a job without its settings for compiling, measuring and limits."""
+    return replace(
+        job, compile=CompileOptions(), rival=None, measure=True, memory=False, numerics="", sweep="",
+        time_limit_s=1.0, memory_limit_bytes=1, from_file=None,
+    )  # fmt: skip
+
+
+def ratio_intervals(label: str, estimates: Sequence[RatioBar]) -> Iterator[Intervals]:
+    """Yield ratios on a logarithmic axis that contains 1, under a label."""
+    ratios = [ratio for ratio in estimates if ratio.low > 0 and math.isfinite(ratio.high)]
+    if not ratios:
+        return
+    bounds = [math.log(bound) for ratio in ratios for bound in (ratio.low, ratio.high, *ratio.samples)]
+    low, high = min(0.0, *bounds), max(0.0, *bounds)
+    margin = 0.05 * (high - low) or 1.0
+
+    def place(ratio: float) -> float:
+        return (math.log(ratio) - low + margin) / (high - low + 2 * margin)
+
+    rows = (
+        IntervalRow(
+            *(each.name, each.words, place(each.low), place(each.middle), place(each.high)),
+            each.claim,
+            tuple(map(place, each.samples)),
+        )
+        for each in ratios
+    )
+    ticks = ((place(tick), ratio(tick)) for tick in log_ticks(math.exp(low - margin), math.exp(high + margin)))
+    yield Intervals(f"{label}, log; the line is at 1, no difference", place(1), tuple(rows), tuple(ticks))

@@ -1,17 +1,14 @@
-"""Speed of compiled calls compared with eager calls, and of two runs.
+"""Speed of compiled calls compared with eager calls.
 
-`SpeedupView` has the steady state and the break-even as Markdown. `CompareTimes` compares the compiled calls of two
-runs.
+`SpeedupView` has the ratio with its samples, the steady state, and the break-even.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, NamedTuple
 
-from core.analysis.comparison.figures import TimeComparison
 from core.analysis.durations import compile_time_s
 from core.analysis.interval import FEW, NOT_MEASURABLE, Interval
 from core.analysis.results import compared_words, results
@@ -26,7 +23,6 @@ from core.analysis.speed import (
 )
 from core.analysis.verdict import target_words
 from core.base import words as fmt
-from core.job import CompileJob, CompileOptions
 from core.report import Call, Difference, Report, SideTimes
 from core.views.blocks import (
     Bar,
@@ -45,17 +41,18 @@ from core.views.blocks import (
     spans,
 )
 from core.views.colours import SIDE_COLOURS
-from core.views.comparison import seconds_words, speed_words
+from core.views.comparison import RatioBar, ratio_intervals
 from core.views.glossary import GLOSSARY
-from core.views.markdown import LONGEST_LINE, LONGEST_NAME, one_line, plain, prose, sentence
+from core.views.markdown import LONGEST_LINE, LONGEST_NAME, one_line, plain, prose
 from core.views.numerics import NOT_COMPARED, result_blocks
 from core.views.verdict import alternative_sentence, pays_words, wall_words
 
-__all__ = ["CallTotals", "CompareTimes", "SpeedupView", "speedup"]
+__all__ = ["CallTotals", "SpeedupView", "speedup"]
 
 # Parts that the page draws: a button, and charts.
 MEASURE = "measure"
-STEADY, SAMPLES, BREAK_EVEN, ALTERNATIVE, FIRST_CALLS = "steady", "samples", "break-even", "rival", "first"
+RATIO, STEADY, SAMPLES, BREAK_EVEN = "ratio", "steady", "samples", "break-even"
+ALTERNATIVE, FIRST_CALLS = "rival", "first"
 
 OUTCOMES = {True: "same", False: "differs", None: "not comparable"}
 # How a compiled call was executed → its text.
@@ -68,12 +65,6 @@ EXECUTIONS = {
     "": fmt.NOT_RECORDED,
 }
 LEAST_STOLEN = 0.001
-HOW = (
-    "The runs were measured one after the other in separate processes, so the machine may have changed between them. "
-    "The interval spans two estimates: the ratio of seconds, and the ratio of the speedups over eager, which a slower "
-    "machine does not change. Each has 99 % confidence by the Mann-Whitney test over blocks of samples. Below 2 % no "
-    "difference is claimed."
-)
 
 
 def speedup(report: Report) -> Iterator[PageBlock]:
@@ -199,8 +190,20 @@ class SpeedupView:
         )
 
     @property
+    def ratios(self) -> tuple[RatioBar, ...]:
+        """Speedup of a compiled call by each clock, with its pairs; no claim if the times are unreliable."""
+        timing = self.report.timing
+        clocks = (("eager / compiled", self.speed), ("by wall clock", wall_speed(timing)))
+        pairs = (timing.sides, timing.walls) if timing is not None else ({}, {})
+        return tuple(
+            RatioBar(name, each.middle, each.low, each.high, not clock.doubt, _pair_ratios(sides, clock.warm_up))
+            for (name, clock), sides in zip(clocks, pairs, strict=True)
+            if clock is not None and (each := clock.interval) is not None
+        )
+
+    @property
     def measurement(self) -> Iterator[PageBlock]:
-        """Steady state beside break-even; nothing without a measurement."""
+        """Speedup on an axis, then steady state beside break-even; nothing without a measurement."""
         timing = self.report.timing
         if self.speed is None or timing is None:
             return
@@ -209,16 +212,29 @@ class SpeedupView:
             Bar(side, fmt.duration_s(s), s / longest_s, low_s / longest_s, high_s / longest_s, SIDE_COLOURS[side])
             for side, s, (low_s, high_s) in self.medians
         )
-        medians = Bars("Median time of a call in the steady state, with quartiles", tuple(bars))
+        unsure = self.speed.unknown or (self.speed.disturbed and f"not reliable: {self.speed.disturbed}")
+        doubt = f", {unsure}" if unsure else ""
+        medians = Bars(f"Median time of a call in the steady state, with quartiles{doubt}", tuple(bars))
         samples, totals = (timing.sides["eager"], timing.sides["compiled"], timing.warm_up), self.break_even
         pays = (
             Drawn(BREAK_EVEN, tuple(paragraph(f"Compiling pays off {totals.band}.")), (totals,))
             if totals is not None
             else Text(spans(no_break_even(self._paying or self.speed)))
         )
-        yield from paragraph(self.method, "quiet")
+        chart = ratio_intervals(f"Eager time over compiled time{doubt}", self.ratios)
+        method = (*paragraph(self.method, "quiet"),)
+        # The dashboard has the method behind the heading's question mark.
+        yield Heading("Speedup in the steady state", self.method)
+        if self.ratios:
+            yield Drawn(RATIO, (*chart, *method), (self.ratios, doubt))
+        else:
+            yield from method
         yield Beside(
-            (Heading("Steady state"), Drawn(STEADY, (medians,), (self.medians,)), Drawn(SAMPLES, of=samples)),
+            (
+                Heading("Seconds of a call"),
+                Drawn(STEADY, (medians,), (self.medians, doubt)),
+                Drawn(SAMPLES, of=samples),
+            ),
             (Heading("When does compiling pay?"), pays, *paragraph(cost_words(self.report), "quiet")),
         )
 
@@ -270,6 +286,12 @@ class SpeedupView:
     @cached_property
     def _paying(self) -> Speed | None:
         return paying_speed(self.report.timing) or self.speed
+
+
+def _pair_ratios(sides: Mapping[str, tuple[float, ...]], warm_up: int) -> tuple[float, ...]:
+    """Return eager over compiled of each pair of samples after the warm-up."""
+    pairs = zip(sides.get("eager", ())[warm_up:], sides.get("compiled", ())[warm_up:], strict=True)
+    return tuple(eager / compiled for eager, compiled in pairs)
 
 
 def _call_table(report: Report) -> Table[CallRow]:
@@ -407,104 +429,3 @@ def cost_words(report: Report) -> str:
         "recording (about a tenth). C++ objects that were built before come from the cache. Saving per call: that of "
         "the last call's inputs."
     )
-
-
-class MedianBar(NamedTuple):
-    """Median seconds of a call, with quartiles.
-
-    `kind` is "eager" or "compiled", `side` is "left" or "right".
-    """
-
-    kind: str
-    side: str
-    median_s: float
-    quartiles_s: tuple[float, float]
-
-
-class RatioBar(NamedTuple):
-    """A ratio with the bounds of its interval; `claim` is True if the claim is based on this ratio."""
-
-    name: str
-    middle: float
-    low: float
-    high: float
-    claim: bool
-
-    @property
-    def words(self) -> str:
-        """The ratio with its bounds."""
-        return fmt.ratio(self.middle, (self.low, self.high))
-
-
-@dataclass(frozen=True)
-class CompareTimes:
-    """The compiled calls of two measured runs."""
-
-    ratio_title: ClassVar[str] = "Speedup of the right run over the left"
-    together_help: ClassVar[str] = (
-        "A new run times both compiled calls interleaved in one process. This shows differences that are smaller than "
-        "the drift between two processes."
-    )
-
-    comparison: TimeComparison
-
-    @property
-    def method(self) -> str:
-        """The seconds of both runs, and the method of the comparison."""
-        return f"{seconds_words(self.comparison)}. {HOW}"
-
-    @property
-    def unknown(self) -> str:
-        """A sentence about why there is no ratio; empty if there is one."""
-        return sentence(self.comparison.why_not)
-
-    @property
-    def claim(self) -> str:
-        """The claim that the intervals allow."""
-        return sentence(speed_words(self.comparison))
-
-    @property
-    def medians(self) -> list[MedianBar]:
-        """Seconds of an eager and a compiled call on either side."""
-        return [
-            bar
-            for side, speed in (("right", self.comparison.right), ("left", self.comparison.left))
-            for bar in (
-                MedianBar("eager", side, speed.eager_s, speed.eager_quartiles_s),
-                MedianBar("compiled", side, speed.compiled_s, speed.compiled_quartiles_s),
-            )
-        ]
-
-    @property
-    def ratios(self) -> list[RatioBar]:
-        """Speedups of the right run, by each estimate that is known."""
-        times = self.comparison
-        estimates: list[tuple[str, Interval | None, bool]] = [
-            ("eager itself", times.eager, False),
-            ("against its own eager", times.against_eager, False),
-            ("by seconds", times.seconds, times.against_eager is None),
-            ("both: the claim", times.interval if times.against_eager else None, True),
-        ]
-        return [
-            RatioBar(name, interval.middle, interval.low, interval.high, claim)
-            for name, interval, claim in estimates
-            if interval is not None
-        ]
-
-    def together(self, left: CompileJob, right: CompileJob) -> CompileJob | None:
-        """Return the job that times both compiled calls interleaved in one process.
-
-        None if the compile settings are equal, if the left job has a target, or if the jobs differ in more than
-        settings for compiling, measuring and limits.
-        """
-        if left.target or left.compile == right.compile or _workload(left) != _workload(right):
-            return None
-        return replace(left, measure=True, rival=right.compile)
-
-
-def _workload(job: CompileJob) -> CompileJob:
-    """Return a job without its settings for compiling, measuring and limits."""
-    return replace(
-        job, compile=CompileOptions(), rival=None, measure=True, memory=False, numerics="", sweep="",
-        time_limit_s=1.0, memory_limit_bytes=1, from_file=None,
-    )  # fmt: skip

@@ -8,6 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from core.base import words as fmt
+from core.views.comparison import RatioBar
 from pages.look.palette import GRID, INK, KERNEL_COLOURS, MUTED, PAPER, Theme, kernel_colour
 
 __all__ = [
@@ -19,9 +20,9 @@ __all__ = [
     "go",
     "in_brackets",
     "in_unit",
-    "log_ticks",
     "median_bars",
     "plotly_layout",
+    "ratio_chart",
     "text_on",
 ]
 
@@ -31,9 +32,11 @@ CODE_FONT = "JetBrains Mono, monospace"
 UNITS = ((1.0, "s"), (1e3, "ms"), (1e6, "µs"), (1e9, "ns"))
 
 # Call st.plotly_chart(figure, theme=None, config=PLOTLY_CONFIG): Streamlit's own theme would override the layout.
-# Tick steps between two powers of ten, from coarse to fine; factor by which an axis extends beyond its numbers.
-STEPS = ((1, 2, 5), (1, 1.5, 2, 3, 5, 7), (1, 1.1, 1.25, 1.5, 1.75, 2, 2.5, 3, 4, 5, 6, 7, 8, 9))
-FEWEST_TICKS, MARGIN = 3, 1.1
+# Height of a chart of ratios: its axis, and each row; the samples of a row are spread over this many lines.
+HEAD_PX, ROW_PX = 90, 50
+JITTER, JITTERS = 0.06, 7
+# Factor by which an axis extends beyond its numbers.
+MARGIN = 1.1
 PLOTLY_CONFIG: dict[str, Any] = {"displayModeBar": False, "displaylogo": False, "scrollZoom": False, "responsive": True}
 
 
@@ -87,23 +90,10 @@ def decades(low: float, high: float, words: Callable[[float], str]) -> dict[str,
     """
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     between = sum(low <= 10.0**power <= high for power in powers)
-    ticks = [10.0**power for power in powers] if between >= FEWEST_TICKS else log_ticks(low / MARGIN, high * MARGIN)
+    ticks = (
+        [10.0**power for power in powers] if between >= fmt.FEWEST_TICKS else fmt.log_ticks(low / MARGIN, high * MARGIN)
+    )
     return {"tickvals": ticks, "ticktext": [words(tick) for tick in ticks]}
-
-
-def log_ticks(low: float, high: float) -> list[float]:
-    """Return ticks of a log axis between two numbers: the coarsest with at least three ticks."""
-    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    found: list[float] = []
-    for steps in STEPS:
-        every = [round(step * 10.0**power, 12) for power in powers for step in steps]
-        found = [tick for tick in every if low <= tick <= high]
-        if len(found) >= FEWEST_TICKS:
-            return found
-    unit = 10.0 ** math.floor(math.log10((high - low) / FEWEST_TICKS))
-    apart = (unit * times for times in (5, 2, 1))
-    linear = ([k * step for k in range(math.ceil(low / step), math.floor(high / step) + 1)] for step in apart)
-    return next((ticks for ticks in linear if len(ticks) >= FEWEST_TICKS), found)
 
 
 def in_unit(most_s: float) -> tuple[float, str]:
@@ -116,10 +106,12 @@ def in_brackets(label: str, unit: str, more: str = "") -> str:
     return f"{label} ({unit}){f', {more}' if more else ''}"
 
 
-def median_bars(rows: Sequence[tuple[str, float, tuple[float, float], int]], on: Theme, height: int) -> go.Figure:
+def median_bars(
+    rows: Sequence[tuple[str, float, tuple[float, float], int]], on: Theme, height: int, doubt: str = ""
+) -> go.Figure:
     """Return a chart of median seconds per call, one bar per row, quartiles as error bars.
 
-    A row is its label, median, quartiles, and colour number.
+    A row is its label, median, quartiles, and colour number. The axis has the doubt about the times.
     """
     factor, unit = in_unit(max(median_s for _, median_s, _, _ in rows))
     figure = go.Figure()
@@ -144,8 +136,59 @@ def median_bars(rows: Sequence[tuple[str, float, tuple[float, float], int]], on:
         )
     figure.update_layout(**plotly_layout(on), height=height, showlegend=False)
     figure.update_xaxes(
-        title=in_brackets("time per call", unit, "median; error bars are quartiles"), rangemode="tozero"
+        title=in_brackets("time per call", unit, f"median; error bars are quartiles{doubt}"), rangemode="tozero"
     )
+    return figure
+
+
+def ratio_chart(ratios: Sequence[RatioBar], doubt: str, on: Theme) -> go.Figure:
+    """Draw intervals on a logarithmic axis with 1 marked, and their samples as dots; right of 1 is faster.
+
+    A ratio that supports no claim is grey; the axis has the doubt about the times.
+    """
+    figure = go.Figure()
+    for row, ratio in enumerate(reversed(ratios)):
+        colour, hover = kernel_colour(0) if ratio.claim else INK[on], f"{ratio.name}: {ratio.words}<extra></extra>"
+        apart = [row - JITTER * (place % JITTERS + 1) for place in range(len(ratio.samples))]
+        dots = {"color": colour, "size": 5, "opacity": 0.35}
+        if ratio.samples:
+            words = [*map(fmt.ratio, ratio.samples)]
+            text = "%{customdata}<extra></extra>"
+            figure.add_scatter(
+                x=ratio.samples, y=apart, mode="markers", marker=dots, customdata=words, hovertemplate=text
+            )
+        figure.add_scatter(
+            x=[ratio.middle],
+            y=[row],
+            mode="markers",
+            marker={"color": colour, "size": 10 if ratio.claim else 7},
+            error_x={
+                "type": "data",
+                "symmetric": False,
+                "array": [ratio.high - ratio.middle],
+                "arrayminus": [ratio.middle - ratio.low],
+                "color": colour,
+                "thickness": 3 if ratio.claim else 1.5,
+            },
+            hovertemplate=hover,
+        )
+    figure.add_vline(x=1, line={"color": INK[on], "dash": "dot", "width": 1.5})
+    figure.add_vrect(x0=1 / 1.02, x1=1.02, fillcolor=GRID[on], opacity=0.6, line_width=0, layer="below")
+    figure.update_layout(**plotly_layout(on), height=HEAD_PX + ROW_PX * len(ratios), showlegend=False)
+    bounds = [bound for ratio in ratios for bound in (ratio.low, ratio.high, *ratio.samples)]
+    low, high = min(1.0, *bounds) / MARGIN, max(1.0, *bounds) * MARGIN
+    ticks = fmt.log_ticks(low, high)
+    words = [fmt.ratio(round(tick, 9)) for tick in ticks]
+    figure.update_xaxes(
+        title=f"times faster, log; 1× is no difference{doubt}",
+        type="log",
+        range=[math.log10(low), math.log10(high)],
+        tickvals=ticks,
+        ticktext=words,
+        zeroline=False,
+    )
+    names = [ratio.name for ratio in reversed(ratios)]
+    figure.update_yaxes(tickvals=[*range(len(names))], ticktext=names, range=[-0.6, len(names) - 0.6], zeroline=False)
     return figure
 
 

@@ -3,6 +3,7 @@
 from functools import partial
 
 from core.views import speedup as views
+from pages.look.charts import ratio_chart
 from pages.parts.performance.charts import break_even_chart, first_calls_chart, samples_chart, steady_chart
 from pages.parts.run.submit import measure_again, measure_now
 from pages.session.require import require_report
@@ -12,6 +13,7 @@ view = require_report("This page compares eager and compiled time.")
 figures = charts(
     view,
     {
+        views.RATIO: ratio_chart,
         views.STEADY: steady_chart,
         views.SAMPLES: samples_chart,
         views.BREAK_EVEN: break_even_chart,

@@ -7,15 +7,16 @@ from typing import Any, cast
 import pytest
 
 from core.analysis.kernels.ledger import ledger
+from core.base.words import log_ticks
 from core.views.backend.compilation import BackendCompilationView, ExecutionBar
+from core.views.comparison import RatioBar
 from core.views.memory import MemoryPlanView
 from core.views.numerics import ErrorPoint, NodeNumericsView
 from core.views.run_history import METRICS, HistoryPoint, HistorySeries, HistoryView
-from core.views.speedup import CompareTimes, RatioBar
-from pages.look.charts import decades, log_ticks
+from pages.look.charts import decades, ratio_chart
+from pages.look.palette import INK
 from pages.parts.accelerator.program import stages_chart
 from pages.parts.backends.panes import executions_chart
-from pages.parts.compare.aspects import ratio_chart
 from pages.parts.kernels.ledger import treemap
 from pages.parts.performance.memory import plan_chart
 from pages.parts.performance.numerics import nodes_chart
@@ -51,11 +52,19 @@ def test_ticks_of_decades_have_their_words() -> None:
 
 def test_an_interval_is_drawn_from_its_lower_to_its_upper_bound() -> None:
     bars = (RatioBar("compiled", 2.0, 1.5, 3.0, True), RatioBar("eager", 1.0, 0.9, 1.2, False))
-    figure = ratio_chart(cast(CompareTimes, SimpleNamespace(ratios=bars)), "light")
+    figure = ratio_chart(bars, "", "light")
     drawn = [(trace.x[0], trace.error_x.array[0], trace.error_x.arrayminus[0]) for trace in figure.data]
-    assert drawn == [(2.0, 1.0, 0.5), (1.0, pytest.approx(0.2), pytest.approx(0.1))]
-    assert [trace.marker.size for trace in figure.data] == [10, 7]
-    assert (figure.layout.height, figure.layout.showlegend) == (240, False)
+    assert drawn == [(1.0, pytest.approx(0.2), pytest.approx(0.1)), (2.0, 1.0, 0.5)]
+    assert [trace.marker.size for trace in figure.data] == [7, 10]
+    assert (list(figure.layout.yaxis.ticktext), figure.layout.showlegend) == (["eager", "compiled"], False)
+    assert 1.0 in figure.layout.xaxis.tickvals
+
+
+def test_samples_of_a_ratio_are_dots_on_its_axis_and_a_doubt_is_in_its_title() -> None:
+    figure = ratio_chart((RatioBar("compiled", 2.0, 1.5, 3.0, False, (1.0, 4.0)),), ", not reliable", "light")
+    assert [list(trace.x) for trace in figure.data] == [[1.0, 4.0], [2.0]]
+    assert figure.layout.xaxis.title.text == "times faster, log; 1× is no difference, not reliable"
+    assert {trace.marker.color for trace in figure.data} == {INK["light"]}
 
 
 def test_a_run_stands_at_its_date_or_at_its_version() -> None:

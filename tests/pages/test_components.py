@@ -82,7 +82,7 @@ def test_every_axis_of_time_has_its_unit(tmp_path: Path, on: Theme) -> None:
     assert found is not None
     assert report.timing is not None
     figures = {
-        "steady": steady_chart(SpeedupView(report).medians, on),
+        "steady": steady_chart(SpeedupView(report).medians, "", on),
         "break-even": break_even_chart(CallTotals(found.eager_s, found.compiled_s, 1.0, 900, 1_100), on),
         "samples": samples_chart(report.timing.sides["eager"], report.timing.sides["compiled"], 4, on),
         "calls": first_calls_chart(report.calls, on),

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from core import Axis, CompileJob, Environment, Model, Run, Store, Sweep, new_sweep
+from core.base.words import log_ticks
 from core.sweep.presets import PRESETS
 from core.sweep.store import SweepCall, SweepRow, SweepStore
 from pages import menu
-from pages.look.charts import decades, log_ticks
+from pages.look.charts import decades
 from pages.parts.sweep import sweeps
 from pages.session import actions, server
 from pages.session.runs import is_as_shown, open_sweep

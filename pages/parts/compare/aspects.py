@@ -6,8 +6,7 @@ are a table of pairs, and the chosen pair with both sources.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -17,11 +16,11 @@ from core.base import words as fmt
 from core.views import compare as views
 from core.views import pairs as pair_views
 from core.views import wire
+from core.views.comparison import CompareTimes
 from core.views.graph import GraphUnionView
-from core.views.speedup import CompareTimes
 from pages.components.graph.view import GraphDrawing, drawn
-from pages.look.charts import PLOTLY_CONFIG, go, in_brackets, in_unit, median_bars, plotly_layout
-from pages.look.palette import GRID, INK, PHASES, TALL, Theme, kernel_colour, phase_colour
+from pages.look.charts import PLOTLY_CONFIG, go, in_brackets, in_unit, median_bars, plotly_layout, ratio_chart
+from pages.look.palette import PHASES, TALL, Theme, phase_colour
 from pages.parts.code import drawer, open_button, stage
 from pages.parts.comments.comments import compared_comments
 from pages.parts.graphs.drawn import show
@@ -35,12 +34,6 @@ from pages.session.url import pressed
 
 # Colours of eager and compiled, as on the page Speedup.
 COLOURS = {"compiled": 0, "eager": 3}
-# Limit of the outermost bounds' ratio → ticks of the axis.
-TICKS: tuple[tuple[float, tuple[float, ...]], ...] = (
-    (1.25, (0.8, 0.85, 0.9, 0.95, 1.0, 1.05, 1.1, 1.15, 1.2, 1.25)),
-    (3.0, (0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.2, 1.4, 1.6, 2.0, 2.5, 3.0)),
-    (math.inf, tuple(2.0**power for power in range(-12, 13))),
-)
 NODE, CHANGES = "node", "changes"
 
 
@@ -60,7 +53,7 @@ def comparison_parts(compare: views.CompareView, compile_id: str, left: RunView,
         parts[pair_views.CHOSEN] = lambda: chosen_kernels(pair.kernels, f"targets-{pair.left}-{right.run.id}")
     if times is not None:
         parts[views.SECONDS] = lambda: _chart(partial(seconds_chart, times), "compare-seconds", *moment)
-        parts[views.RATIOS] = lambda: _chart(partial(ratio_chart, times), "compare-ratio", *moment)
+        parts[views.RATIOS] = lambda: _chart(partial(ratio_chart, times.ratios, ""), "compare-ratio", *moment)
         parts[views.TOGETHER] = lambda: _time_together(times, left, right)
     return parts
 
@@ -112,42 +105,6 @@ def seconds_chart(times: CompareTimes, on: Theme) -> go.Figure:
     order = [f"{kind}, {side}" for kind in ("compiled", "eager") for side in ("right", "left")]
     figure.update_yaxes(categoryorder="array", categoryarray=order)
     return figure
-
-
-def ratio_chart(times: CompareTimes, on: Theme) -> go.Figure:
-    """Draw the intervals on a logarithmic axis with 1 marked; right of it, the right run is faster."""
-    figure = go.Figure()
-    for ratio in times.ratios:
-        colour = kernel_colour(0) if ratio.claim else INK[on]
-        figure.add_scatter(
-            x=[ratio.middle],
-            y=[ratio.name],
-            mode="markers",
-            marker={"color": colour, "size": 10 if ratio.claim else 7},
-            error_x={
-                "type": "data",
-                "symmetric": False,
-                "array": [ratio.high - ratio.middle],
-                "arrayminus": [ratio.middle - ratio.low],
-                "color": colour,
-                "thickness": 3 if ratio.claim else 1.5,
-            },
-            hovertemplate=f"{ratio.name}: {ratio.words}<extra></extra>",
-        )
-    figure.add_vline(x=1, line={"color": INK[on], "dash": "dot", "width": 1.5})
-    figure.add_vrect(x0=1 / 1.02, x1=1.02, fillcolor=GRID[on], opacity=0.6, line_width=0, layer="below")
-    figure.update_layout(**plotly_layout(on), height=240, showlegend=False)
-    bounds = [bound for ratio in times.ratios for bound in (ratio.low, ratio.high)]
-    figure.update_xaxes(title="times faster, log; 1 is no difference", type="log", **_ticks(bounds))
-    return figure
-
-
-def _ticks(bounds: Sequence[float]) -> dict[str, object]:
-    """Return readable ticks: finer if all bounds are close to 1."""
-    low, high = min(1.0, *bounds), max(1.0, *bounds)
-    finest = next(ticks for spread, ticks in TICKS if high / low < spread)
-    ticks = [tick for tick in finest if low / 2 < tick < 2 * high]
-    return {"tickvals": ticks, "ticktext": [fmt.ratio(tick) for tick in ticks]}
 
 
 def graphs(pair: pair_views.PairView, left: RunView, right: RunView) -> None:

@@ -43,9 +43,9 @@ EAGER, COMPILED = "eager", "compiled"
 COLOURS = {EAGER: 3, COMPILED: 0}
 
 
-def steady_chart(medians: Sequence[tuple[str, float, tuple[float, float]]], on: Theme) -> go.Figure:
-    """Draw median seconds per call, with quartiles as error bars."""
-    return median_bars([(*median, COLOURS[median[0]]) for median in medians], on, 190)
+def steady_chart(medians: Sequence[tuple[str, float, tuple[float, float]]], doubt: str, on: Theme) -> go.Figure:
+    """Draw median seconds per call, with quartiles as error bars; the axis has the doubt about them."""
+    return median_bars([(*median, COLOURS[median[0]]) for median in medians], on, 190, doubt)
 
 
 def break_even_chart(break_even: CallTotals, on: Theme) -> go.Figure:

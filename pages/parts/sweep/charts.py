@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from core.base import words as fmt
 from core.views.sweep import SweepView
-from pages.look.charts import decades, go, in_brackets, in_unit, log_ticks, plotly_layout
+from pages.look.charts import decades, go, in_brackets, in_unit, plotly_layout
 from pages.look.palette import INK, MUTED, PHASES, Theme, kernel_colour
 
 Side = Literal["eager", "compiled"]
@@ -176,7 +176,7 @@ def _ratio_axis(view: SweepView) -> dict[str, object]:
     ratios = [point.ratio for series in view.series for point in series.points]
     low = min(0.8, *(max(ratio.low, ratio.middle / SHOWN_TIMES) for ratio in ratios)) / 1.1
     high = max(1.25, *(min(ratio.high, ratio.middle * SHOWN_TIMES) for ratio in ratios)) * 1.1
-    ticks = log_ticks(low, high)
+    ticks = fmt.log_ticks(low, high)
     return {
         "type": "log",
         "range": [math.log10(low), math.log10(high)],

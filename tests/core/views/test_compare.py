@@ -6,7 +6,7 @@ from core.analysis.comparison.figures import Figure, time_comparison
 from core.report import Load
 from core.views.blocks import Bars, Intervals, Table, flat
 from core.views.compare import BREAK_COLUMNS, CompareView, PairView, aspects, unlike_first
-from core.views.speedup import CompareTimes
+from core.views.comparison import CompareTimes
 from tests.support.homes import measured_log
 from tests.support.logs import recorded_side, report_of
 from tests.support.places import TRACES

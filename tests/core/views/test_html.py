@@ -13,13 +13,13 @@ from core.base.decoder import decoded
 from core.runs.store import Run, Store
 from core.runs.stored import side_of_run
 from core.views.blocks import Bars, Curves, Fold, Intervals, Line, Listing, Text, TextSpan, TextTable, spans
-from core.views.compare import CompareView, ratio_intervals
+from core.views.compare import CompareView
+from core.views.comparison import RatioBar, ratio_intervals
 from core.views.html import as_html, comparison_as_html
 from core.views.html.page import HtmlChip, Section, Source
 from core.views.html.render import page_of, page_of_comparison, render
 from core.views.overview import OutcomeView
 from core.views.sharing import CardView
-from core.views.speedup import RatioBar
 from tests.support.homes import add_run, add_scenario, hostile_log, job_of, measured_log
 
 SCENARIOS = ("transformer_block", "graph_break_zoo", "recompile_zoo", "training_step", "error", "measured", "foreign")
@@ -244,7 +244,9 @@ def test_several_compilations_are_folded_and_only_generated_kernels_have_code(em
 
 
 def test_intervals_stand_on_an_axis_with_1_and_a_margin() -> None:
-    (intervals,) = ratio_intervals([RatioBar("all", 4.0, 2.0, 8.0, True), RatioBar("seconds", 4.0, 4.0, 4.0, False)])
+    (intervals,) = ratio_intervals(
+        "Speedup", [RatioBar("all", 4.0, 2.0, 8.0, True), RatioBar("seconds", 4.0, 4.0, 4.0, False)]
+    )
     (first, second) = intervals.rows
     assert [round(place, 3) for place in (intervals.mark, first.low, first.middle, first.high)] == [
         0.045,
@@ -253,7 +255,7 @@ def test_intervals_stand_on_an_axis_with_1_and_a_margin() -> None:
         0.955,
     ]
     assert second.low == second.high == first.middle
-    (slower,) = ratio_intervals([RatioBar("slower", 0.5, 0.25, 0.5, True)])
+    (slower,) = ratio_intervals("Speedup", [RatioBar("slower", 0.5, 0.25, 0.5, True)])
     assert round(slower.mark, 3) == 0.955
 
 
