@@ -458,7 +458,7 @@ def recording(later: DeferredRecords, job: CompileJob) -> Iterator[None]:
         watching_autotuning(emit),
         passes.watching(),
         watching_partition(emit, passes.subgraph),
-        watching_backends(emit, is_recorded),
+        watching_backends(emit, is_recorded, passes.recording_origins),
         watching_cudagraphs(),
         watching_debug_files(job.debug_files),
     ):

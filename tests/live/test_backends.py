@@ -5,6 +5,9 @@ import torch
 
 from core import CompileOptions, open_report
 from core.analysis.backend import backend_problems
+from core.graph.fx import fx_model
+from core.report import module_path
+from core.runs.stored import open_graph
 from core.views.backend.run import backend_sentence, strip_words
 from core.worker.environment import probe
 from tests.support.user_code import RunCode
@@ -26,6 +29,17 @@ QUIET = """from torch._dynamo import register_backend
 @register_backend
 def quiet(graph, inputs):
     return graph.forward
+"""
+LAYERS = """import torch
+from torch import nn
+class Layer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.up = nn.Linear(8, 8)
+    def forward(self, x):
+        return x + torch.relu(self.up(x))
+model = nn.Sequential(*(Layer() for _ in range(4)))
+inputs = (torch.ones(2, 8),)
 """
 # What a backend does → how its run ends, in which step, and on which line of its own.
 BACKEND = "import os, time, torch\ndef backend(graph, inputs):\n    {line}\n    return graph.forward\n"
@@ -62,6 +76,29 @@ def test_a_model_that_its_file_has_compiled_is_run_as_it_is_with_what_the_backen
         "The file calls torch.compile itself. The run used the backend, mode and options that it passes. "
         "Those of the job were not used: backend=quiet.",
     )
+
+
+@pytest.mark.parametrize(
+    ("backend", "training", "graphs"),
+    [
+        ("eager", False, ["dynamo_output_graph"]),
+        ("inspect", False, ["dynamo_output_graph"]),
+        ("aot_eager", False, ["dynamo_output_graph", "aot_inference_graph"]),
+        ("aot_eager", True, ["dynamo_output_graph", "aot_joint_graph", "aot_forward_graph", "aot_backward_graph"]),
+    ],
+)
+def test_layers_fold_with_backends_other_than_inductor(
+    run_code: RunCode, backend: str, training: bool, graphs: list[str]
+) -> None:
+    run = run_code(LAYERS, compile=CompileOptions(backend=backend), training=training)
+    (compilation,) = open_report(run).compilations
+    assert [graph.stage for graph in compilation.graphs] == graphs
+    read = [open_graph(run, compilation, graph) for graph in compilation.graphs]
+    first = fx_model(read[0]).groups[0]
+    assert (first.label, first.detail, first.count) == ("Layer", "× 4", 12)
+    for nodes in read:
+        layers = {module_path(node.module)[1] for node in nodes if node.op.startswith("call_")}
+        assert layers == {"0", "1", "2", "3"}
 
 
 def test_what_a_backend_raises_ends_the_run_on_its_line(run_code: RunCode) -> None:

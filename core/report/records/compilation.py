@@ -28,7 +28,8 @@ from core.report.places import Record
 class ModulesRecord(Record):
     """The `nn.Module` of each FX node, which torch's printed graphs do not show.
 
-    Logged once per graph and stage. A node without torch's module metadata gets the module of a related node. For
+    Logged once per graph and stage. For backends other than Inductor, `pre_grad` is Dynamo's graph, and `joint` the
+    graph that AOTAutograd traced. A node without torch's module metadata gets the module of a related node. For
     a backward node, the related node is the forward node with the same autograd sequence number. For a node that
     a pass added, the related node is a node that the pass replaced, or a user or an input of the added node. A node
     outside all submodules gets the module whose `forward` is traced (`L['self']`).

@@ -10,7 +10,7 @@ import sysconfig
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -45,10 +45,13 @@ MOST_COMPILATIONS = 1_000  #: limit: compilations whose executions are watched
 
 
 @contextmanager
-def watching_backends(emit: Emit, recorded: Callable[[], bool]) -> Iterator[None]:
+def watching_backends(
+    emit: Emit, recorded: Callable[[], bool], around: Callable[[Any], AbstractContextManager[None]] = nullcontext
+) -> Iterator[None]:
     """Record each call of a backend other than Inductor as it returns, and all executions at the end.
 
-    Compilations for which `recorded` returns False are left out.
+    Compilations for which `recorded` returns False are left out. A backend is called in the context that `around`
+    returns for its graph.
 
     Dynamo calls every backend in one method, whether the backend comes from the job, the model's file or a stance. That
     method is patched instead of the backend, so that torch's cache keeps the original backend and still finds its
@@ -64,7 +67,8 @@ def watching_backends(emit: Emit, recorded: Callable[[], bool]) -> Iterator[None
             return original(self, graph, *rest)
         self.compiler_fn = _observed(name, backend, describe_graph(graph), emit, watch)
         try:
-            return original(self, graph, *rest)
+            with around(graph):
+                return original(self, graph, *rest)
         finally:
             self.compiler_fn = backend
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 FIRST = "2.11"
+UNOBSERVED = "wrapped: rewrites the whole graph, and no observer sees it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,14 +233,18 @@ PASSES = (
         "_recursive_joint_graph_passes",
         "_recursive_post_grad_passes",
     ),
-    PrivateName(
-        "torch._inductor.compile_fx", "view_to_reshape", "wrapped: rewrites the whole graph, and no observer sees it"
+    PrivateName("torch._inductor.compile_fx", "view_to_reshape", UNOBSERVED),
+    *rows(
+        "torch._functorch._aot_autograd.graph_compile",
+        UNOBSERVED,
+        "tensorify_python_scalars",
+        "run_joint_graph_passes_on_hops",
     ),
     *rows(
         "torch._functorch._aot_autograd.graph_compile",
-        "wrapped: rewrites the whole graph, and no observer sees it",
-        "tensorify_python_scalars",
-        "run_joint_graph_passes_on_hops",
+        "wrapped: the graph that AOTAutograd traced",
+        "aot_stage2_inference",
+        "aot_stage2_autograd",
     ),
     *rows(
         "torch._inductor.pattern_matcher",

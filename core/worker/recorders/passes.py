@@ -154,6 +154,7 @@ class PassRecorder:
         self._modules = modules
         self._stages: list[PassRound] = []
         self._nested = 0
+        self._others = 0
 
     @contextmanager
     def watching(self) -> Iterator[None]:
@@ -163,6 +164,8 @@ class PassRecorder:
             (compile_fx, "view_to_reshape", functools.partial(self._unobserved, "before_post_grad")),
             (graph_compile, "tensorify_python_scalars", functools.partial(self._unobserved, "joint")),
             (graph_compile, "run_joint_graph_passes_on_hops", functools.partial(self._unobserved, "joint")),
+            (graph_compile, "aot_stage2_inference", self._traced),
+            (graph_compile, "aot_stage2_autograd", self._traced),
             *((GraphTransformObserver, name, self._applied) for name in APPLY),
             (GraphTransformObserver, "__enter__", self._entered),
             (GraphTransformObserver, "__exit__", self._left),
@@ -202,10 +205,35 @@ class PassRecorder:
         self._other_changes(stage)
         self._emit(PassesRecord(stage=stage.name, subgraph=stage.subgraph, unchanged=tuple(stage.unchanged)))
         if stage.name != "post_grad" and not stage.subgraph:
-            self._emit(ModulesRecord(stage=stage.name, modules={**modules, **self._modules.of(module.graph)}))
-            stacks = stacks_of(module.graph, stage.name)
-            self._sources.name(dict.fromkeys(file for file, _, _ in stacks.frames))
-            self._emit(stacks)
+            self._emit_origins(stage.name, module, modules)
+
+    @contextmanager
+    def recording_origins(self, module: GraphModule) -> Iterator[None]:
+        """Record the modules and stacks of Dynamo's graph, and of AOTAutograd's in this context.
+
+        For backends other than Inductor, which run none of the stages.
+        """
+        self._emit_origins("pre_grad", module, {})
+        self._others += 1
+        try:
+            yield
+        finally:
+            self._others -= 1
+
+    def _traced(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(original)
+        def compile_traced(state: Any, capture: Any, *args: Any, **kwargs: Any) -> Any:
+            if self._others and isinstance(capture.graph_module, GraphModule):
+                self._emit_origins("joint", capture.graph_module, {})
+            return original(state, capture, *args, **kwargs)
+
+        return compile_traced
+
+    def _emit_origins(self, stage: PassStage, module: GraphModule, earlier: dict[str, Module]) -> None:
+        self._emit(ModulesRecord(stage=stage, modules={**earlier, **self._modules.of(module.graph)}))
+        stacks = stacks_of(module.graph, stage)
+        self._sources.name(dict.fromkeys(file for file, _, _ in stacks.frames))
+        self._emit(stacks)
 
     def _unobserved(self, stage_name: PassStage, original: Callable[..., Any]) -> Callable[..., Any]:
         """Return a function's replacement that records the function like a pass.
