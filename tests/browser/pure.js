@@ -2,7 +2,8 @@
 import { fateOf, groupOf } from "../../pages/components/graph/js/film.js";
 import { scaleOf } from "../../pages/components/graph/js/overlay.js";
 import { inColumns } from "../../pages/components/graph/js/picture/columns.js";
+import { compose as composed } from "../../pages/components/graph/js/picture/compose.js";
 import { knotAt } from "../../pages/components/graph/js/picture/warp.js";
 import { wrongOfRandomTrees } from "./random_trees.js";
 
-Object.assign(globalThis, { fateOf, groupOf, inColumns, knotAt, scaleOf, wrongOfRandomTrees });
+Object.assign(globalThis, { composed, fateOf, groupOf, inColumns, knotAt, scaleOf, wrongOfRandomTrees });

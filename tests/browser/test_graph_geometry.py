@@ -89,3 +89,59 @@ def test_a_long_chain_is_in_columns_that_are_read_one_after_the_other(pure: Page
 def test_a_short_chain_stays_one_column(pure: Page) -> None:
     assert pure.evaluate(CHAIN, [60] * 12)[0] is None
     assert pure.evaluate(CHAIN, [900] * 3)[0] is None
+
+
+STRIP = """
+() => {
+    const boxes = [], edges = []
+    for (let row = 0; row < 8; row += 1) {
+        for (const [x, h] of [[0, 400], [150, 300]]) {
+            const y = row * 440 + (400 - h) / 2
+            boxes.push({ x, y, w: 100, h, X: x, Y: y, W: 100, H: h })
+        }
+    }
+    const link = (s, t) => {
+        const [source, target] = [boxes[s], boxes[t]]
+        const [x, y, toX] = [source.X + 50, source.Y + source.H, target.X + 50]
+        edges.push({ source, target, points: [x, y, x, y + 40, toX, target.Y - 40, toX, target.Y] })
+    }
+    for (let row = 1; row < 8; row += 1) link(2 * row - 2, 2 * row), link(2 * row - 1, 2 * row)
+    link(1, 14)
+    const curves = inColumns(boxes, edges)
+    const ends = edges.map(({ source, target }) => [source.X + 50, source.Y + source.H, target.X + 50, target.Y])
+    // Points of the curves that lie in a box.
+    const covered = curves.flatMap((p) => {
+        const points = []
+        for (let i = 0; i + 7 < p.length; i += 6)
+            for (let t = 0.02; t < 1; t += 0.02)
+                points.push([0, 1].map((at) => (1 - t) ** 3 * p[i + at] + 3 * t * (1 - t) ** 2 * p[i + 2 + at] +
+                    3 * t * t * (1 - t) * p[i + 4 + at] + t ** 3 * p[i + 6 + at]))
+        return points.filter(([x, y]) =>
+            boxes.some(({ X, Y, W, H }) => x > X + 1 && x < X + W - 1 && y > Y + 1 && y < Y + H - 1))
+    })
+    return { boxes: boxes.map(({ X, Y }) => [X, Y]), curves: curves.map((p) => [...p.slice(0, 2), ...p.slice(-2)]),
+        ends, covered }
+}
+"""
+
+
+def test_a_strip_with_boxes_beside_each_other_is_in_columns_of_whole_rows(pure: Page) -> None:
+    strip = pure.evaluate(STRIP)
+    rows = [(strip["boxes"][2 * row], strip["boxes"][2 * row + 1]) for row in range(8)]
+
+    assert len({round(left[0]) for left, _ in rows}) > 2
+    assert all((round(right[0] - left[0]), round(right[1] - left[1])) == (150, 50) for left, right in rows)
+    assert strip["curves"] == [pytest.approx(ends) for ends in strip["ends"]]
+    assert strip["covered"] == []
+
+
+def test_parts_without_a_dependency_are_beside_each_other(pure: Page) -> None:
+    places = pure.evaluate(
+        """() => {
+        const items = [0, 1, 2].map((i) => ({ id: `n${i}`, i, part: i, x: 0, y: 0, w: 260, h: 60, label: "", cls: "" }))
+        const level = { id: -1, note: "", parts: items.map(({ w, h }) => [w, h]), items, edges: [] }
+        return composed(new Map([[-1, level]]), new Set()).items.map(({ x, y }) => [x, y])
+    }"""
+    )
+
+    assert places == [[0, 0], [288, 0], [576, 0]]

@@ -1,92 +1,176 @@
-// A long chain, such as the layers of a model, in columns side by side: one long strip would be unreadable.
+// A part that is a long strip, such as the layers of a model, in columns side by side, so that it has the shape of a
+// window. A column has whole rows; an edge between columns goes through the gutters between them.
 /** @import { Box } from "../types.d.ts" */
 
-const FROM_ITEMS = 4;
+const FROM_ROWS = 4;
 const FROM_PX = 2000;
-const FROM_SHAPE = 2.5;
-const SCREEN = 1.5;
+const FROM_SHAPE = 1.6;
+const SCREEN = 1.7;
+const MOST_COLUMNS = 24;
+const WORTH = 0.9;
 const BETWEEN = 72;
 const TURN = 30;
 const MOST_GAP = 48;
+const LANE = 11;
+const LANES = 5;
 
-// The boxes of a part that form one column, one per row; null if two boxes share a row.
+/** @typedef {{ boxes: Box[], left: number, top: number, right: number, bottom: number }} Row */
+/** @typedef {{ points: number[], source: Box, target: Box }} Curve */
+/** @typedef {{ column: number, start: number, x: number, y: number, head: number, foot: number }} Move */
+
+// The rows of a part from the top: boxes at a common height.
 /** @param {Box[]} boxes */
-function chainOf(boxes) {
-  const chain = [...boxes].sort((a, b) => a.Y - b.Y);
-  const beside = chain.some((box, at) => at > 0 && box.Y < chain[at - 1].Y + chain[at - 1].H - 1);
-  return beside ? null : chain;
+function rowsOf(boxes) {
+  /** @type {Row[]} */
+  const rows = [];
+  for (const box of [...boxes].sort((a, b) => a.Y - b.Y)) {
+    const last = rows[rows.length - 1];
+    const [left, top, right, bottom] = [box.X, box.Y, box.X + box.W, box.Y + box.H];
+    if (!last || top >= last.bottom - 1) rows.push({ boxes: [box], left, top, right, bottom });
+    else {
+      last.boxes.push(box);
+      [last.left, last.right] = [Math.min(last.left, left), Math.max(last.right, right)];
+      last.bottom = Math.max(last.bottom, bottom);
+    }
+  }
+  return rows;
 }
 
-// The number of columns that makes a long chain as wide as a screen; 1 if it may stay as it is.
-/** @param {Box[]} chain */
-function columnsOf(chain) {
-  const [first, last] = [chain[0], chain[chain.length - 1]];
-  const height = last.Y + last.H - first.Y;
-  const width = Math.max(...chain.map((box) => box.W));
-  if (chain.length < FROM_ITEMS || height < FROM_PX || height < FROM_SHAPE * width) return 1;
-  return Math.min(chain.length, Math.round(Math.sqrt((SCREEN * height) / (width + BETWEEN))));
+// The columns of a long strip that give it the shape of a screen; one if it may stay as it is.
+/** @param {Row[]} rows @param {boolean} isChain */
+function columnsOf(rows, isChain) {
+  const height = (/** @type {Row[]} */ some) => some[some.length - 1].bottom - some[0].top;
+  const width = (/** @type {Row[]} */ some) => {
+    const [left, right] = isChain ? [0, widest(some)] : sidesOf(some, []);
+    return right - left + BETWEEN;
+  };
+  if (height(rows) < FROM_PX || height(rows) < FROM_SHAPE * width(rows)) return [rows];
+  let [best, least] = [[rows], Infinity];
+  for (let count = 2; count <= Math.min(rows.length, MOST_COLUMNS); count += 1) {
+    const columns = filled(rows, Math.ceil(height(rows) / count));
+    const size = Math.max(
+      columns.reduce((sum, column) => sum + width(column), 0) / SCREEN,
+      Math.max(...columns.map(height)),
+    );
+    if (size < WORTH * least) [best, least] = [columns, size];
+  }
+  return best;
 }
 
-// From the foot of one column up between the two and into the head of the next.
-/** @param {Box} source @param {Box} target @param {number} between */
-function turned(source, target, between) {
+// Rows in columns of at most this height; a row that is higher has its own.
+/** @param {Row[]} rows @param {number} most */
+function filled(rows, most) {
+  /** @type {Row[][]} */
+  const columns = [[rows[0]]];
+  for (const row of rows.slice(1)) {
+    const column = columns[columns.length - 1];
+    if (row.bottom - column[0].top <= most) column.push(row);
+    else columns.push([row]);
+  }
+  return columns;
+}
+
+// From the foot of a box into the gutter at its column's right, over the columns between, and into the head of a box.
+// The rows of both may have higher boxes.
+/**
+ * @param {Box} source
+ * @param {Box} target
+ * @param {Move} from
+ * @param {Move} to
+ * @param {number} next the start of the column after the source's
+ * @param {number} lane
+ */
+function turned(source, target, from, to, next, lane) {
   const [x, y] = [source.X + source.W / 2, source.Y + source.H];
   const [toX, toY] = [target.X + target.W / 2, target.Y];
-  const third = (toY - y) / 3;
-  // deno-fmt-ignore
-  return [
-    x, y, x, y + TURN, between, y + TURN, between, y,
-    between, y + third, between, toY - third, between, toY,
-    between, toY - TURN, toX, toY - TURN, toX, toY,
-  ];
+  const aside = (lane % LANES - (LANES - 1) / 2) * LANE - BETWEEN / 2;
+  const [first, last] = [next + aside, to.start + aside];
+  const points = [x, y, ...down(x, y, from.foot)];
+  points.push(x, from.foot + TURN, first, from.foot + TURN, first, from.foot);
+  if (first === last) points.push(...down(last, from.foot, to.head));
+  else {
+    const over = -TURN - (lane % LANES) * LANE;
+    points.push(...down(first, from.foot, over + TURN), first, over, first, over, (first + last) / 2, over);
+    points.push(last, over, last, over, last, over + TURN, ...down(last, over + TURN, to.head));
+  }
+  points.push(last, to.head - TURN, toX, to.head - TURN, toX, to.head);
+  return [...points, ...down(toX, to.head, toY)];
+}
+
+// A straight piece of a curve.
+/** @param {number} x @param {number} from @param {number} to */
+function down(x, from, to) {
+  const third = (to - from) / 3;
+  return Math.abs(third) < 0.1 ? [] : [x, from + third, x, to - third, x, to];
 }
 
 /**
- * Place a part's boxes in columns if it is a long chain, and return the curves of its edges; null if it is none.
+ * Place a part's boxes in columns if it is a long strip, and return the curves of its edges; null if it is none.
  * @param {Box[]} boxes
- * @param {{ points: number[], source: Box, target: Box }[]} edges
+ * @param {Curve[]} edges
  */
 export function inColumns(boxes, edges) {
-  const chain = boxes.length < FROM_ITEMS ? null : chainOf(boxes);
-  const count = chain ? columnsOf(chain) : 1;
-  if (!chain || count < 2) return null;
-  const before = new Map(chain.map((box) => [box, [box.X + box.W / 2, box.Y]]));
-  const width = Math.max(...chain.map((box) => box.W));
-  const share = chain.reduce((sum, box) => sum + box.H, 0) / count;
+  const rows = boxes.length < FROM_ROWS ? [] : rowsOf(boxes);
+  const isChain = rows.length === boxes.length;
+  const columns = rows.length < FROM_ROWS ? [] : columnsOf(rows, isChain);
+  if (columns.length < 2) return null;
   /** @type {Map<Box, number>} */
   const columnOf = new Map();
-  let [used, y, column] = [0, TURN, 0];
-  chain.forEach((box, at) => {
-    const gap = at ? Math.min(MOST_GAP, Number(before.get(box)?.[1]) - bottomOf(chain[at - 1], before)) : 0;
-    const next = Math.min(count - 1, Math.floor((used + box.H / 2) / share));
-    y = next > column ? TURN : y + gap;
-    column = next;
-    columnOf.set(box, column);
-    used += box.H;
-    box.X = column * (width + BETWEEN) + (width - box.W) / 2;
-    box.Y = y;
-    y += box.H;
+  columns.forEach((column, at) => column.forEach((row) => row.boxes.forEach((box) => columnOf.set(box, at))));
+  /** @type {Map<Box, Move>} */
+  const moves = new Map();
+  let start = 0;
+  columns.forEach((column, at) => {
+    const own = edges.filter(({ source, target }) => columnOf.get(source) === at && columnOf.get(target) === at);
+    const [left, right] = isChain ? [0, widest(column)] : sidesOf(column, own);
+    let [y, bottom] = [TURN, column[0].top];
+    for (const row of column) {
+      const [gap, high] = [row.top - bottom, row.bottom - row.top];
+      y += isChain ? Math.min(MOST_GAP, gap) : gap;
+      // The boxes of a chain are below each other, other rows keep their places.
+      const aside = isChain ? (left + right - row.left - row.right) / 2 : 0;
+      const move = { column: at, start, x: start - left + aside, y: y - row.top, head: y, foot: y + high };
+      for (const box of row.boxes) {
+        moves.set(box, move);
+        [box.X, box.Y] = [box.X + move.x, box.Y + move.y];
+      }
+      [y, bottom] = [y + high, row.bottom];
+    }
+    start += right - left + BETWEEN;
   });
+  const starts = columns.map((column) => moves.get(column[0].boxes[0])?.start ?? 0);
+  let lane = 0;
   return edges.map(({ points, source, target }) => {
-    const [from, to] = [columnOf.get(source) ?? 0, columnOf.get(target) ?? 0];
-    if (from !== to) return turned(source, target, to * (width + BETWEEN) - BETWEEN / 2);
-    return straightened(points, source, target, before);
+    const [from, to] = [moves.get(source), moves.get(target)];
+    if (!from || !to) return points;
+    if (from.column === to.column) return within(points, from, to);
+    return turned(source, target, from, to, starts[Math.min(from.column + 1, to.column)], lane++);
   });
 }
 
-/** @param {Box} box @param {Map<Box, number[]>} before */
-function bottomOf(box, before) {
-  return Number(before.get(box)?.[1]) + box.H;
+/** @param {Row[]} rows */
+function widest(rows) {
+  return Math.max(...rows.map((row) => row.right - row.left));
 }
 
-// A curve within a column keeps its ends on its boxes, and is drawn between them as a chain is.
-/** @param {number[]} points @param {Box} source @param {Box} target @param {Map<Box, number[]>} before */
-function straightened(points, source, target, before) {
-  const [x, toX] = [
-    points[0] - Number(before.get(source)?.[0]) + source.X + source.W / 2,
-    points[points.length - 2] - Number(before.get(target)?.[0]) + target.X + target.W / 2,
-  ];
-  const [y, toY] = [source.Y + source.H, target.Y];
+// The sides of some rows and edges.
+/** @param {Row[]} rows @param {Curve[]} edges */
+function sidesOf(rows, edges) {
+  let [left, right] = [Math.min(...rows.map((row) => row.left)), Math.max(...rows.map((row) => row.right))];
+  for (const { points } of edges) {
+    for (let i = 0; i < points.length; i += 6) [left, right] = [Math.min(left, points[i]), Math.max(right, points[i])];
+  }
+  return [left, right];
+}
+
+// A curve within a column: moved with its boxes, or drawn anew between two rows that moved by themselves.
+/** @param {number[]} points @param {{ x: number, y: number }} from @param {{ x: number, y: number }} to */
+function within(points, from, to) {
+  if (Math.abs(from.x - to.x) < 0.5 && Math.abs(from.y - to.y) < 0.5) {
+    return points.map((value, i) => value + (i % 2 ? from.y : from.x));
+  }
+  const [x, y] = [points[0] + from.x, points[1] + from.y];
+  const [toX, toY] = [points[points.length - 2] + to.x, points[points.length - 1] + to.y];
   const bend = (toY - y) / 2;
   return [x, y, x, y + bend, toX, toY - bend, toX, toY];
 }

@@ -9,6 +9,7 @@ const HULL_HEADER = 42;
 const INSET = 14;
 const GAP = 28;
 const SHAPE = 1.6;
+const LEAST_SHELF = 900;
 const STUBS = 6;
 
 // A hull is a group of the ops of one kernel launch; its header has a second line, for time and bytes.
@@ -38,7 +39,7 @@ function extent(boxes, curves) {
 /** @param {number[][]} folded @param {number[][]} sizes */
 function shelve(folded, sizes) {
   const area = folded.reduce((sum, [w, h]) => sum + (w + GAP) * (h + GAP), 0);
-  const most = Math.max(...folded.map(([w]) => w), Math.sqrt(area * SHAPE), 1);
+  const most = Math.max(...folded.map(([w]) => w), Math.sqrt(area * SHAPE), LEAST_SHELF);
   /** @type {[number, number][]} */
   const corners = [];
   let [used, x, y, high, width] = [0, 0, 0, 0, 0];

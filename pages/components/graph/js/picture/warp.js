@@ -3,6 +3,7 @@ import { filed } from "../dom.js";
 /** @import { Box, Curve, Growth } from "../types.d.ts" */
 
 const AIR = 14;
+const LEAD = 14;
 
 // The new position of a value when each of the sorted, disjoint ranges grows about its middle and pushes the rest
 // aside.
@@ -128,13 +129,38 @@ export function warp(boxes, curves) {
       box.Y = middle - box.H / 2;
     }
   }
+  /** @type {Map<Box, { from: number, to: number }>} */
+  const rowOf = new Map(rows.flatMap((row) => row.members.map((box) => [box, row])));
   return curves.map(({ points, source, target }) => {
     let knots = points;
     for (const band of bands) knots = knotAt(knotAt(knots, band.from), band.to);
-    return moveKnots(knots, (x, y, end) => {
-      if (end >= 0) return onBorder(end ? target : source, x, y);
-      const row = bands.find((band) => y >= band.from - 0.5 && y <= band.to + 0.5);
-      return [row ? across(row, x) : x, stretch(down, y)];
-    });
+    return atRows(
+      moveKnots(knots, (x, y, end) => {
+        if (end >= 0) return onBorder(end ? target : source, x, y);
+        const row = bands.find((band) => y >= band.from - 0.5 && y <= band.to + 0.5);
+        return [row ? across(row, x) : x, stretch(down, y)];
+      }),
+      stretch(down, rowOf.get(source)?.to ?? 0),
+      stretch(down, rowOf.get(target)?.from ?? 0),
+    );
   });
+}
+
+// A curve that leaves its first row, and enters its last one, straight: beside it, boxes may be higher than its own.
+/** @param {number[]} points @param {number} foot @param {number} head */
+function atRows(points, foot, head) {
+  const out = [...points];
+  const last = out.length - 2;
+  const [x, y, toX, toY] = [out[0], out[1], out[last], out[last + 1]];
+  const before = head < toY - 1 && head > y;
+  const after = foot > y + 1 && foot < toY;
+  if (before) {
+    [out[last - 2], out[last - 1], out[last + 1]] = [toX, head - LEAD, head];
+    out.push(toX, head + (toY - head) / 3, toX, toY - (toY - head) / 3, toX, toY);
+  }
+  if (after) {
+    [out[1], out[2], out[3]] = [foot, x, foot + LEAD];
+    out.unshift(x, y, x, y + (foot - y) / 3, x, foot - (foot - y) / 3);
+  }
+  return out;
 }
