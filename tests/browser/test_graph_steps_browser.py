@@ -32,7 +32,7 @@ IN_STEP = """
     const [a, b] = [one.compileboardView, other.compileboardView]
     const offset = ({ viewport, camera: { x, y, k } }, { x: left, y: top, w, h }) =>
         [x + (left + w / 2) * k - viewport.clientWidth / 2, y + (top + h / 2) * k - viewport.clientHeight / 2, k]
-    for (const { placed } of a.byDistance(12)) {
+    for (const { placed } of a.inStep.nearest()) {
         const { id, links } = a.choiceOf(placed.item.id)
         const there = b.placedOf(id) ?? b.visibleRelated(id, links)[0]
         if (there) return [offset(a, placed), offset(b, there)]

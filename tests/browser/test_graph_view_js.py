@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.support.browser import POSITIONS, NewContext
+from tests.support.browser import POSITIONS, NewContext, box
 from tests.support.graph_harness import harness
 from tests.support.graph_view import fold_all, item, mount, told, unfold_all, unfolded
 from tests.support.places import ROOT
@@ -222,6 +222,20 @@ def test_a_hull_shows_what_fusion_keeps_out_of_memory(page: Page) -> None:
     item(view, "g:op0").get_by_role("button", name="Fold mul, add +3", exact=True).click()
     expect(view.locator("g.edge.unstored")).to_have_count(0)
     expect(item(view, "g:op0")).to_contain_text("7 µs · 5 ops")
+
+
+@pytest.mark.parametrize(("scale", "shown"), [(0.7, "17 µs"), (0.4, "17 µs"), (0.25, "1")])
+def test_a_hull_has_its_number_and_its_time_at_any_zoom(page: Page, scale: float, shown: str) -> None:
+    view = mount(page, "fused")
+    expect(view.locator(".sign-post")).to_have_count(0)
+    view.evaluate("(root, k) => { const { camera } = root.compileboardView; camera.zoom(k / camera.k) }", scale)
+    sign = view.locator(".sign-post").first
+    expect(sign).to_have_text(shown)
+
+    assert box(sign.locator(".number rect"))["height"] == pytest.approx(15, abs=1)
+    assert box(sign.locator(".number text"))["height"] >= 10
+    for text in view.locator(":is(.open, .group) > text").all():
+        expect(text).to_be_hidden()
 
 
 def test_an_overlay_colours_nodes_and_says_what_was_not_recorded(page: Page) -> None:

@@ -12,6 +12,7 @@ import { Far } from "./picture/far.js";
 import { flyAll, standing } from "./picture/flight.js";
 import { Minimap } from "./picture/minimap.js";
 import { inksOf } from "./picture/paints.js";
+import { Signs } from "./picture/signs.js";
 import { Stage } from "./picture/stage.js";
 import { Python } from "./python.js";
 /** @import { Arguments } from "../../js/types.d.ts" */
@@ -64,6 +65,7 @@ export class Drawing {
     this.legend = make("div", { class: "legend" }, info);
     this.film = new Film(foot, args.data.metrics, this.python, () => this.reframe());
     this.hulls = new Hulls(this.stage, this.root);
+    this.signs = new Signs(this.stage, this.camera, this.film, this.root);
     this.help = new Help(this.root);
     this.tip = new Tip(this.root, this.film, this.overlays);
     this.spoken = make("div", { class: "spoken", "aria-live": "polite" }, this.root);
@@ -100,6 +102,7 @@ export class Drawing {
     this.camera.picture = this.picture;
     this.overlays.measure(this.picture);
     this.stage.show(this.picture, same);
+    this.signs.over(this.picture);
     this.far.at = null;
     this.overlays.legend(this.legend, this.data.classes, this.picture);
     this.minimap.paint(this.picture, this.paints());
@@ -158,6 +161,7 @@ export class Drawing {
     this.far.show(camera.far);
     if (camera.far) this.followFar();
     else if (!stage.rect || !inside(camera.rect(SLACK), stage.rect, this.picture)) this.cull();
+    this.signs.follow();
     this.minimap.follow();
     this.afterMove();
     clearTimeout(this.settling);
@@ -221,6 +225,8 @@ export class Drawing {
   // The film has gone to another frame.
   reframe() {
     this.hulls.mark(this.film);
+    this.signs.over(this.picture);
+    this.signs.follow();
     if (!this.camera.far) this.cull();
     this.stage.redress();
     this.relight();
@@ -233,17 +239,6 @@ export class Drawing {
     const inks = this.inks ??= inksOf(this.root, Object.keys(this.data.classes));
     const own = (/** @type {Item} */ item) => inks.classes.get(item.cls) ?? inks.classes.get("other");
     return { ...inks, colourOf: (item) => (this.overlays.colourOf(item) ?? own(item)) || inks.none };
-  }
-
-  // Items in sight with their distance to the middle of the view, nearest first.
-  /** @param {number} [most] */
-  byDistance(most = 1) {
-    const [cx, cy] = this.camera.centre();
-    const seen = [...this.stage.grid.find(this.camera.rect())].filter((placed) =>
-      !placed.open && this.stage.visible(placed.item)
-    );
-    const far = seen.map((placed) => ({ placed, dx: placed.x + placed.w / 2 - cx, dy: placed.y + placed.h / 2 - cy }));
-    return far.sort((a, b) => Math.hypot(a.dx, a.dy) - Math.hypot(b.dx, b.dy)).slice(0, Math.max(most, 40));
   }
 
   // The item on screen that has this id.

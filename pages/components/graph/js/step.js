@@ -4,7 +4,7 @@ import { listen, tell } from "../../js/shared.js";
 /** @import { Bus, Moved, Stepping } from "../../js/types.d.ts" */
 /** @import { Drawing } from "./drawing.js" */
 
-const CANDIDATES = 12;
+const CANDIDATES = 40;
 
 export class Step {
   // `fold` repeats another view's unfolding or folding.
@@ -29,13 +29,22 @@ export class Step {
   moved() {
     const { camera, data } = this.drawing;
     if (!data.step || camera.by !== "user") return;
-    const near = this.drawing.byDistance(CANDIDATES).map(({ placed, dx, dy }) => ({
+    const near = this.nearest().map(({ placed, dx, dy }) => ({
       id: placed.item.id,
       links: placed.item.links ?? [],
       dx: dx * camera.k,
       dy: dy * camera.k,
     }));
     this.send({ k: camera.k, near, gliding: camera.gliding });
+  }
+
+  // Items in sight with their distance to the middle of the view, nearest first.
+  nearest() {
+    const { camera, stage } = this.drawing;
+    const [cx, cy] = camera.centre();
+    const seen = [...stage.grid.find(camera.rect())].filter((placed) => !placed.open && stage.visible(placed.item));
+    const far = seen.map((placed) => ({ placed, dx: placed.x + placed.w / 2 - cx, dy: placed.y + placed.h / 2 - cy }));
+    return far.sort((a, b) => Math.hypot(a.dx, a.dy) - Math.hypot(b.dx, b.dy)).slice(0, CANDIDATES);
   }
 
   /** @param {Bus["camera"]} said */

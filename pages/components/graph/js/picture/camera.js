@@ -8,7 +8,7 @@ const MARGIN = 20;
 const LEAST_OPEN = 0.7;
 const PRESENTED = 1.4;
 const CROPPED_OPEN = 0.85;
-const TEXT_FROM = 0.5;
+export const TEXT_FROM = 0.5;
 export const OVERSCAN = 0.3;
 export const SLACK = 0.05;
 

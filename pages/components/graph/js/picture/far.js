@@ -1,12 +1,11 @@
 // From far away the picture is a bitmap: boxes and lines by colour, panned as one surface and painted anew when it
 // no longer covers the view.
-import { cut, drawingOn, filed, make } from "../dom.js";
+import { drawingOn, filed, make } from "../dom.js";
 /** @import { Paints, Picture, Placed, Rect, Spot } from "../types.d.ts" */
 /** @import { Stage } from "./stage.js" */
 
 const COVER = 0.3;
 const SHARPEST = 2;
-const NAMES = 60;
 
 /** @typedef {Spot & { marginX: number, marginY: number, width: number, height: number }} Surface */
 
@@ -86,7 +85,6 @@ function paintAll(context, stage, rect, k, paints) {
   paintFrames(context, open, k, paints);
   paintLines(context, stage, rect, k, paints);
   paintBoxes(context, boxes, k, paints);
-  paintNames(context, open, k, paints);
   return items.length;
 }
 
@@ -139,26 +137,5 @@ function paintBoxes(context, boxes, k, { colourOf, bg }) {
     context.fillStyle = colour;
     context.fill();
     context.globalAlpha = 1;
-  }
-}
-
-// Unfolded groups have names like places on a map: at screen size, the outer ones first, if there is room.
-/** @param {CanvasRenderingContext2D} context @param {Placed[]} open @param {number} k @param {Paints} paints */
-function paintNames(context, open, k, { ink, bg }) {
-  context.font = `500 ${11 / k}px ui-monospace, monospace`;
-  context.lineWidth = 3 / k;
-  context.strokeStyle = bg;
-  context.fillStyle = ink;
-  /** @type {number[][]} */
-  const taken = [];
-  for (const { item, x, y, w, h } of open) {
-    if (w * k < 70 || h * k < 26 || taken.length === NAMES) continue;
-    const text = cut(item.label, w * k - 10, 6.7);
-    const [left, right] = [x + 5 / k, x + (5 + text.length * 6.7) / k];
-    const [top, bottom] = [y + 3 / k, y + 17 / k];
-    if (taken.some((other) => left < other[2] && right > other[0] && top < other[3] && bottom > other[1])) continue;
-    taken.push([left, top, right, bottom]);
-    context.strokeText(text, left, y + 14 / k);
-    context.fillText(text, left, y + 14 / k);
   }
 }

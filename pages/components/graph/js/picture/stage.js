@@ -51,6 +51,7 @@ export class Stage {
     this.near = layer("near");
     this.items = layer("items");
     this.labels = layer("labels");
+    this.signs = layer("signs");
     this.rings = layer("rings");
     /** @type {Map<Placed, ItemElement>} */
     this.drawn = new Map();

@@ -1,0 +1,172 @@
+// Names of groups at the size of the screen, as on a map, where the picture's own text is too small to read: the number
+// of a kernel, its most important figure and its name, as far as there is room.
+import { isPresenting } from "../../../js/room.js";
+import { cut, make } from "../dom.js";
+import { TEXT_FROM } from "./camera.js";
+import { headerOf, isHull } from "./compose.js";
+import { groupLine } from "./scene.js";
+/** @import { Film } from "../film.js" */
+/** @import { Camera } from "./camera.js" */
+/** @import { Stage } from "./stage.js" */
+/** @import { GroupItem, Picture, Placed, Rect } from "../types.d.ts" */
+
+const FROM = 0.85;
+const MOST = 80;
+const AROUND = 0.3;
+const STALE = 0.08;
+const SIZE = 11;
+const PRESENTED = 14;
+const CHAR = 0.61;
+const LEAST_WIDE = 16;
+const LEAST_NAMED = 50;
+const LEAST_NAME = 4;
+
+/** @typedef {Placed & { item: GroupItem }} PlacedGroup */
+
+export class Signs {
+  /** @type {PlacedGroup[]} */
+  groups = [];
+  /** @type {{ k: number, rect: Rect } | null} */
+  at = null;
+
+  /** @param {Stage} stage @param {Camera} camera @param {Film} film @param {HTMLElement} root */
+  constructor(stage, camera, film, root) {
+    this.stage = stage;
+    this.camera = camera;
+    this.film = film;
+    this.root = root;
+  }
+
+  // Another picture, or another step of the film; the outer groups first, and the larger ones of each depth.
+  /** @param {Picture} picture */
+  over(picture) {
+    this.groups = picture.items.filter(isGroup).sort((a, b) => a.depth - b.depth || b.w * b.h - a.w * a.h);
+    this.at = null;
+  }
+
+  follow() {
+    const { k } = this.camera;
+    const on = k < FROM;
+    this.root.classList.toggle("small", on);
+    const [left, top, right, bottom] = this.camera.rect();
+    const at = this.at?.rect;
+    const stale = !at || left < at[0] || top < at[1] || right > at[2] || bottom > at[3] ||
+      Math.abs(k / (this.at?.k ?? 0) - 1) > STALE;
+    if (on && stale) this.draw(this.camera.rect(AROUND), k);
+    else if (on) {
+      for (const sign of this.stage.signs.children) {
+        sign.setAttribute("transform", `${sign.getAttribute("data-at")} scale(${1 / k})`);
+      }
+    } else if (this.at) {
+      this.stage.signs.replaceChildren();
+      this.at = null;
+    }
+  }
+
+  /** @param {Rect} rect @param {number} k */
+  draw(rect, k) {
+    this.at = { k, rect };
+    this.stage.signs.replaceChildren();
+    /** @type {Rect[]} */
+    const taken = [];
+    for (const placed of this.groups) {
+      if (taken.length === MOST) return;
+      const { box, item } = placed;
+      const near = box[0] < rect[2] && box[2] > rect[0] && box[1] < rect[3] && box[3] > rect[1];
+      if (!near || !this.stage.visible(item) || (this.film.fusing && placed.open && isHull(item))) continue;
+      const sign = signOf(placed, k);
+      if (!sign) continue;
+      const [x, y] = [placed.x + (placed.open ? 4 : 6) / k, placed.y + 3 / k];
+      /** @type {Rect} */
+      const spot = [x, y, x + sign.width / k, y + sign.height / k];
+      const free = !taken.some((old) => spot[0] < old[2] && spot[2] > old[0] && spot[1] < old[3] && spot[3] > old[1]);
+      if (free) taken.push(spot), this.post(sign, x, y, k);
+    }
+  }
+
+  /** @param {Sign} sign @param {number} x @param {number} y @param {number} k */
+  post({ badge, lines, size, width, height }, x, y, k) {
+    const at = `translate(${x} ${y})`;
+    const g = make("g", { class: "sign-post", "data-at": at, transform: `${at} scale(${1 / k})` }, this.stage.signs);
+    g.style.fontSize = `${size}px`;
+    // From afar, a sign is larger than the header that it stands for.
+    if (k < TEXT_FROM) make("rect", { class: "plate", x: -2, y: -1, width: width + 4, height: height + 2, rx: 3 }, g);
+    let indent = 0;
+    if (badge) {
+      indent = badgeWidth(badge, size) + 4;
+      const number = make("g", { class: "number" }, g);
+      make("rect", { width: indent - 4, height: size + 4, rx: (size + 4) / 2 }, number);
+      make("text", { x: (indent - 4) / 2, y: size, "text-anchor": "middle" }, number, badge);
+    }
+    for (const [row, parts] of lines.entries()) {
+      let left = row ? 0 : indent;
+      for (const [name, text] of parts) {
+        make("text", { class: name, x: left, y: size + row * (size + 3) }, g, text);
+        left += (text.length + 1) * size * CHAR;
+      }
+    }
+  }
+}
+
+/** @param {Placed} placed @returns {placed is PlacedGroup} */
+function isGroup(placed) {
+  return placed.item.g !== undefined;
+}
+
+/** @param {string} badge @param {number} size */
+function badgeWidth(badge, size) {
+  return Math.max(size + 4, 8 + badge.length * size * CHAR);
+}
+
+/** @typedef {{ badge: string, lines: [string, string][][], size: number, width: number, height: number }} Sign */
+
+// The parts of a sign that fit into a box; null if none does.
+/** @param {PlacedGroup} placed @param {number} k @returns {Sign | null} */
+function signOf({ item, w, h, open }, k) {
+  const size = isPresenting() ? PRESENTED : SIZE;
+  const signs = k < TEXT_FROM ? 0 : (open && !isHull(item) ? 44 : 24) * k;
+  const [wide, high, char] = [w * k - 6 - signs, h * k - 4, size * CHAR];
+  const badge = item.badge ?? "";
+  const hull = isHull(item);
+  const indent = badge ? badgeWidth(badge, size) + 4 : 0;
+  if (high < size + 4 || wide < (hull ? Math.max(LEAST_WIDE, indent - 4) : LEAST_NAMED)) return null;
+  const room = Math.floor((wide - indent) / char);
+  const two = (open ? headerOf(item) : h) * k >= 2 * size + 9;
+  const figure = figureOf(item);
+  /** @type {[string, string][][]} */
+  let lines;
+  const line = hull || !figure ? groupLine(item) : `${figure} · ${groupLine(item)}`;
+  if (two) lines = [[["name", fitted(item.label, room)]], [["what", fitted(line, Math.floor((w * k - 8) / char))]]];
+  else if (!hull || !figure) {
+    const both = figure && item.label.length + figure.length + 1 <= room;
+    lines = [[["name", fitted(item.label, room)], ...(both ? [twain("what", figure)] : [])]];
+  } else {
+    const rest = room - figure.length - 1;
+    const shown = room >= figure.length ? [twain("name", figure)] : [];
+    lines = [[...shown, ...(rest >= LEAST_NAME ? [twain("what", fitted(item.label, rest))] : [])]];
+  }
+  const length = (/** @type {[string, string][]} */ parts) =>
+    parts.reduce((sum, [, text]) => sum + text.length + 1, -1) * char;
+  const width = Math.max(indent - 4 + (lines[0].length ? 4 + length(lines[0]) : 0), length(lines[1] ?? []));
+  if (width <= 0) return null;
+  return { badge, lines, size, width, height: two ? 2 * size + 6 : size + 4 };
+}
+
+/** @param {string} name @param {string} text @returns {[string, string]} */
+function twain(name, text) {
+  return [name, text];
+}
+
+/** @param {string} text @param {number} most */
+function fitted(text, most) {
+  return cut(text, most, 1);
+}
+
+// The figure that says most: the first one of a launch, which is its time, if known; the time or the share of a module.
+/** @param {GroupItem} item */
+function figureOf(item) {
+  if (isHull(item)) return (item.detail ?? "").split(" · ")[0].replace(/ \(.*\)$/, "");
+  const facts = item.facts ?? [];
+  return (facts.find(([name]) => name.startsWith("time")) ?? facts.find(([name]) => name.startsWith("share")))?.[1] ??
+    "";
+}
