@@ -2,29 +2,31 @@
 
 Each launch is a group (a hull) around the ops that it computes, inside the launch's module. An op that several launches
 compute is drawn in each of them. Views have no box: an edge passes through them and names them. Frame 0 has the ops
-alone, frame 1 the scheduler nodes, each further frame one fusion, and the last frame the launches. No position changes.
+alone, frame 1 the scheduler nodes, each further frame one fusion, and the last frame the launches. If eager's calls
+were recorded, a frame with them comes first. No position changes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 from core.analysis.kernels.kernel import KernelNames, node_op
-from core.analysis.work import launch_groups, leaves, reasons_between, refused_pairs, steps, working_ops
+from core.analysis.work import reasons_between, refused_pairs, working_ops
 from core.base.words import bytes_, count, duration_s, number, percent
 from core.graph.assemble import Link, Material, assemble, tree
 from core.graph.fx import meta_text, op_node
 from core.graph.launches import (
+    MOST_OPS_NAMED,
     FxNodes,
     Kernels,
     Launch,
     is_call,
     is_recorded,
     launch_seconds,
-    launch_words,
     launches,
+    replay,
     saved_bytes,
 )
 from core.graph.model import GraphModel, Node, collection_paused
@@ -35,88 +37,10 @@ from core.report import Kernel, Module, ModulePath, Schedule, SchedulerNode, mod
 
 RECORDED = "Bytes that the scheduler counts for each launch, split over its ops by their estimates."
 LONGEST_KERNEL = 32  #: characters of a kernel's name before its module is omitted
-NOT_RECORDED = "the scheduler's steps between ops and kernels were not recorded"
 MOST_REFUSALS = 2  #: refusals named on a launch
 MOST_VIA = 3  #: views named on an edge
-MOST_OPS_NAMED = 3  #: ops that name a scheduler node in the title of a fusion
 
 Member = tuple[int, str]
-
-
-@dataclass(frozen=True, slots=True)
-class FusionStep:
-    """Text of a frame."""
-
-    title: str
-    detail: str
-
-
-@dataclass(slots=True)
-class _Replay:
-    """Replay of the scheduler's fusions: the current group of each node, and the groups that it joined."""
-
-    order: dict[str, int]
-    group_of: dict[str, list[str]]
-    joins: dict[str, list[tuple[int, str]]]
-
-    def merge(self, names: Sequence[str], frame: int) -> None:
-        """Join the groups of these nodes."""
-        parts = {id(group): group for name in names for group in (self.group_of[name],)}
-        if len(parts) < 2:
-            return
-        merged = sorted((name for group in parts.values() for name in group), key=self.order.__getitem__)
-        for name in merged:
-            self.group_of[name] = merged
-            if self.joins[name][-1][1] != merged[0]:
-                self.joins[name].append((frame, merged[0]))
-
-
-def _replay(schedule: Schedule, kernels: Kernels) -> tuple[_Replay, bool]:
-    """Return the replayed fusions, and True if code generation then put several groups into one launch."""
-    order = {node.name: index for index, node in enumerate(schedule.before)}
-    replay = _Replay(order, {name: [name] for name in order}, {name: [(1, name)] for name in order})
-    fusions = steps(schedule)
-    for frame, step in enumerate(fusions, 2):
-        replay.merge([*leaves(step.first, order), *leaves(step.second, order)], frame)
-    scattered = [
-        group for group in launch_groups(schedule, kernels) if len({id(replay.group_of[name]) for name in group}) > 1
-    ]
-    for group in scattered:
-        replay.merge(group, len(fusions) + 2)
-    return replay, bool(scattered)
-
-
-def fusion_frames(schedule: Schedule, nodes: FxNodes, kernels: Kernels) -> tuple[FusionStep, ...]:
-    """Return the frames: ops, scheduler nodes, each fusion, code generation, and launches.
-
-    There is no frame of code generation if it joined no nodes.
-    """
-    drawn = launches(schedule, nodes, kernels)
-    ops = {name for launch in drawn for name in launch.members}
-    fusions, named = steps(schedule), working_ops(schedule, nodes)
-    left = len(schedule.before)
-    kernels_step = FusionStep("Kernels", launch_words(drawn, kernels))
-    if not is_recorded(schedule):
-        return FusionStep("Ops", f"{count(len(ops), 'op')}; {NOT_RECORDED}"), kernels_step
-    frames = [
-        FusionStep("Ops", f"{count(len(ops), 'op')} after decomposition; views are on the edges"),
-        FusionStep("Scheduler nodes", f"{count(left, 'node')}: lowering inlined ops into the loops that read them"),
-    ]
-    order = {node.name: index for index, node in enumerate(schedule.before)}
-    for index, step in enumerate(fusions, 1):
-        first, second = (_named(leaves(name, order), named) for name in (step.first, step.second))
-        title = f"Fusion {number(index)} of {number(len(fusions))}, round {number(step.round)}"
-        frames.append(FusionStep(title, f"{first} with {second}: {count(left - index, 'node')} left"))
-    if _replay(schedule, kernels)[1]:
-        frames.append(FusionStep("Code generation", "fused nodes that share one kernel"))
-    return (*frames, kernels_step)
-
-
-def _named(names: Sequence[str], ops: Mapping[str, tuple[str, ...]]) -> str:
-    """Return the ops of scheduler nodes in words; the scheduler's names if no op is known."""
-    known = list(dict.fromkeys(op for name in names for op in ops.get(name, ())))
-    more = f" +{number(len(known) - MOST_OPS_NAMED)}" if len(known) > MOST_OPS_NAMED else ""
-    return ", ".join(known[:MOST_OPS_NAMED]) + more if known else "_".join(names)
 
 
 @collection_paused()
@@ -153,7 +77,8 @@ class _Drawing:
         self._modules = {**dict(recorded), **schedule.modules}
         self._classes = classes_of(self._modules.values())
         self._ops = working_ops(schedule, nodes)
-        self._joins = {name: tuple(pairs) for name, pairs in _replay(schedule, kernels)[0].joins.items()}
+        self._joins = {name: tuple(pairs) for name, pairs in replay(schedule, kernels)[0].joins.items()}
+        self._eager = {name: call for call, found in enumerate(schedule.eager_calls) for name in found.nodes}
         self._names = KernelNames(list(kernels.values()), [schedule], {node.target for node in nodes.values()})
         self._kernel_number = {
             kernel: index
@@ -204,9 +129,17 @@ class _Drawing:
             kind="launch" if self._is_generated(launch) else "library",
             members=[self._number[place, name] for name in launch.members],
             links=tuple(f"s:{node.name}" for node in launch.nodes) + ((f"k:{kernel.id}",) if kernel else ()),
-            facts=tuple(self._refusals(place)),
+            facts=(*self._eager_calls(launch), *self._refusals(place)),
             badge=number(self._kernel_number[launch.kernel]) if launch.kernel in self._kernel_number else "",
         )
+
+    def _eager_calls(self, launch: Launch) -> Iterator[tuple[str, str]]:
+        """Yield the calls of eager that a launch computes, or a part of them."""
+        calls = dict.fromkeys(self._eager[name] for name in launch.members if name in self._eager)
+        if calls:
+            names = [aten_name(self._schedule.eager_calls[call].op) for call in calls]
+            more = f" +{number(len(names) - MOST_OPS_NAMED)}" if len(names) > MOST_OPS_NAMED else ""
+            yield "eager", f"{count(len(calls), 'call')}: {', '.join(names[:MOST_OPS_NAMED])}{more}"
 
     def _refusals(self, place: int) -> Iterator[tuple[str, str]]:
         """Yield why torch did not fuse a launch with another, the most shared bytes first."""
@@ -358,8 +291,15 @@ class _Drawing:
             kernel=launch.kernel,
             thin=is_copy,
             tooltip=drawn.tooltip + again,
-            joins=self._joins[owner.name],
+            joins=(*(() if is_copy else self._eager_joins(name)), *self._joins[owner.name]),
         )
+
+    def _eager_joins(self, name: str) -> tuple[tuple[int, str], ...]:
+        """Return that an op belongs to a call of eager in frame 0, and to no group in frame 1."""
+        if name not in self._eager:
+            return ()
+        call = self._eager[name]
+        return (0, f"e:{call}:{aten_name(self._schedule.eager_calls[call].op)}"), (1, "")
 
     def _is_layout_copy(self, member: Member) -> bool:
         """Return True for a loop that lays out a tensor for a library call, or the call's result."""

@@ -1,16 +1,18 @@
-"""Kernel launches of a scheduled graph: their ops, the bytes that fusing saved, and their times."""
+"""Kernel launches of a scheduled graph: their ops, saved bytes and times, and the steps to them."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from core.analysis.kernels.kernel import time_s
-from core.analysis.work import OUTPUT_OF_A_CALL, distinct_kernels, launch_groups
-from core.base.words import count
+from core.analysis.work import OUTPUT_OF_A_CALL, distinct_kernels, launch_groups, leaves, steps, working_ops
+from core.base.words import bytes_, count, number
 from core.ops.costs import CALLS, aten_name, op_class
 from core.report import Compilation, Direction, FxNode, Kernel, Schedule, SchedulerNode
 
+NOT_RECORDED = "the scheduler's steps between ops and kernels were not recorded"
+MOST_OPS_NAMED = 3  #: ops or calls that are named in a text
 # Inductor's class of a node that is a call, not a loop.
 CALL = "ExternKernelSchedulerNode"
 Kernels = Mapping[str, Kernel]
@@ -172,3 +174,92 @@ def launch_words(drawn: Sequence[Launch], kernels: Kernels) -> str:
     launched = [launch.kernel for launch in drawn if launch.kernel]
     distinct = distinct_kernels(kernels[name] for name in set(launched) if name in kernels)
     return f"{count(len(launched), 'launch', 'launches')} of {count(distinct, 'kernel')}"
+
+
+@dataclass(frozen=True, slots=True)
+class FusionStep:
+    """Text of a frame."""
+
+    title: str
+    detail: str
+
+
+@dataclass(slots=True)
+class Fusions:
+    """Replay of the scheduler's fusions: the current group of each node, and the groups that it joined."""
+
+    order: dict[str, int]
+    group_of: dict[str, list[str]]
+    joins: dict[str, list[tuple[int, str]]]
+
+    def merge(self, names: Sequence[str], frame: int) -> None:
+        """Join the groups of these nodes."""
+        parts = {id(group): group for name in names for group in (self.group_of[name],)}
+        if len(parts) < 2:
+            return
+        merged = sorted((name for group in parts.values() for name in group), key=self.order.__getitem__)
+        for name in merged:
+            self.group_of[name] = merged
+            if self.joins[name][-1][1] != merged[0]:
+                self.joins[name].append((frame, merged[0]))
+
+
+def replay(schedule: Schedule, kernels: Kernels) -> tuple[Fusions, bool]:
+    """Return the replayed fusions, and True if code generation then put several groups into one launch."""
+    order = {node.name: index for index, node in enumerate(schedule.before)}
+    start = 2 if schedule.eager_calls else 1
+    replayed = Fusions(order, {name: [name] for name in order}, {name: [(start, name)] for name in order})
+    recorded = steps(schedule)
+    for frame, step in enumerate(recorded, start + 1):
+        replayed.merge([*leaves(step.first, order), *leaves(step.second, order)], frame)
+    groups = launch_groups(schedule, kernels)
+    scattered = [group for group in groups if len({id(replayed.group_of[name]) for name in group}) > 1]
+    for group in scattered:
+        replayed.merge(group, start + len(recorded) + 1)
+    return replayed, bool(scattered)
+
+
+def fusion_frames(schedule: Schedule, nodes: FxNodes, kernels: Kernels) -> tuple[FusionStep, ...]:
+    """Return the frames: eager's calls, ops, scheduler nodes, each fusion, code generation, and launches.
+
+    There is no frame of code generation if it joined no nodes, and none of eager's calls if they were not recorded.
+    """
+    drawn = launches(schedule, nodes, kernels)
+    ops = {name for launch in drawn for name in launch.members}
+    fusions, named = steps(schedule), working_ops(schedule, nodes)
+    left = len(schedule.before)
+    before, after = (_moved_words(size) for size in (schedule.bytes_before, schedule.bytes_after))
+    kernels_step = FusionStep("Kernels", launch_words(drawn, kernels) + after)
+    if not is_recorded(schedule):
+        return FusionStep("Ops", f"{count(len(ops), 'op')}; {NOT_RECORDED}"), kernels_step
+    inlined = f"{count(left, 'node')}{before}: lowering inlined ops into the loops that read them"
+    frames = [
+        *_eager_frame(schedule),
+        FusionStep("Ops", f"{count(len(ops), 'op')} after decomposition; views are on the edges"),
+        FusionStep("Scheduler nodes", inlined),
+    ]
+    order = {node.name: index for index, node in enumerate(schedule.before)}
+    for index, step in enumerate(fusions, 1):
+        first, second = (_named(leaves(name, order), named) for name in (step.first, step.second))
+        title = f"Fusion {number(index)} of {number(len(fusions))}, round {number(step.round)}"
+        frames.append(FusionStep(title, f"{first} with {second}: {count(left - index, 'node')} left"))
+    if replay(schedule, kernels)[1]:
+        frames.append(FusionStep("Code generation", "fused nodes that share one kernel"))
+    return (*frames, kernels_step)
+
+
+def _eager_frame(schedule: Schedule) -> Iterator[FusionStep]:
+    if schedule.eager_calls:
+        moved = bytes_(sum(call.bytes for call in schedule.eager_calls))
+        yield FusionStep("Eager", f"{count(len(schedule.eager_calls), 'call')} of ATen ops, about {moved} moved")
+
+
+def _moved_words(size: int | None) -> str:
+    return f", {bytes_(size)} moved" if size else ""
+
+
+def _named(names: Sequence[str], ops: Mapping[str, tuple[str, ...]]) -> str:
+    """Return the ops of scheduler nodes in words; the scheduler's names if no op is known."""
+    known = list(dict.fromkeys(op for name in names for op in ops.get(name, ())))
+    more = f" +{number(len(known) - MOST_OPS_NAMED)}" if len(known) > MOST_OPS_NAMED else ""
+    return ", ".join(known[:MOST_OPS_NAMED]) + more if known else "_".join(names)

@@ -39,7 +39,8 @@ class Node:
 
     `kernel` is the id of the node's kernel, and `chips` are the parameters that the node reads. `frames` are half-open
     intervals of the film's frames in which the node exists; empty means all frames. `versions` are the versions of a
-    node that changes. `joins` has (frame, key) pairs: from that frame on, the node belongs to the fused group `key`.
+    node that changes. `joins` has (frame, key) pairs: from that frame on, the node belongs to the group `key` of an
+    eager call or of fused nodes; to none if `key` is empty.
     """
 
     id: str

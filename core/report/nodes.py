@@ -172,11 +172,25 @@ class FusionRound:
 
 
 @dataclass(frozen=True, slots=True)
+class EagerCall:
+    """A call of an ATen op as AOTAutograd traces it, with the FX nodes that it was decomposed into.
+
+    Eager may run a call as several ops: on a CPU, it runs `native_dropout` as four. `bytes` estimates the call's memory
+    traffic: each input is read once, and each result is written once.
+    """
+
+    op: str
+    nodes: tuple[str, ...]
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class Schedule:
     """The scheduler's facts about one graph.
 
     `subgraph` names a branch, a loop body or another nested graph; `one_count` is True if bytes were counted by the
     same rule before and after fusion. Older records use torch's counts, whose rule differs for fused nodes.
+    `eager_calls` is empty if they were not recorded.
     """
 
     graph_id: int
@@ -188,6 +202,7 @@ class Schedule:
     modules: dict[str, Module]
     subgraph: str = ""
     one_count: bool = False
+    eager_calls: tuple[EagerCall, ...] = ()
 
     @property
     def bytes_before(self) -> int | None:

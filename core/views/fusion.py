@@ -20,9 +20,17 @@ from core.analysis.work import (
     working_ops,
 )
 from core.base import words as fmt
-from core.graph.fusion import fusion_frames, fusion_model
+from core.graph.fusion import fusion_model
 from core.graph.fx import source_path
-from core.graph.launches import Launch, fusion_schedules, is_recorded, launch_words, launches, ops_without_launch
+from core.graph.launches import (
+    Launch,
+    fusion_frames,
+    fusion_schedules,
+    is_recorded,
+    launch_words,
+    launches,
+    ops_without_launch,
+)
 from core.report import Compilation, FxGraph, FxNode, Kernel, Payload, Report, Schedule, SchedulerNode
 from core.views.glossary import GLOSSARY
 from core.views.graph import GraphFrame, GraphView
@@ -134,9 +142,18 @@ class FusionView:
         names = ", ".join(map(code, removed[:MOST_REMOVED]))
         more = f" and {fmt.number(len(removed) - MOST_REMOVED)} more" if len(removed) > MOST_REMOVED else ""
         gone = f" {fmt.count(len(removed), 'op')} without a launch: {names}{more}." if removed else ""
-        moved = f" {traffic_words(traffic)}, by fusing scheduler nodes; {INLINED}" if traffic else ""
+        moved = f" {traffic_words(traffic)}, by fusing scheduler nodes; {INLINED}{self._eager_words}" if traffic else ""
         nodes = fmt.count(len(self.schedule.before), "scheduler node")
         return f"{GLOSSARY['fusion']} {nodes}, {fusions}; the scheduler tried {rounds}.{moved} {counted}{gone} {SIGNS}"
+
+    @property
+    def _eager_words(self) -> str:
+        """Estimate of eager's traffic beside the launches' count; empty if not recorded."""
+        calls, after = self.schedule.eager_calls, self.schedule.bytes_after
+        if not calls or after is None:
+            return ""
+        eager, compiled = fmt.bytes_(sum(call.bytes for call in calls)), fmt.bytes_(after)
+        return f" Eager's {fmt.count(len(calls), 'call')} of ATen ops move about {eager}, the launches {compiled}."
 
     @cached_property
     def picture(self) -> GraphView:

@@ -54,7 +54,7 @@ class ItemData(
 ):
     """A box: a node (with `i`, its number) or a group (with `g`, and the range of its nodes).
 
-    `joins` lists the groups of fused nodes that a node joins, each with its first frame.
+    `joins` lists the groups that a node joins, of an eager call or of fused nodes, each with its first frame.
     """
 
     id: str

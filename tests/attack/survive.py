@@ -33,8 +33,9 @@ from core.analysis.work import (
     work,
 )
 from core.code.cpp import cpp_facts
-from core.graph.fusion import fusion_frames, fusion_model
+from core.graph.fusion import fusion_model
 from core.graph.fx import film_model, source_path
+from core.graph.launches import fusion_frames
 from core.graph.levels import as_dot, digest, levels_below
 from core.graph.levels import as_json as graph_json
 from core.report import Compilation, FxGraph, FxNode, Report

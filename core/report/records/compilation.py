@@ -8,6 +8,7 @@ from core.report import (
     Binary,
     CaptureWay,
     Decision,
+    EagerCall,
     Execution,
     Executions,
     Frame,
@@ -32,7 +33,7 @@ class ModulesRecord(Record):
     graph that AOTAutograd traced. A node without torch's module metadata gets the module of a related node. For
     a backward node, the related node is the forward node with the same autograd sequence number. For a node that
     a pass added, the related node is a node that the pass replaced, or a user or an input of the added node. A node
-    outside all submodules gets the module whose `forward` is traced (`L['self']`).
+    outside all submodules gets the module whose `forward` is traced, such as `L['self']`.
     """
 
     stage: str
@@ -290,6 +291,10 @@ class ScheduleRecord(Record):
     """the buffers that the nodes read or write, by name"""
     modules: dict[str, Module] = field(default_factory=dict)
     """as in `compileboard_modules`, for the post-grad graph"""
+    eager_calls: tuple[EagerCall, ...] = ()
+    """the ATen calls of eager that the post-grad graph was decomposed from, by torch's `original_aten`, `from_node` and
+    `seq_nr` of each node. A backward's calls don't include the ops of the forward that it computes again. Bytes are
+    estimates: each input is read once, and each result is written once"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

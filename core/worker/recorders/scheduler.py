@@ -26,6 +26,7 @@ from core.report import FusionRound
 from core.report.nodes import Direction
 from core.report.records import Emit
 from core.report.records.compilation import BufferLayout, KernelRecord, ScheduledNode, ScheduleRecord
+from core.worker.recorders.eager import eager_calls
 from core.worker.recorders.stacks import Modules
 from core.worker.recorders.traffic import NodeTraffic, Part, hint, iterations, part_of, traffic
 
@@ -90,6 +91,7 @@ class ScheduleRecorder(logging.Handler):
                 rounds=tuple(FusionRound(tuple(found.fused), tuple(found.rejected)) for found in self._rounds),
                 buffers=_buffers([*before, *after]),
                 modules=self._modules.of(V.graph.graph),
+                eager_calls=eager_calls(V.graph.graph, backward=direction == "backward"),
             )
         )
         return nodes

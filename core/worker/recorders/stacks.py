@@ -33,7 +33,6 @@ TORCH = Path(torch.__file__).parent
 READ_OF_TORCH = (TORCH / "nn", TORCH / "optim")
 # In the stack of every module call.
 CALLS_MODULES = TORCH / "nn" / "modules" / "module.py"
-ROOT = "L['self']"
 
 
 class Sources:
@@ -138,15 +137,16 @@ class Modules:
         return {node.name: module for node, module in modules.items()}
 
     def _root(self, compilation: str) -> Module | None:
-        """Return the module whose `forward` Dynamo traces; None if there is no module.
+        """Return the module whose method Dynamo traces; None if its first argument is no module.
 
         A backward is compiled later, and uses the module of its forward.
         """
         tracer = getattr(tls, "current_tx", None)
         if tracer is not None:
-            owner = tracer.f_locals.get("self")
+            first = next(iter(tracer.f_code.co_varnames), "")
+            owner = tracer.f_locals.get(first)
             known = isinstance(owner, torch.nn.Module)
-            self._roots[compilation] = Module(ROOT, type(owner).__name__) if known else None
+            self._roots[compilation] = Module(f"L['{first}']", type(owner).__name__) if known else None
         return self._roots.get(compilation)
 
 

@@ -8,10 +8,11 @@ from dataclasses import replace
 import pytest
 
 from core.analysis.work import groups_after, steps
-from core.graph.fusion import fusion_frames, fusion_model
+from core.graph.fusion import fusion_model
 from core.graph.launches import (
     Kernels,
     Launch,
+    fusion_frames,
     fusion_schedules,
     is_recorded,
     launch_seconds,
@@ -21,7 +22,7 @@ from core.graph.launches import (
 )
 from core.graph.model import HULLS, GraphModel
 from core.ops.costs import CALLS, op_class
-from core.report import Compilation, FxNode, Kernel, KernelCall, Schedule, SchedulerNode
+from core.report import Compilation, EagerCall, FxNode, Kernel, KernelCall, Schedule, SchedulerNode
 from core.trace.parsers.build import load_graph, load_text
 from tests.support.logs import recorded_report
 from tests.support.places import TRACES
@@ -223,11 +224,11 @@ def test_frames_begin_with_the_ops_and_end_with_the_kernels() -> None:
     frames = fusion_frames(schedule, nodes, of(compilation))
     assert [(frame.title, frame.detail) for frame in frames] == [
         ("Ops", "40 ops after decomposition; views are on the edges"),
-        ("Scheduler nodes", "11 nodes: lowering inlined ops into the loops that read them"),
+        ("Scheduler nodes", "11 nodes, 988 kB moved: lowering inlined ops into the loops that read them"),
         ("Fusion 1 of 2, round 1", "sub, mul, sum with sum: 10 nodes left"),
         ("Fusion 2 of 2, round 2", "div, ne, full +6 with div, ne, full +7: 9 nodes left"),
         ("Code generation", "fused nodes that share one kernel"),
-        ("Kernels", "7 launches of 4 kernels"),
+        ("Kernels", "7 launches of 4 kernels, 954 kB moved"),
     ]
 
 
@@ -374,3 +375,20 @@ def test_a_call_without_a_kernel_is_named_by_its_op_and_has_no_time() -> None:
     details = {group.label: group.detail for group in model.groups if group.kind == "library"}
     assert details["cond"] == "no kernel · 1 op"
     assert details["while_loop"] == "no kernel · 1 op"
+
+
+def test_eagers_calls_are_the_first_frame_and_hold_the_ops_that_they_became() -> None:
+    compilation, recorded, nodes = schedules("transformer_block")[0]
+    calls = (EagerCall("aten.gelu.default", ("mul_4", "erf", "add_4"), 2_100_000), EagerCall("aten.add.Tensor", (), 0))
+    schedule, kernels = replace(recorded, eager_calls=calls), of(compilation)
+    frames = fusion_frames(schedule, nodes, kernels)
+    assert (frames[0].title, frames[0].detail) == ("Eager", "2 calls of ATen ops, about 2.10 MB moved")
+    assert [frame.title for frame in frames[1:]] == [frame.title for frame in fusion_frames(recorded, nodes, kernels)]
+    model = fusion_model(schedule, nodes, kernels)
+    joins = {node.id: node.joins for node in model.nodes}
+    assert joins["n:erf"][:3] == ((0, "e:0:gelu"), (1, ""), (2, joins["n:erf"][2][1]))
+    without = {node.id: node.joins for node in fusion_model(recorded, nodes, kernels).nodes}
+    later = {name: tuple((frame + 1, key) for frame, key in pairs) for name, pairs in without.items()}
+    assert {name: pairs[-len(later[name]) :] for name, pairs in joins.items()} == later
+    gelu = next(group for group in model.groups if group.kind == "launch" and "gelu" in group.label)
+    assert ("eager", "1 call: gelu") in {(fact.name, fact.value) for fact in gelu.facts}

@@ -41,7 +41,7 @@ def test_the_film_goes_from_the_ops_to_the_launches(fusion: FusionView) -> None:
     assert fusion.picture.size() == 27
     assert len(fusion.picture.frames) == 10
     assert fusion.picture.frames[0] == GraphFrame("Ops", "26 ops after decomposition; views are on the edges")
-    assert fusion.picture.frames[-1] == GraphFrame("Kernels", "9 launches of 6 kernels")
+    assert fusion.picture.frames[-1] == GraphFrame("Kernels", "9 launches of 6 kernels, 22.6 MB moved")
 
 
 def test_ops_without_a_launch_are_named() -> None:

@@ -22,8 +22,16 @@ class Block(torch.nn.Module):
         return x + torch.nn.functional.gelu(self.up(self.norm(x)))
 
 
+class Renamed(Block):
+    """A block whose method names its first argument in another way."""
+
+    def forward(this, x: torch.Tensor) -> torch.Tensor:
+        return x + torch.nn.functional.gelu(this.up(this.norm(x)))
+
+
 @pytest.mark.parametrize("grad", [False, True])
-def test_a_function_that_the_model_calls_is_of_no_layer(grad: bool) -> None:
+@pytest.mark.parametrize(("kind", "root"), [(Block, "L['self']"), (Renamed, "L['this']")])
+def test_a_function_that_the_model_calls_is_of_no_layer(kind: type[Block], root: str, grad: bool) -> None:
     found: dict[str, str] = {}
 
     def compiler(graph: GraphModule, inputs: object) -> GraphModule:
@@ -32,10 +40,10 @@ def test_a_function_that_the_model_calls_is_of_no_layer(grad: bool) -> None:
         return graph
 
     torch._dynamo.reset()
-    model = Block()
+    model = kind()
     with torch.set_grad_enabled(grad):
         torch.compile(model, backend=aot_autograd(fw_compiler=compiler))(torch.randn(2, 8))
 
     of = {name.partition("_")[0]: path for name, path in found.items()}
-    assert of["addmm"] == "L['self'].up"
-    assert of["gelu"] == of["add"] == "L['self']"
+    assert of["addmm"] == f"{root}.up"
+    assert of["gelu"] == of["add"] == root

@@ -24,10 +24,17 @@ export function fateOf(intervals, frame) {
   return existsIn(intervals, frame + 1) ? "now" : "leaving";
 }
 
-// The group of fused nodes that a node belongs to in a frame; none before its first.
+// The group that a node belongs to in a frame, an eager call's or fused nodes'; none before its first.
 /** @param {Item} item @param {number} frame */
 export function groupOf(item, frame) {
   return item.joins?.findLast(([from]) => from <= frame)?.[1];
+}
+
+// True if a fusion of this frame put the node into another group.
+/** @param {Item} item @param {number} frame */
+function isFused(item, frame) {
+  const at = item.joins?.findIndex(([from]) => from === frame) ?? -1;
+  return at > 0 && Boolean(item.joins?.[at - 1][1]);
 }
 
 export class Film {
@@ -197,7 +204,7 @@ export class Film {
     const told = [["+", came], ["−", went], ["~", changed]].filter(([, number]) => number);
     if (told.length && item.g === undefined) badge(element, String(told[0][0]));
     else if (told.length) badge(element, told.map((pair) => pair.join("")).join(" "));
-    element.classList.toggle("joined", this.at > 1 && Boolean(item.joins?.some(([from]) => from === this.at)));
+    element.classList.toggle("joined", isFused(item, this.at));
   }
 
   // The texts of a node in this frame, as [first frame, label, detail, tooltip], if they change.

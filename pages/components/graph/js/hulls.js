@@ -1,11 +1,13 @@
-// Hulls while fusion goes on: an outline around the ops of each group of fused nodes. In the last frame the launches,
-// which are groups of the graph, take their place.
+// Hulls while fusion goes on: an outline around the ops of each call of eager, which has its name, and of each group of
+// fused nodes. In the last frame the launches, which are groups of the graph, take their place.
 import { filed, make } from "./dom.js";
 import { groupOf } from "./film.js";
 /** @import { Film } from "./film.js" */
 /** @import { Stage } from "./picture/stage.js" */
 /** @import { Placed } from "./types.d.ts" */
 
+// An eager call's group: its number, and the name of its op.
+const EAGER = /^e:\d+:(.*)$/;
 const OUT = 7;
 const LINE = 1.5;
 
@@ -32,21 +34,21 @@ export class Hulls {
     const groups = new Map();
     for (const placed of this.stage.drawn.keys()) {
       const key = groupOf(placed.item, film.at);
-      // An op that several launches compute has a hull in each: the launch is the level of the op.
-      if (key !== undefined) filed(groups, `${key} ${placed.gid}`, placed);
+      // An op that several launches compute has a hull in each: the launch is the level of the op. An eager call has one.
+      if (key) filed(groups, EAGER.test(key) ? key : `${key} ${placed.gid}`, placed);
     }
-    for (const members of groups.values()) drawHull(layer, members);
+    for (const [key, members] of groups) drawHull(layer, members, EAGER.exec(key)?.[1]);
   }
 }
 
 // The union of the members' boxes and of bridges between neighbours: drawn twice, the second time smaller, in the
 // colour inside, so that only the outline of the union stays.
-/** @param {Element} layer @param {Placed[]} members */
-function drawHull(layer, members) {
+/** @param {Element} layer @param {Placed[]} members @param {string} [name] */
+function drawHull(layer, members, name) {
   const g = make("g", { class: members.length > 1 ? "joint" : "joint alone" }, layer);
   const sorted = [...members].sort((a, b) => a.y - b.y || a.x - b.x);
-  for (const [name, out] of /** @type {[string, number][]} */ ([["outline", OUT], ["inside", OUT - LINE]])) {
-    const part = make("g", { class: name }, g);
+  for (const [layered, out] of /** @type {[string, number][]} */ ([["outline", OUT], ["inside", OUT - LINE]])) {
+    const part = make("g", { class: layered }, g);
     sorted.forEach((placed, at) => {
       const { x, y, w, h } = placed;
       make("rect", { x: x - out, y: y - out, width: w + 2 * out, height: h + 2 * out, rx: out + 3 }, part);
@@ -54,6 +56,8 @@ function drawHull(layer, members) {
       if (near) make("path", { d: bridge(placed, near), "stroke-width": 2 * out }, part);
     });
   }
+  const [{ x, y }] = sorted;
+  if (name && members.length > 1) make("text", { x: x - OUT, y: y - OUT - 2 * LINE - 2 }, g, name);
 }
 
 /** @param {Placed} from @param {Placed} to */

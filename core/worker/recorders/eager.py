@@ -1,0 +1,136 @@
+"""Recorder of eager's calls: the ATen op that each FX node of a lowered graph was decomposed from."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator
+from math import prod
+from operator import getitem
+from typing import Any
+
+from torch import Tensor
+from torch.fx import Graph, Node
+
+from core.ops.costs import op_class
+from core.report import EagerCall
+from core.worker.recorders.traffic import hint
+
+
+def eager_calls(graph: Graph, *, backward: bool) -> tuple[EagerCall, ...]:
+    """Return the ATen calls that the nodes of a lowered graph were decomposed from, in graph order.
+
+    Torch records the original op of a node, the node of Dynamo's graph, and autograd's sequence number. Views are left
+    out, and in a backward also the forward's ops that it computes again: eager has their values saved.
+    """
+    computed = [node for node in graph.nodes if _is_computed(node)]
+    numbers = {place: node.meta["seq_nr"] for node in reversed(computed) for place in _places(node) if _numbered(node)}
+    calls: dict[Hashable, list[Node]] = {}
+    for node in computed:
+        if not (backward and node.meta.get("partitioner_tag") == "is_forward"):
+            calls.setdefault(_key(node, numbers), []).append(node)
+    return tuple(_call(nodes) for together in calls.values() for nodes in _apart(together))
+
+
+def _is_computed(node: Node) -> bool:
+    """Return True for a node that computes a part of an op that the user or autograd called."""
+    original = node.meta.get("original_aten")
+    # AOTAutograd adds a `copy_` for each input that the user's in-place op changed.
+    if node.op != "call_function" or original is None or str(node.target) == "aten.copy_.default":
+        return False
+    return not _is_view(node) and op_class(str(original)) != "view" and (_numbered(node) or bool(_places(node)))
+
+
+def _numbered(node: Node) -> bool:
+    """Return True if autograd numbered the node's op; without autograd, all nodes have the same number."""
+    return node.meta.get("seq_nr", -1) >= 0
+
+
+def _places(node: Node) -> list[Hashable]:
+    """Return where a node's op was called: the node of Dynamo's graph, and the user's line."""
+    traced, line = node.meta.get("from_node") or (), node.meta.get("stack_trace")
+    original = str(node.meta["original_aten"])
+    return [(original, place) for place in (traced[0].name if traced else "", line) if place]
+
+
+def _key(node: Node, numbers: dict[Hashable, int]) -> Hashable:
+    """Return a key that nodes of one call share; an op that was not decomposed is a call by itself.
+
+    A node that replaced others may have no number: its call is that of a node with the same op and place.
+    """
+    original = str(node.meta["original_aten"])
+    if original == str(node.target):
+        return node
+    if _numbered(node):
+        return original, node.meta["seq_nr"]
+    places = _places(node)
+    return next(((original, numbers[place]) for place in places if place in numbers), places[0])
+
+
+def _apart(nodes: list[Node]) -> Iterator[list[Node]]:
+    """Yield the nodes of each call.
+
+    Nodes of the same op that read nothing from each other are calls of their own, such as the casts of autocast for one
+    linear layer. A `_foreach` op is one call for all tensors.
+    """
+    together = set(nodes)
+    same = len({node.target for node in nodes}) == 1 and "_foreach_" not in str(nodes[0].meta["original_aten"])
+    if same and not any(read in together for node in nodes for read in node.all_input_nodes):
+        yield from ([node] for node in nodes)
+    else:
+        yield nodes
+
+
+def _call(nodes: list[Node]) -> EagerCall:
+    inside = set(nodes)
+    gathers = any(op_class(str(node.target)) == "embedding" for node in nodes)
+    written = sum(_elements_bytes(node) for node in nodes if any(user not in inside for user in _readers(node)))
+    reads: dict[Node, int] = {}
+    for node in nodes:
+        for read in node.all_input_nodes:
+            source = _source(read)
+            if (source.all_input_nodes[0] if _is_element(source) else source) not in inside:
+                reads[source] = max(reads.get(source, 0), _elements_bytes(read))
+    moved = written + sum(min(size, written) if gathers else size for size in reads.values())
+    return EagerCall(str(nodes[0].meta["original_aten"]), tuple(node.name for node in nodes), moved)
+
+
+def _source(node: Node) -> Node:
+    """Return the node whose memory a value is in: the value itself, or what it is a view of."""
+    while _is_view(node) and not _is_element(node) and node.all_input_nodes:
+        node = node.all_input_nodes[0]
+    return node
+
+
+def _is_view(node: Node) -> bool:
+    return node.op == "call_function" and (_is_element(node) or op_class(str(node.target)) == "view")
+
+
+def _is_element(node: Node) -> bool:
+    """Return True for one of several results of an op."""
+    return node.target is getitem
+
+
+def _readers(node: Node) -> Iterator[Node]:
+    """Yield the nodes that read a value, also through views, and the output."""
+    for user in node.users:
+        if _is_view(user):
+            yield from _readers(user)
+        else:
+            yield user
+
+
+def _elements_bytes(node: Node) -> int:
+    """Return the bytes of a node's value in memory; an expanded dimension counts once."""
+    value = node.meta.get("val")
+    tensors: Iterable[Any] = value if isinstance(value, (tuple, list)) else (value,)
+    return sum(_tensor_bytes(tensor) for tensor in tensors if isinstance(tensor, Tensor))
+
+
+def _tensor_bytes(tensor: Tensor) -> int:
+    if tensor.is_sparse or tensor.is_mkldnn:
+        return 0
+    sizes = zip(tensor.shape, tensor.stride(), strict=True)
+    return prod(_number(size) for size, stride in sizes if _number(stride)) * tensor.element_size()
+
+
+def _number(size: Any) -> int:
+    return hint(size if isinstance(size, int) else size.node.expr)
