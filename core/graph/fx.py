@@ -200,9 +200,13 @@ def op_node(node: FxNode, group: int, source: str, text: str, links: tuple[str, 
     )
 
 
+def op_label(node: FxNode) -> str:
+    """Return the short name of a call's op, such as `addmm`; the name of another node."""
+    return _target_words(node.target)[0] if node.op in CALLS else node.name
+
+
 def _version(frame: int, node: FxNode) -> Version:
-    label = _target_words(node.target)[0] if node.op in CALLS else node.name
-    return Version(frame, label, meta_text(node.meta), _tooltip(node))
+    return Version(frame, op_label(node), meta_text(node.meta), _tooltip(node))
 
 
 @lru_cache(maxsize=MOST_REMEMBERED)

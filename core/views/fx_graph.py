@@ -147,6 +147,10 @@ class StageGroup:
     starts_lane: bool
 
 
+# Graphs of AOTAutograd, which contain the ATen ops of a run without Inductor.
+OF_AOT = ("aot_inference_graph", "aot_forward_graph", "aot_backward_graph")
+
+
 @dataclass(frozen=True, slots=True)
 class GraphStages:
     """The recorded graphs of a compilation, at least one."""
@@ -162,6 +166,11 @@ class GraphStages:
         last = max(graph.attempt for graph in self.graphs)
         logged = [graph for graph in self.graphs if not graph.name and graph.attempt == last]
         return next((graph for graph in logged if graph.stage == DYNAMO), [*logged, *self.graphs][0])
+
+    @property
+    def traced(self) -> FxGraph | None:
+        """The last graph that AOTAutograd traced for the forward or backward; None if there is none."""
+        return next((graph for graph in reversed(self.graphs) if graph.stage in OF_AOT), None)
 
     @property
     def groups(self) -> tuple[StageGroup, ...]:

@@ -12,6 +12,7 @@ from core.analysis.comparison.compilations import CompilationComparison, GraphDi
 from core.analysis.comparison.graphs import Change
 from core.analysis.comparison.kernels import Comparison, KernelPair, KernelSide, compare, opposite, side_of
 from core.analysis.comparison.matching import RunSide
+from core.analysis.kernels.kernel import UNRELIABLE
 from core.base import words as fmt
 from core.code.diff import TextDiff, diff_texts
 from core.code.output_code import kernel_code
@@ -423,6 +424,8 @@ def _source(run: RunSide, kernel: KernelSide | None) -> str:
 
 def _times_words(name: str, kernels: Sequence[KernelSide]) -> str:
     timed = [kernel for kernel in kernels if kernel.time_s is not None]
+    if any(kernel.timed == UNRELIABLE for kernel in kernels):
+        return f"{name}: kernel times are not reliable"
     if not timed:
         return f"{name}: kernels not timed"
     estimated = any(kernel.timed == "estimated" for kernel in timed)

@@ -7,7 +7,7 @@ compile time. The last stop has the time of a call.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -16,6 +16,7 @@ from core.analysis.durations import class_seconds, compile_seconds, compile_time
 from core.analysis.dynamo.break_costs import break_costs, code_words, cost_words
 from core.analysis.interval import NOT_MEASURABLE
 from core.analysis.kernels.kernel import node_op
+from core.analysis.kernels.ledger import ledger
 from core.analysis.speed import Speed
 from core.analysis.verdict import Verdict, verdict
 from core.analysis.work import (
@@ -27,26 +28,30 @@ from core.analysis.work import (
     rejections,
 )
 from core.base import words as fmt
-from core.graph.fx import source_path
+from core.graph.fx import op_label, source_path
 from core.report import Compilation, FxGraph, FxNode, Report, stored
+from core.views.blocks import Bar, Bars
 from core.views.fusion import epilogue_words
+from core.views.fx_graph import OF_AOT
+from core.views.kernels.ledger import KernelsView
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, plain
 from core.views.numerics import NOT_COMPARED
+from core.views.printed import as_text
 from core.views.verdict import break_count_words, kernel_words, recompile_words
 
 NodesOf = Callable[[Compilation, FxGraph], tuple[FxNode, ...]]
 NOT_RUN = "did not run"
 NOT_TIMED = "not timed"
 LANGUAGES = {"cpp": "C++", "triton": "Triton"}
-# Graphs of AOTAutograd, which contain the ATen ops of a run without Inductor.
-OF_AOT = ("aot_inference_graph", "aot_forward_graph", "aot_backward_graph")
+MOST_BARS = 6  #: ops or kernel launches in a picture of *Tour*
 
 
 @dataclass(frozen=True, slots=True)
 class TourStop:
     """A stop: what happens there, this run's numbers, the seconds, and the page with the evidence.
 
-    `seconds` is compile time, for the last stop the time of a compiled call. If it is None, `missing` is the reason.
+    `figures` draw the numbers; where the dashboard can, it draws the graph of the stop instead. `seconds` is compile
+    time, for the last stop the time of a compiled call. If it is None, `missing` is the reason.
     `speech` is a text for a presenter.
     """
 
@@ -57,6 +62,7 @@ class TourStop:
     page: str
     speech: str
     missing: str = fmt.NOT_RECORDED
+    figures: tuple[Bars, ...] = ()
 
     @property
     def time(self) -> str:
@@ -100,12 +106,20 @@ class TourView:
             yield f"\n{number}. {stop.name}: {stop.time}"
             yield f"   {stop.sentence}"
             yield from (f"   - {fact}" for fact in stop.facts)
+            yield from as_text(stop.figures, "   ")
         yield ""
         for answer in self.answers:
             yield f"{answer.question}\n   {answer.answer}"
         yield ""
         for claim, measured in self.claims:
             yield f"“{claim}”\n   {measured}"
+
+
+def _bars(label: str, rows: Sequence[tuple[str, str, float]]) -> tuple[Bars, ...]:
+    """Return a bar chart of names with their values as text and as numbers; empty without rows."""
+    largest = max((size for *_, size in rows), default=0.0) or 1.0
+    bars = (Bar(name, words, size / largest) for name, words, size in rows)
+    return (Bars(label, tuple(bars)),) if rows else ()
 
 
 @stored
@@ -191,11 +205,14 @@ class _RunFacts:
             "Nothing was computed yet. Python itself passes each new frame to Dynamo, which follows it with fake "
             "tensors. Where it cannot follow, it ends the graph: a graph break."
         )
-        return TourStop("Dynamo", sentence, facts, self._time("dynamo"), "fx_graph", speech)
+        graphs = ((item, graph) for item in self._ok for graph in dynamo_graphs(item))
+        figures = self._op_bars("Captured ops", graphs)
+        return TourStop("Dynamo", sentence, facts, self._time("dynamo"), "fx_graph", speech, figures=figures)
 
     @property
     def _aot(self) -> TourStop:
-        graphs = [graph for item in self._ok for graph in item.last_graphs if graph.stage in OF_AOT]
+        traced = [(item, graph) for item in self._ok for graph in item.last_graphs if graph.stage in OF_AOT]
+        graphs = [graph for _, graph in traced]
         backward = [graph for graph in graphs if graph.stage == "aot_backward_graph"]
         saved = [value for item in self._ok for partition in item.partitions for value in partition.saved]
         kept = sum(value.bytes or 0 for value in saved)
@@ -215,7 +232,8 @@ class _RunFacts:
             "again from others."
         )
         seconds = self._time("aot_autograd")
-        stop = TourStop("AOTAutograd", sentence, tuple(facts), seconds, "partition", speech)
+        figures = self._op_bars("ATen ops", traced)
+        stop = TourStop("AOTAutograd", sentence, tuple(facts), seconds, "partition", speech, figures=figures)
         ran = graphs or seconds or self._lowered
         return stop if ran else self._skipped_stop(stop, "AOTAutograd recorded no graph in this run")
 
@@ -256,7 +274,8 @@ class _RunFacts:
             "memory. Intermediate results then stay in registers."
         )
         speech = "Most of the gain of torch.compile is here: fewer passes over memory, and fewer launches."
-        stop = TourStop("Inductor", sentence, tuple(facts), self._time("inductor", "codegen"), "fusion", speech)
+        seconds, figures = self._time("inductor", "codegen"), self._traffic_bars
+        stop = TourStop("Inductor", sentence, tuple(facts), seconds, "fusion", speech, figures=figures)
         return stop if self._lowered else self._skipped_stop(stop, self._not_inductor)
 
     @property
@@ -274,7 +293,8 @@ class _RunFacts:
             facts.append(f"largest fusion: {largest}")
         sentence = "Inductor writes C++ for a CPU and Triton for a GPU. Large products stay calls of a library."
         speech = "This is the code that runs, with the user's lines that each kernel comes from."
-        stop = TourStop("Kernels", sentence, tuple(facts), self._time("compile"), "kernels", speech)
+        figures = self._kernel_bars
+        stop = TourStop("Kernels", sentence, tuple(facts), self._time("compile"), "kernels", speech, figures=figures)
         return stop if self._lowered else self._skipped_stop(stop, self._not_inductor)
 
     @property
@@ -284,7 +304,37 @@ class _RunFacts:
         seconds, missing, facts = self._call_time
         sentence = "A call checks the guards of its compiled code, and runs it. If a guard fails, torch compiles again."
         speech = "The first call pays for everything before. The calls after it pay for the guards alone."
-        return TourStop("Running", sentence, (*facts, *guards), seconds, "speedup", speech, missing)
+        figures = self._call_bars
+        return TourStop("Running", sentence, (*facts, *guards), seconds, "speedup", speech, missing, figures)
+
+    def _op_bars(self, label: str, graphs: Iterable[tuple[Compilation, FxGraph]]) -> tuple[Bars, ...]:
+        """Return the most frequent ops of some graphs; empty if they have none."""
+        nodes = (node for compilation, graph in graphs for node in self.nodes_of(compilation, graph))
+        counts = Counter(op_label(node) for node in nodes if node.op.startswith("call"))
+        return _bars(label, [(name, fmt.number(count), count) for name, count in counts.most_common(MOST_BARS)])
+
+    @property
+    def _traffic_bars(self) -> tuple[Bars, ...]:
+        traffic = self.verdict.work.traffic
+        sides = (("before fusion", traffic.before), ("after fusion", traffic.after)) if traffic is not None else ()
+        return _bars("Memory traffic", [(name, fmt.bytes_(bytes_), bytes_) for name, bytes_ in sides])
+
+    @property
+    def _kernel_bars(self) -> tuple[Bars, ...]:
+        """The largest kernel launches by time, or by traffic if no time is reliable."""
+        largest = max(self._lowered, key=lambda compilation: len(compilation.kernels), default=None)
+        if largest is None or not largest.kernels:
+            return ()
+        view = KernelsView(self.report, largest, ledger(self.report, largest, {}))
+        measure = view.pictures[0]
+        areas = [(row.label, words, size) for row, size, words in view.areas(measure, view.rows)[:MOST_BARS]]
+        return _bars(f"Kernel launches with the most {measure}", areas)
+
+    @property
+    def _call_bars(self) -> tuple[Bars, ...]:
+        """Median seconds of a call; empty if they are not reliable."""
+        sides = (("eager", self._speed.eager_s), ("compiled", self._speed.compiled_s)) if self._speed else ()
+        return _bars("Median time of a call", [(name, fmt.duration_s(seconds), seconds) for name, seconds in sides])
 
     @property
     def _call_time(self) -> tuple[float | None, str, tuple[str, ...]]:

@@ -8,6 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from core.base import words as fmt
+from core.views.blocks import Bars
 from core.views.comparison import RatioBar
 from pages.look.palette import GRID, INK, KERNEL_COLOURS, MUTED, PAPER, Theme, kernel_colour
 
@@ -15,6 +16,7 @@ __all__ = [
     "CODE_FONT",
     "PLOTLY_CONFIG",
     "TEXT_FONT",
+    "bars_chart",
     "blended",
     "decades",
     "go",
@@ -34,6 +36,8 @@ UNITS = ((1.0, "s"), (1e3, "ms"), (1e6, "µs"), (1e9, "ns"))
 # Call st.plotly_chart(figure, theme=None, config=PLOTLY_CONFIG): Streamlit's own theme would override the layout.
 # Height of a chart of ratios: its axis, and each row; the samples of a row are spread over this many lines.
 HEAD_PX, ROW_PX = 90, 50
+# Height of a bar, and the first and last characters of a longer label.
+BAR_PX, LABEL, END = 30, 18, 10
 JITTER, JITTERS = 0.06, 7
 # Factor by which an axis extends beyond its numbers.
 MARGIN = 1.1
@@ -189,6 +193,27 @@ def ratio_chart(ratios: Sequence[RatioBar], doubt: str, on: Theme) -> go.Figure:
     )
     names = [ratio.name for ratio in reversed(ratios)]
     figure.update_yaxes(tickvals=[*range(len(names))], ticktext=names, range=[-0.6, len(names) - 0.6], zeroline=False)
+    return figure
+
+
+def bars_chart(bars: Bars, on: Theme) -> go.Figure:
+    """Draw a bar chart of blocks: the bars from the top, each with its value as text."""
+    rows = bars.rows[::-1]
+    figure = go.Figure()
+    figure.add_bar(
+        orientation="h",
+        x=[bar.share for bar in rows],
+        y=[*range(len(rows))],
+        marker={"color": kernel_colour(0)},
+        text=[bar.text for bar in rows],
+        textposition="auto",
+        hovertemplate="%{customdata}<extra></extra>",
+        customdata=[f"{bar.label}: {bar.text}" for bar in rows],
+    )
+    figure.update_layout(**plotly_layout(on), height=HEAD_PX + BAR_PX * len(rows), showlegend=False)
+    figure.update_xaxes(title=bars.label, showticklabels=False, showgrid=False, range=[0, 1.15])
+    names = [bar.label if len(bar.label) <= LABEL + END else f"{bar.label[:LABEL]}…{bar.label[-END:]}" for bar in rows]
+    figure.update_yaxes(tickvals=[*range(len(names))], ticktext=names, zeroline=False)
     return figure
 
 

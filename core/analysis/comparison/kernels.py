@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from core.analysis.kernels.kernel import Timed, kernel_kind, kernel_names, node_op
+from core.analysis.kernels.kernel import UNRELIABLE, Timed, kernel_kind, kernel_names, node_op, times_unreliable
 from core.analysis.kernels.ledger import LedgerRow, ledger
 from core.analysis.verdict import side_words
 from core.code.cpp import CppFacts, cpp_facts
@@ -42,7 +42,7 @@ class KernelSide:
     `label` is the display name. `ops` are the ops of the kernel's FX nodes, without views. `tiling` is Triton's
     size hints, or the vector lanes of C++ loops. `config` is the chosen config, or the first of `configs` if the
     choice needs timing. `flops` are torch's, or with `flops_estimated` one per op and iteration. `timed` is the
-    origin of `time_s`: the kernel alone, the kernel in the call, or an estimate by the roofline. Unknown values
+    origin of `time_s`: alone, in the call, or an estimate by the roofline; unreliable times are None. Unknown values
     are None or empty.
     """
 
@@ -204,13 +204,15 @@ def kernel_sides(side: Side) -> dict[str, KernelSide]:
     rows: dict[str, list[LedgerRow]] = {}
     for row in ledger(side.report, side.compilation, facts):
         rows.setdefault(row.kernel, []).append(row)
-    names = kernel_names(side.compilation)
-    return {
+    names, unreliable = kernel_names(side.compilation), bool(times_unreliable(side.report))
+    sides = {
         kernel.id: _kernel_side(
             kernel, names[kernel.id], rows[kernel.id], _tiling(side.code.get(kernel.id, ""), facts.get(kernel.id))
         )
         for kernel in side.compilation.kernels
     }
+    # Times that no finding uses are shown beside none of the other run.
+    return {id_: replace(each, time_s=None, timed=UNRELIABLE) for id_, each in sides.items()} if unreliable else sides
 
 
 def _kernel_side(kernel: Kernel, label: str, rows: Sequence[LedgerRow], tiling: str) -> KernelSide:

@@ -286,10 +286,11 @@ def kernel_kind(kernel: Kernel, nodes: Iterable[SchedulerNode] = ()) -> str:
     return NAME_KINDS.get(kernel.name[:10], "Triton")
 
 
-Timed = Literal["alone", "in the call", "estimated", ""]
+Timed = Literal["alone", "in the call", "estimated", "not reliable", ""]
 ALONE: Final = "alone"
 IN_PLACE: Final = "in the call"
 ESTIMATED: Final = "estimated"
+UNRELIABLE: Final = "not reliable"
 MISSING: Final = ""
 DISTURBED = 2.0
 # Caches and first memory accesses make equal kernels differ by less than this factor.

@@ -156,11 +156,30 @@ def graph_picture(of: RunView) -> None:
     graph = GraphStages(compilation.graphs).first
     if not graph.ops or graph.calls > MOST_OPS:
         return
-    view, is_fused = of.of(compilation), bool(fusion_schedules(compilation))
+    is_fused = bool(fusion_schedules(compilation))
     page, label = (menu.FUSION, "Fusion") if is_fused else (menu.FX_GRAPH, GraphStages.label(graph))
     st.page_link(page.script, label=label, icon=page.icon, query_params=url.link(compilation=compilation.id))
-    picture = fusion_drawn(view, 0) if is_fused else fx_drawn(view, graph)
-    graph_view(picture, key=f"overview-{compilation.id}", height=PICTURE)
+    stop_picture(of, page.name)
+
+
+def stop_picture(of: RunView, page: str) -> bool:
+    """Draw the shown compilation's graph that is on a page, in a low view; return False if there is none.
+
+    `fx_graph` is the first graph, `partition` AOTAutograd's, `fusion` the fusion.
+    """
+    compilation = shown_compilation(of.report)
+    if of.going or compilation is None or not compilation.graphs:
+        return False
+    stages, view = GraphStages(compilation.graphs), of.of(compilation)
+    graph = {menu.FX_GRAPH.name: stages.first, menu.PARTITION.name: stages.traced}.get(page)
+    if page == menu.FUSION.name and fusion_schedules(compilation) and stages.first.calls <= MOST_OPS:
+        picture = fusion_drawn(view, 0)
+    elif graph is not None and 0 < graph.calls <= MOST_OPS:
+        picture = fx_drawn(view, graph)
+    else:
+        return False
+    graph_view(picture, key=f"{page}-{compilation.id}", height=PICTURE)
+    return True
 
 
 def stage_row(graphs: Sequence[FxGraph], chosen: FxGraph) -> None:

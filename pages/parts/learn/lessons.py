@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import streamlit as st
 
 from core.views.exercises import ExerciseView
@@ -9,13 +12,15 @@ from core.views.tour import TourView
 from pages import menu
 from pages.components.code.view import code_editor
 from pages.gate.visitor import may_bring_code
+from pages.look.charts import bars_chart
 from pages.look.palette import SHORT, TALL
 from pages.parts.run.outcome import cancel_button, live_headline
 from pages.session import actions, server, url
 from pages.session.actions import attempt
 from pages.session.exercises import Draft, read_choice, shown_attempt
 from pages.session.runs import show_run
-from pages.session.shown import ShownRun, open_shown
+from pages.session.shown import RunView, ShownRun, open_shown
+from pages.session.tables import draw_chart
 from pages.session.url import pressed, set_state, state_of
 
 POLL_S = 0.5
@@ -207,11 +212,17 @@ def boxes(tour: TourView, number: int) -> None:
             st.caption(stop.facts[0])
 
 
-def stop_details(tour: TourView, number: int) -> None:
-    """Draw a stop in full: description, this run's numbers, evidence link, and a presenter's text."""
+def stop_details(view: RunView, tour: TourView, number: int, draw_graph: Callable[[str], bool]) -> None:
+    """Draw a stop in full: description, picture, this run's numbers, evidence, and a presenter's text.
+
+    `draw_graph` draws the graph that a page shows, if there is one; otherwise the picture is a bar chart.
+    """
     stop, page = tour.stops[number], menu.PAGES[tour.stops[number].page]
     st.header(f"{number + 1}. {stop.name}", anchor=False)
     st.write(stop.sentence)
+    if not draw_graph(stop.page):
+        for bars in stop.figures:
+            draw_chart(view, f"tour-{stop.page}", partial(bars_chart, bars), view.report.log_bytes)
     for fact in stop.facts:
         st.markdown(f"- {fact}")
     st.page_link(page.script, label=tour.link_label(page.title), icon=page.icon, query_params=url.link())

@@ -6,6 +6,7 @@ import pytest
 
 from core.analysis.comparison.kernels import Comparison, KernelPair, KernelSide
 from core.code.diff import TextDiff
+from core.report import Load
 from core.views.blocks import Table
 from core.views.comparison import kernels_sentence
 from core.views.pairs import PAIR_COLUMNS, KernelPairsView, PairOfKernels
@@ -45,6 +46,15 @@ def test_a_pair_is_one_line(pair: KernelPair, kernel: str, differs: str, fusion:
     table = Table("pairs", PAIR_COLUMNS, [PairOfKernels(pair, "", "")]).texts([PairOfKernels(pair, "", "")])
     cells = dict(zip(table.head, table.rows[0], strict=True))
     assert {"differs": "", **{name: cell for name, cell in cells.items() if cell}} == line
+
+
+def test_unreliable_times_are_not_beside_those_of_the_other_run() -> None:
+    run = recorded_side(TRACES / "measured" / "trace.log")
+    busy = replace(run, report=replace(run.report, kernel_load=Load(others=0.9)))
+    kernels = KernelPairsView.of(busy, "0/0", run)
+    assert kernels is not None
+    assert kernels.times.startswith("Left: kernel times are not reliable; Right: 4.")
+    assert {pair.pair.left and pair.pair.left.time_s for pair in kernels.pairs.values()} == {None}
 
 
 def test_a_pairs_details_have_both_sides_and_mark_what_differs() -> None:

@@ -47,6 +47,24 @@ def test_a_phase_without_a_class_counts_for_the_one_around_it() -> None:
     assert class_seconds(Report(Setting(), phases=phases)) == pytest.approx({"dynamo": 5.0, "inductor": 6.0})
 
 
+def test_each_stop_has_a_picture_of_this_run_and_draws_no_time_of_a_busy_machine() -> None:
+    view = tour("measured")
+    assert [[bars.label for bars in stop.figures] for stop in view.stops] == [
+        ["Captured ops"],
+        ["ATen ops"],
+        ["Memory traffic"],
+        ["Kernel launches with the most time"],
+        ["Median time of a call"],
+    ]
+    assert "     compiled: 5.10 ms" in [*view.text]
+    report = recorded_report(TRACES / "measured" / "trace.log")
+    assert report.timing is not None
+    busy = Load(others=0.9)
+    disturbed = tour("measured", kernel_load=busy, timing=replace(report.timing, load=busy))
+    assert [bars.label for bars in disturbed.stops[3].figures] == ["Kernel launches with the most traffic"]
+    assert disturbed.stops[4].figures == ()
+
+
 def test_the_stops_count_what_the_run_recorded() -> None:
     view = tour("measured")
     facts = {stop.name: stop.facts for stop in view.stops}
