@@ -5,6 +5,8 @@ The code is Python, or C++ in an AOTInductor package. In Python, kernels are str
 kernels, each below a comment with torch's debug handle:
 
     cpp_fused_gelu_0 = async_compile.cpp_pybinding(['const float*', 'float*'], r'''…''')
+    # Graph fragment:
+    #   %add : Tensor "f32[8, 64][64, 1]cuda:0"[num_users=1] = call_function[target=torch.ops.aten.add.Tensor](args = …)
     triton_poi_fused_add_0 = async_compile.triton('triton_poi_fused_add_0', '''…''', device_str='cuda')
     …
         buf0 = empty_strided_cpu((8, 64), (64, 1), torch.float32)
@@ -47,6 +49,7 @@ from core.report.nodes import Direction
 AROUND_CALL = 3
 AOT_ID = re.compile(r"^# AOT ID: \['\d+_(forward|backward|inference)'\]", re.MULTILINE)
 DEFINES = "async_compile."
+FRAGMENT = re.compile(r"^#   %(\w+) : .*= call_function\[")
 DEFINITION = re.compile(r"^(\w+) = async_compile\.(\w+)\(")
 HANDLE = re.compile(r"# \[Provenance debug handles\] (.*)$")
 LIBRARY_CALL = re.compile(r"^\s+(?:[\w\[\], ]+ = )?((?:extern_kernels|aten|inductor_ops|torch\.ops)\.[\w.]+)\(")
@@ -80,7 +83,10 @@ MOST_SIGNATURE_LINES = 200  #: lines of a kernel's signature in a package's code
 
 @dataclass(slots=True)
 class FoundKernel:
-    """A kernel in the text: line numbers count from 1; `handles` are torch's debug handles of its calls."""
+    """A kernel in the text: line numbers count from 1; `handles` are torch's debug handles of its calls.
+
+    `origins` are the FX nodes in the graph fragment above a Triton kernel.
+    """
 
     name: str
     language: Language
@@ -90,6 +96,7 @@ class FoundKernel:
     last: int
     calls: list[int] = field(default_factory=list)
     handles: list[int] = field(default_factory=list)
+    origins: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,10 +272,20 @@ def _generated_kernels(lines: list[str]) -> list[FoundKernel]:
         body = "\n".join(lines[first:number])
         kernels.append(
             FoundKernel(
-                match.group(1), LANGUAGES[match.group(2)], False, _category(match.group(1), body), first, number
+                match.group(1), LANGUAGES[match.group(2)], False, _category(match.group(1), body), first, number,
+                origins=_fragment(lines, first),
             )
-        )
+        )  # fmt: skip
     return kernels
+
+
+def _fragment(lines: list[str], first: int) -> tuple[str, ...]:
+    """Return the FX nodes in the comment above the line `first`; empty without a graph fragment."""
+    begin = first - 1
+    while begin and lines[begin - 1].startswith("#"):
+        begin -= 1
+    found = (FRAGMENT.match(line) for line in lines[begin : first - 1])
+    return tuple(match[1] for match in found if match)
 
 
 def _category(name: str, body: str) -> str:

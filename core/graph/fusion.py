@@ -274,7 +274,8 @@ class _Drawing:
         node_id = f"n:{name}@{number(place)}" if is_copy else f"n:{name}" if node else f"s:{name}"
         if node is None:
             words = self._scheduler_words(owner)
-            tip = f"{owner.name} ({owner.kind}): its op was not recorded"
+            kind = f" ({owner.kind})" if owner.kind else ""
+            tip = f"{owner.name}{kind}: its op was not recorded"
             return Node(
                 node_id, words, self._output_text(owner), "other", group,
                 kernel=launch.kernel, links=links[1:], tooltip=tip, joins=self._joins[owner.name],
@@ -309,7 +310,9 @@ class _Drawing:
 
     def _scheduler_words(self, node: SchedulerNode) -> str:
         """Return the ops of a scheduler node in words; its own name if they are unknown."""
-        return " · ".join(self._ops[node.name] or dict.fromkeys(map(node_op, node.origins))) or node.name
+        kernel = self._kernels.get(node.kernel)
+        unknown = aten_name(kernel.name) if kernel is not None and not is_recorded(self._schedule) else node.name
+        return " · ".join(self._ops[node.name] or dict.fromkeys(map(node_op, node.origins))) or unknown
 
     @cached_property
     def _copies(self) -> dict[str, list[int]]:

@@ -45,8 +45,9 @@ class Launch:
 def fusion_schedules(compilation: Compilation) -> tuple[Schedule, ...]:
     """Return the recorded schedules of a compilation; without any, those of its kernels' calls.
 
-    Torch logs which FX nodes each kernel computes, but no scheduler nodes. A node then stands for a call, or for all
-    calls of a kernel whose FX nodes are not recorded call by call; it has no kind, no buffers, and no fusions.
+    Torch logs which FX nodes each kernel computes, but no scheduler nodes; without its provenance tracking, only those
+    of Triton kernels. A node then stands for a call, or for all calls of a kernel whose FX nodes are not recorded call
+    by call; it has no kind, no buffers, and no fusions.
     """
     if compilation.schedules:
         return compilation.schedules
@@ -62,8 +63,8 @@ def is_recorded(schedule: Schedule) -> bool:
 def _schedule_of_calls(compilation: Compilation, direction: Direction) -> Schedule:
     calls: list[tuple[int, Kernel, tuple[str, ...]]] = []
     for kernel in compilation.kernels:
-        if kernel.direction == direction and kernel.origins:
-            single = [(call.line, kernel, call.origins) for call in kernel.calls if call.origins]
+        if kernel.direction == direction:
+            single = [(call.line, kernel, call.origins) for call in kernel.calls if call.origins or not kernel.origins]
             known = len(single) == len(kernel.calls) and single
             calls += known or [(min(kernel.call_lines, default=0), kernel, kernel.origins)]
     calls.sort(key=lambda call: call[0])

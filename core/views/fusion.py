@@ -84,10 +84,10 @@ class FusionView:
 
     not_recorded: ClassVar[str] = (
         "Only the backend `inductor` fuses ops into kernels. In a log from elsewhere, torch names the ops of each "
-        "kernel if `torch._inductor.config.trace.provenance_tracking_level` is 1 or higher."
+        "Triton kernel, and of the others if `torch._inductor.config.trace.provenance_tracking_level` is 1 or higher."
     )
     from_provenance: ClassVar[str] = (
-        "Ops and kernels are from torch's log, which names the FX nodes of each kernel. It has no scheduler nodes, "
+        "Ops and kernels are from torch's log, which names the FX nodes of its kernels. It has no scheduler nodes, "
         "fusions and refusals."
     )
     failed: ClassVar[str] = "This compilation failed before Inductor's scheduler. *Overview* shows the error."

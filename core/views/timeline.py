@@ -42,13 +42,17 @@ TRACKS, SLICES = "timeline", "slices"
 OTHER = "other"
 LIVE = "A profile can be added once the run has ended."
 NO_PROFILE = "This run has no profile."
-NO_ORIGINS = "FX nodes and your lines were not recorded: set `INDUCTOR_PROVENANCE=1` beside `TORCH_TRACE`."
+NO_ORIGINS = (
+    "Your lines, and FX nodes of kernels other than Triton's, were not recorded: set `INDUCTOR_PROVENANCE=1` beside "
+    "`TORCH_TRACE`."
+)
 HOW = (
     "Record one with `--profile`. For a log of your own: profile the compiled calls with `torch.profiler.profile()` in "
     'the process that writes the log. Save with `export_chrome_trace("profile.json.gz")`. Upload the file here, or run '
     "`python -m core profile RUN profile.json.gz`."
 )
 MOST_ROWS = 500  #: limit: rows of a table of a profile's kernels or slices
+MOST_NODES = 6  #: FX nodes of a kernel that are named
 MOST_TEXT_CHARS = 100  #: a selected area in the URL
 IDLE_NOTE = (
     "An estimate: a gap is blamed on what the thread did in it that started the next slice. The profiler slows the "
@@ -169,7 +173,7 @@ class TimelineView:
             return
         table = Table("timeline-kernels", KERNEL_COLUMNS, rows)
         yield Drawn(SLICES, (table,), (self, table))
-        has_origins = any(kernel.origins or kernel.stacks for kernel in self._kernels.values())
+        has_origins = any((kernel.extern and kernel.origins) or kernel.stacks for kernel in self._kernels.values())
         yield from paragraph("" if has_origins or not self._kernels else NO_ORIGINS, "quiet")
 
     @cached_property
@@ -192,7 +196,7 @@ class TimelineView:
             len(pieces),
             self._total_us(pieces) / 1e6,
             f"[{compilation}]" if compilation else "",
-            one_line(", ".join(known.origins), LONGEST_LINE) if known else "",
+            one_line(_nodes_words(known.origins), LONGEST_LINE) if known else "",
             one_line(place.short, LONGEST_NAME) if place else "",
             " and ".join(sorted({str(piece.how) for piece in pieces if piece.how})) or "nothing",
         )
@@ -407,6 +411,12 @@ def _idle(times: Sequence[IdleTime]) -> Iterator[PageBlock]:
     share: Column[IdleTime] = Column("share", lambda time: time.seconds / whole_s, fmt.percent)
     if times:
         yield Table("idle", (*IDLE_COLUMNS, share, IDLE_GAPS), times)
+
+
+def _nodes_words(names: Sequence[str]) -> str:
+    """Return the first FX nodes of a kernel, and how many more there are."""
+    more = f" +{fmt.number(len(names) - MOST_NODES)}" if len(names) > MOST_NODES else ""
+    return ", ".join(names[:MOST_NODES]) + more
 
 
 IDLE_COLUMNS: tuple[Column[IdleTime], ...] = (

@@ -1,7 +1,9 @@
 """Every sample, run for real: our counts are torch's own, and tlparse reads our logs."""
 
+import ast
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,10 @@ import pytest
 from core import Report, Run, build_report
 from core.analysis.kernels.kernel import FALLBACK
 from core.analysis.kernels.ledger import ledger
+from core.graph.launches import launches, ops_without_launch
+from core.ops.costs import CALLS, op_class
 from core.report import Compilation
+from core.trace.parsers.build import load_graph, load_text
 from tests.live.witness import Both
 
 pytestmark = pytest.mark.torch
@@ -101,3 +106,24 @@ def test_tlparse_reads_the_log(run: Run, tmp_path: Path) -> None:
     tlparse = Path(sys.executable).parent / "tlparse"
     command = [str(tlparse), str(run.log_path()), "-o", str(tmp_path / "out"), "--no-browser"]
     assert subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+def test_hulls_of_fusion_are_the_launches_in_the_wrappers_syntax_tree(run: Run, report: Report) -> None:
+    log = run.log_path()
+    assert log is not None
+    for compilation in report.compilations:
+        kernels = {kernel.id: kernel for kernel in compilation.kernels}
+        for schedule in compilation.schedules:
+            graph = compilation.lowered(schedule.direction)
+            written = [kernel.output_code for kernel in compilation.kernels if kernel.direction == schedule.direction]
+            if schedule.subgraph or graph is None or not written:
+                continue
+            nodes = {node.name: node for node in load_graph(log, compilation, graph)}
+            drawn = launches(schedule, nodes, kernels)
+            calls = [node for node in ast.walk(ast.parse(load_text(log, written[0]))) if isinstance(node, ast.Call)]
+            functions = Counter(ast.unparse(call.func).removesuffix(".run") for call in calls)
+            launched = Counter(kernels[launch.kernel].name for launch in drawn if launch.kernel)
+            assert launched == {name: functions[name] for name in launched}
+            members = {name for launch in drawn for name in launch.members} | set(ops_without_launch(schedule, nodes))
+            calls_of = {name for name, node in nodes.items() if node.op in CALLS and op_class(node.target) != "view"}
+            assert calls_of <= members

@@ -139,7 +139,7 @@ def _kernel(
         extern=definition.extern,
         category=definition.category,
         graph=graph,
-        origins=(),
+        origins=definition.origins,
         nodes=tuple(dict.fromkeys(nodes)),
         lines=(definition.first, definition.last),
         calls=tuple(map(KernelCall, definition.calls)),

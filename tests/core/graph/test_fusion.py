@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from core.analysis.work import groups_after, steps
+from core.code.output_code import find_kernels
 from core.graph.fusion import fusion_model
 from core.graph.launches import (
     Kernels,
@@ -275,6 +276,48 @@ def test_without_scheduler_nodes_the_hulls_come_from_torchs_provenance(
 
     assert drawn(list(launches(rebuilt, nodes, kernels))) == drawn(recorded)
     assert [frame.title for frame in fusion_frames(rebuilt, nodes, kernels)] == ["Ops", "Kernels"]
+
+
+@pytest.mark.parametrize("index", [0, 1])
+def test_the_members_of_triton_launches_are_the_nodes_of_torchs_graph_fragments(index: int) -> None:
+    compilation, schedule, nodes = schedules("target_h100")[index]
+    log = next((TRACES / "target_h100").rglob("*.log"))
+    kernels = of(compilation)
+    text = load_text(
+        log, next(kernel for kernel in kernels.values() if kernel.direction == schedule.direction).output_code
+    )
+    fragments = {found.name: found.origins for found in find_kernels(text) if found.language == "triton"}
+    members: dict[str, set[str]] = {}
+    for launch in launches(schedule, nodes, kernels):
+        members.setdefault(kernels[launch.kernel].name, set()).update(launch.members)
+    assert fragments
+    assert all(fragments.values())
+    assert {name: members[name] for name in fragments} == {
+        name: computing(found, nodes) for name, found in fragments.items()
+    }
+
+
+def test_without_provenance_the_ops_of_triton_kernels_are_known_and_those_of_library_calls_are_not() -> None:
+    compilation, recorded, nodes = schedules("target_h100")[0]
+    plain = tuple(
+        replace(
+            kernel,
+            origins=() if kernel.extern else kernel.origins,
+            calls=tuple(replace(call, origins=()) for call in kernel.calls),
+        )
+        for kernel in compilation.kernels
+    )
+    schedule = fusion_schedules(replace(compilation, schedules=(), kernels=plain))[0]
+    kernels = {kernel.id: kernel for kernel in plain}
+    model = fusion_model(schedule, nodes, kernels)
+    unknown = [node for node in model.nodes if node.id.startswith("s:")]
+    assert [node.label for node in unknown] == ["addmm", "addmm"]
+    assert [node.tooltip for node in unknown] == [
+        f"{node.id.removeprefix('s:')}: its op was not recorded" for node in unknown
+    ]
+    known = {node.id for node in fusion_model(recorded, nodes, of(compilation)).nodes if node.op_class != "matmul"}
+    assert {node.id for node in model.nodes} - {node.id for node in unknown} == known
+    assert any("through addmm" in edge.label for edge in model.edges)
 
 
 def test_launches_with_the_ops_of_their_kernel_alone_are_one_hull_that_says_so() -> None:
