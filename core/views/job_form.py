@@ -155,6 +155,12 @@ class JobForm:
     as_file = AS_FILE
     custom_backend = CUSTOM_BACKEND
     again_help: ClassVar[Mapping[str, str]] = AGAIN_HELP
+    own_model: ClassVar[str] = "Compile a model here"
+    in_a_terminal: ClassVar[str] = "This run cannot run again here. With the model's file, in a terminal:"
+    backend_command: ClassVar[str] = "python -m core run FILE.py --backend inspect"
+    accelerator_command: ClassVar[str] = "python -m core run FILE.py --backend accelerator"
+    package_command: ClassVar[str] = "python -m core aoti FILE.py --out package"
+    neighbours_command: ClassVar[str] = "python -m core neighbours FILE.py"
     convention: ClassVar[str] = (
         "Define `model`, any callable, and `inputs`, the arguments of one call; or `calls`, a list or a generator "
         "function of several. `training = True` runs the backward too; `torch_compile = {…}` sets parameters of "
@@ -208,6 +214,11 @@ class JobForm:
             return file_settings(self.job.model) if self.job.model.value else FileSettings()
         except CompileboardError:
             return FileSettings()
+
+    @staticmethod
+    def on_this_machine(kind: str) -> str:
+        """Return where a job runs without its kind of device; `kind` is empty for a target."""
+        return f"No {kind.upper()} device is here: a new run uses the CPU." if kind else "A new run uses this machine."
 
     @staticmethod
     def missing_device(kind: str) -> str:

@@ -78,8 +78,7 @@ def neighbours(report: Report, picks: Picks = NOTHING_PICKED) -> Iterator[PageBl
     yield Title(spans(view.title), GLOSSARY["neighbour"])
     if view.state != "recorded":
         yield from paragraph(view.paragraph)
-        if view.state == "not recorded":
-            yield Drawn(TRY)
+        yield Drawn(TRY)
         return
     yield from paragraph(view.paragraph, "quiet")
     yield Table("neighbours", COLUMNS, view.neighbours)

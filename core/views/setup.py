@@ -21,6 +21,28 @@ from core.views.markdown import LONGEST_LINE, LONGEST_TEXT, code, one_line, plai
 
 __all__ = ["ConfigView"]
 
+# Names in torch's config modules that hold no option.
+INTERNAL = frozenset(
+    (
+        "TYPE_CHECKING",
+        "_cache_config_factory_keys",
+        "_cache_config_ignore_prefix",
+        "_profile_var",
+        "_save_config_ignore",
+    )
+)
+# Options that people set most, in the order shown → their place.
+COMMON = {
+    name: place
+    for place, name in enumerate(
+        (
+            *("max_autotune", "freezing", "triton.cudagraphs", "epilogue_fusion", "coordinate_descent_tuning"),
+            *("max_autotune_gemm_backends", "shape_padding", "fx_graph_cache", "compile_threads", "cpp_wrapper"),
+            *("recompile_limit", "automatic_dynamic_shapes", "assume_static_by_default", "capture_scalar_outputs"),
+            *("capture_dynamic_output_shape_ops", "suppress_errors", "specialize_float"),
+        )
+    )
+}
 NAMES: dict[ConfigModule, str] = {"inductor": "Inductor", "dynamo": "Dynamo"}
 
 
@@ -122,12 +144,17 @@ class ConfigView:
     @cached_property
     def options(self) -> tuple[ConfigOption, ...]:
         """The matching options; options whose name matches come first."""
-        return matching(self.environment.options, self.text, self.module, self.changed)
+        return matching(self._all, self.text, self.module, self.changed)
+
+    @cached_property
+    def _all(self) -> tuple[ConfigOption, ...]:
+        """The options in the order shown: those that people set, all others, and private ones."""
+        return tuple(sorted((each for each in self.environment.options if each.name not in INTERNAL), key=_rank))
 
     @property
     def title(self) -> str:
         """Number of options of each module, or number of matching options for a search."""
-        count = len(self.environment.options)
+        count = len(self._all)
         if self.text or self.module or self.changed:
             return f"{fmt.number(len(self.options))} of torch.compile's {fmt.count(count, 'option')} match."
         parts = [f"{fmt.number(self._count(module))} of {name}" for module, name in NAMES.items()]
@@ -142,7 +169,10 @@ class ConfigView:
             if set_here
             else "none set by the server's environment"
         )
-        return f"torch {self.environment.torch}; {where}. Values are those of a new process, before a model's file."
+        return (
+            f"torch {self.environment.torch}; {where}. Values are those of a new process, before a model's file. "
+            "`mode`, `dynamic`, `fullgraph` and `backend` are arguments of `torch.compile`, on *New run*."
+        )
 
     @property
     def rows(self) -> list[dict[str, object]]:
@@ -155,7 +185,11 @@ class ConfigView:
         return ConfigOptionView(option)
 
     def _count(self, module: ConfigModule) -> int:
-        return sum(option.module == module for option in self.environment.options)
+        return sum(option.module == module for option in self._all)
+
+
+def _rank(option: ConfigOption) -> tuple[int, bool]:
+    return COMMON.get(option.name, len(COMMON)), option.name.startswith("_")
 
 
 def _row(option: ConfigOption) -> dict[str, object]:

@@ -11,6 +11,7 @@ from pages import menu
 from pages.parts.run.submit import recorded_as
 from pages.session import server
 from tests.support.apps import assert_sound, opened
+from tests.support.homes import add_scenario
 
 NEEDS = "needs a CUDA device, and this machine has none."
 
@@ -32,6 +33,34 @@ def test_what_needs_the_device_is_not_offered_and_the_device_is_named(recorded: 
     ]
     offered = {button.key for button in app.button}
     assert {key for key in offered if key and key.startswith(("try-", "overview-", "what-if"))} == set()
+
+
+@pytest.mark.parametrize(
+    ("page", "key"),
+    [
+        (menu.BACKEND, "with-inspect"),
+        (menu.ACCELERATOR, "instead-aot_eager"),
+        (menu.AOTINDUCTOR, "package-model"),
+        (menu.NEIGHBOURS, "neighbours-now"),
+    ],
+)
+def test_pages_of_backends_lead_on_by_the_cpu(
+    recorded: str, submitted: list[CompileJob], page: menu.Page, key: str
+) -> None:
+    app = opened(page.script, recorded)
+    assert_sound(app)
+    assert "No CUDA device is here: a new run uses the CPU." in [item.value for item in app.caption]
+    app.button(key=key).click().run()
+    assert [(job.device, job.target) for job in submitted] == [("cpu", "")]
+
+
+@pytest.mark.parametrize("page", [menu.BACKEND, menu.ACCELERATOR, menu.AOTINDUCTOR, menu.NEIGHBOURS])
+def test_pages_of_backends_lead_from_an_imported_log_to_a_command(empty_home: Path, page: menu.Page) -> None:
+    app = opened(page.script, add_scenario(empty_home, "foreign"))
+    assert_sound(app)
+    (command,) = (item.value for item in app.code)
+    assert command.startswith("python -m core ")
+    assert "Compile a model here" in [link.label for link in app.get("page_link")]
 
 
 def test_code_for_a_target_can_be_had_without_the_device(recorded: str, submitted: list[CompileJob]) -> None:

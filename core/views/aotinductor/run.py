@@ -93,8 +93,7 @@ def aotinductor(report: Report, read: Read) -> Iterator[PageBlock]:
     yield Title(spans(view.title), "" if view.compiled_for else GLOSSARY["package"])
     if view.compiled_for or view.story is None:
         yield from paragraph(view.compiled_for or view.introduction)
-        if not view.compiled_for:
-            yield Drawn(ASK)
+        yield Drawn(ASK)
         return
     steps = Table("steps", STEP_COLUMNS, [box for column in view.steps for box in column])
     yield Drawn(WAY, (steps,))

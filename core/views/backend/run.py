@@ -83,7 +83,6 @@ class BackendView:
     report: Report
     is_live: bool = False
 
-    not_again = "This cannot run again here: it is an imported log, or its code may not run here."
     built_in_note = "Each is one file that you can read and change."
     contract = (
         "A backend is a callable `(gm, example_inputs)` that returns a callable. Dynamo captures a frame as a graph "

@@ -19,6 +19,7 @@ from core.base import words as fmt
 from core.report import FxNode
 from core.views.accelerator import program as programs
 from core.views.accelerator import run as views
+from core.views.job_form import JobForm
 from pages import menu
 from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.look.charts import go, in_brackets, in_unit, plotly_layout, text_on
@@ -26,7 +27,7 @@ from pages.look.palette import FILL, INK, MUTED, PAPER, TALL, Theme, kernel_colo
 from pages.look.text import LONGEST_NAME, LONGEST_TEXT, code, one_line, prose
 from pages.parts.code import diff_view
 from pages.parts.graphs.drawn import node_lines, node_of
-from pages.parts.run.submit import job_again, stored_run, submit_or_open
+from pages.parts.run.submit import job_again, job_here, stored_run, submit_or_open
 from pages.session import actions, server, url
 from pages.session.actions import attempt
 from pages.session.shown import RunView, View, open_view
@@ -317,7 +318,7 @@ def offer(view: RunView, absence: views.AcceleratorAbsence) -> None:
 
     If the compiler is missing, or was missing in the run, also offer backends that need no compiler.
     """
-    job = job_again(view)
+    job = job_here(view, JobForm.accelerator_command)
     if job is None:
         return
     environment = server.environment() or Environment()

@@ -18,6 +18,7 @@ from core.base import words as fmt
 from core.views.aotinductor import package
 from core.views.aotinductor import run as views
 from core.views.blocks import Table
+from core.views.job_form import JobForm
 from pages import menu
 from pages.components.boxes.view import WayStage, way
 from pages.components.code.view import CodePicture, code_lines, code_view
@@ -25,7 +26,7 @@ from pages.look.charts import go, median_bars
 from pages.look.palette import SHORT, TALL, Theme, code_height
 from pages.look.text import code, plain
 from pages.parts.code import user_code
-from pages.parts.run.submit import job_again, submit_or_open
+from pages.parts.run.submit import job_here, submit_or_open
 from pages.session import url
 from pages.session.downloads import package_download
 from pages.session.shown import RunView
@@ -138,12 +139,9 @@ def _ask_again(view: RunView, aoti: views.AotInductorView) -> None:
 
 
 def ask_for_package(view: RunView, aoti: views.AotInductorView, label: str) -> None:
-    """Offer to package the run's model, and show the command line.
-
-    Draw nothing for a target, or if the job may not run here.
-    """
-    job = job_again(view)
-    if job is None or job.target:
+    """Offer to package the run's model, and show the command line."""
+    job = job_here(view, JobForm.package_command)
+    if job is None:
         return
     request = views.PackageRequest(job, _bounds(aoti.sizes_now, job))
     with st.container(horizontal=True, vertical_alignment="center"):

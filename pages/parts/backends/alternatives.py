@@ -10,6 +10,7 @@ import streamlit as st
 from core import SHIPPED_BACKENDS, CompileJob
 from core.report import Kernel
 from core.views.backend.run import BackendView
+from core.views.job_form import JobForm
 from core.views.neighbours import LazyBox
 from core.views.run_files import RunFiles
 from core.views.texts import SourceView
@@ -19,7 +20,7 @@ from pages.look.charts import CODE_FONT, PLOTLY_CONFIG, go, plotly_layout
 from pages.look.palette import INK, MUTED, PAPER, TALL, Theme
 from pages.look.text import code, sentence
 from pages.parts.run.own_backend import BackendChoice, own_code, with_backend
-from pages.parts.run.submit import job_again, run_of
+from pages.parts.run.submit import job_again, job_here, run_of
 from pages.session.runs import show_run
 from pages.session.server import theme
 from pages.session.shown import RunView
@@ -29,10 +30,9 @@ FILES = {"output code": "output_code.py", "Inductor's input graph": "fx_graph_ru
 
 
 def offer_backends(view: RunView) -> None:
-    """Offer the run's job with a built-in or custom backend; if it may not run again, say so."""
-    job = job_again(view)
+    """Offer the run's job with a built-in or custom backend."""
+    job = job_here(view, JobForm.backend_command)
     if job is None:
-        st.caption(BackendView.not_again)
         return
     st.header("Run with a built-in backend", anchor=False)
     st.caption(BackendView.built_in_note)

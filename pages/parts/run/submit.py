@@ -54,6 +54,24 @@ def job_again(of: ShownRun | RunView) -> CompileJob | None:
     return None if job is None or missing_device(job) else job
 
 
+def job_here(of: RunView, command: str) -> CompileJob | None:
+    """Return the job of a run as it can run here; the page says if that is on another device.
+
+    None if the job may not run here: the page then has the command of a terminal, and leads to a new run.
+    """
+    job = job_to_change(of)
+    if job is None:
+        st.caption(JobForm.in_a_terminal)
+        st.code(command, language=None)
+        st.page_link(menu.NEW_RUN.script, label=JobForm.own_model, icon=menu.NEW_RUN.icon)
+        return None
+    kind = missing_device(job)
+    if kind or job.target:
+        st.caption(JobForm.on_this_machine(kind))
+        return replace(job, target="", device="cpu" if kind else job.device)
+    return job
+
+
 def missing_device(job: CompileJob) -> str:
     """Return the kind of device that a job needs and this machine lacks; empty if nothing is missing."""
     kind = job.device.partition(":")[0]
@@ -222,14 +240,10 @@ def capture_now(of: RunView) -> None:
 
 
 def neighbours_now(of: RunView) -> None:
-    """Offer to run the model of a run on other compilers and runtimes.
-
-    Draw nothing if the job may not run again here, or has a target.
-    """
-    job = job_again(of)
-    if job is None or job.target or job.model.is_script:
-        return
-    if pressed("Try the neighbours", key="neighbours-now", icon=menu.NEIGHBOURS.icon, help=HELP["neighbours"]):
+    """Offer to run the model of a run on other compilers and runtimes."""
+    job = job_here(of, JobForm.neighbours_command)
+    help_ = HELP["neighbours"]
+    if job is not None and pressed("Try the neighbours", key="neighbours-now", icon=menu.NEIGHBOURS.icon, help=help_):
         submit_or_open(replace(job, neighbours=True), menu.NEIGHBOURS)
 
 

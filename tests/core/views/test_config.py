@@ -42,6 +42,14 @@ def test_all_options_are_listed_without_a_search() -> None:
     assert len(view.rows) == 4
 
 
+def test_the_list_begins_with_what_people_set_and_has_no_internals() -> None:
+    others = ("_private", "TYPE_CHECKING", "aggressive_fusion", "_cache_config_factory_keys")
+    listed = (*(ConfigOption("inductor", name, "True") for name in others), LIMIT, FUSION)
+    view = ConfigView(Environment(torch="2.13.0", options=listed))
+    assert names(view) == ["epilogue_fusion", "recompile_limit", "aggressive_fusion", "_private"]
+    assert view.title == "torch.compile has 4 options here: 3 of Inductor, 1 of Dynamo."
+
+
 @pytest.mark.parametrize(
     ("view", "expected"),
     [
@@ -51,7 +59,7 @@ def test_all_options_are_listed_without_a_search() -> None:
         (ConfigView(HERE, "recompile_limit"), ["recompile_limit", "cache_size_limit"]),
         (ConfigView(HERE, "torch._dynamo.config.recompile_limit"), ["recompile_limit", "cache_size_limit"]),
         (ConfigView(HERE, module="dynamo"), ["recompile_limit", "cache_size_limit"]),
-        (ConfigView(HERE, changed=True), ["recompile_limit", "triton.cudagraphs"]),
+        (ConfigView(HERE, changed=True), ["triton.cudagraphs", "recompile_limit"]),
         (ConfigView(HERE, "none such"), []),
     ],
 )
