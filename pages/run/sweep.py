@@ -20,7 +20,7 @@ if here is not None:
 page_title("Run a job with several options, and compare")
 shown = shown_run()
 job = job_again(shown) if shown is not None else None
-base = job_to_vary(job)
+base = job_to_vary(job, shown.job if shown is not None else None)
 if shown is not None and job is None:
     st.caption(SweepQuestions.not_repeatable)
 preset_cards(base)

@@ -16,7 +16,7 @@ def test_a_large_sweep_starts_from_its_dialog_and_is_cancelled(server: Server, p
     expect(headline(page)).to_have_text(re.compile(r"^torch\.compile has \d+ options here"))
     go(page, server.link("sweep", run=transformer))
     settle(page)
-    page.locator(".st-key-ask-backends").get_by_role("button", name="Ask").click()
+    page.locator(".st-key-ask-backends").get_by_role("button", name="Run").click()
     dialog = page.get_by_role("dialog")
     expect(dialog).to_contain_text("Backends")
     start = dialog.get_by_role("button", name=re.compile(r"^Start \d+ runs$"))

@@ -70,6 +70,12 @@ def test_the_overview_says_how_a_run_without_a_log_ended(home: Path, name: str) 
     assert "the last words of the worker" in words(app)
 
 
+def test_the_stacks_of_a_worker_are_folded_where_the_run_has_a_log(home: Path, halves: dict[str, str]) -> None:
+    for run, is_open in ((halves["timed out"], False), (unfinished(home, "timed out", None), True)):
+        app = opened(menu.OVERVIEW.script, run)
+        assert [fold.proto.expanded for fold in app.expander if fold.label == "Last output of the worker"] == [is_open]
+
+
 def unfinished(home: Path, name: str, log: bytes | None) -> str:
     run = add_run(home, "mlp", log, job=job_of("eager_backend"), **STATES[name])
     run.output_path.write_text("the last words of the worker\n")

@@ -63,6 +63,12 @@ def test_pages_of_backends_lead_from_an_imported_log_to_a_command(empty_home: Pa
     assert "Compile a model here" in [link.label for link in app.get("page_link")]
 
 
+def test_a_sweep_is_of_the_same_sample_where_the_run_cannot_run_again(recorded: str) -> None:
+    app = opened(menu.SWEEP.script, recorded)
+    assert_sound(app)
+    assert app.selectbox(key="sweep-of").value == "llama_block"
+
+
 def test_code_for_a_target_can_be_had_without_the_device(recorded: str, submitted: list[CompileJob]) -> None:
     app = opened(menu.OVERVIEW.script, recorded)
     next(button for button in app.button if button.key == "retarget-h100").click().run()

@@ -17,7 +17,7 @@ import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, TypeGuard
 
 from core.analysis.durations import compile_time_s, phase_totals
 from core.analysis.interval import ERROR, FEW, NOT_MEASURABLE, SCATTERED, Interval, in_blocks
@@ -102,10 +102,11 @@ COUNTS: dict[str, tuple[FigureReader, Unit]] = {
 MEASURED: dict[str, tuple[FigureReader, Unit]] = {
     "compile time": (lambda report, _: compile_time_s(report) or None, "s"),
     "first compiled call": (lambda report, _: report.calls[0].compiled_s if report.calls else None, "s"),
-    "compiled call": (lambda _, summary: summary.speed.compiled_s if summary.speed else None, "s"),
-    "eager call": (lambda _, summary: summary.speed.eager_s if summary.speed else None, "s"),
+    "compiled call": (lambda _, summary: summary.speed.compiled_s if _is_reliable(summary.speed) else None, "s"),
+    "eager call": (lambda _, summary: summary.speed.eager_s if _is_reliable(summary.speed) else None, "s"),
 }
-RATIO = "faster than eager"
+# Figures of the steady state, which only a quiet machine gives.
+RATIO, CALLS = "faster than eager", ("compiled call", "eager call")
 
 
 def figures(left: Report, right: Report) -> tuple[Figure, ...]:
@@ -146,14 +147,16 @@ def _unrecorded_words(name: str, report: Report) -> str:
     """Return the text for a number that the log does not record completely; otherwise empty."""
     if name == BREAKS and report.break_record == "lower bound":
         return f"{AT_LEAST}{number(len(report.graph_breaks))}"
+    if name in CALLS:
+        return _doubt(speed(report.timing))
     unrecorded = report.break_record == "none" if name == BREAKS else not records_dynamo(report)
     return NOT_RECORDED if name in OF_DYNAMO and unrecorded else ""
 
 
 def ratio_words(measured: Speed | None) -> str:
     """Return the speedup over eager with its bounds; the reason if it is unknown, empty if not measured."""
-    if measured is None or measured.interval is None:
-        return measured.unknown if measured is not None else ""
+    if measured is None or measured.interval is None or measured.doubt:
+        return _doubt(measured)
     words = ratio(measured.interval.middle, (measured.interval.low, measured.interval.high))
     return words if measured.clear else f"none seen, {words}"
 
@@ -188,7 +191,18 @@ def _peak(report: Report, side: MemorySide) -> float | None:
 
 def _ratio(report: Report) -> float | None:
     measured = speed(report.timing)
-    return measured.interval.middle if measured and measured.interval else None
+    return measured.interval.middle if measured and measured.interval and not measured.doubt else None
+
+
+def _is_reliable(measured: Speed | None) -> TypeGuard[Speed]:
+    return measured is not None and not measured.doubt
+
+
+def _doubt(measured: Speed | None) -> str:
+    """Return why a measured speed is not shown; empty if it is, or was not measured."""
+    if measured is None or not measured.doubt:
+        return ""
+    return measured.unknown or f"{NOT_MEASURABLE}: {measured.disturbed}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -127,7 +127,7 @@ class SweepQuestions:
     each_s: float | None
 
     introduction = "Run a job with several options, and compare."
-    not_repeatable = "The shown run cannot be run again here, so the questions are about the sample below."
+    not_repeatable = "The shown run cannot run again here, so sweeps are of the sample below, on this machine."
     no_sweeps = "No sweeps yet. Start one with a question above."
     axes_example = EXAMPLE
     axes_help = HELP

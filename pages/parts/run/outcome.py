@@ -70,7 +70,8 @@ def _end_without_results(shown: ShownRun, ending: views.OutcomeView) -> None:
         st.error(ending.crash, icon=":material/memory:")
     tail = shown.run.output_tail()
     if tail:
-        with st.expander("Last output of the worker", expanded=not (ending.error or ending.crash)):
+        alone = not (ending.error or ending.crash or (shown.report is not None and shown.report.kinds))
+        with st.expander("Last output of the worker", expanded=alone):
             st.code(tail, language=None, height=SHORT if tail.count("\n") > SHOWN_WHOLE else "content")
 
 

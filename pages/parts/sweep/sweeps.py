@@ -278,19 +278,21 @@ CHARTS: dict[str, Callable[[SweepView, Theme], go.Figure]] = {
 }
 
 
-def job_to_vary(job: CompileJob | None) -> CompileJob:
+def job_to_vary(job: CompileJob | None, shown: CompileJob | None) -> CompileJob:
     """Let the visitor pick the job to vary: `job` of the shown run, or a sample's job.
 
-    The default is `job`, otherwise the first sample.
+    The default is `job`. If that may not run here, it is the sample of the job `shown`, otherwise the first sample.
     """
     names = [item.name for item in samples()]
+    name = shown.model.value if shown is not None and shown.model.kind == "sample" else ""
     offered = [*([SHOWN] if job else []), *names]
     titles = {item.name: item.title for item in samples()}
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown("Ask of")
+        st.markdown("Model")
         chosen = st.selectbox(
             "Model",
             offered,
+            index=names.index(name) if job is None and name in names else 0,
             format_func=lambda name: titles.get(name, SweepQuestions.shown_label(job)),
             label_visibility="collapsed",
             key="sweep-of",
@@ -364,7 +366,7 @@ def preset_cards(base: CompileJob) -> None:
                 st.markdown(question.heading)
                 st.caption(question.text)
                 with st.container(horizontal=True, vertical_alignment="center"):
-                    if pressed("Ask", key=f"ask-{question.name}", icon=":material/play_arrow:", help=question.text):
+                    if pressed("Run", key=f"ask-{question.name}", icon=":material/play_arrow:", help=question.text):
                         ask(question)
                     st.caption(_cost(question))
 

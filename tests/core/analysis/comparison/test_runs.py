@@ -7,7 +7,7 @@ import pytest
 
 from core.analysis.comparison.matching import RunSide, SourceDifference
 from core.analysis.comparison.run import RunComparison, compare_runs
-from core.report import Call, Difference, MemoryUse, Report, SideTimes
+from core.report import Call, Difference, Load, MemoryUse, Report, SideTimes
 from core.views.comparison import comparison_sentence, differences_line, seconds_words
 from tests.record import SCENARIOS
 from tests.support.logs import recorded_side
@@ -111,6 +111,18 @@ def test_how_much_faster_it_is_is_in_the_sentence_with_its_bounds() -> None:
         "Options, source, breaks, graphs, guards and kernels are the same; 1.25× faster (1.23–1.27)."
     )
     assert compared(timed(block, 0.8e-3), timed(block, 1e-3))[1] == "The right run is 1.25× slower (1.23–1.27)."
+
+
+def test_times_of_a_busy_machine_are_no_figures() -> None:
+    block = recorded_side(TRACES / "transformer_block" / "trace.log")
+    quiet, busy = timed(block, 1e-3), timed(block, 1e-3)
+    assert busy.report.timing is not None
+    timing = replace(busy.report.timing, load=Load(others=0.9))
+    figures = compare_runs(quiet, replace(busy, report=replace(busy.report, timing=timing))).figures
+    words = {figure.name: (figure.left is None, figure.right, figure.right_words) for figure in figures}
+    reason = "not measurable: the machine was busy while it was measured"
+    for name in ("compiled call", "eager call", "faster than eager"):
+        assert words[name] == (False, None, reason)
 
 
 def test_a_machine_that_has_become_slower_is_no_difference() -> None:
