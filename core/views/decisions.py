@@ -120,7 +120,7 @@ class DecisionsView:
     @property
     def table(self) -> Table[OpDecision]:
         """The decision for each op."""
-        return Table("decisions", DECISIONS, self.decisions)
+        return Table("decisions", DECISIONS, self.decisions, link=lambda decision: f"n:{decision.node}")
 
     @property
     def title(self) -> str:

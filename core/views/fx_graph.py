@@ -25,7 +25,7 @@ from core.views.graph import GraphView
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain
 from core.views.numerics import node_words
 
-__all__ = ["FxGraphView", "GraphStages", "SameOp"]
+__all__ = ["FxGraphView", "GraphStages", "mapped"]
 
 # Stage → its label in a row of stages, and its description.
 STAGES: dict[Stage, tuple[str, str]] = {
@@ -62,77 +62,11 @@ RUNNABLE = "fx_graph_runnable.py"
 NODE_MAP = "inductor_provenance_tracking_node_mappings.json"
 # Lines of torch's script that set paths of the machine that wrote it.
 OF_THE_WRITER = re.compile(r"^os\.environ\['(?:TORCH_TRACE|TORCH_DTRACE|\w*_CACHE_DIR)'\].*$", re.MULTILINE)
+# A larger graph is drawn on its own page only, where the visitor waits for it.
+MOST_OPS = 5_000  #: ops of a graph drawn on *Overview* and *Tour*
 MOST_GUARDS = 8  #: guards of a node
 MOST_USERS = 12  #: users of a node
 DYNAMO = "dynamo_output_graph"
-
-
-@dataclass(frozen=True, slots=True)
-class SameOp:
-    """An op on all pages of a compilation: FX nodes before AOTAutograd, lowered FX nodes, kernels.
-
-    `selected` is the id that was selected: an FX node, a launch, a scheduler node, or a kernel.
-    """
-
-    selected: str
-    early: tuple[str, ...] = ()
-    lowered: tuple[str, ...] = ()
-    kernels: tuple[str, ...] = ()
-
-    @classmethod
-    def of(cls, compilation: Compilation, selected: str, is_early: bool, node_maps: Iterable[str]) -> SameOp:
-        """Return the op of a selected id; an FX node is of a graph before AOTAutograd if `is_early`.
-
-        `node_maps` are torch's maps of nodes before and after AOTAutograd, as JSON, one for each lowered graph.
-        """
-        kind, _, name = selected.partition(":")
-        maps = [decoded_object(text) for text in node_maps]
-        if kind == "n" and is_early:
-            lowered = _mapped(maps, "preToPost", name)
-            return cls(selected, (name,), lowered, _kernels_of(compilation, lowered))
-        if kind == "n":
-            lowered = (name.partition("@")[0],)
-            kernels = _kernels_of(compilation, lowered)
-        else:
-            scheduled = [node for schedule in compilation.schedules for node in schedule.before]
-            nodes = [node for node in scheduled if name in ((node.kernel,) if kind == "k" else (node.name,))]
-            known = next((kernel.origins for kernel in compilation.kernels if kernel.id == name), ())
-            lowered = tuple(dict.fromkeys([origin for node in nodes for origin in node.origins] or known))
-            kernels = (name,) if kind == "k" else tuple(dict.fromkeys(node.kernel for node in nodes if node.kernel))
-        early = tuple(dict.fromkeys(source for each in lowered for source in _mapped(maps, "postToPre", each)))
-        return cls(selected, early, lowered, kernels)
-
-    def in_graph(self, graph: FxGraph) -> str | None:
-        """Return the id of the op's node in a graph; None if it has none, or the graph is of another stage."""
-        names = self.early if graph.early else self.lowered if graph.lowered else ()
-        if self.selected.startswith("n:") and self.selected[2:] in names:
-            return self.selected
-        return f"n:{names[0]}" if names else None
-
-    def in_fusion(self, picture: GraphView) -> str | None:
-        """Return the id of the op in a drawing of fusion; None if the drawing lacks it."""
-        nodes = (f"n:{name}" for name in self.lowered)
-        ids = (self.selected, *nodes, *(f"k:{kernel}" for kernel in self.kernels))
-        return next((item for item in ids if picture.find(item) is not None), None)
-
-    @property
-    def ids(self) -> frozenset[str]:
-        """All ids of the op."""
-        nodes = (f"n:{name}" for name in (*self.early, *self.lowered))
-        return frozenset((self.selected, *nodes, *(f"k:{kernel}" for kernel in self.kernels)))
-
-
-def _mapped(maps: Iterable[Mapping[str, object]], key: str, name: str) -> tuple[str, ...]:
-    """Return the nodes that torch's maps have for a node under a key, such as `preToPost`."""
-    tables = [nodes for each in maps if isinstance(nodes := each.get(key), dict)]
-    lists = [names for nodes in tables if isinstance(names := nodes.get(name), list)]
-    return tuple(dict.fromkeys(str(node) for names in lists for node in names))
-
-
-def _kernels_of(compilation: Compilation, nodes: Sequence[str]) -> tuple[str, ...]:
-    """Return the kernels that compute any of these lowered nodes."""
-    wanted = set(nodes)
-    return tuple(kernel.id for kernel in compilation.kernels if wanted & set(kernel.origins))
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +87,9 @@ OF_AOT = ("aot_inference_graph", "aot_forward_graph", "aot_backward_graph")
 
 @dataclass(frozen=True, slots=True)
 class GraphStages:
-    """The recorded graphs of a compilation, at least one."""
+    """The recorded graphs of a compilation, at least one except for `preview`."""
+
+    most_ops: ClassVar[int] = MOST_OPS
 
     graphs: Sequence[FxGraph]
 
@@ -171,6 +107,11 @@ class GraphStages:
     def traced(self) -> FxGraph | None:
         """The last graph that AOTAutograd traced for the forward or backward; None if there is none."""
         return next((graph for graph in reversed(self.graphs) if graph.stage in OF_AOT), None)
+
+    @property
+    def preview(self) -> FxGraph | None:
+        """The graph to draw on *Overview*; None if it has no op, or is so large that its own page draws it."""
+        return self.first if self.graphs and self.first.ops and self.first.calls <= self.most_ops else None
 
     @property
     def groups(self) -> tuple[StageGroup, ...]:
@@ -198,6 +139,13 @@ class GraphStages:
         if graph.name:
             return f"dumped as {one_line(graph.name, LONGEST_NAME)}"
         return STAGES[graph.stage][1] if graph.stage in STAGES else graph.stage
+
+
+def mapped(maps: Iterable[Mapping[str, object]], key: str, *names: str) -> tuple[str, ...]:
+    """Return the nodes that torch's maps have for some nodes under a key, such as `preToPost`."""
+    tables = [nodes for each in maps if isinstance(nodes := each.get(key), dict)]
+    lists = [nodes for name in names for table in tables if isinstance(nodes := table.get(name), list)]
+    return tuple(dict.fromkeys(str(node) for nodes in lists for node in nodes))
 
 
 def _lane(graph: FxGraph) -> int:
@@ -339,7 +287,7 @@ class FxGraphView:
         `text` is the node map.
         """
         key, row = ("postToPre", "came from") if self.graph.lowered else ("preToPost", "became")
-        names = _mapped([decoded_object(text)], key, name)
+        names = mapped([decoded_object(text)], key, name)
         if not names:
             return {}
         more = f" and {fmt.number(len(names) - MOST_USERS)} more" if len(names) > MOST_USERS else ""

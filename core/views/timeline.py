@@ -205,6 +205,10 @@ class TimelineView:
         """Return a kernel of the report; None if there is none."""
         return self._kernels.get(kernel_id)
 
+    def kernel_at(self, number: str) -> str:
+        """Return the id of the kernel of a slice, by the slice's number; empty if it has none."""
+        return next((piece.kernel for piece in self.joined.joined if str(piece.index) == number), "")
+
     def compilation_of(self, kernel_id: str) -> str:
         """Return the id of a kernel's compilation; empty if there is none."""
         return self._owners.get(kernel_id, "")

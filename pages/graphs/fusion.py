@@ -21,7 +21,6 @@ from pages.session import url
 from pages.session.downloads import downloads, json_twin
 from pages.session.header import page_title
 from pages.session.require import require_view
-from pages.session.shown import selected_op
 
 VIEWS = ["one drawing", "side by side"]
 
@@ -48,13 +47,12 @@ with title_row() as title:
         json_twin("schedule", fusion.schedule, key="schedule")
 url.write(url.FUSION)
 page_title(fusion.title, help=fusion.help, place=title)
-same = selected_op(view)
-if same is not None and not url.selected():
-    url.select(same.in_fusion(fusion_drawn(view, index).graph.view))
+same = url.state_of(url.SAME)
+if same is not None:
+    url.set_state(url.PART, same.in_fusion(fusion_drawn(view, index).graph.view))
 place = stage()
 with place.container(key="drawing"):
     selected = draw_fusion(view, index) if shape == VIEWS[0] else draw_both(view, index)
-selected_op(view)
 open_kernel(fusion)
 with drawer(place, [KERNEL, WHY, IR], selected) as tab:
     if tab == KERNEL:

@@ -13,7 +13,6 @@ from pages.session import url
 from pages.session.downloads import downloads, json_twin, text_twin
 from pages.session.header import page_title
 from pages.session.require import require_view
-from pages.session.shown import selected_op
 from pages.session.url import state_of
 
 view = require_view("This page shows the FX graphs of a compilation.")
@@ -23,8 +22,9 @@ if view is None or not view.compilation.graphs:
     st.stop()
 
 compilation = view.compilation
-default = GraphStages(compilation.graphs).first.id
-url.read(url.GRAPH, [graph.id for graph in compilation.graphs], default)
+ids = [graph.id for graph in compilation.graphs]
+default = url.asked(url.OF) if url.asked(url.OF) in ids else GraphStages(compilation.graphs).first.id
+url.read(url.GRAPH, ids, default)
 with title_row() as title:
     graph = compilation.graph(state_of(url.GRAPH, default)) or compilation.graphs[0]
     stage_row(compilation.graphs, graph)
@@ -39,17 +39,12 @@ with title_row() as title:
         json_twin(graph.id, lambda: view.nodes(graph), key="fx")
 
 page_title(fx.title, help=fx.help, place=title)
-same = selected_op(view, graph)
-node = same.in_graph(graph) if same is not None else None
-if node is not None and (not url.selected() or (url.selected() or "").startswith(("s:", "g:"))):
-    url.select(node)
 if not graph.ops:
     unparsed(view, graph)
     st.stop()
 place = stage()
 with place.container(key="drawing"):
-    selected = show(fx_drawn(view, graph), f"fx-{compilation.id}-{graph.id}").id
-selected_op(view, graph)
+    selected = show(fx_drawn(view, graph), f"fx-{compilation.id}-{graph.id}", graph=graph.id).id
 with drawer(place, tabs(fx), selected) as tab:
     if tab:
         fill_drawer(view, fx, tab, selected)

@@ -18,8 +18,9 @@ from core import Run
 from core.base import words as fmt
 from core.views import header as views
 from core.views import runs as lists
+from core.views.selection import SelectedOp
 from pages import menu
-from pages.components.boxes.view import Chip, chips
+from pages.components.boxes.view import CLOSED, Chip, chips
 from pages.components.keys.view import TURNS, all_keys, page_keys
 from pages.components.menu.view import Mark, mark_menu
 from pages.gate.people import role_of
@@ -27,7 +28,7 @@ from pages.gate.visitor import who
 from pages.look.text import LONGEST_NAME, plain
 from pages.session import url
 from pages.session.runs import named_runs
-from pages.session.shown import ShownRun, header_run, shown_compilation
+from pages.session.shown import ShownRun, header_run, selected_op, shown_compilation
 from pages.session.url import go_to, press, taken
 
 RANK, RANK_PX = "rank", 130
@@ -74,9 +75,10 @@ def header(page: str) -> Header:
         if view is not None:
             _compilation_picker(view)
     url.write(url.RUN, url.COMPILATION)
+    op = selected_op(shown, page)
     with line:
         if view is not None:
-            chips(_chips(view), key=CHIPS, on_pick=partial(press, CHIPS))
+            chips([*_op_chips(op), *_chips(view)], key=CHIPS, on_pick=_pick_chip)
         account()
     page_keys(partial(_press_key, list(view.compilations) if view is not None else []), key=KEYS)
     key = taken(KEYS)
@@ -95,6 +97,20 @@ def _chips(view: views.HeaderView) -> list[Chip]:
         Chip(fact.value, fact.label, fact.tone, menu.PAGES[fact.page].script if fact.page else "", fact.help)
         for fact in view.facts
     ]
+
+
+def _op_chips(op: SelectedOp | None) -> list[Chip]:
+    """Return the chip of the selected op, with the part that the page shows of it; no chip without an op."""
+    if op is None:
+        return []
+    return [Chip(op.name, op.here, page=menu.FX_GRAPH.script, tooltip=op.help, closes=op.close_label)]
+
+
+def _pick_chip(chosen: str) -> None:
+    if chosen == CLOSED:
+        url.select(None)
+    else:
+        press(CHIPS, chosen)
 
 
 def _turned(page: str, by: int) -> menu.Page | None:

@@ -31,8 +31,10 @@ from core import (
 )
 from core.report import Compilation, FxGraph, FxNode, Payload, Report
 from core.views import header
-from core.views.fx_graph import NODE_MAP, SameOp
+from core.views.fx_graph import GraphStages
 from core.views.progress import Fetch
+from core.views.selection import SelectedOp, is_op
+from pages import menu
 from pages.session import server, url
 from pages.session.server import cached
 from pages.session.url import set_state, state_of
@@ -42,10 +44,6 @@ LARGE_LOG_BYTES = 8_000_000
 GOING = "going"
 # Number of cached live runs; the data of each takes as much memory as its log.
 MOST_GOING = 4  #: cached running runs
-# Ids of what stands for an op: an FX node, a scheduler node, a launch, a kernel.
-OF_OPS = ("n:", "s:", "g:", "k:")
-# State: the run, the compilation, the id of the op that was selected last, and whether its graph is an early one.
-OP = "selected-op"
 
 
 @dataclass(frozen=True)
@@ -304,32 +302,57 @@ def _text(run_id: str, offset: int, length: int) -> str:
     return load_text(log, Payload(offset, length)) if log else ""
 
 
-def selected_op(view: View, graph: FxGraph | None = None) -> SameOp | None:
-    """Return the op that the URL selects, or that was selected last in this compilation, and remember it.
+# Page → the parameter by which it chooses what it shows of several.
+CHOICES = {
+    menu.FX_GRAPH.name: url.GRAPH,
+    menu.PASSES.name: url.CHAPTER,
+    menu.PARTITION.name: url.JOINT,
+    menu.COMPARE.name: url.ASPECT,
+}
 
-    A page calls it before its drawing, to select the op there, and after it, to remember a new selection.
 
-    `graph` is the graph of the page's FX nodes, by default the lowered one. None if nothing was selected, or the
-    visitor has cleared the selection (`forget_op`).
+def selected_op(shown: ShownRun | None, page: str) -> SelectedOp | None:
+    """Return the selected op, with the page's part of it; None without one in the shown compilation.
+
+    A link from the menu has no op: the one that was selected last is written to the URL again. What the URL selects
+    becomes an item of the page if it is no op.
     """
-    selected = url.selected() or ""
-    last: tuple[str, str, str, bool] | None = state_of(OP)
-    if last is not None and last[:2] != (view.run.id, view.compilation.id):
-        last = None
-    same = None if last is None else _same_op(*last, view)
-    if selected.startswith(OF_OPS) and (same is None or selected not in same.ids):
-        last = view.run.id, view.compilation.id, selected, graph is not None and graph.early
-        same = _same_op(*last, view)
-    set_state(OP, last)
-    return same
-
-
-def forget_op() -> None:
-    """Forget the op that was selected last: the visitor has cleared the selection."""
-    set_state(OP, None)
+    selected = url.asked(url.SELECT) or ""
+    if selected and not is_op(selected):
+        url.put(url.SELECT, None)
+        url.put(url.ITEM, selected)
+        selected = ""
+    set_state(url.PART, selected or None)
+    set_state(url.SAME, None)
+    compilation = shown_compilation(shown.report) if shown is not None and shown.report is not None else None
+    if shown is None or shown.report is None or compilation is None:
+        return None
+    view = View(shown, shown.report, compilation)
+    last: tuple[str, str, str, str] | None = state_of(url.OP)
+    if not selected and last is not None and last[:2] == (shown.run.id, compilation.id):
+        selected = last[2]
+        url.put(url.SELECT, selected)
+        url.put(url.OF, last[3])
+    if not selected:
+        return None
+    choice = url.peek(CHOICES[page]) if page in CHOICES else None
+    first = GraphStages(compilation.graphs).first.id if page == menu.FX_GRAPH.name and compilation.graphs else ""
+    known = _op(shown.run.id, compilation.id, selected, url.asked(url.OF) or choice or first, view)
+    if known is None:
+        return None
+    set_state(url.OP, (shown.run.id, compilation.id, selected, known.op.id.graph))
+    url.put(url.OF, known.op.id.graph)
+    op = _on_page(shown.run.id, str(known.op.id), page, choice, known, view)
+    set_state(url.PART, op.part.item or None)
+    set_state(url.SAME, op.op)
+    return op
 
 
 @cached()
-def _same_op(run_id: str, compile_id: str, selected: str, is_early: bool, _view: View) -> SameOp:
-    files = (file for file in _view.report.debug_files if (file.compilation, file.name) == (compile_id, NODE_MAP))
-    return SameOp.of(_view.compilation, selected, is_early, [_view.text(file.text) for file in files])
+def _op(run_id: str, compile_id: str, selected: str, graph: str, _view: View) -> SelectedOp | None:
+    return SelectedOp.find(_view.side, _view.compilation, selected, graph)
+
+
+@cached()
+def _on_page(run_id: str, op_id: str, page: str, choice: str | None, _op: SelectedOp, _view: View) -> SelectedOp:
+    return _op.on(page, _view.run, _view.side, _view.compilation, choice)

@@ -45,6 +45,7 @@ os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
 # Height of a table's row in Streamlit, and of its header and frame.
 LINE_PX, HEAD_PX = 31, 34
 CHOICE_PX = 360
+SELECTED_TINT = "background-color: rgba(93, 105, 223, 0.22)"
 UNLIKE_TINT = "background-color: rgba(204, 140, 20, 0.2)"
 # Number of rows that fit without scrolling.
 FEW = 14
@@ -56,7 +57,9 @@ def picks() -> blocks.Picks:
     """Return the visitor's selections, which Streamlit has before it runs the page."""
     tables = {str(key): _cells(value) for key, value in st.session_state.items()}
     typed = {str(key): value for key, value in st.session_state.items() if isinstance(value, str)}
-    return blocks.Picks({key: cells[0] for key, cells in tables.items() if cells}, {**st.query_params, **typed})
+    # A page's own part of the selection stands for the op of the URL.
+    texts = {**st.query_params, url.SELECT: url.selected() or "", **typed}
+    return blocks.Picks({key: cells[0] for key, cells in tables.items() if cells}, texts)
 
 
 def _cells(value: object) -> list[int]:
@@ -175,7 +178,8 @@ def _draw_table(table: blocks.Table[Any]) -> None:
     if table.is_short or len(table.rows) > FEW:
         look["height"] = SHORT if table.is_short else TALL
     if table.link is not None:
-        picked_by_url(frame, [*map(table.link, table.rows)], table.name, table.parameter, **look)
+        ids = [*map(table.link, table.rows)]
+        picked_by_url(_marked(frame, ids), ids, table.name, table.parameter, **look)
     elif not table.pick:
         shown(frame, table.rows, **look)
     elif picked(frame, table.rows, table.name, **look) is None:
@@ -210,6 +214,14 @@ def _tinted(table: Any, names: Sequence[str]) -> Any:
         # A table without style is larger than pandas styles.
         return table
     return table.map(lambda cell: UNLIKE_TINT if isinstance(cell, str) and blocks.UNLIKE in cell else "", subset=names)
+
+
+def _marked(table: Any, ids: Sequence[str]) -> Any:
+    """Return a table with the row of the page's selection tinted."""
+    rows = [row for row, item in enumerate(ids) if item == url.selected()]
+    if not rows or hasattr(table, "style"):
+        return table
+    return table.apply(lambda cells: [SELECTED_TINT if row in rows else "" for row in range(len(cells))])
 
 
 def _of_bar(column: blocks.Column[Any]) -> Callable[[float], str]:
@@ -422,10 +434,13 @@ def _into_header(key: str, ids: Sequence[str]) -> None:
 
 def _into_url(key: str, ids: Sequence[str], parameter: str) -> None:
     for chosen in _those(ids, _clicked(st.session_state[key])):
-        url.put(parameter, chosen)
+        if parameter == url.SELECT:
+            url.select(chosen)
+        else:
+            url.put(parameter, chosen)
         if parameter == url.RECORD:
             # The selected line is a line of the former record.
-            url.select(None)
+            url.pick(None)
 
 
 def _look(rows: Sequence[object], look: dict[str, Any]) -> dict[str, Any]:

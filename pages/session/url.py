@@ -15,6 +15,7 @@ import streamlit as st
 from streamlit.elements.lib.mutable_tab_container import TabContainer
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from core.views.selection import is_op
 from pages import menu
 
 
@@ -35,8 +36,9 @@ def opened_once(tab: TabContainer, name: str) -> bool:
     return bool(state_of(f"opened-{name}"))
 
 
-# The run and the compilation of every page, and the selection in its views.
-RUN, COMPILATION, SELECT, DRAWER, COLOUR = "run", "compilation", "select", "drawer", "colour"
+# The run, the compilation and the selected op of every page; the op's graph; and an item of the page that is no op.
+RUN, COMPILATION, SELECT, OF, ITEM = "run", "compilation", "select", "of", "item"
+DRAWER, COLOUR = "drawer", "colour"
 # The token of a link that previews.
 PREVIEW = "preview"
 # Whether the comments are open.
@@ -86,6 +88,12 @@ def read(name: str, valid: Collection[str], default: str | None) -> None:
         st.session_state[name] = remembered if remembered in valid else default
 
 
+def peek(name: str) -> str | None:
+    """Return what `read` will make the value of a widget, if it is valid."""
+    requested, remembered = st.query_params.get(name), st.session_state.get(f"url-{name}")
+    return requested if requested and requested != remembered else st.session_state.get(name) or remembered
+
+
 def write(*names: str) -> None:
     """Write the values of widgets to the URL, as one entry of the browser's history.
 
@@ -128,19 +136,59 @@ def put_state(name: str, key: str) -> None:
     put(name, str(st.session_state[key]))
 
 
+# State: the op that was selected last, as run, compilation, item and graph; and the page's part of the op.
+OP, PART = "selected-op", "page-part"
+# State: the selected op at all stages, None without one.
+SAME = "same-op"
+
+
 def selected() -> str | None:
-    """Return the id of the selection in the URL; None if there is none."""
-    return asked(SELECT)
+    """Return the item that was picked on this page, otherwise the page's part of the selected op."""
+    return asked(ITEM) or state_of(PART)
 
 
-def select(item_id: str | None) -> None:
-    """Write a selection to the URL, so that a reload or a colleague sees it."""
+def select(item_id: str | None, graph: str = "") -> bool:
+    """Write a selection to the URL, for reloads and colleagues: an op is selected on all pages.
+
+    `graph` is the graph of the op, empty if the page does not know it. None forgets the op, too. Return True if the
+    selected op is another one: a page that is already drawn is to be drawn again.
+    """
+    if item_id is not None and not is_op(item_id):
+        pick(item_id)
+        return False
+    put(ITEM, None)
+    before = asked(SELECT)
+    if item_id is None:
+        set_state(OP, None)
+    elif item_id in (before, state_of(PART)):
+        return False
+    else:
+        set_state(OP, (state_of(RUN), state_of(COMPILATION), item_id, graph))
+    set_state(PART, item_id)
     put(SELECT, item_id)
+    put(OF, graph)
+    return before != item_id
+
+
+def pick(item_id: str | None) -> None:
+    """Write an item to the URL that is of this page alone; the selected op stays selected."""
+    put(ITEM, item_id if item_id != state_of(PART) else None)
 
 
 def link(**more: str) -> dict[str, str]:
-    """Return the query parameters of a link to another page of the shown run, with `more` parameters."""
-    kept = {name: str(st.query_params[name]) for name in (RUN, COMPILATION) if name in st.query_params}
+    """Return the query parameters of a link to another page of the shown run, with `more` parameters.
+
+    The selected op stays selected, unless the link selects another one.
+    """
+    if more.get(SELECT) and more[SELECT] == state_of(PART):
+        del more[SELECT]
+    kept = {name: str(st.query_params[name]) for name in (RUN, COMPILATION, SELECT, OF) if name in st.query_params}
+    if (
+        state_of(SAME) is None
+        or SELECT in more
+        or more.get(COMPILATION, kept.get(COMPILATION)) != kept.get(COMPILATION)
+    ):
+        kept = {name: value for name, value in kept.items() if name not in (SELECT, OF)}
     if st.session_state.get(RUN):
         kept[RUN] = str(st.session_state[RUN])
     return {**kept, **more}

@@ -18,7 +18,6 @@ from tests.support.browser import (
     box,
     click_row,
     item,
-    link_to,
     opened,
     settle,
 )
@@ -168,34 +167,6 @@ def test_both_sides_of_fusion_move_and_fold_in_step(server: Server, transformer:
     expect(item(after, "m:attention")).to_have_attribute("aria-expanded", "false")
     item(after, "m:attention").get_by_role("button", name="Unfold attention", exact=True).click()
     expect(item(before, "m:attention")).to_have_attribute("aria-expanded", "true")
-
-
-def test_an_op_stays_selected_through_the_menu_until_it_is_cleared(
-    server: Server, transformer: str, page: Page
-) -> None:
-    view = opened(page, server.link("fusion", run=transformer))
-    item(view, "n:erf").click()
-    expect(page).to_have_url(re.compile(r"select=n%3Aerf"))
-    settle(page)
-    link_to(page, "Kernels").click()
-    expect(page).to_have_url(re.compile(r"/kernels\?.*cpp_fused_gelu"))
-    settle(page)
-    link_to(page, "Graph").click()
-    expect(page).to_have_url(re.compile(r"/fx_graph\?.*select=n%3Agelu"))
-    settle(page)
-    link_to(page, "Fusion").click()
-    expect(page).to_have_url(re.compile(r"/fusion\?.*select=n%3Aerf"))
-    settle(page)
-    view = page.locator(".view").first
-    expect(item(view, "n:erf")).to_have_attribute("aria-selected", "true")
-    view.focus()
-    page.keyboard.press("Escape")
-    expect(page).not_to_have_url(re.compile("select="))
-    settle(page)
-    link_to(page, "Graph").click()
-    page.wait_for_url("**/fx_graph?*")
-    settle(page)
-    expect(page).not_to_have_url(re.compile("select="))
 
 
 @pytest.mark.long

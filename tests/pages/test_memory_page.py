@@ -47,8 +47,9 @@ def test_what_is_alive_at_a_peak_is_a_table_of_the_chosen_side(empty_home: Path)
 def test_a_selected_kernel_is_one_click_from_its_code(empty_home: Path) -> None:
     run = add_run(empty_home, "plan", LOG, job=job_of("transformer_block"))
     kernel = "0/0.inference.cpp_fused_gelu_view_2"
+    of = "inductor_post_grad_graph.inference"
     for select, label, query in (
-        (f"k:{kernel}", "cpp_fused_gelu_view_2 in Kernels", {"compilation": "0/0", "select": f"k:{kernel}"}),
+        (f"k:{kernel}", "cpp_fused_gelu_view_2 in Kernels", {"compilation": "0/0", "select": f"k:{kernel}", "of": of}),
         ("k:none", "Kernels", {"compilation": "0/0"}),
     ):
         app = opened(menu.MEMORY.script, run.id, select=select)

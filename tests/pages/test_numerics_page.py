@@ -36,7 +36,7 @@ def test_the_first_node_that_differs_is_in_the_sentence_the_code_and_the_graph(e
     said = unescaped(app)
     assert "2 of 4 nodes differ, first `gelu`, `torch._C._nn.gelu`: off by 0.500 of the norm" in said
     assert "The graph's own outputs are bit-identical. 1 node not compared: a view of another value (1)." in said
-    assert app.query_params["select"] == "n:gelu"
+    assert app.query_params["item"] == "n:gelu"
     results, nodes = (table.value for table in app.dataframe)
     assert list(results["compiled is"]) == ["differs", "further"]
     assert arranged(app) == [

@@ -3,6 +3,7 @@ import { element } from "../js/shared.js";
 /** @import { Drawn, Pick } from "../js/types.d.ts" */
 /** @import { Chip, ChipsData } from "../js/wire.d.ts" */
 
+const CLOSED = "closed";
 const GAP_PX = 6;
 const MORE_PX = 46;
 /** @type {WeakMap<HTMLElement, ResizeObserver>} */
@@ -46,7 +47,18 @@ function made(chip, pick) {
   item.append(brief("b", chip.value, " ("));
   if (chip.label) item.append(brief("span", chip.label, ", "));
   if (chip.page) item.onclick = () => pick(chip.page);
-  return item;
+  return chip.closes ? closable(item, chip.closes, pick) : item;
+}
+
+/** @param {HTMLElement} item @param {string} name @param {Pick} pick */
+function closable(item, name, pick) {
+  const both = element("span", "closable");
+  const close = element("button", "close", "✕");
+  close.setAttribute("aria-label", name);
+  close.title = name;
+  close.onclick = () => pick(CLOSED);
+  both.append(item, close);
+  return both;
 }
 
 // A text whose end (an interval or a doubt, also in the tooltip) is left out if the header is narrow.

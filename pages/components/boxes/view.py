@@ -18,13 +18,21 @@ _COMPONENT = component(Path(__file__).parent)
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """A fact in the header: a value in the code font, its label, and its page; no link if `page` is empty."""
+    """A fact in the header: a value in the code font, its label, and its page; no link if `page` is empty.
+
+    With `closes`, the name of its close button, the chip has such a button, and a click picks `CLOSED`.
+    """
 
     value: str
     label: str = ""
     tone: Tone = ""
     page: str = ""
     tooltip: str = ""
+    closes: str = ""
+
+
+# The id that the close button of a chip picks.
+CLOSED = "closed"
 
 
 class ChipsData(msgspec.Struct, frozen=True):
@@ -119,8 +127,8 @@ class LineageData(msgspec.Struct, frozen=True):
 
 
 def chips(items: list[Chip], *, key: str, on_pick: Pick) -> None:
-    """Show short facts in a row, each with a link; `on_pick` gets the page of a clicked chip."""
-    _show(ChipsData(tuple(items)), {chip.page for chip in items if chip.page}, key, on_pick)
+    """Show short facts in a row, each with a link; `on_pick` gets the page of a clicked chip, or `CLOSED`."""
+    _show(ChipsData(tuple(items)), {CLOSED, *(chip.page for chip in items if chip.page)}, key, on_pick)
 
 
 def stages(stretches: tuple[Stretch, ...], chosen: str, *, key: str, on_pick: Pick) -> None:

@@ -295,13 +295,15 @@ export interface FlameData {
   areas: boolean;
 }
 
-/** A fact in the header: a value in the code font, its label, and its page; no link if `page` is empty. */
+/** A fact in the header: a value in the code font, its label, and its page; no link if `page` is empty. With `closes`,
+ * the name of its close button, the chip has such a button, and a click picks `CLOSED`. */
 export interface Chip {
   value: string;
   label: string;
   tone: "" | "ok" | "warn" | "bad" | "live" | "quiet";
   page: string;
   tooltip: string;
+  closes: string;
 }
 
 /** The message to the browser: chips in a row. */

@@ -113,8 +113,7 @@ def _nodes(view: View, backend: BackendCompilationView) -> None:
         table_twin(table, name="nodes")
         json_twin("nodes", backend.nodes, key=table.name)
         if view.compilation.graphs:
-            selected = url.selected()
-            page_link(menu.FX_GRAPH, label="In the FX graph", **({url.SELECT: selected} if selected else {}))
+            page_link(menu.FX_GRAPH, label="In the FX graph")
 
 
 def _executions(view: View, backend: BackendCompilationView) -> None:

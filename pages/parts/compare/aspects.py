@@ -176,7 +176,7 @@ def chosen_kernels(kernels: pair_views.KernelPairsView | None, key: str) -> None
     if kernels is None:
         return
     pair = kernels.chosen(url.selected())
-    url.select(pair.id)
+    url.pick(pair.id)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(pair.title)
         json_twin("comparison", kernels.comparison, key="targets")

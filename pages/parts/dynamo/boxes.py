@@ -55,7 +55,7 @@ def code_with_breaks(view: RunView, path: str) -> None:
     """Draw a file with the graph breaks at its lines."""
     picture = user_code(view, path=path, breaks=view.report.graph_breaks)
     if picture is not None:
-        url.select(code_view(picture, key="breaks-code", height=TALL, selected=url.selected()))
+        url.pick(code_view(picture, key="breaks-code", height=TALL, selected=url.selected()))
 
 
 def fixed_sample(view: RunView) -> None:

@@ -59,7 +59,7 @@ def bytecode_listings(view: RunView, bytecode: BytecodeView) -> None:
     columns = st.columns([3, 4, 5] if picture else [4, 5], gap="small")
     if picture is not None:
         with columns[0]:
-            line = f"l:{bytecode.compilation.frame.line}"
+            line = url.selected() or f"l:{bytecode.compilation.frame.line}"
             code_view(picture, key=f"bytecode-code-{bytecode.compilation.id}", height=TALL, selected=line)
     with columns[-2]:
         code_view(_picture("original", bytecode), key="bytecode-original", height=TALL)
@@ -166,7 +166,7 @@ def record_text(artifacts: views.ArtifactsView, number: int, text: str, language
     picture = CodePicture(artifacts.index.row(number).kind, language, code_lines(text))
     line = artifacts.line_of(number)
     selected = url.selected() or (f"c:{line}" if line else None)
-    url.select(code_view(picture, key=f"record-{number}-{line or ''}", height=TALL, selected=selected))
+    url.pick(code_view(picture, key=f"record-{number}-{line or ''}", height=TALL, selected=selected))
 
 
 def _download(label: str, make: Callable[[], bytes], name: str) -> None:
@@ -202,4 +202,4 @@ def piece_record(view: RunView, place: int, piece: PiecewiseCompilation) -> None
     chosen = st.selectbox("Record", range(len(kinds)), first_record(piece), format_func=kinds.__getitem__, key=key)
     artifact = piece.artifacts[chosen]
     picture = CodePicture(artifact.kind, "python", code_lines(view.text(artifact.text)))
-    url.select(code_view(picture, key=f"{key}-{chosen}", height=TALL, selected=url.selected()))
+    url.pick(code_view(picture, key=f"{key}-{chosen}", height=TALL, selected=url.selected()))

@@ -6,7 +6,7 @@ import streamlit as st
 
 from core.report import FxGraph, Kernel
 from core.views import capture
-from core.views.fusion import FusionView
+from core.views.fusion import FusionView, fusion_schedules
 from core.views.fx_graph import FxGraphView
 from core.views.passes import PartitionView, PassesView
 from pages import menu
@@ -123,7 +123,7 @@ def joint_graph(view: View, partition: PartitionView, graph: FxGraph | None) -> 
     place, selected, nodes = stage(), url.selected(), tuple(partition.nodes.values())
     if graph is not None and nodes:
         with place.container(key="drawing"):
-            selected = show(fx_drawn(view, graph), f"joint-{name}", overlay="partition").id
+            selected = show(fx_drawn(view, graph), f"joint-{name}", overlay="partition", graph=graph.id).id
     else:
         place.caption(partition.no_graph)
     with drawer(place, [VALUE, SAVED], selected) as tab:
@@ -148,7 +148,7 @@ def draw_fusion(view: View, index: int) -> str | None:
     Return the selected id, None without one.
     """
     picture, name = fusion_drawn(view, index), f"fusion-{view.compilation.id}-{index}"
-    chosen = show(picture, name, frame=_frame(picture), on_activate=_activated)
+    chosen = show(picture, name, frame=_frame(picture), graph=_lowered(view, index), on_activate=_activated)
     _keep_frame(picture, chosen.frame)
     return chosen.id
 
@@ -166,8 +166,16 @@ def draw_both(view: View, index: int) -> str | None:
     with right:
         right_choice = show(picture, f"after-{name}", step=name, frame=_frame(picture), on_activate=_activated)
     _keep_frame(picture, right_choice.frame)
-    url.select(_newest(left_choice.id, right_choice.id))
-    return url.selected()
+    newest = _newest(left_choice.id, right_choice.id)
+    if newest != url.selected() and url.select(newest, _lowered(view, index)):
+        st.rerun()
+    return newest
+
+
+def _lowered(view: View, index: int) -> str:
+    """Return the id of the graph that has the FX nodes of a schedule."""
+    graph = view.compilation.lowered(fusion_schedules(view.compilation)[index].direction)
+    return graph.id if graph is not None else ""
 
 
 def _frame(picture: GraphDrawing) -> int:

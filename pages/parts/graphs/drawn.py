@@ -31,11 +31,8 @@ from pages.look.text import LONGEST_NAME, one_line
 from pages.parts.code import line_prefix, node_links, places_of, recorded_files, user_code
 from pages.session import url
 from pages.session.server import cached
-from pages.session.shown import RunView, View, forget_op, shown_compilation
+from pages.session.shown import RunView, View, shown_compilation
 from pages.session.url import set_state
-
-# A larger graph is drawn on its own page only, where the visitor waits for it.
-MOST_OPS = 5_000  #: ops of a graph drawn on *Overview*
 
 
 def show(
@@ -45,11 +42,13 @@ def show(
     frame: int | None = None,
     overlay: str = "",
     step: str = "",
+    graph: str = "",
     on_activate: Callable[[str], None] | None = None,
 ) -> Chosen:
     """Draw a graph that fills the page; return the visitor's choice in it.
 
-    The overlay is written to the URL, and also the selection unless `step` links several views.
+    The overlay is written to the URL, and also the selection unless `step` links several views. `graph` is the graph of
+    the FX nodes, empty for nodes of several graphs.
     """
     selected = url.selected()
     chosen = graph_view(
@@ -63,10 +62,8 @@ def show(
         on_activate=on_activate,
     )
     url.put(url.COLOUR, None if chosen.overlay == overlay else chosen.overlay)
-    if not step:
-        if selected and chosen.id is None:
-            forget_op()
-        url.select(chosen.id)
+    if not step and chosen.id != selected and url.select(chosen.id, graph):
+        st.rerun()
     return chosen
 
 
@@ -148,13 +145,11 @@ def _coloured(view: View, graph: GraphView) -> wire.StoredGraph:
 def graph_picture(of: RunView) -> None:
     """Draw the shown compilation's fusion, with a link to its page; without fusion, its first graph.
 
-    Draw nothing for a live run, and for a graph without ops or with more than `MOST_OPS` ops.
+    Draw nothing for a live run, and for a graph without ops or with too many.
     """
     compilation = shown_compilation(of.report)
-    if of.going or compilation is None or not compilation.graphs:
-        return
-    graph = GraphStages(compilation.graphs).first
-    if not graph.ops or graph.calls > MOST_OPS:
+    graph = GraphStages(compilation.graphs).preview if compilation is not None else None
+    if of.going or compilation is None or graph is None:
         return
     is_fused = bool(fusion_schedules(compilation))
     page, label = (menu.FUSION, "Fusion") if is_fused else (menu.FX_GRAPH, GraphStages.label(graph))
@@ -172,13 +167,15 @@ def stop_picture(of: RunView, page: str) -> bool:
         return False
     stages, view = GraphStages(compilation.graphs), of.of(compilation)
     graph = {menu.FX_GRAPH.name: stages.first, menu.PARTITION.name: stages.traced}.get(page)
-    if page == menu.FUSION.name and fusion_schedules(compilation) and stages.first.calls <= MOST_OPS:
+    selected, same = url.selected(), url.state_of(url.SAME)
+    if page == menu.FUSION.name and fusion_schedules(compilation) and stages.first.calls <= GraphStages.most_ops:
         picture = fusion_drawn(view, 0)
-    elif graph is not None and 0 < graph.calls <= MOST_OPS:
+        selected = same.in_fusion(picture.graph.view) if selected and same is not None else None
+    elif graph is not None and 0 < graph.calls <= GraphStages.most_ops:
         picture = fx_drawn(view, graph)
     else:
         return False
-    graph_view(picture, key=f"{page}-{compilation.id}", height=PICTURE)
+    graph_view(picture, key=f"{page}-{compilation.id}", height=PICTURE, selected=selected)
     return True
 
 

@@ -24,7 +24,7 @@ from pages.parts.kernel.tool import may_run_tools, tool_result
 from pages.parts.kernels.source import kernel_source
 from pages.session import url
 from pages.session.runs import named_runs, runs_like
-from pages.session.shown import View, open_view, selected_op
+from pages.session.shown import View, open_view
 from pages.session.tables import draw, picks
 from pages.session.url import set_state, state_of
 
@@ -94,8 +94,7 @@ def chosen_kernel(view: View, generated: Mapping[str, views.KernelView]) -> view
 
     The default is the selected kernel, otherwise the kernel with the most FX nodes.
     """
-    same = selected_op(view)
-    selected = next((name for name in (same.kernels if same is not None else ()) if name in generated), "")
+    selected = (url.selected() or "").removeprefix("k:")
     fallback = views.most_nodes(generated)
     url.read(url.KERNEL, generated, selected if selected in generated else fallback)
     if selected in generated and state_of("kernel-selected") != selected:
@@ -109,7 +108,10 @@ def chosen_kernel(view: View, generated: Mapping[str, views.KernelView]) -> view
         width=520,
     )
     set_state("kernel-selected", picked)
-    url.select(f"k:{picked}")
+    if selected not in generated or picked == selected:
+        url.pick(f"k:{picked}")
+    elif url.select(f"k:{picked}"):
+        st.rerun()
     return generated[picked]
 
 

@@ -17,7 +17,7 @@ from pages.look.text import LONGEST_NAME, code, plain
 from pages.parts.code import line_prefix, output_code, recorded_files, user_code
 from pages.session import url
 from pages.session.downloads import json_twin, text_twin
-from pages.session.shown import View, selected_op
+from pages.session.shown import View
 
 
 def kernel_text(view: View, kernel: Kernel) -> str:
@@ -32,10 +32,8 @@ def chosen_kernel(
 
     `beside` draws buttons beside those of the kernel, and `below` what belongs below its code.
     """
-    same = selected_op(view)
-    known = [name for name in (same.kernels if same is not None else ()) if name in kernels.names]
-    kernel = kernels.kernel(known[0] if known else None)
-    url.select(f"k:{kernel.id}")
+    kernel = kernels.kernel((url.selected() or "").removeprefix("k:"))
+    url.pick(f"k:{kernel.id}")
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"**{plain(kernels.names[kernel.id], LONGEST_NAME)}** {code(kernel.name, LONGEST_NAME)}")
         if not kernel.extern:

@@ -134,7 +134,7 @@ def flame_chart(view: RunView, phases: compile_time.CompileTimeView) -> None:
     key = f"flame-{view.run.id}-{phases.compile_id}"
     choice = flame(picture, key=key, on_open=partial(press, key), selected=wanted if wanted[:2] == "p:" else None)
     if choice.selected:
-        url.select(choice.selected)
+        url.pick(choice.selected)
     link, owner = taken(key) or ("", "")
     if link == KERNELS:
         go_to(menu.KERNELS, url.link(**{url.COMPILATION: owner}))
@@ -228,12 +228,16 @@ def tracks(view: RunView, profile: views.TimelineView) -> None:
         picture,
         key=f"timeline-{view.run.id}",
         on_open=partial(press, "timeline"),
-        selected=wanted if wanted[:2] == "s:" else None,
+        selected=wanted if wanted[:2] == "t:" else None,
         area=views.area_from_text(url.asked(url.AREA)),
         areas=True,
     )
-    if choice.selected:
-        url.select(choice.selected)
+    if choice.selected and choice.selected != wanted:
+        kernel = profile.kernel_at(choice.selected.removeprefix("t:"))
+        is_new = bool(kernel) and url.select(f"k:{kernel}")
+        url.pick(choice.selected)
+        if is_new:
+            st.rerun()
     link, owner = taken("timeline") or ("", "")
     if link == KERNEL:
         _open_kernel(profile, owner)
@@ -265,7 +269,7 @@ def timeline_picture(profile: views.TimelineView) -> FlamePicture:
         noun="slice",
         spans=tuple(
             FlameSpan(
-                id=f"s:{span.number}",
+                id=f"t:{span.number}",
                 name=names[span.label, span.kind],
                 owner=owners[span.kernel],
                 begin_us=round(span.start_us),

@@ -75,7 +75,7 @@ def _chosen(plans: Sequence[views.MemoryPlanView]) -> views.MemoryPlanView:
     if len(plans) == 1:
         return plans[0]
     titled = {plan.title: plan for plan in plans}
-    first = next(iter(titled))
+    first = next((plan.title for plan in plans if plan.kernel(_selected_kernel())), plans[0].title)
     picked = st.segmented_control(
         "Plan", list(titled), default=first, key=f"plan-{plans[0].compilation.id}", label_visibility="collapsed"
     )

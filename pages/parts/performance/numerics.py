@@ -50,7 +50,14 @@ def nodes_part(view: RunView, graph: views.NodeNumericsView) -> None:
     """Draw the errors of all nodes in execution order; a click on a point selects its node."""
     key, chosen = f"{views.NODES}-{graph.compilation.id}", chosen_of(graph)
     make = partial(nodes_chart, graph, chosen)
-    draw_chart(view, key, make, chosen, on_select=partial(_take_node, key), selection_mode="points")
+    draw_chart(
+        view,
+        key,
+        make,
+        chosen,
+        on_select=partial(_take_node, key, graph.graph.id if graph.graph else ""),
+        selection_mode="points",
+    )
 
 
 def chosen_of(graph: views.NodeNumericsView) -> str:
@@ -58,10 +65,10 @@ def chosen_of(graph: views.NodeNumericsView) -> str:
     return graph.chosen((url.selected() or "").removeprefix("n:"))
 
 
-def _take_node(key: str) -> None:
+def _take_node(key: str, graph: str) -> None:
     for point in picked_points(key):
         if point.get("customdata"):
-            url.select(f"n:{point['customdata'][0]}")
+            url.select(f"n:{point['customdata'][0]}", graph)
 
 
 def node_table(graph: views.NodeNumericsView) -> None:
@@ -76,7 +83,7 @@ def chosen_lines(view: RunView, draw_lines: Callable[..., object], graph: views.
     chosen, of = chosen_of(graph), view.of(graph.compilation)
     if graph.graph is None or not chosen:
         return
-    url.select(f"n:{chosen}")
+    url.pick(f"n:{chosen}")
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(code(chosen, LONGEST_NAME))
         more = {url.GRAPH: graph.graph.id, url.SELECT: f"n:{chosen}", url.COLOUR: COLOUR}

@@ -41,7 +41,7 @@ def test_the_ladder_shows_two_rungs_with_linked_lines_and_says_that_it_did_not_r
     left, right = (component(app, key) for key in keys(app) if key.endswith(("left-python", "right-sass")))
     assert (left["title"], right["title"], left["channel"] == right["channel"]) == ("Triton Python", "SASS", True)
     assert (left["lines"][2][3], right["lines"][0][3]) == (["s:3"], ["s:3"])
-    assert app.query_params["select"] == f"k:{kernel.id}"
+    assert app.query_params["item"] == f"k:{kernel.id}"
 
 
 def test_any_rung_can_be_put_on_either_side(empty_home: Path) -> None:

@@ -172,7 +172,7 @@ def test_the_nodes_of_a_kernel_are_python_with_links_to_the_graph(timed_run: str
 
 
 def test_the_worst_kernel_is_shown_until_another_is_selected(timed_run: str) -> None:
-    assert opened(PAGE, timed_run).query_params["select"].startswith("k:0/0.inference.")
+    assert opened(PAGE, timed_run).query_params["item"].startswith("k:0/0.inference.")
 
 
 def test_a_log_without_times_says_so(empty_home: Path) -> None:
