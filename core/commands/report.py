@@ -117,9 +117,7 @@ PAGES: Mapping[str, tuple[str, Callable[[Any, RunSide, Compilation], Iterable[Pa
     "glossary": ("glossary", lambda views, *_: views.glossary()),
     "graph_breaks": (
         "graph_breaks",
-        lambda views, side, _: views.graph_breaks(
-            side.report, views.FixesView.of_log(side.report, side.text), side.text
-        ),
+        lambda views, side, _: views.graph_breaks(side.report, views.FixesView.of_side(side), side.text),
     ),
     "guards": ("guards", lambda views, side, it: views.guards(side.report, it)),
     "kernel": (
@@ -145,7 +143,7 @@ PAGES: Mapping[str, tuple[str, Callable[[Any, RunSide, Compilation], Iterable[Pa
     ),
     "recompiles": (
         "recompiles",
-        lambda views, side, it: views.recompiles(side.report, views.FixesView.of_log(side.report, side.text), it),
+        lambda views, side, it: views.recompiles(side.report, views.FixesView.of_side(side), it),
     ),
     "speedup": ("speedup", lambda views, side, _: views.speedup(side.report)),
     "vllm": ("vllm", lambda views, side, _: views.vllm(side.report, side.text)),

@@ -17,6 +17,7 @@ from core.analysis.numerics import (
     opaque_words,
 )
 from core.analysis.pipeline import pipelines
+from core.analysis.repairs.claims import Proof
 from core.analysis.results import compared_words, ending_words, excuse_words, results, results_words
 from core.analysis.speed import speed
 from core.analysis.verdict import verdict
@@ -27,7 +28,7 @@ from core.report import Report, RunError
 from core.report import as_json as data_as_json
 from core.runs.status import Status
 from core.runs.store import Run
-from core.runs.stored import side_of_run
+from core.runs.stored import read_trials, side_of_run
 from core.views.accelerator.program import pipeline_lines, pipeline_sentence
 from core.views.aotinductor.run import aoti_sentence
 from core.views.backend.run import backend_lines
@@ -106,7 +107,7 @@ def print_run(run: Run, report: Report, as_json: bool) -> None:
         added = {"comments": comments.data} if comments.lines else {}
         sys.stdout.write(data_as_json(report_data(report, status) | added).decode() + "\n")
         return
-    summarise(report, status, run.output_tail(), source_of(run.log_path(), report))
+    summarise(report, status, run.output_tail(), source_of(run.log_path(), report), read_trials(run).proofs)
     for line in comments.lines:
         print(f"  {line}")
 
@@ -117,10 +118,13 @@ def report_data(report: Report, status: Status) -> dict[str, Any]:
     return {"state": status.state, "reason": status.reason, **facts}
 
 
-def summarise(report: Report, status: Status, output: str = "", source: str = "") -> None:
+def summarise(
+    report: Report, status: Status, output: str = "", source: str = "", proofs: tuple[Proof, ...] = ()
+) -> None:
     """Print a report as text: the worst fact, the facts of a page's header, then all that *Overview* has.
 
-    `output` is the run's printed output, and `source` the text of the model's file.
+    `output` is the run's printed output, and `source` the text of the model's file. `proofs` are
+    results of trials.
     """
     ending = OutcomeView(status, report)
     print(words(spans(ending.title)))
@@ -130,7 +134,7 @@ def summarise(report: Report, status: Status, output: str = "", source: str = ""
     print(f"  {facts_line(report)}")
     _summarise_traffic(verdict(report).work)
     _print_lines(target_lines(report), _memory_lines(report), _result_lines(report), _indented(_tool_lines(report)))
-    view = OverviewView(report, output, source)
+    view = OverviewView(report, output, source, proofs)
     _print_lines(as_text((*run_facts(view, is_done=not ended), *compilation_facts(view)), "  "))
     for problem in report.problems:
         print(f"  could not read: {problem.what}, {count(problem.count, 'time')}", file=sys.stderr)

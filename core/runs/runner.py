@@ -13,11 +13,12 @@ from typing import BinaryIO
 
 from core.analysis.repairs.offers import repaired
 from core.base.errors import CompileboardError, JobError, NodeError, SilentNodeError, WorkerError
+from core.base.files import remove
 from core.job import CompileJob, fingerprint
 from core.job.gallery import exercise
 from core.job.prepared import prepared, torch_version
 from core.runs.engine.following import start_following, stop_following, wait_for_end
-from core.runs.engine.opening import open_engine
+from core.runs.engine.opening import open_engine, tried_kinds
 from core.runs.engine.queues import Assignment, Engine, Lane, assigned, device_of
 from core.runs.index.database import RunIndex
 from core.runs.limits import (
@@ -39,6 +40,7 @@ from core.runs.status import State
 from core.runs.store import Run, Store
 from core.runs.stored import add_profile
 from core.runs.tools.tasks import Request, create, task_for, tool_run
+from core.runs.trials import GONE, Prover, create_trial
 
 TOOLS_AT_ONCE = 2
 TORCH = "torch"
@@ -69,7 +71,8 @@ class Runner:
     On each node, at most `parallel` runs execute at once, plus one on each idle accelerator while no run uses the
     CPU. No run that would disturb a measurement starts. If `code_allowed` returns False, only jobs that
     `core.runs.permission` allows are run. The owner's name is empty; limits per visitor in `limits` do not apply
-    to the owner. `rate_of` returns the rate of a visitor, which may differ from the rate in `limits`.
+    to the owner. `rate_of` returns the rate of a visitor, which may differ from the rate in `limits`. If `tries` is
+    True, trials of fixes start by themselves for some kinds of models.
     """
 
     def __init__(
@@ -80,6 +83,7 @@ class Runner:
         code_allowed: Callable[[], bool] = lambda: True,
         limits: Limits | None = None,
         rate_of: Callable[[str, Rate], Rate] = lambda by, rate: rate,
+        tries: bool = False,
     ) -> None:
         self.engine: Engine = engine or open_engine(store)
         self.store = store.with_liveness(self.engine)
@@ -91,7 +95,10 @@ class Runner:
         self._code_allowed = code_allowed
         self._lock = threading.RLock()
         nodes = self.engine.nodes
-        self._jobs, self._tools = self._lanes = (Lane(parallel, nodes), Lane(TOOLS_AT_ONCE, nodes))
+        self._jobs, self._tools, self._trials = self._lanes = (
+            Lane(parallel, nodes), Lane(TOOLS_AT_ONCE, nodes), Lane(1, nodes)
+        )  # fmt: skip
+        self.prover = Prover(self._try_job, self._is_idle, tried_kinds() if tries else ())
         self._unwanted: set[str] = set()
         self._cancelled: set[str] = set()
         self._blocked: set[str] = set()
@@ -210,6 +217,59 @@ class Runner:
         with self._lock:
             lane.add(assignment)
         self._advance_in_background()
+        if lane is not self._trials:
+            self._end_trials()
+
+    def try_fixes(self, run: Run) -> None:
+        """Queue the trials of a run's fixes that were not made; raises JobError if it may not run here."""
+        job = run.job()
+        if job is None:
+            raise JobError("model", "the log has no job to run")
+        self.permitted(job)
+        self.prover.request(run)
+
+    def stop_trials(self, run: Run) -> None:
+        """Stop the trials of a run's fixes; results of earlier ones stay."""
+        self.prover.stop(run)
+        self._end_trials(run)
+
+    def _try_job(self, run: Run, job: CompileJob, limit_s: float) -> Run | None:
+        """Run a trial for a run, in its directory, and return it at its end; None if a submission ended it.
+
+        It has an ordinary run's limits, but no quota and no device lock. Raises JobError, StoreError.
+        """
+        fitted, by = self.limits.fitted(replace(job, time_limit_s=min(job.time_limit_s, limit_s))), run.status().by
+        if not self._is_free(assigned(run, fitted, by)):
+            return None
+        trial = create_trial(self.store, run, fitted, by)
+        self._enqueue(self._trials, assigned(trial, fitted, by))
+        if not self._is_idle():
+            self._end_trials()
+        if self.wait(trial).status().state not in GONE:
+            return trial
+        remove(trial.path)
+        return None
+
+    def _is_free(self, assignment: Assignment) -> bool:
+        """Return True if no other server measures on an assignment's device; the lock is released at once."""
+        try:
+            return self.engine.take_turn(assignment)
+        finally:
+            self.engine.end_turn(assignment.run)
+
+    def _is_idle(self) -> bool:
+        """Return True if no run and no tool of this server is queued or executes."""
+        with self._lock:
+            return not any(lane.going or any(lane.queue) for lane in (self._jobs, self._tools))
+
+    def _end_trials(self, of: Run | None = None) -> None:
+        """End the trial that is queued or executes, if it is one of a run; by default any trial."""
+        with self._lock:
+            trials = [assignment.run for assignment in (*self._trials.going.values(), *self._trials.queue)]
+        for trial in trials:
+            if of is None or of.path in trial.path.parents:
+                with contextlib.suppress(CompileboardError):
+                    self.cancel(trial)
 
     def stored(self, job: CompileJob) -> Run | None:
         """Return a finished run of the same job, code and torch; None if there is none."""
@@ -401,6 +461,8 @@ class Runner:
         with self._lock:
             self._cancelled.discard(run.id)
         self._advance()
+        if run.path.parent == self.store.runs_dir:
+            self.prover.ended(run)
 
     def _close_status(self, run: Run) -> None:
         """Write the final status of a run whose supervisor was killed before it could."""

@@ -1,7 +1,7 @@
 """Sharing of runs: archives for export and import, and links with a preview.
 
   <run id>/job.json, status.json, model.py, …, name.txt, note.txt, tags.txt, pinned, audience.txt,
-          /comments.json, output.txt, profile.json
+          /comments.json, output.txt, profile.json, trials.json
           /trace/*.log
 An archive has only files that owners, workers and torch wrote. Reports, summaries and graphs are made again
 from the log. Results of kernel tools, programs and packages are left out.
@@ -40,11 +40,12 @@ from core.runs.people import AUDIENCE, PRIVATE
 from core.runs.remote import bring_back
 from core.runs.status import Status
 from core.runs.store import MAX_STATUS_BYTES, NAME, NOTE, PINNED, Run, Store
+from core.runs.stored import TRIALS
 
 STATUS = "status.json"
 FILES = (
     *("job.json", "model.py", "original.py", "backend.py", "rival_backend.py", "rival_model.py"),
-    *(NAME, NOTE, TAGS, PINNED, AUDIENCE, COMMENTS, "output.txt", "profile.json"),
+    *(NAME, NOTE, TAGS, PINNED, AUDIENCE, COMMENTS, "output.txt", "profile.json", TRIALS),
 )
 MOST_RUNS = 2_000  #: limit: runs of an exported archive
 # Start of the author of an imported run; no address and no name of a guest has a space.

@@ -20,6 +20,7 @@
                       /programs/*     the accelerator's programs
                       /aoti/*         AOTInductor's package
                       /tools/*        results of kernel tools
+                      /trials.json    results of trials of fixes; trials/* are trials that execute
                       /archived.json  the files that were moved to the remote archive
   <home>/index/                       the index, made from the runs
   <home>/cache/                       compiled objects that runs share

@@ -1,4 +1,4 @@
-"""Stored report, summary, profile and large graphs of a run, and the runs to compare with.
+"""Stored report, summary, profile, trials and large graphs of a run, and the runs to compare with.
 
 Report, summary and graphs are made from the log, and made again if the log is newer. A side of a comparison is a run
 or a log.
@@ -21,6 +21,7 @@ import msgspec
 
 from core.analysis.comparison.matching import RunSide
 from core.analysis.profile import JoinedProfile, join_profile
+from core.analysis.repairs.claims import Proof
 from core.analysis.verdict import Summary, summary
 from core.base.decoder import decoded_as
 from core.base.errors import DecodeError, ReportError, StoreError, TraceError
@@ -334,6 +335,36 @@ def _slices_path(run: Run) -> Path:
     return run.report_path.with_suffix(".profile.json")
 
 
+TRIALS = "trials.json"
+MAX_TRIALS_BYTES = 4_000_000  #: the trials of a run's fixes
+
+
+@dataclass(frozen=True, slots=True)
+class RunTrials:
+    """Results of the trials of a run; `schema` is that of the file."""
+
+    proofs: tuple[Proof, ...] = ()
+    schema: int = 1
+
+    def of(self, key: str) -> Proof | None:
+        """Return the proof of a proposal by its key; None if there is none."""
+        return next((proof for proof in self.proofs if proof.key == key), None)
+
+
+def read_trials(run: Run) -> RunTrials:
+    """Return what the trials of a run showed; empty without trials, and for a file that cannot be read."""
+    try:
+        return decoded_as(read(run.path / TRIALS, MAX_TRIALS_BYTES), RunTrials)
+    except (OSError, DecodeError):
+        return RunTrials()
+
+
+def write_trials(run: Run, shown: RunTrials) -> None:
+    """Store what the trials of a run showed; raises StoreError."""
+    with in_words(run.path):
+        write_atomically(run.path / TRIALS, msgspec.json.encode(shown))
+
+
 MOST = 50  #: limit: runs offered for comparison
 WITH_RANK = re.compile(r"(.+)@(\d{1,6})")
 
@@ -345,6 +376,7 @@ def side_of_run(run: Run) -> RunSide:
         report,
         lambda payload: load_text(log, payload) if log else "",
         lambda compilation, graph: open_graph(run, compilation, graph),
+        read_trials(run).proofs,
     )
 
 

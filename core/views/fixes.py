@@ -2,32 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
+from core.analysis.comparison.matching import RunSide
 from core.analysis.durations import compile_seconds
+from core.analysis.dynamo.recompiles import local_names
+from core.analysis.repairs.claims import (
+    DYNAMIC_SIZES,
+    Claim,
+    Objection,
+    Proof,
+    Proposal,
+    WhyNot,
+    claims,
+    proposal_of,
+    recompiled_function,
+    untried,
+)
 from core.analysis.repairs.offers import (
     dynamic_spares,
     line_of,
     newest_reasons,
-    repair_of,
     repairs_of_break,
     repairs_of_recompile,
     together,
     together_diff,
 )
-from core.analysis.repairs.source import Repair, dynamo_settings
+from core.analysis.repairs.source import Repair
 from core.analysis.repairs.trials import Remainder, Trial, TrialOutcome, TrialSide, trial
 from core.analysis.speed import Speed
 from core.analysis.verdict import verdict
 from core.base import words as fmt
 from core.graph.fx import source_path
-from core.job import CompileJob
-from core.report import GraphBreak, Payload, Recompile, Report
+from core.job import CompileJob, Model
+from core.report import GraphBreak, Recompile, Report
 from core.runs.status import Status
-from core.views.blocks import Code, Drawn, Listing, PageBlock, paragraph
+from core.runs.store import Run
+from core.runs.stored import read_trials
+from core.runs.trials import ASKED_S, MOST_TRIALS, TrialProgress
+from core.views.blocks import Code, Drawn, Listing, PageBlock, folded, paragraph
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain, prose
 from core.views.speedup import seen_words
 from core.views.texts import SourceView, place_in_folder
@@ -39,16 +56,103 @@ OFFER, OFFER_ALL, ORIGINAL = "offer", "offer-all", "original-run"
 
 NO_CODE = "No fix: the log does not contain the code."
 NO_RULE = "No automatic fix for this line. torch's hints say what to change by hand."
-DYNAMIC = "torch.compile(model, dynamic=True)"
+DYNAMIC = DYNAMIC_SIZES.words
 NOT_COMPARED = "not compared"
 LISTED = 8
+OF_TENSOR = re.compile(r"tensor '(?P<name>.+)' (?P<what>[\w ]+?) mismatch(?: at index (?P<index>\d+))?")
+WITHOUT_EFFECT = "Tried without effect"
+WHY_NOT: dict[WhyNot, str] = {
+    "changes behaviour": "it changes what the code does",
+    "leaves a break": "one graph break remains on purpose",
+    "needs times": "only a measured run shows its effect",
+    "is set": "the run has it already",
+    "differs by instance": "the value differs between instances, and never changes",
+    "no time": "the time for trials was over",
+    "other claims first": "more expensive problems came first",
+    "another is proven": "another fix of this problem is proven",
+    "ended": "the trials were stopped",
+}
+# Refusals that the run itself gives: the fix would have no effect.
+REFUTED: tuple[WhyNot, ...] = ("is set", "differs by instance")
+
+
+def claim_words(claim: Claim, function: str = "") -> str:
+    """Return the effect that a fix must have: "graph breaks 3 → 2, none at line 12".
+
+    `function` is the only function that was recompiled, empty for several.
+    """
+    if claim.measure == "results":
+        return "results as eager's"
+    if claim.measure == "error":
+        return f"no `{claim.subjects[0]}`"
+    fallen = f"{fmt.number(claim.before)} → {fmt.number(claim.after)}"
+    more = f" and {fmt.number(len(claim.subjects) - 1)} more" if len(claim.subjects) > 1 else ""
+    if claim.measure == "graph breaks":
+        return f"graph breaks {fallen}, none at {claim.subjects[0]}{more}"
+    of = f" of `{function}`" if function else ""
+    most = f"at most {fmt.number(claim.kept)}" if claim.kept else "none"
+    return f"recompiles{of} {fallen}, {most} because of {_subject_words(claim.subjects[0])}{more}"
+
+
+def _subject_words(subject: str) -> str:
+    """Return the guarded value of a recompile: "dimension 0 of `x`" for torch's words about a tensor."""
+    match = OF_TENSOR.fullmatch(subject)
+    if match is None:
+        return f"`{subject}`"
+    name = f"`{local_names(match['name'])}`"
+    return f"dimension {match['index']} of {name}" if match["index"] else f"the {match['what'].strip()} of {name}"
+
+
+def proof_words(proof: Proof) -> str:
+    """Return what a trial showed: "Tried: recompiles 8 → 1, results same (backend `eager`)."."""
+    if proof.outcome == "not tried":
+        return f"Not tried: {WHY_NOT.get(proof.why, proof.why)}."
+    return f"Tried: {_shown_words(proof)} (backend `{proof.backend}`)."
+
+
+def tried_words(proof: Proof | None) -> str:
+    """Return what a trial showed as Markdown, bold if it proves the claim; empty without a trial."""
+    words = prose(proof_words(proof), LONGEST_TEXT) if proof is not None else ""
+    return f"**{words}**" if proof is not None and proof.is_proven else words
+
+
+def _shown_words(proof: Proof) -> str:
+    if proof.outcome == "failed":
+        return f"the trial ended with an error{f', {proof.reason}' if proof.reason else ''}"
+    if proof.outcome == "nothing":
+        return "changes nothing"
+    changes = ", ".join(_changes(proof, worse=proof.outcome == "worse"))
+    if proof.outcome == "worse":
+        return f"makes it worse, {changes}"
+    if proof.outcome == "differs":
+        return "results differ from eager"
+    wanted = f" instead of {fmt.number(proof.target)}" if proof.outcome == "partly" and changes else ""
+    gone = {"error": "no error", "results": ""}.get(proof.measure, "")
+    return ", ".join(filter(None, (f"{changes}{wanted}" if changes else gone, *_result_words(proof))))
+
+
+def _changes(proof: Proof, worse: bool) -> Iterator[str]:
+    """Yield the counts that a trial changed, that of the claim first: "graph breaks 3 → 2"."""
+    names = ("graph breaks", "eager frames", "recompiles")
+    rows = sorted(zip(names, proof.before, proof.after, strict=True), key=lambda row: row[0] != proof.measure)
+    for name, before, after in rows:
+        if (after > before) if worse else (name == proof.measure and after != before):
+            yield f"{name} {fmt.number(before)} → {fmt.number(after)}"
+
+
+def _result_words(proof: Proof) -> Iterator[str]:
+    same = {"same": "results same", "other strides": "results same, other strides"}
+    yield "results differ as before" if proof.as_before else same.get(proof.results, "results cannot be compared")
+    if proof.printed:
+        yield f"but {proof.printed}"
 
 
 @dataclass(frozen=True, slots=True)
 class Fix:
     """A fix: its name, the reason, its side effects, the diff of the file, and the job that tries it.
 
-    A fix that changes only the job has an empty diff. `job` is None if the job may not run here.
+    A fix that changes only the job has an empty diff. `job` is None if the job may not run here. `claim` is the effect
+    that it must have, and `proof` what a trial showed; both are None if there is none.
     """
 
     not_again: ClassVar[str] = (
@@ -63,6 +167,8 @@ class Fix:
     side_effects: str
     diff: str
     job: CompileJob | None
+    claim: str = ""
+    proof: Proof | None = None
 
     @staticmethod
     def ended_words(status: Status) -> str:
@@ -81,8 +187,24 @@ class Fix:
 
     @property
     def caption(self) -> str:
-        """Reason and side effects."""
-        return f"{prose(self.reason)} {prose(self.side_effects)}"
+        """Reason, side effects, and the claim."""
+        claim = f"Claim: {self.claim}." if self.claim else ""
+        return " ".join(filter(None, map(prose, (self.reason, self.side_effects, claim))))
+
+    @property
+    def tried(self) -> str:
+        """The result of the trial as a sentence, bold if it proves the claim; empty without one."""
+        return tried_words(self.proof)
+
+    @property
+    def is_proven(self) -> bool:
+        """True if a trial proves the claim."""
+        return self.proof is not None and self.proof.is_proven
+
+    @property
+    def is_idle(self) -> bool:
+        """True if a trial showed that the fix is no advice."""
+        return self.proof is not None and self.proof.is_without_effect
 
     @property
     def paragraph(self) -> str:
@@ -97,11 +219,21 @@ class Fix:
             yield Listing(f"Diff: {name}", Code(self.diff, "diff"), is_open=True)
 
 
-def offer(fixes: Sequence[Fix], key: str) -> Iterator[Drawn]:
-    """Yield the fixes of a graph break or recompile; the dashboard can try each of them."""
-    if fixes:
-        texts = ((*paragraph(fix.heading), *paragraph(fix.caption), *fix.diff_blocks) for fix in fixes)
-        yield Drawn(OFFER, tuple(block for blocks in texts for block in blocks), (fixes, key))
+def offer(fixes: Sequence[Fix], key: str) -> Iterator[PageBlock]:
+    """Yield the fixes of a graph break or recompile; the dashboard can try each of them.
+
+    Fixes that a trial showed to have no effect are folded.
+    """
+    advised, idle = ([fix for fix in fixes if fix.is_idle is is_idle] for is_idle in (False, True))
+    if advised:
+        blocks = tuple(block for fix in advised for block in _fix_blocks(fix))
+        yield Drawn(OFFER, blocks, (advised, key))
+    if idle:
+        yield from folded(WITHOUT_EFFECT, [block for fix in idle for block in _fix_blocks(fix)])
+
+
+def _fix_blocks(fix: Fix) -> Iterator[PageBlock]:
+    yield from (*paragraph(fix.heading), *paragraph(fix.caption), *paragraph(fix.tried), *fix.diff_blocks)
 
 
 def offer_all(fix: Fix | None, key: str) -> Iterator[Drawn]:
@@ -110,11 +242,39 @@ def offer_all(fix: Fix | None, key: str) -> Iterator[Drawn]:
         yield Drawn(OFFER_ALL, (*paragraph(fix.paragraph), *fix.diff_blocks), (fix, key))
 
 
+def proofs_of(run: Run) -> tuple[Proof, ...]:
+    """Return what the trials of a run showed."""
+    return read_trials(run).proofs
+
+
 @dataclass(frozen=True, slots=True)
+class TrialsView:
+    """Trials of a run's fixes: their progress, and the button that starts those that are left."""
+
+    button: ClassVar[str] = "Try the fixes"
+    help: ClassVar[str] = (
+        f"Runs the code again, up to {MOST_TRIALS} times and for {fmt.limit_s(ASKED_S)}: each time with one fix, "
+        "compared with eager, without measuring."
+    )
+
+    progress: TrialProgress | None
+
+    @property
+    def words(self) -> str:
+        """Progress in words; empty if no trial is queued."""
+        if self.progress is None:
+            return ""
+        if not self.progress.total:
+            return "Trying the fixes…"
+        return f"Trying the fixes: {fmt.number(self.progress.decided)} of {fmt.number(self.progress.total)}…"
+
+
+@dataclass(frozen=True)
 class FixesView:
     """The fixes of a run: `source` is the text of the user's file, `job` the job of the run.
 
-    `job` is None for an imported log. `again` is the job if it may run again here, otherwise None.
+    `job` is None for an imported log. `again` is the job if it may run again here, otherwise None. `proofs` are the
+    results of trials.
     """
 
     back_label: ClassVar[str] = "Back to the run that this fix is for"
@@ -124,15 +284,29 @@ class FixesView:
     source: str
     job: CompileJob | None
     again: CompileJob | None
+    proofs: tuple[Proof, ...] = ()
 
     @classmethod
-    def of_log(cls, report: Report, read: Callable[[Payload], str]) -> FixesView:
-        """Create a view of a log, whose fixes cannot be tried."""
-        return cls("", report, SourceView(report, read).text(), None, None)
+    def of_side(cls, side: RunSide) -> FixesView:
+        """Create a view of a run or a log, whose fixes cannot be tried."""
+        return cls("", side.report, SourceView(side.report, side.text).text(), None, None, side.proofs)
+
+    @cached_property
+    def _claims(self) -> dict[str, Claim | Objection]:
+        job = self.job or CompileJob(Model("code", ""))
+        return {claim.proposal.key: claim for claim in claims(_side(self), job)}
+
+    @cached_property
+    def _shown(self) -> dict[str, Proof]:
+        return {proof.key: proof for proof in self.proofs}
+
+    @cached_property
+    def _function(self) -> str:
+        return recompiled_function(self.report)
 
     def of_break(self, graph_break: GraphBreak) -> tuple[Fix, ...]:
-        """Return the fixes of a graph break: edits of the user's file, and settings of Dynamo."""
-        return tuple(map(self._fix, self._break_repairs(graph_break)))
+        """Return the fixes of a graph break: edits of the file, and settings; proven ones first."""
+        return _proven_first(map(self._fix, self._break_repairs(graph_break)))
 
     def without_fix(self, graph_break: GraphBreak) -> str:
         """Return the reason why a graph break has no fix; empty if it has one."""
@@ -147,7 +321,13 @@ class FixesView:
 
     def of_recompile(self, recompile: Recompile) -> tuple[Fix, ...]:
         """Return the fixes of a recompile: edits of the code, or a change of the job."""
-        return (*map(self._fix, self._recompile_repairs(recompile)), *self._dynamic(recompile))
+        return _proven_first((*map(self._fix, self._recompile_repairs(recompile)), *self._dynamic(recompile)))
+
+    @property
+    def are_left(self) -> bool:
+        """True if a fix has a claim that was not tried."""
+        made = (key for key, claim in self._claims.items() if isinstance(claim, Claim))
+        return any(key not in self._shown or self._shown[key].outcome == "not tried" for key in made)
 
     def of_all_breaks(self, breaks: Iterable[GraphBreak]) -> Fix | None:
         """Return the first fix of each graph break, combined; None if fewer than two are compatible."""
@@ -159,15 +339,29 @@ class FixesView:
         return self._together([repair for reason in reasons for repair in self._recompile_repairs(reason)[:1]])
 
     def _break_repairs(self, graph_break: GraphBreak) -> tuple[Repair, ...]:
-        return repairs_of_break(self.source, graph_break, source_path(self.report))
+        return self._not_refuted(repairs_of_break(self.source, graph_break, source_path(self.report)))
 
     def _recompile_repairs(self, recompile: Recompile) -> tuple[Repair, ...]:
         file_calls = self.job is None or not self.job.calls
-        return repairs_of_recompile(self.source, self.report, recompile, file_calls)
+        return self._not_refuted(repairs_of_recompile(self.source, self.report, recompile, file_calls))
+
+    def _not_refuted(self, repairs: Iterable[Repair]) -> tuple[Repair, ...]:
+        return tuple(repair for repair in repairs if not self._is_refuted(proposal_of([repair])))
+
+    def _is_refuted(self, proposal: Proposal) -> bool:
+        claim = self._claims.get(proposal.key)
+        return isinstance(claim, Objection) and claim.reason in REFUTED
 
     def _fix(self, repair: Repair) -> Fix:
-        edit = repair.fix
-        return Fix(edit.words, edit.why, edit.doubt, repair.diff, self._trial_job((repair.id,)))
+        edit, proposal = repair.fix, proposal_of([repair])
+        fix = Fix(edit.words, edit.why, edit.doubt, repair.diff, self._trial_job(proposal))
+        return self._with_proof(fix, proposal)
+
+    def _with_proof(self, fix: Fix, proposal: Proposal) -> Fix:
+        claim = self._claims.get(proposal.key)
+        words = claim_words(claim, self._function) if isinstance(claim, Claim) else ""
+        proof = self._shown.get(proposal.key)
+        return replace(fix, claim=words, proof=proof or (untried(claim) if isinstance(claim, Objection) else None))
 
     def _together(self, repairs: Sequence[Repair]) -> Fix | None:
         distinct = {(repair.fix.edits, repair.fix.settings): repair for repair in repairs}.values()
@@ -185,36 +379,24 @@ class FixesView:
         names = "; ".join((first, *(words[:1].lower() + words[1:] for words in others)))
         doubts = " ".join(dict.fromkeys(repair.fix.doubt for repair in stacked if repair.fix.doubt))
         name = f"All {fmt.count(len(stacked), 'fix', 'fixes')} together."
-        job = self._trial_job(tuple(repair.id for repair in stacked))
+        job = self._trial_job(proposal_of(stacked))
         return Fix(name, f"{names}.{more}", doubts, together_diff(self.source, stacked), job)
 
-    def _trial_job(self, ids: tuple[str, ...]) -> CompileJob | None:
-        """Return the job with these fixes; None if the job may not run again here.
-
-        Edits of the file are an additional step in `repairs`, settings of Dynamo are in `conditions`.
-        """
-        job = self.again
-        if job is None:
-            return None
-        repairs = [repair for fix_id in ids if (repair := repair_of(self.source, fix_id))]
-        names = tuple(name for repair in repairs for name in repair.fix.settings)
-        edits = tuple(repair.id for repair in repairs if repair.fix.edits)
-        dynamo = {**(job.conditions.dynamo or {}), **dynamo_settings(names)} or None
-        return replace(
-            job,
-            repairs=(*job.repairs, edits) if edits else job.repairs,
-            conditions=replace(job.conditions, dynamo=dynamo),
-            repairs_of=self.run_id,
-        )
+    def _trial_job(self, proposal: Proposal) -> CompileJob | None:
+        """Return the job with a change; None if the job may not run again here."""
+        return replace(proposal.applied(self.again), repairs_of=self.run_id) if self.again else None
 
     def _dynamic(self, recompile: Recompile) -> tuple[Fix, ...]:
         """Return the fix `dynamic=True`, if it avoids this recompile; empty if the job has it already."""
-        job = self.again
-        if not dynamic_spares(self.report, recompile) or (job is not None and job.compile.dynamic is True):
+        if not dynamic_spares(self.report, recompile) or self._is_refuted(DYNAMIC_SIZES):
             return ()
-        tried = replace(job.with_settings(dynamic=True), repairs_of=self.run_id) if job else None
         reason = "Sizes and numbers are symbolic from the first call. A dynamic graph may be slower than a static one."
-        return (Fix(f"Compile with `{DYNAMIC}`.", reason, "", "", tried),)
+        fix = Fix(f"Compile with `{DYNAMIC}`.", reason, "", "", self._trial_job(DYNAMIC_SIZES))
+        return (self._with_proof(fix, DYNAMIC_SIZES),)
+
+
+def _proven_first(fixes: Iterable[Fix]) -> tuple[Fix, ...]:
+    return tuple(sorted(fixes, key=lambda fix: not fix.is_proven))
 
 
 @dataclass(frozen=True)

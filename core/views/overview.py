@@ -18,6 +18,7 @@ from core.analysis.findings import FIRST, Finding, findings
 from core.analysis.findings.calls import printed_lines
 from core.analysis.findings.dynamo_errors import raised_by_dynamo
 from core.analysis.numerics import bisection_words, minified_words, nan_words, opaque_words
+from core.analysis.repairs.claims import Proof
 from core.analysis.results import results
 from core.analysis.verdict import doubts, records_dynamo, verdict
 from core.analysis.work import lowered_ops
@@ -43,6 +44,7 @@ from core.views.blocks import (
     paragraph,
     spans,
 )
+from core.views.fixes import WITHOUT_EFFECT, tried_words
 from core.views.job_form import device_words
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain, prose, short
 from core.views.numerics import result_blocks
@@ -250,9 +252,13 @@ class OutcomeView:
 
 @dataclass(frozen=True)
 class FindingView:
-    """A finding: title, reason and advice as Markdown, the page with its evidence, and the change to try."""
+    """A finding: title, reason and advice as Markdown, the page with its evidence, and the change to try.
+
+    `proof` is the result of the change's trial; None if there was none.
+    """
 
     finding: Finding
+    proof: Proof | None = None
 
     @property
     def title(self) -> str:
@@ -271,14 +277,32 @@ class FindingView:
 
     @property
     def change(self) -> str:
-        """The proposed change as code; empty if there is none to try."""
-        return self.finding.proposal.words if self.finding.proposal is not None else ""
+        """The proposed change as code; empty if there is none, and for a fix of the code."""
+        proposal = self.finding.proposal
+        return proposal.words if proposal is not None and not proposal.repairs else ""
+
+    @property
+    def help(self) -> str:
+        """The change to try, as Markdown; empty if there is none."""
+        return code(self.change) if self.change else prose(self.finding.proposal.words if self.finding.proposal else "")
+
+    @property
+    def tried(self) -> str:
+        """The result of the change's trial; empty without one."""
+        return tried_words(self.proof)
+
+    @property
+    def is_idle(self) -> bool:
+        """True if a trial showed that the change is no advice."""
+        return self.proof is not None and self.proof.is_without_effect
 
     @property
     def blocks(self) -> Iterator[PageBlock]:
-        """Yield title, reason, advice and change."""
+        """Yield title, reason, advice, change, and the result of its trial; advice without effect is folded."""
         change = (Listing("The change to try", Code(self.change), is_open=True),) if self.change else ()
-        yield Fold(spans(self.title), (*paragraph(self.reason), *paragraph(self.advice), *change), is_open=True)
+        advice = (*paragraph(self.advice), *change, *paragraph(self.tried))
+        shown = folded(WITHOUT_EFFECT, advice) if self.is_idle else advice
+        yield Fold(spans(self.title), (*paragraph(self.reason), *shown), is_open=True)
 
     def missing_device(self, kind: str) -> str:
         """Return the reason why the change can't be tried without a device of this kind, as Markdown."""
@@ -286,20 +310,15 @@ class FindingView:
 
     def job(self, job: CompileJob) -> CompileJob:
         """Return a job with the proposed change."""
-        proposal = self.finding.proposal
-        if proposal is None:
-            return job
-        dynamo = {**(job.conditions.dynamo or {}), **proposal.dynamo} or None
-        conditions = replace(job.conditions, dynamo=dynamo)
-        return replace(job.with_settings(**proposal.compile), conditions=conditions, **proposal.job)
+        return self.finding.proposal.applied(job) if self.finding.proposal is not None else job
 
 
 class OverviewView:
     """Overview of a run with a report, and the output of its code."""
 
-    def __init__(self, report: Report, output: str = "", source: str = "") -> None:
-        """Store the report, the run's output, and the text of the model's file, which findings use."""
-        self.report, self.output, self.source = report, output, source
+    def __init__(self, report: Report, output: str = "", source: str = "", proofs: tuple[Proof, ...] = ()) -> None:
+        """Store the report, the run's output, the text of the model's file, and results of trials."""
+        self.report, self.output, self.source, self.proofs = report, output, source, proofs
 
     @property
     def no_findings(self) -> str:
@@ -311,7 +330,11 @@ class OverviewView:
     @cached_property
     def findings(self) -> tuple[FindingView, ...]:
         """The findings, the most important ones first."""
-        return tuple(map(FindingView, findings(self.report, self.output, self.source)))
+        shown = {proof.key: proof for proof in self.proofs}
+        return tuple(
+            FindingView(finding, shown.get(finding.proposal.key) if finding.proposal else None)
+            for finding in findings(self.report, self.output, self.source)
+        )
 
     @cached_property
     def failures(self) -> list[FailureView]:

@@ -7,7 +7,7 @@ import streamlit as st
 from core.views import overview as views
 from pages import menu
 from pages.parts.comments.comments import all_threads, pinned_parts
-from pages.parts.dynamo.boxes import back_link
+from pages.parts.dynamo.boxes import back_link, trials
 from pages.parts.graphs.drawn import graph_picture
 from pages.parts.run.outcome import (
     evidence_line,
@@ -72,6 +72,7 @@ if shown.report is None or not shown.report.kinds:
 view = RunView(shown, shown.report)
 overview = overview_view(view)
 back_link(view)
+trials(view)
 left, right = st.columns([3, 2], gap="medium")
 with left:
     parts: Parts = {

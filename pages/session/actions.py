@@ -67,6 +67,30 @@ def submit(job: CompileJob) -> Run:
     return server.runner().submit(job, visitor.name)
 
 
+def try_fixes(run: Run) -> None:
+    """Try the fixes of a run and show a refusal, as a button's callback."""
+    attempt(lambda: _try_fixes(run), toasted)
+
+
+@logged
+def _try_fixes(run: Run) -> None:
+    visitor = who()
+    visitor.require_code()
+    visitor.require_own(run)
+    server.runner().try_fixes(run)
+
+
+def stop_trials(run: Run) -> None:
+    """Stop the trials of a run and show a refusal, as a button's callback."""
+    attempt(lambda: _stop_trials(run), toasted)
+
+
+@logged
+def _stop_trials(run: Run) -> None:
+    who().require_own(run)
+    server.runner().stop_trials(run)
+
+
 @logged
 def start_tool(tool: KernelTool) -> Run:
     """Start a tool about a kernel of a run; raises CompileboardError."""

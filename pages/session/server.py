@@ -60,8 +60,8 @@ def the_runner() -> Runner:
     limits = limits_of(os.environ, allowed)
     engine, people = open_engine(store, allowed), the_people()
     if people is None:
-        return Runner(store, engine, code_allowed=may_bring_code, limits=limits)
-    return Runner(store, engine, code_allowed=may_bring_code, limits=limits, rate_of=people.rate)
+        return Runner(store, engine, code_allowed=may_bring_code, limits=limits, tries=allowed)
+    return Runner(store, engine, code_allowed=may_bring_code, limits=limits, rate_of=people.rate, tries=allowed)
 
 
 def sweeps() -> SweepRunner:

@@ -15,6 +15,7 @@ SERVERS_OWN = {
     *("status.json", "name.txt", "note.txt", "tags.txt", "audience.txt", "pinned", "preview.txt", "archived.json"),
     *(
         "comments.json",
+        "trials.json",
         "comments.lock",
         "profile.json",
         "report.json",
@@ -23,7 +24,7 @@ SERVERS_OWN = {
         "fingerprint.json",
     ),
     # Directories.
-    *("trace", "ranks", "tools", "graphs", "results", "unpacked", "aoti"),
+    *("trace", "ranks", "tools", "graphs", "results", "unpacked", "aoti", "trials"),
 }
 
 # Names in other directories: of the store, of a host, of the system, and of unpacked archives.

@@ -53,10 +53,17 @@ def test_a_setting_of_dynamo_is_tried_beside_those_that_the_job_has(
     job = {**job_of("graph_break_zoo"), "conditions": {"threads": 2, "dynamo": {"trace_numpy": True}}}
     app = opened(menu.OVERVIEW.script, add_run(empty_home, "zoo", log, job=job).id)
     helps = {button.help: button for button in app.button if (button.key or "").startswith("try-")}
-    helps["`torch._dynamo.config.capture_scalar_outputs = True`"].click().run()
+    helps["`torch._dynamo.config.capture_dynamic_output_shape_ops = True`"].click().run()
     assert_sound(app)
-    dynamo = {"trace_numpy": True, "capture_scalar_outputs": True}
+    dynamo = {"trace_numpy": True, "capture_dynamic_output_shape_ops": True}
     assert [found.conditions for found in submitted] == [Conditions(threads=2, dynamo=dynamo)]
+
+
+def test_a_fix_of_the_code_is_tried_as_a_run_of_the_shown_run(empty_home: Path, submitted: list[CompileJob]) -> None:
+    run = add_scenario(empty_home, "graph_break_zoo")
+    app = opened(menu.OVERVIEW.script, run)
+    next(button for button in app.button if "Keep the tensor" in (button.help or "")).click().run()
+    assert [(job.repairs, job.repairs_of) for job in submitted] == [((("keep_tensor:31",),), run)]
 
 
 def test_a_log_from_elsewhere_has_nothing_to_try(runs: dict[str, str]) -> None:

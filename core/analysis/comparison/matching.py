@@ -11,6 +11,7 @@ from pathlib import PurePosixPath
 from typing import Any, Generic, TypeVar
 
 from core.analysis.dynamo.failures import resumed
+from core.analysis.repairs.claims import Proof
 from core.base.decoder import decoded
 from core.base.errors import DecodeError
 from core.code.diff import TextDiff, diff_texts
@@ -40,11 +41,12 @@ LONGEST_VALUE = 200  #: characters of an option that is compared
 
 @dataclass(frozen=True, slots=True)
 class RunSide:
-    """A report, with readers for the texts and graphs of its log."""
+    """A report, with readers for the texts and graphs of its log, and the trials of its fixes."""
 
     report: Report
     text: Read
     nodes: ReadGraph
+    proofs: tuple[Proof, ...] = ()
 
 
 # Object addresses, which differ between processes.

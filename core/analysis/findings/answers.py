@@ -12,8 +12,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from core.analysis.backend import backend_problems, problem_words
-from core.analysis.findings.finding import Finding, Proposal, Rule, RunFacts
+from core.analysis.findings.finding import Finding, Rule, RunFacts
 from core.analysis.numerics import bisection_words, opaque_words
+from core.analysis.repairs.claims import Proposal
 from core.analysis.results import difference_words, results_words
 from core.base.syntax import NOT_READ, module
 from core.base.words import agree, count, number

@@ -15,8 +15,9 @@ from itertools import groupby
 from core.analysis.dynamo.failures import is_wrapper
 from core.analysis.dynamo.recompiles import local_names
 from core.analysis.dynamo.varied_sizes import InputDimension, SizeAdvice, size_advice
-from core.analysis.findings.finding import Proposal, RunFacts
+from core.analysis.findings.finding import RunFacts
 from core.analysis.findings.number_advice import OF_TEMPLATE, makes_classes
+from core.analysis.repairs.claims import Proposal, proposal_of
 from core.analysis.repairs.offers import LAST_RESORT, decides, line_of, repairs_of_break
 from core.analysis.repairs.source import SETTINGS, CodeFix, dynamo_settings, setting_fix, settings_of_break
 from core.report import Frame, GraphBreak, Recompile
@@ -156,11 +157,15 @@ def _decides(facts: RunFacts, graph_break: GraphBreak) -> bool:
     return by_file or BRANCHES.search(graph_break.code) is not None
 
 
-def setting_proposal(facts: RunFacts, graph_break: GraphBreak) -> Proposal | None:
-    """Return the job with the first setting that lets Dynamo trace the line; None without one."""
-    fixes = fixes_of_break(facts, graph_break)
-    names = next((fix.settings for fix in fixes if fix.settings), ())
-    return Proposal(SETTINGS[names[0]].line, dynamo=dynamo_settings(names)) if names else None
+def fix_proposal(facts: RunFacts, graph_break: GraphBreak) -> Proposal | None:
+    """Return the change that the advice for a graph break names; None if it names no fix."""
+    fix = next(iter(fixes_of_break(facts, graph_break)), None)
+    if fix is None:
+        return None
+    if fix.settings and not fix.edits:
+        return Proposal(SETTINGS[fix.settings[0]].line, dynamo=dynamo_settings(fix.settings))
+    repairs = repairs_of_break(facts.source, graph_break, facts.path)
+    return next((proposal_of([repair]) for repair in repairs if repair.fix == fix), None)
 
 
 def users_line(graph_break: GraphBreak) -> Frame | None:

@@ -12,15 +12,15 @@ from core.analysis.dynamo.recompiles import lineages_by_function
 from core.analysis.findings.answers import answered, next_rung
 from core.analysis.findings.break_advice import (
     break_advice,
+    fix_proposal,
     fix_words,
     fixes_of_break,
     owner_in_torch,
-    setting_proposal,
     size_words,
     users_name,
 )
 from core.analysis.findings.dynamo_errors import dynamo_error_words, is_of_dynamo
-from core.analysis.findings.finding import Finding, Proposal, Rule, RunFacts
+from core.analysis.findings.finding import Finding, Rule, RunFacts
 from core.analysis.findings.number_advice import (
     CREATE_ONCE,
     attribute_words,
@@ -29,6 +29,7 @@ from core.analysis.findings.number_advice import (
     hyperparameter_words,
     number_words,
 )
+from core.analysis.repairs.claims import Proposal
 from core.analysis.work import frame_of
 from core.base.words import count, duration_s, number
 from core.report import NO_REASON, Compilation, GraphBreak, Place, Recompile, frame_id
@@ -271,7 +272,7 @@ def _skipped_advice(facts: RunFacts, first: Failure) -> tuple[str, Proposal | No
     for graph_break in _breaks_of(facts, first.compilation):
         fix = next(iter(fixes_of_break(facts, graph_break)), None)
         if fix is not None:
-            return fix_words(fix), setting_proposal(facts, graph_break)
+            return fix_words(fix), fix_proposal(facts, graph_break)
     return FRAME_SKIPPED, None
 
 
@@ -351,7 +352,7 @@ def graph_breaks(facts: RunFacts) -> Iterator[Finding]:
             page="graph_breaks",
             compilation=graph_break.compilations[-1] if graph_break.compilations else "",
             once_s=costs[id(graph_break)].dynamo_s,
-            proposal=setting_proposal(facts, graph_break),
+            proposal=fix_proposal(facts, graph_break),
         )
 
 

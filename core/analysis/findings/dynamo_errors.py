@@ -10,7 +10,8 @@ import re
 
 from core.analysis.dynamo.failures import Failure
 from core.analysis.findings.break_advice import NO_CHANGE, fitting_hints, fix_words, fixes_of_break
-from core.analysis.findings.finding import Proposal, RunFacts
+from core.analysis.findings.finding import RunFacts
+from core.analysis.repairs.claims import Proposal
 from core.analysis.repairs.source import read_code
 from core.base.syntax import expression
 from core.report import Compilation, GraphBreak, Report

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
@@ -11,6 +11,7 @@ from core.analysis.durations import compile_seconds
 from core.analysis.dynamo.failures import frame_names
 from core.analysis.kernels.kernel import kernel_times, times_unreliable
 from core.analysis.kernels.ledger import LedgerRow, ledger
+from core.analysis.repairs.claims import Proposal
 from core.analysis.results import Results, results
 from core.analysis.speed import Speed, paying_speed, speed
 from core.analysis.work import frame_of
@@ -20,20 +21,6 @@ Weight = Literal["wrong", "cost", "note"]
 Evidence = Literal["overview", "graph_breaks", "recompiles", "guards", "fusion", "kernels", "compile_time", "speedup"]
 # Findings are ranked by the cost of a first call and of this many later calls.
 CALLS = 1_000
-
-
-@dataclass(frozen=True, slots=True)
-class Proposal:
-    """The same job with changed options.
-
-    `job` has fields of `CompileJob`, `compile` fields of its `CompileOptions`, `dynamo` names of
-    `torch._dynamo.config`, added to those of the job. `words` is the change as handwritten code.
-    """
-
-    words: str
-    job: Mapping[str, Any] = field(default_factory=dict)
-    compile: Mapping[str, Any] = field(default_factory=dict)
-    dynamo: Mapping[str, bool] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,9 @@ import builtins
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 
+from core.analysis.repairs.choices import LEVELS
 from core.analysis.repairs.source import CodeFix, Edit, Function, UserCode, dotted, shares
 from core.report import GraphBreak
 
@@ -27,13 +29,14 @@ VARYING = frozenset(
 )
 FOR_GOOD = "The first result is used forever, for any later arguments."
 LOGS = ("print", "warnings.warn")
-LEVELS = ("debug", "info", "warning", "error", "exception", "critical", "log")
 LOGGERS = ("logging", "log", "logger", "_logger", "LOG", "LOGGER", "_log")
 # Dynamo's classes of values that it can pass on until after the graph, or turn into constant text.
 ORDERED = ("TensorVariable", "ConstantVariable", "StringFormatVariable")
 TEXTS = ("SizeVariable", "SymNodeVariable", "TorchVariable", "NNModuleVariable", "DeviceVariable")
 FIXED = ("shape", "dtype", "device", "layout")
 LATER = "The printed values leave the graph as outputs, and the call runs after the graph, in the same order."
+# Around a shape in the template of a print op, whose number of fields is known when the code is traced.
+RANK = "\0"
 ARGUMENTS = re.compile(r"^builtin \w+ \[(.*)\]")
 CLASS = re.compile(r"\.(\w+)'>")
 
@@ -350,6 +353,10 @@ def _field(code: UserCode, value: ast.expr, as_text: bool) -> Field | None:
         return joined if len(fields) == len(pieces) else None
     if isinstance(value, ast.Starred):
         return None
+    if as_text and isinstance(value, ast.Attribute) and value.attr == "shape":
+        # As text, a size that is a symbol would be a graph break.
+        shape = ast.unparse(value)
+        return f"torch.Size([{RANK}{shape}{RANK}])", [f"*{shape}"]
     return "{!s}", [_value(code, value, as_text)]
 
 
@@ -377,9 +384,11 @@ def _escaped(text: str) -> str:
 
 
 def _literal(text: str) -> str:
-    """Return a text as a literal, in double quotes if that needs no escapes."""
-    written = repr(text)
-    return f'"{written[1:-1]}"' if written[0] == "'" and '"' not in written else written
+    """Return a template as code: literals in double quotes if that needs no escapes, joined by fields for each size."""
+    literals = [repr(part) for part in text.split(RANK)]
+    quoted = [f'"{part[1:-1]}"' if part[0] == "'" and '"' not in part else part for part in literals]
+    shapes = [f'", ".join(["{{!s}}"] * len({shape}))' for shape in text.split(RANK)[1::2]]
+    return " + ".join(part for pair in zip_longest(quoted[::2], shapes) for part in pair if part)
 
 
 def eager_only(code: UserCode, line: str) -> CodeFix | None:
@@ -401,6 +410,7 @@ def eager_only(code: UserCode, line: str) -> CodeFix | None:
         f"Call `{name}` only in eager mode.",
         "Compiled code skips the call, so nothing has to leave the graph.",
         (guard, *rest, *more),
+        "changes",
         doubt="Compiled, it reports nothing.",
     )
 
@@ -453,5 +463,5 @@ def _log_name(call: ast.Call) -> str:
     """Return the name of a called function that only reports something; otherwise empty."""
     name = dotted(call.func)
     module, _, level = name.rpartition(".")
-    is_log = level in LEVELS and module.rpartition(".")[2] in LOGGERS
+    is_log = level in (*LEVELS, "log") and module.rpartition(".")[2] in LOGGERS
     return name if name in LOGS or is_log else ""

@@ -20,6 +20,7 @@ SIGNS: dict[type[ast.operator], str] = {
     ast.Mod: "%",
 }  # fmt: skip
 READS = ("item", "tolist")
+STORES_TENSOR = "The stored value is then a tensor, which keeps its graph alive."
 AS_TENSOR = "Results have the tensor's dtype; a Python number has 64 bits."
 MATHS = (
     *("sqrt", "exp", "log", "log2", "log10", "log1p", "expm1", "sin", "cos", "tan", "asin", "acos", "atan"),
@@ -29,6 +30,8 @@ MATHS = (
 TAKES_TENSORS = ("float", "abs", "sum", "min", "max", "pow")
 # Python's functions that need a number, and functions that turn a number into a size or text.
 NUMBERS = ("range", "str", "repr", "int", "bool", "len", "round", "print", "list", "tuple", "divmod", "hash")
+# Methods of a logger, which turns its arguments into text.
+LEVELS = ("debug", "info", "warning", "error", "exception", "critical")
 SIZES = (
     *("zeros", "ones", "empty", "full", "arange", "randn", "rand", "view", "reshape", "expand", "repeat", "narrow"),
     *("format", "append"),
@@ -97,8 +100,9 @@ def _choice_fix(code: UserCode, line: int, how: str) -> CodeFix | None:
     torch, more = code.with_torch()
     for node, reads in _branchings(code, line):
         parts = _branches(code, node)
-        test = _tensor_test(code, node.test) if parts else ""
-        if not parts or not test:
+        number, read = _split_test(code, node)
+        test = _tensor_test(code, read) if parts else ""
+        if not parts or not test or (number and not _keeps_name(parts)):
             continue
         if how == "cond" and (parts.if_true.isidentifier() or parts.if_false.isidentifier()):
             # `torch.cond` refuses a branch that returns its input.
@@ -110,14 +114,32 @@ def _choice_fix(code: UserCode, line: int, how: str) -> CodeFix | None:
         )
         call = f"{torch}.{how}({test}, {values})"
         indent = " " * (parts.start - code.line_start(node.lineno))
-        text = "".join(
-            [parts.lead, call, _fitting_comments(code, parts.start, parts.end, f"{indent}{parts.lead}{call}")]
-        )
+        lead = f"if {number}:\n{indent}    {parts.lead}" if number else parts.lead
+        text = "".join([lead, call, _fitting_comments(code, parts.start, parts.end, f"{indent}{parts.lead}{call}")])
         why = "The graph then chooses by the tensor's value when it runs."
         doubt = BOTH_COMPUTED if how == "where" else "The branches must return tensors of one shape and dtype."
         edits = (Edit(parts.start, parts.end, text), *reads, *more)
         return CodeFix(f"Choose with `{torch}.{how}`.", why, edits, "may change", doubt)
     return None
+
+
+def _split_test(code: UserCode, node: ast.If | ast.IfExp) -> tuple[str, ast.expr]:
+    """Return the conditions of an `if` before `and` that read no tensor, as code, and the condition that reads one.
+
+    The first is empty if there is no such `and`.
+    """
+    test = node.test
+    if not isinstance(node, ast.If) or not isinstance(test, ast.BoolOp) or not isinstance(test.op, ast.And):
+        return "", test
+    *numbers, last = test.values
+    if not has_read(last) or any(has_read(value) for value in numbers):
+        return "", test
+    return " and ".join(code.says(value) for value in numbers), last
+
+
+def _keeps_name(parts: Branches) -> bool:
+    """Return True if one branch leaves the assigned name as it is."""
+    return bool(parts.lead) and parts.lead == f"{parts.if_false} = "
 
 
 def _branchings(code: UserCode, line: int) -> Iterator[tuple[ast.If | ast.IfExp, list[Edit]]]:
@@ -270,7 +292,17 @@ def keep_tensor(code: UserCode, line: str) -> CodeFix | None:
         return None
     edits = [edit for call in calls for edit in unread(code, call)]
     why = "The value stays in the graph; Python does not wait for it."
+    if any(_is_stored(code, call) for call in calls):
+        return CodeFix("Keep the tensor.", why, tuple(edits), "changes", STORES_TENSOR)
     return CodeFix("Keep the tensor.", why, tuple(edits), "may change", AS_TENSOR)
+
+
+def _is_stored(code: UserCode, node: ast.expr) -> bool:
+    """Return True if a statement stores an expression in an attribute, or in an element of one."""
+    statement = next(iter(code.around(node, ast.Assign, ast.AnnAssign, ast.AugAssign)), None)
+    targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
+    owners = (target.value if isinstance(target, ast.Subscript) else target for target in targets)
+    return any(isinstance(owner, ast.Attribute) for owner in owners)
 
 
 def torch_math(code: UserCode, line: str) -> CodeFix | None:
@@ -386,7 +418,7 @@ def _takes_number(call: ast.Call) -> bool:
     if name in TAKES_TENSORS:
         return False
     called = call.func.attr if isinstance(call.func, ast.Attribute) else name
-    return called in SIZES or name in NUMBERS or name.startswith("math.")
+    return called in SIZES or called in LEVELS or name in NUMBERS or name.startswith("math.")
 
 
 def _reads(code: UserCode, line: int) -> Iterator[ast.Call]:

@@ -75,7 +75,7 @@ class Trial:
 
         Differences that the original compiled code has, too, don't count.
         """
-        if self._differs and not self._differs_as_before:
+        if self._differs and not self.differs_as_before:
             return "differs"
         if self._worse:
             return "worse"
@@ -90,9 +90,10 @@ class Trial:
         return self.result is not None and self.result.outcome == "differs"
 
     @property
-    def _differs_as_before(self) -> bool:
+    def differs_as_before(self) -> bool:
+        """True if the results differ from eager, and the original compiled code has all of these differences."""
         earlier = results(self.before)
-        if earlier is None or self.result is None:
+        if earlier is None or self.result is None or not self._differs:
             return False
         return set(map(_difference_key, self.result.differing)) <= set(map(_difference_key, earlier.differing))
 

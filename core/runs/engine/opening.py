@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from core.runs.engine.cluster.nodes import Transport
 
 VARIABLE = "COMPILEBOARD_ENGINE"
+SANDBOX = "sandbox"
 TRANSPORTS = "core.runs.engine.transports"
 
 
@@ -43,6 +44,15 @@ def open_engine(store: Store, code_allowed: bool = True, address: str | None = N
 def open_local_engine(store: Store) -> Engine:
     """Return the engine of this machine, regardless of `COMPILEBOARD_ENGINE`; the caller must close it."""
     return LocalEngine(store.cache_dir)
+
+
+def tried_kinds(address: str | None = None) -> tuple[str, ...]:
+    """Return the kinds of models whose fixes are tried without a request, by the address of the engine.
+
+    In a sandbox, these are also users' models; on a cluster, there are none.
+    """
+    address = os.environ.get(VARIABLE, "") if address is None else address
+    return {"": ("sample",), SANDBOX: ("sample", "code", "file")}.get(address, ())
 
 
 def _transport(address: str, store: Store, code_allowed: bool) -> Transport:

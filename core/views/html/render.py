@@ -297,7 +297,7 @@ def title_of(source: Source) -> str:
 def sections(source: Source, outcome: OutcomeView, graphs: Graphs) -> Iterator[Section]:
     """Yield the sections that are not empty; the last lists the data not recorded or left out."""
     code = SourceView(source.report, source.side.text).text()
-    overview = OverviewView(source.report, source.run.output_tail(), code)
+    overview = OverviewView(source.report, source.run.output_tail(), code, source.side.proofs)
     yield from section("failure", "Failure", _failure(outcome))
     yield from section("findings", "Findings", source.rendered(run_facts(overview, outcome.status.state == "done")))
     yield from section(COMMENTS, "Comments", _comments(source))
@@ -369,12 +369,12 @@ def _breaks(source: Source) -> Iterator[Block]:
     report = source.report
     view = GraphBreaksView(report)
     if report.graph_breaks or any(view.eager_frames) or view.record_note:
-        yield from source.rendered(graph_breaks(report, FixesView.of_log(report, source.side.text), source.side.text))
+        yield from source.rendered(graph_breaks(report, FixesView.of_side(source.side), source.side.text))
 
 
 def _recompiles(source: Source) -> Iterator[Block]:
     if RecompilesView(source.report).count:
-        yield from source.rendered(recompiles(source.report, FixesView.of_log(source.report, source.side.text)))
+        yield from source.rendered(recompiles(source.report, FixesView.of_side(source.side)))
 
 
 def _compilations(source: Source) -> Iterator[Block]:

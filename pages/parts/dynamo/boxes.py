@@ -18,7 +18,7 @@ from core.views.recompiles import RecompilesView, RecompileTree
 from pages import menu
 from pages.components.boxes.view import CompilationData, LineageData, lineage_view
 from pages.components.code.view import code_view
-from pages.gate.visitor import ANOTHERS, who
+from pages.gate.visitor import ANOTHERS, may_bring_code, who
 from pages.look.palette import TALL
 from pages.look.text import LONGEST_NAME, plain
 from pages.parts.code import diff_view, source_text, user_code
@@ -45,7 +45,7 @@ ICONS = {
 def parts_of_fixes(view: RunView) -> Parts:
     """Return the functions that draw fixes, and the comparison with the original run, by part."""
     return {
-        texts.ORIGINAL: lambda: original_run(view),
+        texts.ORIGINAL: partial(original_run, view),
         texts.OFFER: partial(offer, view),
         texts.OFFER_ALL: partial(offer_all, view),
     }
@@ -86,7 +86,36 @@ def lineage(recompiles: RecompilesView, number: int, tree: RecompileTree, chosen
 
 def fixes_of(view: RunView) -> texts.FixesView:
     """Return the fixes of a run, with the jobs that this visitor may run."""
-    return texts.FixesView(view.run.id, view.report, source_text(view), view.job, job_again(view))
+    proofs = texts.proofs_of(view.run)
+    return texts.FixesView(view.run.id, view.report, source_text(view), view.job, job_again(view), proofs)
+
+
+def trials(view: RunView) -> None:
+    """Draw the progress of the trials of a run's fixes, or a button that starts those that are left."""
+    run, progress = view.run, server.runner().prover.progress(view.run)
+    if progress is not None:
+        _trying(run, progress.decided)
+    elif may_bring_code() and who().owns(view.shown.status.by) and job_again(view) and fixes_of(view).are_left:
+        st.button(
+            texts.TrialsView.button,
+            key="prove-fixes",
+            icon=":material/experiment:",
+            help=texts.TrialsView.help,
+            on_click=actions.try_fixes,
+            args=(run,),
+        )
+
+
+@st.fragment(run_every=2 * POLL_S)
+def _trying(run: Run, decided: int) -> None:
+    """Draw the progress of trials, and a button that stops them; rerun the page at each result."""
+    progress = server.runner().prover.progress(run)
+    if progress is None or progress.decided != decided:
+        st.rerun()
+    with st.container(horizontal=True, vertical_alignment="center", key="trying"):
+        st.caption(f":material/experiment: {texts.TrialsView(progress).words}")
+        if who().owns(run.standing().by):
+            st.button("Stop", key="stop-trials", on_click=actions.stop_trials, args=(run,))
 
 
 def offer(view: RunView, fixes: Sequence[texts.Fix], key: str) -> None:
@@ -94,6 +123,8 @@ def offer(view: RunView, fixes: Sequence[texts.Fix], key: str) -> None:
     with st.container(key=f"offer-{key}"):
         index = _chosen(fixes, key)
         st.caption(fixes[index].caption)
+        if fixes[index].tried:
+            st.markdown(fixes[index].tried)
         _diff(fixes[index], f"{key}-{index}")
         _trial(view, fixes[index], f"{key}-{index}", "Try it")
 
@@ -108,10 +139,11 @@ def offer_all(view: RunView, fix: texts.Fix, key: str) -> None:
 
 
 def original_run(view: RunView) -> None:
-    """Draw the link to the original run and the comparison of both runs, if this run tries a fix."""
+    """Draw the comparison with the original run, if this run tries a fix, and its own trials."""
     before = back_link(view)
     if before is not None:
         _before_and_after(before, view)
+    trials(view)
 
 
 def back_link(view: RunView) -> RunView | None:

@@ -6,6 +6,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import replace
+from typing import Any
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -14,6 +18,7 @@ from core import NO_RECORD, Run
 from core.report import Report
 from core.views import overview as views
 from core.views import progress, sharing
+from core.views.fixes import WITHOUT_EFFECT, proofs_of
 from core.views.run_files import RunFiles
 from pages import menu
 from pages.components.code.view import code_view
@@ -179,15 +184,23 @@ MOST_OUTPUT_BYTES = 1_200_000  #: a run's output on *Overview*
 
 def overview_view(view: RunView) -> views.OverviewView:
     """Return the overview of a run, its output included."""
-    output = view.run.output_tail(MOST_OUTPUT_BYTES)
-    return _overview(view.run.id, view.report.log_bytes, len(output), view.report, output, source_text(view))
+    output, proofs = view.run.output_tail(MOST_OUTPUT_BYTES), proofs_of(view.run)
+    source, outcomes = source_text(view), tuple(f"{proof.key} {proof.outcome}" for proof in proofs)
+    return _overview(view.run.id, view.report.log_bytes, len(output), outcomes, view.report, output, source, proofs)
 
 
 @cached()
 def _overview(
-    run_id: str, log_bytes: int, output_bytes: int, _report: Report, _output: str, _source: str
+    run_id: str,
+    log_bytes: int,
+    output_bytes: int,
+    outcomes: tuple[str, ...],
+    _report: Report,
+    _output: str,
+    _source: str,
+    _proofs: Sequence[Any],
 ) -> views.OverviewView:
-    return views.OverviewView(_report, _output, _source)
+    return views.OverviewView(_report, _output, _source, tuple(_proofs))
 
 
 def finding_card(view: RunView, shown: views.FindingView, number: int) -> None:
@@ -195,10 +208,13 @@ def finding_card(view: RunView, shown: views.FindingView, number: int) -> None:
     with st.container(border=True, key=f"finding-{number}", gap="small"):
         st.markdown(f"{ICONS[shown.finding.weight]} **{shown.title}**")
         st.caption(shown.reason)
-        st.markdown(f":material/lightbulb: {shown.advice}")
+        with st.expander(WITHOUT_EFFECT) if shown.is_idle else nullcontext():
+            st.markdown(f":material/lightbulb: {shown.advice}")
+            if shown.tried:
+                st.markdown(shown.tried)
         with st.container(horizontal=True, vertical_alignment="center"):
             _evidence_link(shown)
-            if shown.change:
+            if shown.help and not shown.is_idle:
                 _try(view, shown, number)
 
 
@@ -226,8 +242,8 @@ def _try(view: RunView, shown: views.FindingView, number: int) -> None:
             open_recorded(recorded)
     elif missing:
         st.caption(shown.missing_device(missing))
-    elif pressed("Try it", key=f"try-{number}", icon=":material/play_arrow:", help=f"`{shown.change}`"):
-        submit_or_open(proposed)
+    elif pressed("Try it", key=f"try-{number}", icon=":material/play_arrow:", help=shown.help):
+        submit_or_open(replace(proposed, repairs_of=view.run.id) if proposed.repairs != job.repairs else proposed)
 
 
 def evidence_line(line: progress.Evidence) -> None:

@@ -78,6 +78,13 @@ EDITS = {
     ("print_op:5:1", "    print('a {}', s, f'{x.sum():.2f}', x.dtype)\n    return x\n"): (
         '    torch._higher_order_ops.print("a {{}} {!s} {:.2f} {!s}", str(s), x.sum(), str(x.dtype))\n    return x\n'
     ),
+    ("print_op:5:1", "    print('a', x.shape)\n    return x\n"): (
+        '    torch._higher_order_ops.print("a torch.Size([" + ", ".join(["{!s}"] * len(x.shape)) + "])", *x.shape)\n'
+        "    return x\n"
+    ),
+    ("where:5", "    if n == 1 and x.max().item() > 9:\n        x = x.clamp(-9, 9)\n    return x\n"): (
+        "    if n == 1:\n        x = torch.where(x.max() > 9, x.clamp(-9, 9), x)\n    return x\n"
+    ),
     ("torch_math:5", "    return x * math.sqrt(x.sum())\n"): "    return x * torch.sqrt(x.sum())\n",
     ("clone:5", "    return copy.deepcopy(x) + 1\n"): "    return x.detach().clone() + 1\n",
     ("remove_break:5", "    torch._dynamo.graph_break()\n    return x\n"): "    return x\n",
@@ -88,6 +95,9 @@ EDITS = {
 # What no rule touches, since another meaning would come of it.
 LEFT = (
     ("where:5", "    if x.any() and x.all():\n        return x\n    return -x\n"),
+    ("where:5", "    if n == 1 and x.max().item() > 9:\n        return x\n    return -x\n"),
+    ("where:5", "    if x.max().item() > 9 and n == 1:\n        x = -x\n    return x\n"),
+    ("keep_tensor:5", "    log.warning('%s', x.mean().tolist())\n    return x\n"),
     ("where:5", "    if x.any():\n        return x\n    x = -x\n    return x\n"),
     ("where:5", "    if x is None:\n        return x\n    return -x\n"),
     ("where:5", "    if x.any():\n        y = x\n    else:\n        z = x\n    return x\n"),
@@ -116,6 +126,12 @@ LEFT = (
     ("constant:5", "    return x * len(open('/dev/null').read())\n"),
     ("clone:5", "    return copy.deepcopy(GLOBAL)(x)\n\n\nGLOBAL = torch.nn.ReLU()\n"),
 )
+
+
+def test_a_number_that_is_stored_in_an_attribute_is_kept_as_a_tensor_only_by_hand() -> None:
+    stored = repair_of(f"{HEAD}    self.seen[1] = x.sum().item()\n    return x\n", "keep_tensor:5")
+    local = repair_of(f"{HEAD}    y = x.sum().item()\n    return x * y\n", "keep_tensor:5")
+    assert [fix.stacks for fix in (stored, local) if fix] == [False, True]
 
 
 @pytest.mark.parametrize(("repair", "body"), EDITS)

@@ -1,0 +1,392 @@
+"""Claims of repairs and settings: the counts that a proposal must reach, and proofs by trials."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from core.analysis.durations import compile_seconds
+from core.analysis.dynamo.break_costs import break_costs
+from core.analysis.dynamo.failures import failures, frame_names
+from core.analysis.repairs.offers import (
+    condition,
+    dynamic_spares,
+    line_of,
+    newest_reasons,
+    repair_of,
+    repairs_of_break,
+    repairs_of_recompile,
+)
+from core.analysis.repairs.source import SETTINGS, Repair, dynamo_settings
+from core.analysis.repairs.trials import MEASURES, Remainder, TrialOutcome, TrialSide, recompile_subject, trial
+from core.analysis.repairs.uses import attribute_use
+from core.analysis.results import results
+from core.job import CompileJob
+from core.report import GraphBreak, Recompile, Report, frame_id
+
+Measure = Literal["graph breaks", "recompiles", "results", "error"]
+Counts = tuple[int, int, int]
+# Backends that stop before Inductor, the cheapest first.
+CHEAP = ("eager", "aot_eager")
+SETTING = "setting"
+INTEGERS = "allow_unspec_int_on_nn_module"
+# A guard that compares a float, which AOTAutograd may specialize again.
+OF_FLOAT = re.compile(r" == -?(?:\d+\.\d*|\d*\.\d+|\d+e-?\d+)(?:e[+-]?\d+)?$")
+MOST_LEFT = 8  #: remaining problems that a proof names
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """The same job with changed options, or with repairs of its code.
+
+    `job` has fields of `CompileJob`, `compile` fields of its `CompileOptions`, `dynamo` names of
+    `torch._dynamo.config`, added to those of the job. `repairs` are ids, applied in one step. `words` is the change as
+    handwritten code.
+    """
+
+    words: str
+    job: Mapping[str, Any] = field(default_factory=dict)
+    compile: Mapping[str, Any] = field(default_factory=dict)
+    dynamo: Mapping[str, bool] = field(default_factory=dict)
+    repairs: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """Text that is equal for equal changes, no matter which page proposes them."""
+        parts = (("job", self.job), ("compile", self.compile), ("dynamo", self.dynamo))
+        changes = (f"{name}.{key}={value!r}" for name, values in parts for key, value in sorted(values.items()))
+        return " ".join([*sorted(self.repairs), *changes])
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Ids of the repairs, also of those that only set a name of Dynamo's."""
+        return (*self.repairs, *(f"{SETTING}:{name}" for name in self.dynamo if name in SETTINGS))
+
+    @property
+    def is_dynamic(self) -> bool:
+        """True for `dynamic=True`."""
+        return self.compile.get("dynamic") is True
+
+    def applied(self, job: CompileJob) -> CompileJob:
+        """Return the job with this change."""
+        dynamo = {**(job.conditions.dynamo or {}), **self.dynamo} or None
+        settled = job.with_settings(**self.compile) if self.compile else job
+        changed = replace(settled, conditions=replace(job.conditions, dynamo=dynamo), **self.job)
+        return replace(changed, repairs=(*job.repairs, self.repairs)) if self.repairs else changed
+
+
+DYNAMIC_SIZES = Proposal("torch.compile(model, dynamic=True)", compile={"dynamic": True})
+
+
+def proposal_of(repairs: Sequence[Repair]) -> Proposal:
+    """Return repairs of one file as a proposal: edits are one step, settings of Dynamo are in `dynamo`."""
+    names = tuple(name for repair in repairs for name in repair.fix.settings)
+    edits = tuple(repair.id for repair in repairs if repair.fix.edits)
+    return Proposal("; ".join(repair.fix.words for repair in repairs), dynamo=dynamo_settings(names), repairs=edits)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """The effect that a proposal must have: `measure` falls from `before` to at most `after`.
+
+    `subjects` are the lines or the guarded values of the problem; `kept` of its recompiles may remain. `is_wrong` is
+    True if the proposal is for wrong results or an error; otherwise `cost_s` is the compile time of the problem. `rank`
+    is the proposal's place among the alternatives for its problem. `backend` is the cheapest backend that can prove it,
+    empty for the job's own.
+    """
+
+    proposal: Proposal
+    measure: Measure
+    subjects: tuple[str, ...]
+    before: int
+    after: int
+    kept: int = 0
+    cost_s: float = 0.0
+    is_wrong: bool = False
+    rank: int = 0
+    backend: str = CHEAP[0]
+
+    @property
+    def order(self) -> tuple[bool, int, float]:
+        """Sort key: wrong results and errors first, then first choices, then the most expensive problem."""
+        return (not self.is_wrong, self.rank, -self.cost_s)
+
+
+ObjectionReason = Literal["changes behaviour", "leaves a break", "needs times", "is set", "differs by instance"]
+
+
+@dataclass(frozen=True, slots=True)
+class Objection:
+    """A proposal without a trial, and the reason."""
+
+    proposal: Proposal
+    reason: ObjectionReason
+
+
+def claims(side: TrialSide, job: CompileJob, more: Iterable[Proposal] = ()) -> tuple[Claim | Objection, ...]:
+    """Return the claims of all repairs and settings for a run, in the order of their trials.
+
+    Objections come last. `more` are further proposals, such as those of findings. A proposal for several problems has
+    one claim.
+    """
+    ranks: dict[str, tuple[Proposal, int]] = {}
+    for proposal, rank in (*_offered(side, job), *((proposal, 0) for proposal in more)):
+        known = ranks.get(proposal.key)
+        ranks[proposal.key] = (proposal, min(rank, known[1]) if known else rank)
+    judged = [claim_of(side, job, proposal, rank) for proposal, rank in ranks.values()]
+    made = sorted((claim for claim in judged if isinstance(claim, Claim)), key=lambda claim: claim.order)
+    return (*made, *(refused for refused in judged if isinstance(refused, Objection)))
+
+
+def _offered(side: TrialSide, job: CompileJob) -> Iterator[tuple[Proposal, int]]:
+    for cost in break_costs(side.report):
+        for rank, repair in enumerate(repairs_of_break(side.text, cost.graph_break, side.path)):
+            yield proposal_of([repair]), rank
+    for reason in newest_reasons(side.report.recompiles):
+        repairs = repairs_of_recompile(side.text, side.report, reason, not job.calls)
+        for rank, repair in enumerate(repairs):
+            yield proposal_of([repair]), rank
+        if dynamic_spares(side.report, reason):
+            yield DYNAMIC_SIZES, len(repairs)
+
+
+def claim_of(side: TrialSide, job: CompileJob, proposal: Proposal, rank: int = 0) -> Claim | Objection | None:
+    """Return the claim of a proposal, or the reason against a trial; None for another backend."""
+    if "backend" in proposal.compile:
+        return None
+    if proposal.applied(job) == job:
+        return Objection(proposal, "is set")
+    fixes = [repair for each in proposal.ids if (repair := repair_of(side.text, each))]
+    if any(repair.id.startswith("disable:") for repair in fixes):
+        return Objection(proposal, "leaves a break")
+    if any(repair.fix.risk == "changes" for repair in fixes):
+        return Objection(proposal, "changes behaviour")
+    report, breaks = side.report, addressed_breaks(side, proposal.ids)
+    if breaks:
+        return _break_claim(side, proposal, breaks, rank)
+    reasons = addressed_recompiles(side, proposal)
+    if reasons and set(proposal.dynamo) == {INTEGERS} and all(_is_of_instance(side.text, each) for each in reasons):
+        return Objection(proposal, "differs by instance")
+    if reasons:
+        return _recompile_claim(report, proposal, reasons, rank)
+    if report.error is not None and proposal.compile.get("fullgraph") is False:
+        return Claim(proposal, "error", (report.error.type,), 1, 0, is_wrong=True, rank=rank)
+    compared = results(report)
+    if compared is not None and compared.outcome in ("differs", "not comparable") and not proposal.job:
+        return Claim(
+            proposal, "results", (), 1, 0, is_wrong=compared.outcome == "differs", rank=rank,
+            backend=CHEAP[0] if proposal.dynamo else "",
+        )  # fmt: skip
+    return Objection(proposal, "needs times")
+
+
+def addressed_breaks(side: TrialSide, ids: Iterable[str]) -> tuple[GraphBreak, ...]:
+    """Return the graph breaks that repairs with these ids address."""
+    wanted = set(ids)
+    return tuple(
+        graph_break
+        for graph_break in side.report.graph_breaks
+        if any(repair.id in wanted for repair in repairs_of_break(side.text, graph_break, side.path))
+    )
+
+
+def addressed_recompiles(side: TrialSide, proposal: Proposal) -> tuple[Recompile, ...]:
+    """Return the newest reasons of the recompiles that a proposal addresses."""
+    wanted, report = set(proposal.ids), side.report
+    return tuple(
+        reason
+        for reason in newest_reasons(report.recompiles)
+        if (proposal.is_dynamic and dynamic_spares(report, reason))
+        or any(repair.id in wanted for repair in repairs_of_recompile(side.text, report, reason))
+    )
+
+
+def _break_claim(side: TrialSide, proposal: Proposal, breaks: Sequence[GraphBreak], rank: int) -> Claim:
+    before = len(side.report.graph_breaks)
+    costs = {id(cost.graph_break): cost.dynamo_s for cost in break_costs(side.report)}
+    lines = dict.fromkeys(line_of(each, side.path) or each.place.line for each in breaks)
+    return Claim(
+        proposal,
+        "graph breaks",
+        tuple(f"line {line}" for line in lines),
+        before,
+        before - len(breaks),
+        cost_s=sum(costs.get(id(each), 0.0) for each in breaks),
+        rank=rank,
+    )
+
+
+def _recompile_claim(report: Report, proposal: Proposal, reasons: Sequence[Recompile], rank: int) -> Claim:
+    before, seconds = MEASURES[2](report), compile_seconds(report)
+    # An integer attribute becomes a symbol by its first recompile in each frame.
+    kept = len({frame_id(each.compilation) for each in reasons}) if INTEGERS in proposal.dynamo else 0
+    return Claim(
+        proposal,
+        "recompiles",
+        tuple(dict.fromkeys(recompile_subject(each) for each in reasons)),
+        before,
+        max(0, before - len(reasons) + kept),
+        kept,
+        cost_s=sum(seconds.get(each.compilation, 0.0) for each in reasons),
+        rank=rank,
+        backend=CHEAP[1] if any(OF_FLOAT.search(condition(each.reason)) for each in reasons) else CHEAP[0],
+    )
+
+
+def _is_of_instance(text: str, reason: Recompile) -> bool:
+    """Return True if a guarded attribute is set in `__init__` only, and the code needs its value.
+
+    Its value then never changes: instances with other values share the code, and each value needs a compilation.
+    """
+    use = attribute_use(text, recompile_subject(reason).rpartition(".")[2])
+    return use is not None and not use.changed and bool(use.condition or use.needed or use.key)
+
+
+def recompiled_function(report: Report) -> str:
+    """Return the name of the only function that was recompiled; empty if there are several."""
+    names = frame_names(report)
+    functions = {names[each.compilation] for each in newest_reasons(report.recompiles) if each.compilation in names}
+    return functions.pop() if len(functions) == 1 else ""
+
+
+def ladder(claim: Claim, job: CompileJob) -> tuple[str, ...]:
+    """Return the backends that may prove a claim, the cheapest first; the last is the job's own."""
+    own = job.compile.backend
+    if own in CHEAP:
+        return (own,)
+    cheap = CHEAP[CHEAP.index(claim.backend) :] if claim.backend else ()
+    return (*cheap, own)
+
+
+def trial_job(job: CompileJob, backend: str) -> CompileJob:
+    """Return the job of a trial: the same calls on a backend, compared with eager and not measured."""
+    bare = CompileJob(job.model)
+    named = (*("rival", "rival_code", "memory", "numerics", "bisect", "debug_files", "bits", "logs"),
+             *("capture", "aoti", "neighbours", "profile", "sweep"))  # fmt: skip
+    plain = replace(job, measure=False, **{name: getattr(bare, name) for name in named})
+    plain = replace(plain, conditions=replace(plain.conditions, threads=1, caches="objects"))
+    if backend == job.compile.backend:
+        return plain
+    return plain.with_settings(backend=backend, mode=None, options=None)
+
+
+def reproduces(run: TrialSide, base: TrialSide, claim: Claim | None = None) -> bool:
+    """Return True if a base has a run's own graph breaks, recompiles, failed frames and error.
+
+    For a claim about results, it must also have the outcome of their comparison.
+    """
+    if claim is not None and claim.measure == "results" and _outcome(run.report) != _outcome(base.report):
+        return False
+    return _signature(run) == _signature(base)
+
+
+def _outcome(report: Report) -> str:
+    compared = results(report)
+    return compared.outcome if compared else ""
+
+
+def _signature(side: TrialSide) -> tuple[object, ...]:
+    report = side.report
+    breaks = Counter(
+        (each.registry_id or each.reason, line_of(each, side.path) or each.place.line, len(each.compilations))
+        for each in report.graph_breaks
+    )
+    guards = Counter(map(recompile_subject, newest_reasons(report.recompiles)))
+    failed = Counter((each.kind, each.frame) for each in failures(report))
+    return breaks, guards, failed, report.error.type if report.error else ""
+
+
+ProofOutcome = TrialOutcome | Literal["failed", "not tried"]
+WhyNot = ObjectionReason | Literal["", "no time", "other claims first", "another is proven", "ended"]
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """Result of a claim's trial, or the reason why it was not tried.
+
+    `key` is the proposal's. `before` and `after` count graph breaks, frames that run eagerly, and recompiles of base
+    and trial on `backend`. `results` is the outcome of the comparison with eager; `as_before` is True if they differ
+    from eager exactly as before. `target` is the claimed count. `left` are remaining and new problems.
+    """
+
+    key: str
+    outcome: ProofOutcome
+    measure: Measure | Literal[""] = ""
+    backend: str = ""
+    before: Counts = (0, 0, 0)
+    after: Counts = (0, 0, 0)
+    results: str = ""
+    as_before: bool = False
+    target: int = 0
+    printed: str = ""
+    left: tuple[Remainder, ...] = ()
+    why: WhyNot = ""
+    reason: str = ""
+    took_s: float = 0.0
+
+    @property
+    def is_proven(self) -> bool:
+        """True if the trial reached the claim's target, without a new problem."""
+        return self.outcome == "repaired"
+
+    @property
+    def is_without_effect(self) -> bool:
+        """True if the trial shows that the proposal is no advice: no effect, more problems, or other results."""
+        return self.outcome in ("nothing", "worse", "differs")
+
+
+def untried(claim: Claim | Objection, why: WhyNot = "") -> Proof:
+    """Return the proof of a claim that was not tried; the reason of an objection is its own."""
+    if isinstance(claim, Objection):
+        return Proof(claim.proposal.key, "not tried", why=claim.reason)
+    return Proof(claim.proposal.key, "not tried", claim.measure, why=why)
+
+
+def prove(claim: Claim, before: TrialSide, after: TrialSide, backend: str, took_s: float = 0.0) -> Proof:
+    """Return what a trial shows about a claim; `before` and `after` are base and trial on one backend."""
+    tried = trial(before, after, claim.proposal.ids, claim.proposal.is_dynamic)
+    outcome = _judged(claim, tried.outcome, before.report, after.report)
+    if outcome in ("partly", "repaired") and claim.measure in ("graph breaks", "recompiles"):
+        new = any(remainder.new for remainder in tried.left) or bool(tried.printed)
+        outcome = "repaired" if _measured(claim, after.report) <= claim.after and not new else "partly"
+    compared = results(after.report)
+    return Proof(
+        claim.proposal.key,
+        outcome,
+        claim.measure,
+        backend,
+        counts(before.report),
+        counts(after.report),
+        compared.outcome if compared else "",
+        tried.differs_as_before,
+        claim.after,
+        tried.printed,
+        tried.left[:MOST_LEFT],
+        took_s=took_s,
+    )
+
+
+def counts(report: Report) -> Counts:
+    """Return the numbers of graph breaks, of frames that run eagerly, and of recompiles."""
+    breaks, eager, recompiles = (measure(report) for measure in MEASURES)
+    return breaks, eager, recompiles
+
+
+def _measured(claim: Claim, report: Report) -> int:
+    return MEASURES[0 if claim.measure == "graph breaks" else 2](report)
+
+
+def _judged(claim: Claim, outcome: TrialOutcome, before: Report, after: Report) -> ProofOutcome:
+    """Return the outcome of a trial; for a claim about results or an error, whether that is gone."""
+    if after.error is not None:
+        return "nothing" if before.error is not None and before.error.type == after.error.type else "failed"
+    if claim.measure == "error":
+        return outcome if outcome in ("differs", "worse", "untold") else "repaired"
+    if claim.measure == "results":
+        if outcome == "worse":
+            return outcome
+        return "repaired" if _outcome(after) in ("same", "other strides") else "nothing"
+    return outcome

@@ -1,0 +1,313 @@
+"""Trials of fixes: short runs in a directory of their run, in a queue below all other runs.
+
+<run>/trials.json     what the trials showed, and the fixes that *Apply all* applied
+     /trials/*/       the directory of a trial while it executes, as any run's
+
+Trials start by themselves when a run has ended whose model kind is in `kinds`; for any other run, at a request.
+A submission ends the trial that executes; it is repeated once nothing else runs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Collection, Sequence
+from copy import copy
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from core.analysis.findings import findings
+from core.analysis.repairs.claims import (
+    Claim,
+    Objection,
+    Proof,
+    WhyNot,
+    claims,
+    ladder,
+    prove,
+    reproduces,
+    trial_job,
+    untried,
+)
+from core.analysis.repairs.offers import repaired
+from core.analysis.repairs.trials import TrialSide
+from core.base.errors import CompileboardError
+from core.base.files import read, remove
+from core.graph.fx import source_path
+from core.job import MAX_CODE_BYTES, CompileJob
+from core.runs.store import Run, Store
+from core.runs.stored import TRIALS, RunTrials, open_report, read_trials, write_trials
+
+DIRECTORY = "trials"
+MOST_TRIALS = 12  #: limit: trials of a run that start by themselves, and trials of one request
+# Seconds for all trials of a run: a share of its own seconds, or this time if that is more.
+SHARE, LEAST_S = 1 / 3, 20.0
+ASKED_S = 60.0  #: limit: seconds of all trials of one request
+LEAST_TRIAL_S = 2.0
+TRIES = 3  #: starts of a trial that submissions end
+POLL_S = 0.1
+SOON_S = 5.0  # between the end of a run and the start of its trials
+GONE = ("cancelled", "interrupted")
+TryJob = Callable[[Run, CompileJob, float], Run | None]
+
+
+def starts_by_itself(run: Run, kinds: Collection[str]) -> bool:
+    """Return True if the trials of an ended run start without a request.
+
+    They do for models of the given kinds on this machine's CPU: not for a script, a fixed run or a sweep's cell.
+    """
+    status, job = run.standing_and_job()
+    if job is None or status.state not in ("done", "failed") or job.model.kind not in kinds:
+        return False
+    apart = job.sweep or job.repairs_of or job.repairs or job.target or job.exercise or job.bisect
+    return not apart and not job.model.is_script and job.device.partition(":")[0] == "cpu"
+
+
+def budget_s(run: Run) -> float:
+    """Return the seconds for the trials of a run that start by themselves."""
+    return max(LEAST_S, (run.standing().took_s or 0.0) * SHARE)
+
+
+@dataclass(frozen=True, slots=True)
+class TrialProgress:
+    """Progress of a run's trials: how many claims are decided, out of `total`."""
+
+    decided: int
+    total: int
+
+
+@dataclass
+class _Request:
+    """Trials of a run to make; `keys` are the proposals to try, None for all that are left."""
+
+    run: Run
+    seconds: float
+    keys: tuple[str, ...] | None = None
+    progress: TrialProgress = TrialProgress(0, 0)
+    stopped: threading.Event = field(default_factory=threading.Event)
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A trial that has ended: its code and report; without a report, `reason` says why."""
+
+    side: TrialSide | None
+    took_s: float
+    reason: str = ""
+
+
+class Bench:
+    """The bases and trials of one run: at most `MOST_TRIALS` runs, which take at most `seconds` together.
+
+    `execute` runs a job with a time limit, and returns what came of it; None if the trials were stopped.
+    """
+
+    def __init__(self, run: Run, seconds: float, execute: Callable[[CompileJob, float], Attempt | None]) -> None:
+        job = run.job()
+        assert job is not None
+        self.job, self.report, self.left_s, self.made = job, open_report(run), seconds, 0
+        self.side = TrialSide(self.report, run.code(), source_path(self.report))
+        self._execute = execute
+        self._bases: dict[str, TrialSide | None] = {job.compile.backend: self.side}
+
+    @property
+    def has_room(self) -> bool:
+        """True if one more trial may start."""
+        return self.made < MOST_TRIALS and self.left_s >= LEAST_TRIAL_S
+
+    def attempt(self, job: CompileJob) -> Attempt | None:
+        """Run a job, and count it; None if the trials were stopped or there is no room."""
+        if not self.has_room:
+            return None
+        self.made += 1
+        attempt = self._execute(job, self.left_s)
+        self.left_s -= attempt.took_s if attempt else 0.0
+        return attempt
+
+    def base(self, backend: str) -> TrialSide | None:
+        """Return the unchanged run on a backend; None if it failed, or was not made."""
+        if backend not in self._bases:
+            attempt = self.attempt(trial_job(self.job, backend))
+            if attempt is None:
+                return None
+            self._bases[backend] = attempt.side
+        return self._bases[backend]
+
+    def proof(self, claim: Claim) -> Proof | None:
+        """Return the proof of a claim on the cheapest backend whose base reproduces the run; None if stopped."""
+        for backend in ladder(claim, self.job):
+            base = self.base(backend)
+            if base is None and not self.has_room:
+                return None
+            if base is None or not reproduces(self.side, base, claim):
+                continue
+            attempt = self.attempt(trial_job(claim.proposal.applied(self.job), backend))
+            if attempt is None:
+                return None
+            if attempt.side is None:
+                return Proof(
+                    claim.proposal.key, "failed", claim.measure, backend, reason=attempt.reason, took_s=attempt.took_s
+                )
+            return prove(claim, base, attempt.side, backend, attempt.took_s)
+        return None
+
+
+def claims_of(bench: Bench, output: str = "") -> tuple[Claim | Objection, ...]:
+    """Return the claims of a run, with those of its findings."""
+    found = findings(bench.report, output, bench.side.text)
+    return claims(bench.side, bench.job, [finding.proposal for finding in found if finding.proposal is not None])
+
+
+class Prover:
+    """Queue of the trials of runs, one at a time, in a thread of its own while there are any.
+
+    `try_job` runs a job for a run with a time limit, and returns the ended run, None if a submission ended it;
+    `is_idle` returns True if nothing else runs.
+    """
+
+    def __init__(
+        self,
+        try_job: Callable[[Run, CompileJob, float], Run | None],
+        is_idle: Callable[[], bool],
+        kinds: Collection[str],
+    ) -> None:
+        self._try_job, self._is_idle, self._kinds = try_job, is_idle, kinds
+        self._waiting: deque[_Request] = deque()
+        self._current: _Request | None = None
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+
+    def ended(self, run: Run) -> None:
+        """Queue the trials of a run that has ended, if they start by themselves."""
+        if self._kinds and starts_by_itself(run, self._kinds):
+            self._add(_Request(run, budget_s(run)))
+
+    def request(self, run: Run, keys: Sequence[str] | None = None) -> None:
+        """Queue trials of a run: of these proposals, or of all that were not tried yet."""
+        self._add(_Request(run, ASKED_S, tuple(keys) if keys is not None else None))
+
+    def progress(self, run: Run) -> TrialProgress | None:
+        """Return the progress of a run's trials; None if none is queued, executes, or is about to start."""
+        with self._lock:
+            requests = [each for each in (self._current, *self._waiting) if each and each.run.id == run.id]
+        if requests:
+            return requests[0].progress
+        return TrialProgress(0, 0) if self._kinds and self._starts_soon(run) else None
+
+    def _starts_soon(self, run: Run) -> bool:
+        ended_s = run.standing().ended_s
+        is_new = ended_s is not None and 0 <= time.time() - ended_s < SOON_S
+        return is_new and not (run.path / TRIALS).exists() and starts_by_itself(run, self._kinds)
+
+    def stop(self, run: Run) -> None:
+        """Stop the trials of a run; what was tried stays."""
+        with self._lock:
+            for each in (self._current, *self._waiting):
+                if each is not None and each.run.id == run.id:
+                    each.stopped.set()
+
+    def _add(self, request: _Request) -> None:
+        with self._lock:
+            self._waiting.append(request)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._work, daemon=True)
+                self._thread.start()
+
+    def _work(self) -> None:
+        while True:
+            with self._lock:
+                self._current = self._waiting.popleft() if self._waiting else None
+                if self._current is None:
+                    self._thread = None
+                    return
+            with contextlib.suppress(CompileboardError):
+                self._serve(self._current)
+
+    def _serve(self, request: _Request) -> None:
+        """Make the trials of a request, and store each result at once."""
+        run = request.run
+        remove(run.path / DIRECTORY)
+        bench = Bench(run, request.seconds, partial(self._attempt, request))
+        earlier = {proof.key: proof for proof in read_trials(run).proofs}
+        made = claims_of(bench, run.output_tail())
+        todo = [claim for claim in made if isinstance(claim, Claim) and _is_wanted(claim, request, earlier)]
+        refused = (untried(each) for each in made if isinstance(each, Objection))
+        shown = {**{proof.key: proof for proof in refused}, **earlier}
+        request.progress = TrialProgress(0, len(todo))
+        solved: set[tuple[object, ...]] = set()
+        for decided, claim in enumerate(todo, 1):
+            problem = (claim.measure, claim.subjects)
+            if problem in solved and request.keys is None:
+                proof: Proof | None = untried(claim, "another is proven")
+            else:
+                proof = bench.proof(claim) if bench.has_room and not request.stopped.is_set() else None
+            proof = proof or untried(claim, _why_not(request, bench))
+            solved |= {problem} if proof.is_proven else set()
+            shown[claim.proposal.key] = proof
+            write_trials(run, RunTrials(tuple(shown.values())))
+            request.progress = TrialProgress(decided, len(todo))
+        if not todo:
+            write_trials(run, RunTrials(tuple(shown.values())))
+
+    def _attempt(self, request: _Request, job: CompileJob, limit_s: float) -> Attempt | None:
+        """Run one trial when nothing else runs, again if a submission ended it; None if stopped."""
+        for _ in range(TRIES):
+            while not self._is_idle():
+                if request.stopped.wait(POLL_S):
+                    return None
+            if request.stopped.is_set():
+                return None
+            trial = self._try_job(request.run, job, limit_s)
+            if trial is None:
+                continue
+            try:
+                return attempt_of(trial)
+            finally:
+                remove(trial.path)
+        return None
+
+
+def _is_wanted(claim: Claim, request: _Request, earlier: dict[str, Proof]) -> bool:
+    key = claim.proposal.key
+    if request.keys is not None:
+        return key in request.keys
+    return key not in earlier or earlier[key].outcome == "not tried"
+
+
+def _why_not(request: _Request, bench: Bench) -> WhyNot:
+    if request.stopped.is_set():
+        return "ended"
+    return "no time" if bench.left_s < LEAST_TRIAL_S else "other claims first"
+
+
+def attempt_of(trial: Run) -> Attempt:
+    """Return the code and the report of an ended trial; the reason if it has no report."""
+    status = trial.standing()
+    took_s = status.took_s or 0.0
+    if status.state not in ("done", "failed"):
+        return Attempt(None, took_s, status.reason or status.state)
+    try:
+        report = open_report(trial)
+    except CompileboardError as error:
+        return Attempt(None, took_s, str(error))
+    return Attempt(TrialSide(report, trial.code(), source_path(report)), took_s)
+
+
+def create_trial(store: Store, run: Run, job: CompileJob, by: str) -> Run:
+    """Create the queued directory of a trial below its run; raises StoreError, JobError."""
+    below, original = copy(store), _original_code(run)
+    below.runs_dir = run.path / DIRECTORY
+    code = repaired(original, job.repairs) if job.repairs else run.code()
+    trial = below.create(job, code=code, by=by, original=original)
+    # An id that differs from the directory's name: the trial works in a directory of its own.
+    return replace(trial, id=f"{run.id}/{trial.id}")
+
+
+def _original_code(run: Run) -> str:
+    """Return the code of a run's eager side: before its fixes, or an exercise's code."""
+    job = run.job()
+    if job is None or not job.has_original:
+        return run.code()
+    return read(run.original_path, MAX_CODE_BYTES).decode("utf-8", "replace")

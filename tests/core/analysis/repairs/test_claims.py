@@ -1,0 +1,199 @@
+"""Claims of fixes, and what a trial shows about them: on recorded runs, with counts made by hand."""
+
+from dataclasses import replace
+
+import pytest
+
+from core.analysis.repairs.claims import (
+    DYNAMIC_SIZES,
+    Claim,
+    Objection,
+    Proposal,
+    claim_of,
+    claims,
+    ladder,
+    prove,
+    reproduces,
+    trial_job,
+)
+from core.analysis.repairs.trials import TrialSide
+from core.job import CompileJob, CompileOptions, Conditions, Model
+from core.report import Recompile, Report, RunError
+from core.views.fixes import claim_words, proof_words
+from tests.core.views.test_fixes import source_of
+from tests.support.reports.findings import QUIET
+
+ZOO = CompileJob(Model("sample", "graph_break_zoo"), training=False)
+STORM = CompileJob(Model("sample", "recompile_zoo"), training=False)
+WHERE = Proposal("Choose.", repairs=("where:25",))
+SCALARS = Proposal("Set.", dynamo={"capture_scalar_outputs": True})
+INTEGERS = Proposal("Set.", dynamo={"allow_unspec_int_on_nn_module": True})
+HEAD = (
+    "import torch\n\n\nclass M(torch.nn.Module):\n    def __init__(self, n):\n        super().__init__()\n"
+    "        self.n = n\n\n"
+)
+
+
+def side_of(name: str) -> TrialSide:
+    report, text = source_of(name)
+    return TrialSide(report, text, report.sources[0].path if report.sources else "")
+
+
+def integers(*ids: str) -> Report:
+    """A report of recompiles because of the integer attribute `n`."""
+    return replace(QUIET, recompiles=tuple(Recompile(each, "0/0", "self.n == 1") for each in ids))
+
+
+def error_of(kind: str) -> RunError:
+    return RunError(stage="", type=kind, field="", message="", frames=(), traceback="")
+
+
+def made(side: TrialSide, job: CompileJob, proposal: Proposal) -> Claim:
+    claim = claim_of(side, job, proposal)
+    assert isinstance(claim, Claim)
+    return claim
+
+
+def objection(side: TrialSide, job: CompileJob, proposal: Proposal) -> str:
+    claim = claim_of(side, job, proposal)
+    assert isinstance(claim, Objection)
+    return claim.reason
+
+
+def test_a_break_fix_claims_that_its_line_has_no_break() -> None:
+    claim = made(side_of("graph_break_zoo"), ZOO, WHERE)
+    assert (claim.measure, claim.subjects, claim.before, claim.after) == ("graph breaks", ("line 25",), 5, 4)
+    assert claim_words(claim) == "graph breaks 5 → 4, none at line 25"
+
+
+def test_a_recompile_fix_claims_the_recompiles_of_its_guard() -> None:
+    side = side_of("recompile_zoo")
+    claim = made(side, STORM, Proposal("Buffer.", repairs=("tensor_argument:scale",)))
+    assert (claim.measure, claim.subjects, claim.before, claim.after) == ("recompiles", ("scale",), 7, 6)
+    assert claim_words(claim, "forward") == "recompiles of `forward` 7 → 6, none because of `scale`"
+
+
+def test_a_symbolic_integer_still_costs_a_recompile_in_each_frame() -> None:
+    text = f"{HEAD}    def forward(self, x):\n        self.n += 1\n        return x * self.n\n"
+    claim = made(TrialSide(integers("0/1", "0/2", "1/1"), text, ""), ZOO, INTEGERS)
+    assert (claim.before, claim.after, claim.kept) == (3, 2, 2)
+    assert claim_words(claim) == "recompiles 3 → 2, at most 2 because of `self.n`"
+
+
+def test_a_value_that_differs_by_instance_refutes_the_setting_for_integers() -> None:
+    text = f"{HEAD}    def forward(self, x):\n        return x if self.n == 1 else -x\n"
+    assert objection(TrialSide(integers("0/1"), text, ""), ZOO, INTEGERS) == "differs by instance"
+
+
+def test_a_setting_that_the_run_has_is_refuted() -> None:
+    job = replace(ZOO, conditions=Conditions(dynamo=dict(SCALARS.dynamo)))
+    assert objection(side_of("graph_break_zoo"), job, SCALARS) == "is set"
+    dynamic = replace(STORM, compile=CompileOptions(dynamic=True))
+    assert objection(side_of("recompile_zoo"), dynamic, DYNAMIC_SIZES) == "is set"
+
+
+@pytest.mark.parametrize(
+    ("proposal", "reason"),
+    [
+        (Proposal("Skip.", repairs=("eager_only:20",)), "changes behaviour"),
+        (Proposal("Disable.", repairs=("disable:20",)), "leaves a break"),
+        (Proposal("dtype=bfloat16", job={"dtype": "bfloat16"}), "needs times"),
+    ],
+)
+def test_a_fix_that_no_trial_proves_has_a_reason(proposal: Proposal, reason: str) -> None:
+    assert objection(side_of("graph_break_zoo"), ZOO, proposal) == reason
+
+
+def test_another_backend_is_a_question_and_no_claim() -> None:
+    assert claim_of(side_of("graph_break_zoo"), ZOO, Proposal("eager", compile={"backend": "eager"})) is None
+
+
+def test_each_problem_has_its_first_choice_before_any_alternative() -> None:
+    found = [claim for claim in claims(side_of("graph_break_zoo"), ZOO) if isinstance(claim, Claim)]
+    assert [claim.rank for claim in found] == sorted(claim.rank for claim in found)
+    firsts = {claim.subjects for claim in found if claim.rank == 0}
+    assert firsts == {(f"line {line}",) for line in (20, 25, 31, 36, 41)}
+    costs = [claim.cost_s for claim in found if claim.rank == 0]
+    assert costs == sorted(costs, reverse=True)
+
+
+def test_errors_and_wrong_results_come_before_seconds() -> None:
+    failed = replace(side_of("graph_break_zoo").report, graph_breaks=(), error=error_of("Unsupported"))
+    claim = made(TrialSide(failed, "", ""), ZOO, Proposal("Whole.", compile={"fullgraph": False}))
+    assert (claim.measure, claim_words(claim)) == ("error", "no `Unsupported`")
+    slow = Claim(WHERE, "graph breaks", ("line 25",), 1, 0, cost_s=1e6)
+    assert sorted([slow, claim], key=lambda each: each.order) == [claim, slow]
+
+
+def test_a_claim_is_proven_on_the_cheapest_backend_that_can() -> None:
+    claim = made(side_of("graph_break_zoo"), ZOO, WHERE)
+    assert ladder(claim, ZOO) == ("eager", "aot_eager", "inductor")
+    assert ladder(claim, ZOO.with_settings(backend="eager")) == ("eager",)
+    assert ladder(replace(claim, backend=""), ZOO) == ("inductor",)
+    floats = replace(QUIET, recompiles=(Recompile("0/1", "0/0", "scale == 0.5"),))
+    text = "calls = [(a, 0.5), (a, 0.1)]\n\ndef model(x, scale):\n    return x * scale\n"
+    argument = made(TrialSide(floats, text, ""), STORM, Proposal("Pass.", repairs=("tensor_argument:scale",)))
+    assert ladder(argument, STORM) == ("aot_eager", "inductor")
+
+
+def test_a_trial_makes_the_same_calls_and_measures_nothing() -> None:
+    job = replace(ZOO, calls=("f32[2]",), memory=True, numerics="nodes", compile=CompileOptions(mode="max-autotune"))
+    tried = trial_job(job, "eager")
+    assert (tried.calls, tried.measure, tried.memory, tried.numerics) == (("f32[2]",), False, False, "")
+    assert (tried.compile.backend, tried.compile.mode, tried.conditions.threads) == ("eager", None, 1)
+    assert trial_job(job, "inductor").compile == job.compile
+
+
+def test_a_base_reproduces_a_run_only_with_its_breaks_guards_and_error() -> None:
+    zoo, storm = side_of("graph_break_zoo"), side_of("recompile_zoo")
+    assert reproduces(zoo, zoo)
+    assert not reproduces(zoo, replace(zoo, report=replace(zoo.report, graph_breaks=zoo.report.graph_breaks[1:])))
+    assert not reproduces(storm, replace(storm, report=replace(storm.report, recompiles=())))
+    failed = replace(zoo.report, error=error_of("ValueError"))
+    assert not reproduces(zoo, replace(zoo, report=failed))
+
+
+def test_a_trial_that_reaches_the_target_proves_the_claim() -> None:
+    before = side_of("graph_break_zoo")
+    after = replace(before, report=side_of("transformer_block").report)
+    proof = prove(made(before, ZOO, WHERE), before, after, "eager")
+    assert (proof.outcome, proof.before, proof.after, proof.results) == ("repaired", (5, 0, 0), (0, 0, 0), "same")
+    assert proof_words(proof) == "Tried: graph breaks 5 → 0, results same (backend `eager`)."
+
+
+def test_a_trial_that_misses_the_target_is_no_proof() -> None:
+    before = side_of("graph_break_zoo")
+    claim = replace(made(before, ZOO, WHERE), after=3)
+    left = replace(
+        before.report, graph_breaks=tuple(each for each in before.report.graph_breaks if each.place.line != 25)
+    )
+    proof = prove(claim, before, replace(before, report=left), "eager")
+    assert (proof.outcome, proof.after[0]) == ("partly", 4)
+    assert proof_words(proof) == "Tried: graph breaks 5 → 4 instead of 3, results same (backend `eager`)."
+
+
+def test_a_trial_without_effect_is_no_advice() -> None:
+    before = side_of("graph_break_zoo")
+    proof = prove(made(before, ZOO, WHERE), before, before, "eager")
+    assert (proof.outcome, proof.is_without_effect, proof.is_proven) == ("nothing", True, False)
+    assert proof_words(proof) == "Tried: changes nothing (backend `eager`)."
+
+
+def test_a_trial_with_more_breaks_or_other_results_is_no_advice() -> None:
+    before = side_of("graph_break_zoo")
+    claim = made(before, ZOO, WHERE)
+    more = replace(before.report, graph_breaks=(*before.report.graph_breaks, before.report.graph_breaks[0]))
+    worse = prove(claim, before, replace(before, report=more), "eager")
+    assert proof_words(worse) == "Tried: makes it worse, graph breaks 5 → 6 (backend `eager`)."
+    call = before.report.calls[0]
+    wrong = replace(call, differences=(replace(call.differences[0], same=False, kind="value"), *call.differences[1:]))
+    differs = prove(claim, before, replace(before, report=replace(before.report, calls=(wrong,))), "eager")
+    assert proof_words(differs) == "Tried: results differ from eager (backend `eager`)."
+    assert worse.is_without_effect
+    assert differs.is_without_effect
+
+
+def test_a_trial_that_errs_is_no_proof() -> None:
+    before = side_of("graph_break_zoo")
+    failed = replace(before.report, error=error_of("ValueError"))
+    assert prove(made(before, ZOO, WHERE), before, replace(before, report=failed), "eager").outcome == "failed"

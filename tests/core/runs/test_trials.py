@@ -1,0 +1,209 @@
+"""Trials of fixes in the Runner: what starts them, what ends them, and what they leave. The engine is a fake."""
+
+import shutil
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from core import CompileJob, Model, Run, Runner, Store
+from core.analysis.repairs.claims import Proof
+from core.runs import trials
+from core.runs.engine.opening import tried_kinds
+from core.runs.engine.queues import Assignment
+from core.runs.sharing import import_archive, write_archive
+from core.runs.stored import TRIALS, RunTrials, read_trials, write_trials
+from core.runs.trials import DIRECTORY, MOST_TRIALS, budget_s, starts_by_itself
+from tests.support.engines import PromptEngine, until
+from tests.support.places import TRACES
+
+ZOO = CompileJob(Model("sample", "graph_break_zoo"), training=False, measure=False)
+CODE = CompileJob(Model("code", "model, inputs = abs, (1,)\n"), measure=False)
+KILL_S = 1.0
+
+
+class RecordingEngine(PromptEngine):
+    """Ends each run at once with the log of a recorded scenario, which `scenario` names; holds those without one."""
+
+    def __init__(self, scenario: Callable[[Run], str]) -> None:
+        super().__init__()
+        self.scenario, self.hold_after = scenario, 0
+
+    def start(self, assignment: Assignment, ended: Callable[[], None]) -> None:
+        super().start(assignment, ended)
+        name = self.scenario(assignment.run)
+        if name:
+            shutil.copy(TRACES / name / "trace.log", assignment.run.trace_dir)
+            self.end(assignment.run, "done")
+
+
+def is_trial(run: Run) -> bool:
+    return run.path.parent.name == DIRECTORY
+
+
+def recorded(run: Run) -> str:
+    """The zoo for a run and for a base; for a trial of an edit, a run without any break."""
+    job = run.job()
+    return "transformer_block" if job is not None and job.repairs else "graph_break_zoo"
+
+
+def done(runner: Runner, run: Run) -> RunTrials:
+    until(lambda: (run.path / TRIALS).exists() and runner.prover.progress(run) is None)
+    return read_trials(run)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path)
+
+
+def test_the_fixes_of_a_sample_are_tried_when_its_run_has_ended(store: Store) -> None:
+    engine = RecordingEngine(recorded)
+    runner = Runner(store, engine, tries=True)
+    run = runner.submit(ZOO)
+    shown = done(runner, run)
+    outcomes = {proof.key: proof.outcome for proof in shown.proofs}
+    assert outcomes["where:25"] == outcomes["keep_tensor:31"] == "repaired"
+    assert outcomes["cond:25"] == outcomes["eager_only:20"] == "not tried"
+    base, *tried = [each for each in engine.started if is_trial(each)]
+    assert len(tried) < MOST_TRIALS
+    assert base.path.parents[1] == run.path
+    # A trial is no run of the store, and leaves nothing but its result.
+    assert [each.id for each, _ in store.list()] == [run.id]
+    assert list((run.path / DIRECTORY).iterdir()) == []
+
+
+def test_a_trial_has_the_limits_of_its_run_and_a_share_of_its_time(store: Store) -> None:
+    jobs: list[CompileJob] = []
+
+    def remembered(run: Run) -> str:
+        job = run.job()
+        if is_trial(run) and job is not None:
+            jobs.append(job)
+        return recorded(run)
+
+    runner = Runner(store, RecordingEngine(remembered), tries=True)
+    run = runner.submit(replace(ZOO, memory_limit_bytes=2**30))
+    done(runner, run)
+    assert {job.memory_limit_bytes for job in jobs} == {2**30}
+    assert {job.compile.backend for job in jobs} == {"eager"}
+    assert max(job.time_limit_s for job in jobs) <= budget_s(run)
+
+
+@pytest.mark.parametrize(
+    "job",
+    [CODE, replace(ZOO, repairs_of="earlier"), replace(ZOO, target="cuda:sm_90"), replace(ZOO, device="cuda")],
+    ids=["code", "fixed run", "target", "accelerator"],
+)
+def test_no_trial_of_any_other_run_starts_by_itself(store: Store, job: CompileJob) -> None:
+    run = store.create(job)
+    run.write_status(replace(run.status(), state="done", handle=""))
+    assert not starts_by_itself(run, ("sample",))
+
+
+def test_no_trial_of_a_sweeps_cell_starts_by_itself(store: Store) -> None:
+    runner = Runner(store, RecordingEngine(recorded), tries=True)
+    run = runner.wait(runner.admit(replace(ZOO, sweep="20260101-000000-sweep-0000")))
+    assert not starts_by_itself(run, ("sample",))
+
+
+def test_only_a_sandbox_tries_users_code_and_a_cluster_nothing() -> None:
+    assert (tried_kinds(""), tried_kinds("sandbox")) == (("sample",), ("sample", "code", "file"))
+    assert tried_kinds("ray://host:1") == tried_kinds("workers://host:1") == ()
+
+
+def test_without_leave_nothing_is_tried(store: Store) -> None:
+    engine = RecordingEngine(recorded)
+    runner = Runner(store, engine)
+    run = runner.wait(runner.submit(ZOO))
+    assert runner.prover.progress(run) is None
+    assert engine.started == [run]
+
+
+def test_a_submission_ends_a_trial_within_a_second_and_the_trial_is_made_again(store: Store) -> None:
+    held: list[Run] = []
+
+    def first_trial_held(run: Run) -> str:
+        if is_trial(run) and not held:
+            held.append(run)
+            return ""
+        return recorded(run)
+
+    engine = RecordingEngine(first_trial_held)
+    runner = Runner(store, engine, tries=True)
+    run = runner.submit(ZOO)
+    until(lambda: bool(held))
+    began_s = time.monotonic()
+    second = runner.submit(replace(ZOO, seed=1, repairs_of=run.id))
+    until(lambda: not held[0].path.exists())
+    assert time.monotonic() - began_s < KILL_S
+    runner.wait(second)
+    assert {proof.key: proof.outcome for proof in done(runner, run).proofs}["where:25"] == "repaired"
+
+
+def test_a_trial_waits_until_nothing_else_runs(store: Store) -> None:
+    engine = RecordingEngine(lambda run: "" if (run.job() or ZOO).seed else recorded(run))
+    runner = Runner(store, engine, parallel=2, tries=True)
+    busy = runner.submit(replace(ZOO, seed=1, repairs_of="earlier"))
+    run = runner.wait(runner.submit(ZOO))
+    until(lambda: runner.prover.progress(run) is not None)
+    time.sleep(3 * trials.POLL_S)
+    assert not any(map(is_trial, engine.started))
+    runner.cancel(busy)
+    assert done(runner, run).proofs
+
+
+def test_trials_stop_at_a_request_and_say_so(store: Store) -> None:
+    engine = RecordingEngine(lambda run: "" if is_trial(run) else recorded(run))
+    runner = Runner(store, engine, tries=True)
+    run = runner.submit(ZOO)
+    until(lambda: any(map(is_trial, engine.started)))
+    runner.stop_trials(run)
+    assert {proof.why for proof in done(runner, run).proofs} == {"ended", "leaves a break", "changes behaviour"}
+
+
+def test_a_request_tries_what_was_not_tried(store: Store) -> None:
+    engine = RecordingEngine(recorded)
+    runner = Runner(store, engine)
+    run = runner.wait(runner.submit(ZOO))
+    runner.try_fixes(run)
+    first = done(runner, run)
+    runner.try_fixes(run)
+    until(lambda: runner.prover.progress(run) is None)
+    second = {proof.key: proof for proof in read_trials(run).proofs}
+    assert all(second[proof.key] == proof for proof in first.proofs if proof.is_proven)
+
+
+def test_a_trial_that_ends_without_a_log_is_no_proof(store: Store) -> None:
+    engine = RecordingEngine(recorded)
+    runner = Runner(store, engine, tries=True)
+    engine.scenario = lambda run: "" if (job := run.job()) and job.repairs else recorded(run)
+    run = runner.submit(ZOO)
+    until(lambda: any((each.job() or ZOO).repairs for each in engine.started))
+    trial = next(each for each in engine.started if (each.job() or ZOO).repairs)
+    engine.scenario = recorded
+    engine.end(trial, "timed out")
+    shown = done(runner, run)
+    assert [proof.outcome for proof in shown.proofs if proof.outcome == "failed"] == ["failed"]
+
+
+def test_trials_are_archived_with_their_run(store: Store, tmp_path: Path) -> None:
+    runner = Runner(store, RecordingEngine(recorded))
+    run = runner.wait(runner.submit(ZOO))
+    shown = RunTrials((Proof("where:25", "repaired", "graph breaks", "eager", (5, 0, 0), (4, 0, 0)),))
+    write_trials(run, shown)
+    write_archive([run], tmp_path / "runs.tar.gz")
+    other = Store(tmp_path / "other")
+    (imported,) = import_archive(other, tmp_path / "runs.tar.gz").added
+    assert read_trials(imported) == shown
+
+
+@pytest.mark.parametrize(
+    "text", [b"", b"{", b'{"proofs": [{"key": 1}]}', b'{"proofs": [{"key": "a", "outcome": "?"}]}']
+)
+def test_a_file_of_trials_that_cannot_be_read_shows_nothing(store: Store, text: bytes) -> None:
+    run = store.create(ZOO)
+    (run.path / TRIALS).write_bytes(text)
+    assert read_trials(run) == RunTrials()
