@@ -384,7 +384,7 @@ def _escaped(text: str) -> str:
 
 
 def _literal(text: str) -> str:
-    """Return a template as code: literals in double quotes if that needs no escapes, joined by fields for each size."""
+    """Return a template as code: literals, in double quotes where possible, and fields of shapes."""
     literals = [repr(part) for part in text.split(RANK)]
     quoted = [f'"{part[1:-1]}"' if part[0] == "'" and '"' not in part else part for part in literals]
     shapes = [f'", ".join(["{{!s}}"] * len({shape}))' for shape in text.split(RANK)[1::2]]

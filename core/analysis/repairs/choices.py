@@ -9,7 +9,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from core.analysis.repairs.source import LONGEST_LINE, CodeFix, Edit, UserCode, dotted, edited
+from core.analysis.repairs.source import LONGEST_LINE, CodeFix, Edit, Risk, UserCode, dotted, edited
 
 COMPARES = ("any", "all", "isnan", "isinf", "isfinite", "eq", "ne", "gt", "ge", "lt", "le")
 # Functions that return one bool for two tensors → the op with a result per pair of elements.
@@ -20,7 +20,6 @@ SIGNS: dict[type[ast.operator], str] = {
     ast.Mod: "%",
 }  # fmt: skip
 READS = ("item", "tolist")
-STORES_TENSOR = "The stored value is then a tensor, which keeps its graph alive."
 AS_TENSOR = "Results have the tensor's dtype; a Python number has 64 bits."
 MATHS = (
     *("sqrt", "exp", "log", "log2", "log10", "log1p", "expm1", "sin", "cos", "tan", "asin", "acos", "atan"),
@@ -124,9 +123,9 @@ def _choice_fix(code: UserCode, line: int, how: str) -> CodeFix | None:
 
 
 def _split_test(code: UserCode, node: ast.If | ast.IfExp) -> tuple[str, ast.expr]:
-    """Return the conditions of an `if` before `and` that read no tensor, as code, and the condition that reads one.
+    """Return the conditions before an `and` that read no tensor, as code, and the last condition.
 
-    The first is empty if there is no such `and`.
+    The first is empty for any other condition.
     """
     test = node.test
     if not isinstance(node, ast.If) or not isinstance(test, ast.BoolOp) or not isinstance(test.op, ast.And):
@@ -292,9 +291,9 @@ def keep_tensor(code: UserCode, line: str) -> CodeFix | None:
         return None
     edits = [edit for call in calls for edit in unread(code, call)]
     why = "The value stays in the graph; Python does not wait for it."
-    if any(_is_stored(code, call) for call in calls):
-        return CodeFix("Keep the tensor.", why, tuple(edits), "changes", STORES_TENSOR)
-    return CodeFix("Keep the tensor.", why, tuple(edits), "may change", AS_TENSOR)
+    # A number that outlives the call, as a tensor, keeps its graph alive.
+    risk: Risk = "changes" if any(_is_stored(code, call) for call in calls) else "may change"
+    return CodeFix("Keep the tensor.", why, tuple(edits), risk, AS_TENSOR)
 
 
 def _is_stored(code: UserCode, node: ast.expr) -> bool:

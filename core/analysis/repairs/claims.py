@@ -12,6 +12,7 @@ from core.analysis.durations import compile_seconds
 from core.analysis.dynamo.break_costs import break_costs
 from core.analysis.dynamo.failures import failures, frame_names
 from core.analysis.repairs.offers import (
+    attribute_use,
     condition,
     dynamic_spares,
     line_of,
@@ -22,7 +23,6 @@ from core.analysis.repairs.offers import (
 )
 from core.analysis.repairs.source import SETTINGS, Repair, dynamo_settings
 from core.analysis.repairs.trials import MEASURES, Remainder, TrialOutcome, TrialSide, recompile_subject, trial
-from core.analysis.repairs.uses import attribute_use
 from core.analysis.results import results
 from core.job import CompileJob
 from core.report import GraphBreak, Recompile, Report, frame_id

@@ -16,9 +16,8 @@ import streamlit as st
 
 from core import NO_RECORD, Run
 from core.report import Report
+from core.views import fixes, progress, sharing
 from core.views import overview as views
-from core.views import progress, sharing
-from core.views.fixes import WITHOUT_EFFECT, proofs_of
 from core.views.run_files import RunFiles
 from pages import menu
 from pages.components.code.view import code_view
@@ -184,7 +183,7 @@ MOST_OUTPUT_BYTES = 1_200_000  #: a run's output on *Overview*
 
 def overview_view(view: RunView) -> views.OverviewView:
     """Return the overview of a run, its output included."""
-    output, proofs = view.run.output_tail(MOST_OUTPUT_BYTES), proofs_of(view.run)
+    output, proofs = view.run.output_tail(MOST_OUTPUT_BYTES), fixes.proofs_of(view.run)
     source, outcomes = source_text(view), tuple(f"{proof.key} {proof.outcome}" for proof in proofs)
     return _overview(view.run.id, view.report.log_bytes, len(output), outcomes, view.report, output, source, proofs)
 
@@ -208,7 +207,7 @@ def finding_card(view: RunView, shown: views.FindingView, number: int) -> None:
     with st.container(border=True, key=f"finding-{number}", gap="small"):
         st.markdown(f"{ICONS[shown.finding.weight]} **{shown.title}**")
         st.caption(shown.reason)
-        with st.expander(WITHOUT_EFFECT) if shown.is_idle else nullcontext():
+        with st.expander(fixes.WITHOUT_EFFECT) if shown.is_idle else nullcontext():
             st.markdown(f":material/lightbulb: {shown.advice}")
             if shown.tried:
                 st.markdown(shown.tried)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.analysis.repairs.uses import AttributeUse, attribute_use, key_of, scheduler_steps
+from core.analysis.repairs.offers import AttributeUse, attribute_use, key_of, scheduler_steps
 
 CLASS = """
 rows = {{}}
