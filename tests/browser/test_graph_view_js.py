@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.support.browser import POSITIONS, NewContext, box
+from tests.support.browser import CAMERA, POSITIONS, NewContext, box
 from tests.support.graph_harness import harness
 from tests.support.graph_view import fold_all, item, mount, told, unfold_all, unfolded
 from tests.support.places import ROOT
@@ -236,6 +236,75 @@ def test_a_hull_has_its_number_and_its_time_at_any_zoom(page: Page, scale: float
     assert box(sign.locator(".number text"))["height"] >= 10
     for text in view.locator(":is(.open, .group) > text").all():
         expect(text).to_be_hidden()
+
+
+SELECTED = "root => root.compileboardView.choice?.id ?? null"
+
+
+def test_arrow_keys_walk_to_the_nearest_box_and_with_shift_to_the_nearest_hull(page: Page) -> None:
+    view = mount(page, "fused")
+    view.focus()
+    walked = []
+    for key in ("ArrowDown", "ArrowDown", "Shift+ArrowUp", "ArrowDown", "ArrowLeft", "Shift+ArrowDown", "ArrowDown"):
+        page.keyboard.press(key)
+        walked.append(view.evaluate(SELECTED))
+    assert walked == ["n:mul", "n:add", "g:op0", "n:mul", "n:mul", "g:op5", "n:mm"]
+
+    view.get_by_role("button", name="More", exact=True).click()
+    view.get_by_role("button", name="The keys of this view (?)").click()
+    expect(view.get_by_role("dialog")).to_contain_text("Shift + ↑ ↓ ← →walk to the nearest kernel launch or group")
+
+
+def test_arrow_keys_go_along_a_row_and_back(page: Page) -> None:
+    view = mount(page, "transformer")
+    unfold_all(view)
+    view.evaluate("root => root.compileboardView.goTo('n:norm1_1')")
+    expect(item(view, "n:norm1_1")).to_have_attribute("aria-selected", "true")
+    view.focus()
+    page.keyboard.press("ArrowDown")
+    row = [view.evaluate(SELECTED)]
+    for key in ("ArrowLeft", "ArrowLeft", "ArrowRight", "ArrowRight", "ArrowLeft"):
+        page.keyboard.press(key)
+        row.append(view.evaluate(SELECTED))
+    places = view.evaluate(POSITIONS)
+    assert set(row) == {"n:q_1", "n:k_1", "n:v_1"}
+    assert [places[name]["x"] for name in row[2:5]] == sorted(places[name]["x"] for name in row[2:5])
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowUp")
+    assert view.evaluate(SELECTED) == row[-1]
+
+
+def test_a_step_outside_of_the_window_is_brought_into_view(page: Page) -> None:
+    view = mount(page, "fused", frame=1, height=300)
+    view.evaluate("root => { const { camera } = root.compileboardView; camera.zoom(1.5); camera.pan(0, -2000) }")
+    before = view.evaluate(CAMERA)
+    view.focus()
+    for name in ("n:add", "n:exp", "n:sum"):
+        page.keyboard.press(".")
+        expect(item(view, name).locator(".label")).to_be_in_viewport()
+    assert view.evaluate(CAMERA)["k"] == before["k"]
+
+    page.keyboard.press(",")
+    calm = view.evaluate(CAMERA)
+    page.keyboard.press(".")
+    page.keyboard.press(",")
+    expect(view.locator(".film .number")).to_contain_text("3 / 5")
+    assert view.evaluate(CAMERA) == calm
+
+
+def test_the_small_map_yields_to_a_selection_under_it(page: Page) -> None:
+    view = mount(page, "transformer")
+    unfold_all(view)
+    view.evaluate("root => root.compileboardView.goTo('n:norm1_1', { atOnce: true })")
+    margin = view.locator(".margin")
+    expect(margin).to_be_visible()
+    beside = "(root, by) => root.compileboardView.camera.pan(by, 0)"
+    node, screen = box(item(view, "n:norm1_1")), box(view.locator(".viewport"))
+    by = screen["x"] + screen["width"] - 30 - node["x"] - node["width"]
+    view.evaluate(beside, by)
+    expect(margin).to_be_hidden()
+    view.evaluate(beside, -by)
+    expect(margin).to_be_visible()
 
 
 def test_an_overlay_colours_nodes_and_says_what_was_not_recorded(page: Page) -> None:

@@ -44,10 +44,13 @@ export function opClass(name) {
   return `op-${OP_CLASS.test(name) ? name : "other"}`;
 }
 
+// A text that fits, without its middle: long names differ at their ends.
 /** @param {string} text @param {number} width @param {number} perCharacter */
 export function cut(text, width, perCharacter) {
   const most = Math.max(1, Math.floor(width / perCharacter + 0.01));
-  return text.length <= most ? text : `${text.slice(0, most - 1)}…`;
+  if (text.length <= most) return text;
+  const end = Math.floor((most - 1) / 2);
+  return `${text.slice(0, most - 1 - end)}…${end ? text.slice(-end) : ""}`;
 }
 
 export function calm() {

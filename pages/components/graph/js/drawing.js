@@ -23,7 +23,7 @@ const FOLD_MS = 200;
 const SETTLED_MS = 140;
 const RINGS = ["hit", "related", "holds", "preview", "near", "selected", "at"];
 const MOST_RINGS = 500;
-const KEYS = "Arrow keys walk, Enter unfolds, slash searches, question mark lists the keys.";
+const KEYS = "Arrow keys walk, with Shift between groups, Enter unfolds, slash searches, question mark lists the keys.";
 
 export class Drawing {
   graph = new Graph(NOTHING, false);
@@ -59,11 +59,12 @@ export class Drawing {
     this.notice = new Notice(this.root);
     const foot = make("div", { class: "foot" }, this.root);
     this.minimap = new Minimap(foot, this.camera, this.stage);
+    this.minimap.selection = () => this.choice && this.placedOf(this.choice.id);
     this.camera.asideFor = (picture, seen) => this.minimap.room(picture, seen);
     const info = make("div", { class: "info" }, foot);
     this.status = make("div", { class: "status" }, info);
     this.legend = make("div", { class: "legend" }, info);
-    this.film = new Film(foot, args.data.metrics, this.python, () => this.reframe());
+    this.film = new Film(foot, args.data.metrics, this.python, (staying) => this.reframe(staying));
     this.hulls = new Hulls(this.stage, this.root);
     this.signs = new Signs(this.stage, this.camera, this.film, this.root);
     this.help = new Help(this.root);
@@ -222,9 +223,12 @@ export class Drawing {
     this.repaintFar();
   }
 
-  // The film has gone to another frame.
-  reframe() {
+  // The film has gone to another frame; a step of the user's brings what it changes into view.
+  /** @param {boolean} [staying] */
+  reframe(staying) {
     this.hulls.mark(this.film);
+    const changed = staying ? [] : this.film.changed(this.picture.items);
+    if (changed.length) this.camera.panTo(changed);
     this.signs.over(this.picture);
     this.signs.follow();
     if (!this.camera.far) this.cull();

@@ -48,7 +48,7 @@ export class Film {
   /** @type {{ added: Set<number>, removed: Set<number>, rewritten: Set<number> }[]} */
   sets = [];
 
-  /** @param {HTMLElement} parent @param {MetricsData} metrics @param {Python} python @param {() => void} reframe */
+  /** @param {HTMLElement} parent @param {MetricsData} metrics @param {Python} python @param {(staying?: boolean) => void} reframe */
   constructor(parent, metrics, python, reframe) {
     this.metrics = metrics;
     this.python = python;
@@ -122,7 +122,7 @@ export class Film {
     this.at = this.bound(frame);
     this.walked = true;
     this.tell();
-    this.reframe();
+    this.reframe(quiet);
     if (quiet) return;
     clearTimeout(this.later);
     this.python.outdate();
@@ -186,6 +186,18 @@ export class Film {
     let count = 0;
     for (const node of set) if (node >= item.from && node < item.to) count += 1;
     return count;
+  }
+
+  // The boxes that this step changes; of a fusion, all ops of the groups that it joins, first those with another group.
+  /** @param {Placed[]} items */
+  changed(items) {
+    const { added, removed, rewritten } = this.sets[this.at];
+    const boxes = items.filter(({ open }) => !open).sort((a, b) => +isFused(b.item, this.at) - +isFused(a.item, this.at));
+    const joined = new Set(boxes.flatMap(({ item }) => isFused(item, this.at) ? groupOf(item, this.at) ?? [] : []));
+    return boxes.filter(({ item }) =>
+      [added, removed, rewritten].some((set) => set.size && this.countIn(set, item)) ||
+      (joined.size && joined.has(groupOf(item, this.at) ?? ""))
+    );
   }
 
   /** @param {ItemElement} element @param {Placed} placed */

@@ -6,7 +6,8 @@ import { groupLine } from "./picture/scene.js";
 /** @import { Overlays } from "./overlay.js" */
 
 const KEYS = [
-  ["click, ↑ ↓ ← →", "select; walk along the edges"],
+  ["click, ↑ ↓ ← →", "select; walk to the nearest node"],
+  ["Shift + ↑ ↓ ← →", "walk to the nearest kernel launch or group"],
   ["Enter, o, double-click", "unfold or fold a group, open a node"],
   ["Shift + double-click", "unfold all below a group"],
   ["/", "search; Enter and Shift+Enter step through the matches"],

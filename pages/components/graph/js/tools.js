@@ -83,16 +83,16 @@ export class Tools {
 }
 
 // The action of a key in a view, or undefined.
-/** @param {GraphView} view @param {string} key */
-export function keyOf(view, key) {
+/** @param {GraphView} view @param {string} key @param {boolean} [shift] */
+export function keyOf(view, key, shift = false) {
   const { camera, choice } = view;
   const group = choice?.item.g;
   /** @type {Record<string, () => void>} */
   const acts = {
-    ArrowDown: () => view.walk(0, 1),
-    ArrowUp: () => view.walk(0, -1),
-    ArrowLeft: () => view.walk(-1, 0),
-    ArrowRight: () => view.walk(1, 0),
+    ArrowDown: () => view.walk(0, 1, shift),
+    ArrowUp: () => view.walk(0, -1, shift),
+    ArrowLeft: () => view.walk(-1, 0, shift),
+    ArrowRight: () => view.walk(1, 0, shift),
     "+": () => camera.zoom(1.25),
     "=": () => camera.zoom(1.25),
     "-": () => camera.zoom(1 / 1.25),

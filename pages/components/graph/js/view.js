@@ -179,6 +179,7 @@ export class GraphView extends Drawing {
     this.spoken.textContent = choice ? [choice.label, choice.detail].filter(Boolean).join(", ") : "";
     const placed = choice && this.placedOf(choice.id);
     if (placed && reveal) this.camera.reveal(placed, toMiddle, atOnce, low);
+    this.minimap.follow();
     this.tell("select", choice);
     this.remark();
     if (quiet) return;
@@ -253,7 +254,7 @@ export class GraphView extends Drawing {
   /** @param {KeyboardEvent} event */
   key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || closest(event, "input, select")) return;
-    const act = keyOf(this, event.key);
+    const act = keyOf(this, event.key, event.shiftKey);
     if (!act || (closest(event, "button") && ["Enter", " "].includes(event.key))) return;
     event.preventDefault();
     event.stopPropagation();
@@ -261,9 +262,9 @@ export class GraphView extends Drawing {
     act();
   }
 
-  /** @param {number} across @param {number} down */
-  walk(across, down) {
-    const placed = walkFrom(this, across, down);
+  /** @param {number} across @param {number} down @param {boolean} groups */
+  walk(across, down, groups) {
+    const placed = walkFrom(this, across, down, groups);
     if (placed) this.select(this.choiceOf(placed.item.id), { wait: 150 });
   }
 

@@ -1,8 +1,12 @@
-// Navigation along edges: the neighbours of an item over all levels, and the item that an arrow key leads to.
+// Navigation: the neighbours of an item over all levels, and the item that an arrow key leads to.
 import { nearest } from "./dom.js";
-/** @import { Line, Picture, Placed, Stub } from "./types.d.ts" */
+import { headerOf, isHull } from "./picture/compose.js";
+/** @import { Line, Picture, Placed, Rect, Stub } from "./types.d.ts" */
 /** @import { Drawing } from "./drawing.js" */
 /** @import { Graph } from "./model.js" */
+
+const TOUCHING = 4;
+const LEAST_ASIDE = 60;
 
 // All edges of an item: those of its own level, and edges of the groups around it that end at the item.
 /** @param {Graph} graph @param {Picture} picture @param {Placed | null} placed */
@@ -49,32 +53,42 @@ export function edgesAround(graph, picture, placed) {
   return { lines: [...lines], outs: [...others[0]], ins: [...others[1]] };
 }
 
-// Down and up follow edges; left and right go to the item beside.
+// The box that an arrow key leads to: the nearest one in its direction, as seen on screen. At the foot of a column, and
+// at its head, the key follows an edge. With `groups`, the nearest hull or group, for which its header stands.
 /**
  * @param {Drawing} drawing
  * @param {number} across
  * @param {number} down
+ * @param {boolean} [groups]
  * @returns {Placed | null | undefined}
  */
-export function walkFrom(drawing, across, down) {
-  const { graph, picture, stage, choice } = drawing;
+export function walkFrom(drawing, across, down, groups = false) {
+  const { graph, picture, stage, film, choice } = drawing;
   const from = choice ? drawing.placedOf(choice.id) : null;
-  const there = picture.items.filter((placed) => stage.visible(placed.item));
-  if (!from) {
-    return nearest(there.filter((placed) => placed.depth === 0), (placed) => placed.y * 1e4 + placed.x);
-  }
-  const [cx, cy] = [from.x + from.w / 2, from.y + from.h / 2];
-  if (down) {
-    const { outs, ins } = edgesAround(graph, picture, from);
-    const ends = (down > 0 ? outs : ins).filter((placed) => placed !== from && stage.visible(placed.item));
-    return nearest(ends, (placed) => Math.abs(placed.x + placed.w / 2 - cx));
-  }
-  const beside = there.filter((placed) =>
-    !placed.open && (placed.x + placed.w / 2 - cx) * across > 1 && placed.y < from.y + from.h + 20 &&
-    placed.y + placed.h > from.y - 20
+  const there = picture.items.filter(({ item, open }) =>
+    stage.visible(item) && (groups ? item.g !== undefined && !(film.fusing && isHull(item)) : !open)
   );
-  return nearest(
-    beside,
-    (placed) => Math.abs(placed.x + placed.w / 2 - cx) + Math.abs(placed.y + placed.h / 2 - cy),
-  );
+  if (!from) return nearest(there, (placed) => placed.y * 1e4 + placed.x);
+  const start = areaOf(from);
+  const next = nearest(there, (placed) => placed === from ? Infinity : distanceTo(start, areaOf(placed), across, down));
+  if (next || !down) return next;
+  const { outs, ins } = edgesAround(graph, picture, from);
+  const ends = (down > 0 ? outs : ins).filter((placed) => stage.visible(placed.item) && (!groups || placed.open));
+  return nearest(ends, (placed) => Math.abs(placed.x - from.x));
+}
+
+/** @param {Placed} placed @returns {Rect} */
+function areaOf({ item, open, x, y, w, h }) {
+  return [x, y, x + w, y + (open ? headerOf(item) : h)];
+}
+
+// How far a box is in a direction: the gap ahead counts once, a step aside double. Boxes that are mainly aside are out.
+/** @param {Rect} from @param {Rect} to @param {number} across @param {number} down */
+function distanceTo(from, to, across, down) {
+  const [near, far] = across ? [0, 2] : [1, 3];
+  const [left, right] = across ? [1, 3] : [0, 2];
+  const ahead = across + down > 0 ? to[near] - from[far] : from[near] - to[far];
+  const aside = Math.max(0, to[left] - from[right], from[left] - to[right]);
+  const middle = Math.abs(to[left] + to[right] - from[left] - from[right]) / 2;
+  return ahead < -TOUCHING || aside > 2 * ahead + LEAST_ASIDE ? Infinity : Math.max(0, ahead) + 2 * aside + middle / 8;
 }

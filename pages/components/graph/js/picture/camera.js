@@ -5,6 +5,7 @@ import { calm } from "../dom.js";
 
 const CLOSEST = 3;
 const MARGIN = 20;
+const AROUND = 40;
 const LEAST_OPEN = 0.7;
 const PRESENTED = 1.4;
 const CROPPED_OPEN = 0.85;
@@ -181,6 +182,25 @@ export class Camera {
       y + Math.min(item.h, 120) * this.k <= height - 8;
     if (inside && k === this.k) return;
     this.glide(width / 2 - cx * k, height * (low ? 0.7 : toMiddle ? 0.45 : 0.4) - cy * k, k, atOnce);
+  }
+
+  // Pan as little as needed to show all these boxes; if they need more room than the view has, to show the first.
+  /** @param {Placed[]} boxes */
+  panTo(boxes) {
+    const [width, height] = [this.viewport.clientWidth - this.aside, this.viewport.clientHeight];
+    const shift = (/** @type {Rect} */ [left, top, right, bottom]) => {
+      const along = (/** @type {number} */ from, /** @type {number} */ to, /** @type {number} */ most) =>
+        from < 0 ? AROUND - from : to > most ? most - AROUND - to : 0;
+      return [
+        along(this.x + left * this.k, this.x + right * this.k, width),
+        along(this.y + top * this.k, this.y + bottom * this.k, height),
+      ];
+    };
+    const all = [0, 1].map((i) => Math.min(...boxes.map(({ box }) => box[i])));
+    all.push(...[2, 3].map((i) => Math.max(...boxes.map(({ box }) => box[i]))));
+    const fits = (all[2] - all[0]) * this.k < width - 2 * AROUND && (all[3] - all[1]) * this.k < height - 2 * AROUND;
+    const [dx, dy] = shift(fits ? all : boxes[0].box);
+    if (dx || dy) this.glide(this.x + dx, this.y + dy, this.k);
   }
 
   /** @param {number} x @param {number} y @param {number} k @param {boolean} [atOnce] */

@@ -1,7 +1,7 @@
 // The whole picture in a margin at the right, with a frame around what is in view; shown when most of the picture is
-// out of view. The margin is its own: no node stands under the map.
+// out of view. The margin is its own, and the map yields to a selection that is under it.
 import { drawingOn, make, remember, remembered } from "../dom.js";
-/** @import { Paints, Picture } from "../types.d.ts" */
+/** @import { Paints, Picture, Placed } from "../types.d.ts" */
 /** @import { Camera } from "./camera.js" */
 /** @import { Stage } from "./stage.js" */
 
@@ -29,6 +29,8 @@ export class Minimap {
     this.canvas = make("canvas", {}, this.map);
     this.frame = make("div", { class: "window" }, this.map);
     this.wanted = remembered("minimap") !== false;
+    /** @type {() => Placed | null} */
+    this.selection = () => null;
     this.map.onpointerdown = (event) => {
       this.map.setPointerCapture(event.pointerId);
       this.move(event);
@@ -101,9 +103,9 @@ export class Minimap {
     const [x1, y1] = [Math.min(width, right), Math.min(height, bottom)];
     const seen = (Math.max(0, x1 - x0) * Math.max(0, y1 - y0)) / (width * height || 1);
     const room = this.room(picture, seen);
-    this.root.hidden = !room;
     this.camera.aside = room;
-    if (!room) return;
+    this.root.hidden = !room || this.isOver(this.selection(), room);
+    if (this.root.hidden) return;
     const { clientWidth, clientHeight } = this.camera.viewport;
     [this.root.style.width, this.root.style.height] = [`${room}px`, `${clientHeight}px`];
     const size = `${clientWidth} ${clientHeight}`;
@@ -112,6 +114,17 @@ export class Minimap {
     this.frame.style.transform = `translate(${this.left + x0 * this.k}px, ${this.top + y0 * this.k}px)`;
     this.frame.style.width = `${Math.max(4, (x1 - x0) * this.k)}px`;
     this.frame.style.height = `${Math.max(4, (y1 - y0) * this.k)}px`;
+  }
+
+  // True if the map hides most of the part of a box that is in view.
+  /** @param {Placed | null} placed @param {number} room */
+  isOver(placed, room) {
+    if (!placed) return false;
+    const { x, y, k, viewport: { clientWidth, clientHeight } } = this.camera;
+    const [left, right] = [Math.max(0, x + placed.x * k), Math.min(clientWidth, x + (placed.x + placed.w) * k)];
+    const inView = left < clientWidth && right > 0 && y + placed.y * k < clientHeight &&
+      y + (placed.y + placed.h) * k > 0;
+    return inView && right - (clientWidth - room) > (right - left) / 2;
   }
 
   /** @param {PointerEvent} event */
