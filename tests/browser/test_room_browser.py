@@ -67,7 +67,7 @@ def test_both_drawings_of_fusion_have_most_of_the_window(
 
 
 def test_the_small_map_is_in_a_margin_and_covers_no_node(server: Server, transformer: str, page: Page) -> None:
-    view = opened(page, server.link("fx_graph", run=transformer, graph="inductor_post_grad_graph.inference"))
+    view = opened(page, server.link("fx_graph", run=transformer))
     margin = box(view.locator(".margin"))
     nodes = [box(node) for node in view.locator(FIRST_NODE).all()]
     assert len(nodes) > 5
@@ -122,6 +122,31 @@ def test_folds_and_zoom_are_in_the_url(server: Server, transformer: str, page: P
     after = theirs.evaluate(CAMERA)
     assert after["k"] == pytest.approx(before["k"], rel=0.02)
     assert after["x"] == pytest.approx(before["x"], abs=3)
+
+
+# What of a title cannot be seen, in pixels.
+CUT = """h1 => {
+    const style = getComputedStyle(h1)
+    const hidden = style.overflow !== "visible" || style.whiteSpace === "nowrap"
+    return hidden ? [h1.scrollWidth - h1.clientWidth, h1.scrollHeight - h1.clientHeight] : [0, 0]
+}"""
+PRESENTED = """() => [getComputedStyle(document.querySelector(".st-key-title h1"), "::after").content,
+    document.querySelector(".st-key-title h1").getBoundingClientRect().right <= innerWidth]"""
+
+
+@pytest.mark.parametrize(("width", "height", "scale"), [(1280, 720, 1), (853, 480, 1.5)], ids=["projector", "150 %"])
+def test_a_title_is_whole_and_whoever_presents_shows_the_model_and_large_nodes(
+    server: Server, transformer: str, new_context: NewContext, width: int, height: int, scale: float
+) -> None:
+    page = new_context(viewport={"width": width, "height": height}, device_scale_factor=scale).new_page()
+    view = opened(page, server.link("fusion", run=transformer))
+    title = page.locator(".st-key-title h1")
+    assert title.evaluate(CUT) == [0, 0]
+    page.keyboard.press("P")
+    expect(page.get_by_role("button", name="Why not fused?")).to_be_hidden()
+    wait_for(lambda: view.evaluate(CAMERA)["k"] * 11 >= 14)
+    assert page.evaluate(PRESENTED) == ['"transformer_block"', True]
+    assert title.evaluate(CUT) == [0, 0]
 
 
 @pytest.mark.long

@@ -55,8 +55,11 @@ export function isPresenting() {
   return document.documentElement.hasAttribute(PRESENTING);
 }
 
-/** Present on a projector: larger type, no menu, and the whole screen. */
+/** Present on a projector: larger type, the model's name beside the title, no menu, and the whole screen. */
 export function present(on = !isPresenting()) {
+  const run = document.querySelector(".st-key-header input");
+  const model = run instanceof HTMLInputElement ? run.value.split(" · ")[0] : "";
+  document.documentElement.style.setProperty("--model", JSON.stringify(model));
   document.documentElement.toggleAttribute(PRESENTING, on);
   toggleFull(on);
 }

@@ -22,7 +22,7 @@ ON_A_PAGE = {
 }
 TURNS = {"PageDown": 1, "PageUp": -1}
 IN_A_GRAPH = {
-    "arrows": "along the edges",
+    "arrows, Shift + arrows": "to the nearest node, to the nearest kernel launch or group",
     "o, Enter": "unfold a module, or fold it",
     "/": "search",
     "f": "fit the whole graph",

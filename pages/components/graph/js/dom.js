@@ -53,6 +53,14 @@ export function cut(text, width, perCharacter) {
   return `${text.slice(0, most - 1 - end)}…${end ? text.slice(-end) : ""}`;
 }
 
+// As many facts of a line as fit, and the first one in any case.
+/** @param {string} line @param {number} width @param {number} perCharacter */
+export function cutFacts(line, width, perCharacter) {
+  const facts = line.split(" · ");
+  while (facts.length > 1 && facts.join(" · ").length * perCharacter > width) facts.pop();
+  return cut(facts.join(" · "), width, perCharacter);
+}
+
 export function calm() {
   return matchMedia("(prefers-reduced-motion: reduce)").matches;
 }

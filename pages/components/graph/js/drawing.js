@@ -1,4 +1,5 @@
 // Drawing: composes the graph, keeps the stage, the far surface, the small map and the legend in line with the camera.
+import { isPresenting } from "../../js/room.js";
 import { counted, tell } from "../../js/shared.js";
 import { calm, make } from "./dom.js";
 import { Film } from "./film.js";
@@ -6,7 +7,7 @@ import { Hulls } from "./hulls.js";
 import { Graph, NOTHING } from "./model.js";
 import { Overlays } from "./overlay.js";
 import { Help, Notice, Tip } from "./panels.js";
-import { Camera, inside, moveWithPointer, OVERSCAN, SLACK } from "./picture/camera.js";
+import { Camera, inside, LEAST_PRESENTED, moveWithPointer, OVERSCAN, SLACK } from "./picture/camera.js";
 import { compose } from "./picture/compose.js";
 import { Far } from "./picture/far.js";
 import { flyAll, standing } from "./picture/flight.js";
@@ -35,6 +36,7 @@ export class Drawing {
   /** @type {Inks | null} */
   inks = null;
   dark = false;
+  presented = false;
   settling = 0;
   stats = { drawn: 0, total: 0 };
 
@@ -72,8 +74,7 @@ export class Drawing {
     this.spoken = make("div", { class: "spoken", "aria-live": "polite" }, this.root);
   }
 
-  // The view's callbacks: another picture is shown, the highlighted items may have changed, the camera moves, the
-  // camera rests.
+  // Callbacks: another picture is shown, the highlighted items may have changed, the camera moves, it rests.
   afterShow() {}
   relight() {}
   afterMove() {}
@@ -152,6 +153,8 @@ export class Drawing {
     const placed = this.choice && this.placedOf(this.choice.id);
     if (!placed && !this.camera.moved) return this.camera.show(this.picture);
     this.camera.resized();
+    if (isPresenting() && !this.presented) this.camera.zoom(Math.max(1, LEAST_PRESENTED / this.camera.k));
+    this.presented = isPresenting();
     if (placed) this.camera.reveal(placed, false, true);
   }
 
@@ -287,7 +290,6 @@ export class Drawing {
     this.root.setAttribute("aria-busy", String(on));
   }
 
-  // For tests and benchmarks.
   positions() {
     return Object.fromEntries(this.picture.items.map(({ item, x, y, w, h }) => [item.id, { x, y, w, h }]));
   }

@@ -7,7 +7,10 @@ const CLOSEST = 3;
 const MARGIN = 20;
 const AROUND = 40;
 const LEAST_OPEN = 0.7;
+const LEAST_WHOLE = 0.6;
 const PRESENTED = 1.4;
+// The smallest text of a node has 14 pixels.
+export const LEAST_PRESENTED = 1.28;
 const CROPPED_OPEN = 0.85;
 export const TEXT_FROM = 0.5;
 export const OVERSCAN = 0.3;
@@ -107,11 +110,19 @@ export class Camera {
       if (!top || item.y < top.y) top = item;
     }
     const all = (width - 2 * MARGIN) / Math.max(right - left, 1);
-    this.k = all >= LEAST_OPEN ? Math.min(isPresenting() ? PRESENTED : 1, all) : CROPPED_OPEN;
+    const whole = Math.min((width - 2 * MARGIN) / picture.width, (height - 2 * MARGIN) / picture.height);
+    this.k = isPresenting()
+      ? Math.min(PRESENTED, Math.max(LEAST_PRESENTED, all))
+      : all >= LEAST_OPEN
+      ? Math.min(1, all)
+      : whole >= LEAST_WHOLE
+      ? whole
+      : CROPPED_OPEN;
     const half = width / 2 / this.k - MARGIN;
+    const fits = (right - left) * this.k <= width - 2 * MARGIN + 1;
     // A picture wider than the view, such as layers in columns, starts at its left edge.
     const wanted = top && widest * this.k < width ? top.x + top.w / 2 : left;
-    const middle = all >= LEAST_OPEN || !top
+    const middle = fits || !top
       ? (left + right) / 2
       : Math.min(Math.max(wanted, left + half), Math.max(right - half, left + half));
     this.x = width / 2 - middle * this.k;

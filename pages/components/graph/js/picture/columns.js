@@ -12,11 +12,12 @@ const BETWEEN = 72;
 const TURN = 30;
 const MOST_GAP = 48;
 const LANE = 11;
+const OVER = 4;
 const LANES = 5;
 
 /** @typedef {{ boxes: Box[], left: number, top: number, right: number, bottom: number }} Row */
 /** @typedef {{ points: number[], source: Box, target: Box }} Curve */
-/** @typedef {{ column: number, start: number, x: number, y: number, head: number, foot: number }} Move */
+/** @typedef {{ column: number, row: number, start: number, next: number, x: number, y: number, head: number, foot: number }} Move */
 
 // The rows of a part from the top: boxes at a common height.
 /** @param {Box[]} boxes */
@@ -70,31 +71,43 @@ function filled(rows, most) {
   return columns;
 }
 
-// From the foot of a box into the gutter at its column's right, over the columns between, and into the head of a box.
+// From the foot of a box into the gutter at its column's right, over the columns between, and into the head of a box; in
+// a chain, past the boxes of the same column, too.
 // The rows of both may have higher boxes.
 /**
  * @param {Box} source
  * @param {Box} target
  * @param {Move} from
  * @param {Move} to
- * @param {number} next the start of the column after the source's
  * @param {number} lane
  */
-function turned(source, target, from, to, next, lane) {
+function turned(source, target, from, to, lane) {
   const [x, y] = [source.X + source.W / 2, source.Y + source.H];
   const [toX, toY] = [target.X + target.W / 2, target.Y];
   const aside = (lane % LANES - (LANES - 1) / 2) * LANE - BETWEEN / 2;
-  const [first, last] = [next + aside, to.start + aside];
-  const points = [x, y, ...down(x, y, from.foot)];
-  points.push(x, from.foot + TURN, first, from.foot + TURN, first, from.foot);
-  if (first === last) points.push(...down(last, from.foot, to.head));
-  else {
-    const over = -TURN - (lane % LANES) * LANE;
-    points.push(...down(first, from.foot, over + TURN), first, over, first, over, (first + last) / 2, over);
-    points.push(last, over, last, over, last, over + TURN, ...down(last, over + TURN, to.head));
-  }
-  points.push(last, to.head - TURN, toX, to.head - TURN, toX, to.head);
-  return [...points, ...down(toX, to.head, toY)];
+  const last = aside + (from.column === to.column ? from.next : to.start);
+  const first = from.column > to.column ? last : aside + from.next;
+  const { foot } = from;
+  const { head } = to;
+  const points = [x, y, ...down(x, y, foot)];
+  // Up through a gutter, or down.
+  const goesOver = first !== last;
+  const leaves = goesOver || head - TURN < foot + TURN ? foot : foot + TURN;
+  points.push(x, foot + TURN, first, 2 * foot + TURN - leaves, first, leaves);
+  if (goesOver) {
+    const over = -OVER - (lane % LANES) * LANE;
+    points.push(...down(first, foot, over + TURN), first, over, first, over, (first + last) / 2, over);
+    if (head < over + 3 * TURN) points.push(toX, over, toX, over, toX, head);
+    else points.push(last, over, last, over, last, over + TURN, ...into(last, over + TURN, toX, head));
+  } else points.push(...into(last, leaves, toX, head));
+  return [...points, ...down(toX, head, toY)];
+}
+
+// From a gutter into the head of a box.
+/** @param {number} x @param {number} y @param {number} toX @param {number} head */
+function into(x, y, toX, head) {
+  const enters = y > head - TURN ? head : head - TURN;
+  return [...down(x, y, enters), x, 2 * head - TURN - enters, toX, head - TURN, toX, head];
 }
 
 // A straight piece of a curve.
@@ -119,32 +132,33 @@ export function inColumns(boxes, edges) {
   columns.forEach((column, at) => column.forEach((row) => row.boxes.forEach((box) => columnOf.set(box, at))));
   /** @type {Map<Box, Move>} */
   const moves = new Map();
-  let start = 0;
-  columns.forEach((column, at) => {
-    const own = edges.filter(({ source, target }) => columnOf.get(source) === at && columnOf.get(target) === at);
-    const [left, right] = isChain ? [0, widest(column)] : sidesOf(column, own);
-    let [y, bottom] = [TURN, column[0].top];
-    for (const row of column) {
-      const [gap, high] = [row.top - bottom, row.bottom - row.top];
-      y += isChain ? Math.min(MOST_GAP, gap) : gap;
+  let [start, next, row] = [0, 0, 0];
+  columns.forEach((members, column) => {
+    const own = edges.filter(({ source, target }) =>
+      columnOf.get(source) === column && columnOf.get(target) === column
+    );
+    const [left, right] = isChain ? [0, widest(members)] : sidesOf(members, own);
+    [start, next] = [next, next + right - left + BETWEEN];
+    let [y, bottom] = [TURN, members[0].top];
+    for (const { boxes, top, ...at } of members) {
+      y += isChain ? Math.min(MOST_GAP, top - bottom) : top - bottom;
       // The boxes of a chain are below each other, other rows keep their places.
-      const aside = isChain ? (left + right - row.left - row.right) / 2 : 0;
-      const move = { column: at, start, x: start - left + aside, y: y - row.top, head: y, foot: y + high };
-      for (const box of row.boxes) {
+      const x = start - left + (isChain ? (left + right - at.left - at.right) / 2 : 0);
+      const foot = y + at.bottom - top;
+      const move = { column, row, start, next, x, y: y - top, head: y, foot };
+      for (const box of boxes) {
         moves.set(box, move);
         [box.X, box.Y] = [box.X + move.x, box.Y + move.y];
       }
-      [y, bottom] = [y + high, row.bottom];
+      [y, bottom, row] = [foot, at.bottom, row + 1];
     }
-    start += right - left + BETWEEN;
   });
-  const starts = columns.map((column) => moves.get(column[0].boxes[0])?.start ?? 0);
   let lane = 0;
   return edges.map(({ points, source, target }) => {
     const [from, to] = [moves.get(source), moves.get(target)];
     if (!from || !to) return points;
-    if (from.column === to.column) return within(points, from, to);
-    return turned(source, target, from, to, starts[Math.min(from.column + 1, to.column)], lane++);
+    const isBeside = from.column === to.column && (!isChain || Math.abs(to.row - from.row) < 2);
+    return isBeside ? within(points, from, to) : turned(source, target, from, to, lane++);
   });
 }
 

@@ -1,7 +1,7 @@
 // Drawing of one item or one edge: SVG elements in the item's own coordinates.
 import { counted } from "../../../js/shared.js";
 import { headerOf, isHull } from "./compose.js";
-import { cut, make, OP_CLASS, opClass } from "../dom.js";
+import { cut, cutFacts, make, OP_CLASS, opClass } from "../dom.js";
 /** @import { MetricsData } from "../../../js/wire.d.ts" */
 /** @import { GroupItem, ItemElement, Line, Placed, Stub } from "../types.d.ts" */
 
@@ -87,7 +87,7 @@ function drawGroup(g, item, { w, h }, m) {
   const label = cut(item.label, room - 18 - before, m.labelChar);
   make("text", { class: "label", x: m.padX + before, y: m.padY + 13 }, g, label);
   let y = m.padY + m.label;
-  make("text", { class: "detail", x: m.padX, y: y + 11 }, g, cut(groupLine(item), room, m.smallChar));
+  make("text", { class: "detail", x: m.padX, y: y + 11 }, g, cutFacts(groupLine(item), room, m.smallChar));
   y += m.detail;
   for (const [name, value] of item.facts ?? []) {
     if (y + FACT > h - m.padY + 1) break;
@@ -135,13 +135,13 @@ function drawOpen(g, item, { w, h, depth }, m) {
   const rest = room - (label.length + 2) * m.labelChar;
   const line = groupLine(item);
   if (isHull(item)) {
-    make("text", { class: "detail", x: m.padX, y: 32 }, g, cut(line, w - 2 * m.padX, m.smallChar));
+    make("text", { class: "detail", x: m.padX, y: 32 }, g, cutFacts(line, w - 2 * m.padX, m.smallChar));
   } else if (rest > 6 * m.smallChar) {
     make(
       "text",
       { class: "detail", x: m.padX + (label.length + 1) * m.labelChar, y: 16 },
       g,
-      cut(line, rest, m.smallChar),
+      cutFacts(line, rest, m.smallChar),
     );
   }
   if (!isHull(item)) foldSign(g, w - 42, 3, "deep", `Unfold all below ${item.label}`);

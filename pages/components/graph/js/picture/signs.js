@@ -1,7 +1,7 @@
 // Names of groups at the size of the screen, as on a map, where the picture's own text is too small to read: the number
 // of a kernel, its most important figure and its name, as far as there is room.
 import { isPresenting } from "../../../js/room.js";
-import { cut, make } from "../dom.js";
+import { cut, cutFacts, make } from "../dom.js";
 import { TEXT_FROM } from "./camera.js";
 import { headerOf, isHull } from "./compose.js";
 import { groupLine } from "./scene.js";
@@ -136,13 +136,13 @@ function signOf({ item, w, h, open }, k) {
   /** @type {[string, string][][]} */
   let lines;
   const line = hull || !figure ? groupLine(item) : `${figure} · ${groupLine(item)}`;
-  if (two) lines = [[["name", fitted(item.label, room)]], [["what", fitted(line, Math.floor((w * k - 8) / char))]]];
+  if (two) lines = [[["name", fitted(item.label, room)]], [["what", cutFacts(line, w * k - 8, char)]]];
   else if (!hull || !figure) {
     const both = figure && item.label.length + figure.length + 1 <= room;
     lines = [[["name", fitted(item.label, room)], ...(both ? [twain("what", figure)] : [])]];
   } else {
-    const rest = room - figure.length - 1;
     const shown = room >= figure.length ? [twain("name", figure)] : [];
+    const rest = shown.length ? room - figure.length - 1 : room;
     lines = [[...shown, ...(rest >= LEAST_NAME ? [twain("what", fitted(item.label, rest))] : [])]];
   }
   const length = (/** @type {[string, string][]} */ parts) =>
@@ -165,7 +165,7 @@ function fitted(text, most) {
 // The figure that says most: the first one of a launch, which is its time, if known; the time or the share of a module.
 /** @param {GroupItem} item */
 function figureOf(item) {
-  if (isHull(item)) return (item.detail ?? "").split(" · ")[0].replace(/ \(.*\)$/, "");
+  if (isHull(item)) return (item.detail ?? "").split(" · ")[0].replace(/ \(.*\)$| of time$/, "");
   const facts = item.facts ?? [];
   return (facts.find(([name]) => name.startsWith("time")) ?? facts.find(([name]) => name.startsWith("share")))?.[1] ??
     "";
