@@ -192,7 +192,9 @@ export class Film {
   /** @param {Placed[]} items */
   changed(items) {
     const { added, removed, rewritten } = this.sets[this.at];
-    const boxes = items.filter(({ open }) => !open).sort((a, b) => +isFused(b.item, this.at) - +isFused(a.item, this.at));
+    const boxes = items.filter(({ open }) => !open).sort((a, b) =>
+      +isFused(b.item, this.at) - +isFused(a.item, this.at)
+    );
     const joined = new Set(boxes.flatMap(({ item }) => isFused(item, this.at) ? groupOf(item, this.at) ?? [] : []));
     return boxes.filter(({ item }) =>
       [added, removed, rewritten].some((set) => set.size && this.countIn(set, item)) ||
