@@ -88,9 +88,9 @@ def launches(schedule: Schedule, nodes: FxNodes, kernels: Kernels) -> tuple[Laun
 
 
 def is_call(launch: Launch, kernels: Kernels) -> bool:
-    """Return True for a library call, and for a call without a kernel, such as a branch."""
+    """Return True for the call of a library, of a Triton kernel of the user, or of a branch."""
     kernel = kernels.get(launch.kernel)
-    return kernel.extern if kernel is not None else launch.nodes[0].kind == CALL
+    return launch.nodes[0].kind == CALL or (kernel is not None and kernel.extern)
 
 
 def _launch(scheduled: tuple[SchedulerNode, ...], nodes: FxNodes, kernels: Kernels) -> Launch:

@@ -44,8 +44,8 @@ from core.trace.index import IndexRow, TraceIndex
 from core.trace.parsers.draft import MAX_ITEMS, CompilationDraft, ReportDraft
 from core.trace.parsers.dynamo import SKIP_REASON
 from core.trace.parsers.events import measured_phases
-from core.trace.parsers.fx_text import parse_graph
-from core.trace.parsers.inductor import FIRST, GRAPH_STAGES, dumped_graph, is_dumped_graph, join_kernels, with_stacks
+from core.trace.parsers.fx_text import parse_graph, with_stacks
+from core.trace.parsers.inductor import FIRST, GRAPH_STAGES, dumped_graph, is_dumped_graph, join_kernels
 from core.trace.parsers.restarts import RESUMES, breaks_of_restarts
 from core.trace.parsers.table import is_root, parser_of, root_frame
 from core.trace.parsers.vllm import add_to_piece, vllm_calls

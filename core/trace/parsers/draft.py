@@ -129,8 +129,9 @@ class OutputCode:
 class CompilationDraft:
     """A compilation so far.
 
-    `times` are by output code and line, `binaries` by the kernel's name and direction. For a compilation without a
-    frame, `exported` is True if torch.export traced it, and `packaged` is True if AOTInductor wrote its code.
+    `apart` has the kernels whose scheduler nodes were found by their arguments. `times` are by output code and line,
+    `binaries` by the kernel's name and direction. For a compilation without a frame, `exported` is True if torch.export
+    traced it, and `packaged` is True if AOTInductor wrote its code.
     """
 
     id: str
@@ -158,6 +159,7 @@ class CompilationDraft:
     kernels: list[Kernel] = field(default_factory=list)
     kernel_notes: list[KernelRecord] = field(default_factory=list)
     newest_kernels: int = 0
+    apart: set[str] = field(default_factory=set)
     times: dict[tuple[int, int], KernelTime] = field(default_factory=dict)
     binaries: dict[tuple[str, Direction], Binary] = field(default_factory=dict)
     handles: dict[str, tuple[int, ...]] = field(default_factory=dict)

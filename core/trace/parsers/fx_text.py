@@ -20,6 +20,8 @@ user's line:
     opcode         name    target                args        kwargs
     -------------  ------  --------------------  ----------  --------
     call_function  sum_1   aten.sum.dim_IntList  (x_1, [0])  {}
+
+`with_stacks` adds stacks to nodes.
 """
 
 from __future__ import annotations
@@ -30,10 +32,14 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import cast, get_args
 
+from core.base.decoder import decoded_as
+from core.base.errors import DecodeError
 from core.base.syntax import module
 from core.report.nodes import FxNode, Op, TensorMeta
 from core.report.places import Module, Place
+from core.report.records.compilation import StacksRecord
 
+MOST_DEEP = 200  #: frames of a node's stack
 SOURCE = re.compile(r"^# (?:.*? )?File: (.*?):(\d{1,9})(?: in (\S+?))?(?:, code: (.*))?$")
 META = re.compile(r"^([a-z][a-z0-9]*)\[([^\]]*)\](?:\[([^\]]*)\])?([a-z]+(?::\d+)?)?")
 LAMBDA_CLASS = re.compile(r"^(\s*class )<lambda>", re.MULTILINE)
@@ -409,3 +415,17 @@ def _rows(text: str, table: re.Match[str]) -> Iterator[FxNode]:
 
 def _named(text: str, known: set[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in WORD.findall(text) if name in known))
+
+
+def with_stacks(nodes: Sequence[FxNode], text: str) -> tuple[FxNode, ...]:
+    """Return the nodes with their stacks, or unchanged if the record cannot be read."""
+    try:
+        record = decoded_as(text.encode(), StacksRecord)
+    except DecodeError:
+        return tuple(nodes)
+    stacks: dict[int, tuple[Place, ...]] = {-1: ()}
+    for number, (around, frame) in enumerate(record.stacks):
+        outer = stacks.get(around)
+        if outer is not None and 0 <= frame < len(record.frames) and len(outer) < MOST_DEEP:
+            stacks[number] = (*outer, Place(*record.frames[frame]))
+    return tuple(replace(node, stack=stacks.get(record.nodes.get(node.name, -1), ())) for node in nodes)

@@ -1,7 +1,6 @@
 """Parsers of FX graphs and of Inductor's records: output code, kernels, provenance.
 
 A graph keeps the position of its text and its op counts. `join_kernels` adds the data of all records to the kernels.
-`with_stacks` adds stacks to nodes.
 """
 
 from __future__ import annotations
@@ -12,8 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, cast
 
-from core.base.decoder import counted, decoded, decoded_as, whole
-from core.base.errors import DecodeError
+from core.base.decoder import counted, decoded, whole
 from core.base.syntax import NOT_READ, TooDenseError
 from core.code import output_code
 from core.code.output_code import package_kernels
@@ -36,7 +34,6 @@ from core.report import (
     Stage,
 )
 from core.report.nodes import Direction
-from core.report.records.compilation import StacksRecord
 from core.trace.parsers.draft import CompilationDraft, OutputCode, ReportDraft
 from core.trace.parsers.fx_text import HEAD_BYTES, is_printed_graph, parse_graphs
 from core.trace.reader import TraceRecord
@@ -77,7 +74,6 @@ GRAPH_STAGES: dict[str, Stage] = {
     "artifact:compiled_autograd_graph_pre_reordering": "compiled_autograd_graph_pre_reordering",
     "compiled_autograd_graph": "compiled_autograd_graph",
 }
-MOST_DEEP = 200  #: frames of a node's stack
 # Kinds of records with names of their writer's choice.
 DUMPS = ("graph_dump:", "artifact:", "optimize_ddp_split_")
 MOST_NAME_CHARS = 200  #: characters of the name of a dumped graph, config or collective
@@ -89,6 +85,8 @@ MOST_COLLECTIVES = 10_000  #: collective calls of a graph
 LEAST_TIMES = 8
 # Calls of a nested compile region, which is compiled once, and of its results.
 CALLS_REGION = re.compile(r"invoke_subgraph|^operator\.getitem$")
+# The name of parts of several foreach nodes in one kernel.
+SEVERAL_NODES = re.compile(r"op\d+(?:_op\d+)+$")
 NOT_IN_ID = re.compile(r"[^\w.<>-]+")
 
 
@@ -104,8 +102,35 @@ def inductor_output_code(draft: ReportDraft, record: TraceRecord) -> None:
         code = OutputCode(compilation.id, record.offset, direction)
         draft.output_codes.setdefault(str(record.body["filename"]), code)
     compilation.newest_kernels = len(compilation.kernels)
-    for definition in output_code.find_kernels(text):
-        compilation.kernels.append(_kernel(draft, record, compilation, definition, direction, graph))
+    found = [
+        _kernel(draft, record, compilation, definition, direction, graph)
+        for definition in output_code.find_kernels(text)
+    ]
+    compilation.kernels += _apart(found, text, compilation)
+
+
+def _apart(kernels: list[Kernel], text: str, compilation: CompilationDraft) -> list[Kernel]:
+    """Return the kernels, each with the scheduler nodes whose buffers its calls have as arguments.
+
+    Torch names all nodes of a combination of kernels for each of its kernels.
+    """
+    claims = Counter(node for kernel in kernels for node in kernel.nodes)
+    if not any(claims[node] > 1 for node in claims):
+        return kernels
+    writes = {
+        node.name: {name for name, _ in node.writes} for schedule in compilation.schedules for node in schedule.before
+    }
+    lines, parts = text.split("\n"), []
+    for kernel in kernels:
+        calls = [output_code.call_arguments(lines[call.line - 1], 1) for call in kernel.calls]
+        named = {name for call in calls for name in output_code.tensor_names(call)}
+        own = tuple(node for node in kernel.nodes if claims[node] < 2 or writes.get(node, set()) & named)
+        if own and own != kernel.nodes:
+            compilation.apart.add(kernel.id)
+            parts.append(replace(kernel, nodes=own))
+        else:
+            parts.append(kernel)
+    return parts
 
 
 def _direction_of_file(record: TraceRecord) -> Direction:
@@ -417,7 +442,12 @@ def join_kernels(
 
     `tried` has the autotuning by kernel name.
     """
-    owner = {(kernel.direction, node): kernel.id for kernel in compilation.kernels for node in kernel.nodes}
+    owner = {
+        (kernel.direction, part): kernel.id
+        for kernel in compilation.kernels
+        for node in kernel.nodes
+        for part in (node, *(node.split("_") if SEVERAL_NODES.match(node) else ()))
+    }
     schedules = tuple(_with_kernels(schedule, owner) for schedule in compilation.schedules)
     parts: dict[str, list[SchedulerNode]] = {}
     for schedule in schedules:
@@ -427,8 +457,12 @@ def join_kernels(
     compile_s = _compile_times(compilation.metrics)
     kernels = (
         replace(
-            _with_sums(kernel, parts.get(kernel.id, []), counted),
-            calls=_with_times(kernel, compilation.times),
+            _with_sums(
+                replace(kernel, calls=_with_times(kernel, compilation.times)),
+                parts.get(kernel.id, []),
+                counted,
+                known=kernel.id not in compilation.apart,
+            ),
             binary=compilation.binaries.get((kernel.name, kernel.direction)),
             tried=tried.get(kernel.name),
             compile_s=compile_s.get(kernel.name, kernel.compile_s),
@@ -466,29 +500,18 @@ def _with_kernels(schedule: Schedule, owner: Mapping[tuple[Direction, str], str]
     )
 
 
-def _with_sums(kernel: Kernel, nodes: list[SchedulerNode], counted: bool) -> Kernel:
+def _with_sums(kernel: Kernel, nodes: list[SchedulerNode], counted: bool, known: bool) -> Kernel:
+    """Return a kernel with the sums of its nodes; FX nodes, too, if they are not known otherwise."""
     if not nodes:
         return kernel
+    origins = tuple(dict.fromkeys(name for node in nodes for name in node.origins))
     flops = [node.flops for node in nodes if node.flops is not None]
     return replace(
         kernel,
-        origins=kernel.origins or tuple(dict.fromkeys(name for node in nodes for name in node.origins)),
+        origins=(known and kernel.origins) or origins,
+        calls=kernel.calls if known else tuple(replace(call, origins=origins) for call in kernel.calls),
         bytes_read=sum(size for node in nodes for _, size in node.reads) if counted else None,
         bytes_written=sum(size for node in nodes for _, size in node.writes) if counted else None,
         flops=sum(flops) if flops else None,
         at_most=counted and any(node.at_most for node in nodes),
     )
-
-
-def with_stacks(nodes: Sequence[FxNode], text: str) -> tuple[FxNode, ...]:
-    """Return the nodes with their stacks, or unchanged if the record cannot be read."""
-    try:
-        record = decoded_as(text.encode(), StacksRecord)
-    except DecodeError:
-        return tuple(nodes)
-    stacks: dict[int, tuple[Place, ...]] = {-1: ()}
-    for number, (around, frame) in enumerate(record.stacks):
-        outer = stacks.get(around)
-        if outer is not None and 0 <= frame < len(record.frames) and len(outer) < MOST_DEEP:
-            stacks[number] = (*outer, Place(*record.frames[frame]))
-    return tuple(replace(node, stack=stacks.get(record.nodes.get(node.name, -1), ())) for node in nodes)

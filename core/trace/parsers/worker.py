@@ -116,13 +116,22 @@ def stacks(draft: ReportDraft, record: TraceRecord, content: StacksRecord) -> No
 
 
 def schedule(draft: ReportDraft, record: TraceRecord, content: ScheduleRecord) -> None:
-    """Add the scheduler's nodes before and after fusion, with the fusion rounds."""
+    """Add the scheduler's nodes before and after fusion, with the fusion rounds.
+
+    Fused nodes and kernels name a foreach node by its parts, so that it gets the name of its first part.
+    """
+    before = tuple(replace(_node(node), name=next(iter(node.nodes), node.name)) for node in content.nodes_before)
+    names = {node.name for node in before}
+    after = (
+        replace(_node(node), nodes=tuple(name for name in node.nodes if name in names) or node.nodes)
+        for node in content.nodes_after
+    )
     value = report_value(
         Schedule,
         content,
         graph_id=-1 if content.graph_id is None else content.graph_id,
-        before=tuple(map(_node, content.nodes_before)),
-        after=tuple(map(_node, content.nodes_after)),
+        before=before,
+        after=tuple(after),
         buffers=tuple(report_value(Buffer, layout, name=name) for name, layout in content.buffers.items()),
     )
     draft.compilation(record).schedules.append(value)

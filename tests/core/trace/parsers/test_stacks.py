@@ -3,7 +3,7 @@
 import json
 
 from core.report import FxNode, Place
-from core.trace.parsers.inductor import with_stacks
+from core.trace.parsers.fx_text import with_stacks
 
 OUTER, INNER, LOOP = ("m.py", 3, "forward"), ("lib.py", 40, "attend"), ("lib.py", 7, "loop")
 
