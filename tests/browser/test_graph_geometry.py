@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page
 
+from core.views.colours import OP_CLASSES
 from tests.support.browser import open_sources
 
 pytestmark = pytest.mark.browser
@@ -89,6 +90,11 @@ def test_a_long_chain_is_in_columns_that_are_read_one_after_the_other(pure: Page
 def test_a_short_chain_stays_one_column(pure: Page) -> None:
     assert pure.evaluate(CHAIN, [60] * 12)[0] is None
     assert pure.evaluate(CHAIN, [900] * 3)[0] is None
+
+
+def test_each_op_class_has_a_sign_of_its_own(pure: Page) -> None:
+    draw = "names => names.map((name) => glyph(name, 0, 0, document.body).getAttribute('d'))"
+    assert len(set(pure.evaluate(draw, list(OP_CLASSES)))) == len(OP_CLASSES)
 
 
 STRIP = """

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import re
 import tomllib
 
 import pytest
@@ -17,7 +18,10 @@ VISIONS = {
     "trichromat": ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)),
     "protanope": ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216), (-0.003882, -0.048116, 1.051998)),
     "deuteranope": ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.01182, 0.04294, 0.968881)),
+    "tritanope": ((1.255528, -0.076749, -0.178779), (-0.078411, 0.930809, 0.147602), (0.004733, 0.691367, 0.3039)),
 }
+# Linear sRGB to CIE XYZ with the white point D65.
+XYZ = ((0.4124564, 0.3575761, 0.1804375), (0.2126729, 0.7151522, 0.072175), (0.0193339, 0.119192, 0.9503041))
 # Ottosson's OKLab: linear RGB to cone responses, and their cube roots to Lab.
 LMS = (
     (0.4122214708, 0.5363325363, 0.0514459929),
@@ -46,6 +50,14 @@ def oklab(colour: str, vision: str) -> Vector:
     seen = times(VISIONS[vision], linear(colour))
     lms = times(LMS, tuple(max(0.0, c) for c in seen))  # type: ignore[arg-type]
     return times(LAB, tuple(math.cbrt(c) for c in lms))  # type: ignore[arg-type]
+
+
+def cielab(colour: str, vision: str) -> Vector:
+    seen = (min(1.0, max(0.0, c)) for c in times(VISIONS[vision], linear(colour)))
+    white = times(XYZ, (1.0, 1.0, 1.0))
+    shares = (c / w for c, w in zip(times(XYZ, tuple(seen)), white, strict=True))  # type: ignore[arg-type]
+    x, y, z = (math.cbrt(c) if c > (6 / 29) ** 3 else c / (3 * (6 / 29) ** 2) + 4 / 29 for c in shares)
+    return 116 * y - 16, 500 * (x - y), 200 * (y - z)
 
 
 def contrast(one: str, other: str) -> float:
@@ -82,7 +94,30 @@ def test_text_has_the_contrast_of_wcag_aa(theme: palette.Theme) -> None:
     assert contrast("#FFFFFF", CONFIG["theme"][theme]["primaryColor"]) >= 4.5
 
 
+@pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("vision", list(VISIONS))
+def test_every_two_op_classes_are_apart_by_their_distance_of_1976(vision: str, theme: palette.Theme) -> None:
+    seen = {name: cielab(colour.on(theme), vision) for name, colour in palette.OP_CLASSES.items()}
+    distances = {pair: math.dist(seen[pair[0]], seen[pair[1]]) for pair in itertools.combinations(seen, 2)}
+
+    assert len(distances) == 45
+    least = 20 if vision == "trichromat" else 10
+    assert {pair: distance for pair, distance in distances.items() if distance < least} == {}
+
+
+def test_the_style_sheet_of_the_graph_has_the_colours_of_op_classes() -> None:
+    sheet = (ROOT / "pages" / "components" / "graph" / "view.css").read_text(encoding="utf-8")
+    rule = re.compile(r"^(\[data-theme=\"dark\"\] )?\.op-(\w+) \{ --op: (#\w+); \}$", re.MULTILINE)
+    colours = {("dark" if dark else "light", name): colour.upper() for dark, name, colour in rule.findall(sheet)}
+
+    assert colours == {
+        (theme, name): colour.on(theme)  # type: ignore[arg-type]
+        for theme in ("light", "dark")
+        for name, colour in palette.OP_CLASSES.items()
+    }
+
+
+@pytest.mark.parametrize("vision", ["trichromat", "protanope", "deuteranope"])
 def test_every_two_kernel_colours_are_apart(vision: str) -> None:
     seen = [oklab(colour, vision) for colour in palette.KERNEL_COLOURS]
     assert min(math.dist(a, b) for a, b in itertools.combinations(seen, 2)) > 0.06

@@ -206,4 +206,4 @@ def test_categories_have_the_colour_of_what_they_mean() -> None:
         CategoryData("dynamic: s0", light="#4A56C9", dark="#8C96F2"),
         CategoryData("static", light="#586277", dark="#98A3B6"),
     )
-    assert CategoryData("matmul and convolution", light="#0072B2", dark="#3D9BD9") in overlays["op_class"]
+    assert CategoryData("matmul and convolution", light="#0967A5", dark="#2592CD") in overlays["op_class"]

@@ -2,6 +2,7 @@
 // each box.
 import { figure } from "../../js/words.js";
 import { button, make, opClass } from "./dom.js";
+import { glyph } from "./icons.js";
 /** @import { OverlayData } from "../../js/wire.d.ts" */
 /** @import { Item, ItemElement, Picture, Placed, Scale } from "./types.d.ts" */
 /** @import { Graph } from "./model.js" */
@@ -186,7 +187,12 @@ function legendOfClasses(parent, classes, picture) {
     if (!open) used.add(item.cls);
   }
   for (const [name, label] of Object.entries(classes)) {
-    if (used.has(name)) make("span", { class: opClass(name) }, parent, label);
+    if (!used.has(name)) continue;
+    const entry = make("span", { class: `class ${opClass(name)}` }, parent);
+    const svg = make("svg", { viewBox: "-6 -6 12 12", "aria-hidden": "true" }, entry);
+    make("rect", { class: "stripe", x: -6, y: -6, width: 12, height: 12, rx: 6 }, svg);
+    glyph(name, 0, 0, svg);
+    entry.append(label);
   }
   parent.title = "";
 }

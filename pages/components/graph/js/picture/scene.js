@@ -2,11 +2,13 @@
 import { counted } from "../../../js/shared.js";
 import { headerOf, isHull } from "./compose.js";
 import { cut, cutFacts, make, OP_CLASS, opClass } from "../dom.js";
+import { glyph } from "../icons.js";
 /** @import { MetricsData } from "../../../js/wire.d.ts" */
 /** @import { GroupItem, ItemElement, Line, Placed, Stub } from "../types.d.ts" */
 
 const FACT = 15;
 const SHEET = 4;
+const ROUND = 6;
 
 /** @param {Placed} placed @param {MetricsData} m */
 export function drawItem(placed, m) {
@@ -34,15 +36,19 @@ export function drawItem(placed, m) {
   return g;
 }
 
-/** @param {Element} g @param {number} w @param {number} h */
-function drawBox(g, w, h) {
+/** @param {Element} g @param {number} w @param {number} h @param {string} [cls] */
+function drawBox(g, w, h, cls) {
   make("rect", { class: "body", width: w, height: h, rx: 4 }, g);
-  make("path", { class: "stripe", d: `M4 0A4 4 0 0 0 0 4V${h - 4}A4 4 0 0 0 4 ${h}Z` }, g);
+  const circle = cls
+    ? `M${-ROUND} ${h / 2}a${ROUND} ${ROUND} 0 1 0 ${2 * ROUND} 0a${ROUND} ${ROUND} 0 1 0 ${-2 * ROUND} 0`
+    : "";
+  make("path", { class: "stripe", d: `M4 0A4 4 0 0 0 0 4V${h - 4}A4 4 0 0 0 4 ${h}Z${circle}` }, g);
+  if (cls) glyph(cls, 0, h / 2, g);
 }
 
 /** @param {ItemElement} g @param {Placed} placed @param {MetricsData} m */
 function drawNode(g, { item, w, h }, m) {
-  drawBox(g, w, h);
+  drawBox(g, w, h, item.cls || "other");
   const room = w - 2 * m.padX;
   let y = m.padY;
   make("text", { class: "label", x: m.padX, y: y + 13 }, g, cut(item.label, room, m.labelChar));
