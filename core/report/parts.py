@@ -10,7 +10,8 @@ it to a file, which later calls read:
   first line   the report's mark and the version of our code
   the rest     the result as JSON
 
-If the file is of another report or of other code, the result is computed again.
+If the file is of another report or of other code, the result is computed again. A `remembered` function keeps its last
+results in memory, by the identity of its first argument: comparing two large reports would take as long as it.
 """
 
 from __future__ import annotations
@@ -20,12 +21,13 @@ import hashlib
 import os
 import secrets
 import weakref
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import lru_cache, partial, wraps
 from itertools import accumulate, chain, groupby
 from pathlib import Path
-from typing import Any, BinaryIO, Concatenate, ParamSpec, TypeVar, get_type_hints
+from typing import Any, BinaryIO, Concatenate, Generic, ParamSpec, TypeVar, get_type_hints
 
 import msgspec
 
@@ -33,7 +35,6 @@ from core.base.decoder import decoded_as
 from core.base.errors import DecodeError, ReportError
 from core.base.files import open_regular, read, write_atomically
 from core.base.machine import code_version
-from core.base.remembered import LastResults
 from core.report.model import SCHEMA, Compilation, Phase, Report
 
 # Fields of a compilation that every list of compilations needs.
@@ -60,6 +61,7 @@ IN_HEAD = ("setting", "compilations", "log_bytes", "schema")
 MOST_FIELD_BYTES = 32_000  #: a field in the head of a stored report, as JSON
 P = ParamSpec("P")
 T = TypeVar("T")
+V = TypeVar("V")
 MOST_BYTES = 64 * 1024**2  #: a stored sum over all compilations of a report
 
 
@@ -80,6 +82,7 @@ EMPTY = _empty_fields(Compilation, SMALL)
 EMPTY_REPORT = _empty_fields(Report, IN_HEAD)
 HINTS = {Compilation: get_type_hints(Compilation), Report: get_type_hints(Report)}
 # Decoded fields that stay in memory.
+MOST_REMEMBERED = 4  #: cached results of one function
 MOST_FIELDS = 128  #: cached large fields of stored reports
 Place = tuple[int, int]
 Places = dict[str, Place]
@@ -331,3 +334,40 @@ def _read_or_make(report: Report, file_name: str, kind: Any, make: Callable[[], 
         path.parent.mkdir(exist_ok=True)
         write_atomically(path, first_line + msgspec.json.encode(result))
     return result
+
+
+class LastResults(Generic[V, T]):
+    """Cache of the last results of a function.
+
+    A result is reused for the same value (`is`) with an equal key (`==`).
+    """
+
+    def __init__(self) -> None:
+        """Start with an empty cache."""
+        self._last: deque[tuple[V, object, T]] = deque(maxlen=MOST_REMEMBERED)
+
+    def of(self, value: V, key: object, make: Callable[[], T]) -> T:
+        """Return the cached result for this value and key; without one, call `make` and cache its result."""
+        # Another thread may add a result meanwhile.
+        for known, known_key, result in list(self._last):
+            if known is value and known_key == key:
+                return result
+        result = make()
+        self._last.appendleft((value, key, result))
+        return result
+
+
+def remembered(function: Callable[Concatenate[V, P], T]) -> Callable[Concatenate[V, P], T]:
+    """Return a wrapper of the function that caches its last results.
+
+    A result is reused if the first argument is the same object and the other arguments are equal. The first
+    argument must be immutable, and the result must depend on the arguments alone. The cache keeps the first
+    arguments in memory.
+    """
+    results = LastResults[V, T]()
+
+    @wraps(function)
+    def remembering(value: V, /, *args: P.args, **options: P.kwargs) -> T:
+        return results.of(value, (args, options), lambda: function(value, *args, **options))
+
+    return remembering

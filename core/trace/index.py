@@ -32,7 +32,7 @@ import msgspec
 from core.base.decoder import decoded_as
 from core.base.errors import DecodeError, TraceError
 from core.base.files import open_regular, regular, write_atomically
-from core.base.remembered import remembered
+from core.report.parts import remembered
 from core.trace.reader import MAX_KIND, OUR_KEYS, TraceReader, start_of
 
 MAGIC = b"CBindex1" if sys.byteorder == "little" else b"CBindexB"

@@ -16,7 +16,7 @@ from core.base import words as fmt
 from core.base.decoder import decoded
 from core.base.errors import DecodeError, TraceError
 from core.base.files import mapped, open_regular
-from core.base.remembered import remembered
+from core.report.parts import remembered
 from core.runs.store import Run
 from core.runs.stored import open_index
 from core.trace.index import IndexRow, TraceIndex

@@ -29,7 +29,7 @@ from core.graph.levels import (
     search,
 )
 from core.graph.model import HULLS, TOP, Fact, Frames, GraphModel, Level, index_of
-from core.report import FxNode, Report, TensorMeta, tensor_text
+from core.report import FxNode, Report, tensor_text
 from core.views.blocks import Column, Table
 from core.views.markdown import LONGEST_LINE, LONGEST_TEXT, code, one_line
 
@@ -278,16 +278,12 @@ def _facts(node: FxNode) -> dict[str, str]:
     facts = {
         "name": code(node.name),
         "target": code(node.target),
-        "value": code(_value(node.meta)),
+        "value": code(tensor_text(node.meta.dtype, node.meta.shape)) if node.meta else "",
         "arguments": code(node.args, LONGEST_TEXT),
         "line": f"{code(node.code)} at {code(node.source.short)}" if node.source else "",
         "module": f"{code(node.module)} {code(node.module_class)}".strip(),
     }
     return {name: text for name, text in facts.items() if text}
-
-
-def _value(meta: TensorMeta | None) -> str:
-    return tensor_text(meta.dtype, meta.shape) if meta else ""
 
 
 def _call(node: FxNode | None) -> str:

@@ -19,10 +19,10 @@ from core.analysis.speed import Speed
 from core.analysis.verdict import Verdict, records_dynamo, target_words, verdict
 from core.analysis.work import Work, captured_ops, heaviest
 from core.base import words as fmt
-from core.base.remembered import remembered
 from core.graph.launches import fusion_schedules
 from core.job import CompileJob
 from core.report import Compilation, Report, stored
+from core.report.parts import remembered
 from core.runs.progress import is_compiled
 from core.runs.status import Status
 from core.views.backend.run import backend_sentence

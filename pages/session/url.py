@@ -54,7 +54,6 @@ RECORD, RECORDS_OF, KIND, RECORD_SEARCH = "record", "records_of", "kind", "recor
 AREA = "area"
 # Options page: the search.
 OPTION = "option"
-# Glossary page: the search.
 # Exercises page: the exercise.
 EXERCISE = "exercise"
 # Tour page: the stop.
@@ -183,11 +182,8 @@ def link(**more: str) -> dict[str, str]:
     if more.get(SELECT) and more[SELECT] == state_of(PART):
         del more[SELECT]
     kept = {name: str(st.query_params[name]) for name in (RUN, COMPILATION, SELECT, OF) if name in st.query_params}
-    if (
-        state_of(SAME) is None
-        or SELECT in more
-        or more.get(COMPILATION, kept.get(COMPILATION)) != kept.get(COMPILATION)
-    ):
+    is_elsewhere = more.get(COMPILATION, kept.get(COMPILATION)) != kept.get(COMPILATION)
+    if state_of(SAME) is None or SELECT in more or is_elsewhere:
         kept = {name: value for name, value in kept.items() if name not in (SELECT, OF)}
     if st.session_state.get(RUN):
         kept[RUN] = str(st.session_state[RUN])

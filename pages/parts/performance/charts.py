@@ -110,9 +110,8 @@ def first_calls_chart(calls: Sequence[Call], on: Theme) -> go.Figure:
     names = [f"call {call.index}" for call in calls]
     sides = {EAGER: [call.eager_s for call in calls], COMPILED: [call.compiled_s for call in calls]}
     for name, seconds in sides.items():
-        if calls and all(time_s is None for time_s in seconds):
-            continue
-        figure.add_bar(x=names, y=seconds, name=name, marker={"color": kernel_colour(COLOURS[name])})
+        if not calls or any(time_s is not None for time_s in seconds):
+            figure.add_bar(x=names, y=seconds, name=name, marker={"color": kernel_colour(COLOURS[name])})
     figure.update_layout(**plotly_layout(on), height=260, barmode="group")
     times = [time_s for seconds in sides.values() for time_s in seconds if time_s]
     ticks = decades(min(times), max(times), fmt.duration_s) if times else {}

@@ -1,6 +1,6 @@
 """What is remembered: the last results, each for one value and equal other arguments."""
 
-from core.base.remembered import MOST_REMEMBERED, remembered
+from core.report.parts import MOST_REMEMBERED, remembered
 
 
 def test_a_result_is_made_once_for_one_value_and_equal_arguments() -> None:
