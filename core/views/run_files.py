@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any, ClassVar
+from urllib.parse import quote, urlencode
 
 import msgspec
 
@@ -27,6 +28,7 @@ from core.views.comments import CommentsView
 from core.views.html import as_html, comparison_as_html, texts_of_file, words_of_file
 from core.views.scrub import NOTHING, Kind, Scrubber, read_log
 from core.views.scrub import scrubber as make_scrubber
+from core.views.selection import OpId
 from core.views.sharing import issue_of
 from core.views.texts import SourceView
 
@@ -53,9 +55,9 @@ class RunFiles:
         """Return the whole report as indented JSON."""
         return to_json(open_report(self.run), 2)
 
-    def perfetto(self) -> bytes:
-        """Return the run as a trace for ui.perfetto.dev."""
-        return perfetto_trace(open_report(self.run))
+    def perfetto(self, pages: str = "") -> bytes:
+        """Return the run as a trace for ui.perfetto.dev; `pages` is the address of the dashboard's pages."""
+        return perfetto_trace(open_report(self.run), f"{pages}/kernels?run={quote(self.run.id)}" if pages else "")
 
     def html(self, scrubber: Scrubber = NOTHING) -> str:
         """Return the run as one HTML file that needs no server."""
@@ -271,9 +273,12 @@ class DebugFolder:
         return buffer.getvalue()
 
 
-def perfetto_trace(report: Report) -> bytes:
-    """Return the recorded phases, kernels and memory of the run as JSON."""
-    events = [*_phases(report), *_kernels(report), *_memory(report)]
+def perfetto_trace(report: Report, address: str = "") -> bytes:
+    """Return the recorded phases, kernels and memory of the run as JSON.
+
+    The slice of a kernel has the id by which pages select it, and with the `address` of a run's page a link to it.
+    """
+    events = [*_phases(report), *_kernels(report, address), *_memory(report)]
     used = {event["pid"] for event in events}
     names = [
         {"ph": "M", "name": "process_name", "pid": pid, "tid": 0, "args": {"name": name}}
@@ -295,7 +300,7 @@ def _phases(report: Report) -> Iterator[dict[str, Any]]:
             yield _event(phase.name, COMPILING, phase.thread, start_us, length_us, compilation=phase.compilation)
 
 
-def _kernels(report: Report) -> Iterator[dict[str, Any]]:
+def _kernels(report: Report, address: str) -> Iterator[dict[str, Any]]:
     """Yield a slice for each timed kernel, one compilation after another."""
     at_us = 0.0
     for compilation in report.compilations:
@@ -303,8 +308,11 @@ def _kernels(report: Report) -> Iterator[dict[str, Any]]:
         for kernel in compilation.kernels:
             length_us = seconds_of.get(kernel.id, 0.0) * 1e6
             if length_us:
-                nodes = ", ".join(kernel.origins)
-                yield _event(kernel.name, KERNELS, 0, at_us, length_us, compilation=compilation.id, nodes=nodes)
+                op = OpId.of_kernel(compilation, kernel)
+                args = {"compilation": compilation.id, "nodes": ", ".join(kernel.origins), "op": str(op)}
+                if address:
+                    args["open"] = f"{address}&{urlencode(op.query)}"
+                yield _event(kernel.name, KERNELS, 0, at_us, length_us, **args)
                 at_us += length_us
 
 

@@ -108,9 +108,11 @@ class SameOp:
         if graph.early:
             yield from self.early
             return
-        for of, names in self.lowered.items():
-            if _is_of(graph, of):
-                yield from names
+        # A joint graph has both directions: what only the line links is left out beside what is known.
+        of = {direction: direction in self.by_line for direction in self.lowered if _is_of(graph, direction)}
+        for direction, is_by_line in of.items():
+            if not is_by_line or all(of.values()):
+                yield from self.lowered[direction]
 
     def in_fusion(self, picture: GraphView) -> str | None:
         """Return the id of the op in a drawing of fusion; None if the drawing lacks it."""
@@ -335,7 +337,7 @@ def _node_part(names: tuple[str, ...], is_by_line: bool = False) -> PagePart:
 
 
 def _by_line(words: str, is_by_line: bool) -> str:
-    return f"{words}, {BY_LINE}" if is_by_line else words
+    return f"{words} {BY_LINE}" if is_by_line else words
 
 
 @dataclass(frozen=True, slots=True)

@@ -217,7 +217,8 @@ def fenced(text: str, language: str) -> str:
 LARGEST_LOG_BYTES = 2_000_000  #: limit: a log that is read for a preview
 MOST_OPS = 2_000  #: ops of a graph that is drawn for a preview
 LINK_HELP = "Links to this run, to copy"
-PLAIN_LINK = "The link to this run, for people who may open it."
+COPY_LINK = "Copy link"
+PLAIN_LINK = "This page with what is selected, for people who may open the run."
 PRIVATE_LINK = "The run is private, so its links show nothing. *Runs* › *Seen by* changes that."
 NO_TOKEN = (
     "Only people who may open the run see the preview of its link. With a token in the link, everybody sees the "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -156,7 +157,7 @@ def perfetto_download(run: Run) -> None:
     """Draw the download of a run as a trace for ui.perfetto.dev."""
     st.download_button(
         "Perfetto",
-        RunFiles(run).perfetto,
+        partial(RunFiles(run).perfetto, str(st.context.url or "").partition("?")[0].rpartition("/")[0]),
         f"{run.id}.perfetto.json",
         "application/json",
         icon=":material/download:",

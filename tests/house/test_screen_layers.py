@@ -50,7 +50,7 @@ SCREEN_LAYERS = {
     },
     "parts/run": {
         *("menu", "gate", "look", "session", "parts/audience", "parts/code", "parts/sweep"),
-        *("components/code", "components/progress", "components/upload"),
+        *("components/boxes", "components/code", "components/progress", "components/upload"),
     },
     "parts/learn": {"menu", "gate", "look", "session", "components/code", "parts/run"},
     "parts/graphs": {

@@ -80,3 +80,16 @@ def test_an_empty_query_leaves_the_order(tmp_path: Path) -> None:
         ("Page", ["b", "a"]),
         ("Run", ["c"]),
     ]
+
+
+def test_the_id_of_an_op_is_the_only_match_and_opens_the_op(tmp_path: Path) -> None:
+    typed = " 0/1 inductor_post_grad_graph.forward k:0/1.forward.cpp_fused_0 "
+    (section,) = run(tmp_path, "ranked([], given)", typed)
+    (hit,) = section["hits"]
+
+    assert hit["entry"][0] == "k:0/1.forward.cpp_fused_0"
+    assert hit["group"]["aim"] == {
+        "page": "kernels",
+        "name": "select",
+        "query": {"compilation": "0/1", "of": "inductor_post_grad_graph.forward"},
+    }

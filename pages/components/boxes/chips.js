@@ -1,9 +1,11 @@
 // A row of chips on one line; chips that do not fit are behind "+3".
+import { copyText } from "../code/js/dom.js";
 import { element } from "../js/shared.js";
 /** @import { Drawn, Pick } from "../js/types.d.ts" */
 /** @import { Chip, ChipsData } from "../js/wire.d.ts" */
 
 const CLOSED = "closed";
+const COPIED_MS = 2_000;
 const GAP_PX = 6;
 const MORE_PX = 46;
 /** @type {WeakMap<HTMLElement, ResizeObserver>} */
@@ -41,13 +43,21 @@ export function chips(data, pick) {
 
 /** @param {Chip} chip @param {Pick} pick */
 function made(chip, pick) {
-  const item = element(chip.page ? "button" : "span", `chip ${chip.tone}`);
+  const item = element(chip.page || chip.copies ? "button" : "span", `chip ${chip.tone}`);
   if (chip.tooltip) item.title = chip.tooltip;
   if (chip.tone && chip.tone !== "quiet") item.append(element("i", "dot"));
   item.append(brief("b", chip.value, " ("));
   if (chip.label) item.append(brief("span", chip.label, ", "));
   if (chip.page) item.onclick = () => pick(chip.page);
+  if (chip.copies) item.onclick = () => copy(item, chip.value);
   return chip.closes ? closable(item, chip.closes, pick) : item;
+}
+
+/** @param {HTMLElement} item @param {string} name */
+async function copy(item, name) {
+  await copyText(location.href);
+  item.replaceChildren(element("b", "", "Copied"));
+  setTimeout(() => item.replaceChildren(element("b", "", name)), COPIED_MS);
 }
 
 /** @param {HTMLElement} item @param {string} name @param {Pick} pick */

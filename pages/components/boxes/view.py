@@ -20,7 +20,8 @@ _COMPONENT = component(Path(__file__).parent)
 class Chip:
     """A fact in the header: a value in the code font, its label, and its page; no link if `page` is empty.
 
-    With `closes`, the name of its close button, the chip has such a button, and a click picks `CLOSED`.
+    With `closes`, the name of its close button, the chip has such a button, and a click picks `CLOSED`. A chip that
+    `copies` is a button that copies the address of the page.
     """
 
     value: str
@@ -29,6 +30,7 @@ class Chip:
     page: str = ""
     tooltip: str = ""
     closes: str = ""
+    copies: bool = False
 
 
 # The id that the close button of a chip picks.

@@ -296,7 +296,8 @@ export interface FlameData {
 }
 
 /** A fact in the header: a value in the code font, its label, and its page; no link if `page` is empty. With `closes`,
- * the name of its close button, the chip has such a button, and a click picks `CLOSED`. */
+ * the name of its close button, the chip has such a button, and a click picks `CLOSED`. A chip that `copies` is a
+ * button that copies the address of the page. */
 export interface Chip {
   value: string;
   label: string;
@@ -304,6 +305,7 @@ export interface Chip {
   page: string;
   tooltip: string;
   closes: string;
+  copies: boolean;
 }
 
 /** The message to the browser: chips in a row. */

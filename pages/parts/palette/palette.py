@@ -40,7 +40,7 @@ from pages.session.url import PAGE, go_to, press, state_of, taken
 
 # Pages that show no run; a run chosen there opens on its overview.
 WITHOUT_RUN = (menu.NEW_RUN, menu.RUNS, menu.SWEEP)
-PARAMETERS = (url.COMPILATION, url.GRAPH, url.SELECT, url.OTHER)
+PARAMETERS = (url.COMPILATION, url.GRAPH, url.SELECT, url.OF, url.OTHER)
 COMPARE, EDIT, MEASURE, DOWNLOAD, KEYS = "compare", "edit", "measure", "download", "keys"
 # Actions that the browser handles without the server.
 PRESENT, FULL = "present", "full"

@@ -20,6 +20,7 @@ from core.views import fixes, progress, sharing
 from core.views import overview as views
 from core.views.run_files import RunFiles
 from pages import menu
+from pages.components.boxes.view import Chip, chips
 from pages.components.code.view import code_view
 from pages.components.progress.view import progress_view
 from pages.gate.visitor import ANOTHERS, who
@@ -157,8 +158,9 @@ def share(shown: ShownRun) -> None:
     if not who().owns(shown.status.by):
         return
     with st.popover("Share", icon=":material/link:", help=sharing.LINK_HELP):
-        st.code(f"{st.context.url}?{urlencode({url.RUN: run.id})}", language=None, wrap_lines=True)
+        chips([Chip(sharing.COPY_LINK, copies=True)], key="copy-link", on_pick=lambda _: None)
         st.caption(sharing.PLAIN_LINK)
+        st.code(f"{st.context.url}?{urlencode(url.link())}", language=None, wrap_lines=True)
         token = sharing.preview_token(run)
         if run.audience() == "private":
             st.caption(sharing.PRIVATE_LINK)

@@ -17,6 +17,7 @@ from core.trace import profile as reader
 from core.trace.profile import read_profile
 from core.views.blocks import Table, flat
 from core.views.run_files import perfetto_trace
+from core.views.selection import OpId
 from core.views.timeline import AREA_COLUMNS, TimelineArea, TimelineView, area_from_text, timeline
 from tests.support.logs import recorded_report
 from tests.support.places import TRACES
@@ -290,5 +291,7 @@ def test_the_trace_for_perfetto_has_the_phases_and_the_kernels(scenario: str) ->
     ended = [phase for phase in report.phases if phase.end_us is not None]
     assert [(event["name"], event["tid"]) for event in phases] == [(phase.name, phase.thread) for phase in ended]
     assert all(event["ts"] >= 0 and event["dur"] >= 0 for event in slices)
+    ids = {str(OpId.of_kernel(c, kernel)) for c in report.compilations for kernel in c.kernels}
+    assert {event["args"]["op"] for event in slices if event["pid"] == 2} <= ids
     timed = [call.time for c in report.compilations for kernel in c.kernels for call in kernel.calls if call.time]
     assert bool(timed) == any(event["pid"] == 2 for event in slices)

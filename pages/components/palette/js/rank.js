@@ -8,6 +8,7 @@
 
 const SCORES = { whole: 1000, start: 850, word: 700, inside: 500, letters: 100, restWord: 60, rest: 40 };
 const POINTS = { word: 10, next: 8, gap: -1 };
+const OP_ID = /^(\S+) (\S+) ([nsgk]:\S+)$/;
 const MOST_LETTERS = 120;
 const MOST_TYPED = 40;
 
@@ -18,7 +19,29 @@ export function ranked(groups, query) {
   const sections = sectionsOf(groups);
   for (const section of sections) section.hits = typed ? matches(section.hits, typed) : section.hits;
   const nonempty = sections.filter(({ hits }) => hits.length);
+  const op = opOf(query);
+  if (op) return [op];
   return typed ? nonempty.sort((left, right) => right.hits[0].score - left.hits[0].score) : nonempty;
+}
+
+// The op whose id was typed or pasted: its compilation, its graph and its item, as in a slice of a Perfetto trace.
+/** @param {string} query @returns {Section | null} */
+function opOf(query) {
+  const [, compilation, of, item] = OP_ID.exec(query.trim()) ?? [];
+  if (!item) return null;
+  const page = item.startsWith("k:") ? "kernels" : "fx_graph";
+  const aim = { page, name: "select", query: { compilation, of } };
+  /** @type {PaletteGroup} */
+  const group = {
+    kind: "Op",
+    title: "Op",
+    entries: [[item, item.slice(2), of]],
+    aim,
+    detail: `[${compilation}]`,
+    left_out: 0,
+  };
+  const hit = { group, entry: group.entries[0], score: SCORES.whole, at: [] };
+  return { kind: "Op", title: "Op", hits: [hit], searched: 1, leftOut: 0 };
 }
 
 /** @param {PaletteGroup[]} groups @returns {Section[]} */
