@@ -98,7 +98,7 @@ class Runner:
         self._jobs, self._tools, self._trials = self._lanes = (
             Lane(parallel, nodes), Lane(TOOLS_AT_ONCE, nodes), Lane(1, nodes)
         )  # fmt: skip
-        self.prover = Prover(self._try_job, self._is_idle, tried_kinds() if tries else ())
+        self.prover = Prover(self._try_job, self.admit, self._is_idle, tried_kinds() if tries else ())
         self._unwanted: set[str] = set()
         self._cancelled: set[str] = set()
         self._blocked: set[str] = set()
@@ -220,13 +220,16 @@ class Runner:
         if lane is not self._trials:
             self._end_trials()
 
-    def try_fixes(self, run: Run) -> None:
-        """Queue the trials of a run's fixes that were not made; raises JobError if it may not run here."""
+    def try_fixes(self, run: Run, together: bool = False) -> None:
+        """Queue the trials of a run's fixes that were not made; raises JobError if it may not run here.
+
+        If `together` is True, apply all fixes together, and submit a run that confirms the result.
+        """
         job = run.job()
         if job is None:
             raise JobError("model", "the log has no job to run")
         self.permitted(job)
-        self.prover.request(run)
+        (self.prover.apply_all if together else self.prover.request)(run)
 
     def stop_trials(self, run: Run) -> None:
         """Stop the trials of a run's fixes; results of earlier ones stay."""

@@ -21,7 +21,7 @@ import msgspec
 
 from core.analysis.comparison.matching import RunSide
 from core.analysis.profile import JoinedProfile, join_profile
-from core.analysis.repairs.claims import Proof
+from core.analysis.repairs.claims import NO_TRIALS, RunTrials
 from core.analysis.verdict import Summary, summary
 from core.base.decoder import decoded_as
 from core.base.errors import DecodeError, ReportError, StoreError, TraceError
@@ -339,24 +339,12 @@ TRIALS = "trials.json"
 MAX_TRIALS_BYTES = 4_000_000  #: the trials of a run's fixes
 
 
-@dataclass(frozen=True, slots=True)
-class RunTrials:
-    """Results of the trials of a run; `schema` is that of the file."""
-
-    proofs: tuple[Proof, ...] = ()
-    schema: int = 1
-
-    def of(self, key: str) -> Proof | None:
-        """Return the proof of a proposal by its key; None if there is none."""
-        return next((proof for proof in self.proofs if proof.key == key), None)
-
-
 def read_trials(run: Run) -> RunTrials:
     """Return what the trials of a run showed; empty without trials, and for a file that cannot be read."""
     try:
         return decoded_as(read(run.path / TRIALS, MAX_TRIALS_BYTES), RunTrials)
     except (OSError, DecodeError):
-        return RunTrials()
+        return NO_TRIALS
 
 
 def write_trials(run: Run, shown: RunTrials) -> None:
@@ -376,7 +364,7 @@ def side_of_run(run: Run) -> RunSide:
         report,
         lambda payload: load_text(log, payload) if log else "",
         lambda compilation, graph: open_graph(run, compilation, graph),
-        read_trials(run).proofs,
+        read_trials(run),
     )
 
 

@@ -20,12 +20,21 @@ from functools import partial
 
 from core.analysis.findings import findings
 from core.analysis.repairs.claims import (
+    CHEAP,
+    AppliedFixes,
     Claim,
     Objection,
     Proof,
+    Proposal,
     WhyNot,
+    behaviour_changes,
     claims,
+    counts,
+    is_better,
+    joined,
     ladder,
+    left_over,
+    next_round,
     prove,
     reproduces,
     trial_job,
@@ -33,12 +42,13 @@ from core.analysis.repairs.claims import (
 )
 from core.analysis.repairs.offers import repaired
 from core.analysis.repairs.trials import TrialSide
-from core.base.errors import CompileboardError
+from core.analysis.results import results
+from core.base.errors import CompileboardError, JobError
 from core.base.files import read, remove
 from core.graph.fx import source_path
 from core.job import MAX_CODE_BYTES, CompileJob
 from core.runs.store import Run, Store
-from core.runs.stored import TRIALS, RunTrials, open_report, read_trials, write_trials
+from core.runs.stored import TRIALS, open_report, read_trials, write_trials
 
 DIRECTORY = "trials"
 MOST_TRIALS = 12  #: limit: trials of a run that start by themselves, and trials of one request
@@ -46,6 +56,7 @@ MOST_TRIALS = 12  #: limit: trials of a run that start by themselves, and trials
 SHARE, LEAST_S = 1 / 3, 20.0
 ASKED_S = 60.0  #: limit: seconds of all trials of one request
 LEAST_TRIAL_S = 2.0
+ROUNDS_S, MOST_ROUND_TRIALS = 60.0, 40  #: limit: seconds and trials to apply all fixes
 TRIES = 3  #: starts of a trial that submissions end
 POLL_S = 0.1
 SOON_S = 5.0  # between the end of a run and the start of its trials
@@ -80,11 +91,15 @@ class TrialProgress:
 
 @dataclass
 class _Request:
-    """Trials of a run to make; `keys` are the proposals to try, None for all that are left."""
+    """Trials of a run to make; `keys` are the proposals to try, None for all that are left.
+
+    With `is_all`, all fixes are applied together instead.
+    """
 
     run: Run
     seconds: float
     keys: tuple[str, ...] | None = None
+    is_all: bool = False
     progress: TrialProgress = TrialProgress(0, 0)
     stopped: threading.Event = field(default_factory=threading.Event)
 
@@ -99,23 +114,25 @@ class Attempt:
 
 
 class Bench:
-    """The bases and trials of one run: at most `MOST_TRIALS` runs, which take at most `seconds` together.
+    """The bases and trials of one run: at most `most` runs, which take at most `seconds` together.
 
     `execute` runs a job with a time limit, and returns what came of it; None if the trials were stopped.
     """
 
-    def __init__(self, run: Run, seconds: float, execute: Callable[[CompileJob, float], Attempt | None]) -> None:
+    def __init__(
+        self, run: Run, seconds: float, execute: Callable[[CompileJob, float], Attempt | None], most: int = MOST_TRIALS
+    ) -> None:
         job = run.job()
         assert job is not None
         self.job, self.report, self.left_s, self.made = job, open_report(run), seconds, 0
         self.side = TrialSide(self.report, run.code(), source_path(self.report))
-        self._execute = execute
+        self._execute, self.most = execute, most
         self._bases: dict[str, TrialSide | None] = {job.compile.backend: self.side}
 
     @property
     def has_room(self) -> bool:
         """True if one more trial may start."""
-        return self.made < MOST_TRIALS and self.left_s >= LEAST_TRIAL_S
+        return self.made < self.most and self.left_s >= LEAST_TRIAL_S
 
     def attempt(self, job: CompileJob) -> Attempt | None:
         """Run a job, and count it; None if the trials were stopped or there is no room."""
@@ -154,6 +171,94 @@ class Bench:
         return None
 
 
+class Rounds:
+    """Fixes of a run, applied together in rounds until nothing new appears, then dropped one at a time.
+
+    A run that is no better refuses the round's changes one at a time. With n changes, dropping takes at most
+    2n + 3 trials with those of the rounds; otherwise the result is not minimal.
+    """
+
+    def __init__(self, bench: Bench, refused: Collection[str]) -> None:
+        self.bench, self._refused = bench, set(refused)
+        self.backend, self.base = self._cheapest()
+        self._rounds: tuple[tuple[Proposal, ...], ...] = ()
+        self._side = self.base
+
+    def _cheapest(self) -> tuple[str, TrialSide]:
+        own = self.bench.job.compile.backend
+        for backend in CHEAP if own not in CHEAP else ():
+            base = self.bench.base(backend)
+            if base is not None and reproduces(self.bench.side, base):
+                return backend, base
+        return own, self.bench.side
+
+    def result(self) -> AppliedFixes:
+        """Apply rounds of fixes, drop what is not needed, and return what is left; raises StoreError."""
+        while changes := next_round(self._side, self._job(self._rounds), self._refused):
+            if not self._add(changes):
+                break
+        is_minimal = self._drop()
+        compared = results(self._side.report)
+        return AppliedFixes(
+            self._rounds,
+            counts(self.base.report),
+            counts(self._side.report),
+            self.backend,
+            compared.outcome if compared else "",
+            is_minimal,
+            behaviour_changes(self._side),
+            left_over(self._side),
+            self.bench.made,
+            ROUNDS_S - self.bench.left_s,
+        )
+
+    def _add(self, changes: tuple[Proposal, ...]) -> bool:
+        """Add a round, or those of its changes that make the run better; False if the trials ended."""
+        side = self._tried((*self._rounds, changes))
+        if side is not None and is_better(self.base, self._side, side):
+            self._rounds, self._side = (*self._rounds, changes), side
+            return True
+        kept: tuple[Proposal, ...] = ()
+        for change in changes:
+            side = self._tried((*self._rounds, (*kept, change))) if len(changes) > 1 else None
+            if side is not None and is_better(self.base, self._side, side):
+                kept, self._side = (*kept, change), side
+            else:
+                self._refused.add(change.key)
+        self._rounds = (*self._rounds, kept) if kept else self._rounds
+        return self.bench.has_room
+
+    def _drop(self) -> bool:
+        """Drop each change without which the result is as good; return True if all were tried."""
+        number = sum(map(len, self._rounds))
+        self.bench.most = min(self.bench.most, 2 * number + 3)
+        for place, changes in enumerate(self._rounds):
+            for change in changes if number > 1 else ():
+                if not self.bench.has_room:
+                    return False
+                fewer = tuple(each for each in self._rounds[place] if each != change)
+                rounds = (*self._rounds[:place], fewer, *self._rounds[place + 1 :])
+                side = self._tried(rounds)
+                if side is not None and is_better(self.base, self._side, side, or_equal=True):
+                    self._rounds, self._side = rounds, side
+        self._rounds = tuple(changes for changes in self._rounds if changes)
+        return bool(self._rounds)
+
+    def _tried(self, rounds: tuple[tuple[Proposal, ...], ...]) -> TrialSide | None:
+        """Return the code and report of a trial of all rounds; None if it failed, or the edits do not fit."""
+        try:
+            attempt = self.bench.attempt(trial_job(self._job(rounds), self.backend))
+        except JobError:
+            return None
+        return attempt.side if attempt else None
+
+    def _job(self, rounds: tuple[tuple[Proposal, ...], ...]) -> CompileJob:
+        job = self.bench.job
+        for changes in rounds:
+            job = joined(changes).applied(job)
+        return job
+
+
 def claims_of(bench: Bench, output: str = "") -> tuple[Claim | Objection, ...]:
     """Return the claims of a run, with those of its findings."""
     found = findings(bench.report, output, bench.side.text)
@@ -164,16 +269,17 @@ class Prover:
     """Queue of the trials of runs, one at a time, in a thread of its own while there are any.
 
     `try_job` runs a job for a run with a time limit, and returns the ended run, None if a submission ended it;
-    `is_idle` returns True if nothing else runs.
+    `submit` queues a job for a visitor as a run; `is_idle` returns True if nothing else runs.
     """
 
     def __init__(
         self,
         try_job: Callable[[Run, CompileJob, float], Run | None],
+        submit: Callable[[CompileJob, str], Run],
         is_idle: Callable[[], bool],
         kinds: Collection[str],
     ) -> None:
-        self._try_job, self._is_idle, self._kinds = try_job, is_idle, kinds
+        self._try_job, self._submit, self._is_idle, self._kinds = try_job, submit, is_idle, kinds
         self._waiting: deque[_Request] = deque()
         self._current: _Request | None = None
         self._lock = threading.Lock()
@@ -187,6 +293,10 @@ class Prover:
     def request(self, run: Run, keys: Sequence[str] | None = None) -> None:
         """Queue trials of a run: of these proposals, or of all that were not tried yet."""
         self._add(_Request(run, ASKED_S, tuple(keys) if keys is not None else None))
+
+    def apply_all(self, run: Run) -> None:
+        """Queue the trials that apply all fixes of a run together; a run confirms the result."""
+        self._add(_Request(run, ROUNDS_S, is_all=True))
 
     def progress(self, run: Run) -> TrialProgress | None:
         """Return the progress of a run's trials; None if none is queued, executes, or is about to start."""
@@ -222,15 +332,17 @@ class Prover:
                 if self._current is None:
                     self._thread = None
                     return
+            serve = self._apply if self._current.is_all else self._serve
             with contextlib.suppress(CompileboardError):
-                self._serve(self._current)
+                serve(self._current)
 
     def _serve(self, request: _Request) -> None:
         """Make the trials of a request, and store each result at once."""
         run = request.run
         remove(run.path / DIRECTORY)
         bench = Bench(run, request.seconds, partial(self._attempt, request))
-        earlier = {proof.key: proof for proof in read_trials(run).proofs}
+        known = read_trials(run)
+        earlier = {proof.key: proof for proof in known.proofs}
         made = claims_of(bench, run.output_tail())
         todo = [claim for claim in made if isinstance(claim, Claim) and _is_wanted(claim, request, earlier)]
         refused = (untried(each) for each in made if isinstance(each, Objection))
@@ -246,10 +358,25 @@ class Prover:
             proof = proof or untried(claim, _why_not(request, bench))
             solved |= {problem} if proof.is_proven else set()
             shown[claim.proposal.key] = proof
-            write_trials(run, RunTrials(tuple(shown.values())))
+            write_trials(run, replace(known, proofs=tuple(shown.values())))
             request.progress = TrialProgress(decided, len(todo))
         if not todo:
-            write_trials(run, RunTrials(tuple(shown.values())))
+            write_trials(run, replace(known, proofs=tuple(shown.values())))
+
+    def _apply(self, request: _Request) -> None:
+        """Apply all fixes together, store the result, and submit the run that confirms it."""
+        run = request.run
+        remove(run.path / DIRECTORY)
+        bench = Bench(run, request.seconds, partial(self._attempt, request), MOST_ROUND_TRIALS)
+        known = read_trials(run)
+        harmful = {proof.key for proof in known.proofs if proof.outcome in ("worse", "differs", "failed")}
+        applied = Rounds(bench, harmful).result()
+        if request.stopped.is_set():
+            return
+        if applied.rounds:
+            job = replace(applied.applied(bench.job), repairs_of=run.id)
+            applied = replace(applied, run=self._submit(job, run.status().by).id)
+        write_trials(run, replace(read_trials(run), applied=applied))
 
     def _attempt(self, request: _Request, job: CompileJob, limit_s: float) -> Attempt | None:
         """Run one trial when nothing else runs, again if a submission ended it; None if stopped."""

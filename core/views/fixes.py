@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -10,19 +9,8 @@ from typing import ClassVar
 
 from core.analysis.comparison.matching import RunSide
 from core.analysis.durations import compile_seconds
-from core.analysis.dynamo.recompiles import local_names
-from core.analysis.repairs.claims import (
-    DYNAMIC_SIZES,
-    Claim,
-    Objection,
-    Proof,
-    Proposal,
-    WhyNot,
-    claims,
-    proposal_of,
-    recompiled_function,
-    untried,
-)
+from core.analysis.dynamo.break_costs import break_costs
+from core.analysis.repairs import claims
 from core.analysis.repairs.offers import (
     dynamic_spares,
     line_of,
@@ -41,110 +29,40 @@ from core.graph.fx import source_path
 from core.job import CompileJob, Model
 from core.report import GraphBreak, Recompile, Report
 from core.runs.status import Status
-from core.runs.store import Run
-from core.runs.stored import read_trials
-from core.runs.trials import ASKED_S, MOST_TRIALS, TrialProgress
 from core.views.blocks import Code, Drawn, Listing, PageBlock, folded, paragraph
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain, prose
+from core.views.proofs import (
+    REFUTED,
+    WITHOUT_EFFECT,
+    AppliedView,
+    TrialsView,
+    claim_words,
+    trials_of,
+    tried_words,
+)
 from core.views.speedup import seen_words
 from core.views.texts import SourceView, place_in_folder
 
-__all__ = ["Fix", "FixesView", "TrialView", "offer", "offer_all"]
+__all__ = [
+    "WITHOUT_EFFECT",
+    "AppliedView",
+    "Fix",
+    "FixesView",
+    "TrialView",
+    "TrialsView",
+    "offer",
+    "offer_all",
+    "trials_of",
+]
 
 # Parts that the pages draw: the fixes of a break or recompile, all fixes as one, and the run that a fix is for.
 OFFER, OFFER_ALL, ORIGINAL = "offer", "offer-all", "original-run"
 
 NO_CODE = "No fix: the log does not contain the code."
 NO_RULE = "No automatic fix for this line. torch's hints say what to change by hand."
-DYNAMIC = DYNAMIC_SIZES.words
+DYNAMIC = claims.DYNAMIC_SIZES.words
 NOT_COMPARED = "not compared"
 LISTED = 8
-OF_TENSOR = re.compile(r"tensor '(?P<name>.+)' (?P<what>[\w ]+?) mismatch(?: at index (?P<index>\d+))?")
-WITHOUT_EFFECT = "Tried without effect"
-WHY_NOT: dict[WhyNot, str] = {
-    "changes behaviour": "it changes what the code does",
-    "leaves a break": "one graph break remains on purpose",
-    "needs times": "only a measured run shows its effect",
-    "is set": "the run has it already",
-    "differs by instance": "the value differs between instances, and never changes",
-    "no time": "the time for trials was over",
-    "other claims first": "more expensive problems came first",
-    "another is proven": "another fix of this problem is proven",
-    "ended": "the trials were stopped",
-}
-# Refusals that the run itself gives: the fix would have no effect.
-REFUTED: tuple[WhyNot, ...] = ("is set", "differs by instance")
-
-
-def claim_words(claim: Claim, function: str = "") -> str:
-    """Return the effect that a fix must have: "graph breaks 3 → 2, none at line 12".
-
-    `function` is the only function that was recompiled, empty for several.
-    """
-    if claim.measure == "results":
-        return "results as eager's"
-    if claim.measure == "error":
-        return f"no `{claim.subjects[0]}`"
-    fallen = f"{fmt.number(claim.before)} → {fmt.number(claim.after)}"
-    more = f" and {fmt.number(len(claim.subjects) - 1)} more" if len(claim.subjects) > 1 else ""
-    if claim.measure == "graph breaks":
-        return f"graph breaks {fallen}, none at {claim.subjects[0]}{more}"
-    of = f" of `{function}`" if function else ""
-    most = f"at most {fmt.number(claim.kept)}" if claim.kept else "none"
-    return f"recompiles{of} {fallen}, {most} because of {_subject_words(claim.subjects[0])}{more}"
-
-
-def _subject_words(subject: str) -> str:
-    """Return the guarded value of a recompile: "dimension 0 of `x`" for torch's words about a tensor."""
-    match = OF_TENSOR.fullmatch(subject)
-    if match is None:
-        return f"`{subject}`"
-    name = f"`{local_names(match['name'])}`"
-    return f"dimension {match['index']} of {name}" if match["index"] else f"the {match['what'].strip()} of {name}"
-
-
-def proof_words(proof: Proof) -> str:
-    """Return what a trial showed: "Tried: recompiles 8 → 1, results same (backend `eager`)."."""
-    if proof.outcome == "not tried":
-        return f"Not tried: {WHY_NOT.get(proof.why, proof.why)}."
-    return f"Tried: {_shown_words(proof)} (backend `{proof.backend}`)."
-
-
-def tried_words(proof: Proof | None) -> str:
-    """Return what a trial showed as Markdown, bold if it proves the claim; empty without a trial."""
-    words = prose(proof_words(proof), LONGEST_TEXT) if proof is not None else ""
-    return f"**{words}**" if proof is not None and proof.is_proven else words
-
-
-def _shown_words(proof: Proof) -> str:
-    if proof.outcome == "failed":
-        return f"the trial ended with an error{f', {proof.reason}' if proof.reason else ''}"
-    if proof.outcome == "nothing":
-        return "changes nothing"
-    changes = ", ".join(_changes(proof, worse=proof.outcome == "worse"))
-    if proof.outcome == "worse":
-        return f"makes it worse, {changes}"
-    if proof.outcome == "differs":
-        return "results differ from eager"
-    wanted = f" instead of {fmt.number(proof.target)}" if proof.outcome == "partly" and changes else ""
-    gone = {"error": "no error", "results": ""}.get(proof.measure, "")
-    return ", ".join(filter(None, (f"{changes}{wanted}" if changes else gone, *_result_words(proof))))
-
-
-def _changes(proof: Proof, worse: bool) -> Iterator[str]:
-    """Yield the counts that a trial changed, that of the claim first: "graph breaks 3 → 2"."""
-    names = ("graph breaks", "eager frames", "recompiles")
-    rows = sorted(zip(names, proof.before, proof.after, strict=True), key=lambda row: row[0] != proof.measure)
-    for name, before, after in rows:
-        if (after > before) if worse else (name == proof.measure and after != before):
-            yield f"{name} {fmt.number(before)} → {fmt.number(after)}"
-
-
-def _result_words(proof: Proof) -> Iterator[str]:
-    same = {"same": "results same", "other strides": "results same, other strides"}
-    yield "results differ as before" if proof.as_before else same.get(proof.results, "results cannot be compared")
-    if proof.printed:
-        yield f"but {proof.printed}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +86,7 @@ class Fix:
     diff: str
     job: CompileJob | None
     claim: str = ""
-    proof: Proof | None = None
+    proof: claims.Proof | None = None
 
     @staticmethod
     def ended_words(status: Status) -> str:
@@ -236,44 +154,20 @@ def _fix_blocks(fix: Fix) -> Iterator[PageBlock]:
     yield from (*paragraph(fix.heading), *paragraph(fix.caption), *paragraph(fix.tried), *fix.diff_blocks)
 
 
-def offer_all(fix: Fix | None, key: str) -> Iterator[Drawn]:
-    """Yield all compatible fixes as one fix, which the dashboard can try; nothing without a fix."""
-    if fix is not None:
-        yield Drawn(OFFER_ALL, (*paragraph(fix.paragraph), *fix.diff_blocks), (fix, key))
-
-
-def proofs_of(run: Run) -> tuple[Proof, ...]:
-    """Return what the trials of a run showed."""
-    return read_trials(run).proofs
-
-
-@dataclass(frozen=True, slots=True)
-class TrialsView:
-    """Trials of a run's fixes: their progress, and the button that starts those that are left."""
-
-    button: ClassVar[str] = "Try the fixes"
-    help: ClassVar[str] = (
-        f"Runs the code again, up to {MOST_TRIALS} times and for {fmt.limit_s(ASKED_S)}: each time with one fix, "
-        "compared with eager, without measuring."
-    )
-
-    progress: TrialProgress | None
-
-    @property
-    def words(self) -> str:
-        """Progress in words; empty if no trial is queued."""
-        if self.progress is None:
-            return ""
-        if not self.progress.total:
-            return "Trying the fixes…"
-        return f"Trying the fixes: {fmt.number(self.progress.decided)} of {fmt.number(self.progress.total)}…"
+def offer_all(fixes: FixesView, key: str) -> Iterator[Drawn]:
+    """Yield all compatible fixes as one, which the dashboard can apply, or the result."""
+    fix, applied = fixes.of_all(), fixes.applied
+    if applied is not None:
+        yield Drawn(OFFER_ALL, tuple(applied.blocks), (fix, applied, key))
+    elif fix is not None:
+        yield Drawn(OFFER_ALL, (*paragraph(fix.paragraph), *fix.diff_blocks), (fix, None, key))
 
 
 @dataclass(frozen=True)
 class FixesView:
     """The fixes of a run: `source` is the text of the user's file, `job` the job of the run.
 
-    `job` is None for an imported log. `again` is the job if it may run again here, otherwise None. `proofs` are the
+    `job` is None for an imported log. `again` is the job if it may run again here, otherwise None. `trials` are the
     results of trials.
     """
 
@@ -284,25 +178,25 @@ class FixesView:
     source: str
     job: CompileJob | None
     again: CompileJob | None
-    proofs: tuple[Proof, ...] = ()
+    trials: claims.RunTrials = claims.NO_TRIALS
 
     @classmethod
     def of_side(cls, side: RunSide) -> FixesView:
         """Create a view of a run or a log, whose fixes cannot be tried."""
-        return cls("", side.report, SourceView(side.report, side.text).text(), None, None, side.proofs)
+        return cls("", side.report, SourceView(side.report, side.text).text(), None, None, side.trials)
 
     @cached_property
-    def _claims(self) -> dict[str, Claim | Objection]:
+    def _claims(self) -> dict[str, claims.Claim | claims.Objection]:
         job = self.job or CompileJob(Model("code", ""))
-        return {claim.proposal.key: claim for claim in claims(_side(self), job)}
+        return {claim.proposal.key: claim for claim in claims.claims(_side(self), job)}
 
     @cached_property
-    def _shown(self) -> dict[str, Proof]:
-        return {proof.key: proof for proof in self.proofs}
+    def _shown(self) -> dict[str, claims.Proof]:
+        return {proof.key: proof for proof in self.trials.proofs}
 
     @cached_property
     def _function(self) -> str:
-        return recompiled_function(self.report)
+        return claims.recompiled_function(self.report)
 
     def of_break(self, graph_break: GraphBreak) -> tuple[Fix, ...]:
         """Return the fixes of a graph break: edits of the file, and settings; proven ones first."""
@@ -326,17 +220,23 @@ class FixesView:
     @property
     def are_left(self) -> bool:
         """True if a fix has a claim that was not tried."""
-        made = (key for key, claim in self._claims.items() if isinstance(claim, Claim))
+        made = (key for key, claim in self._claims.items() if isinstance(claim, claims.Claim))
         return any(key not in self._shown or self._shown[key].outcome == "not tried" for key in made)
 
-    def of_all_breaks(self, breaks: Iterable[GraphBreak]) -> Fix | None:
-        """Return the first fix of each graph break, combined; None if fewer than two are compatible."""
-        return self._together([repair for graph_break in breaks for repair in self._break_repairs(graph_break)[:1]])
-
-    def of_all_recompiles(self) -> Fix | None:
-        """Return the first fix of each recompile, combined; None if fewer than two are compatible."""
+    def of_all(self) -> Fix | None:
+        """Return the first fix of each problem, combined; None if fewer than two are compatible."""
+        breaks = [self._break_repairs(cost.graph_break)[:1] for cost in break_costs(self.report)]
         reasons = newest_reasons(self.report.recompiles)
-        return self._together([repair for reason in reasons for repair in self._recompile_repairs(reason)[:1]])
+        return self._together([repair for first in (*breaks, *map(self._first, reasons)) for repair in first])
+
+    def _first(self, recompile: Recompile) -> tuple[Repair, ...]:
+        return self._recompile_repairs(recompile)[:1]
+
+    @property
+    def applied(self) -> AppliedView | None:
+        """The fixes that were applied together; None if there are none."""
+        applied = self.trials.applied
+        return AppliedView(applied, self.source) if applied is not None else None
 
     def _break_repairs(self, graph_break: GraphBreak) -> tuple[Repair, ...]:
         return self._not_refuted(repairs_of_break(self.source, graph_break, source_path(self.report)))
@@ -346,22 +246,24 @@ class FixesView:
         return self._not_refuted(repairs_of_recompile(self.source, self.report, recompile, file_calls))
 
     def _not_refuted(self, repairs: Iterable[Repair]) -> tuple[Repair, ...]:
-        return tuple(repair for repair in repairs if not self._is_refuted(proposal_of([repair])))
+        return tuple(repair for repair in repairs if not self._is_refuted(claims.proposal_of([repair])))
 
-    def _is_refuted(self, proposal: Proposal) -> bool:
+    def _is_refuted(self, proposal: claims.Proposal) -> bool:
         claim = self._claims.get(proposal.key)
-        return isinstance(claim, Objection) and claim.reason in REFUTED
+        return isinstance(claim, claims.Objection) and claim.reason in REFUTED
 
     def _fix(self, repair: Repair) -> Fix:
-        edit, proposal = repair.fix, proposal_of([repair])
+        edit, proposal = repair.fix, claims.proposal_of([repair])
         fix = Fix(edit.words, edit.why, edit.doubt, repair.diff, self._trial_job(proposal))
         return self._with_proof(fix, proposal)
 
-    def _with_proof(self, fix: Fix, proposal: Proposal) -> Fix:
+    def _with_proof(self, fix: Fix, proposal: claims.Proposal) -> Fix:
         claim = self._claims.get(proposal.key)
-        words = claim_words(claim, self._function) if isinstance(claim, Claim) else ""
+        words = claim_words(claim, self._function) if isinstance(claim, claims.Claim) else ""
         proof = self._shown.get(proposal.key)
-        return replace(fix, claim=words, proof=proof or (untried(claim) if isinstance(claim, Objection) else None))
+        return replace(
+            fix, claim=words, proof=proof or (claims.untried(claim) if isinstance(claim, claims.Objection) else None)
+        )
 
     def _together(self, repairs: Sequence[Repair]) -> Fix | None:
         distinct = {(repair.fix.edits, repair.fix.settings): repair for repair in repairs}.values()
@@ -379,20 +281,20 @@ class FixesView:
         names = "; ".join((first, *(words[:1].lower() + words[1:] for words in others)))
         doubts = " ".join(dict.fromkeys(repair.fix.doubt for repair in stacked if repair.fix.doubt))
         name = f"All {fmt.count(len(stacked), 'fix', 'fixes')} together."
-        job = self._trial_job(proposal_of(stacked))
+        job = self._trial_job(claims.proposal_of(stacked))
         return Fix(name, f"{names}.{more}", doubts, together_diff(self.source, stacked), job)
 
-    def _trial_job(self, proposal: Proposal) -> CompileJob | None:
+    def _trial_job(self, proposal: claims.Proposal) -> CompileJob | None:
         """Return the job with a change; None if the job may not run again here."""
         return replace(proposal.applied(self.again), repairs_of=self.run_id) if self.again else None
 
     def _dynamic(self, recompile: Recompile) -> tuple[Fix, ...]:
         """Return the fix `dynamic=True`, if it avoids this recompile; empty if the job has it already."""
-        if not dynamic_spares(self.report, recompile) or self._is_refuted(DYNAMIC_SIZES):
+        if not dynamic_spares(self.report, recompile) or self._is_refuted(claims.DYNAMIC_SIZES):
             return ()
         reason = "Sizes and numbers are symbolic from the first call. A dynamic graph may be slower than a static one."
-        fix = Fix(f"Compile with `{DYNAMIC}`.", reason, "", "", self._trial_job(DYNAMIC_SIZES))
-        return (self._with_proof(fix, DYNAMIC_SIZES),)
+        fix = Fix(f"Compile with `{DYNAMIC}`.", reason, "", "", self._trial_job(claims.DYNAMIC_SIZES))
+        return (self._with_proof(fix, claims.DYNAMIC_SIZES),)
 
 
 def _proven_first(fixes: Iterable[Fix]) -> tuple[Fix, ...]:

@@ -74,7 +74,7 @@ def graph_breaks(
     yield InLine((*([Drawn(FIXED_SAMPLE)] if logged else []), Data("graph_breaks", logged)))
     cards = [view.card(number, cost, fixes) for number, cost in enumerate(view.costs, 1)]
     right: Blocks = (
-        *offer_all(fixes.of_all_breaks(cost.graph_break for cost in view.costs), "breaks"),
+        *offer_all(fixes, "breaks"),
         *paragraph(METHOD if len(cards) > 1 else "", "quiet"),
         *cards,
         *view.eager_frames,

@@ -44,11 +44,11 @@ from core.views.blocks import (
     paragraph,
     spans,
 )
-from core.views.fixes import WITHOUT_EFFECT, tried_words
 from core.views.job_form import device_words
 from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain, prose, short
 from core.views.numerics import result_blocks
 from core.views.progress import WAITING, FailureView, ScriptView, evidence
+from core.views.proofs import WITHOUT_EFFECT, tried_words
 from core.views.verdict import ended_words, error_title, sentence, title
 
 __all__ = ["FindingView", "OutcomeView", "OverviewView"]

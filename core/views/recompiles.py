@@ -110,7 +110,7 @@ def recompiles(
         yield from view.without_recompiles()
         return
     yield InLine((*paragraph(view.sources, "quiet"), Data("recompiles", report.recompiles)))
-    yield from offer_all(fixes.of_all_recompiles(), "recompiles")
+    yield from offer_all(fixes, "recompiles")
     chosen = view.chosen(compilation, picks.text(SELECT))
     for number, tree in enumerate(view.trees(chosen)):
         yield from paragraph(tree.similar, "quiet")

@@ -67,17 +67,17 @@ def submit(job: CompileJob) -> Run:
     return server.runner().submit(job, visitor.name)
 
 
-def try_fixes(run: Run) -> None:
-    """Try the fixes of a run and show a refusal, as a button's callback."""
-    attempt(lambda: _try_fixes(run), toasted)
+def try_fixes(run: Run, together: bool = False) -> None:
+    """Try the fixes of a run, or apply all together, and show a refusal, as a button's callback."""
+    attempt(lambda: _try_fixes(run, together), toasted)
 
 
 @logged
-def _try_fixes(run: Run) -> None:
+def _try_fixes(run: Run, together: bool) -> None:
     visitor = who()
     visitor.require_code()
     visitor.require_own(run)
-    server.runner().try_fixes(run)
+    server.runner().try_fixes(run, together)
 
 
 def stop_trials(run: Run) -> None:

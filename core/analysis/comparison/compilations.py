@@ -6,9 +6,8 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from core.analysis.comparison.across import compare_all
 from core.analysis.comparison.graphs import NAME, Change, graph_union
-from core.analysis.comparison.kernels import Comparison, Side, side_of
+from core.analysis.comparison.kernels import Comparison, Side, compare_all, side_of
 from core.analysis.comparison.matching import (
     GuardDifference,
     MatchedPair,

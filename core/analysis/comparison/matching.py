@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from typing import Any, Generic, TypeVar
 
 from core.analysis.dynamo.failures import resumed
-from core.analysis.repairs.claims import Proof
+from core.analysis.repairs.claims import NO_TRIALS, RunTrials
 from core.base.decoder import decoded
 from core.base.errors import DecodeError
 from core.code.diff import TextDiff, diff_texts
@@ -46,7 +46,7 @@ class RunSide:
     report: Report
     text: Read
     nodes: ReadGraph
-    proofs: tuple[Proof, ...] = ()
+    trials: RunTrials = NO_TRIALS
 
 
 # Object addresses, which differ between processes.

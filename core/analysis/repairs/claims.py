@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -20,18 +20,18 @@ from core.analysis.repairs.offers import (
     repair_of,
     repairs_of_break,
     repairs_of_recompile,
+    together,
 )
 from core.analysis.repairs.source import SETTINGS, Repair, dynamo_settings
 from core.analysis.repairs.trials import MEASURES, Remainder, TrialOutcome, TrialSide, recompile_subject, trial
 from core.analysis.results import results
 from core.job import CompileJob
-from core.report import GraphBreak, Recompile, Report, frame_id
+from core.report import GraphBreak, Place, Recompile, Report, frame_id
 
 Measure = Literal["graph breaks", "recompiles", "results", "error"]
 Counts = tuple[int, int, int]
 # Backends that stop before Inductor, the cheapest first.
 CHEAP = ("eager", "aot_eager")
-SETTING = "setting"
 INTEGERS = "allow_unspec_int_on_nn_module"
 # A guard that compares a float, which AOTAutograd may specialize again.
 OF_FLOAT = re.compile(r" == -?(?:\d+\.\d*|\d*\.\d+|\d+e-?\d+)(?:e[+-]?\d+)?$")
@@ -63,7 +63,7 @@ class Proposal:
     @property
     def ids(self) -> tuple[str, ...]:
         """Ids of the repairs, also of those that only set a name of Dynamo's."""
-        return (*self.repairs, *(f"{SETTING}:{name}" for name in self.dynamo if name in SETTINGS))
+        return (*self.repairs, *(f"setting:{name}" for name in self.dynamo if name in SETTINGS))
 
     @property
     def is_dynamic(self) -> bool:
@@ -351,7 +351,8 @@ def prove(claim: Claim, before: TrialSide, after: TrialSide, backend: str, took_
     outcome = _judged(claim, tried.outcome, before.report, after.report)
     if outcome in ("partly", "repaired") and claim.measure in ("graph breaks", "recompiles"):
         new = any(remainder.new for remainder in tried.left) or bool(tried.printed)
-        outcome = "repaired" if _measured(claim, after.report) <= claim.after and not new else "partly"
+        measured = MEASURES[0 if claim.measure == "graph breaks" else 2](after.report)
+        outcome = "repaired" if measured <= claim.after and not new else "partly"
     compared = results(after.report)
     return Proof(
         claim.proposal.key,
@@ -375,10 +376,6 @@ def counts(report: Report) -> Counts:
     return breaks, eager, recompiles
 
 
-def _measured(claim: Claim, report: Report) -> int:
-    return MEASURES[0 if claim.measure == "graph breaks" else 2](report)
-
-
 def _judged(claim: Claim, outcome: TrialOutcome, before: Report, after: Report) -> ProofOutcome:
     """Return the outcome of a trial; for a claim about results or an error, whether that is gone."""
     if after.error is not None:
@@ -390,3 +387,132 @@ def _judged(claim: Claim, outcome: TrialOutcome, before: Report, after: Report) 
             return outcome
         return "repaired" if _outcome(after) in ("same", "other strides") else "nothing"
     return outcome
+
+
+@dataclass(frozen=True, slots=True)
+class AppliedFixes:
+    """Fixes that were applied together: the changes of each round, and the counts on `backend`.
+
+    `is_minimal` is True if the result needs each change. `named` are fixes of what is left that change what the code
+    does, and were not applied; `left` are the remaining graph breaks and recompiles. `run` is the id of the run that
+    confirms the result with the run's own backend.
+    """
+
+    rounds: tuple[tuple[Proposal, ...], ...]
+    before: Counts
+    after: Counts
+    backend: str
+    results: str = ""
+    is_minimal: bool = False
+    named: tuple[Proposal, ...] = ()
+    left: tuple[Remainder, ...] = ()
+    trials: int = 0
+    took_s: float = 0.0
+    run: str = ""
+
+    @property
+    def changes(self) -> tuple[Proposal, ...]:
+        """All changes, in the order of their rounds."""
+        return tuple(change for changes in self.rounds for change in changes)
+
+    def applied(self, job: CompileJob) -> CompileJob:
+        """Return the job with all changes: the edits of a round are one step."""
+        for changes in self.rounds:
+            job = joined(changes).applied(job)
+        return job
+
+
+@dataclass(frozen=True, slots=True)
+class RunTrials:
+    """Results of the trials of a run; `schema` is that of the file."""
+
+    proofs: tuple[Proof, ...] = ()
+    applied: AppliedFixes | None = None
+    schema: int = 1
+
+
+NO_TRIALS = RunTrials()
+
+
+def joined(changes: Sequence[Proposal]) -> Proposal:
+    """Return several changes as one."""
+    return Proposal(
+        "; ".join(change.words for change in changes),
+        {name: value for change in changes for name, value in change.job.items()},
+        {name: value for change in changes for name, value in change.compile.items()},
+        {name: value for change in changes for name, value in change.dynamo.items()},
+        tuple(each for change in changes for each in change.repairs),
+    )
+
+
+def next_round(side: TrialSide, job: CompileJob, refused: Collection[str]) -> tuple[Proposal, ...]:
+    """Return the first choice for each problem of a run, as far as they fit together; empty for none.
+
+    `refused` are keys of proposals to leave out. Fixes that may be combined are the only choices.
+    """
+    repairs: dict[str, Repair] = {}
+    for graph_break in side.report.graph_breaks:
+        choices = repairs_of_break(side.text, graph_break, side.path)
+        repairs |= {repair.id: repair for repair in _first(choices, job, refused)}
+    is_dynamic = False
+    for reason in newest_reasons(side.report.recompiles):
+        choices = repairs_of_recompile(side.text, side.report, reason, not job.calls)
+        first = _first(choices, job, refused)
+        repairs |= {repair.id: repair for repair in first}
+        is_dynamic |= not first and dynamic_spares(side.report, reason)
+    fitting = [proposal_of([repair]) for repair in together(side.text, tuple(repairs.values()))]
+    is_new = DYNAMIC_SIZES.key not in refused and DYNAMIC_SIZES.applied(job) != job
+    return (*fitting, *([DYNAMIC_SIZES] if is_dynamic and is_new else []))
+
+
+def _first(choices: Iterable[Repair], job: CompileJob, refused: Collection[str]) -> list[Repair]:
+    return [
+        repair
+        for repair in choices
+        if repair.stacks and (proposal := proposal_of([repair])).key not in refused and proposal.applied(job) != job
+    ][:1]
+
+
+def behaviour_changes(side: TrialSide) -> tuple[Proposal, ...]:
+    """Return the fixes of a run's graph breaks that change what the code does."""
+    repairs = (
+        repair
+        for graph_break in side.report.graph_breaks
+        for repair in repairs_of_break(side.text, graph_break, side.path)
+        if repair.fix.risk == "changes"
+    )
+    return tuple({repair.id: proposal_of([repair]) for repair in repairs}.values())
+
+
+def left_over(side: TrialSide) -> tuple[Remainder, ...]:
+    """Return the lines with graph breaks and recompiles, each with its reason or the guarded code."""
+    report, left = side.report, {}
+    for graph_break in report.graph_breaks:
+        line = line_of(graph_break, side.path)
+        left[line or graph_break.place.short] = Remainder(_place(line, graph_break.place), graph_break.reason, False)
+    for reason in newest_reasons(report.recompiles):
+        at = reason.location
+        if at is not None and at.file == side.path:
+            left.setdefault(at.line, Remainder(_place(at.line, at), reason.code, False))
+    return tuple(left.values())[:MOST_LEFT]
+
+
+def _place(line: int | None, place: Place) -> str:
+    return f"line {line}" if line is not None else place.short
+
+
+def is_better(base: TrialSide, before: TrialSide, after: TrialSide, or_equal: bool = False) -> bool:
+    """Return True if a trial has fewer problems than the one before, and results as the base's.
+
+    Eager frames count most, since they hide graph breaks; recompiles count least.
+    """
+    tried = trial(base, after, ())
+    if after.report.error is not None or tried.printed or tried.outcome in ("differs", "untold"):
+        return False
+    fewer, more = _order(after.report), _order(before.report)
+    return fewer < more or (or_equal and fewer == more)
+
+
+def _order(report: Report) -> Counts:
+    breaks, eager, recompiles = counts(report)
+    return eager, breaks, recompiles

@@ -258,6 +258,15 @@ def repaired(text: str, steps: Sequence[Sequence[str]]) -> str:
     return text
 
 
+def applied_diff(text: str, steps: Sequence[Sequence[str]]) -> str:
+    """Return the changes of repairs in steps as a unified diff; empty if a repair does not fit the file."""
+    try:
+        after = repaired(text, steps)
+    except JobError:
+        return ""
+    return _diff(text, after) if after != text else ""
+
+
 def line_of(graph_break: GraphBreak, path: str) -> int | None:
     """Return the line of a file to edit for a graph break: its own or its caller's line.
 

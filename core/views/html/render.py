@@ -297,7 +297,7 @@ def title_of(source: Source) -> str:
 def sections(source: Source, outcome: OutcomeView, graphs: Graphs) -> Iterator[Section]:
     """Yield the sections that are not empty; the last lists the data not recorded or left out."""
     code = SourceView(source.report, source.side.text).text()
-    overview = OverviewView(source.report, source.run.output_tail(), code, source.side.proofs)
+    overview = OverviewView(source.report, source.run.output_tail(), code, source.side.trials.proofs)
     yield from section("failure", "Failure", _failure(outcome))
     yield from section("findings", "Findings", source.rendered(run_facts(overview, outcome.status.state == "done")))
     yield from section(COMMENTS, "Comments", _comments(source))

@@ -86,8 +86,8 @@ def lineage(recompiles: RecompilesView, number: int, tree: RecompileTree, chosen
 
 def fixes_of(view: RunView) -> texts.FixesView:
     """Return the fixes of a run, with the jobs that this visitor may run."""
-    proofs = texts.proofs_of(view.run)
-    return texts.FixesView(view.run.id, view.report, source_text(view), view.job, job_again(view), proofs)
+    shown = texts.trials_of(view.run)
+    return texts.FixesView(view.run.id, view.report, source_text(view), view.job, job_again(view), shown)
 
 
 def trials(view: RunView) -> None:
@@ -125,17 +125,48 @@ def offer(view: RunView, fixes: Sequence[texts.Fix], key: str) -> None:
         st.caption(fixes[index].caption)
         if fixes[index].tried:
             st.markdown(fixes[index].tried)
-        _diff(fixes[index], f"{key}-{index}")
+        _diff(fixes[index].diff, f"{key}-{index}")
         _trial(view, fixes[index], f"{key}-{index}", "Try it")
 
 
-def offer_all(view: RunView, fix: texts.Fix, key: str) -> None:
-    """Draw all compatible fixes as one fix, with a button to try it."""
+def offer_all(view: RunView, fix: texts.Fix | None, applied: texts.AppliedView | None, key: str) -> None:
+    """Draw all compatible fixes as one fix, with a button to apply it, or what came of it."""
     with st.container(border=True, key=f"all-{key}"):
-        st.markdown(fix.paragraph)
-        with st.expander("Diff") if fix.diff else nullcontext():
-            _diff(fix, f"all-{key}")
+        if applied is not None:
+            _applied(view, applied, key)
+        elif fix is not None:
+            st.markdown(fix.paragraph)
+            with st.expander("Diff") if fix.diff else nullcontext():
+                _diff(fix.diff, f"all-{key}")
+            _apply_button(view, fix, key)
+
+
+def _apply_button(view: RunView, fix: texts.Fix, key: str) -> None:
+    """Draw the button that applies all fixes: in rounds for the owner of the run, otherwise as one run."""
+    if fix.job is None or not (may_bring_code() and who().owns(view.shown.status.by)):
         _trial(view, fix, f"all-{key}", "Apply all")
+    elif server.runner().prover.progress(view.run) is None:
+        st.button(
+            "Apply all",
+            key=f"try-all-{key}",
+            icon=":material/play_arrow:",
+            help=texts.TrialsView.all_help,
+            on_click=actions.try_fixes,
+            args=(view.run, True),
+        )
+
+
+def _applied(view: RunView, applied: texts.AppliedView, key: str) -> None:
+    """Draw the fixes that were applied together, and the run that confirms them."""
+    st.markdown(applied.words)
+    for text in filter(None, (applied.changes, applied.left, applied.named)):
+        st.markdown(text)
+    if applied.diff:
+        with st.expander("Diff"):
+            _diff(applied.diff, f"all-{key}")
+    confirming = open_shown(applied.fixes.run) if applied.fixes.run else None
+    if confirming is not None:
+        _outcome_of(view, confirming.run, confirming.status, f"all-{key}")
 
 
 def original_run(view: RunView) -> None:
@@ -189,12 +220,12 @@ def _chosen(fixes: Sequence[texts.Fix], key: str) -> int:
     return picked or 0
 
 
-def _diff(fix: texts.Fix, key: str) -> None:
-    if not fix.diff:
+def _diff(diff: str, key: str) -> None:
+    if not diff:
         return
-    lines = fix.diff.count("\n") + 1
+    lines = diff.count("\n") + 1
     height = LINE_PX * (min(max(lines, LEAST_LINES), SHOWN_LINES) + 3)
-    diff_view("repair", fix.diff, key=f"repair-{key}", height=height)
+    diff_view("repair", diff, key=f"repair-{key}", height=height)
 
 
 def _trial(view: RunView, fix: texts.Fix, key: str, label: str) -> None:
@@ -211,7 +242,11 @@ def _trial(view: RunView, fix: texts.Fix, key: str, label: str) -> None:
             label, key=f"try-{key}", icon=":material/play_arrow:", help=fix.trial_help, on_click=_submit, args=(job,)
         )
         return
-    run, status = tried.pair
+    _outcome_of(view, *tried.pair, key)
+
+
+def _outcome_of(view: RunView, run: Run, status: Status, key: str) -> None:
+    """Draw the progress of the run of a fix, or its comparison with the original run."""
     if status.live:
         _progress(run, key)
         return

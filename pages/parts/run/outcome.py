@@ -185,9 +185,9 @@ MOST_OUTPUT_BYTES = 1_200_000  #: a run's output on *Overview*
 
 def overview_view(view: RunView) -> views.OverviewView:
     """Return the overview of a run, its output included."""
-    output, proofs = view.run.output_tail(MOST_OUTPUT_BYTES), fixes.proofs_of(view.run)
-    source, outcomes = source_text(view), tuple(f"{proof.key} {proof.outcome}" for proof in proofs)
-    return _overview(view.run.id, view.report.log_bytes, len(output), outcomes, view.report, output, source, proofs)
+    output, shown = view.run.output_tail(MOST_OUTPUT_BYTES), fixes.trials_of(view.run).proofs
+    source, outcomes = source_text(view), tuple(f"{proof.key} {proof.outcome}" for proof in shown)
+    return _overview(view.run.id, view.report.log_bytes, len(output), outcomes, view.report, output, source, shown)
 
 
 @cached()

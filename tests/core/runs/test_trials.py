@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from core import CompileJob, Model, Run, Runner, Store
-from core.analysis.repairs.claims import Proof
+from core.analysis.repairs.claims import Proof, RunTrials
 from core.runs import trials
 from core.runs.engine.opening import tried_kinds
 from core.runs.engine.queues import Assignment
 from core.runs.sharing import import_archive, write_archive
-from core.runs.stored import TRIALS, RunTrials, read_trials, write_trials
+from core.runs.stored import TRIALS, read_trials, write_trials
 from core.runs.trials import DIRECTORY, MOST_TRIALS, budget_s, starts_by_itself
 from tests.support.engines import PromptEngine, until
 from tests.support.places import TRACES
@@ -187,6 +187,33 @@ def test_a_trial_that_ends_without_a_log_is_no_proof(store: Store) -> None:
     engine.end(trial, "timed out")
     shown = done(runner, run)
     assert [proof.outcome for proof in shown.proofs if proof.outcome == "failed"] == ["failed"]
+
+
+def test_all_fixes_are_applied_in_rounds_and_those_that_are_not_needed_dropped(store: Store) -> None:
+    engine = RecordingEngine(recorded)
+    runner = Runner(store, engine)
+    run = runner.wait(runner.submit(ZOO))
+    runner.try_fixes(run, together=True)
+    applied = done(runner, run).applied
+    assert applied is not None
+    # Each edit removes all breaks of the recorded runs, so that one edit is enough, and no setting is needed.
+    assert ([len(changes) for changes in applied.rounds], applied.is_minimal) == ([1], True)
+    assert (applied.before, applied.after, applied.backend) == ((5, 0, 0), (0, 0, 0), "eager")
+    # The base, the round, and a trial without each of its five changes: at most 2n + 3.
+    assert applied.trials == 7
+    confirming = runner.wait(store.open(applied.run)).job()
+    assert confirming is not None
+    assert (confirming.compile.backend, confirming.repairs_of) == ("inductor", run.id)
+    assert confirming.repairs == (applied.changes[0].repairs,)
+
+
+def test_a_round_that_makes_nothing_better_is_refused(store: Store) -> None:
+    runner = Runner(store, RecordingEngine(lambda run: "graph_break_zoo"))
+    run = runner.wait(runner.submit(ZOO))
+    runner.try_fixes(run, together=True)
+    applied = done(runner, run).applied
+    assert applied is not None
+    assert (applied.rounds, applied.run, applied.after) == ((), "", (5, 0, 0))
 
 
 def test_trials_are_archived_with_their_run(store: Store, tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ def fixes_of(name: str, job: CompileJob | None = JOB) -> FixesView:
 
 def test_all_compatible_fixes_are_one_job() -> None:
     fixes = fixes_of("graph_break_zoo")
-    fix = fixes.of_all_breaks(fixes.report.graph_breaks)
+    fix = fixes.of_all()
     assert fix is not None
     assert fix.name == "All 5 fixes together."
     assert fix.job is not None
@@ -74,8 +74,8 @@ def test_dynamic_shapes_are_offered_to_a_job_that_has_not_tried_them() -> None:
 
 def test_one_fix_of_several_breaks_is_applied_and_counted_once() -> None:
     fixes = fixes_of("graph_break_zoo")
-    breaks = fixes.report.graph_breaks
-    assert fixes.of_all_breaks((*breaks, *breaks, *breaks)) == fixes.of_all_breaks(breaks)
+    tripled = replace(fixes.report, graph_breaks=fixes.report.graph_breaks * 3)
+    assert replace(fixes, report=tripled).of_all() == fixes.of_all()
 
 
 def test_one_setting_for_all_recompiles_is_a_single_fix() -> None:
@@ -83,4 +83,4 @@ def test_one_setting_for_all_recompiles_is_a_single_fix() -> None:
     reasons = (Recompile(f"0/{number}", "0/0", f"self._modules['blocks'].index == {number}") for number in range(1, 6))
     fixes = FixesView("run", replace(QUIET, recompiles=tuple(reasons)), text, JOB, JOB)
     assert [len(fixes.of_recompile(reason)) for reason in fixes.report.recompiles] == [1] * 5
-    assert fixes.of_all_recompiles() is None
+    assert fixes.of_all() is None

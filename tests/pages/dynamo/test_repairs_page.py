@@ -8,17 +8,28 @@ import msgspec
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core import CompileJob, CompileOptions, Model, Runner, Store
+from core import CompileJob, CompileOptions, Model, Run, Runner, Store
+from core.analysis.repairs.claims import AppliedFixes, Proof, Proposal, RunTrials
+from core.analysis.repairs.trials import Remainder
 from core.job import Conditions
+from core.runs.stored import write_trials
 from pages import menu
 from pages.parts.run import launch
+from pages.session import actions
 from tests.support.apps import assert_sound, component, keys, opened, read_words, words
 from tests.support.homes import TRACES, add_run, add_scenario
 
 BREAKS, RECOMPILES = menu.GRAPH_BREAKS.script, menu.RECOMPILES.script
 ZOO = CompileJob(Model("sample", "graph_break_zoo"), training=False, measure=False)
-ALL = ("keep_tensor:31", "print_op:20:x", "hoist:41", "where:25")
 SHAPES = Conditions(dynamo={"capture_dynamic_output_shape_ops": True})
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, bool]]:
+    """The runs whose fixes the page would try, and whether together."""
+    runs: list[tuple[str, bool]] = []
+    monkeypatch.setattr(actions, "try_fixes", lambda run, together=False: runs.append((run.id, together)))
+    return runs
 
 
 def tries(app: AppTest) -> list[str]:
@@ -65,7 +76,7 @@ def test_the_registry_is_at_hand_in_each_break(runs: dict[str, str]) -> None:
 
 
 def test_every_break_has_a_repair_as_a_difference_and_all_can_be_applied_at_once(
-    empty_home: Path, submitted: list[CompileJob]
+    empty_home: Path, submitted: list[CompileJob], asked: list[tuple[str, bool]]
 ) -> None:
     run = add_scenario(empty_home, "graph_break_zoo")
     app = opened(BREAKS, run)
@@ -78,9 +89,9 @@ def test_every_break_has_a_repair_as_a_difference_and_all_can_be_applied_at_once
     app.button(key=f"try-break-{number}-0").click().run()
     app.button(key="try-all-breaks").click().run()
     assert_sound(app)
-    assert submitted[0] == replace(ZOO, repairs=(("where:25",),), repairs_of=run)
-    assert [sorted(step) for step in submitted[1].repairs] == [sorted(ALL)]
-    assert submitted[1].conditions == SHAPES
+    assert submitted == [replace(ZOO, repairs=(("where:25",),), repairs_of=run)]
+    app.button(key="prove-fixes").click().run()
+    assert asked == [(run, True), (run, False)]
 
 
 def test_another_way_can_be_chosen(empty_home: Path, submitted: list[CompileJob]) -> None:
@@ -149,7 +160,9 @@ def test_a_repaired_run_leads_back_and_what_is_left_is_repaired_upon_it(
     assert submitted[0] == replace(ZOO, repairs=(("where:25",),), repairs_of=other, conditions=SHAPES)
 
 
-def test_recompiles_have_edits_and_a_change_of_the_job(empty_home: Path, submitted: list[CompileJob]) -> None:
+def test_recompiles_have_edits_and_a_change_of_the_job(
+    empty_home: Path, submitted: list[CompileJob], asked: list[tuple[str, bool]]
+) -> None:
     run = add_scenario(empty_home, "recompile_zoo")
     of_each = [
         set(tries(opened(RECOMPILES, run, compilation=f"0/{number}", select=f"0/{number}"))) for number in range(1, 9)
@@ -162,11 +175,8 @@ def test_recompiles_have_edits_and_a_change_of_the_job(empty_home: Path, submitt
     app.button_group(key="ways-recompile-0/1").set_value(1).run()
     app.button(key="try-recompile-0/1-1").click().run()
     assert_sound(app)
-    assert submitted[0].repairs == ((
-        "mark_dynamic:x:0", "tensor_argument:power", "tensor_argument:scale", "pad_list:extras", "flag_attribute:mode",
-        "tensor_global:GLOBAL_OFFSET",
-    ),)  # fmt: skip
-    assert (submitted[1].repairs, submitted[1].compile) == ((), CompileOptions(dynamic=True))
+    assert asked == [(run, True)]
+    assert [(job.repairs, job.compile) for job in submitted] == [((), CompileOptions(dynamic=True))]
     assert r"Not among them\: 2 fixes that may change results, or that edit the same lines as these\." in words(app)
 
 
@@ -209,3 +219,34 @@ def test_the_form_of_a_repaired_run_says_that_it_leaves_the_repairs_out(
     assert "The fixes of this run are left out: its fixed code is gone, or this server takes no code." in words(app)
     app.button(key="compile-sample").click().run()
     assert submitted == [ZOO]
+
+
+def proofs(home: Path, run: str, *shown: Proof, applied: AppliedFixes | None = None) -> None:
+    write_trials(Run(run, home / "runs" / run), RunTrials(shown, applied))
+
+
+def test_a_proven_fix_comes_first_and_one_without_effect_is_folded(empty_home: Path) -> None:
+    run = add_scenario(empty_home, "graph_break_zoo")
+    proven = Proof("cond:25", "repaired", "graph breaks", "eager", (5, 0, 0), (4, 0, 0), "same")
+    idle = Proof("where:25", "nothing", "graph breaks", "eager", (5, 0, 0), (5, 0, 0), "same")
+    proofs(empty_home, run, proven, idle)
+    app = opened(BREAKS, run)
+    assert_sound(app)
+    assert "**Tried\\: graph breaks 5 → 4, results same \\(backend `eager`\\)\\.**" in words(app)
+    assert [fold.label for fold in app.expander].count("Tried without effect") == 1
+    assert [button.label for button in app.button if button.key == "prove-fixes"] == ["Try the fixes"]
+
+
+def test_what_was_applied_together_stands_with_its_diff_and_what_is_left(empty_home: Path) -> None:
+    run = add_scenario(empty_home, "graph_break_zoo")
+    change = Proposal("Choose with `torch.where`.", repairs=("where:25",))
+    left = (Remainder("line 20", "a print", False),)
+    fixes = AppliedFixes(((change,),), (5, 0, 0), (4, 0, 0), "eager", "same", True, left=left, run="gone")
+    proofs(empty_home, run, applied=fixes)
+    for page in (BREAKS, RECOMPILES):
+        app = opened(page, run)
+        assert_sound(app)
+        if page == BREAKS:
+            assert "1 fix together: graph breaks 5 → 4, results same (backend `eager`); each is needed." in words(app)
+            assert "Left: line 20 (`a print`)." in words(app)
+            assert "try-all-breaks" not in tries(app)

@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from core.analysis.comparison.across import compare_all
-from core.analysis.comparison.kernels import KernelSide, Side
+from core.analysis.comparison.kernels import KernelSide, Side, compare_all
 from core.analysis.comparison.matching import RunSide
 from core.analysis.comparison.run import compare_runs
 from core.report import Compilation, FxGraph, FxNode, Kernel, Payload, Report, Setting

@@ -6,12 +6,18 @@ import pytest
 
 from core.analysis.repairs.claims import (
     DYNAMIC_SIZES,
+    AppliedFixes,
     Claim,
     Objection,
     Proposal,
+    behaviour_changes,
     claim_of,
     claims,
+    is_better,
+    joined,
     ladder,
+    left_over,
+    next_round,
     prove,
     reproduces,
     trial_job,
@@ -19,7 +25,7 @@ from core.analysis.repairs.claims import (
 from core.analysis.repairs.trials import TrialSide
 from core.job import CompileJob, CompileOptions, Conditions, Model
 from core.report import Recompile, Report, RunError
-from core.views.fixes import claim_words, proof_words
+from core.views.proofs import AppliedView, claim_words, proof_words
 from tests.core.views.test_fixes import source_of
 from tests.support.reports.findings import QUIET
 
@@ -197,3 +203,44 @@ def test_a_trial_that_errs_is_no_proof() -> None:
     before = side_of("graph_break_zoo")
     failed = replace(before.report, error=error_of("ValueError"))
     assert prove(made(before, ZOO, WHERE), before, replace(before, report=failed), "eager").outcome == "failed"
+
+
+def test_a_round_has_the_first_choice_of_each_problem_that_may_be_combined() -> None:
+    zoo = side_of("graph_break_zoo")
+    changes = next_round(zoo, ZOO, ())
+    assert sorted(change.key for change in changes) == [
+        "dynamo.capture_dynamic_output_shape_ops=True", "hoist:41", "keep_tensor:31", "print_op:20:x", "where:25",
+    ]  # fmt: skip
+    assert "cond:25" in {change.key for change in next_round(zoo, ZOO, ["where:25"])}
+    settled = joined(changes).applied(ZOO)
+    assert settled.repairs == (tuple(each for change in changes for each in change.repairs),)
+    assert settled.conditions.dynamo == {"capture_dynamic_output_shape_ops": True}
+    assert next_round(side_of("transformer_block"), settled, ()) == ()
+
+
+def test_fewer_problems_are_better_eager_frames_first_and_only_with_equal_results() -> None:
+    zoo, whole = side_of("graph_break_zoo"), side_of("transformer_block")
+    assert is_better(zoo, zoo, whole)
+    assert not is_better(zoo, whole, zoo)
+    assert (is_better(zoo, zoo, zoo), is_better(zoo, zoo, zoo, or_equal=True)) == (False, True)
+    failed = replace(whole, report=replace(whole.report, error=error_of("ValueError")))
+    assert not is_better(zoo, zoo, failed)
+
+
+def test_what_is_left_is_named_with_the_fixes_that_change_behaviour() -> None:
+    zoo = side_of("graph_break_zoo")
+    assert [change.repairs for change in behaviour_changes(zoo)] == [("eager_only:20",)]
+    assert sorted(each.place for each in left_over(zoo)) == [f"line {line}" for line in (20, 25, 31, 36, 41)]
+
+
+def test_applied_fixes_are_shown_with_counts_and_what_was_not_applied() -> None:
+    text = side_of("graph_break_zoo").text
+    fixes = AppliedFixes(((WHERE,), (SCALARS,)), (5, 1, 2), (2, 0, 2), "eager", "same", True, (Proposal("Skip it."),))
+    view = AppliedView(fixes, text)
+    assert view.words == (
+        "**2 fixes together: graph breaks 5 → 2, eager frames 1 → 0, results same (backend `eager`); each is needed.**"
+    )
+    assert view.named == "Not applied, since it changes what the code does: Skip it."
+    assert "+    return torch.where(x.mean() > 0, x.relu(), x.neg())" in view.diff
+    assert fixes.applied(ZOO).repairs == (("where:25",),)
+    assert AppliedView(replace(fixes, rounds=()), text).words == "No fix makes this run better."
