@@ -1,4 +1,5 @@
 // Functions of the graph view that draw nothing, as globals.
+import { cut, cutFacts } from "../../pages/components/graph/js/dom.js";
 import { fateOf, groupOf } from "../../pages/components/graph/js/film.js";
 import { glyph } from "../../pages/components/graph/js/icons.js";
 import { scaleOf } from "../../pages/components/graph/js/overlay.js";
@@ -7,4 +8,15 @@ import { compose as composed } from "../../pages/components/graph/js/picture/com
 import { knotAt } from "../../pages/components/graph/js/picture/warp.js";
 import { wrongOfRandomTrees } from "./random_trees.js";
 
-Object.assign(globalThis, { composed, fateOf, glyph, groupOf, inColumns, knotAt, scaleOf, wrongOfRandomTrees });
+Object.assign(globalThis, {
+  composed,
+  cut,
+  cutFacts,
+  fateOf,
+  glyph,
+  groupOf,
+  inColumns,
+  knotAt,
+  scaleOf,
+  wrongOfRandomTrees,
+});

@@ -92,6 +92,13 @@ def test_a_short_chain_stays_one_column(pure: Page) -> None:
     assert pure.evaluate(CHAIN, [900] * 3)[0] is None
 
 
+def test_a_long_name_lacks_its_middle_and_a_line_of_facts_its_last_ones(pure: Page) -> None:
+    assert pure.evaluate("cut('layers.attention.projection_7', 15, 1)") == "layers.…ction_7"
+    assert pure.evaluate("[cut('projection', 10, 1), cut('projection', 1, 1)]") == ["projection", "…"]
+    assert pure.evaluate("cutFacts('37 µs · saves 134 MB · 15 ops', 22, 1)") == "37 µs · saves 134 MB"
+    assert pure.evaluate("cutFacts('37 µs', 3, 1)") == "3…s"
+
+
 def test_each_op_class_has_a_sign_of_its_own(pure: Page) -> None:
     draw = "names => names.map((name) => glyph(name, 0, 0, document.body).getAttribute('d'))"
     assert len(set(pure.evaluate(draw, list(OP_CLASSES)))) == len(OP_CLASSES)

@@ -12,6 +12,7 @@ const PRESENTED = 1.4;
 // The smallest text of a node has 14 pixels.
 export const LEAST_PRESENTED = 1.28;
 const CROPPED_OPEN = 0.85;
+const WIDE = 1.3;
 export const TEXT_FROM = 0.5;
 export const OVERSCAN = 0.3;
 export const SLACK = 0.05;
@@ -120,8 +121,8 @@ export class Camera {
       : CROPPED_OPEN;
     const half = width / 2 / this.k - MARGIN;
     const fits = (right - left) * this.k <= width - 2 * MARGIN + 1;
-    // A picture wider than the view, such as layers in columns, starts at its left edge.
-    const wanted = top && widest * this.k < width ? top.x + top.w / 2 : left;
+    // A box much wider than the view, such as layers in columns, is read from its left edge.
+    const wanted = top && widest * this.k < WIDE * width ? top.x + top.w / 2 : left;
     const middle = fits || !top
       ? (left + right) / 2
       : Math.min(Math.max(wanted, left + half), Math.max(right - half, left + half));
