@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 import time
 from collections.abc import Callable
@@ -22,6 +23,7 @@ from tests.support.browser import (
     settle,
 )
 from tests.support.homes import add_run, film_log
+from tests.support.places import ROOT
 
 pytestmark = pytest.mark.browser
 
@@ -128,6 +130,24 @@ def test_a_link_leads_to_a_chapter_and_a_step(server: Server, film: str, trainin
 
     expect(page.get_by_role("heading", level=1)).to_contain_text("changed the forward")
     expect(page).to_have_url(re.compile(r"chapter=forward"))
+
+
+def test_no_op_moves_in_any_step_of_fusion_and_eagers_calls_have_names(server: Server, page: Page) -> None:
+    log = gzip.decompress((ROOT / "tests/launches/training.log.gz").read_bytes())
+    run = add_run(server.home, "training", log, kind="log").id
+    view = opened(page, server.link("fusion", run=run))
+    last = int(view.locator(".film .number").inner_text().rpartition("/")[2])
+    positions = view.evaluate(POSITIONS)
+    view.evaluate("root => root.compileboardView.film.go(0)")
+    shows_frame(view, 0)
+    expect(view.locator(".film b")).to_have_text("Eager")
+    assert "native_layer_norm" in view.locator(".joint text").all_text_contents()
+    assert view.evaluate(POSITIONS) == positions
+    for frame in range(1, last + 1):
+        view.get_by_role("button", name="Next step (.)").click()
+        shows_frame(view, frame)
+        assert view.evaluate(POSITIONS) == positions
+        expect(view.locator(".joint text")).to_have_count(0)
 
 
 def test_both_sides_of_fusion_move_and_fold_in_step(server: Server, transformer: str, page: Page) -> None:

@@ -155,3 +155,15 @@ def test_casts_of_one_line_are_calls_of_their_own() -> None:
             model(torch.randn(4, 32))
         calls = decomposed(model, torch.randn(4, 32))["inference"]
     assert names(calls)["aten._to_copy.default"] == eager.ops["aten._to_copy.default"] == 3
+
+
+def test_a_triton_kernel_of_the_user_is_a_call() -> None:
+    from core.worker.recorders.eager import eager_calls
+
+    graph = torch.fx.Graph()
+    x = graph.placeholder("x")
+    launch = graph.call_function(torch.ops.higher_order.triton_kernel_wrapper_mutation, kwargs={"kwargs": {"x": x}})
+    launch.meta["from_node"] = [x]
+    assert [(call.op, call.nodes) for call in eager_calls(graph, backward=False)] == [
+        ("triton_kernel_wrapper_mutation", (launch.name,))
+    ]

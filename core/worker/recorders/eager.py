@@ -32,11 +32,17 @@ def eager_calls(graph: Graph, *, backward: bool) -> tuple[EagerCall, ...]:
 
 def _is_computed(node: Node) -> bool:
     """Return True for a node that computes a part of an op that the user or autograd called."""
-    original = node.meta.get("original_aten")
+    original = _original(node)
     # AOTAutograd adds a `copy_` for each input that the user's in-place op changed.
-    if node.op != "call_function" or original is None or str(node.target) == "aten.copy_.default":
+    if node.op != "call_function" or not original or str(node.target) == "aten.copy_.default":
         return False
-    return not _is_view(node) and op_class(str(original)) != "view" and (_numbered(node) or bool(_places(node)))
+    return not _is_view(node) and op_class(original) != "view" and (_numbered(node) or bool(_places(node)))
+
+
+def _original(node: Node) -> str:
+    """Return the op that a node was decomposed from, or the call of a user's Triton kernel; otherwise empty."""
+    target = str(node.target)
+    return target if target.startswith("triton_kernel_wrapper") else str(node.meta.get("original_aten") or "")
 
 
 def _numbered(node: Node) -> bool:
@@ -47,8 +53,7 @@ def _numbered(node: Node) -> bool:
 def _places(node: Node) -> list[Hashable]:
     """Return where a node's op was called: the node of Dynamo's graph, and the user's line."""
     traced, line = node.meta.get("from_node") or (), node.meta.get("stack_trace")
-    original = str(node.meta["original_aten"])
-    return [(original, place) for place in (traced[0].name if traced else "", line) if place]
+    return [(_original(node), place) for place in (traced[0].name if traced else "", line) if place]
 
 
 def _key(node: Node, numbers: dict[Hashable, int]) -> Hashable:
@@ -56,7 +61,7 @@ def _key(node: Node, numbers: dict[Hashable, int]) -> Hashable:
 
     A node that replaced others may have no number: its call is that of a node with the same op and place.
     """
-    original = str(node.meta["original_aten"])
+    original = _original(node)
     if original == str(node.target):
         return node
     if _numbered(node):
@@ -72,7 +77,7 @@ def _apart(nodes: list[Node]) -> Iterator[list[Node]]:
     linear layer. A `_foreach` op is one call for all tensors.
     """
     together = set(nodes)
-    same = len({node.target for node in nodes}) == 1 and "_foreach_" not in str(nodes[0].meta["original_aten"])
+    same = len({node.target for node in nodes}) == 1 and "_foreach_" not in _original(nodes[0])
     if same and not any(read in together for node in nodes for read in node.all_input_nodes):
         yield from ([node] for node in nodes)
     else:
@@ -90,7 +95,7 @@ def _call(nodes: list[Node]) -> EagerCall:
             if (source.all_input_nodes[0] if _is_element(source) else source) not in inside:
                 reads[source] = max(reads.get(source, 0), _elements_bytes(read))
     moved = written + sum(min(size, written) if gathers else size for size in reads.values())
-    return EagerCall(str(nodes[0].meta["original_aten"]), tuple(node.name for node in nodes), moved)
+    return EagerCall(_original(nodes[0]), tuple(node.name for node in nodes), moved)
 
 
 def _source(node: Node) -> Node:

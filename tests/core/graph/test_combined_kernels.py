@@ -1,4 +1,4 @@
-"""Fusion in logs of an H200: a combination of kernels, and the foreach kernels of an optimizer's step."""
+"""Fusion in logs of an H200: training, a combination of kernels, and the foreach kernels of an optimizer's step."""
 
 import ast
 import gzip
@@ -14,7 +14,7 @@ from core.report import Compilation, FxNode, Kernel, Schedule
 from core.trace.parsers.build import build_report, load_graph, load_text
 from tests.support.places import ROOT
 
-LOGS = ("combo", "foreach")
+LOGS = ("combo", "foreach", "training")
 
 
 class Case:
@@ -24,13 +24,15 @@ class Case:
         report = build_report(log, strict=True)
         self.compilation: Compilation = next(each for each in report.compilations if each.schedules)
         self.schedule: Schedule = self.compilation.schedules[0]
-        self.kernels: dict[str, Kernel] = {kernel.id: kernel for kernel in self.compilation.kernels}
+        self.kernels: dict[str, Kernel] = {
+            kernel.id: kernel for kernel in self.compilation.kernels if kernel.direction == self.schedule.direction
+        }
         graph = self.compilation.lowered(self.schedule.direction)
         assert graph is not None
         nodes = load_graph(log, self.compilation, graph)
         self.nodes: dict[str, FxNode] = {node.name: node for node in nodes}
         self.launches: tuple[Launch, ...] = launches(self.schedule, self.nodes, self.kernels)
-        self.code = load_text(log, self.compilation.kernels[0].output_code)
+        self.code = load_text(log, next(iter(self.kernels.values())).output_code)
 
     def members(self) -> dict[str, set[str]]:
         return {self.kernels[launch.kernel].name: set(launch.members) for launch in self.launches}
