@@ -40,7 +40,7 @@ def _is_computed(node: Node) -> bool:
 
 
 def _original(node: Node) -> str:
-    """Return the op that a node was decomposed from, or the call of a user's Triton kernel; otherwise empty."""
+    """Return the op that a node was decomposed from, or a user's Triton call; otherwise empty."""
     target = str(node.target)
     return target if target.startswith("triton_kernel_wrapper") else str(node.meta.get("original_aten") or "")
 
