@@ -250,10 +250,14 @@ def measuring_words(words: str) -> str:
     return f"{live_words(words)} The numbers appear when it is done."
 
 
-def count_words(so_far: Progress, elapsed_s: float) -> str:
-    """Return the elapsed time and the counts of a live run, with torch's current phase, as Markdown."""
+def count_words(so_far: Progress, elapsed_s: float, last_s: float | None = None) -> str:
+    """Return the elapsed time and the counts of a live run, with torch's current phase, as Markdown.
+
+    `last_s` are the seconds of the last finished run of the model, None without one.
+    """
+    last = "" if last_s is None else f", last time {fmt.duration_s(last_s)}"
     parts = [
-        fmt.duration_s(round(elapsed_s, 1)),
+        f"{fmt.duration_s(round(elapsed_s, 1))}{last}",
         fmt.count(so_far.compilations, "compilation"),
         fmt.count(so_far.graphs, "graph"),
         fmt.count(so_far.kernels, "kernel"),

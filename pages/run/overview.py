@@ -28,6 +28,7 @@ from pages.parts.sweep.sweeps import preset_menu
 from pages.session import url
 from pages.session.header import page_title
 from pages.session.require import empty, wait_for_files, wait_for_reading
+from pages.session.runs import last_took_s
 from pages.session.shown import RunView, shown_run
 from pages.session.tables import Parts, draw
 
@@ -36,7 +37,7 @@ if shown is None:
     empty("This page shows the verdict on a run.")
     st.stop()
 if not shown.stands and not shown.is_followed:
-    live_run(shown)
+    live_run(shown, last_took_s(shown.job) if shown.job is not None else None)
     st.stop()
 if shown.fetch is not None:
     wait_for_files(shown.run, shown.fetch)

@@ -45,6 +45,11 @@ READY: dict[str, Ready] = {
 AT_THE_END = (menu.KERNEL.name, menu.TARGETS.name, menu.COMPARE.name)
 
 
+def skeleton() -> None:
+    """Draw the outline of a page whose content is still to come."""
+    st.html('<div class="to-come" aria-hidden="true"><i></i><i></i><i></i></div>')
+
+
 def empty(what: str) -> None:
     """Draw the page before there is a run: its purpose, and how to get a run."""
     st.header(what)
@@ -130,6 +135,7 @@ def _without_report(shown: ShownRun, what: str) -> None:
     st.header(what)
     if shown.going:
         st.write("Not recorded yet; this page updates itself.")
+        skeleton()
     else:
         nothing = prose(NO_RECORD) if shown.is_no_trace else "The run recorded nothing."
         st.error(plain(shown.problem or shown.status.reason, LONGEST_TEXT) or nothing)
@@ -172,6 +178,7 @@ def wait_for_reading(run: Run) -> None:
     if outline is None:
         page_title("Reading the log…")
         st.write(f"{size}, read once, in a separate process.")
+        skeleton()
         return
     page_title(outline.title)
     if outline.failure:

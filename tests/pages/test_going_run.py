@@ -51,6 +51,16 @@ def test_until_the_verdict_stands_the_steps_are_shown_with_those_to_come(empty_h
     assert chips(app)[0] == "running"
 
 
+def test_the_time_of_the_last_run_of_the_model_is_beside_the_elapsed_time(empty_home: Path) -> None:
+    run = going(empty_home, HALF)
+    job = run.job()
+    assert job is not None
+    add_run(empty_home, job.title(), HALF, job=job_of("transformer_block"))
+    app = opened(menu.OVERVIEW.script, run.id)
+
+    assert [caption.value for caption in app.caption if ", last time 3.00 s · " in caption.value] != []
+
+
 def test_a_run_that_has_not_started_says_so(empty_home: Path) -> None:
     app = page_of(empty_home, menu.GUARDS.script, None)
     assert "The run has not started…" in words(app)

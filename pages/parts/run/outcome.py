@@ -32,6 +32,7 @@ from pages.session import actions, server, url
 from pages.session.actions import attempt, toasted
 from pages.session.downloads import scrub_choice, scrubbed_download
 from pages.session.header import page_title
+from pages.session.require import skeleton
 from pages.session.server import cached
 from pages.session.shown import RunView, ShownRun, open_shown
 from pages.session.tables import newly_picked_row
@@ -260,19 +261,21 @@ LAST_CHARS, LAST_RECORDS = 4_000, 8
 
 
 @st.fragment(run_every=POLL_S)
-def live_run(shown: ShownRun) -> None:
+def live_run(shown: ShownRun, last_s: float | None = None) -> None:
     """Poll a run until its verdict is final or the run has ended without a verdict, then rerun the page.
 
-    Also reruns the page when the run starts, since the header shows its state.
+    Also reruns the page when the run starts, since the header shows its state. `last_s` are the seconds of the model's
+    last run, None without one.
     """
     here = open_shown(shown.run.id)
     if here is None or here.stands or bool(here.progress.steps) != bool(shown.progress.steps):
         st.rerun()
     page_title(live_headline(here))
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption(_counts(here))
+        st.caption(_counts(here, last_s))
         cancel_button(here)
     progress_view(here.progress, key="live-progress", live=True)
+    skeleton()
     _logged(here)
     _printed(here.run)
 
@@ -347,6 +350,6 @@ def live_headline(shown: ShownRun) -> str:
     return progress.live_words(plain(shown.progress.words))
 
 
-def _counts(shown: ShownRun) -> str:
+def _counts(shown: ShownRun, last_s: float | None) -> str:
     elapsed_s = max(0.0, time.time() - (shown.status.started_s or shown.status.created_s))
-    return progress.count_words(shown.progress, elapsed_s)
+    return progress.count_words(shown.progress, elapsed_s, last_s)
