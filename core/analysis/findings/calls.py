@@ -260,6 +260,8 @@ def _compile_advice(facts: RunFacts, by_class: Mapping[str, float], total_s: flo
         )
     if facts.options.get("backend", "inductor") != "inductor":
         return "Only Inductor has an on-disk cache: the next process compiles everything again."
+    if any(compilation.status == "not finished" for compilation in facts.report.compilations):
+        return "The run ended while it compiled: a warm start finds only what was compiled before."
     if any(event.outcome == "hit" for event in facts.report.caches):
         return "A part of it already came from a cache."
     if any(phase.name == AHEAD_OF_TIME for phase in facts.report.phases):
