@@ -102,7 +102,7 @@ def test_the_wheel_zooms_about_the_pointer_and_a_drag_pans(server: Server, train
     assert moved_high - moved_low == pytest.approx(high - low)
     assert moved_low - low == pytest.approx(200 / stage["width"] * (high - low), rel=0.05)
     expect(root.locator(".detail")).to_have_class(re.compile("empty"))
-    root.get_by_role("button", name="Show all (f)").click()
+    root.get_by_role("button", name="Fit all (f)").click()
     zoomed(root, 1, 1)
 
 

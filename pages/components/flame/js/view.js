@@ -80,7 +80,7 @@ export class FlameView {
     const buttons = [
       ["−", "Zoom out (s)", () => this.zoom(1 / CLOSER, 0.5)],
       ["+", "Zoom in (w)", () => this.zoom(CLOSER, 0.5)],
-      ["Fit", "Show all (f)", () => this.fit()],
+      ["Fit", "Fit all (f)", () => this.fit()],
     ];
     bar.append(this.finder.box);
     for (const [label, title, act] of buttons) {

@@ -2,6 +2,7 @@
 // Positions never change.
 import { button, cut, make } from "./dom.js";
 import { isHull } from "./picture/compose.js";
+import { nameByText } from "./picture/scene.js";
 /** @import { FrameData, MetricsData, NodeVersion } from "../../js/wire.d.ts" */
 /** @import { Turn } from "../../js/types.d.ts" */
 /** @import { Intervals, Item, ItemElement, Placed } from "./types.d.ts" */
@@ -204,9 +205,13 @@ export class Film {
 
   /** @param {ItemElement} element @param {Placed} placed */
   dress(element, { item, open }) {
-    element.querySelectorAll(":scope > .badge").forEach((old) => old.remove());
+    const old = element.querySelector(":scope > .badge");
+    old?.remove();
     element.classList.remove("added", "rewritten", "gone", "leaving", "joined");
-    if (!this.on || open) return;
+    if (!this.on || open) {
+      if (old) nameByText(element);
+      return;
+    }
     if (item.versions) this.retell(element, this.versionOf(item) ?? item.versions[0]);
     const fate = fateOf(item.f, this.at);
     if (fate === "gone" || (fate === "leaving" && this.at < this.frames.length - 1)) element.classList.add(fate);
@@ -219,6 +224,7 @@ export class Film {
     if (told.length && item.g === undefined) badge(element, String(told[0][0]));
     else if (told.length) badge(element, told.map((pair) => pair.join("")).join(" "));
     element.classList.toggle("joined", isFused(item, this.at));
+    if (old || told.length || item.versions) nameByText(element);
   }
 
   // The texts of a node in this frame, as [first frame, label, detail, tooltip], if they change.

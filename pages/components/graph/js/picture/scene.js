@@ -19,7 +19,6 @@ export function drawItem(placed, m) {
     "data-id": item.id,
     role: "treeitem",
     "aria-selected": "false",
-    "aria-label": [item.label, item.detail].filter(Boolean).join(", "),
   };
   /** @type {ItemElement} */
   const g = Object.assign(make("g", attributes), { placed });
@@ -33,7 +32,19 @@ export function drawItem(placed, m) {
   if (item.g === undefined) drawNode(g, placed, m);
   else if (placed.open) drawOpen(g, item, placed, m);
   else drawGroup(g, item, placed, m);
+  nameByText(g);
   return g;
+}
+
+// The accessible name is what is drawn, and the whole label where that is cut. Spaces between the texts are not drawn.
+/** @param {ItemElement} g */
+export function nameByText(g) {
+  const texts = [...g.querySelectorAll("text")];
+  for (const part of g.children) if (part.nextSibling?.nodeType !== Node.TEXT_NODE) part.after(" ");
+  const drawn = texts.map((text) => text.textContent).join(", ");
+  const { label, detail } = g.placed.item;
+  const whole = [label, detail].filter(Boolean).join(", ");
+  g.setAttribute("aria-label", drawn.includes("…") ? `${drawn}: ${whole}` : drawn);
 }
 
 /** @param {Element} g @param {number} w @param {number} h @param {string} [cls] */
