@@ -260,14 +260,14 @@ def _compile_advice(facts: RunFacts, by_class: Mapping[str, float], total_s: flo
         )
     if facts.options.get("backend", "inductor") != "inductor":
         return "Only Inductor has an on-disk cache: the next process compiles everything again."
-    if any(compilation.status == "not finished" for compilation in facts.report.compilations):
-        return "The run ended while it compiled: a warm start finds only what was compiled before."
     if any(event.outcome == "hit" for event in facts.report.caches):
         return "A part of it already came from a cache."
     if any(phase.name == AHEAD_OF_TIME for phase in facts.report.phases):
         return "It was compiled ahead of time: a process that loads the package compiles nothing."
-    if any(event.outcome == "bypass" for event in facts.report.caches):
-        return "A warm start saves less than this: AOTAutograd's cache was bypassed."
+    is_cut = any(compilation.status == "not finished" for compilation in facts.report.compilations)
+    if is_cut or any(event.outcome == "bypass" for event in facts.report.caches):
+        why = "the run ended while it compiled" if is_cut else "AOTAutograd's cache was bypassed"
+        return f"A warm start saves less than this: {why}."
     # Dynamo traces in every process; the caches of later phases use its graph as the key.
     left_s = by_class.get("dynamo", 0.0)
     if not left_s:

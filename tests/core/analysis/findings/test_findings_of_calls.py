@@ -143,7 +143,7 @@ def test_a_first_call_is_explained_where_it_is_long_and_one_thing_is_most_of_it(
         assert "already came from a cache" in cached.advice
         cut = (*report.compilations, frame("1/0", status="not finished"))
         (cancelled,) = of(replace(report, compilations=cut), "first call")
-        assert cancelled.advice == "The run ended while it compiled: a warm start finds only what was compiled before."
+        assert cancelled.advice == "A warm start saves less than this: the run ended while it compiled."
         (elsewhere,) = of(replace(report, setting=Setting(job={"compile": {"backend": "aot_eager"}})), "first call")
         assert "Only Inductor has an on-disk cache" in elsewhere.advice
 
