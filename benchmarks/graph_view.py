@@ -33,10 +33,12 @@ from core.runs.stored import store_graphs
 
 STAGE = "inductor_post_grad_graph"
 FIRST_AIM_MS, REAL_AIM_MS, UNFOLD_AIM_MS, FRAMES_AIM = 1_000, 500, 300, 50
+FUSION_AIM_MS, STEP_AIM_MS, FRAME_AIM_MS = 500, 50, 20
 REAL = Path(__file__).with_name("real_models") / "bert.py"
 SIZES = (1_000, 10_000, 50_000)
 PANNED = 10_000
 ROUNDS = 5
+MOST_STEPS = 20
 PAN_S = 4.0
 DOT_BUDGET_S = 30.0
 SCRIPT = Path(__file__).with_name("pan_frames.js").read_text(encoding="utf-8")
@@ -98,6 +100,19 @@ async () => {
             await view.folds.toggle(item.g)
 }
 """
+STEPS = """
+async (most) => {
+    const { film } = window.graphView()
+    const times = []
+    for (let step = 0; step < Math.min(most, film.frames.length); step += 1) {
+        const start = performance.now()
+        film.go(film.frames.length - 2 - step)
+        await new Promise(requestAnimationFrame)
+        times.push(performance.now() - start)
+    }
+    return times
+}
+"""
 UNFOLD_ALL = "async () => { const view = window.graphView(); await view.folds.all(true); return view.stats.total }"
 ZOOM = "(k) => { const { camera } = window.graphView(); camera.zoom(k / camera.k) }"
 
@@ -115,6 +130,7 @@ def measure() -> list[Result]:
         with dashboard(home) as server, browser_page() as page:
             page.add_init_script(WATCH_GRAPH)
             results += _of_transformer(page, server.url, run)
+            results += _of_fusion(page, server.url, run)
             results += _of_real(page, server.url, real) if real else []
             for count, shown in synthetic.items():
                 tell(f"{count:,} synthetic nodes")
@@ -135,6 +151,32 @@ def _of_transformer(page: Page, url: str, run: Run) -> list[Result]:
     page.locator(".stages .label").last.click()
     first = page.evaluate("before => window.drawnAfterClick(before)", before)
     return [at_most(f"{name}: first picture", [first], FIRST_AIM_MS, 0, " ms"), *_unfold(page, name)]
+
+
+def _of_fusion(page: Page, url: str, run: Run) -> list[Result]:
+    """Time the drawing of the backward graph's fusion: first picture, steps of the slider, and panning."""
+    page.goto(f"{url}/fusion?{urlencode({'run': run.id})}")
+    page.wait_for_function("() => window.graphView()?.stats.drawn > 0")
+    page.wait_for_selector(SETTLED)
+    before = page.evaluate("() => window.graphView().digest")
+    page.get_by_role("combobox", name="Graph", exact=True).click()
+    page.get_by_role("option", name="backward").click()
+    first = page.evaluate("before => window.drawnAfterClick(before)", before)
+    page.wait_for_selector(SETTLED)
+    ops = page.evaluate("() => window.graphView().graph.size.nodes")
+    name = f"fusion of {ops:,} ops"
+    results = [at_most(f"{name}: first picture", [first], FUSION_AIM_MS, 0, " ms")]
+    page.evaluate(UNFOLD_ALL)
+    page.wait_for_selector(SETTLED)
+    for words, scale in (("readable", 0.9), ("from afar", 0.2)):
+        page.evaluate(ZOOM, scale)
+        page.wait_for_timeout(500)
+        steps = page.evaluate(STEPS, MOST_STEPS)
+        results.append(at_most(f"{name}, all unfolded: a step of the slider, {words}", steps, STEP_AIM_MS, 0, " ms"))
+        speed = page.evaluate(f"(seconds) => {PAN}(window.graphView().root, seconds)", PAN_S)
+        what = f"{name}, all unfolded: 95 % of frames while panning, {words}"
+        results.append(at_most(what, [speed["p95_ms"]], FRAME_AIM_MS, 0, " ms"))
+    return results
 
 
 def _of_real(page: Page, url: str, run: Run) -> list[Result]:

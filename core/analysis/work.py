@@ -408,6 +408,17 @@ def reasons_between(schedule: Schedule, first: SchedulerNode, second: SchedulerN
     return tuple((round_number, reason) for reason, round_number in rounds.items())
 
 
+def reasons_of_pairs(schedule: Schedule) -> dict[frozenset[str], str]:
+    """Return pair of final scheduler nodes → torch's first reason for not fusing them or their parts."""
+    owner = {part: node.name for node in schedule.after for part in node.nodes}
+    reasons: dict[frozenset[str], str] = {}
+    for _, left, right, reason in _refusals(schedule):
+        first, second = ({owner.get(part, "") for part in side} for side in (left, right))
+        if len(first) == len(second) == 1:
+            reasons.setdefault(frozenset(first | second), reason)
+    return reasons
+
+
 def refused_pair(schedule: Schedule) -> tuple[str, str] | None:
     """Return the pair that shares most bytes among the pairs of `refused_pairs`; None if there is none."""
     pairs = refused_pairs(schedule)

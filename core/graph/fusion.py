@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from core.analysis.kernels.kernel import KernelNames, node_op
-from core.analysis.work import reasons_between, refused_pairs, working_ops
+from core.analysis.work import reasons_of_pairs, refused_pairs, working_ops
 from core.base.words import bytes_, count, duration_s, number, percent
 from core.graph.assemble import Link, Material, assemble, tree
 from core.graph.fx import meta_text, op_node
@@ -155,16 +155,17 @@ class _Drawing:
         """Pair of launches → shared bytes, and torch's reason for not fusing their parts."""
         nodes = {node.name: node for node in self._schedule.after}
         place = {node.name: place for place, launch in enumerate(self._launches) for node in launch.nodes}
+        reasons = reasons_of_pairs(self._schedule)
         refused: dict[tuple[int, int], tuple[int, str]] = {}
         for (first, second), size in refused_pairs(self._schedule).items():
             both = {place[name] for node in (first, second) for name in nodes[node].nodes if name in place}
-            reasons = reasons_between(self._schedule, nodes[first], nodes[second])
+            reason = reasons.get(frozenset((first, second)))
             if len(both) != 2:
                 # One launch, or a damaged log.
                 continue
             left, right = sorted(both)
-            if reasons and size >= refused.get((left, right), (0, ""))[0]:
-                refused[left, right] = size, reasons[0][1]
+            if reason is not None and size >= refused.get((left, right), (0, ""))[0]:
+                refused[left, right] = size, reason
         return refused
 
     def _is_generated(self, launch: Launch) -> bool:

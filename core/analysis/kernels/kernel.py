@@ -76,6 +76,7 @@ NAME_KINDS = {"triton_poi": "pointwise", "triton_red": "reduction", "triton_per"
 NAME_KINDS |= {"triton_tem": "template", "triton_for": "foreach"}
 
 
+@lru_cache(maxsize=1 << 14)
 def node_op(name: str) -> str:
     """Return the op of an FX node's name: `add` for `add_3` and `add_tensor_1`.
 

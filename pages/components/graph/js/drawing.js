@@ -232,8 +232,7 @@ export class Drawing {
     this.hulls.mark(this.film);
     const changed = staying ? [] : this.film.changed(this.picture.items);
     if (changed.length) this.camera.panTo(changed);
-    this.signs.over(this.picture);
-    this.signs.follow();
+    this.signs.step();
     if (!this.camera.far) this.cull();
     this.stage.redress();
     this.relight();

@@ -193,14 +193,13 @@ export class Film {
   /** @param {Placed[]} items */
   changed(items) {
     const { added, removed, rewritten } = this.sets[this.at];
-    const boxes = items.filter(({ open }) => !open).sort((a, b) =>
-      +isFused(b.item, this.at) - +isFused(a.item, this.at)
-    );
-    const joined = new Set(boxes.flatMap(({ item }) => isFused(item, this.at) ? groupOf(item, this.at) ?? [] : []));
-    return boxes.filter(({ item }) =>
-      [added, removed, rewritten].some((set) => set.size && this.countIn(set, item)) ||
-      (joined.size && joined.has(groupOf(item, this.at) ?? ""))
-    );
+    const boxes = items.filter(({ open }) => !open);
+    const fused = boxes.filter(({ item }) => isFused(item, this.at));
+    const keys = new Set(fused.flatMap(({ item }) => groupOf(item, this.at) ?? []));
+    const joined = keys.size ? boxes.filter(({ item }) => keys.has(groupOf(item, this.at) ?? "")) : [];
+    const sets = [added, removed, rewritten].filter((set) => set.size);
+    const others = sets.length ? boxes.filter(({ item }) => sets.some((set) => this.countIn(set, item))) : [];
+    return [...new Set([...fused, ...joined, ...others])];
   }
 
   /** @param {ItemElement} element @param {Placed} placed */

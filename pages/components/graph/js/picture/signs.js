@@ -28,6 +28,7 @@ export class Signs {
   groups = [];
   /** @type {{ k: number, rect: Rect } | null} */
   at = null;
+  fusing = false;
 
   /** @param {Stage} stage @param {Camera} camera @param {Film} film @param {HTMLElement} root */
   constructor(stage, camera, film, root) {
@@ -37,11 +38,17 @@ export class Signs {
     this.root = root;
   }
 
-  // Another picture, or another step of the film; the outer groups first, and the larger ones of each depth.
+  // Another picture; the outer groups first, and the larger ones of each depth.
   /** @param {Picture} picture */
   over(picture) {
     this.groups = picture.items.filter(isGroup).sort((a, b) => a.depth - b.depth || b.w * b.h - a.w * a.h);
     this.at = null;
+  }
+
+  // Another step of the film: drawn anew only if groups come or go.
+  step() {
+    if (this.fusing !== this.film.fusing || this.groups.some(({ item }) => item.f?.length)) this.at = null;
+    this.follow();
   }
 
   follow() {
@@ -66,6 +73,7 @@ export class Signs {
   /** @param {Rect} rect @param {number} k */
   draw(rect, k) {
     this.at = { k, rect };
+    this.fusing = this.film.fusing;
     this.stage.signs.replaceChildren();
     /** @type {Rect[]} */
     const taken = [];
