@@ -43,10 +43,11 @@ from core.analysis.repairs.claims import (
 from core.analysis.repairs.offers import repaired
 from core.analysis.repairs.trials import TrialSide
 from core.analysis.results import results
-from core.base.errors import CompileboardError, JobError
+from core.base.errors import CompileboardError, JobError, StoreError
 from core.base.files import read, remove
 from core.graph.fx import source_path
 from core.job import MAX_CODE_BYTES, CompileJob
+from core.job.prepared import prepared
 from core.runs.store import Run, Store
 from core.runs.stored import TRIALS, open_report, read_trials, write_trials
 
@@ -125,7 +126,7 @@ class Bench:
         job = run.job()
         assert job is not None
         self.job, self.report, self.left_s, self.made = job, open_report(run), seconds, 0
-        self.side = TrialSide(self.report, run.code(), source_path(self.report))
+        self.side = TrialSide(self.report, _code(run, job), source_path(self.report))
         self._execute, self.most = execute, most
         self._bases: dict[str, TrialSide | None] = {job.compile.backend: self.side}
 
@@ -424,17 +425,24 @@ def attempt_of(trial: Run) -> Attempt:
 
 def create_trial(store: Store, run: Run, job: CompileJob, by: str) -> Run:
     """Create the queued directory of a trial below its run; raises StoreError, JobError."""
-    below, original = copy(store), _original_code(run)
+    below, original = copy(store), _original_code(run, job)
     below.runs_dir = run.path / DIRECTORY
-    code = repaired(original, job.repairs) if job.repairs else run.code()
+    code = repaired(original, job.repairs) if job.repairs else _code(run, job)
     trial = below.create(job, code=code, by=by, original=original)
     # An id that differs from the directory's name: the trial works in a directory of its own.
     return replace(trial, id=f"{run.id}/{trial.id}")
 
 
-def _original_code(run: Run) -> str:
+def _original_code(run: Run, job: CompileJob) -> str:
     """Return the code of a run's eager side: before its fixes, or an exercise's code."""
-    job = run.job()
-    if job is None or not job.has_original:
+    with contextlib.suppress(OSError):
+        return read(run.original_path, MAX_CODE_BYTES).decode("utf-8", "replace")
+    return _code(run, job)
+
+
+def _code(run: Run, job: CompileJob) -> str:
+    """Return the code that was run; a recorded run has no copy of its sample. Raises StoreError, JobError."""
+    try:
         return run.code()
-    return read(run.original_path, MAX_CODE_BYTES).decode("utf-8", "replace")
+    except StoreError:
+        return prepared(job)[1]
