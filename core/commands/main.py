@@ -5,6 +5,7 @@ The main options of each command (`--help` lists all):
     python -m core samples [--json]
     python -m core run NAME | FILE.py[:NAME] | job.json [options] [--check] [--least-speedup X] [--json]
     python -m core bisect NAME | FILE.py[:NAME] | job.json [options] [--json]
+    python -m core try RUN [--together] [--json]
     python -m core measure RUN [--check] [--least-speedup X] [--json]
     python -m core tour RUN | NAME | FILE.py[:NAME] | job.json [options]
     python -m core captures RUN | NAME | FILE.py[:NAME] | job.json [options]
@@ -85,6 +86,7 @@ COMMANDS = (
     Command("samples", "list the sample models", "samples"),
     Command("run", "compile a model and report", "run"),
     Command("bisect", "run a model without measuring, and look for why it fails or differs", "run"),
+    Command("try", "try the fixes of a stored run, and say what each changes", "run"),
     Command("measure", "measure a stored run's job again, as a run of its own", "run"),
     Command("tour", "explain torch.compile on a run, or on a model that is run first", "tour"),
     Command("captures", "compare symbolic_trace, Dynamo and torch.export on a model", "tour"),

@@ -16,19 +16,31 @@ from typing import Any
 from core.base.errors import NodeWaitError
 from core.base.machine import Environment
 from core.base.words import limit_s
-from core.commands.output import CANCELLED, FAILED, OK, add_check_options, add_json_option, add_node_options, complain
+from core.commands.output import (
+    CANCELLED,
+    FAILED,
+    OK,
+    add_check_options,
+    add_engine_option,
+    add_json_option,
+    add_node_options,
+    complain,
+)
 from core.commands.summary import check_report, print_run
 from core.job import CompileJob, add_job_options, job_of
 from core.job.prepared import measured_again
-from core.report import Report
+from core.report import Report, as_json
 from core.runs.engine.opening import VARIABLE, open_engine
 from core.runs.engine.queues import CPU, Assignment, Shortage
 from core.runs.progress import ending_words
 from core.runs.runner import Runner, Wait
 from core.runs.store import Run, Store
-from core.runs.stored import open_report
+from core.runs.stored import open_report, read_trials
 from core.trace.parsers.build import GrowingReport
+from core.views.printed import as_data, as_text
 from core.views.progress import answers_words, silent_words, waiting_words
+from core.views.proofs import TrialsView, trials_page
+from core.views.texts import source_of
 from core.views.verdict import fitted
 
 POLL_S = 0.1
@@ -59,6 +71,15 @@ def add_measure_command(command: argparse.ArgumentParser) -> None:
     command.add_argument("what", metavar="RUN", help="stored run to measure again")
     add_node_options(command)
     add_check_options(command, WRONG_RESULTS)
+    add_json_option(command)
+
+
+def add_try_command(command: argparse.ArgumentParser) -> None:
+    """Add the options of `try`."""
+    command.set_defaults(function=_try)
+    command.add_argument("what", metavar="RUN", help="stored run whose fixes are tried")
+    command.add_argument("--together", action="store_true", help="apply all fixes together, and confirm the result")
+    add_engine_option(command)
     add_json_option(command)
 
 
@@ -118,6 +139,29 @@ def _finish_bisection(run: Run, arguments: argparse.Namespace) -> int:
 
 def _measure(arguments: argparse.Namespace) -> int:
     return run_job(measured_again(Store().open(arguments.what).job()), arguments, _finish)
+
+
+def _try(arguments: argparse.Namespace) -> int:
+    """Try the fixes of a run, print their number to standard error, then what the trials showed."""
+    store = Store()
+    engine = open_engine(store, address=arguments.engine)
+    try:
+        runner = Runner(store, engine)
+        run, decided = store.open(arguments.what), 0
+        runner.try_fixes(run, arguments.together)
+        while (progress := runner.prover.progress(run)) is not None:
+            if progress.decided > decided:
+                print(f"  {TrialsView(progress).words}", file=sys.stderr)
+            decided = progress.decided
+            time.sleep(POLL_S)
+        shown = read_trials(run)
+        if shown.applied is not None and shown.applied.run:
+            runner.wait(store.open(shown.applied.run))
+    finally:
+        engine.close()
+    page = trials_page(shown, source_of(run.log_path(), open_report(run)))
+    print(as_json(as_data(page)).decode() if arguments.json else "\n".join(as_text(page)))
+    return OK
 
 
 def _follow(run: Run, watch: NodeWatch) -> None:

@@ -165,9 +165,9 @@ class Bench:
             if attempt is None:
                 return None
             if attempt.side is None:
-                return Proof(
-                    claim.proposal.key, "failed", claim.measure, backend, reason=attempt.reason, took_s=attempt.took_s
-                )
+                key, words, took_s = claim.proposal.key, claim.proposal.words, attempt.took_s
+                reason = attempt.reason
+                return Proof(key, "failed", claim.measure, backend, reason=reason, took_s=took_s, words=words)
             return prove(claim, base, attempt.side, backend, attempt.took_s)
         return None
 

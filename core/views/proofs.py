@@ -189,3 +189,13 @@ class AppliedView:
             yield from paragraph(text)
         if self.diff:
             yield Listing("Diff of all fixes", Code(self.diff, "diff"), is_open=True)
+
+
+def trials_page(trials: claims.RunTrials, source: str) -> Iterator[PageBlock]:
+    """Yield the fixes of a run with what their trials showed, proven ones first, and those applied together."""
+    for proof in sorted(trials.proofs, key=lambda proof: (not proof.is_proven, proof.outcome == "not tried")):
+        yield from paragraph(f"- {prose(proof.words, LONGEST_TEXT)} {tried_words(proof)}")
+    if trials.applied is not None:
+        yield from AppliedView(trials.applied, source).blocks
+    if trials == claims.NO_TRIALS:
+        yield from paragraph("No fix to try.")

@@ -7,6 +7,8 @@ import pytest
 
 from core import CompileJob, CompileOptions, LocalEngine, Model, Run, Runner, Store, open_report
 from core.analysis.repairs.claims import RunTrials, counts
+from core.commands.main import main
+from core.commands.output import OK
 from core.runs.stored import TRIALS, read_trials
 from core.views.proofs import AppliedView, proof_words
 
@@ -116,6 +118,21 @@ def test_a_submission_ends_a_real_trial_within_a_second(here: Runner) -> None:
     assert time.monotonic() - began_s < 1
     here.stop_trials(run)
     assert here.wait(second).status().state == "done"
+
+
+@pytest.mark.usefixtures("commands_here")
+def test_the_command_tries_the_fixes_of_a_run_and_applies_them_together(
+    here: Runner, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COMPILEBOARD_HOME", str(here.store.home))
+    run = made(here, code_job(PRINTS.replace("norm", "mean")))
+    assert main(["try", run.id]) == OK
+    printed = capsys.readouterr()
+    first = "- Print with torch's print op. Tried: graph breaks 1 → 0, results same (backend `eager`)."
+    assert first in printed.out.splitlines()
+    assert "Trying the fixes: 1 of " in printed.err
+    assert main(["try", run.id, "--together"]) == OK
+    assert "1 fix together: graph breaks 1 → 0, results same (backend `eager`)" in capsys.readouterr().out
 
 
 @pytest.mark.long

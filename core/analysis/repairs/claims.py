@@ -307,7 +307,7 @@ WhyNot = ObjectionReason | Literal["", "no time", "other claims first", "another
 class Proof:
     """Result of a claim's trial, or the reason why it was not tried.
 
-    `key` is the proposal's. `before` and `after` count graph breaks, frames that run eagerly, and recompiles of base
+    `key` and `words` are the proposal's. `before` and `after` count graph breaks, eager frames and recompiles of base
     and trial on `backend`. `results` is the outcome of the comparison with eager; `as_before` is True if they differ
     from eager exactly as before. `target` is the claimed count. `left` are remaining and new problems.
     """
@@ -326,6 +326,7 @@ class Proof:
     why: WhyNot = ""
     reason: str = ""
     took_s: float = 0.0
+    words: str = ""
 
     @property
     def is_proven(self) -> bool:
@@ -341,8 +342,8 @@ class Proof:
 def untried(claim: Claim | Objection, why: WhyNot = "") -> Proof:
     """Return the proof of a claim that was not tried; the reason of an objection is its own."""
     if isinstance(claim, Objection):
-        return Proof(claim.proposal.key, "not tried", why=claim.reason)
-    return Proof(claim.proposal.key, "not tried", claim.measure, why=why)
+        return Proof(claim.proposal.key, "not tried", why=claim.reason, words=claim.proposal.words)
+    return Proof(claim.proposal.key, "not tried", claim.measure, why=why, words=claim.proposal.words)
 
 
 def prove(claim: Claim, before: TrialSide, after: TrialSide, backend: str, took_s: float = 0.0) -> Proof:
@@ -367,6 +368,7 @@ def prove(claim: Claim, before: TrialSide, after: TrialSide, backend: str, took_
         tried.printed,
         tried.left[:MOST_LEFT],
         took_s=took_s,
+        words=claim.proposal.words,
     )
 
 
