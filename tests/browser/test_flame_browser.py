@@ -167,7 +167,7 @@ def test_a_click_shows_a_phase_which_leads_to_its_graph_and_its_kernels(
     expect(detail).to_have_text(
         re.compile(r"^code_gen\[0/0\] .*in all.*by itself.* % of the compilation's .*from .* on.*$")
     )
-    expect(page).to_have_url(re.compile(rf"select={wanted.replace(':', '%3A')}"))
+    expect(page).to_have_url(re.compile(rf"item={wanted.replace(':', '%3A')}"))
     settle(page)
     page.reload()
     settle(page)

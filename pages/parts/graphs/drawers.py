@@ -160,14 +160,18 @@ def draw_both(view: View, index: int) -> str | None:
     selection in one is marked in the other.
     """
     picture, name = fusion_drawn(view, index), f"{view.compilation.id}-{index}"
+    # A view keeps its own selection while the URL has that of either view.
+    last, selected = state_of("fusion-selections", (None, None)), url.selected()
+    own = last if selected and selected in last else (selected, selected)
     left, right = st.columns(2, gap="small")
     with left:
-        left_choice = show(picture, f"before-{name}", step=name, frame=0, on_activate=_activated)
+        left_choice = show(picture, f"before-{name}", step=name, own=own[0], frame=0, on_activate=_activated)
     with right:
-        right_choice = show(picture, f"after-{name}", step=name, frame=_frame(picture), on_activate=_activated)
+        frame = _frame(picture)
+        right_choice = show(picture, f"after-{name}", step=name, own=own[1], frame=frame, on_activate=_activated)
     _keep_frame(picture, right_choice.frame)
     newest = _newest(left_choice.id, right_choice.id)
-    if newest != url.selected() and url.select(newest, _lowered(view, index)):
+    if newest != selected and url.select(newest, _lowered(view, index)):
         st.rerun()
     return newest
 

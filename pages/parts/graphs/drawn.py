@@ -42,15 +42,16 @@ def show(
     frame: int | None = None,
     overlay: str = "",
     step: str = "",
+    own: str | None = None,
     graph: str = "",
     on_activate: Callable[[str], None] | None = None,
 ) -> Chosen:
     """Draw a graph that fills the page; return the visitor's choice in it.
 
-    The overlay is written to the URL, and also the selection unless `step` links several views. `graph` is the graph of
-    the FX nodes, empty for nodes of several graphs.
+    The overlay is written to the URL, and also the selection unless `step` links several views, which have their `own`.
+    `graph` is the graph of the FX nodes, empty for nodes of several graphs.
     """
-    selected = url.selected()
+    selected = own if step else url.selected()
     chosen = graph_view(
         picture,
         key=key,
