@@ -451,6 +451,20 @@ def shared_buffers(first: SchedulerNode, second: SchedulerNode) -> dict[str, int
     return {name: min(size, touched[name]) for name, size in (*second.reads, *second.writes) if name in touched}
 
 
+def nodes_between(schedule: Schedule, first: SchedulerNode, second: SchedulerNode) -> tuple[SchedulerNode, ...]:
+    """Return the final scheduler nodes that need a result of one node and that the other needs, in order."""
+    bits = {node.name: 1 << index for index, node in enumerate(schedule.after)}
+    writer = {name: node.name for node in schedule.after for name, _ in node.writes}
+    needs: dict[str, int] = {}
+    for node in schedule.after:
+        needs[node.name] = 0
+        for source in {writer[name] for name, _ in node.reads if name in writer} - {node.name}:
+            needs[node.name] |= bits[source] | needs.get(source, 0)
+    ends = (first.name, second.name) if needs[second.name] & bits[first.name] else (second.name, first.name)
+    early, late = bits[ends[0]], needs[ends[1]]
+    return tuple(node for node in schedule.after if bits[node.name] & late and needs[node.name] & early)
+
+
 def _refusals(schedule: Schedule) -> Iterator[tuple[int, set[str], set[str], str]]:
     """Yield round, unfused nodes on both sides, and reason of each refusal."""
     indices = {node.name: index for index, node in enumerate(schedule.before)}

@@ -12,6 +12,7 @@ from core.analysis.comparison.kernels import node_ops
 from core.analysis.dynamo.compilations import scope_words
 from core.analysis.kernels.kernel import kernel_names, kernel_seconds, node_op
 from core.analysis.work import (
+    nodes_between,
     refusal_reasons,
     refused_pair,
     rejections,
@@ -48,7 +49,26 @@ SIGNS = (
     "refused to fuse. A dashed hull is a library call."
 )
 MOST_REMOVED = 8  #: removed ops that are named
-MOST_OP_CHARS, MOST_TITLE_CHARS = 60, 140
+MOST_TITLE_CHARS = 140
+MOST_BETWEEN = 4  #: launches that are named between two others
+# Beginning of a reason of torch, and what it means.
+MEANINGS = {
+    "intermediate nodes": "Others between them need a result of the first, and the second needs theirs.",
+    "no shared data": "They share no data that fusion would keep out of memory.",
+    "memory deps did not match": "The second reads the first's result in another order than the first writes it.",
+    "numel/rnumel mismatch": "Their loops have different sizes.",
+    "invalid loop order": "No order of loops fits both.",
+    "tiling mismatch": "Their loops are tiled in different ways.",
+    "node1 must go before node2": "The first must run before the second.",
+    "exceeds max fusion": "The fused node would be larger than `max_fusion_size`.",
+    "fusion for buffer explicit disabled": "Inductor keeps this buffer apart.",
+    "score too low": "Fusing would save too little.",
+    "will create cycle": "A fused node would need its own result.",
+    "register spilling": "The fused kernel would need more registers than there are.",
+    "device mismatch": "They run on different devices.",
+    "template epilogue": "The matmul's template can't take this op in.",
+    "prologue fusion": "The matmul's template can't compute this input within it.",
+}
 # ATen products, which Inductor leaves to a library unless a template is faster; some add a tensor, such as a bias.
 ADDING = ("addmm", "baddbmm")
 PRODUCTS = ("mm", "bmm", "_int_mm", "_scaled_mm", "linear", *ADDING)
@@ -60,19 +80,24 @@ class FusionRefusal:
     """Reasons why two nodes were not fused, with the user's ops after the scheduler's names.
 
     `because` is the reason if the kinds of the two nodes rule out fusion, otherwise empty. `recorded` are torch's
-    reasons, each with its first round. `shared` is a sentence about the buffers that both nodes access.
+    reasons, each with its first round. `shared` is a sentence about the buffers that both nodes access, and `between`
+    names the launches between them.
     """
 
     because: str
     recorded: tuple[tuple[int, str], ...]
     shared: str
+    between: str = ""
 
     @property
     def lines(self) -> list[str]:
-        """The reasons as Markdown, one a line."""
+        """The reasons as Markdown, one a line: what they mean, and torch's words."""
         because = [plain(self.because, LONGEST_TEXT)] if self.because else []
+        meant = (text for _, reason in self.recorded for begin, text in MEANINGS.items() if reason.startswith(begin))
+        between = [f"Between them: {plain(self.between, LONGEST_TEXT)}."] if self.between else []
         rounds = [f"round {number}: {code(reason, LONGEST_TEXT)}" for number, reason in self.recorded]
-        return [*because, *rounds] or ["The scheduler recorded no reason for this pair."]
+        lines = [*because, *dict.fromkeys(meant), *between, *rounds]
+        return lines or ["The scheduler recorded no reason for this pair."]
 
 
 @dataclass(frozen=True)
@@ -186,9 +211,16 @@ class FusionView:
         nodes = {node.name: node for node in self.schedule.after}
         reasons = refusal_reasons(self.schedule, nodes[left], nodes[right])
         recorded = tuple((number, self._with_ops(reason)) for number, reason in reasons.recorded)
-        return FusionRefusal(
-            self._with_ops(reasons.because), recorded, _shared_words(reasons.shared, bool(reasons.because))
-        )
+        shared = _shared_words(reasons.shared, bool(reasons.because))
+        between = nodes_between(self.schedule, nodes[left], nodes[right]) if recorded else ()
+        names = list(dict.fromkeys(self._launch_words(node) for node in between))
+        more = f" and {fmt.number(len(names) - MOST_BETWEEN)} more" if len(names) > MOST_BETWEEN else ""
+        return FusionRefusal(self._with_ops(reasons.because), recorded, shared, ", ".join(names[:MOST_BETWEEN]) + more)
+
+    def hulls(self, *names: str) -> tuple[str, ...]:
+        """Return the ids of the launches of these nodes after fusion."""
+        chosen = {part for node in self.schedule.after if node.name in names for part in node.nodes}
+        return tuple(launch.id for launch in self._launches if any(node.name in chosen for node in launch.nodes))
 
     def kernel(self, item_id: str | None) -> Kernel | None:
         """Return the kernel of a hull, an op or a kernel by its id; None if it has no kernel."""
@@ -276,10 +308,15 @@ class FusionView:
         return {name: ", ".join(names[:MOST_WORDS]) for name, names in ops.items()}
 
     def _node_title(self, node: SchedulerNode) -> str:
-        kernel = self._kernels.get(node.kernel)
         ops = ", ".join(dict.fromkeys(text for name in node.nodes if (text := self._ops.get(name))))
-        parts = ops[:MOST_OP_CHARS], (kernel and kernel.name) or node.kind, node.name
-        return " · ".join(filter(None, parts))[:MOST_TITLE_CHARS]
+        name = node.name if len(node.nodes) < 2 else f"{node.nodes[0]} and {fmt.number(len(node.nodes) - 1)} more"
+        return " · ".join(filter(None, (self._launch_words(node), name, ops)))[:MOST_TITLE_CHARS]
+
+    def _launch_words(self, node: SchedulerNode) -> str:
+        """Return the number and the name of a node's launch in the drawing; its kind if it has none."""
+        hulls = self.hulls(node.name)
+        group = next((group for group in self.picture.model.groups if group.id in hulls), None)
+        return node.kind if group is None else f"{group.badge} {group.label}".strip()
 
     def _with_ops(self, reason: str) -> str:
         """Return a reason with the user's ops in parentheses after each name of a scheduler node."""

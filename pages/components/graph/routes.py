@@ -155,12 +155,16 @@ class PlaceData(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CommandData(msgspec.Struct, frozen=True):
-    """A selection requested by Python; `serial` is the number of the user's choices before it."""
+    """A selection requested by Python; `serial` is the number of the user's choices before it.
+
+    `outlined` are the ids of items that are outlined.
+    """
 
     source: str
     id: str | None
     serial: int
     frame: int | None
+    outlined: tuple[str, ...] = ()
 
 
 class LevelsData(msgspec.Struct, frozen=True):

@@ -133,12 +133,14 @@ export interface PlaceData {
   frame: number | null;
 }
 
-/** A selection requested by Python; `serial` is the number of the user's choices before it. */
+/** A selection requested by Python; `serial` is the number of the user's choices before it. `outlined` are the ids of
+ * items that are outlined. */
 export interface CommandData {
   source: string;
   id: string | null;
   serial: number;
   frame: number | null;
+  outlined: string[];
 }
 
 /** The response of the routes `levels` and `all`: levels by group. */

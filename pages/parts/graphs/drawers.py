@@ -140,15 +140,24 @@ def joint_graph(view: View, partition: PartitionView, graph: FxGraph | None) -> 
 
 KERNEL, WHY, IR = "kernel", "why not fused", "IR"
 OPENED = "fusion-opened"
+# Keys of the two nodes in the drawer.
+FIRST, SECOND = "why-one", "why-other"
 
 
-def draw_fusion(view: View, index: int) -> str | None:
+def draw_fusion(view: View, index: int, fusion: FusionView) -> str | None:
     """Draw a graph's fusion, with a slider from the ops to the launches.
 
-    Return the selected id, None without one.
+    The launches of the pair in the open drawer are outlined. Return the selected id, None without one.
     """
     picture, name = fusion_drawn(view, index), f"fusion-{view.compilation.id}-{index}"
-    chosen = show(picture, name, frame=_frame(picture), graph=_lowered(view, index), on_activate=_activated)
+    chosen = show(
+        picture,
+        name,
+        frame=_frame(picture),
+        graph=_lowered(view, index),
+        outlined=fusion.hulls(*_pair(fusion)) if url.asked(url.DRAWER) == WHY else (),
+        on_activate=_activated,
+    )
     _keep_frame(picture, chosen.frame)
     return chosen.id
 
@@ -244,12 +253,21 @@ def why_not(fusion: FusionView) -> None:
     st.markdown(f"**{fusion.question}**")
     names = list(titles)
     first, second = map(names.index, fusion.pair)
-    left = st.selectbox("First", names, index=first, format_func=titles.__getitem__, key="why-one")
-    right = st.selectbox("Second", names, index=second, format_func=titles.__getitem__, key="why-other")
+    left = st.selectbox("First", names, index=first, format_func=titles.__getitem__, key=FIRST)
+    right = st.selectbox("Second", names, index=second, format_func=titles.__getitem__, key=SECOND)
     _refusal(fusion, left, right)
     with st.expander(fusion.refusals_title):
         for line in fusion.refusals:
             st.markdown(line)
+
+
+def _pair(fusion: FusionView) -> tuple[str, ...]:
+    """Return the two nodes that the visitor has picked, by default a refused pair; none if there is only one node."""
+    titles = fusion.node_titles
+    if len(titles) < 2:
+        return ()
+    picked = zip((FIRST, SECOND), fusion.pair, strict=True)
+    return tuple(state_of(key) if state_of(key) in titles else preset for key, preset in picked)
 
 
 def _refusal(fusion: FusionView, left: str, right: str) -> None:

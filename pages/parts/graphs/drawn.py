@@ -44,6 +44,7 @@ def show(
     step: str = "",
     own: str | None = None,
     graph: str = "",
+    outlined: tuple[str, ...] = (),
     on_activate: Callable[[str], None] | None = None,
 ) -> Chosen:
     """Draw a graph that fills the page; return the visitor's choice in it.
@@ -59,6 +60,7 @@ def show(
         selected=selected,
         frame=frame,
         overlay=url.asked(url.COLOUR) or overlay,
+        outlined=outlined,
         step=step,
         on_activate=on_activate,
     )

@@ -55,9 +55,9 @@ def test_ops_without_a_launch_are_named() -> None:
 def test_nodes_are_titled_by_their_ops_and_kernels(fusion: FusionView) -> None:
     assert len(fusion.node_titles) == 10
     assert {name: fusion.node_titles[name] for name in ("op6", "op14", "op16")} == {
-        "op6": "getitem · ExternKernelSchedulerNode · op6",
-        "op14": "mul, erf, add · cpp_fused_gelu_view_2 · op14",
-        "op16": "add · cpp_fused_add_view_3 · op16",
+        "op6": "scaled_dot_product_flash_attention · op6 · getitem",
+        "op14": "3 gelu · op14 · mul, erf, add",
+        "op16": "4 add · op16 · add",
     }
 
 
@@ -65,8 +65,19 @@ def test_a_refusal_has_torchs_reason_and_the_shared_memory(fusion: FusionView) -
     bound = "fusing could save at most this much traffic (a bound, not a measurement)"
     assert fusion.pair == ("op9_op10_op11_op12", "op16")
     assert fusion.refusal(*fusion.pair) == FusionRefusal(
-        "", ((1, "intermediate nodes between node1 & node2"),), f"They share 1.05 MB of buffers: {bound}."
+        "",
+        ((1, "intermediate nodes between node1 & node2"),),
+        f"They share 1.05 MB of buffers: {bound}.",
+        "up · addmm, 3 gelu, down · addmm",
     )
+    refusal = fusion.refusal(*reversed(fusion.pair))
+    assert refusal is not None
+    assert refusal.lines == [
+        "Others between them need a result of the first, and the second needs theirs.",
+        "Between them: up · addmm, 3 gelu, down · addmm.",
+        "round 1: `intermediate nodes between node1 & node2`",
+    ]
+    assert fusion.hulls(*fusion.pair) == ("g:op9", "g:op16")
     assert fusion.refusal("op16", "op16") is None
     assert FusionRefusal("", (), "").lines == ["The scheduler recorded no reason for this pair."]
     assert FusionRefusal("a_b", ((2, "c"),), "").lines == [r"a\_b", "round 2: `c`"]

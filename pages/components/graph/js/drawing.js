@@ -22,7 +22,7 @@ import { Python } from "./python.js";
 
 const FOLD_MS = 200;
 const SETTLED_MS = 140;
-const RINGS = ["hit", "related", "holds", "preview", "near", "selected", "at"];
+const RINGS = ["hit", "related", "holds", "preview", "near", "selected", "at", "outlined"];
 const MOST_RINGS = 500;
 const KEYS = "Arrow keys walk, with Shift between groups, Enter unfolds, slash searches, question mark lists the keys.";
 

@@ -12,6 +12,8 @@ export class Elsewhere {
   selected = null;
   /** @type {Commented} */
   comments = COMMENTED;
+  /** @type {readonly string[]} */
+  outlined = [];
   /** The groups around items that are not loaded yet. @type {Map<string, number[]>} */
   folded = new Map();
   /** @type {Graph | null} */
@@ -73,8 +75,14 @@ export class Elsewhere {
     if (unknown.length && graph === this.drawing.graph) this.sign();
   }
 
+  /** @param {readonly string[]} ids */
+  outline(ids) {
+    this.outlined = ids;
+    this.sign();
+  }
+
   sign() {
-    for (const [name, ids] of Object.entries(this.comments)) {
+    for (const [name, ids] of Object.entries({ ...this.comments, outlined: this.outlined })) {
       this.drawing.stage.mark(name, new Set(ids.flatMap((/** @type {string} */ id) => this.shown(id))));
     }
   }

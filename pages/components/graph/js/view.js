@@ -122,8 +122,10 @@ export class GraphView extends Drawing {
 
   // Python's command; a command that is older than the user's last click here is out of date.
   /** @param {CommandData} wish */
-  obey({ source, id, serial, frame }) {
-    if (source !== this.data.source || !this.python.heeds(serial)) return;
+  obey({ source, id, serial, frame, outlined }) {
+    if (source !== this.data.source) return;
+    this.elsewhere.outline(outlined);
+    if (!this.python.heeds(serial)) return;
     if (typeof frame === "number" && frame !== this.film.at) this.film.go(frame, true);
     if (id === (this.choice?.id ?? null)) return;
     if (id === null) return this.select(null, { quiet: true });
