@@ -49,7 +49,7 @@ SIGNS = (
     "refused to fuse. A dashed hull is a library call."
 )
 MOST_REMOVED = 8  #: removed ops that are named
-MOST_TITLE_CHARS = 140
+MOST_TITLE_CHARS = 140  #: characters of the title of a node after fusion
 MOST_BETWEEN = 4  #: launches that are named between two others
 # Beginning of a reason of torch, and what it means.
 MEANINGS = {
@@ -198,6 +198,12 @@ class FusionView:
         """The two nodes after fusion that are selected by default: a refused pair, or the first two nodes."""
         first, second, *_ = self.node_titles
         return refused_pair(self.schedule) or (first, second)
+
+    def chosen_pair(self, first: str | None, second: str | None) -> tuple[str, ...]:
+        """Return two chosen nodes, by default those of `pair`; none if there is only one node."""
+        titles = self.node_titles
+        chosen = zip((first, second), self.pair, strict=True) if len(titles) > 1 else ()
+        return tuple(name if name in titles else preset for name, preset in chosen)
 
     @property
     def refusals(self) -> list[str]:

@@ -150,12 +150,13 @@ def draw_fusion(view: View, index: int, fusion: FusionView) -> str | None:
     The launches of the pair in the open drawer are outlined. Return the selected id, None without one.
     """
     picture, name = fusion_drawn(view, index), f"fusion-{view.compilation.id}-{index}"
+    pair = fusion.chosen_pair(state_of(FIRST), state_of(SECOND)) if url.asked(url.DRAWER) == WHY else ()
     chosen = show(
         picture,
         name,
         frame=_frame(picture),
         graph=_lowered(view, index),
-        outlined=fusion.hulls(*_pair(fusion)) if url.asked(url.DRAWER) == WHY else (),
+        outlined=fusion.hulls(*pair),
         on_activate=_activated,
     )
     _keep_frame(picture, chosen.frame)
@@ -255,29 +256,13 @@ def why_not(fusion: FusionView) -> None:
     first, second = map(names.index, fusion.pair)
     left = st.selectbox("First", names, index=first, format_func=titles.__getitem__, key=FIRST)
     right = st.selectbox("Second", names, index=second, format_func=titles.__getitem__, key=SECOND)
-    _refusal(fusion, left, right)
+    refusal = fusion.refusal(left, right)
+    for line in refusal.lines if refusal is not None else ():
+        st.markdown(line)
+    st.caption(refusal.shared if refusal is not None else fusion.same_nodes)
     with st.expander(fusion.refusals_title):
         for line in fusion.refusals:
             st.markdown(line)
-
-
-def _pair(fusion: FusionView) -> tuple[str, ...]:
-    """Return the two nodes that the visitor has picked, by default a refused pair; none if there is only one node."""
-    titles = fusion.node_titles
-    if len(titles) < 2:
-        return ()
-    picked = zip((FIRST, SECOND), fusion.pair, strict=True)
-    return tuple(state_of(key) if state_of(key) in titles else preset for key, preset in picked)
-
-
-def _refusal(fusion: FusionView, left: str, right: str) -> None:
-    refusal = fusion.refusal(left, right)
-    if refusal is None:
-        st.caption(fusion.same_nodes)
-        return
-    for line in refusal.lines:
-        st.markdown(line)
-    st.caption(refusal.shared)
 
 
 def loop_body(view: View, fusion: FusionView, selected: str | None) -> bool:
