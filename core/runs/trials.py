@@ -37,7 +37,6 @@ from core.analysis.repairs.claims import (
     next_round,
     prove,
     reproduces,
-    trial_job,
     untried,
 )
 from core.analysis.repairs.offers import repaired
@@ -103,6 +102,18 @@ class _Request:
     is_all: bool = False
     progress: TrialProgress = TrialProgress(0, 0)
     stopped: threading.Event = field(default_factory=threading.Event)
+
+
+def trial_job(job: CompileJob, backend: str) -> CompileJob:
+    """Return the job of a trial: the same calls on a backend, compared with eager and not measured."""
+    bare = CompileJob(job.model)
+    named = (*("rival", "rival_code", "memory", "numerics", "bisect", "debug_files", "bits", "logs"),
+             *("capture", "aoti", "neighbours", "profile", "sweep"))  # fmt: skip
+    plain = replace(job, measure=False, **{name: getattr(bare, name) for name in named})
+    plain = replace(plain, conditions=replace(plain.conditions, threads=1, caches="objects"))
+    if backend == job.compile.backend:
+        return plain
+    return plain.with_settings(backend=backend, mode=None, options=None)
 
 
 @dataclass(frozen=True, slots=True)

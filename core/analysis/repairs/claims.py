@@ -6,10 +6,11 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Literal
 
 from core.analysis.durations import compile_seconds
-from core.analysis.dynamo.break_costs import break_costs
+from core.analysis.dynamo.break_costs import BreakCost, break_costs
 from core.analysis.dynamo.failures import failures, frame_names
 from core.analysis.repairs.offers import (
     attribute_use,
@@ -26,7 +27,7 @@ from core.analysis.repairs.source import SETTINGS, Repair, dynamo_settings
 from core.analysis.repairs.trials import MEASURES, Remainder, TrialOutcome, TrialSide, recompile_subject, trial
 from core.analysis.results import results
 from core.job import CompileJob
-from core.report import GraphBreak, Place, Recompile, Report, frame_id
+from core.report import Place, Recompile, Report, frame_id
 
 Measure = Literal["graph breaks", "recompiles", "results", "error"]
 Counts = tuple[int, int, int]
@@ -133,28 +134,50 @@ def claims(side: TrialSide, job: CompileJob, more: Iterable[Proposal] = ()) -> t
     one claim.
     """
     ranks: dict[str, tuple[Proposal, int]] = {}
-    for proposal, rank in (*_offered(side, job), *((proposal, 0) for proposal in more)):
+    problems = Problems(side, job)
+    for proposal, rank in (*problems.offered(), *((proposal, 0) for proposal in more)):
         known = ranks.get(proposal.key)
         ranks[proposal.key] = (proposal, min(rank, known[1]) if known else rank)
-    judged = [claim_of(side, job, proposal, rank) for proposal, rank in ranks.values()]
+    judged = [claim_of(problems, proposal, rank) for proposal, rank in ranks.values()]
     made = sorted((claim for claim in judged if isinstance(claim, Claim)), key=lambda claim: claim.order)
     return (*made, *(refused for refused in judged if isinstance(refused, Objection)))
 
 
-def _offered(side: TrialSide, job: CompileJob) -> Iterator[tuple[Proposal, int]]:
-    for cost in break_costs(side.report):
-        for rank, repair in enumerate(repairs_of_break(side.text, cost.graph_break, side.path)):
-            yield proposal_of([repair]), rank
-    for reason in newest_reasons(side.report.recompiles):
-        repairs = repairs_of_recompile(side.text, side.report, reason, not job.calls)
-        for rank, repair in enumerate(repairs):
-            yield proposal_of([repair]), rank
-        if dynamic_spares(side.report, reason):
-            yield DYNAMIC_SIZES, len(repairs)
+@dataclass(frozen=True)
+class Problems:
+    """The graph breaks and recompiles of a run, each with its repairs, which are computed once."""
+
+    side: TrialSide
+    job: CompileJob
+
+    @cached_property
+    def breaks(self) -> tuple[tuple[BreakCost, tuple[Repair, ...]], ...]:
+        """Costs of the graph breaks, and their repairs."""
+        text, path = self.side.text, self.side.path
+        return tuple((cost, repairs_of_break(text, cost.graph_break, path)) for cost in break_costs(self.side.report))
+
+    @cached_property
+    def recompiles(self) -> tuple[tuple[Recompile, tuple[Repair, ...], bool], ...]:
+        """Newest reasons of the recompiles, their repairs, and whether `dynamic=True` avoids them."""
+        report, text = self.side.report, self.side.text
+        return tuple(
+            (each, repairs_of_recompile(text, report, each, not self.job.calls), dynamic_spares(report, each))
+            for each in newest_reasons(report.recompiles)
+        )
+
+    def offered(self) -> Iterator[tuple[Proposal, int]]:
+        """Yield each repair as a proposal, with its place among those for its problem."""
+        for _, repairs in self.breaks:
+            yield from ((proposal_of([repair]), rank) for rank, repair in enumerate(repairs))
+        for _, repairs, is_dynamic in self.recompiles:
+            yield from ((proposal_of([repair]), rank) for rank, repair in enumerate(repairs))
+            if is_dynamic:
+                yield DYNAMIC_SIZES, len(repairs)
 
 
-def claim_of(side: TrialSide, job: CompileJob, proposal: Proposal, rank: int = 0) -> Claim | Objection | None:
+def claim_of(problems: Problems, proposal: Proposal, rank: int = 0) -> Claim | Objection | None:
     """Return the claim of a proposal, or the reason against a trial; None for another backend."""
+    side, job, ids = problems.side, problems.job, set(proposal.ids)
     if "backend" in proposal.compile:
         return None
     if proposal.applied(job) == job:
@@ -164,49 +187,34 @@ def claim_of(side: TrialSide, job: CompileJob, proposal: Proposal, rank: int = 0
         return Objection(proposal, "leaves a break")
     if any(repair.fix.risk == "changes" for repair in fixes):
         return Objection(proposal, "changes behaviour")
-    report, breaks = side.report, addressed_breaks(side, proposal.ids)
-    if breaks:
-        return _break_claim(side, proposal, breaks, rank)
-    reasons = addressed_recompiles(side, proposal)
+    if costs := [cost for cost, repairs in problems.breaks if any(repair.id in ids for repair in repairs)]:
+        return _break_claim(side, proposal, costs, rank)
+    reasons = [
+        reason
+        for reason, repairs, is_dynamic in problems.recompiles
+        if (proposal.is_dynamic and is_dynamic) or any(repair.id in ids for repair in repairs)
+    ]
     if reasons and set(proposal.dynamo) == {INTEGERS} and all(_is_of_instance(side.text, each) for each in reasons):
         return Objection(proposal, "differs by instance")
     if reasons:
-        return _recompile_claim(report, proposal, reasons, rank)
+        return _recompile_claim(side.report, proposal, reasons, rank)
+    return _answer_claim(side.report, proposal, rank)
+
+
+def _answer_claim(report: Report, proposal: Proposal, rank: int) -> Claim | Objection:
+    """Return the claim that an error or a difference from eager is gone; an objection without either."""
     if report.error is not None and proposal.compile.get("fullgraph") is False:
         return Claim(proposal, "error", (report.error.type,), 1, 0, is_wrong=True, rank=rank)
     compared = results(report)
-    if compared is not None and compared.outcome in ("differs", "not comparable") and not proposal.job:
-        return Claim(
-            proposal, "results", (), 1, 0, is_wrong=compared.outcome == "differs", rank=rank,
-            backend=CHEAP[0] if proposal.dynamo else "",
-        )  # fmt: skip
-    return Objection(proposal, "needs times")
+    if compared is None or compared.outcome not in ("differs", "not comparable") or proposal.job:
+        return Objection(proposal, "needs times")
+    backend, is_wrong = CHEAP[0] if proposal.dynamo else "", compared.outcome == "differs"
+    return Claim(proposal, "results", (), 1, 0, is_wrong=is_wrong, rank=rank, backend=backend)
 
 
-def addressed_breaks(side: TrialSide, ids: Iterable[str]) -> tuple[GraphBreak, ...]:
-    """Return the graph breaks that repairs with these ids address."""
-    wanted = set(ids)
-    return tuple(
-        graph_break
-        for graph_break in side.report.graph_breaks
-        if any(repair.id in wanted for repair in repairs_of_break(side.text, graph_break, side.path))
-    )
-
-
-def addressed_recompiles(side: TrialSide, proposal: Proposal) -> tuple[Recompile, ...]:
-    """Return the newest reasons of the recompiles that a proposal addresses."""
-    wanted, report = set(proposal.ids), side.report
-    return tuple(
-        reason
-        for reason in newest_reasons(report.recompiles)
-        if (proposal.is_dynamic and dynamic_spares(report, reason))
-        or any(repair.id in wanted for repair in repairs_of_recompile(side.text, report, reason))
-    )
-
-
-def _break_claim(side: TrialSide, proposal: Proposal, breaks: Sequence[GraphBreak], rank: int) -> Claim:
+def _break_claim(side: TrialSide, proposal: Proposal, costs: Sequence[BreakCost], rank: int) -> Claim:
     before = len(side.report.graph_breaks)
-    costs = {id(cost.graph_break): cost.dynamo_s for cost in break_costs(side.report)}
+    breaks = [cost.graph_break for cost in costs]
     lines = dict.fromkeys(line_of(each, side.path) or each.place.line for each in breaks)
     return Claim(
         proposal,
@@ -214,7 +222,7 @@ def _break_claim(side: TrialSide, proposal: Proposal, breaks: Sequence[GraphBrea
         tuple(f"line {line}" for line in lines),
         before,
         before - len(breaks),
-        cost_s=sum(costs.get(id(each), 0.0) for each in breaks),
+        cost_s=sum(cost.dynamo_s for cost in costs),
         rank=rank,
     )
 
@@ -259,18 +267,6 @@ def ladder(claim: Claim, job: CompileJob) -> tuple[str, ...]:
         return (own,)
     cheap = CHEAP[CHEAP.index(claim.backend) :] if claim.backend else ()
     return (*cheap, own)
-
-
-def trial_job(job: CompileJob, backend: str) -> CompileJob:
-    """Return the job of a trial: the same calls on a backend, compared with eager and not measured."""
-    bare = CompileJob(job.model)
-    named = (*("rival", "rival_code", "memory", "numerics", "bisect", "debug_files", "bits", "logs"),
-             *("capture", "aoti", "neighbours", "profile", "sweep"))  # fmt: skip
-    plain = replace(job, measure=False, **{name: getattr(bare, name) for name in named})
-    plain = replace(plain, conditions=replace(plain.conditions, threads=1, caches="objects"))
-    if backend == job.compile.backend:
-        return plain
-    return plain.with_settings(backend=backend, mode=None, options=None)
 
 
 def reproduces(run: TrialSide, base: TrialSide, claim: Claim | None = None) -> bool:

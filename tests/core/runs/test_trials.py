@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from core import CompileJob, Model, Run, Runner, Store
+from core import CompileJob, CompileOptions, Model, Run, Runner, Store
 from core.analysis.repairs.claims import Proof, RunTrials
 from core.runs import trials
 from core.runs.engine.opening import tried_kinds
 from core.runs.engine.queues import Assignment
 from core.runs.sharing import import_archive, write_archive
 from core.runs.stored import TRIALS, read_trials, write_trials
-from core.runs.trials import DIRECTORY, MOST_TRIALS, budget_s, starts_by_itself
+from core.runs.trials import DIRECTORY, MOST_TRIALS, budget_s, starts_by_itself, trial_job
 from tests.support.engines import PromptEngine, until
 from tests.support.places import TRACES
 
@@ -214,6 +214,14 @@ def test_a_round_that_makes_nothing_better_is_refused(store: Store) -> None:
     applied = done(runner, run).applied
     assert applied is not None
     assert (applied.rounds, applied.run, applied.after) == ((), "", (5, 0, 0))
+
+
+def test_a_trial_makes_the_same_calls_and_measures_nothing() -> None:
+    job = replace(ZOO, calls=("f32[2]",), memory=True, numerics="nodes", compile=CompileOptions(mode="max-autotune"))
+    tried = trial_job(job, "eager")
+    assert (tried.calls, tried.measure, tried.memory, tried.numerics) == (("f32[2]",), False, False, "")
+    assert (tried.compile.backend, tried.compile.mode, tried.conditions.threads) == ("eager", None, 1)
+    assert trial_job(job, "inductor").compile == job.compile
 
 
 def test_trials_are_archived_with_their_run(store: Store, tmp_path: Path) -> None:

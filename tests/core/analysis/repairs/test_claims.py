@@ -9,6 +9,7 @@ from core.analysis.repairs.claims import (
     AppliedFixes,
     Claim,
     Objection,
+    Problems,
     Proposal,
     behaviour_changes,
     claim_of,
@@ -20,7 +21,6 @@ from core.analysis.repairs.claims import (
     next_round,
     prove,
     reproduces,
-    trial_job,
 )
 from core.analysis.repairs.trials import TrialSide
 from core.job import CompileJob, CompileOptions, Conditions, Model
@@ -55,13 +55,13 @@ def error_of(kind: str) -> RunError:
 
 
 def made(side: TrialSide, job: CompileJob, proposal: Proposal) -> Claim:
-    claim = claim_of(side, job, proposal)
+    claim = claim_of(Problems(side, job), proposal)
     assert isinstance(claim, Claim)
     return claim
 
 
 def objection(side: TrialSide, job: CompileJob, proposal: Proposal) -> str:
-    claim = claim_of(side, job, proposal)
+    claim = claim_of(Problems(side, job), proposal)
     assert isinstance(claim, Objection)
     return claim.reason
 
@@ -111,7 +111,7 @@ def test_a_fix_that_no_trial_proves_has_a_reason(proposal: Proposal, reason: str
 
 
 def test_another_backend_is_a_question_and_no_claim() -> None:
-    assert claim_of(side_of("graph_break_zoo"), ZOO, Proposal("eager", compile={"backend": "eager"})) is None
+    assert claim_of(Problems(side_of("graph_break_zoo"), ZOO), Proposal("eager", compile={"backend": "eager"})) is None
 
 
 def test_each_problem_has_its_first_choice_before_any_alternative() -> None:
@@ -140,14 +140,6 @@ def test_a_claim_is_proven_on_the_cheapest_backend_that_can() -> None:
     text = "calls = [(a, 0.5), (a, 0.1)]\n\ndef model(x, scale):\n    return x * scale\n"
     argument = made(TrialSide(floats, text, ""), STORM, Proposal("Pass.", repairs=("tensor_argument:scale",)))
     assert ladder(argument, STORM) == ("aot_eager", "inductor")
-
-
-def test_a_trial_makes_the_same_calls_and_measures_nothing() -> None:
-    job = replace(ZOO, calls=("f32[2]",), memory=True, numerics="nodes", compile=CompileOptions(mode="max-autotune"))
-    tried = trial_job(job, "eager")
-    assert (tried.calls, tried.measure, tried.memory, tried.numerics) == (("f32[2]",), False, False, "")
-    assert (tried.compile.backend, tried.compile.mode, tried.conditions.threads) == ("eager", None, 1)
-    assert trial_job(job, "inductor").compile == job.compile
 
 
 def test_a_base_reproduces_a_run_only_with_its_breaks_guards_and_error() -> None:
