@@ -242,8 +242,6 @@ class Runner:
         It has an ordinary run's limits, but no quota and no device lock. Raises JobError, StoreError.
         """
         fitted, by = self.limits.fitted(replace(job, time_limit_s=min(job.time_limit_s, limit_s))), run.status().by
-        if not self._is_free(assigned(run, fitted, by)):
-            return None
         trial = create_trial(self.store, run, fitted, by)
         self._enqueue(self._trials, assigned(trial, fitted, by))
         if not self._is_idle():
@@ -254,11 +252,13 @@ class Runner:
         return None
 
     def _is_free(self, assignment: Assignment) -> bool:
-        """Return True if no other server measures on an assignment's device; the lock is released at once."""
+        """Return True if no other server measures on a trial's device; the lock is released at once."""
+        path = assignment.run.path.parents[1]
+        of = replace(assignment, run=Run(path.name, path, assignment.run.liveness))
         try:
-            return self.engine.take_turn(assignment)
+            return self.engine.take_turn(of)
         finally:
-            self.engine.end_turn(assignment.run)
+            self.engine.end_turn(of.run)
 
     def _is_idle(self) -> bool:
         """Return True if no run and no tool of this server is queued or executes."""
@@ -383,6 +383,8 @@ class Runner:
             self.engine.prepare(assignment)
             if lane is self._jobs:
                 self._wait_for_turn(assignment)
+            elif lane is self._trials and not self._is_free(assignment):
+                self.cancel(run)
             if not self._is_unwanted(run):
                 self.engine.start(assignment, lambda: self._finish(run))
                 self._mark_started(lane, run)

@@ -10,6 +10,7 @@ A submission ends the trial that executes; it is repeated once nothing else runs
 from __future__ import annotations
 
 import contextlib
+import secrets
 import threading
 import time
 from collections import deque
@@ -57,7 +58,7 @@ SHARE, LEAST_S = 1 / 3, 20.0
 ASKED_S = 60.0  #: limit: seconds of all trials of one request
 LEAST_TRIAL_S = 2.0
 ROUNDS_S, MOST_ROUND_TRIALS = 60.0, 40  #: limit: seconds and trials to apply all fixes
-TRIES = 3  #: starts of a trial that submissions end
+TRIES, AGAIN_S = 5, 1.0  #: starts of a trial that submissions end, and seconds between two
 POLL_S = 0.1
 SOON_S = 5.0  # between the end of a run and the start of its trials
 GONE = ("cancelled", "interrupted")
@@ -400,6 +401,7 @@ class Prover:
                 return None
             trial = self._try_job(request.run, job, limit_s)
             if trial is None:
+                request.stopped.wait(AGAIN_S)
                 continue
             try:
                 return attempt_of(trial)
@@ -439,9 +441,10 @@ def create_trial(store: Store, run: Run, job: CompileJob, by: str) -> Run:
     below, original = copy(store), _original_code(run, job)
     below.runs_dir = run.path / DIRECTORY
     code = repaired(original, job.repairs) if job.repairs else _code(run, job)
-    trial = below.create(job, code=code, by=by, original=original)
-    # An id that differs from the directory's name: the trial works in a directory of its own.
-    return replace(trial, id=f"{run.id}/{trial.id}")
+    made, name = below.create(job, code=code, by=by, original=original), secrets.token_hex(8)
+    # A name like a tool's, which differs from the run's id: the trial works in a directory of its own.
+    made.path.rename(below.runs_dir / name)
+    return Run(f"{run.id}/{name}", below.runs_dir / name, run.liveness)
 
 
 def _original_code(run: Run, job: CompileJob) -> str:

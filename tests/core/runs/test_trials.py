@@ -155,6 +155,22 @@ def test_a_trial_waits_until_nothing_else_runs(store: Store) -> None:
     assert done(runner, run).proofs
 
 
+def test_no_trial_starts_while_another_server_measures(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trials, "TRIES", 1)
+    monkeypatch.setattr(trials, "AGAIN_S", 0.01)
+    runner = Runner(store, engine := RecordingEngine(recorded))
+    run = runner.wait(runner.submit(ZOO))
+    elsewhere, measured = PromptEngine(), store.create(ZOO)
+    until(lambda: elsewhere.take_turn(Assignment(measured, measures=True)))
+    runner.try_fixes(run)
+    shown = done(runner, run)
+    assert not any(map(is_trial, engine.started))
+    assert {proof.outcome for proof in shown.proofs} == {"not tried"}
+    elsewhere.end_turn(measured)
+    runner.try_fixes(run)
+    until(lambda: any(proof.is_proven for proof in read_trials(run).proofs))
+
+
 def test_trials_stop_at_a_request_and_say_so(store: Store) -> None:
     engine = RecordingEngine(lambda run: "" if is_trial(run) else recorded(run))
     runner = Runner(store, engine, tries=True)

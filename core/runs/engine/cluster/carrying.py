@@ -117,7 +117,7 @@ class Carrier:
 
     def key(self, run: Run) -> str:
         """Return a run's name on its host: its id, or `RUN/TOOL` for a tool's directory in a run."""
-        return run.path.relative_to(self._store.runs_dir).as_posix().replace("/tools/", "/")
+        return run.path.relative_to(self._store.runs_dir).as_posix().replace("/tools/", "/").replace("/trials/", "/")
 
     def claim(
         self, run: Run, host: str, ended: Callable[[], None] = lambda: None, assignment: Assignment | None = None
