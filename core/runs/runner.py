@@ -45,6 +45,7 @@ from core.runs.trials import GONE, Prover, create_trial
 TOOLS_AT_ONCE = 2
 TORCH = "torch"
 TURN_S = 0.2
+END_S = 3.0  # until a trial that was cancelled has ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,9 +233,12 @@ class Runner:
         (self.prover.apply_all if together else self.prover.request)(run)
 
     def stop_trials(self, run: Run) -> None:
-        """Stop the trials of a run's fixes; results of earlier ones stay."""
+        """Stop the trials of a run's fixes, and wait until none executes; results of earlier ones stay."""
         self.prover.stop(run)
         self._end_trials(run)
+        deadline = time.monotonic() + END_S
+        while self._trials_of(run) and time.monotonic() < deadline:
+            time.sleep(TURN_S / 4)
 
     def _try_job(self, run: Run, job: CompileJob, limit_s: float) -> Run | None:
         """Run a trial for a run, in its directory, and return it at its end; None if a submission ended it.
@@ -267,12 +271,15 @@ class Runner:
 
     def _end_trials(self, of: Run | None = None) -> None:
         """End the trial that is queued or executes, if it is one of a run; by default any trial."""
+        for trial in self._trials_of(of):
+            with contextlib.suppress(CompileboardError):
+                self.cancel(trial)
+
+    def _trials_of(self, run: Run | None = None) -> list[Run]:
+        """Return the trials of a run that are queued or execute; by default those of all runs."""
         with self._lock:
             trials = [assignment.run for assignment in (*self._trials.going.values(), *self._trials.queue)]
-        for trial in trials:
-            if of is None or of.path in trial.path.parents:
-                with contextlib.suppress(CompileboardError):
-                    self.cancel(trial)
+        return [trial for trial in trials if run is None or run.path in trial.path.parents]
 
     def stored(self, job: CompileJob) -> Run | None:
         """Return a finished run of the same job, code and torch; None if there is none."""

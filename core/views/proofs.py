@@ -11,6 +11,7 @@ from core.analysis.dynamo.recompiles import local_names
 from core.analysis.repairs import claims
 from core.analysis.repairs.offers import applied_diff
 from core.base import words as fmt
+from core.job.checks import MAX_REPAIRS
 from core.runs.store import Run
 from core.runs.stored import read_trials
 from core.runs.trials import ASKED_S, MOST_TRIALS, ROUNDS_S, TrialProgress
@@ -162,25 +163,29 @@ class AppliedView:
     @property
     def changes(self) -> str:
         """The fixes, as a list."""
-        return "\n".join(f"- {prose(change.words)}" for change in self.fixes.changes)
+        return "\n".join(f"- {prose(change.words)}" for change in self.fixes.changes[:MAX_REPAIRS])
 
     @property
     def named(self) -> str:
         """Fixes of what is left that change what the code does, and were not applied; empty for none."""
-        words = [prose(change.words.rstrip(".")) for change in self.fixes.named]
+        words = [prose(change.words.rstrip(".")) for change in self.fixes.named[:MAX_REPAIRS]]
         return f"Not applied, since it changes what the code does: {'; '.join(words)}." if words else ""
 
     @property
     def left(self) -> str:
         """The lines with graph breaks and recompiles that are left; empty for none."""
-        places = [f"{plain(each.place)} ({code(one_line(each.reason, LONGEST_TEXT))})" for each in self.fixes.left]
+        places = [
+            f"{plain(each.place)} ({code(one_line(each.reason, LONGEST_TEXT))})"
+            for each in self.fixes.left[:MAX_REPAIRS]
+        ]
         return f"Left: {'; '.join(places)}." if places else ""
 
     @property
     def diff(self) -> str:
-        """All edits of the file as a unified diff; empty if only settings change."""
+        """All edits of the file as a unified diff; empty if only settings change, or for too many edits."""
         steps = [claims.joined(changes).repairs for changes in self.fixes.rounds]
-        return applied_diff(self.source, [step for step in steps if step])
+        is_short = sum(map(len, steps)) <= MAX_REPAIRS
+        return applied_diff(self.source, [step for step in steps if step]) if is_short else ""
 
     @property
     def blocks(self) -> Iterator[PageBlock]:

@@ -276,6 +276,7 @@ def delete(*runs: Run) -> int:
     """Delete runs, and return their number; raises CompileboardError."""
     for run in runs:
         who().require_own(run)
+        server.runner().stop_trials(run)
         server.runner().store.delete(run)
     return len(runs)
 

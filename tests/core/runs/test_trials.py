@@ -180,6 +180,18 @@ def test_trials_stop_at_a_request_and_say_so(store: Store) -> None:
     assert {proof.why for proof in done(runner, run).proofs} == {"ended", "leaves a break", "changes behaviour"}
 
 
+def test_a_run_whose_trials_were_stopped_can_be_deleted_for_good(store: Store) -> None:
+    engine = RecordingEngine(lambda run: "" if is_trial(run) else recorded(run))
+    runner = Runner(store, engine, tries=True)
+    run = runner.submit(ZOO)
+    until(lambda: any(map(is_trial, engine.started)))
+    runner.stop_trials(run)
+    assert engine.started[-1].status().state == "cancelled" or not engine.started[-1].path.exists()
+    store.delete(run)
+    until(lambda: runner.prover.progress(run) is None)
+    assert not run.path.exists()
+
+
 def test_a_request_tries_what_was_not_tried(store: Store) -> None:
     engine = RecordingEngine(recorded)
     runner = Runner(store, engine)

@@ -236,3 +236,9 @@ def test_applied_fixes_are_shown_with_counts_and_what_was_not_applied() -> None:
     assert "+    return torch.where(x.mean() > 0, x.relu(), x.neg())" in view.diff
     assert fixes.applied(ZOO).repairs == (("where:25",),)
     assert AppliedView(replace(fixes, rounds=()), text).words == "No fix makes this run better."
+
+
+def test_a_file_with_endless_fixes_shows_the_first_and_no_diff() -> None:
+    endless = AppliedFixes(((WHERE,) * 1_000,), (5, 0, 0), (4, 0, 0), "eager", named=(WHERE,) * 1_000)
+    view = AppliedView(endless, side_of("graph_break_zoo").text)
+    assert (view.diff, view.changes.count("Choose"), view.named.count("Choose")) == ("", 64, 64)
