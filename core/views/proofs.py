@@ -85,9 +85,10 @@ def _shown_words(proof: claims.Proof) -> str:
         return f"makes it worse, {changes}"
     if proof.outcome == "differs":
         return "results differ from eager"
-    wanted = f" instead of {fmt.number(proof.target)}" if proof.outcome == "partly" and changes else ""
-    gone = {"error": "no error", "results": ""}.get(proof.measure, "")
-    return ", ".join(filter(None, (f"{changes}{wanted}" if changes else gone, *_result_words(proof))))
+    is_counted = proof.measure in ("graph breaks", "recompiles")
+    wanted = f" instead of {fmt.number(proof.target)}" if proof.outcome == "partly" and changes and is_counted else ""
+    gone = "no error" if proof.measure == "error" else ""
+    return ", ".join(filter(None, (gone, f"{changes}{wanted}", *_result_words(proof))))
 
 
 def _changes(proof: claims.Proof, worse: bool) -> Iterator[str]:
@@ -95,7 +96,7 @@ def _changes(proof: claims.Proof, worse: bool) -> Iterator[str]:
     names = ("graph breaks", "eager frames", "recompiles")
     rows = sorted(zip(names, proof.before, proof.after, strict=True), key=lambda row: row[0] != proof.measure)
     for name, before, after in rows:
-        is_named = proof.measure in ("", name)
+        is_named = proof.measure in ("", "results", "error", name)
         if (after > before) if worse else (is_named and after != before):
             yield f"{name} {fmt.number(before)} → {fmt.number(after)}"
 

@@ -375,16 +375,14 @@ def counts(report: Report) -> Counts:
 
 
 def _judged(claim: Claim, outcome: TrialOutcome, before: Report, after: Report) -> ProofOutcome:
-    """Return the outcome of a trial; for a claim about results or an error, whether that is gone."""
+    """Return the outcome of a trial; for a claim about results or an error, whether that is gone, and at a price."""
     if after.error is not None:
         return "nothing" if before.error is not None and before.error.type == after.error.type else "failed"
-    if claim.measure == "error":
-        return outcome if outcome in ("differs", "worse", "untold") else "repaired"
-    if claim.measure == "results":
-        if outcome == "worse":
-            return outcome
-        return "repaired" if _outcome(after) in ("same", "other strides") else "nothing"
-    return outcome
+    if claim.measure not in ("error", "results") or outcome == "differs":
+        return outcome
+    if claim.measure == "results" and _outcome(after) not in ("same", "other strides"):
+        return "nothing"
+    return "partly" if outcome == "worse" else "untold" if outcome == "untold" else "repaired"
 
 
 @dataclass(frozen=True, slots=True)

@@ -242,3 +242,15 @@ def test_a_file_with_endless_fixes_shows_the_first_and_no_diff() -> None:
     endless = AppliedFixes(((WHERE,) * 1_000,), (5, 0, 0), (4, 0, 0), "eager", named=(WHERE,) * 1_000)
     view = AppliedView(endless, side_of("graph_break_zoo").text)
     assert (view.diff, view.changes.count("Choose"), view.named.count("Choose")) == ("", 64, 64)
+
+
+def test_an_error_that_is_gone_for_a_graph_break_is_shown_with_its_price() -> None:
+    whole = side_of("transformer_block")
+    failed = replace(whole, report=replace(whole.report, error=error_of("Unsupported")))
+    claim = made(failed, ZOO, Proposal("Whole.", compile={"fullgraph": False}))
+    broken = replace(whole.report, graph_breaks=side_of("graph_break_zoo").report.graph_breaks[:1])
+    proof = prove(claim, failed, replace(whole, report=broken), "eager")
+    assert proof_words(proof) == "Tried: no error, graph breaks 0 → 1, results same (backend `eager`)."
+    assert (proof.is_proven, proof.is_without_effect) == (False, False)
+    gone = prove(claim, failed, whole, "eager")
+    assert (proof_words(gone), gone.is_proven) == ("Tried: no error, results same (backend `eager`).", True)
