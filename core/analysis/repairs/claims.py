@@ -375,7 +375,7 @@ def counts(report: Report) -> Counts:
 
 
 def _judged(claim: Claim, outcome: TrialOutcome, before: Report, after: Report) -> ProofOutcome:
-    """Return the outcome of a trial; for a claim about results or an error, whether that is gone, and at a price."""
+    """Return the outcome of a trial; a claim about results or an error may be true at a price."""
     if after.error is not None:
         return "nothing" if before.error is not None and before.error.type == after.error.type else "failed"
     if claim.measure not in ("error", "results") or outcome == "differs":
