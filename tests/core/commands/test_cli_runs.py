@@ -6,13 +6,15 @@ from pathlib import Path
 import pytest
 
 from core import Run, Store
+from core.analysis.repairs.claims import Proof, RunTrials
 from core.base.errors import StoreError
 from core.base.words import bytes_
 from core.commands.main import main
 from core.commands.output import FAILED, MISSING, OK, USAGE
 from core.commands.runs import matching_runs
 from core.runs.comments import set_pinned, set_tags
-from tests.support.homes import add_run
+from core.runs.stored import write_trials
+from tests.support.homes import add_run, add_scenario
 
 
 @pytest.fixture
@@ -155,3 +157,21 @@ def test_an_archive_without_runs_is_an_error(store: Store, tmp_path: Path) -> No
     assert main(["archive", "is:done", "--out", str(tmp_path / "none" / "file")]) == USAGE
     add_run(store.home, "mlp", b"")
     assert main(["archive", "is:done", "--out", str(tmp_path / "none" / "file")]) in (MISSING, FAILED)
+
+
+def test_reports_and_html_files_have_what_the_trials_of_fixes_showed(
+    store: Store, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    run = store.open(add_scenario(store.home, "graph_break_zoo"))
+    proven = Proof("where:25", "repaired", "graph breaks", "eager", (5, 0, 0), (4, 0, 0), "same")
+    idle = Proof("keep_tensor:31", "nothing", "graph breaks", "eager", (5, 0, 0), (5, 0, 0), "same")
+    write_trials(run, RunTrials((proven, idle)))
+    shown = "Tried: graph breaks 5 → 4, results same (backend `eager`)."
+    assert main(["report", run.id, "--page", "graph_breaks"]) == OK
+    page = lines(capsys)[0]
+    assert shown.replace("`", "") in [line.replace("`", "") for line in page]
+    assert "Tried without effect" in page
+    assert main(["report", run.id]) == OK
+    assert any("Tried: changes nothing" in line for line in lines(capsys)[0])
+    assert main(["export", run.id, "--html", str(tmp_path / "run.html")]) == OK
+    assert "Tried: graph breaks 5 → 4, results same" in (tmp_path / "run.html").read_text(encoding="utf-8")
