@@ -129,17 +129,22 @@ class _Drawing:
             kind="launch" if self._is_generated(launch) else "library",
             members=[self._number[place, name] for name in launch.members],
             links=tuple(f"s:{node.name}" for node in launch.nodes) + ((f"k:{kernel.id}",) if kernel else ()),
-            facts=(*self._eager_calls(launch), *self._refusals(place)),
+            facts=(*self._layers(launch), *self._eager_calls(launch), *self._refusals(place)),
             badge=number(self._kernel_number[launch.kernel]) if launch.kernel in self._kernel_number else "",
         )
+
+    def _layers(self, launch: Launch) -> Iterator[tuple[str, str]]:
+        """Yield the modules of a launch's ops if there are several: the launch is drawn in one place alone."""
+        names = list(dict.fromkeys(".".join(path[1:]) or path[0] for path in self._paths(launch)))
+        if len(names) > 1:
+            yield "spans", _first_names(names)
 
     def _eager_calls(self, launch: Launch) -> Iterator[tuple[str, str]]:
         """Yield the calls of eager that a launch computes, or a part of them."""
         calls = dict.fromkeys(self._eager[name] for name in launch.members if name in self._eager)
         if calls:
             names = [aten_name(self._schedule.eager_calls[call].op) for call in calls]
-            more = f" +{number(len(names) - MOST_OPS_NAMED)}" if len(names) > MOST_OPS_NAMED else ""
-            yield "eager", f"{count(len(calls), 'call')}: {', '.join(names[:MOST_OPS_NAMED])}{more}"
+            yield "eager", f"{count(len(calls), 'call')}: {_first_names(names)}"
 
     def _refusals(self, place: int) -> Iterator[tuple[str, str]]:
         """Yield why torch did not fuse a launch with another, the most shared bytes first."""
@@ -446,6 +451,11 @@ class _Drawing:
     def _output_text(self, node: SchedulerNode) -> str:
         buffers = [self._buffers[name] for name, _ in node.writes if name in self._buffers]
         return tensor_text(buffers[0].dtype, buffers[0].shape) if buffers else ""
+
+
+def _first_names(names: Sequence[str]) -> str:
+    more = f" +{number(len(names) - MOST_OPS_NAMED)}" if len(names) > MOST_OPS_NAMED else ""
+    return ", ".join(names[:MOST_OPS_NAMED]) + more
 
 
 def _via_words(via: Sequence[str]) -> str:

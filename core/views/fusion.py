@@ -54,7 +54,7 @@ MOST_BETWEEN = 4  #: launches that are named between two others
 # Beginning of a reason of torch, and what it means.
 MEANINGS = {
     "intermediate nodes": "Others between them need a result of the first, and the second needs theirs.",
-    "no shared data": "They share no data that fusion would keep out of memory.",
+    "no shared data": "No access of one is an access of the other: same buffer, same part, same order.",
     "memory deps did not match": "The second reads the first's result in another order than the first writes it.",
     "numel/rnumel mismatch": "Their loops have different sizes.",
     "invalid loop order": "No order of loops fits both.",

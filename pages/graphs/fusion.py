@@ -56,7 +56,7 @@ with place.container(key="drawing"):
 open_kernel(fusion)
 with drawer(place, [KERNEL, WHY, IR], selected) as tab:
     if tab == KERNEL:
-        kernel_drawer(view, fusion.kernel(selected))
+        kernel_drawer(view, fusion.kernel(selected), (selected or "").removeprefix("n:").partition("@")[0])
     elif tab == WHY:
         why_not(fusion)
     elif tab == IR and not loop_body(view, fusion, selected):

@@ -148,6 +148,24 @@ def test_an_expanded_dimension_and_a_gather_count_what_they_touch() -> None:
     assert by_op["aten.add.Tensor"] == (4 * 8 + 8 + 4 * 8) * 4
 
 
+@pytest.mark.parametrize("how", ["nearest", "bilinear"])
+def test_interpolation_is_one_call_of_eager_and_one_of_its_backward(how: str) -> None:
+    class Larger(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            return F.interpolate(x.sin(), scale_factor=2, mode=how) * 2
+
+    x = torch.randn(1, 2, 4, 4, requires_grad=True)
+    with Dispatched() as forward:
+        loss = Larger()(x).sum()
+    with Dispatched() as backward:
+        loss.backward()
+    found = decomposed(Larger(), x)
+    assert len(found["forward"]) == (forward.ops - Counter(["aten.sum.default"])).total() == 3
+    assert [call.op for call in found["forward"]].count("aten.upsample") == 1
+    assert [call.op for call in found["backward"]].count("aten.upsample_backward") == 1
+    assert any(op.startswith("aten.upsample") for op in backward.ops)
+
+
 def test_casts_of_one_line_are_calls_of_their_own() -> None:
     model = nn.Linear(32, 32)
     with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):

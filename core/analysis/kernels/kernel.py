@@ -19,6 +19,7 @@ from core.base.words import duration_s
 from core.ops.costs import aten_name, op_class
 from core.report import (
     Compilation,
+    FxNode,
     Kernel,
     KernelTime,
     Module,
@@ -460,3 +461,22 @@ def _shapes(compilation: Compilation) -> dict[str, list[Shape]]:
             touched = (name for name, _ in (*node.reads, *node.writes) if name in buffers)
             shapes.setdefault(node.kernel, []).extend(buffers[name] for name in touched)
     return shapes
+
+
+def most_called_line(kernel: Kernel, path: str, nodes: Mapping[str, FxNode], op: str) -> int | None:
+    """Return the line of a file that called an op of a kernel, otherwise the line that called most of its ops.
+
+    Views count only if there are no other ops. None if the kernel does not come from the file.
+    """
+    known = [nodes[name] for name in kernel.origins if name in nodes]
+    working = [node for node in known if op_class(node.target) != "view"] or known
+    for chosen in ([node for node in known if node.name == op], working):
+        lines = Counter(line for node in chosen if (line := _innermost(node, path)))
+        if lines:
+            return lines.most_common(1)[0][0]
+    return None
+
+
+def _innermost(node: FxNode, path: str) -> int | None:
+    places = node.stack or ((node.source,) if node.source else ())
+    return next((place.line for place in reversed(places) if place.file == path), None)

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import ClassVar
 
 from core.analysis.comparison.kernels import counterpart
-from core.analysis.kernels.kernel import kernel_names
+from core.analysis.kernels.kernel import kernel_names, most_called_line
 from core.base import words as fmt
 from core.code.diff import TextDiff, diff_texts
 from core.code.output_code import AROUND_CALL, kernel_code
@@ -230,6 +230,10 @@ class KernelView:
         places = (place for node in origins for place in (node.stack or ((node.source,) if node.source else ())))
         stacks = {frame.line for frame in self.kernel.stacks if frame.file == path}
         return {place.line for place in places if place.file == path} | stacks
+
+    def line_in(self, path: str, nodes: Mapping[str, FxNode], op: str = "") -> int | None:
+        """Return the line of a file where to begin, that of an op or of most ops; None without one."""
+        return most_called_line(self.kernel, path, nodes, op) or min(self.lines_in(path, nodes), default=None)
 
     def origins(self, nodes: Iterable[str]) -> list[str]:
         """Return the names of the FX nodes that became this kernel, in the order of `nodes`."""

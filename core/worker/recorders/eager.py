@@ -9,10 +9,13 @@ from typing import Any
 
 from torch import Tensor
 from torch.fx import Graph, Node
+from torch.nn.functional import interpolate
 
 from core.ops.costs import op_class
 from core.report import EagerCall
 from core.worker.recorders.traffic import hint
+
+UPSAMPLE = "aten.upsample"
 
 
 def eager_calls(graph: Graph, *, backward: bool) -> tuple[EagerCall, ...]:
@@ -42,7 +45,19 @@ def _is_computed(node: Node) -> bool:
 def _original(node: Node) -> str:
     """Return the op that a node was decomposed from, or a user's Triton call; otherwise empty."""
     target = str(node.target)
-    return target if target.startswith("triton_kernel_wrapper") else str(node.meta.get("original_aten") or "")
+    own = target if target.startswith("triton_kernel_wrapper") else str(node.meta.get("original_aten") or "")
+    return next((f"{UPSAMPLE}{'_backward' if key.startswith('fwd') else ''}" for key, _ in _interpolated(node)), own)
+
+
+def _interpolated(node: Node) -> Iterator[tuple[str, str]]:
+    """Yield Dynamo's call of `interpolate` that a node is from, by the name of its record.
+
+    Torch decomposes the call before it records the original ops.
+    """
+    for key in ("source_fn_stack", "fwd_source_fn_stack"):
+        stack = node.meta.get(key) or [("", None)]
+        if stack[-1][1] is interpolate:
+            yield key, stack[-1][0]
 
 
 def _numbered(node: Node) -> bool:
@@ -64,6 +79,8 @@ def _key(node: Node, numbers: dict[Hashable, int]) -> Hashable:
     original = _original(node)
     if original == str(node.target):
         return node
+    if original.startswith(UPSAMPLE):
+        return original, *next(_interpolated(node))
     if _numbered(node):
         return original, node.meta["seq_nr"]
     places = _places(node)

@@ -227,8 +227,8 @@ def open_kernel(fusion: FusionView) -> None:
         go_to(_page(kernel), url.link(**{url.SELECT: f"k:{kernel.id}"}))
 
 
-def kernel_drawer(view: View, kernel: Kernel | None) -> None:
-    """Draw a kernel's source, and the lines of the model that it comes from."""
+def kernel_drawer(view: View, kernel: Kernel | None, op: str) -> None:
+    """Draw a kernel's source and the lines of the model that it comes from; begin with an op's."""
     if kernel is None:
         st.caption(FusionView.no_kernel_picked)
         return
@@ -238,7 +238,7 @@ def kernel_drawer(view: View, kernel: Kernel | None) -> None:
         link = url.link(**{url.SELECT: f"k:{kernel.id}"})
         st.page_link(page.script, label="Open the kernel", icon=page.icon, query_params=link)
     kernel_source(view, kernel, whole=False, height=SHORT)
-    user_lines(view, kernel)
+    user_lines(view, kernel, op=op)
 
 
 def _page(kernel: Kernel) -> menu.Page:

@@ -71,11 +71,11 @@ def _linked(kernel: Kernel) -> int:
     return url.line_of(kernel.id) or kernel.lines[0]
 
 
-def user_lines(view: View, kernel: Kernel, *, selects: bool = True) -> None:
+def user_lines(view: View, kernel: Kernel, *, op: str = "", selects: bool = True) -> None:
     """Draw the file with most of the kernel's lines, coloured by kernel, and the kernel's FX nodes.
 
-    With `selects`, the first of the lines is selected initially. Use False beside the whole output code, which is
-    already scrolled to the kernel: the selection would scroll it to the first kernel of the line.
+    With `selects`, the line of the op `op`, or of most ops, is selected initially. Use False beside the whole output
+    code, which is already scrolled to the kernel: the selection would scroll it to the first kernel of the line.
     """
     graph = view.compilation.graph(kernel.graph)
     nodes = {node.name: node for node in view.nodes(graph)} if graph else {}
@@ -84,8 +84,8 @@ def user_lines(view: View, kernel: Kernel, *, selects: bool = True) -> None:
     path = next(iter(recorded), shown.source_path)
     user = _coloured(view, kernel, nodes, path)
     if user is not None:
-        lines = shown.lines_in(path, nodes)
-        first = f"{line_prefix(view, path)}:{min(lines)}" if lines and selects else None
+        line = shown.line_in(path, nodes, op)
+        first = f"{line_prefix(view, path)}:{line}" if line and selects else None
         code_view(user, key=f"lines-{kernel.id}", height=SHORT, selected=first)
     else:
         st.caption(SourceView.no_code)

@@ -435,3 +435,11 @@ def test_eagers_calls_are_the_first_frame_and_hold_the_ops_that_they_became() ->
     assert {name: pairs[-len(later[name]) :] for name, pairs in joins.items()} == later
     gelu = next(group for group in model.groups if group.kind == "launch" and "gelu" in group.label)
     assert ("eager", "1 call: gelu") in {(fact.name, fact.value) for fact in gelu.facts}
+
+
+def test_a_launch_over_several_layers_names_them() -> None:
+    compilation, schedule, nodes = schedules("transformer_block")[0]
+    groups = {group.label: group for group in fusion_model(schedule, nodes, of(compilation)).groups}
+    spans = {label: [fact.value for fact in group.facts if fact.name == "spans"] for label, group in groups.items()}
+    assert spans["norm2 · layer_norm, add"] == ["self, norm2"]
+    assert spans["norm1 · layer_norm"] == []

@@ -7,11 +7,14 @@ from core.base.machine import Load
 from core.code.cpp import Loop
 from core.report import Bandwidth
 from core.runs.tools.tasks import AssemblyAnswer, Rung
+from core.trace.parsers.build import load_graph
 from core.views.kernels import KernelsView, KernelView
 from core.views.kernels.ledger import call_words, distinct_levels, worst_words
 from core.views.kernels.results import line_notes, result_blocks
 from pages.look.palette import ACCENT
 from pages.parts.kernels.ledger import call_bar
+from tests.support.logs import recorded_report
+from tests.support.places import TRACES
 from tests.support.reports.timed import GELU, ITEM, MM, REPORT
 from tests.support.tables import text_of
 
@@ -104,3 +107,21 @@ def test_times_of_a_busy_machine_are_named_unreliable_in_the_caption() -> None:
     busy = replace(KERNELS, report=replace(REPORT, kernel_load=Load(others=0.9)))
     assert busy.caption.startswith("The times below are not reliable; no finding uses them.")
     assert busy.pictures == ["traffic"]
+
+
+def test_a_kernels_lines_begin_with_those_of_an_op_or_of_most_ops() -> None:
+    log = TRACES / "transformer_block" / "trace.log"
+    report = recorded_report(log)
+    compilation = report.compilations[0]
+    kernel = next(kernel for kernel in compilation.kernels if kernel.name == "cpp_fused_add_native_layer_norm_view_1")
+    graph = compilation.graph(kernel.graph)
+    assert graph is not None
+    nodes = {node.name: node for node in load_graph(log, compilation, graph)}
+    view = KernelView(report, compilation, kernel)
+    path = next(node.source.file for node in nodes.values() if node.source is not None)
+    norm = next(name for name in kernel.origins if "rsqrt" in name)
+    assert view.line_in(path, nodes) == view.line_in(path, nodes, norm)
+    lines = {view.line_in(path, nodes, name) for name in kernel.origins}
+    assert len(lines) > 1
+    assert lines <= view.lines_in(path, nodes)
+    assert view.line_in("elsewhere.py", nodes) is None
