@@ -464,7 +464,7 @@ def _shapes(compilation: Compilation) -> dict[str, list[Shape]]:
 
 
 def most_called_line(kernel: Kernel, path: str, nodes: Mapping[str, FxNode], op: str) -> int | None:
-    """Return the line of a file that called an op of a kernel, otherwise the line that called most of its ops.
+    """Return the line of a file that called an op, otherwise the line of most of a kernel's ops.
 
     Views count only if there are no other ops. None if the kernel does not come from the file.
     """
