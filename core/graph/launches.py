@@ -230,7 +230,8 @@ def fusion_frames(schedule: Schedule, nodes: FxNodes, kernels: Kernels) -> tuple
     fusions, named = steps(schedule), working_ops(schedule, nodes)
     left = len(schedule.before)
     before, after = (_moved_words(size) for size in (schedule.bytes_before, schedule.bytes_after))
-    kernels_step = FusionStep("Kernels", launch_words(drawn, kernels) + after)
+    eager = f"; eager about {_eager_bytes(schedule)}" if schedule.eager_calls else ""
+    kernels_step = FusionStep("Kernels", launch_words(drawn, kernels) + after + eager)
     if not is_recorded(schedule):
         return FusionStep("Ops", f"{count(len(ops), 'op')}; {NOT_RECORDED}"), kernels_step
     inlined = f"{count(left, 'node')}{before}: lowering inlined ops into the loops that read them"
@@ -251,8 +252,12 @@ def fusion_frames(schedule: Schedule, nodes: FxNodes, kernels: Kernels) -> tuple
 
 def _eager_frame(schedule: Schedule) -> Iterator[FusionStep]:
     if schedule.eager_calls:
-        moved = bytes_(sum(call.bytes for call in schedule.eager_calls))
-        yield FusionStep("Eager", f"{count(len(schedule.eager_calls), 'call')} of ATen ops, about {moved} moved")
+        calls = count(len(schedule.eager_calls), "call")
+        yield FusionStep("Eager", f"{calls} of ATen ops, about {_eager_bytes(schedule)} moved")
+
+
+def _eager_bytes(schedule: Schedule) -> str:
+    return bytes_(sum(call.bytes for call in schedule.eager_calls))
 
 
 def _moved_words(size: int | None) -> str:

@@ -426,6 +426,7 @@ def test_eagers_calls_are_the_first_frame_and_hold_the_ops_that_they_became() ->
     schedule, kernels = replace(recorded, eager_calls=calls), of(compilation)
     frames = fusion_frames(schedule, nodes, kernels)
     assert (frames[0].title, frames[0].detail) == ("Eager", "2 calls of ATen ops, about 2.10 MB moved")
+    assert frames[-1].detail == "9 launches of 6 kernels, 22.6 MB moved; eager about 2.10 MB"
     assert [frame.title for frame in frames[1:]] == [frame.title for frame in fusion_frames(recorded, nodes, kernels)]
     model = fusion_model(schedule, nodes, kernels)
     joins = {node.id: node.joins for node in model.nodes}
