@@ -368,3 +368,17 @@ def test_the_tool_bar_wraps_on_a_telephone(page: Page) -> None:
 
     expect(view.get_by_label("Colour by")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_signs_of_another_picture_are_gone_and_a_click_on_a_sign_selects_its_group(page: Page) -> None:
+    view = mount(page, "transformer")
+    view.evaluate("root => root.compileboardView.camera.zoom(0.4)")
+    sign = view.locator(".sign-post", has_text="blocks").first
+    sign.click(force=True)
+    chosen = told(page, "selected")
+    assert chosen[-1].startswith("m:blocks")
+    view.focus()
+    page.keyboard.press("Escape")
+    fold_all(view)
+
+    expect(view.locator(".sign-post")).to_have_count(0)

@@ -156,3 +156,19 @@ def test_the_frame_and_the_overlay_that_the_user_chose_come_back() -> None:
 
     assert app.run().text[1].value == "5 bytes"
     assert app.run().text[1].value == "5 bytes"
+
+
+def test_a_report_of_a_colouring_is_no_selection() -> None:
+    app = AppTest.from_function(echo, default_timeout=240)
+    app.query_params["select"] = "n:a"
+    assert app.run().text[0].value == "n:a"
+    app.session_state["graph"] = {"selected": "n:b", "serial": 1, "picked": 1}
+    assert app.run().text[0].value == "n:b"
+    assert app.run().text[0].value == "n:b"
+    app.query_params["select"] = "n:a"
+    assert app.run().text[0].value == "n:a"
+    app.session_state["graph"] = {"selected": "n:b", "serial": 2, "picked": 1, "overlay": "bytes"}
+    assert app.run().text[0].value == "n:a"
+    app.session_state["graph"] = {"selected": "n:b", "serial": 3, "picked": 3, "overlay": "bytes"}
+
+    assert app.run().text[0].value == "n:b"

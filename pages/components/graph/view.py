@@ -3,8 +3,9 @@
 The browser owns the selection. The graph is sent once and stays byte-identical over reruns, since it does not contain
 the state that a click changes (the selection, the film's frame). The browser fetches folded levels from the server's
 routes. Python sends a selection (from a deep link or a table) through a second component of a few bytes, the command.
-`serial` counts the user's own choices: the browser ignores a command that is older than the user's last click, and
-Python sees a click even on an item that is already selected.
+`serial` counts the user's own choices: the browser ignores a command that is older than the user's last click.
+`picked` is its value at the last selection: Python sees a click even on an item that is already selected, and no click
+in a report of the frame or of the colouring.
 """
 
 from collections.abc import Callable, Mapping
@@ -89,15 +90,16 @@ def graph_view(
         state = _view(
             key=key,
             data=[{**graph.data, **msgspec.to_builtins(place)}],
-            default={"selected": selected, "serial": 0, "frame": frame, "overlay": overlay or None},
+            default={"selected": selected, "serial": 0, "picked": 0, "frame": frame, "overlay": overlay or None},
             on_selected_change=_nothing,
             on_serial_change=_nothing,
+            on_picked_change=_nothing,
             on_frame_change=_nothing,
             on_overlay_change=_nothing,
             on_activated_change=activated,
             on_lost_change=_nothing,
         )
-        chosen = _newest(f"{key}-last", selected, (state.serial, state.selected), state.selected)
+        chosen = _newest(f"{key}-last", selected, (state.picked, state.selected), state.selected)
         reported = frame if state.frame is None else state.frame
         shown = _newest(f"{key}-last-frame", frame, reported, reported)
         command = CommandData(key, chosen, state.serial, shown, outlined)

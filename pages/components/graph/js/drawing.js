@@ -7,12 +7,13 @@ import { Hulls } from "./hulls.js";
 import { Graph, NOTHING } from "./model.js";
 import { Overlays } from "./overlay.js";
 import { Help, Notice, Tip } from "./panels.js";
-import { Camera, inside, LEAST_PRESENTED, moveWithPointer, OVERSCAN, SLACK } from "./picture/camera.js";
+import { Camera, inside, LEAST_PRESENTED, OVERSCAN, SLACK } from "./picture/camera.js";
 import { compose } from "./picture/compose.js";
 import { Far } from "./picture/far.js";
 import { flyAll, standing } from "./picture/flight.js";
 import { Minimap } from "./picture/minimap.js";
 import { inksOf } from "./picture/paints.js";
+import { moveWithPointer } from "./picture/pointer.js";
 import { Signs } from "./picture/signs.js";
 import { Stage } from "./picture/stage.js";
 import { Python } from "./python.js";
@@ -89,11 +90,7 @@ export class Drawing {
     if (!same) this.film.over(graph, this.frameWish);
     this.hulls.mark(this.film);
     this.compose(false);
-    if (camera) {
-      const { x, y, k } = camera;
-      Object.assign(this.camera, { x, y, k, moved: true, by: "view" });
-      this.camera.apply();
-    } else this.camera.show(this.picture);
+    this.camera.stand(this.picture, camera && { x: camera.x, y: camera.y, k: camera.k });
     this.describe();
     this.afterShow();
   }
@@ -182,6 +179,7 @@ export class Drawing {
   followFar() {
     for (const element of this.viewport.children) element.classList.remove("glide");
     if (this.stage.drawn.size || this.stage.lines.size) this.stage.cull([-2, -2, -2, -2]);
+    this.hulls.show(this.film);
     if (this.stage.rect) this.remark();
     this.stage.rect = null;
     if (this.far.follow(this.camera, this.picture)) this.repaintFar();

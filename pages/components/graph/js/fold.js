@@ -1,6 +1,7 @@
 // Folding: groups open in place and close again; missing levels are fetched, those in view ahead of time.
 /** @import { Stepping } from "../../js/types.d.ts" */
 /** @import { Drawing } from "./drawing.js" */
+/** @import { Spot } from "./types.d.ts" */
 
 const PREFETCHED = 12;
 const IDLE_MS = 300;
@@ -38,7 +39,8 @@ export class Folds {
     this.open([gid, ...inside.filter((below) => graph.levels.has(below))], gid);
   }
 
-  /** @param {number[]} gids @param {number | null} anchor */
+  // Without an anchor, the picture is shown as at first.
+  /** @param {number[]} gids @param {number} [anchor] */
   open(gids, anchor) {
     const { drawing } = this;
     drawing.graph.unfold(gids);
@@ -46,7 +48,7 @@ export class Folds {
     this.tell({ ids: this.idsOf(gids), open: true });
   }
 
-  /** @param {number[]} gids @param {number | null} anchor */
+  /** @param {number[]} gids @param {number} [anchor] */
   close(gids, anchor) {
     const { drawing } = this;
     drawing.graph.fold(gids);
@@ -85,12 +87,12 @@ export class Folds {
   async all(open) {
     const { drawing } = this;
     const { graph } = drawing;
-    if (!open) return this.close([...graph.unfolded], null);
+    if (!open) return this.close([...graph.unfolded]);
     drawing.busy(true);
     try {
       const missing = graph.missing([...graph.groups.keys()]).length || graph.groups.size < graph.size.groups;
       if (missing) await graph.loadBelow(-1);
-      if (drawing.graph === graph) this.open([...graph.groups.keys()].filter((gid) => graph.levels.has(gid)), null);
+      if (drawing.graph === graph) this.open([...graph.groups.keys()].filter((gid) => graph.levels.has(gid)));
     } catch (error) {
       this.failed(error, () => this.all(true));
     }
@@ -119,13 +121,17 @@ export class Folds {
     if (drawing.graph === graph) drawing.refresh(first);
   }
 
-  // Levels that were unfolded when this graph was last shown.
-  async recall() {
-    const { graph } = this.drawing;
+  // Levels that were unfolded when this graph was last shown, and where the camera was then.
+  /** @param {Spot} [spot] */
+  async recall(spot) {
+    const { drawing } = this;
+    const { graph, camera } = drawing;
     if (!graph.missing(graph.wanted).length) return;
     await graph.load(graph.wanted).catch(() => null);
     graph.unfold(graph.wanted.filter((gid) => graph.levels.has(gid)));
-    if (this.drawing.graph === graph) this.drawing.refresh(null);
+    if (drawing.graph !== graph) return;
+    drawing.refresh(null, Boolean(spot));
+    if (spot && !drawing.choice && camera.by === "view") camera.stand(drawing.picture, spot);
   }
 
   later() {

@@ -14,6 +14,8 @@ export class Python {
     this.outdate();
     this.args.setStateValue(name, value);
     this.args.setStateValue("serial", this.serial);
+    // Other reports are no choice of an item: Python may have ended the last one meanwhile.
+    if (name === "selected") this.args.setStateValue("picked", this.serial);
   }
 
   /** @param {string} name @param {unknown} value */

@@ -84,9 +84,10 @@ export class GraphView extends Drawing {
     for (const name of MARKS) this.stage.mark(name, new Set());
     this.overlays.name ||= data.overlay;
     this.main = new Graph(data);
-    this.setGraph(this.main, this.camera.standing(lookOf(data.digest)));
+    const spot = this.camera.standing(lookOf(data.digest));
+    this.setGraph(this.main, spot);
     this.search.clear();
-    this.folds.recall();
+    this.folds.recall(spot);
     if (kept !== undefined && this.placedOf(kept)) this.select(this.choiceOf(kept), { quiet: true, atOnce: true });
   }
 
@@ -146,7 +147,8 @@ export class GraphView extends Drawing {
     if (closest(event, "[data-act]")) return null;
     const box = this.viewport.getBoundingClientRect();
     const { x, y, k } = this.camera;
-    const found = this.stage.at((event.clientX - box.left - x) / k, (event.clientY - box.top - y) / k);
+    const [left, top] = [(event.clientX - box.left - x) / k, (event.clientY - box.top - y) / k];
+    const found = this.signs.groupAt(left, top) ?? this.stage.at(left, top);
     return found && this.choiceOf(found.item.id);
   }
 

@@ -45,3 +45,8 @@ export class Grid {
     return found;
   }
 }
+
+/** @param {Rect} one @param {Rect} other */
+export function overlap(one, other) {
+  return one[0] < other[2] && other[0] < one[2] && one[1] < other[3] && other[1] < one[3];
+}

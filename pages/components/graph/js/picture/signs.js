@@ -4,6 +4,7 @@ import { isPresenting } from "../../../js/room.js";
 import { cut, cutFacts, make } from "../dom.js";
 import { TEXT_FROM } from "./camera.js";
 import { headerOf, isHull } from "./compose.js";
+import { overlap } from "./grid.js";
 import { groupLine } from "./scene.js";
 /** @import { Film } from "../film.js" */
 /** @import { Camera } from "./camera.js" */
@@ -28,6 +29,8 @@ export class Signs {
   groups = [];
   /** @type {{ k: number, rect: Rect } | null} */
   at = null;
+  /** The drawn signs. @type {{ placed: PlacedGroup, spot: Rect }[]} */
+  posts = [];
   fusing = false;
 
   /** @param {Stage} stage @param {Camera} camera @param {Film} film @param {HTMLElement} root */
@@ -42,12 +45,18 @@ export class Signs {
   /** @param {Picture} picture */
   over(picture) {
     this.groups = picture.items.filter(isGroup).sort((a, b) => a.depth - b.depth || b.w * b.h - a.w * a.h);
+    this.clear();
+  }
+
+  clear() {
     this.at = null;
+    this.posts = [];
+    this.stage.signs.replaceChildren();
   }
 
   // Another step of the film: drawn anew only if groups come or go.
   step() {
-    if (this.fusing !== this.film.fusing || this.groups.some(({ item }) => item.f?.length)) this.at = null;
+    if (this.fusing !== this.film.fusing || this.groups.some(({ item }) => item.f?.length)) this.clear();
     this.follow();
   }
 
@@ -64,31 +73,33 @@ export class Signs {
       for (const sign of this.stage.signs.children) {
         sign.setAttribute("transform", `${sign.getAttribute("data-at")} scale(${1 / k})`);
       }
-    } else if (this.at) {
-      this.stage.signs.replaceChildren();
-      this.at = null;
-    }
+    } else if (this.at) this.clear();
+  }
+
+  // The group whose sign stands at a point of the picture.
+  /** @param {number} x @param {number} y */
+  groupAt(x, y) {
+    return this.posts.find(({ spot }) => overlap(spot, [x, y, x, y]))?.placed;
   }
 
   /** @param {Rect} rect @param {number} k */
   draw(rect, k) {
+    this.clear();
     this.at = { k, rect };
     this.fusing = this.film.fusing;
-    this.stage.signs.replaceChildren();
-    /** @type {Rect[]} */
-    const taken = [];
     for (const placed of this.groups) {
-      if (taken.length === MOST) return;
+      if (this.posts.length === MOST) return;
       const { box, item } = placed;
-      const near = box[0] < rect[2] && box[2] > rect[0] && box[1] < rect[3] && box[3] > rect[1];
-      if (!near || !this.stage.visible(item) || (this.film.fusing && placed.open && isHull(item))) continue;
+      if (!overlap(box, rect) || !this.stage.visible(item) || (this.fusing && isHull(item))) continue;
       const sign = signOf(placed, k);
       if (!sign) continue;
       const [x, y] = [placed.x + (placed.open ? 4 : 6) / k, placed.y + 3 / k];
       /** @type {Rect} */
       const spot = [x, y, x + sign.width / k, y + sign.height / k];
-      const free = !taken.some((old) => spot[0] < old[2] && spot[2] > old[0] && spot[1] < old[3] && spot[3] > old[1]);
-      if (free) taken.push(spot), this.post(sign, x, y, k);
+      if (!this.posts.some((old) => overlap(spot, old.spot))) {
+        this.posts.push({ placed, spot });
+        this.post(sign, x, y, k);
+      }
     }
   }
 

@@ -1,7 +1,7 @@
 // The stage: only the items near the view are in the document. A grid finds them, and elements survive small changes.
 import { headerOf } from "./compose.js";
 import { make } from "../dom.js";
-import { Grid } from "./grid.js";
+import { Grid, overlap } from "./grid.js";
 import { drawCurve, drawItem, edgeOf, middleOf } from "./scene.js";
 /** @import { EdgeData, MetricsData } from "../../../js/wire.d.ts" */
 /** @import { Item, ItemElement, Line, Picture, Placed, Rect, Stub } from "../types.d.ts" */
@@ -249,11 +249,6 @@ export class Stage {
   redress() {
     for (const [placed, element] of this.drawn) this.dress(element, placed);
   }
-}
-
-/** @param {Rect} one @param {Rect} other */
-function overlap(one, other) {
-  return one[0] < other[2] && other[0] < one[2] && one[1] < other[3] && other[1] < one[3];
 }
 
 /** @param {SVGElement} element */
