@@ -382,3 +382,34 @@ def test_signs_of_another_picture_are_gone_and_a_click_on_a_sign_selects_its_gro
     fold_all(view)
 
     expect(view.locator(".sign-post")).to_have_count(0)
+
+
+def test_a_group_has_no_neighbourhood_and_escape_closes_the_message(page: Page) -> None:
+    view = mount(page, "transformer")
+    item(view, "m:blocks.0").locator(".label").click()
+    page.keyboard.press("n")
+    expect(view.get_by_role("alert")).to_contain_text("Select an op first")
+    page.keyboard.press("Escape")
+
+    expect(view.get_by_role("alert")).to_be_hidden()
+    expect(item(view, "m:blocks.0")).to_have_attribute("aria-selected", "true")
+
+
+def test_a_pair_that_is_outlined_comes_into_view(page: Page) -> None:
+    view = mount(page, "transformer")
+    unfold_all(view)
+    page.evaluate(
+        """() => {
+            const detail = { source: "transformer", id: null, serial: 0, outlined: ["n:norm1_0", "n:gelu_7"] }
+            window.dispatchEvent(new CustomEvent("compileboard:command", { detail })) }"""
+    )
+    page.wait_for_timeout(300)
+    seen = view.evaluate(
+        """root => {
+            const { camera } = root.compileboardView
+            const [left, top, right, bottom] = camera.rect()
+            return ["n:norm1_0", "n:gelu_7"].map((id) => root.compileboardView.placedOf(id).box)
+                .every(([x, y, X, Y]) => left <= x && top <= y && X <= right && Y <= bottom) }"""
+    )
+
+    assert seen

@@ -75,10 +75,20 @@ export class Elsewhere {
     if (unknown.length && graph === this.drawing.graph) this.sign();
   }
 
+  // True if an item is newly outlined.
   /** @param {readonly string[]} ids */
   outline(ids) {
+    const before = this.outlined;
     this.outlined = ids;
     this.sign();
+    return ids.some((id) => !before.includes(id));
+  }
+
+  // Bring all outlined items into view.
+  reveal() {
+    const { drawing } = this;
+    const boxes = this.outlined.flatMap((id) => this.shown(id)).flatMap((id) => drawing.placedOf(id) ?? []);
+    if (boxes.length) drawing.camera.panTo(boxes, true);
   }
 
   sign() {

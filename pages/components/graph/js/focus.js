@@ -32,9 +32,18 @@ export class Focus {
     return !this.chip.hidden;
   }
 
+  // The selected node; without one, a message.
+  /** @param {string} words */
+  node(words) {
+    const { choice, notice } = this.view;
+    if (choice && choice.item.g === undefined) return choice;
+    notice.say(words);
+    return null;
+  }
+
   neighbours() {
-    const { choice } = this.view;
-    if (!choice) return this.view.notice.say("Select a node first.");
+    const choice = this.node("Select an op first: a group has no neighbourhood.");
+    if (!choice) return;
     Object.assign(this, { around: choice, from: null });
     return this.ask(
       { around: choice.id, hops: this.hops },
@@ -54,8 +63,8 @@ export class Focus {
 
   // First press: remember the selected node, and wait for the second to be picked.
   path() {
-    const { choice } = this.view;
-    if (!choice) return this.view.notice.say("First select the start node of the path.");
+    const choice = this.node("First select the op at which the path starts.");
+    if (!choice) return;
     this.from = choice;
     this.around = null;
     this.show(`Path from ${choice.label} to … (click a node)`, true);

@@ -16,6 +16,7 @@ const KEYS = [
   [", and .", "previous and next step of the film"],
   ["+ − f", "zoom in, zoom out, fit"],
   ["F", "full screen, and back"],
+  ["Shift + P", "present on a projector, and back"],
   ["m", "the small map"],
   ["Escape", "back, clear"],
   ["?", "this list"],
@@ -47,6 +48,10 @@ export class Notice {
   /** @param {HTMLElement} parent */
   constructor(parent) {
     this.root = make("div", { class: "notice", role: "alert", hidden: "" }, parent);
+  }
+
+  get on() {
+    return !this.root.hidden;
   }
 
   // An error message, with a button to try again if that is possible.

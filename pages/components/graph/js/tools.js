@@ -110,7 +110,8 @@ export function keyOf(view, key, shift = false) {
     O: () => group !== undefined && view.folds.toggle(group, true),
     Enter: () => group === undefined ? view.activate(choice) : view.folds.toggle(group),
     Escape: () => {
-      if (view.help.on) view.help.toggle(false);
+      if (view.notice.on) view.notice.hide();
+      else if (view.help.on) view.help.toggle(false);
       else if (view.search.field.value) view.search.clear();
       else if (view.focus.on) view.focus.leave();
       else view.select(null);

@@ -123,14 +123,19 @@ export class GraphView extends Drawing {
 
   // Python's command; a command that is older than the user's last click here is out of date.
   /** @param {CommandData} wish */
-  obey({ source, id, serial, frame, outlined }) {
-    if (source !== this.data.source) return;
-    this.elsewhere.outline(outlined);
-    if (!this.python.heeds(serial)) return;
+  async obey(wish) {
+    if (wish.source !== this.data.source) return;
+    const paired = this.elsewhere.outline(wish.outlined ?? []);
+    if (this.python.heeds(wish.serial)) await this.follow(wish);
+    if (paired) this.elsewhere.reveal();
+  }
+
+  /** @param {CommandData} wish */
+  follow({ id, frame }) {
     if (typeof frame === "number" && frame !== this.film.at) this.film.go(frame, true);
     if (id === (this.choice?.id ?? null)) return;
     if (id === null) return this.select(null, { quiet: true });
-    this.goTo(id, { quiet: true, toMiddle: true, atOnce: !this.camera.moved });
+    return this.goTo(id, { quiet: true, toMiddle: true, atOnce: !this.camera.moved });
   }
 
   /** @param {string} id @returns {Choice | null} */

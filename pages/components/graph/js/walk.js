@@ -7,6 +7,7 @@ import { headerOf, isHull } from "./picture/compose.js";
 
 const TOUCHING = 4;
 const LEAST_ASIDE = 60;
+const FARTHER = 1e6;
 
 // All edges of an item: those of its own level, and edges of the groups around it that end at the item.
 /** @param {Graph} graph @param {Picture} picture @param {Placed | null} placed */
@@ -70,10 +71,17 @@ export function walkFrom(drawing, across, down, groups = false) {
   );
   if (!from) return nearest(there, (placed) => placed.y * 1e4 + placed.x);
   const start = areaOf(from);
-  const next = nearest(there, (placed) => placed === from ? Infinity : distanceTo(start, areaOf(placed), across, down));
+  const next = nearest(
+    there,
+    (placed) => placed === from ? Infinity : distanceTo(start, areaOf(placed), across, down, groups),
+  );
   if (next || !down) return next;
   const { outs, ins } = edgesAround(graph, picture, from);
-  const ends = (down > 0 ? outs : ins).filter((placed) => stage.visible(placed.item) && (!groups || placed.open));
+  const ends = (down > 0 ? outs : ins).flatMap((end) => {
+    // The group that has the op at the edge's end.
+    const placed = groups && end.item.g === undefined ? picture.open.get(end.gid) : end;
+    return placed && placed !== from && stage.visible(placed.item) && (!groups || there.includes(placed)) ? placed : [];
+  });
   return nearest(ends, (placed) => Math.abs(placed.x - from.x));
 }
 
@@ -83,12 +91,14 @@ function areaOf({ item, open, x, y, w, h }) {
 }
 
 // How far a box is in a direction: the gap ahead counts once, a step aside double. Boxes that are mainly aside are out.
-/** @param {Rect} from @param {Rect} to @param {number} across @param {number} down */
-function distanceTo(from, to, across, down) {
+// Of groups, those straight above or below come first: an open one is much higher than its header.
+/** @param {Rect} from @param {Rect} to @param {number} across @param {number} down @param {boolean} groups */
+function distanceTo(from, to, across, down, groups) {
   const [near, far] = across ? [0, 2] : [1, 3];
   const [left, right] = across ? [1, 3] : [0, 2];
   const ahead = across + down > 0 ? to[near] - from[far] : from[near] - to[far];
   const aside = Math.max(0, to[left] - from[right], from[left] - to[right]);
   const middle = Math.abs(to[left] + to[right] - from[left] - from[right]) / 2;
-  return ahead < -TOUCHING || aside > 2 * ahead + LEAST_ASIDE ? Infinity : Math.max(0, ahead) + 2 * aside + middle / 8;
+  if (ahead < -TOUCHING || aside > 2 * ahead + LEAST_ASIDE) return Infinity;
+  return Math.max(0, ahead) + 2 * aside + middle / 8 + (groups && down && aside ? FARTHER : 0);
 }

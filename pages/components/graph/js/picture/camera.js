@@ -142,11 +142,16 @@ export class Camera {
     this.y = rest > 2 * MARGIN ? rest / 2 : MARGIN;
   }
 
-  fit() {
+  // The whole picture, or a part of it.
+  /** @param {number[]} [part] */
+  fit([left, top, right, bottom] = [0, 0, this.picture.width, this.picture.height]) {
     const { clientWidth: width, clientHeight: height } = this.viewport;
-    const { width: w, height: h } = this.picture;
-    const k = Math.min(1.2, (width - 2 * MARGIN) / (w || 1), (height - 2 * MARGIN) / (h || 1));
-    this.glide((width - w * k) / 2, (height - h * k) / 2, k);
+    const k = Math.min(
+      1.2,
+      (width - 2 * MARGIN) / (right - left || 1),
+      (height - 2 * MARGIN) / (bottom - top || 1),
+    );
+    this.glide((width - (left + right) * k) / 2, (height - (top + bottom) * k) / 2, k);
   }
 
   /** @param {number} dx @param {number} dy */
@@ -207,9 +212,10 @@ export class Camera {
     this.glide(width / 2 - cx * k, height * (low ? 0.7 : toMiddle ? 0.45 : 0.4) - cy * k, k, atOnce);
   }
 
-  // Pan as little as needed to show all these boxes; if they need more room than the view has, to show the first.
-  /** @param {Placed[]} boxes */
-  panTo(boxes) {
+  // Pan as little as needed to show all these boxes; if they need more room than the view has, zoom out for them if
+  // they have to be seen together, else show the first.
+  /** @param {Placed[]} boxes @param {boolean} [together] */
+  panTo(boxes, together) {
     const [width, height] = [this.viewport.clientWidth - this.aside, this.viewport.clientHeight];
     const shift = (/** @type {Rect} */ [left, top, right, bottom]) => {
       const along = (/** @type {number} */ from, /** @type {number} */ to, /** @type {number} */ most) =>
@@ -222,6 +228,7 @@ export class Camera {
     const all = [0, 1].map((i) => Math.min(...boxes.map(({ box }) => box[i])));
     all.push(...[2, 3].map((i) => Math.max(...boxes.map(({ box }) => box[i]))));
     const fits = (all[2] - all[0]) * this.k < width - 2 * AROUND && (all[3] - all[1]) * this.k < height - 2 * AROUND;
+    if (together && !fits) return this.fit(all);
     const [dx, dy] = shift(fits ? all : boxes[0].box);
     if (dx || dy) this.glide(this.x + dx, this.y + dy, this.k);
   }
