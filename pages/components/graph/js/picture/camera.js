@@ -9,6 +9,8 @@ const MARGIN = 20;
 const AROUND = 40;
 const LEAST_OPEN = 0.7;
 const LEAST_WHOLE = 0.6;
+// Views that are less high show the whole picture, as a thumbnail.
+const THUMBNAIL = 230;
 const PRESENTED = 1.4;
 // The smallest text of a node has 14 pixels.
 export const LEAST_PRESENTED = 1.28;
@@ -125,6 +127,8 @@ export class Camera {
     const whole = Math.min((width - 2 * MARGIN) / picture.width, (height - 2 * MARGIN) / picture.height);
     this.k = isPresenting()
       ? Math.min(PRESENTED, Math.max(LEAST_PRESENTED, all))
+      : height < THUMBNAIL
+      ? Math.min(1, whole)
       : all >= LEAST_OPEN
       ? Math.min(1, all)
       : whole >= LEAST_WHOLE
