@@ -413,3 +413,19 @@ def test_a_pair_that_is_outlined_comes_into_view(page: Page) -> None:
     )
 
     assert seen
+
+
+def test_the_camera_looks_at_the_same_place_when_the_graph_is_shown_again(page: Page) -> None:
+    view = mount(page, "transformer")
+    unfold_all(view)
+    view.evaluate("root => root.compileboardView.camera.pan(-30, -400)")
+    page.wait_for_url("**look=*")
+    camera = view.evaluate(CAMERA)
+    again = mount(page, "transformer", source="later", opened={})
+    expect(item(again, "n:norm1_0")).to_be_attached()
+    assert again.evaluate(CAMERA) == pytest.approx(camera, abs=2)
+    again.evaluate("root => root.compileboardView.camera.pan(9_000, 9_000)")
+    page.wait_for_timeout(400)
+    last = mount(page, "transformer", source="last", opened={})
+
+    expect(item(last, "n:norm1_0")).to_be_visible()

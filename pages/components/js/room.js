@@ -17,8 +17,7 @@ export class Room {
 
   /** @param {number} height @param {AbortSignal} signal */
   keep(height, signal) {
-    this.height = height;
-    this.fit();
+    this.fit(height);
     if (height) return;
     globalThis.addEventListener("resize", () => this.fit(), { signal });
     const page = document.querySelector('[data-testid="stMainBlockContainer"]');
@@ -26,7 +25,8 @@ export class Room {
     signal.addEventListener("abort", () => this.watch.disconnect());
   }
 
-  fit() {
+  fit(height = this.height) {
+    this.height = height;
     if (this.height) this.root.style.height = `${this.height}px`;
     else if (this.root.isConnected) this.root.style.height = `${this.left()}px`;
   }

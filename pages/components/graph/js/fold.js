@@ -121,17 +121,18 @@ export class Folds {
     if (drawing.graph === graph) drawing.refresh(first);
   }
 
-  // Levels that were unfolded when this graph was last shown, and where the camera was then.
-  /** @param {Spot} [spot] */
-  async recall(spot) {
+  // Where the camera was when this graph was last shown, and the levels that were unfolded then.
+  /** @param {Spot | null} look the point in the middle of the view */
+  async recall(look) {
     const { drawing } = this;
     const { graph, camera } = drawing;
+    if (look) camera.stand(drawing.picture, camera.standing(look));
     if (!graph.missing(graph.wanted).length) return;
     await graph.load(graph.wanted).catch(() => null);
     graph.unfold(graph.wanted.filter((gid) => graph.levels.has(gid)));
     if (drawing.graph !== graph) return;
-    drawing.refresh(null, Boolean(spot));
-    if (spot && !drawing.choice && camera.by === "view") camera.stand(drawing.picture, spot);
+    drawing.refresh(null, Boolean(look));
+    if (look && !drawing.choice && camera.by === "view") camera.stand(drawing.picture, camera.standing(look));
   }
 
   later() {

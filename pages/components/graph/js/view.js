@@ -84,10 +84,10 @@ export class GraphView extends Drawing {
     for (const name of MARKS) this.stage.mark(name, new Set());
     this.overlays.name ||= data.overlay;
     this.main = new Graph(data);
-    const spot = this.camera.standing(lookOf(data.digest));
-    this.setGraph(this.main, spot);
+    this.room.fit(data.height);
+    this.setGraph(this.main);
     this.search.clear();
-    this.folds.recall(spot);
+    this.folds.recall(lookOf(data.digest));
     if (kept !== undefined && this.placedOf(kept)) this.select(this.choiceOf(kept), { quiet: true, atOnce: true });
   }
 
