@@ -147,7 +147,7 @@ def _try(arguments: argparse.Namespace) -> int:
     engine = open_engine(store, address=arguments.engine)
     try:
         runner = Runner(store, engine)
-        run, decided = store.open(arguments.what), 0
+        run, decided = store.open(arguments.what), -1
         runner.try_fixes(run, arguments.together)
         while (progress := runner.prover.progress(run)) is not None:
             if progress.decided > decided:

@@ -26,6 +26,8 @@ def model(x):
 
 inputs = (torch.ones(4),)
 """
+# Long enough to be seen while it is tried.
+SLOW = f"import time\n\ntime.sleep(1.5)\n{PRINTS}"
 # A size that varies, an attribute that differs by instance and another that counts, a print, a branch on a value, a
 # logged number, and an object's identity as a key.
 TROUBLES = """import logging
@@ -107,15 +109,17 @@ def test_a_fix_of_a_print_is_proven_with_equal_results(here: Runner) -> None:
 
 
 def test_a_submission_ends_a_real_trial_within_a_second(here: Runner) -> None:
-    run = made(here, code_job(PRINTS.replace("norm", "sum")))
+    run = made(here, code_job(SLOW.replace("norm", "sum")))
     here.try_fixes(run)
-    while not (trials := [*run.path.glob("trials/2*/trace/*.log")]):
+    deadline = time.monotonic() + 200
+    while not (trials := [*run.path.glob("trials/*/trace/*.log")]):
+        assert time.monotonic() < deadline
         time.sleep(0.01)
     began_s = time.monotonic()
     second = here.submit(code_job(PRINTS.replace("norm", "max")))
-    while trials[0].exists():
+    while trials[0].exists() and time.monotonic() - began_s < 1:
         time.sleep(0.01)
-    assert time.monotonic() - began_s < 1
+    assert not trials[0].exists()
     here.stop_trials(run)
     assert here.wait(second).status().state == "done"
 
@@ -125,12 +129,12 @@ def test_the_command_tries_the_fixes_of_a_run_and_applies_them_together(
     here: Runner, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("COMPILEBOARD_HOME", str(here.store.home))
-    run = made(here, code_job(PRINTS.replace("norm", "mean")))
+    run = made(here, code_job(SLOW.replace("norm", "mean")))
     assert main(["try", run.id]) == OK
     printed = capsys.readouterr()
     first = "- Print with torch's print op. Tried: graph breaks 1 → 0, results same (backend `eager`)."
     assert first in printed.out.splitlines()
-    assert "Trying the fixes: 1 of " in printed.err
+    assert "Trying the fixes" in printed.err
     assert main(["try", run.id, "--together"]) == OK
     assert "1 fix together: graph breaks 1 → 0, results same (backend `eager`)" in capsys.readouterr().out
 

@@ -37,6 +37,7 @@ ADDED_LISTS = ("expressions", "export_issues", "aot_metadata", "estimates", "col
 ADDED_IN_LISTS: dict[str, dict[str, Any]] = {
     "graphs": {"name": "", "repeated": None},
     "kernels": {"tuning": None},
+    "schedules": {"eager_calls": []},
     "symbol_guards": {"sources": {}},
     "pipelines": {"key": ""},
     "invocations": {"key": ""},

@@ -36,6 +36,9 @@ class Behind:
     def submit(self, *what: object) -> None:
         self.came.append(("submit", *what))
 
+    def stop_trials(self, run: Run) -> None:
+        self.came.append(("stop_trials", run.id))
+
     def start_tool(self, *what: object) -> None:
         self.came.append(("start_tool", *what))
 

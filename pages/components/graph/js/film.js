@@ -49,7 +49,10 @@ export class Film {
   /** @type {{ added: Set<number>, removed: Set<number>, rewritten: Set<number> }[]} */
   sets = [];
 
-  /** @param {HTMLElement} parent @param {MetricsData} metrics @param {Python} python @param {(staying?: boolean) => void} reframe */
+  /**
+   * @param {HTMLElement} parent @param {MetricsData} metrics @param {Python} python
+   * @param {(staying?: boolean) => void} reframe
+   */
   constructor(parent, metrics, python, reframe) {
     this.metrics = metrics;
     this.python = python;

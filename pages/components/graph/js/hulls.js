@@ -34,7 +34,8 @@ export class Hulls {
     const groups = new Map();
     for (const placed of this.stage.drawn.keys()) {
       const key = groupOf(placed.item, film.at);
-      // An op that several launches compute has a hull in each: the launch is the level of the op. An eager call has one.
+      // An op that several launches compute has a hull in each, since the launch is the level of the op. An eager call
+      // has one hull.
       if (key) filed(groups, EAGER.test(key) ? key : `${key} ${placed.gid}`, placed);
     }
     for (const [key, members] of groups) drawHull(layer, members, EAGER.exec(key)?.[1]);

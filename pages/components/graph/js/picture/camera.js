@@ -1,6 +1,6 @@
 // The camera: the position of the picture in its viewport; one style change per frame, on a div around the SVG.
 import { isPresenting } from "../../../js/room.js";
-import { calm } from "../dom.js";
+import { calm, nearest } from "../dom.js";
 import { overlap } from "./grid.js";
 /** @import { Picture, Placed, Rect, Spot } from "../types.d.ts" */
 
@@ -91,10 +91,14 @@ export class Camera {
   /** @param {Picture} picture @param {Spot} [spot] */
   stand(picture, spot) {
     Object.assign(this, spot, { moved: true, by: "view" });
-    const rect = this.rect();
-    const seen = picture.items.some(({ open, box }) => !open && overlap(box, rect));
-    if (spot && seen) this.apply();
+    if (spot && this.sees(picture)) this.apply();
     else this.show(picture);
+  }
+
+  /** @param {Picture} picture */
+  sees(picture) {
+    const rect = this.rect();
+    return picture.items.some(({ open, box }) => !open && overlap(box, rect));
   }
 
   // Open at the top, readable: centre the first screen, and shrink it a little if it fits whole then.
@@ -109,6 +113,9 @@ export class Camera {
     const seen = Math.min(1, width / this.k / picture.width) * Math.min(1, height / this.k / picture.height);
     this.aside = this.asideFor(picture, seen);
     if (this.aside) this.open(picture, width - this.aside, height);
+    const first = this.sees(picture) ? undefined : nearest(picture.items, ({ open, y }) => (open ? Infinity : y));
+    // The first box of a wide group may be far from the group's left edge.
+    if (first) this.x = (width - this.aside) / 2 - (first.x + first.w / 2) * this.k;
     this.apply();
   }
 

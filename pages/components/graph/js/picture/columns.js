@@ -17,7 +17,11 @@ const LANES = 5;
 
 /** @typedef {{ boxes: Box[], left: number, top: number, right: number, bottom: number }} Row */
 /** @typedef {{ points: number[], source: Box, target: Box }} Curve */
-/** @typedef {{ column: number, row: number, start: number, next: number, x: number, y: number, head: number, foot: number }} Move */
+/**
+ * @typedef {{
+ *   column: number, row: number, start: number, next: number, x: number, y: number, head: number, foot: number
+ * }} Move
+ */
 
 // The rows of a part from the top: boxes at a common height.
 /** @param {Box[]} boxes */
@@ -71,8 +75,8 @@ function filled(rows, most) {
   return columns;
 }
 
-// From the foot of a box into the gutter at its column's right, over the columns between, and into the head of a box; in
-// a chain, past the boxes of the same column, too.
+// From the foot of a box into the gutter at its column's right, over the columns between, and into the head of a box;
+// in a chain, past the boxes of the same column, too.
 // The rows of both may have higher boxes.
 /**
  * @param {Box} source
