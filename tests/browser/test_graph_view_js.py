@@ -275,7 +275,7 @@ def test_arrow_keys_go_along_a_row_and_back(page: Page) -> None:
 
 
 def test_a_step_outside_of_the_window_is_brought_into_view(page: Page) -> None:
-    view = mount(page, "fused", frame=1, height=300)
+    view = mount(page, "fused", frame=1, height=420)
     view.evaluate("root => { const { camera } = root.compileboardView; camera.zoom(1.5); camera.pan(0, -2000) }")
     before = view.evaluate(CAMERA)
     view.focus()
