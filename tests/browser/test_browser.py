@@ -102,6 +102,7 @@ def test_from_graph_to_kernel_to_source(server: Server, transformer: str, page: 
     settle(page)
     click_row(page, "kernels-0-0", 0)
     expect(page).to_have_url(re.compile(r"select=k%3A"))
+    settle(page)
     source = page.locator(".cv", has_text='extern "C"').first
     expect(source).to_contain_text("void kernel(")
     name = source.locator(".title").inner_text()
