@@ -239,3 +239,9 @@ def log_ticks(low: float, high: float) -> list[float]:
     apart = (unit * times for times in (5, 2, 1))
     linear = ([k * step for k in range(math.ceil(low / step), math.floor(high / step) + 1)] for step in apart)
     return next((ticks for ticks in linear if len(ticks) >= FEWEST_TICKS), found)
+
+
+def first_of(names: Sequence[str], most: int) -> str:
+    """Return the first names of a list, and how many more there are: "add, mul, sin +4"."""
+    more = f" +{number(len(names) - most)}" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

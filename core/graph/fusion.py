@@ -14,7 +14,7 @@ from functools import cached_property
 
 from core.analysis.kernels.kernel import KernelNames, node_op
 from core.analysis.work import reasons_of_pairs, refused_pairs, working_ops
-from core.base.words import bytes_, count, duration_s, number, percent
+from core.base.words import bytes_, count, duration_s, first_of, number, percent
 from core.graph.assemble import Link, Material, assemble, tree
 from core.graph.fx import meta_text, op_node
 from core.graph.launches import (
@@ -137,14 +137,14 @@ class _Drawing:
         """Yield the modules of a launch's ops if there are several: the launch is drawn in one place alone."""
         names = list(dict.fromkeys(".".join(path[1:]) or path[0] for path in self._paths(launch)))
         if len(names) > 1:
-            yield "spans", _first_names(names)
+            yield "spans", first_of(names, MOST_OPS_NAMED)
 
     def _eager_calls(self, launch: Launch) -> Iterator[tuple[str, str]]:
         """Yield the calls of eager that a launch computes, or a part of them."""
         calls = dict.fromkeys(self._eager[name] for name in launch.members if name in self._eager)
         if calls:
             names = [aten_name(self._schedule.eager_calls[call].op) for call in calls]
-            yield "eager", f"{count(len(calls), 'call')}: {_first_names(names)}"
+            yield "eager", f"{count(len(calls), 'call')}: {first_of(names, MOST_OPS_NAMED)}"
 
     def _refusals(self, place: int) -> Iterator[tuple[str, str]]:
         """Yield why torch did not fuse a launch with another, the most shared bytes first."""
@@ -453,13 +453,7 @@ class _Drawing:
         return tensor_text(buffers[0].dtype, buffers[0].shape) if buffers else ""
 
 
-def _first_names(names: Sequence[str]) -> str:
-    more = f" +{number(len(names) - MOST_OPS_NAMED)}" if len(names) > MOST_OPS_NAMED else ""
-    return ", ".join(names[:MOST_OPS_NAMED]) + more
-
-
 def _via_words(via: Sequence[str]) -> str:
     """Return the views between two ops; empty without views."""
     names = [name for name in via if name != "getitem"]
-    more = f" +{number(len(names) - MOST_VIA)}" if len(names) > MOST_VIA else ""
-    return f" through {', '.join(names[:MOST_VIA])}{more}" if names else ""
+    return f" through {first_of(names, MOST_VIA)}" if names else ""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from core.analysis.kernels.kernel import time_s
 from core.analysis.work import OUTPUT_OF_A_CALL, distinct_kernels, launch_groups, leaves, steps, working_ops
-from core.base.words import bytes_, count, number
+from core.base.words import bytes_, count, first_of, number
 from core.ops.costs import CALLS, aten_name, op_class
 from core.report import Compilation, Direction, FxNode, Kernel, Schedule, SchedulerNode
 
@@ -267,5 +267,4 @@ def _moved_words(size: int | None) -> str:
 def _named(names: Sequence[str], ops: Mapping[str, tuple[str, ...]]) -> str:
     """Return the ops of scheduler nodes in words; the scheduler's names if no op is known."""
     known = list(dict.fromkeys(op for name in names for op in ops.get(name, ())))
-    more = f" +{number(len(known) - MOST_OPS_NAMED)}" if len(known) > MOST_OPS_NAMED else ""
-    return ", ".join(known[:MOST_OPS_NAMED]) + more if known else "_".join(names)
+    return first_of(known, MOST_OPS_NAMED) if known else "_".join(names)

@@ -320,9 +320,13 @@ class FusionView:
 
     def _launch_words(self, node: SchedulerNode) -> str:
         """Return the number and the name of a node's launch in the drawing; its kind if it has none."""
-        hulls = self.hulls(node.name)
-        group = next((group for group in self.picture.model.groups if group.id in hulls), None)
-        return node.kind if group is None else f"{group.badge} {group.label}".strip()
+        return next((self._hull_words[part] for part in node.nodes if part in self._hull_words), node.kind)
+
+    @cached_property
+    def _hull_words(self) -> dict[str, str]:
+        """Number and name of the hull of each node before fusion."""
+        words = {group.id: f"{group.badge} {group.label}".strip() for group in self.picture.model.groups}
+        return {node.name: words[launch.id] for launch in self._launches for node in launch.nodes if launch.id in words}
 
     def _with_ops(self, reason: str) -> str:
         """Return a reason with the user's ops in parentheses after each name of a scheduler node."""

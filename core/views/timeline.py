@@ -196,7 +196,7 @@ class TimelineView:
             len(pieces),
             self._total_us(pieces) / 1e6,
             f"[{compilation}]" if compilation else "",
-            one_line(_nodes_words(known.origins), LONGEST_LINE) if known else "",
+            one_line(fmt.first_of(known.origins, MOST_NODES), LONGEST_LINE) if known else "",
             one_line(place.short, LONGEST_NAME) if place else "",
             " and ".join(sorted({str(piece.how) for piece in pieces if piece.how})) or "nothing",
         )
@@ -415,12 +415,6 @@ def _idle(times: Sequence[IdleTime]) -> Iterator[PageBlock]:
     share: Column[IdleTime] = Column("share", lambda time: time.seconds / whole_s, fmt.percent)
     if times:
         yield Table("idle", (*IDLE_COLUMNS, share, IDLE_GAPS), times)
-
-
-def _nodes_words(names: Sequence[str]) -> str:
-    """Return the first FX nodes of a kernel, and how many more there are."""
-    more = f" +{fmt.number(len(names) - MOST_NODES)}" if len(names) > MOST_NODES else ""
-    return ", ".join(names[:MOST_NODES]) + more
 
 
 IDLE_COLUMNS: tuple[Column[IdleTime], ...] = (

@@ -65,7 +65,7 @@ def decomposed(model: nn.Module, x: Tensor) -> dict[str, Calls]:
 
     found: dict[str, Calls] = {}
 
-    def kept(name: str) -> Callable[..., Any]:
+    def compiler(name: str) -> Callable[..., Any]:
         def compiled(module: Any, _inputs: Any) -> Any:
             found[name] = eager_calls(module.graph, backward=name == "backward")
             return make_boxed_func(module.forward)
@@ -74,9 +74,9 @@ def decomposed(model: nn.Module, x: Tensor) -> dict[str, Calls]:
 
     torch._dynamo.reset()
     backend = aot_autograd(
-        fw_compiler=kept("forward"),
-        bw_compiler=kept("backward"),
-        inference_compiler=kept("inference"),
+        fw_compiler=compiler("forward"),
+        bw_compiler=compiler("backward"),
+        inference_compiler=compiler("inference"),
         decompositions=select_decomp_table(),
     )
     result = torch.compile(model, backend=backend)(x)

@@ -339,10 +339,6 @@ def tuning_words(tuning: KernelTuning) -> str:
     return f"{choice}, coordinate descent" if tuning.descent else choice
 
 
-def _first_and_more(names: Sequence[str]) -> str:
-    return "" if not names else names[0] + (f" +{fmt.number(len(names) - 1)}" if len(names) > 1 else "")
-
-
 def _code_frames(frames: Sequence[Frame]) -> list[Frame]:
     """Return the distinct frames that have a line number."""
     return list({(frame.file, frame.line): frame for frame in frames if frame.line}.values())
@@ -364,11 +360,11 @@ def _threads(facts: CppFacts) -> str:
 
 
 def _modules(row: LedgerRow) -> str:
-    return _first_and_more([module.path for module in row.modules])
+    return fmt.first_of([module.path for module in row.modules], 1)
 
 
 def _lines(row: LedgerRow) -> str:
-    return _first_and_more([str(frame.line) for frame in _code_frames(row.frames)])
+    return fmt.first_of([str(frame.line) for frame in _code_frames(row.frames)], 1)
 
 
 def _flop_source(row: LedgerRow) -> str:
