@@ -25,11 +25,11 @@ def eager_calls(graph: Graph, *, backward: bool) -> tuple[EagerCall, ...]:
     out, and in a backward also the forward's ops that it computes again: eager has their values saved.
     """
     computed = [node for node in graph.nodes if _is_computed(node)]
-    numbers = {place: node.meta["seq_nr"] for node in reversed(computed) for place in _places(node) if _numbered(node)}
+    known = {hint: _identity(node) for node in reversed(computed) if _traced(node) for hint in _hints(node)}
     calls: dict[Hashable, list[Node]] = {}
     for node in computed:
         if not (backward and node.meta.get("partitioner_tag") == "is_forward"):
-            calls.setdefault(_key(node, numbers), []).append(node)
+            calls.setdefault(_key(node, known), []).append(node)
     return tuple(_call(nodes) for together in calls.values() for nodes in _apart(together))
 
 
@@ -39,7 +39,7 @@ def _is_computed(node: Node) -> bool:
     # AOTAutograd adds a `copy_` for each input that the user's in-place op changed.
     if node.op != "call_function" or not original or str(node.target) == "aten.copy_.default":
         return False
-    return not _is_view(node) and op_class(original) != "view" and (_numbered(node) or bool(_places(node)))
+    return not _is_view(node) and op_class(original) != "view" and bool(_hints(node))
 
 
 def _original(node: Node) -> str:
@@ -60,31 +60,42 @@ def _interpolated(node: Node) -> Iterator[tuple[str, str]]:
             yield key, stack[-1][0]
 
 
-def _numbered(node: Node) -> bool:
-    """Return True if autograd numbered the node's op; without autograd, all nodes have the same number."""
-    return node.meta.get("seq_nr", -1) >= 0
+def _traced(node: Node) -> str:
+    """Return the name of the node of Dynamo's graph that a node was traced from; empty in a backward."""
+    traced = node.meta.get("from_node") or ()
+    return traced[0].name if traced else ""
 
 
-def _places(node: Node) -> list[Hashable]:
-    """Return where a node's op was called: the node of Dynamo's graph, and the user's line."""
-    traced, line = node.meta.get("from_node") or (), node.meta.get("stack_trace")
-    return [(_original(node), place) for place in (traced[0].name if traced else "", line) if place]
+def _number(node: Node) -> int | None:
+    """Return autograd's sequence number of a node's op; without autograd it is that of the op before, or negative."""
+    number = node.meta.get("seq_nr", -1)
+    return number if number >= 0 else None
 
 
-def _key(node: Node, numbers: dict[Hashable, int]) -> Hashable:
+def _identity(node: Node) -> Hashable:
+    """Return what nodes of one call share: a node of Dynamo's graph may call an op twice, as autocast does."""
+    return _original(node), _number(node), _traced(node)
+
+
+def _hints(node: Node) -> list[Hashable]:
+    """Return what leads to a node's call: autograd's number, the node of Dynamo's graph, and the user's line."""
+    hints = (_number(node), _traced(node) or None, node.meta.get("stack_trace"))
+    return [(_original(node), hint) for hint in hints if hint is not None]
+
+
+def _key(node: Node, known: dict[Hashable, Hashable]) -> Hashable:
     """Return a key that nodes of one call share; an op that was not decomposed is a call by itself.
 
-    A node that replaced others may have no number: its call is that of a node with the same op and place.
+    A node that replaced others may have lost a part of its identity: its call is that of a node with the same hint.
     """
     original = _original(node)
     if original == str(node.target):
         return node
     if original.startswith(UPSAMPLE):
         return original, *next(_interpolated(node))
-    if _numbered(node):
-        return original, node.meta["seq_nr"]
-    places = _places(node)
-    return next(((original, numbers[place]) for place in places if place in numbers), places[0])
+    hints = _hints(node)
+    own = _identity(node) if _number(node) is not None and _traced(node) else None
+    return own or next((known[hint] for hint in hints if hint in known), hints[0])
 
 
 def _apart(nodes: list[Node]) -> Iterator[list[Node]]:
@@ -151,8 +162,8 @@ def _tensor_bytes(tensor: Tensor) -> int:
     if tensor.is_sparse or tensor.is_mkldnn:
         return 0
     sizes = zip(tensor.shape, tensor.stride(), strict=True)
-    return prod(_number(size) for size, stride in sizes if _number(stride)) * tensor.element_size()
+    return prod(_size(size) for size, stride in sizes if _size(stride)) * tensor.element_size()
 
 
-def _number(size: Any) -> int:
+def _size(size: Any) -> int:
     return hint(size if isinstance(size, int) else size.node.expr)
