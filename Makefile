@@ -1,7 +1,7 @@
 # `make help` lists what there is.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run setup extra test test-fast test-long seeds ray matrix image package issues check format bundles constraints audit bench record screens docs site
+.PHONY: help run setup extra test test-fast test-long seeds ray matrix image package issues corpus check format bundles constraints audit bench record screens docs site
 
 VENV := .venv
 PYTHON := $(VENV)/bin/python
@@ -68,6 +68,9 @@ package: $(DEVELOPMENT)  ## Package a model by AOTInductor, and build and run th
 
 issues: $(DEVELOPMENT)  ## Report ten closed issues of PyTorch, and run the script of each report by itself (minutes)
 	$(PYTHON) -m pytest -m closed -n0 $(ARGS)
+
+corpus: $(DEVELOPMENT)  ## Take public reports to the product: what is detected, explained, cured, advised wrongly (ARGS="branch --cards"; minutes)
+	$(PYTHON) -m tests.corpus $(ARGS)
 
 check: $(DEVELOPMENT)  ## Check format, lint and types, of Python, JavaScript and C++
 	$(PYTHON) -m ruff format --check .

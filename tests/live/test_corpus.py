@@ -1,0 +1,41 @@
+"""The product reports, explains and cures what people reported about torch.compile, and advises nothing that fails.
+
+On each day some of the cases run, and in a week all. `python -m tests.corpus` runs them all, and prints figures.
+"""
+
+import zlib
+from collections.abc import Iterator
+
+import pytest
+
+from core import LocalEngine, Runner, Store
+from tests.corpus.case import Case, cases
+from tests.corpus.judge import TorchAlone, judge
+from tests.support.sample import DAY
+
+pytestmark = pytest.mark.torch
+# Each case runs on one of so many consecutive days.
+DAYS = 7
+
+
+@pytest.fixture(scope="module")
+def here(engine: LocalEngine, tmp_path_factory: pytest.TempPathFactory) -> Runner:
+    return Runner(Store(tmp_path_factory.mktemp("corpus")), engine)
+
+
+@pytest.fixture(scope="module")
+def alone() -> Iterator[TorchAlone]:
+    torch = TorchAlone()
+    yield torch
+    torch.close()
+
+
+@pytest.mark.parametrize(
+    "case",
+    [case for case in cases() if zlib.crc32(case.name.encode()) % DAYS == DAY % DAYS],
+    ids=lambda case: case.name,
+)
+def test_a_public_report_is_explained_and_cured(here: Runner, alone: TorchAlone, case: Case) -> None:
+    judged = judge(here, alone, case)
+    assert judged.wrong == []
+    assert judged.lacks == case.lacks, "\n".join([*judged.notes, *judged.cards])
