@@ -344,6 +344,8 @@ def test_only_what_is_near_is_in_the_document(page: Page) -> None:
 
     expect(view.locator("g.node")).to_have_count(0)
     expect(view.locator("canvas.far-surface")).to_be_visible()
+    # A tree must have items.
+    expect(view.locator("svg[role='tree']")).to_have_count(0)
     assert view.evaluate(PAN, 1)["frames_per_s"] > 0
 
 

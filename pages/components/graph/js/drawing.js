@@ -275,7 +275,9 @@ export class Drawing {
     const said = [this.film.on && !always ? "all steps together" : "", ...notes].filter(Boolean);
     const grouped = groups ? `, ${counted(groups, "group")}` : "";
     const size = `${counted(nodes, "node")}, ${counted(edges, "edge")}${grouped}`;
-    this.status.textContent = [size, ...said].join(" · ");
+    this.status.replaceChildren();
+    make("span", { class: "size" }, this.status, size);
+    if (said.length) make("span", {}, this.status, said.join(" · "));
     this.status.title = said.join("\n");
     this.root.setAttribute("aria-label", `Graph of ${size}. ${KEYS}`);
     this.root.classList.toggle("empty", nodes === 0);

@@ -246,9 +246,11 @@ export class Film {
   }
 }
 
+// Before the other texts, as it is seen: of a box at the edge of the view, the last lines may be out of sight.
 /** @param {Element} element @param {string} text */
 function badge(element, text) {
-  const g = make("g", { class: "badge", transform: "translate(-8 -8)" }, element);
+  const g = make("g", { class: "badge", transform: "translate(-8 -8)" });
+  element.insertBefore(g, element.querySelector(":scope > :is(text, .number)"));
   make("rect", { width: 9 + 7 * text.length, height: 16, rx: 8 }, g);
   make("text", { x: (9 + 7 * text.length) / 2, y: 12, "text-anchor": "middle" }, g, text);
 }

@@ -33,7 +33,7 @@ export class Stage {
   /** @param {HTMLElement} parent @param {MetricsData} metrics */
   constructor(parent, metrics) {
     this.metrics = metrics;
-    this.svg = make("svg", { role: "tree", "aria-label": "Nodes and groups" }, parent);
+    this.svg = make("svg", { role: "img", "aria-label": "Nodes and groups" }, parent);
     const defs = make("defs", {}, this.svg);
     const hatch = make("pattern", {
       id: "hatch",
@@ -125,12 +125,19 @@ export class Stage {
       if (now(line)) this.drawLine(line);
       else this.queue.push(() => this.drawLine(line));
     }
+    this.describe();
     if (this.queue.length) this.pump();
+  }
+
+  // A tree must have items: nothing is drawn of an empty graph, and from afar.
+  describe() {
+    this.svg.setAttribute("role", this.drawn.size ? "tree" : "img");
   }
 
   pump() {
     this.pumping = requestAnimationFrame(() => {
       for (const make of this.queue.splice(0, PER_FRAME)) make();
+      this.describe();
       this.onPump();
       if (this.queue.length) this.pump();
     });
