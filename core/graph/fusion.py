@@ -51,23 +51,33 @@ def fusion_model(
     *,
     source: str = "",
     seconds: Mapping[str, float] | None = None,
+    drawn: Sequence[Launch] | None = None,
 ) -> GraphModel:
     """Return the drawing of a graph's fusion.
 
-    `nodes` are the FX nodes of the lowered graph by name, `kernels` are by id, and `seconds` are measured times by
-    kernel id. Each op lists the scheduler's groups that it joins, each with its first frame.
+    `nodes` are the FX nodes of the lowered graph by name, `kernels` are by id, `seconds` are measured times by kernel
+    id, and `drawn` are the launches, if they are known. Each op lists the scheduler's groups that it joins, each with
+    its first frame.
     """
-    return _Drawing(schedule, nodes, kernels, source, seconds or {}).model()
+    drawn = launches(schedule, nodes, kernels) if drawn is None else drawn
+    return _Drawing(schedule, nodes, kernels, source, seconds or {}, drawn).model()
 
 
 class _Drawing:
     def __init__(
-        self, schedule: Schedule, nodes: FxNodes, kernels: Kernels, source: str, seconds: Mapping[str, float]
+        self,
+        schedule: Schedule,
+        nodes: FxNodes,
+        kernels: Kernels,
+        source: str,
+        seconds: Mapping[str, float],
+        drawn: Sequence[Launch],
     ) -> None:
         self._schedule, self._nodes, self._kernels, self._source = schedule, nodes, kernels, source
-        self._launches = launches(schedule, nodes, kernels)
+        self._launches = drawn
         self._times = launch_seconds([launch.nodes for launch in self._launches], kernels, seconds)
         self._total_s = sum(time or 0.0 for time in self._times)
+        self._saved = saved_bytes(schedule, drawn)
         self._members: list[Member] = [
             (place, name) for place, launch in enumerate(self._launches) for name in launch.members
         ]
@@ -124,7 +134,7 @@ class _Drawing:
         kernel = self._kernels.get(launch.kernel)
         return Branch(
             launch.id,
-            self._words(launch, kernel),
+            self._labels[place],
             " · ".join(self._facts(place)),
             kind="launch" if self._is_generated(launch) else "library",
             members=[self._number[place, name] for name in launch.members],
@@ -151,9 +161,8 @@ class _Drawing:
         pairs = [(size, pair) for pair, (size, _) in self._refused.items() if place in pair]
         for size, pair in sorted(pairs, reverse=True)[:MOST_REFUSALS]:
             second = pair[1] if pair[0] == place else pair[0]
-            name = self._words(self._launches[second], self._kernels.get(self._launches[second].kernel))
             shared = f"; both access {bytes_(size)}" if size else ""
-            yield f"not fused with {name}", f"{self._refused[pair][1]}{shared}"
+            yield f"not fused with {self._labels[second]}", f"{self._refused[pair][1]}{shared}"
 
     @cached_property
     def _refused(self) -> dict[tuple[int, int], tuple[int, str]]:
@@ -179,7 +188,7 @@ class _Drawing:
 
     def _facts(self, place: int) -> Iterator[str]:
         """Yield time, saved bytes and ops of a launch."""
-        seconds, saved = self._times[place], saved_bytes(self._schedule, self._launches[place])
+        seconds, saved = self._times[place], self._saved[place]
         if seconds is not None:
             share = f" ({percent(seconds / self._total_s)})" if self._total_s else ""
             yield f"{duration_s(seconds)}{share}"
@@ -214,6 +223,11 @@ class _Drawing:
         if self._total_s or not self._schedule.one_count or not sum(weights):
             return []
         return [weight / sum(weights) for weight in weights]
+
+    @cached_property
+    def _labels(self) -> list[str]:
+        """Display names of the launches."""
+        return [self._words(launch, self._kernels.get(launch.kernel)) for launch in self._launches]
 
     def _words(self, launch: Launch, kernel: Kernel | None) -> str:
         """Return a launch's display name.

@@ -128,18 +128,25 @@ def ops_without_launch(schedule: Schedule, nodes: FxNodes) -> tuple[str, ...]:
     return tuple(node.name for node in calls if node.name not in computed)
 
 
-def saved_bytes(schedule: Schedule, launch: Launch) -> int | None:
-    """Return the memory traffic that fusing a launch's nodes saved: the bytes before minus after.
+def saved_bytes(schedule: Schedule, drawn: Sequence[Launch]) -> list[int | None]:
+    """Return the memory traffic that fusing each launch's nodes saved: the bytes before minus after.
 
     None if the counts are not comparable. Over all launches of a graph, the sum is the graph's saving.
     """
     if not schedule.one_count:
-        return None
-    names = {node.name for node in launch.nodes}
-    fused = [node for node in schedule.after if names.issuperset(node.nodes)]
-    covered = {name for node in fused for name in node.nodes}
-    before = sum(node.bytes_accessed for node in launch.nodes if node.name in covered)
-    return before - sum(node.bytes_accessed for node in fused)
+        return [None] * len(drawn)
+    place = {node.name: index for index, launch in enumerate(drawn) for node in launch.nodes}
+    saved = [0] * len(drawn)
+    covered: set[str] = set()
+    for node in schedule.after:
+        at = {place.get(name) for name in node.nodes}
+        launch = at.pop() if len(at) == 1 else None
+        if launch is not None:
+            saved[launch] -= node.bytes_accessed
+            covered.update(node.nodes)
+    for launch, members in enumerate(drawn):
+        saved[launch] += sum(node.bytes_accessed for node in members.nodes if node.name in covered)
+    return list(saved)
 
 
 def launch_seconds(
@@ -220,12 +227,15 @@ def replay(schedule: Schedule, kernels: Kernels) -> tuple[Fusions, bool]:
     return replayed, bool(scattered)
 
 
-def fusion_frames(schedule: Schedule, nodes: FxNodes, kernels: Kernels) -> tuple[FusionStep, ...]:
+def fusion_frames(
+    schedule: Schedule, nodes: FxNodes, kernels: Kernels, drawn: Sequence[Launch] | None = None
+) -> tuple[FusionStep, ...]:
     """Return the frames: eager's calls, ops, scheduler nodes, each fusion, code generation, and launches.
 
-    There is no frame of code generation if it joined no nodes, and none of eager's calls if they were not recorded.
+    `drawn` are the launches, if they are known. There is no frame of code generation if it joined no nodes, and none of
+    eager's calls if they were not recorded.
     """
-    drawn = launches(schedule, nodes, kernels)
+    drawn = launches(schedule, nodes, kernels) if drawn is None else drawn
     ops = {name for launch in drawn for name in launch.members}
     fusions, named = steps(schedule), working_ops(schedule, nodes)
     left = len(schedule.before)

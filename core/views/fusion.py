@@ -184,8 +184,10 @@ class FusionView:
     def picture(self) -> GraphView:
         """Ops in the hulls of their launches; a film from the ops over each fusion to the launches."""
         source, kernels = source_path(self.report), self._kernels
-        model = fusion_model(self._drawn, self._nodes, kernels, source=source, seconds=self._seconds)
-        frames = (GraphFrame(step.title, step.detail) for step in fusion_frames(self._drawn, self._nodes, kernels))
+        schedule, nodes, drawn = self._drawn, self._nodes, self._launches
+        model = fusion_model(schedule, nodes, kernels, source=source, seconds=self._seconds, drawn=drawn)
+        steps_of = fusion_frames(schedule, nodes, kernels, drawn)
+        frames = (GraphFrame(step.title, step.detail) for step in steps_of)
         return GraphView(model, kernel_names(self.compilation), tuple(frames))
 
     @cached_property

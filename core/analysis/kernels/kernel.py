@@ -118,6 +118,8 @@ class KernelNames:
         self._stack = stack_of(module_path(module.path) for module in modules)
         self._library = frozenset(aten_name(kernel.name) for kernel in kernels if kernel.extern)
         self._op_names = frozenset(DECOMPOSED) | {aten_name(target) for target in targets}
+        self._ops: dict[str, tuple[Kernel, tuple[str, ...]]] = {}
+        self._moved: tuple[Schedule | None, dict[str, frozenset[str]]] = None, {}
 
     @classmethod
     def within(cls, compilation: Compilation) -> KernelNames:
@@ -135,9 +137,18 @@ class KernelNames:
         named = [name for name in origins if node_op(name) in ops] if kernel.extern else []
         path = common_path(named or origins, schedule.modules if schedule else {})
         module = path_words(shortened(path, self._stack))
-        words = op_words(ops, origins, moved_most(kernel, schedule))
+        words = op_words(ops, origins, self._moved_most(kernel, schedule))
         suffix = " (backward)" if kernel.direction == "backward" and "backward" not in words else ""
         return " · ".join(filter(None, [module, words])) + suffix if ops else kernel.name
+
+    def _moved_most(self, kernel: Kernel, schedule: Schedule | None) -> Collection[str]:
+        """Return the copies that move at least half of a kernel's bytes; all kernels of a schedule at once."""
+        if schedule is not self._moved[0]:
+            nodes: dict[str, list[SchedulerNode]] = {}
+            for node in schedule.after if schedule else ():
+                nodes.setdefault(node.kernel, []).append(node)
+            self._moved = schedule, {kernel_id: moved_most(members) for kernel_id, members in nodes.items()}
+        return self._moved[1].get(kernel.id, ())
 
     def ops(self, kernel: Kernel) -> tuple[str, ...]:
         """Return the ops in the kernel's generated name, otherwise the ops of its nodes.
@@ -145,6 +156,12 @@ class KernelNames:
         A library call has one op, its ATen op. In a generated name, ops of library calls do not count if there are
         other ops: loops that prepare a mask are named after their attention. In a template, all ops count.
         """
+        known = self._ops.get(kernel.id)
+        if known is None or known[0] is not kernel:
+            known = self._ops[kernel.id] = kernel, self._computed(kernel)
+        return known[1]
+
+    def _computed(self, kernel: Kernel) -> tuple[str, ...]:
         if kernel.extern:
             return (aten_name(kernel.name),)
         match = FUSED.search(kernel.name[:LONGEST_GENERATED])
@@ -160,8 +177,16 @@ class KernelNames:
 def kernel_names(compilation: Compilation) -> dict[str, str]:
     """Return kernel → display name."""
     names = KernelNames.within(compilation)
+    launching: dict[tuple[str, str], Schedule] = {}
+    for schedule in compilation.schedules:
+        for node in schedule.after:
+            launching.setdefault((schedule.direction, node.kernel), schedule)
     return {
-        kernel.id: names.named(kernel, kernel.origins, schedule_of(kernel, compilation))
+        kernel.id: names.named(
+            kernel,
+            kernel.origins,
+            launching.get((kernel.direction, kernel.id)) or schedule_of(kernel, compilation),
+        )
         for kernel in compilation.kernels
     }
 
@@ -189,12 +214,11 @@ def fused_ops(text: str, known_ops: frozenset[str]) -> tuple[str, ...]:
     return best[len(text) + 1][1]
 
 
-def moved_most(kernel: Kernel, schedule: Schedule | None) -> frozenset[str]:
-    """Return the copies of a kernel that move at least half of its bytes; empty if other ops do.
+def moved_most(nodes: Sequence[SchedulerNode]) -> frozenset[str]:
+    """Return the copies that move at least half of the bytes of a kernel's `nodes`; empty if other ops do.
 
     C++ code generation puts the loop of a converted weight into one kernel with the loops of other ops.
     """
-    nodes = [node for node in schedule.after if node.kernel == kernel.id] if schedule else []
     copying = [node for node in nodes if node.origins and all(map(_only_moves, node.origins))]
     if 2 * sum(node.bytes_accessed for node in copying) < sum(node.bytes_accessed for node in nodes):
         return frozenset()

@@ -56,8 +56,8 @@ def test_the_hulls_are_the_launches_of_the_wrapper_and_save_what_the_schedule_sa
     assert len([group for group in model.groups if group.kind in HULLS]) == len(case.launches)
     assert case.schedule.bytes_before is not None
     assert case.schedule.bytes_after is not None
-    saved = [saved_bytes(case.schedule, launch) or 0 for launch in case.launches]
-    assert sum(saved) == case.schedule.bytes_before - case.schedule.bytes_after
+    saved = saved_bytes(case.schedule, case.launches)
+    assert sum(size or 0 for size in saved) == case.schedule.bytes_before - case.schedule.bytes_after
 
 
 @pytest.mark.parametrize("case", ["combo"], indirect=True)

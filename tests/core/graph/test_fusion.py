@@ -127,8 +127,8 @@ def test_the_saved_bytes_of_the_hulls_sum_to_the_schedules(
 ) -> None:
     assert schedule.bytes_before is not None
     assert schedule.bytes_after is not None
-    saved = [saved_bytes(schedule, launch) or 0 for launch in launches(schedule, nodes, of(compilation))]
-    assert sum(saved) == schedule.bytes_before - schedule.bytes_after
+    saved = saved_bytes(schedule, launches(schedule, nodes, of(compilation)))
+    assert sum(size or 0 for size in saved) == schedule.bytes_before - schedule.bytes_after
 
 
 def grouped(model: GraphModel, frame: int) -> set[frozenset[str]]:
