@@ -205,6 +205,7 @@ export class Drawing {
   // At rest: draw sharply again, drop elements far outside, and fetch levels that may be needed next.
   settle() {
     const { camera, stage } = this;
+    camera.rest();
     if (camera.far && this.far.at && Math.abs(this.far.at.k / camera.k - 1) > 0.01) this.repaintFar();
     if (!camera.far && stage.rect) {
       const [view, drawn] = [camera.rect(), stage.rect].map(([left, top, right, bottom]) =>
@@ -232,8 +233,9 @@ export class Drawing {
     if (changed.length) this.camera.panTo(changed);
     this.signs.step();
     if (!this.camera.far) this.cull();
-    this.stage.redress();
+    for (const [placed, element] of this.stage.drawn) this.film.dress(element, placed);
     this.relight();
+    if (!this.picture.changes) return;
     this.minimap.paint(this.picture, this.paints());
     this.repaintFar();
   }

@@ -205,28 +205,40 @@ export class Film {
     return [...new Set([...fused, ...joined, ...others])];
   }
 
-  /** @param {ItemElement} element @param {Placed} placed */
-  dress(element, { item, open }) {
-    const old = element.querySelector(":scope > .badge");
-    old?.remove();
-    element.classList.remove("added", "rewritten", "gone", "leaving", "joined");
-    if (!this.on || open) {
-      if (old) nameByText(element);
-      return;
-    }
-    if (item.versions) this.retell(element, this.versionOf(item) ?? item.versions[0]);
+  // What this frame shows of a box: its classes, and the text of its badge.
+  /** @param {Placed} placed @returns {[string[], string]} */
+  signsOf({ item, open }) {
+    if (!this.on || open) return [[], ""];
     const fate = fateOf(item.f, this.at);
-    if (fate === "gone" || (fate === "leaving" && this.at < this.frames.length - 1)) element.classList.add(fate);
     const { added, removed, rewritten } = this.sets[this.at];
     const [came, changed] = [this.countIn(added, item), this.countIn(rewritten, item)];
     const went = item.g === undefined ? 0 : this.countIn(removed, item);
-    if (came) element.classList.add("added");
-    else if (changed || went) element.classList.add("rewritten");
     const told = [["+", came], ["−", went], ["~", changed]].filter(([, number]) => number);
-    if (told.length && item.g === undefined) badge(element, String(told[0][0]));
-    else if (told.length) badge(element, told.map((pair) => pair.join("")).join(" "));
-    element.classList.toggle("joined", isFused(item, this.at));
-    if (old || told.length || item.versions) nameByText(element);
+    const classes = [
+      fate === "gone" || (fate === "leaving" && this.at < this.frames.length - 1) ? fate : "",
+      came ? "added" : changed || went ? "rewritten" : "",
+      isFused(item, this.at) ? "joined" : "",
+    ];
+    const sign = item.g === undefined ? told.slice(0, 1).map(([name]) => name) : told.map((pair) => pair.join(""));
+    return [classes.filter(Boolean), sign.join(" ")];
+  }
+
+  // Show this frame on a box, unless it shows the same already.
+  /** @param {ItemElement} element @param {Placed} placed */
+  dress(element, placed) {
+    const [classes, sign] = this.signsOf(placed);
+    const { versions } = placed.item;
+    const version = this.on && !placed.open && versions ? this.versionOf(placed.item) ?? versions[0] : undefined;
+    const step = [...classes, sign, version?.[0] ?? ""].join(" ").trim();
+    if (step === (element.step ?? "")) return;
+    element.step = step;
+    const old = element.querySelector(":scope > .badge");
+    old?.remove();
+    element.classList.remove("added", "rewritten", "gone", "leaving", "joined");
+    element.classList.add(...classes);
+    if (version) this.retell(element, version);
+    if (sign) badge(element, sign);
+    if (old || sign || version) nameByText(element);
   }
 
   // The texts of a node in this frame, as [first frame, label, detail, tooltip], if they change.

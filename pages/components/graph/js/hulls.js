@@ -12,6 +12,9 @@ const OUT = 7;
 const LINE = 1.5;
 
 export class Hulls {
+  /** @type {Map<string, { members: Placed[], g: SVGGElement }>} */
+  drawn = new Map();
+
   /** @param {Stage} stage @param {HTMLElement} root */
   constructor(stage, root) {
     this.stage = stage;
@@ -25,28 +28,40 @@ export class Hulls {
     this.root.classList.toggle("fused", film.joining && !film.fusing);
   }
 
+  // Draw the groups of this frame; those that have the same members as before stay.
   /** @param {Film} film */
   show(film) {
-    const layer = this.stage.joints;
-    layer.replaceChildren();
-    if (!film.fusing) return;
     /** @type {Map<string, Placed[]>} */
     const groups = new Map();
-    for (const placed of this.stage.drawn.keys()) {
+    for (const placed of film.fusing ? this.stage.drawn.keys() : []) {
       const key = groupOf(placed.item, film.at);
       // An op that several launches compute has a hull in each, since the launch is the level of the op. An eager call
       // has one hull.
       if (key) filed(groups, EAGER.test(key) ? key : `${key} ${placed.gid}`, placed);
     }
-    for (const [key, members] of groups) drawHull(layer, members, EAGER.exec(key)?.[1]);
+    const before = this.drawn;
+    this.drawn = new Map();
+    for (const [key, members] of groups) {
+      const old = before.get(key);
+      const same = old && old.members.length === members.length && old.members.every((it, at) => it === members[at]);
+      this.drawn.set(key, same ? old : { members, g: drawHull(members, EAGER.exec(key)?.[1]) });
+    }
+    const layer = this.stage.joints;
+    const wanted = new Set([...this.drawn.values()].map(({ g }) => g));
+    for (const g of [...layer.children]) if (!wanted.has(/** @type {SVGGElement} */ (g))) g.remove();
+    let at = layer.firstElementChild;
+    for (const g of wanted) {
+      if (g === at) at = at.nextElementSibling;
+      else layer.insertBefore(g, at);
+    }
   }
 }
 
 // The union of the members' boxes and of bridges between neighbours: drawn twice, the second time smaller, in the
 // colour inside, so that only the outline of the union stays.
-/** @param {Element} layer @param {Placed[]} members @param {string} [name] */
-function drawHull(layer, members, name) {
-  const g = make("g", { class: members.length > 1 ? "joint" : "joint alone" }, layer);
+/** @param {Placed[]} members @param {string} [name] */
+function drawHull(members, name) {
+  const g = make("g", { class: members.length > 1 ? "joint" : "joint alone" });
   const sorted = [...members].sort((a, b) => a.y - b.y || a.x - b.x);
   for (const [layered, out] of /** @type {[string, number][]} */ ([["outline", OUT], ["inside", OUT - LINE]])) {
     const part = make("g", { class: layered }, g);
@@ -59,6 +74,7 @@ function drawHull(layer, members, name) {
   }
   const [{ x, y }] = sorted;
   if (name && members.length > 1) make("text", { x: x - OUT, y: y - OUT - 2 * LINE - 2 }, g, name);
+  return g;
 }
 
 /** @param {Placed} from @param {Placed} to */

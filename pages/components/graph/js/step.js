@@ -61,12 +61,12 @@ export class Step {
     for (const { id, links, dx, dy } of near) {
       const there = (id === null ? null : drawing.placedOf(id)) ?? drawing.visibleRelated(id, links)[0];
       if (!there) continue;
-      const { clientWidth, clientHeight } = drawing.viewport;
+      const { width, height } = drawing.camera.size;
       drawing.camera.place(
         there.x + there.w / 2,
         there.y + there.h / 2,
-        clientWidth / 2 + dx,
-        clientHeight / 2 + dy,
+        width / 2 + dx,
+        height / 2 + dy,
         k,
         gliding,
       );

@@ -69,6 +69,8 @@ export interface Picture {
   open: Map<number, Placed>;
   levels: Map<number, Placed[]>;
   lines: Map<number, Line[]>;
+  /** True if boxes or edges come and go during the film. */
+  changes: boolean;
   width: number;
   height: number;
 }
@@ -145,8 +147,8 @@ export interface Selecting {
   wait?: number;
 }
 
-/** The group of an item in the document. */
-export type ItemElement = SVGGElement & { placed: Placed };
+/** The group of an item in the document; `step` is what it shows of the film's frame. */
+export type ItemElement = SVGGElement & { placed: Placed; step?: string };
 
 /** The colours of the style sheet for a canvas. */
 export interface Inks {

@@ -35,12 +35,19 @@ export class Camera {
   /** @type {(picture: Picture, seen: number) => number} */
   asideFor = () => 0;
   picture = { width: 0, height: 0 };
+  // The viewport's size: reading it from the document after a change makes the browser lay out at once.
+  size = { width: 0, height: 0 };
 
   /** @param {HTMLElement} viewport @param {HTMLElement} stage @param {() => void} onMove */
   constructor(viewport, stage, onMove) {
     this.viewport = viewport;
     this.stage = stage;
     this.onMove = onMove;
+  }
+
+  measure() {
+    this.size = { width: this.viewport.clientWidth, height: this.viewport.clientHeight };
+    return this.size;
   }
 
   get far() {
@@ -50,7 +57,7 @@ export class Camera {
   // The part of the picture in view, with a margin as a fraction of the view.
   /** @param {number} [margin] */
   rect(margin = 0) {
-    const { clientWidth: w, clientHeight: h } = this.viewport;
+    const { width: w, height: h } = this.size;
     const [mx, my] = [w * margin, h * margin];
     return [(-this.x - mx) / this.k, (-this.y - my) / this.k, (w - this.x + mx) / this.k, (h - this.y + my) / this.k];
   }
@@ -62,7 +69,7 @@ export class Camera {
 
   // The view has another width: its middle shows the same point as before.
   resized() {
-    const { clientWidth: width } = this.viewport;
+    const { width } = this.measure();
     if (this.width) this.x += (width - this.width) / 2;
     this.width = width;
     this.apply();
@@ -71,7 +78,7 @@ export class Camera {
   // A box that has become wider than the view is read from its left edge; one that has become narrow stays in sight.
   /** @param {Placed} box */
   keepAcross({ x, w }) {
-    const width = this.viewport.clientWidth - this.aside;
+    const width = this.measure().width - this.aside;
     const [left, right] = [this.x + x * this.k, this.x + (x + w) * this.k];
     if (w * this.k > width) this.x = MARGIN - x * this.k;
     else if (left < 0 || right > width) this.x = (width - w * this.k) / 2 - x * this.k;
@@ -82,7 +89,7 @@ export class Camera {
   standing(at) {
     if (!at) return undefined;
     const k = Math.min(CLOSEST, at.k);
-    const { clientWidth: width, clientHeight: height } = this.viewport;
+    const { width, height } = this.size;
     this.width = width;
     return { k, x: width / 2 - at.x * k, y: height / 2 - at.y * k };
   }
@@ -91,6 +98,7 @@ export class Camera {
   /** @param {Picture} picture @param {Spot} [spot] */
   stand(picture, spot) {
     Object.assign(this, spot, { moved: true, by: "view" });
+    this.measure();
     if (spot && this.sees(picture)) this.apply();
     else this.show(picture);
   }
@@ -107,7 +115,7 @@ export class Camera {
     this.picture = picture;
     this.moved = false;
     this.by = "view";
-    const { clientWidth: width, clientHeight: height } = this.viewport;
+    const { width, height } = this.measure();
     this.width = width;
     this.open(picture, width, height);
     const seen = Math.min(1, width / this.k / picture.width) * Math.min(1, height / this.k / picture.height);
@@ -156,7 +164,7 @@ export class Camera {
   // The whole picture, or a part of it.
   /** @param {number[]} [part] */
   fit([left, top, right, bottom] = [0, 0, this.picture.width, this.picture.height]) {
-    const { clientWidth: width, clientHeight: height } = this.viewport;
+    const { width, height } = this.size;
     const k = Math.min(
       1.2,
       (width - 2 * MARGIN) / (right - left || 1),
@@ -173,16 +181,21 @@ export class Camera {
   }
 
   /** @param {number} factor @param {number} [atX] @param {number} [atY] */
-  zoom(factor, atX = this.viewport.clientWidth / 2, atY = this.viewport.clientHeight / 2) {
+  zoom(factor, atX = this.size.width / 2, atY = this.size.height / 2) {
     const whole = Math.min(
-      this.viewport.clientWidth / (this.picture.width || 1),
-      this.viewport.clientHeight / (this.picture.height || 1),
+      this.size.width / (this.picture.width || 1),
+      this.size.height / (this.picture.height || 1),
     );
     const k = Math.min(CLOSEST, Math.max(Math.min(0.1, whole * 0.8), this.k * factor));
     this.x = atX - (atX - this.x) * (k / this.k);
     this.y = atY - (atY - this.y) * (k / this.k);
     this.k = k;
     this.touched();
+  }
+
+  // At rest, the drawing is painted sharply, at its scale.
+  rest() {
+    this.stage.style.willChange = "";
   }
 
   touched() {
@@ -213,7 +226,7 @@ export class Camera {
    * @param {boolean} [low]
    */
   reveal(item, toMiddle, atOnce, low) {
-    const [width, height] = [this.viewport.clientWidth - this.aside, this.viewport.clientHeight];
+    const [width, height] = [this.size.width - this.aside, this.size.height];
     const k = toMiddle ? Math.max(this.k, 0.8) : Math.max(this.k, 0.5);
     const [cx, cy] = [item.x + item.w / 2, item.y + Math.min(item.h, 60) / 2];
     const [x, y] = [this.x + item.x * this.k, this.y + item.y * this.k];
@@ -227,7 +240,7 @@ export class Camera {
   // they have to be seen together, else show the first.
   /** @param {Placed[]} boxes @param {boolean} [together] */
   panTo(boxes, together) {
-    const [width, height] = [this.viewport.clientWidth - this.aside, this.viewport.clientHeight];
+    const [width, height] = [this.size.width - this.aside, this.size.height];
     const shift = (/** @type {Rect} */ [left, top, right, bottom]) => {
       const along = (/** @type {number} */ from, /** @type {number} */ to, /** @type {number} */ most) =>
         from < 0 ? AROUND - from : to > most ? most - AROUND - to : 0;
@@ -259,6 +272,8 @@ export class Camera {
     if (this.frame) return;
     this.frame = requestAnimationFrame(() => {
       this.frame = 0;
+      // While the user moves it, the drawing is a layer of its own, which the browser need not paint anew.
+      if (this.by === "user" && !this.gliding) this.stage.style.willChange = "transform";
       this.stage.style.transform = `translate(${this.x}px, ${this.y}px) scale(${this.k})`;
       this.onMove();
     });

@@ -224,11 +224,13 @@ export function compose(levels, unfolded) {
     open: new Map(),
     levels: new Map(),
     lines: new Map(),
+    changes: false,
   };
   const root = levels.get(-1);
   if (!root) throw new Error("A graph without its top level.");
   const composed = composeLevel(levels, unfolded, root, -1);
   spread(composed, 0, 0, 0, picture);
   continuations(picture, levels);
-  return Object.assign(picture, { width: composed.width, height: composed.height });
+  const changes = picture.items.some(({ item }) => item.f?.length) || picture.edges.some(({ edge }) => edge.f?.length);
+  return Object.assign(picture, { changes, width: composed.width, height: composed.height });
 }

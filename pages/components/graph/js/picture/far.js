@@ -2,6 +2,7 @@
 // no longer covers the view.
 import { drawingOn, filed, make } from "../dom.js";
 /** @import { Paints, Picture, Placed, Rect, Spot } from "../types.d.ts" */
+/** @import { Camera } from "./camera.js" */
 /** @import { Stage } from "./stage.js" */
 
 const COVER = 0.3;
@@ -12,7 +13,6 @@ const SHARPEST = 2;
 export class Far {
   /** @param {HTMLElement} viewport */
   constructor(viewport) {
-    this.viewport = viewport;
     this.canvas = make("canvas", { class: "far-surface", "aria-hidden": "true", hidden: "" }, viewport);
     this.context = drawingOn(this.canvas);
     /** @type {Surface | null} */
@@ -26,25 +26,25 @@ export class Far {
   }
 
   // Move the surface along with the camera; true if it has to be painted again.
-  /** @param {Spot} spot @param {Picture} picture */
-  follow({ x, y, k }, picture) {
-    const { at, viewport } = this;
+  /** @param {Camera} camera @param {Picture} picture */
+  follow({ x, y, k, size }, picture) {
+    const { at } = this;
     if (!at) return true;
     const s = k / at.k;
     const [left, top] = [x - at.x * s - at.marginX * s, y - at.y * s - at.marginY * s];
     this.canvas.style.transform = `translate(${left}px, ${top}px) scale(${s})`;
     if (s > 1.5 || s < 0.67) return true;
     const [seenLeft, seenTop] = [Math.max(0, x), Math.max(0, y)];
-    const seenRight = Math.min(viewport.clientWidth, x + picture.width * k);
-    const seenBottom = Math.min(viewport.clientHeight, y + picture.height * k);
+    const seenRight = Math.min(size.width, x + picture.width * k);
+    const seenBottom = Math.min(size.height, y + picture.height * k);
     const inside = left <= seenLeft + 1 && top <= seenTop + 1 && left + at.width * s >= seenRight - 1 &&
       top + at.height * s >= seenBottom - 1;
     return !inside && seenRight > seenLeft && seenBottom > seenTop;
   }
 
-  /** @param {Stage} stage @param {Spot} camera @param {Paints} paints */
+  /** @param {Stage} stage @param {Camera} camera @param {Paints} paints */
   paint(stage, camera, paints) {
-    const { clientWidth: w, clientHeight: h } = this.viewport;
+    const { width: w, height: h } = camera.size;
     const [marginX, marginY] = [w * COVER, h * COVER];
     const [width, height] = [w + 2 * marginX, h + 2 * marginY];
     const sharp = Math.min(SHARPEST, devicePixelRatio || 1);

@@ -41,16 +41,16 @@ export class Minimap {
   // The map of a picture: its scale, width and height; a minimum keeps a thin map visible.
   /** @param {Picture} picture */
   size({ width, height }) {
-    const { clientWidth, clientHeight } = this.camera.viewport;
-    const wide = Math.min(MAP_WIDTH, MAP_SHARE * clientWidth);
-    const k = Math.min(wide / (width || 1), (clientHeight - 2 * AROUND) / (height || 1));
+    const { size } = this.camera;
+    const wide = Math.min(MAP_WIDTH, MAP_SHARE * size.width);
+    const k = Math.min(wide / (width || 1), (size.height - 2 * AROUND) / (height || 1));
     return [k, Math.max(24, width * k), Math.max(12, height * k)];
   }
 
   // The part of the view's width that the map takes while so much of a picture is in view.
   /** @param {Picture} picture @param {number} seen */
   room(picture, seen) {
-    const roomy = this.camera.viewport.clientWidth > LEAST_ROOM;
+    const roomy = this.camera.size.width > LEAST_ROOM;
     if (!this.wanted || seen > MOST_SEEN || !roomy || picture.width === 0) return 0;
     return Math.ceil(this.size(picture)[1]) + 2 * AROUND;
   }
@@ -106,9 +106,9 @@ export class Minimap {
     this.camera.aside = room;
     this.root.hidden = !room || this.isOver(this.selection(), room);
     if (this.root.hidden) return;
-    const { clientWidth, clientHeight } = this.camera.viewport;
-    [this.root.style.width, this.root.style.height] = [`${room}px`, `${clientHeight}px`];
-    const size = `${clientWidth} ${clientHeight}`;
+    const view = this.camera.size;
+    [this.root.style.width, this.root.style.height] = [`${room}px`, `${view.height}px`];
+    const size = `${view.width} ${view.height}`;
     if (this.stale || this.drawn !== size) this.draw(picture, paints);
     this.drawn = size;
     this.frame.style.transform = `translate(${this.left + x0 * this.k}px, ${this.top + y0 * this.k}px)`;
@@ -120,11 +120,10 @@ export class Minimap {
   /** @param {Placed | null} placed @param {number} room */
   isOver(placed, room) {
     if (!placed) return false;
-    const { x, y, k, viewport: { clientWidth, clientHeight } } = this.camera;
-    const [left, right] = [Math.max(0, x + placed.x * k), Math.min(clientWidth, x + (placed.x + placed.w) * k)];
-    const inView = left < clientWidth && right > 0 && y + placed.y * k < clientHeight &&
-      y + (placed.y + placed.h) * k > 0;
-    return inView && right - (clientWidth - room) > (right - left) / 2;
+    const { x, y, k, size: { width, height } } = this.camera;
+    const [left, right] = [Math.max(0, x + placed.x * k), Math.min(width, x + (placed.x + placed.w) * k)];
+    const inView = left < width && right > 0 && y + placed.y * k < height && y + (placed.y + placed.h) * k > 0;
+    return inView && right - (width - room) > (right - left) / 2;
   }
 
   /** @param {PointerEvent} event */
@@ -132,8 +131,7 @@ export class Minimap {
     const box = this.map.getBoundingClientRect();
     const [x, y] = [(event.clientX - box.left - this.left) / this.k, (event.clientY - box.top - this.top) / this.k];
     const { camera } = this;
-    const { viewport } = camera;
-    const middle = (viewport.clientWidth - camera.aside) / 2;
-    camera.pan(middle - camera.x - x * camera.k, viewport.clientHeight / 2 - camera.y - y * camera.k);
+    const middle = (camera.size.width - camera.aside) / 2;
+    camera.pan(middle - camera.x - x * camera.k, camera.size.height / 2 - camera.y - y * camera.k);
   }
 }

@@ -32,6 +32,8 @@ export class Signs {
   /** The drawn signs. @type {{ placed: PlacedGroup, spot: Rect }[]} */
   posts = [];
   fusing = false;
+  /** The scale that the signs have. */
+  drawnAt = 0;
 
   /** @param {Stage} stage @param {Camera} camera @param {Film} film @param {HTMLElement} root */
   constructor(stage, camera, film, root) {
@@ -69,7 +71,8 @@ export class Signs {
     const stale = !at || left < at[0] || top < at[1] || right > at[2] || bottom > at[3] ||
       Math.abs(k / (this.at?.k ?? 0) - 1) > STALE;
     if (on && stale) this.draw(this.camera.rect(AROUND), k);
-    else if (on) {
+    else if (on && k !== this.drawnAt) {
+      this.drawnAt = k;
       for (const sign of this.stage.signs.children) {
         sign.setAttribute("transform", `${sign.getAttribute("data-at")} scale(${1 / k})`);
       }
@@ -86,6 +89,7 @@ export class Signs {
   draw(rect, k) {
     this.clear();
     this.at = { k, rect };
+    this.drawnAt = k;
     this.fusing = this.film.fusing;
     for (const placed of this.groups) {
       if (this.posts.length === MOST) return;
