@@ -169,11 +169,15 @@ def _cause(summary: Verdict) -> str:
     return f": {count(summary.recompiles, 'recompile')}" if summary.recompiles else ""
 
 
+def _not_comparable(summary: Verdict) -> str:
+    if summary.result is None or summary.result.outcome != "not comparable":
+        return ""
+    first = summary.result.told[0]
+    return f"{first.what} is not comparable with eager's: {first.reason}"
+
+
 def _unmeasurable(summary: Verdict) -> str:
-    """Return why results could not be compared, or why no speed can be claimed."""
-    if summary.result is not None and summary.result.outcome == "not comparable":
-        first = summary.result.told[0]
-        return f"{first.what} is not comparable with eager's: {first.reason}"
+    """Return why no speed can be claimed."""
     if summary.speed is None or reliable_speed(summary) is not None:
         return ""
     if summary.speed.unknown:
@@ -203,7 +207,7 @@ def _faster(summary: Verdict) -> str:
 
 
 def _interrupted(summary: Verdict) -> str:
-    """Return the graph breaks or recompiles of a run that was not measured."""
+    """Return the graph breaks or recompiles of a run whose speed is not known."""
     if summary.breaks and summary.graphs > 1 and not summary.records_lost:
         return f"{_breaks(summary)} split the code into {graph_words(summary)}"
     if summary.breaks:
@@ -228,10 +232,11 @@ WORST: tuple[Callable[[Verdict], str], ...] = (
     _not_compiled,
     _eager,
     _slower,
-    _unmeasurable,
+    _not_comparable,
     _not_faster,
     _faster,
     _interrupted,
+    _unmeasurable,
     _captured,
 )
 

@@ -67,18 +67,21 @@ def _traced(node: Node) -> str:
 
 
 def _number(node: Node) -> int | None:
-    """Return autograd's sequence number of a node's op; without autograd it is that of the op before, or negative."""
+    """Return autograd's sequence number of a node's op, or None; without autograd, that of the op before."""
     number = node.meta.get("seq_nr", -1)
     return number if number >= 0 else None
 
 
 def _identity(node: Node) -> Hashable:
-    """Return what nodes of one call share: a node of Dynamo's graph may call an op twice, as autocast does."""
+    """Return what nodes of one call share.
+
+    A node of Dynamo's graph may call an op twice, as autocast does.
+    """
     return _original(node), _number(node), _traced(node)
 
 
 def _hints(node: Node) -> list[Hashable]:
-    """Return what leads to a node's call: autograd's number, the node of Dynamo's graph, and the user's line."""
+    """Return what leads to a node's call: autograd's number, Dynamo's node and the user's line."""
     hints = (_number(node), _traced(node) or None, node.meta.get("stack_trace"))
     return [(_original(node), hint) for hint in hints if hint is not None]
 

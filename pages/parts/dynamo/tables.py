@@ -13,9 +13,9 @@ import streamlit as st
 from core.base import words as fmt
 from core.report import PiecewiseCompilation
 from core.views import artifacts as views
+from core.views import vllm
 from core.views.blocks import Table
 from core.views.compilations import MARKS, BytecodeView, TreeRow
-from core.views.vllm import first_record
 from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.look.palette import SHORT, STATUS, TALL
 from pages.parts.code import user_code
@@ -199,7 +199,7 @@ def piece_record(view: RunView, place: int, piece: PiecewiseCompilation) -> None
     """Draw one of torch's records within a piecewise compilation of the call at `place`, with its choice."""
     kinds = [artifact.kind for artifact in piece.artifacts]
     key = f"piece-{place}-{piece.subgraph}-{piece.first}"
-    chosen = st.selectbox("Record", range(len(kinds)), first_record(piece), format_func=kinds.__getitem__, key=key)
+    chosen = st.selectbox("Record", range(len(kinds)), vllm.first_record(piece), format_func=kinds.__getitem__, key=key)
     artifact = piece.artifacts[chosen]
     picture = CodePicture(artifact.kind, "python", code_lines(view.text(artifact.text)))
     url.pick(code_view(picture, key=f"{key}-{chosen}", height=TALL, selected=url.selected()))

@@ -192,6 +192,7 @@ def worst_to_best() -> list[tuple[str, Report]]:
     """Titles and reports: each report lacks the worst fact of the one before it."""
     healthy = Report(Setting(job={}), (frame("0/0"),), kinds={"dynamo_start": 1}, timing=FAST)
     busy = replace(healthy, timing=replace(FAST, load=Load(0.9, 0.5)))
+    broken = replace(busy, graph_breaks=BREAKS)
     slower = replace(healthy, timing=SLOW)
     breaks = replace(slower, graph_breaks=BREAKS)
     limited = replace(breaks, compilations=(frame("0/0"), frame("0/8", status="failed", **OVER_LIMIT)))
@@ -205,8 +206,9 @@ def worst_to_best() -> list[tuple[str, Report]]:
         ("1 frame is over the recompile limit.", limited),
         ("Compiled runs 2.00× slower than eager (2.00–2.00): 9 graph breaks leave 0 graphs.", breaks),
         ("Compiled runs 2.00× slower than eager (2.00–2.00).", slower),
-        ("Speed not reliable: the machine was busy while it was measured.", busy),
         ("1.25× faster than eager (1.25–1.25).", healthy),
+        ("9 graph breaks, 0 graphs.", broken),
+        ("Speed not reliable: the machine was busy while it was measured.", busy),
     ]
 
 
