@@ -87,7 +87,8 @@ class _Drawing:
         self._modules = {**dict(recorded), **schedule.modules}
         self._classes = classes_of(self._modules.values())
         self._ops = working_ops(schedule, nodes)
-        self._joins = {name: tuple(pairs) for name, pairs in replay(schedule, kernels)[0].joins.items()}
+        self._read: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
+        self._joins = {name: tuple(pairs) for name, pairs in replay(schedule, drawn)[0].joins.items()}
         self._eager = {name: call for call, found in enumerate(schedule.eager_calls) for name in found.nodes}
         self._names = KernelNames(list(kernels.values()), [schedule], {node.target for node in nodes.values()})
         self._kernel_number = {
@@ -158,8 +159,7 @@ class _Drawing:
 
     def _refusals(self, place: int) -> Iterator[tuple[str, str]]:
         """Yield why torch did not fuse a launch with another, the most shared bytes first."""
-        pairs = [(size, pair) for pair, (size, _) in self._refused.items() if place in pair]
-        for size, pair in sorted(pairs, reverse=True)[:MOST_REFUSALS]:
+        for size, pair in sorted(self._refused_of.get(place, ()), reverse=True)[:MOST_REFUSALS]:
             second = pair[1] if pair[0] == place else pair[0]
             shared = f"; both access {bytes_(size)}" if size else ""
             yield f"not fused with {self._labels[second]}", f"{self._refused[pair][1]}{shared}"
@@ -181,6 +181,15 @@ class _Drawing:
             if reason is not None and size >= refused.get((left, right), (0, ""))[0]:
                 refused[left, right] = size, reason
         return refused
+
+    @cached_property
+    def _refused_of(self) -> dict[int, list[tuple[int, tuple[int, int]]]]:
+        """Shared bytes and refused pairs of each launch."""
+        pairs: dict[int, list[tuple[int, tuple[int, int]]]] = {}
+        for pair, (size, _) in self._refused.items():
+            for place in pair:
+                pairs.setdefault(place, []).append((size, pair))
+        return pairs
 
     def _is_generated(self, launch: Launch) -> bool:
         kernel = self._kernels.get(launch.kernel)
@@ -444,6 +453,11 @@ class _Drawing:
 
     def _inputs(self, name: str) -> list[tuple[str, tuple[str, ...]]]:
         """Return the drawn ops whose values an op reads, each with the views and removed ops between them."""
+        if name not in self._read:
+            self._read[name] = self._found_inputs(name)
+        return self._read[name]
+
+    def _found_inputs(self, name: str) -> list[tuple[str, tuple[str, ...]]]:
         found: dict[str, tuple[str, ...]] = {}
         seen: set[str] = set()
         waiting: list[tuple[str, tuple[str, ...]]] = [(read, ()) for read in reversed(self._nodes[name].inputs)]

@@ -212,15 +212,15 @@ class Fusions:
                 self.joins[name].append((frame, merged[0]))
 
 
-def replay(schedule: Schedule, kernels: Kernels) -> tuple[Fusions, bool]:
-    """Return the replayed fusions, and True if code generation then put several groups into one launch."""
+def replay(schedule: Schedule, drawn: Sequence[Launch]) -> tuple[Fusions, bool]:
+    """Return the replayed fusions, and True if code generation then put several groups into one of the launches."""
     order = {node.name: index for index, node in enumerate(schedule.before)}
     start = 2 if schedule.eager_calls else 1
     replayed = Fusions(order, {name: [name] for name in order}, {name: [(start, name)] for name in order})
     recorded = steps(schedule)
     for frame, step in enumerate(recorded, start + 1):
         replayed.merge([*leaves(step.first, order), *leaves(step.second, order)], frame)
-    groups = launch_groups(schedule, kernels)
+    groups = [[node.name for node in launch.nodes] for launch in drawn]
     scattered = [group for group in groups if len({id(replayed.group_of[name]) for name in group}) > 1]
     for group in scattered:
         replayed.merge(group, start + len(recorded) + 1)
@@ -255,7 +255,7 @@ def fusion_frames(
         first, second = (_named(leaves(name, order), named) for name in (step.first, step.second))
         title = f"Fusion {number(index)} of {number(len(fusions))}, round {number(step.round)}"
         frames.append(FusionStep(title, f"{first} with {second}: {count(left - index, 'node')} left"))
-    if replay(schedule, kernels)[1]:
+    if replay(schedule, drawn)[1]:
         frames.append(FusionStep("Code generation", "fused nodes that share one kernel"))
     return (*frames, kernels_step)
 

@@ -188,7 +188,8 @@ class FusionView:
         model = fusion_model(schedule, nodes, kernels, source=source, seconds=self._seconds, drawn=drawn)
         steps_of = fusion_frames(schedule, nodes, kernels, drawn)
         frames = (GraphFrame(step.title, step.detail) for step in steps_of)
-        return GraphView(model, kernel_names(self.compilation), tuple(frames))
+        names = kernel_names(self.compilation, {launch.kernel for launch in drawn})
+        return GraphView(model, names, tuple(frames))
 
     @cached_property
     def node_titles(self) -> dict[str, str]:

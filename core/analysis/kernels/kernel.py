@@ -174,8 +174,8 @@ class KernelNames:
         return tuple(op for op in ops if op not in self._library and op_class(op) not in LIBRARY) or ops
 
 
-def kernel_names(compilation: Compilation) -> dict[str, str]:
-    """Return kernel → display name."""
+def kernel_names(compilation: Compilation, ids: Collection[str] | None = None) -> dict[str, str]:
+    """Return kernel → display name, for the kernels with these ids, by default for all."""
     names = KernelNames.within(compilation)
     launching: dict[tuple[str, str], Schedule] = {}
     for schedule in compilation.schedules:
@@ -188,6 +188,7 @@ def kernel_names(compilation: Compilation) -> dict[str, str]:
             launching.get((kernel.direction, kernel.id)) or schedule_of(kernel, compilation),
         )
         for kernel in compilation.kernels
+        if ids is None or kernel.id in ids
     }
 
 

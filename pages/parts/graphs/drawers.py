@@ -149,7 +149,7 @@ def draw_fusion(view: View, index: int, fusion: FusionView) -> str | None:
 
     The launches of the pair in the open drawer are outlined. Return the selected id, None without one.
     """
-    picture, name = fusion_drawn(view, index), f"fusion-{view.compilation.id}-{index}"
+    picture, name = fusion_drawn(view, index, fusion), f"fusion-{view.compilation.id}-{index}"
     pair = fusion.chosen_pair(state_of(FIRST), state_of(SECOND)) if url.asked(url.DRAWER) == WHY else ()
     chosen = show(
         picture,

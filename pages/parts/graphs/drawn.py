@@ -95,9 +95,12 @@ def captures_drawn(view: View, captures: CaptureView) -> GraphDrawing:
     return _captures(view.run.id, view.compilation.id, view, captures)
 
 
-def fusion_drawn(view: View, index: int) -> GraphDrawing:
-    """Return the drawing of a graph's fusion: a film from the ops to the kernel launches."""
-    return _fusion(view.run.id, view.compilation.id, index, view)
+def fusion_drawn(view: View, index: int, fusion: FusionView | None = None) -> GraphDrawing:
+    """Return the drawing of a graph's fusion: a film from the ops to the kernel launches.
+
+    `fusion` is the graph's view, if the caller has it.
+    """
+    return _fusion(view.run.id, view.compilation.id, index, view, fusion or fusion_view(view, index))
 
 
 def passes_of(view: View) -> tuple[PassesView, ...]:
@@ -126,8 +129,8 @@ def _partitions(run_id: str, compile_id: str, _view: View) -> tuple[PartitionVie
 
 
 @cached("Laying the graph out")
-def _fusion(run_id: str, compile_id: str, index: int, _view: View) -> GraphDrawing:
-    return drawn(_coloured(_view, fusion_view(_view, index).picture))
+def _fusion(run_id: str, compile_id: str, index: int, _view: View, _fusion: FusionView) -> GraphDrawing:
+    return drawn(_coloured(_view, _fusion.picture))
 
 
 @cached("Reading the graphs")
