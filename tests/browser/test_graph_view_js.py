@@ -215,6 +215,17 @@ def test_ops_join_step_by_step_until_the_launches_take_their_place(page: Page) -
     assert view.evaluate(POSITIONS) == first
 
 
+def test_a_step_draws_only_the_hulls_that_it_changes(page: Page) -> None:
+    view = mount(page, "fused", frame=1)
+    joints = view.locator("g.joint")
+    expect(joints).to_have_count(5)
+    joints.evaluate_all("joints => joints.forEach((joint) => (joint.isOld = true))")
+    view.evaluate("root => root.compileboardView.film.go(2)")
+    expect(joints).to_have_count(4)
+
+    assert joints.evaluate_all("joints => joints.filter((joint) => joint.isOld).length") == 3
+
+
 def test_a_hull_shows_what_fusion_keeps_out_of_memory(page: Page) -> None:
     view = mount(page, "fused")
     expect(view.locator("g.edge.unstored")).to_have_count(4)
@@ -384,6 +395,26 @@ def test_signs_of_another_picture_are_gone_and_a_click_on_a_sign_selects_its_gro
     fold_all(view)
 
     expect(view.locator(".sign-post")).to_have_count(0)
+
+
+def test_signs_stay_while_the_picture_is_panned_and_zoomed(page: Page) -> None:
+    view = mount(page, "transformer")
+    view.evaluate("root => root.compileboardView.camera.zoom(0.4)")
+    signs = view.locator(".sign-post")
+    expect(signs.first).to_be_attached()
+    signs.evaluate_all("signs => signs.forEach((sign) => (sign.isOld = true))")
+    step = """async (root, [x, factor]) => {
+        root.compileboardView.camera.pan(x, 0)
+        root.compileboardView.camera.zoom(factor)
+        await new Promise(requestAnimationFrame)
+        return root.querySelectorAll(".sign-post").length
+    }"""
+    before = box(signs.first)["height"]
+    counts = [view.evaluate(step, move) for move in ([3, 1], [-3, 1], [2, 1.04], [0, 1 / 1.04])]
+
+    assert counts == [signs.count()] * 4
+    assert signs.evaluate_all("signs => signs.every((sign) => sign.isOld)")
+    assert box(signs.first)["height"] == pytest.approx(before, abs=0.1)
 
 
 def test_a_group_has_no_neighbourhood_and_escape_closes_the_message(page: Page) -> None:

@@ -34,6 +34,18 @@ export function button(parent, text, title, act, attributes = {}) {
   return element;
 }
 
+// Make these the only children of an element, in this order; those that it has already stay in the document.
+/** @param {Element} parent @param {Iterable<Element>} children */
+export function arrange(parent, children) {
+  const wanted = new Set(children);
+  for (const child of [...parent.children]) if (!wanted.has(child)) child.remove();
+  let at = parent.firstElementChild;
+  for (const child of wanted) {
+    if (child === at) at = child.nextElementSibling;
+    else parent.insertBefore(child, at);
+  }
+}
+
 /** @param {HTMLCanvasElement} canvas */
 export function drawingOn(canvas) {
   return /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));

@@ -1,6 +1,6 @@
 // The film: the nodes of each frame, the added, changed and removed ones, and the bar to step through the frames.
 // Positions never change.
-import { button, cut, make } from "./dom.js";
+import { button, cut, filed, make } from "./dom.js";
 import { isHull } from "./picture/compose.js";
 import { nameByText } from "./picture/scene.js";
 /** @import { FrameData, MetricsData, NodeVersion } from "../../js/wire.d.ts" */
@@ -46,6 +46,8 @@ export class Film {
   joining = false;
   /** @type {FrameData[]} */
   frames = [];
+  /** The boxes of a picture by the frames that fuse them. @type {{ items: Placed[], at: Map<number, Placed[]> }} */
+  fusions = { items: [], at: new Map() };
   /** @type {{ added: Set<number>, removed: Set<number>, rewritten: Set<number> }[]} */
   sets = [];
 
@@ -192,12 +194,25 @@ export class Film {
     return count;
   }
 
+  // The boxes that a fusion of this step puts into another group.
+  /** @param {Placed[]} items */
+  fusedAt(items) {
+    if (this.fusions.items !== items) {
+      const at = new Map();
+      for (const placed of items) {
+        for (const [frame] of placed.open ? [] : placed.item.joins?.slice(1) ?? []) filed(at, frame, placed);
+      }
+      this.fusions = { items, at };
+    }
+    return (this.fusions.at.get(this.at) ?? []).filter(({ item }) => isFused(item, this.at));
+  }
+
   // The boxes that this step changes; of a fusion, all ops of the groups that it joins, first those with another group.
   /** @param {Placed[]} items */
   changed(items) {
     const { added, removed, rewritten } = this.sets[this.at];
-    const boxes = items.filter(({ open }) => !open);
-    const fused = boxes.filter(({ item }) => isFused(item, this.at));
+    const fused = this.fusedAt(items);
+    const boxes = fused.length || added.size || removed.size || rewritten.size ? items.filter(({ open }) => !open) : [];
     const keys = new Set(fused.flatMap(({ item }) => groupOf(item, this.at) ?? []));
     const joined = keys.size ? boxes.filter(({ item }) => keys.has(groupOf(item, this.at) ?? "")) : [];
     const sets = [added, removed, rewritten].filter((set) => set.size);

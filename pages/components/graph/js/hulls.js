@@ -1,6 +1,6 @@
 // Hulls while fusion goes on: an outline around the ops of each call of eager, which has its name, and of each group of
 // fused nodes. In the last frame the launches, which are groups of the graph, take their place.
-import { filed, make } from "./dom.js";
+import { arrange, filed, make } from "./dom.js";
 import { groupOf } from "./film.js";
 /** @import { Film } from "./film.js" */
 /** @import { Stage } from "./picture/stage.js" */
@@ -46,14 +46,7 @@ export class Hulls {
       const same = old && old.members.length === members.length && old.members.every((it, at) => it === members[at]);
       this.drawn.set(key, same ? old : { members, g: drawHull(members, EAGER.exec(key)?.[1]) });
     }
-    const layer = this.stage.joints;
-    const wanted = new Set([...this.drawn.values()].map(({ g }) => g));
-    for (const g of [...layer.children]) if (!wanted.has(/** @type {SVGGElement} */ (g))) g.remove();
-    let at = layer.firstElementChild;
-    for (const g of wanted) {
-      if (g === at) at = at.nextElementSibling;
-      else layer.insertBefore(g, at);
-    }
+    arrange(this.stage.joints, [...this.drawn.values()].map(({ g }) => g));
   }
 }
 

@@ -1,7 +1,7 @@
 // Names of groups at the size of the screen, as on a map, where the picture's own text is too small to read: the number
 // of a kernel, its most important figure and its name, as far as there is room.
 import { isPresenting } from "../../../js/room.js";
-import { cut, cutFacts, make } from "../dom.js";
+import { arrange, cut, cutFacts, make } from "../dom.js";
 import { TEXT_FROM } from "./camera.js";
 import { headerOf, isHull } from "./compose.js";
 import { overlap } from "./grid.js";
@@ -32,8 +32,9 @@ export class Signs {
   /** The drawn signs. @type {{ placed: PlacedGroup, spot: Rect }[]} */
   posts = [];
   fusing = false;
-  /** The scale that the signs have. */
-  drawnAt = 0;
+  /** The signs of groups at one scale and size; null where none fits. @type {Map<PlacedGroup, Made | null>} */
+  made = new Map();
+  madeFor = "";
 
   /** @param {Stage} stage @param {Camera} camera @param {Film} film @param {HTMLElement} root */
   constructor(stage, camera, film, root) {
@@ -47,6 +48,7 @@ export class Signs {
   /** @param {Picture} picture */
   over(picture) {
     this.groups = picture.items.filter(isGroup).sort((a, b) => a.depth - b.depth || b.w * b.h - a.w * a.h);
+    this.made.clear();
     this.clear();
   }
 
@@ -71,12 +73,8 @@ export class Signs {
     const stale = !at || left < at[0] || top < at[1] || right > at[2] || bottom > at[3] ||
       Math.abs(k / (this.at?.k ?? 0) - 1) > STALE;
     if (on && stale) this.draw(this.camera.rect(AROUND), k);
-    else if (on && k !== this.drawnAt) {
-      this.drawnAt = k;
-      for (const sign of this.stage.signs.children) {
-        sign.setAttribute("transform", `${sign.getAttribute("data-at")} scale(${1 / k})`);
-      }
-    } else if (this.at) this.clear();
+    else if (on) { for (const sign of this.stage.signs.children) rescale(sign, k); }
+    else if (this.at) this.clear();
   }
 
   // The group whose sign stands at a point of the picture.
@@ -87,48 +85,68 @@ export class Signs {
 
   /** @param {Rect} rect @param {number} k */
   draw(rect, k) {
-    this.clear();
     this.at = { k, rect };
-    this.drawnAt = k;
+    this.posts = [];
     this.fusing = this.film.fusing;
+    const size = isPresenting() ? PRESENTED : SIZE;
+    if (this.madeFor !== `${k} ${size}`) this.made.clear();
+    this.madeFor = `${k} ${size}`;
+    const shown = [];
     for (const placed of this.groups) {
-      if (this.posts.length === MOST) return;
+      if (shown.length === MOST) break;
       const { box, item } = placed;
       if (!overlap(box, rect) || !this.stage.visible(item) || (this.fusing && isHull(item))) continue;
-      const sign = signOf(placed, k);
-      if (!sign) continue;
-      const [x, y] = [placed.x + (placed.open ? 4 : 6) / k, placed.y + 3 / k];
-      /** @type {Rect} */
-      const spot = [x, y, x + sign.width / k, y + sign.height / k];
-      if (!this.posts.some((old) => overlap(spot, old.spot))) {
-        this.posts.push({ placed, spot });
-        this.post(sign, x, y, k);
-      }
+      const made = this.madeOf(placed, k, size);
+      if (!made || this.posts.some((old) => overlap(made.spot, old.spot))) continue;
+      this.posts.push({ placed, spot: made.spot });
+      made.g ??= signPost(made, k);
+      rescale(made.g, k);
+      shown.push(made.g);
     }
+    arrange(this.stage.signs, shown);
   }
 
-  /** @param {Sign} sign @param {number} x @param {number} y @param {number} k */
-  post({ badge, lines, size, width, height }, x, y, k) {
-    const at = `translate(${x} ${y})`;
-    const g = make("g", { class: "sign-post", "data-at": at, transform: `${at} scale(${1 / k})` }, this.stage.signs);
-    g.style.fontSize = `${size}px`;
-    // From afar, a sign is larger than the header that it stands for.
-    if (k < TEXT_FROM) make("rect", { class: "plate", x: -2, y: -1, width: width + 4, height: height + 2, rx: 3 }, g);
-    let indent = 0;
-    if (badge) {
-      indent = badgeWidth(badge, size) + 4;
-      const number = make("g", { class: "number" }, g);
-      make("rect", { width: indent - 4, height: size + 4, rx: (size + 4) / 2 }, number);
-      make("text", { x: (indent - 4) / 2, y: size, "text-anchor": "middle" }, number, badge);
-    }
-    for (const [row, parts] of lines.entries()) {
-      let left = row ? 0 : indent;
-      for (const [name, text] of parts) {
-        make("text", { class: name, x: left, y: size + row * (size + 3) }, g, text);
-        left += (text.length + 1) * size * CHAR;
-      }
+  /** @param {PlacedGroup} placed @param {number} k @param {number} size */
+  madeOf(placed, k, size) {
+    const known = this.made.get(placed);
+    if (known !== undefined) return known;
+    const sign = signOf(placed, k, size);
+    const [x, y] = [placed.x + (placed.open ? 4 : 6) / k, placed.y + 3 / k];
+    /** @type {Made | null} */
+    const made = sign && { ...sign, spot: [x, y, x + sign.width / k, y + sign.height / k] };
+    this.made.set(placed, made);
+    return made;
+  }
+}
+
+// A sign has the size of the screen.
+/** @param {Element} sign @param {number} k */
+function rescale(sign, k) {
+  const transform = `${sign.getAttribute("data-at")} scale(${1 / k})`;
+  if (sign.getAttribute("transform") !== transform) sign.setAttribute("transform", transform);
+}
+
+/** @param {Made} made @param {number} k */
+function signPost({ badge, lines, size, width, height, spot: [x, y] }, k) {
+  const g = make("g", { class: "sign-post", "data-at": `translate(${x} ${y})` });
+  g.style.fontSize = `${size}px`;
+  // From afar, a sign is larger than the header that it stands for.
+  if (k < TEXT_FROM) make("rect", { class: "plate", x: -2, y: -1, width: width + 4, height: height + 2, rx: 3 }, g);
+  let indent = 0;
+  if (badge) {
+    indent = badgeWidth(badge, size) + 4;
+    const number = make("g", { class: "number" }, g);
+    make("rect", { width: indent - 4, height: size + 4, rx: (size + 4) / 2 }, number);
+    make("text", { x: (indent - 4) / 2, y: size, "text-anchor": "middle" }, number, badge);
+  }
+  for (const [row, parts] of lines.entries()) {
+    let left = row ? 0 : indent;
+    for (const [name, text] of parts) {
+      make("text", { class: name, x: left, y: size + row * (size + 3) }, g, text);
+      left += (text.length + 1) * size * CHAR;
     }
   }
+  return g;
 }
 
 /** @param {Placed} placed @returns {placed is PlacedGroup} */
@@ -142,11 +160,11 @@ function badgeWidth(badge, size) {
 }
 
 /** @typedef {{ badge: string, lines: [string, string][][], size: number, width: number, height: number }} Sign */
+/** @typedef {Sign & { spot: Rect, g?: SVGGElement }} Made */
 
 // The parts of a sign that fit into a box; null if none does.
-/** @param {PlacedGroup} placed @param {number} k @returns {Sign | null} */
-function signOf({ item, w, h, open }, k) {
-  const size = isPresenting() ? PRESENTED : SIZE;
+/** @param {PlacedGroup} placed @param {number} k @param {number} size @returns {Sign | null} */
+function signOf({ item, w, h, open }, k, size) {
   const signs = k < TEXT_FROM ? 0 : (open && !isHull(item) ? 44 : 24) * k;
   const [wide, high, char] = [w * k - 6 - signs, h * k - 4, size * CHAR];
   const badge = item.badge ?? "";
