@@ -16,7 +16,7 @@ from core.sweep.presets import PRESETS
 from docs.make import architecture, limits, options, promises, trace_records, wire_types
 from docs.make.below import below
 from docs.make.report_schema import PAGE, tables
-from docs.make.targets import table
+from docs.make.targets import TABLE, table
 from tests.house.test_length import LONG_LINES, MOST_FILES, MOST_LINES, MOST_LONG
 from tests.support.documents import blocks, words
 from tests.support.imports import nodes_of
@@ -41,6 +41,9 @@ EXAMPLES = {
     "report.json",
 }
 MOST_LETTERS = 120
+MOST_WORDS = 50_000
+# `make docs` writes what is beneath it.
+MADE = "<!-- Below this line"
 # Variables that our processes set for one another.
 INTERNAL = {"COMPILEBOARD_GROUP", "COMPILEBOARD_CACHE", "COMPILEBOARD_FORK_SERVER", "COMPILEBOARD_FORK_SERVER_PARENT"}
 MODULES = {path.name for top in ("core", "pages", "tests") for path in (ROOT / top).rglob("*.py")}
@@ -217,6 +220,11 @@ def test_the_promises_are_those_of_the_tests() -> None:
     assert [each.test for each in kept if not each.text.endswith(".") or len(each.text) > MOST_LETTERS] == []
     assert {each.section for each in kept} == set(promises.SECTIONS)
     assert below(promises.PAGE).strip() == promises.tables().strip(), "run `make docs`"
+
+
+def test_what_is_written_by_hand_can_be_read_in_a_day() -> None:
+    texts = [TABLE.sub("", path.read_text(encoding="utf-8")).partition(MADE)[0] for path in DOCUMENTS if path not in TOP]
+    assert sum(len(text.split()) for text in texts) <= MOST_WORDS
 
 
 def test_the_policy_of_security_is_short() -> None:
