@@ -113,7 +113,8 @@ def _group(item: pytest.Item) -> str:
     """Name what shares a process: a compiled sample, one dashboard and its browser, those that are attacked, else a
     file.
     """
-    sample = getattr(item, "callspec", None) and item.callspec.params.get("both")
+    callspec = getattr(item, "callspec", None)
+    sample = callspec and callspec.params.get("both")
     if sample:
         return str(sample)
     if _place(item) == "browser":

@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Iterator, Set
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import replace
+from functools import partial
 from html.parser import HTMLParser
 from pathlib import Path
 from unittest.mock import patch
@@ -265,33 +266,58 @@ def _json(value: object) -> str:
     return fitted(json.loads(msgspec.json.encode(value)))
 
 
+def _of_run(command: str, name: str, home: Path) -> str:
+    return printed(home, command, run_id(home, name))
+
+
+def _html_of_runs(names: tuple[str, ...], home: Path) -> str:
+    return html(home, *(run_id(home, name) for name in names))
+
+
+def _compared(names: tuple[str, ...], form: str, home: Path) -> str:
+    return printed(home, "compare", *(run_id(home, name) for name in names), *filter(None, [form]))
+
+
+def _ranks(folder: str, form: str, home: Path) -> str:
+    return printed(home, "ranks", str(RANKS / folder), *filter(None, [form]))
+
+
+def _swept(form: str, home: Path) -> str:
+    return printed(home, "sweeps", sweep(home), *filter(None, [form]))
+
+
+def _of_log(name: str, log: Callable[[], bytes], home: Path) -> str:
+    return printed(home, "report", stored(home, name, log))
+
+
+def _html_of_log(name: str, log: Callable[[], bytes], home: Path) -> str:
+    return html(home, stored(home, name, log))
+
+
 def outputs() -> dict[str, Callable[[Path], str]]:
     """Return file name → its text, made of a store with the recorded scenarios."""
     made: dict[str, Callable[[Path], str]] = {"runs": lambda home: printed(home, "runs", "--most", "100")}
     for name in SCENARIOS:
-        made[f"report-{name}"] = lambda home, name=name: printed(home, "report", run_id(home, name))
-        made[f"artifacts-{name}"] = lambda home, name=name: printed(home, "artifacts", run_id(home, name))
-    for left, right in PAIRS:
-        both = f"{left}-{right}"
-        for form in ("", "--json") if (left, right) in DATA_PAIRS else ("",):
-            made[f"compare{form[1:]}-{both}"] = lambda home, pair=(left, right), form=form: printed(
-                home, "compare", *(run_id(home, name) for name in pair), *filter(None, [form])
-            )
-        made[f"html-{both}"] = lambda home, pair=(left, right): html(home, *(run_id(home, name) for name in pair))
+        made[f"report-{name}"] = partial(_of_run, "report", name)
+        made[f"artifacts-{name}"] = partial(_of_run, "artifacts", name)
+    for pair in PAIRS:
+        for form in ("", "--json") if pair in DATA_PAIRS else ("",):
+            made[f"compare{form[1:]}-{'-'.join(pair)}"] = partial(_compared, pair, form)
+        made[f"html-{'-'.join(pair)}"] = partial(_html_of_runs, pair)
     for name in FILES:
-        made[f"html-{name}"] = lambda home, name=name: html(home, run_id(home, name))
+        made[f"html-{name}"] = partial(_html_of_runs, (name,))
     for folder in sorted(path.name for path in RANKS.iterdir()):
-        made[f"ranks-{folder}"] = lambda home, folder=folder: printed(home, "ranks", str(RANKS / folder))
-        made[f"ranks-read-{folder}"] = lambda home, folder=folder: ranks_read(home, folder)
-        made[f"ranks-json-{folder}"] = lambda home, folder=folder: printed(home, "ranks", str(RANKS / folder), "--json")
+        made[f"ranks-{folder}"] = partial(_ranks, folder, "")
+        made[f"ranks-read-{folder}"] = partial(ranks_read, folder=folder)
+        made[f"ranks-json-{folder}"] = partial(_ranks, folder, "--json")
     for form in ("", "--csv", "--json"):
-        made[f"sweep{form[1:]}"] = lambda home, form=form: printed(home, "sweeps", sweep(home), *filter(None, [form]))
+        made[f"sweep{form[1:]}"] = partial(_swept, form)
     made["profile"] = lambda home: printed(home, "profile", profiled(home), str(PROFILE))
     made["check"] = check
     made |= {"findings": lambda home: summaries(), "plans": lambda home: plans()}
     for name, log in LOGS.items():
-        made[f"report-{name}"] = lambda home, name=name, log=log: printed(home, "report", stored(home, name, log))
-        made[f"html-{name}"] = lambda home, name=name, log=log: html(home, stored(home, name, log))
+        made[f"report-{name}"] = partial(_of_log, name, log)
+        made[f"html-{name}"] = partial(_html_of_log, name, log)
     return made
 
 

@@ -237,7 +237,7 @@ class RemoteArchive:
 
     @cached_property
     def _opened(self) -> tuple[Any, str]:
-        from fsspec.core import url_to_fs  # type: ignore[import-untyped]
+        from fsspec.core import url_to_fs
 
         files, root = url_to_fs(self._url)
         return files, root

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -57,7 +58,7 @@ def silent_proxy() -> Iterator[tuple[str, Callable[[], bool]]]:
 @pytest.fixture(scope="session")
 def opened(tmp_path_factory: pytest.TempPathFactory, silent_proxy: tuple[str, object]) -> Iterator[Server]:
     """A dashboard as one person starts it on one machine; what it asks of the world goes to the silent proxy."""
-    proxies = {"http_proxy": silent_proxy[0], "https_proxy": silent_proxy[0], "no_proxy": ""}
+    proxies: dict[str, Any] = {"http_proxy": silent_proxy[0], "https_proxy": silent_proxy[0], "no_proxy": ""}
     with serving(tmp_path_factory.mktemp("opened"), **proxies) as server:
         yield server
 

@@ -118,5 +118,5 @@ def running_data(name: str) -> set[str]:
     calls = [node for node in nodes_of(name) if isinstance(node, ast.Call)]
     runs = {"eval", "exec", "pickle.load", "pickle.loads", "torch.load", "yaml.load", "os.system", "os.popen"}
     named = {call.func.id for call in calls if isinstance(call.func, ast.Name)} | dotted(name)
-    words = {keyword.arg for call in calls for keyword in call.keywords}
+    words = {keyword.arg for call in calls for keyword in call.keywords if keyword.arg}
     return (named & runs) | (words & {"shell", "unsafe_allow_html"})

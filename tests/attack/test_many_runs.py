@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -121,7 +122,8 @@ def test_a_name_and_a_note_are_text(closed_pages: Path, page: menu.Page) -> None
         store.annotate(run, LIVELY)
     sweep = SweepStore(store).create(new_sweep(SAMPLE, (Axis("batch", (1, 2)),), title=LIVELY))
     SweepStore(store).rename(sweep.id, LIVELY)
-    app = opened(page.script, run.id, **({"sweep": sweep.id} if page is menu.SWEEP else {}))
+    query: dict[str, Any] = {"sweep": sweep.id} if page is menu.SWEEP else {}
+    app = opened(page.script, run.id, **query)
     assert_sound(app)
     assert not any(lively in words(app) for lively in (IMAGE, "[click](", "**bold**", ":material/home:", "\x1b"))
 

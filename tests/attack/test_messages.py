@@ -4,6 +4,7 @@ up.
 
 import re
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -38,9 +39,13 @@ def engines(server: Server) -> int:
     return sum("core.worker" in info["cmdline"] for info in every if info["ppid"] == board)
 
 
+def message(**parts: Any) -> bytes:
+    """A message from a browser."""
+    return bytes(BackMsg(**parts).SerializeToString())
+
+
 def framed(*states: WidgetState, query: str = "") -> bytes:
-    state = ClientState(query_string=query, widget_states=WidgetStates(widgets=states))
-    return BackMsg(rerun_script=state).SerializeToString()
+    return message(rerun_script=ClientState(query_string=query, widget_states=WidgetStates(widgets=states)))
 
 
 @pytest.mark.promise("users")
@@ -101,11 +106,11 @@ def test_only_what_a_page_sends_is_heeded() -> None:
         "debug_disconnect_websocket",
         "debug_shutdown_runtime",
     )
-    assert not any(is_heeded(BackMsg(**{name: True}).SerializeToString()) for name in for_developers)
+    assert not any(is_heeded(message(**{name: True})) for name in for_developers)
     many, long = framed(*[pressed(DRAWN)] * 3_000), framed(query="a" * 30_000)
     assert [is_heeded(frame) for frame in (None, b"", b"\0" * 9_000_000, many, long)] == [False] * 5
     assert is_heeded(framed(pressed(DRAWN), pressed(f"$$STREAMLIT_INTERNAL_KEY_{DRAWN}__events"), query="run=1"))
-    assert all(is_heeded(BackMsg(**{name: True}).SerializeToString()) for name in ("stop_script", "app_heartbeat"))
+    assert all(is_heeded(message(**{name: True})) for name in ("stop_script", "app_heartbeat"))
 
 
 @pytest.mark.promise("messages")

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 import httpx
@@ -78,7 +79,7 @@ def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Board]:
     (settings / "secrets.toml").write_text(SECRETS.format(port=port))
     (settings / "people.toml").write_text(ROLES)
     options = ("--secrets.files", str(settings / "secrets.toml"))
-    variables = {"COMPILEBOARD_PEOPLE": str(settings / "people.toml"), "COMPILEBOARD_ALLOW_CODE": "1"}
+    variables: dict[str, Any] = {"COMPILEBOARD_PEOPLE": str(settings / "people.toml"), "COMPILEBOARD_ALLOW_CODE": "1"}
     with serving(home, *options, **variables) as server, provider(port, server.url):
         yield Board(server, settings / "people.toml")
 
@@ -90,7 +91,7 @@ def provider(port: int, client: str) -> Iterator[None]:
     fetched = subprocess.run([DENO, "cache", *locked, PROVIDER], capture_output=True, text=True, check=False)
     if fetched.returncode:
         pytest.skip(f"the provider cannot be fetched: {fetched.stderr.strip()[-200:]}")
-    command = [DENO, "run", *locked, "--allow-all", PROVIDER, str(port), client]
+    command = [str(DENO), "run", *locked, "--allow-all", str(PROVIDER), str(port), client]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:
             wait_for(lambda: _listens(port))

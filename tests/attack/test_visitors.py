@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import Any
 
 import psutil
 import pytest
@@ -23,7 +24,7 @@ ANN, BOB = "a" * 32, "b" * 32
 
 @pytest.fixture(scope="module")
 def public(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    hosts = {"STREAMLIT_SERVER_ALLOWED_HOSTS": "board.example.org 127.0.0.1"}
+    hosts: dict[str, Any] = {"STREAMLIT_SERVER_ALLOWED_HOSTS": "board.example.org 127.0.0.1"}
     with serving(tmp_path_factory.mktemp("public"), COMPILEBOARD_ALLOW_CODE="0", **hosts) as server:
         yield server
 

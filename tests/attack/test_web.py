@@ -5,6 +5,7 @@ import socket
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -129,7 +130,7 @@ def test_below_a_path_on_all_addresses_and_behind_a_proxy_it_works(
     tmp_path: Path, silent_proxy: tuple[str, Callable[[], bool]]
 ) -> None:
     """As the container starts it, with a proxy that passes on the name and the scheme."""
-    variables = {
+    variables: dict[str, Any] = {
         "http_proxy": silent_proxy[0],
         "COMPILEBOARD_ALLOW_CODE": "0",
         "STREAMLIT_SERVER_ALLOWED_HOSTS": "board.example.org",

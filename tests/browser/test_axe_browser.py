@@ -39,7 +39,7 @@ TABLES = [["[data-testid='stDataFrame']"]]
 # Every page has the same menu, which is a third of the work: it is looked at on the first page.
 MENU = [["[data-testid='stSidebar']"]]
 # A name has its visible text, so that it can be said to a voice control; axe counts this rule as experimental.
-NAMED = {"rules": {"label-content-name-mismatch": {"enabled": True}}}
+NAMED: dict[str, object] = {"rules": {"label-content-name-mismatch": {"enabled": True}}}
 # What a theme changes is contrast alone.
 RULES: dict[Theme, dict[str, object]] = {"light": NAMED, "dark": {"runOnly": ["color-contrast"]}}
 # A title that is cut or hidden behind its end, and a page that is wider than its window.

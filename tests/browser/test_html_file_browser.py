@@ -26,7 +26,7 @@ LOOK = """async () => (await axe.run({ resultTypes: ["violations"] })).violation
 def test_a_file_opens_without_a_network(tmp_path: Path, chromium: Browser, names: list[str]) -> None:
     home, path = tmp_path / "home", tmp_path / "run.html"
     left, *right = (Store(home).open(add_scenario(home, name)) for name in names)
-    path.write_text(comparison_as_html(left, *right) if right else as_html(left), encoding="utf-8")
+    path.write_text(comparison_as_html(left, right[0]) if right else as_html(left), encoding="utf-8")
     # The file's policy lets no script in that is not its own.
     page = chromium.new_context(offline=True, bypass_csp=True, viewport={"width": 1024, "height": 800}).new_page()
     requested: list[str] = []

@@ -111,9 +111,7 @@ def test_the_style_sheet_of_the_graph_has_the_colours_of_op_classes() -> None:
     colours = {("dark" if dark else "light", name): colour.upper() for dark, name, colour in rule.findall(sheet)}
 
     assert colours == {
-        (theme, name): colour.on(theme)  # type: ignore[arg-type]
-        for theme in ("light", "dark")
-        for name, colour in palette.OP_CLASSES.items()
+        (theme, name): colour.on(theme) for theme in ("light", "dark") for name, colour in palette.OP_CLASSES.items()
     }
 
 

@@ -40,7 +40,7 @@ def is_sentence(text: str) -> bool:
 def composed(node: ast.AST) -> str:
     """Return the text that an f-string, a sum or a format makes, each value as VALUE; empty for any other node."""
     if isinstance(node, ast.JoinedStr):
-        return "".join(part.value if isinstance(part, ast.Constant) else VALUE for part in node.values)
+        return "".join(str(part.value) if isinstance(part, ast.Constant) else VALUE for part in node.values)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Mod):
         return VALUE.join(map(literal, (node.left, node.right)))
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("format", "join"):
@@ -73,7 +73,7 @@ def sentences(tree: ast.Module) -> Iterator[int]:
     """Yield the line of each sentence that a file makes: composed of words and values, literal, or with a plural."""
     yield from compositions(tree)
     nodes = list(ast.walk(tree))
-    excepted = {node.value for node in nodes if isinstance(node, ast.Expr)}
+    excepted: set[ast.AST] = {node.value for node in nodes if isinstance(node, ast.Expr)}
     excepted.update(label for node in nodes for label in labels(node))
     literals = (node for node in nodes if isinstance(node, ast.Constant) and node not in excepted)
     yield from (node.lineno for node in literals if isinstance(node.value, str) and is_sentence(node.value))

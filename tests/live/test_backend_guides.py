@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from core import CompileJob, CompileOptions, Model
-from core.runs.runner import prepared
+from core.job.prepared import prepared
 from tests.support.copy import Copy
 from tests.support.documents import blocks, inline
 from tests.support.places import ROOT

@@ -13,6 +13,7 @@ from core.analysis.repairs.trials import Trial, TrialSide, trial
 from core.analysis.results import results
 from core.graph.fx import source_path
 from core.job import Conditions
+from core.job.model import OptionValue
 from tests.support.common_breaks import BREAKS
 from tests.support.hard_breaks import HARD, RECOMPILES
 from tests.support.sample import one_in
@@ -33,8 +34,9 @@ def job_of(code: str, ids: tuple[str, ...] = ()) -> CompileJob:
     fixes = {item: repair.fix for item in ids if (repair := repair_of(code, item))}
     names = tuple(name for fix in fixes.values() for name in fix.settings)
     edits = tuple(item for item, fix in fixes.items() if fix.edits)
+    settings: dict[str, OptionValue] = {**dynamo_settings(names)}
     job = CompileJob(Model("code", code), measure=False, compile=CompileOptions(backend="eager"))
-    return replace(job, repairs=(edits,) if edits else (), conditions=Conditions(dynamo=dynamo_settings(names) or None))
+    return replace(job, repairs=(edits,) if edits else (), conditions=Conditions(dynamo=settings or None))
 
 
 def made(runner: Runner, code: str, *ids: str) -> TrialSide:
@@ -71,7 +73,7 @@ def assert_sound(found: Trial, after: TrialSide) -> None:
 
 def outcomes(runner: Runner, code: str, before: TrialSide) -> dict[str, str]:
     """Each repair that is offered, tried alone."""
-    told = {}
+    told: dict[str, str] = {}
     for item in offers(before):
         after = made(runner, code, item)
         found = trial(before, after, (item,))

@@ -108,7 +108,9 @@ AFTER_IT = SUM + "def model(x):\n    n = 0\n    while n < 2:\n        n, x = n +
 
 @pytest.mark.long
 def test_a_call_that_is_marked_gives_a_frame_up_within_a_loop_and_nowhere_else() -> None:
-    cases = {name: (HEAD + code, [], {}) for name, code in LOOPS.items()}
+    cases: dict[str, tuple[str, list[str], dict[str, object]]] = {
+        name: (HEAD + code, [], {}) for name, code in LOOPS.items()
+    }
     assert followed(cases) == {"for": 0, "before it": 1, "while": 0, "after it": 2}
 
 
@@ -162,7 +164,8 @@ def test_a_layer_that_is_a_region_is_compiled_once_and_computes_the_same(code: s
 
     def counting(graph: torch.fx.GraphModule, _: list[torch.Tensor]) -> Callable[..., Any]:
         regions.append(sum(isinstance(module, torch.fx.GraphModule) for module in graph.children()))
-        return graph.forward
+        forward: Callable[..., Any] = graph.forward
+        return forward
 
     with torch.no_grad():
         eager = model(*inputs)
@@ -182,7 +185,7 @@ def test_the_filter_of_guards_leaves_out_guards_of_torchs_modules(code: str) -> 
     counts: list[tuple[int, int]] = []
 
     def counting(entries: Sequence[Any]) -> Sequence[bool]:
-        passed = torch.compiler.skip_guard_on_inbuilt_nn_modules_unsafe(entries)
+        passed: Sequence[bool] = torch.compiler.skip_guard_on_inbuilt_nn_modules_unsafe(entries)
         counts.append((len(entries), sum(passed)))
         return passed
 

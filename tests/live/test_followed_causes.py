@@ -17,6 +17,7 @@ from core.analysis.dynamo.recompiles import guard_rows
 from core.analysis.findings import Finding, findings
 from core.analysis.verdict import verdict
 from core.job import Conditions
+from core.job.model import OptionValue
 from tests.support.foreign_models import HEAD
 from tests.support.places import ROOT
 from tests.support.reports.findings import compiling
@@ -419,7 +420,8 @@ inputs = (R(2, 4),)
 
 def test_no_condition_on_floats_is_left_where_floats_are_specialized(here: Runner) -> None:
     numbers = []
-    for dynamo in (None, {"specialize_float": True}):
+    choices: tuple[dict[str, OptionValue] | None, ...] = (None, {"specialize_float": True})
+    for dynamo in choices:
         job = CompileJob(
             Model("code", HEAD + GAINS),
             measure=False,

@@ -21,12 +21,11 @@ from core.runs.store import Store
 from core.runs.stored import open_report
 from core.trace.parsers.build import build_report
 from core.views.recompiles import RecompilesView
-from core.worker import own_process
 from core.worker.own_process import TOO_LARGE, ProcessLog
 from tests.support.places import ROOT
 
 pytestmark = pytest.mark.torch
-LOG = own_process.torch_logging.trace_log
+LOG = torch._logging._internal.trace_log
 LIMIT_S = 240
 
 
@@ -38,7 +37,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     handlers = list(LOG.handlers)
     yield tmp_path / "home"
     assert [handler for handler in LOG.handlers if handler not in handlers] == []
-    assert own_process.dynamo_utils.get_hook_for_recompile_user_context() is None
+    assert torch._dynamo.utils.get_hook_for_recompile_user_context() is None
 
 
 def compiled(*, dynamic: bool | None = None) -> Any:

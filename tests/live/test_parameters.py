@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from core import CompileOptions, Conditions, Run, load_text, open_report
-from core.job.model import PARAMETERS
+from core.job.model import PARAMETERS, OptionValue
 from core.worker.backends.selection import NEWER, RENAMED
 from tests.support.user_code import INPUTS, RunCode
 
@@ -65,7 +65,7 @@ def test_a_shapes_spec_of_the_file_makes_its_dimension_dynamic_in_the_first_comp
 
 def test_eight_options_have_their_effect(run_code: RunCode) -> None:
     code = BRANCHES.replace(INPUTS, "\ninputs = (torch.randn(64),)\n")
-    inductor = {
+    inductor: dict[str, OptionValue] = {
         "size_asserts": False,
         "nan_asserts": True,
         "cpp.simdlen": 1,
@@ -73,7 +73,7 @@ def test_eight_options_have_their_effect(run_code: RunCode) -> None:
         "max_fusion_size": 1,
         "cpp.descriptive_names": False,
     }
-    dynamo = {"capture_scalar_outputs": True, "assume_static_by_default": False}
+    dynamo: dict[str, OptionValue] = {"capture_scalar_outputs": True, "assume_static_by_default": False}
     options = CompileOptions(options=inductor)
     plain, changed = run_code(code), run_code(code, compile=options, conditions=Conditions(dynamo=dynamo))
     before, after = effects(plain), effects(changed)

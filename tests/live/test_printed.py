@@ -60,6 +60,6 @@ def test_the_streams_come_back_and_what_the_code_puts_in_their_place_stays() -> 
 
 def test_a_missing_value_is_reported_once_for_its_container() -> None:
     names = ("input 0", "attribute `count`", "attribute `counts`[0]")
-    eager = CallEffects({}, {}, dict.fromkeys(names, 1), {}, frozenset(names), frozenset(), False)
+    eager = CallEffects({}, {}, dict.fromkeys(names, 1), {}, frozenset(names), frozenset(), frozenset())
     compiled = replace(eager, rest={}, changed=frozenset())
     assert differences(eager, compiled) == [Difference("attribute `count`", False, "mutation", "changed", "missing")]

@@ -51,6 +51,8 @@ def test_each_kernel_slice_of_a_recorded_profile_has_its_kernel_and_the_log_has_
     calls = [piece.name for piece in joined.profile.slices if piece.name.startswith("call ")]
     assert calls == ["call 0"] * 3 + ["call 1"] * 3
     assert [found.id for found in report.compilations] == [found.id for found in compared.compilations]
+    assert report.counters is not None
+    assert compared.counters is not None
     assert report.counters.dynamo["frames"] == compared.counters.dynamo["frames"]
     assert profile_path(other).exists() is False
 

@@ -14,6 +14,7 @@ import pytest
 import core
 from core import CompileJob, Model, Run, Runner, Store
 from core.base.errors import SettingError
+from core.base.machine import PROJECT_DIR
 from core.runs.engine.opening import VARIABLE, open_engine
 from core.runs.engine.transports import sandbox
 from core.runs.engine.transports.sandbox import HIDE, SHOW, SandboxTransport, options, variables_of
@@ -209,6 +210,6 @@ def test_no_directory_as_a_whole_is_shown_that_has_the_home_or_the_project(
     (tmp_path / "user").mkdir()
     (tmp_path / "user" / "letter").write_text("private")
     monkeypatch.setenv("HOME", str(tmp_path / "user"))
-    monkeypatch.setenv(SHOW, os.pathsep.join(("/", str(tmp_path), str(sandbox.PROJECT_DIR))))
-    script = f"ls {tmp_path} {sandbox.PROJECT_DIR}/dashboard.py 2>/dev/null; true"
+    monkeypatch.setenv(SHOW, os.pathsep.join(("/", str(tmp_path), str(PROJECT_DIR))))
+    script = f"ls {tmp_path} {PROJECT_DIR}/dashboard.py 2>/dev/null; true"
     assert inside(Store(tmp_path / "home"), script) == []

@@ -137,7 +137,11 @@ def expected(parts: list[str], loops: Snapshot) -> Iterator[tuple[str, str, set[
     made = {name for part in parts for name, _ in loops[part]["writes"]}
     others = [name for name in loops if name not in parts and name != "outputs"]
     needed = loops["outputs"] | {name for other in others for name in loops[other]["needs"]}
-    for side, wanted in (("reads", lambda name: name not in made), ("writes", lambda name: name in needed)):
+    sides: tuple[tuple[str, Callable[[str], bool]], ...] = (
+        ("reads", lambda name: name not in made),
+        ("writes", lambda name: name in needed),
+    )
+    for side, wanted in sides:
         merged: dict[str, set[int]] = {}
         for name, places in (access for part in parts for access in loops[part][side] if wanted(access[0])):
             merged.setdefault(name, set()).update(places)

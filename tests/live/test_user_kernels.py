@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -123,6 +124,10 @@ def test_the_driver_of_a_target_answers_or_says_that_the_device_is_not_here() ->
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     assert json.loads(done.stdout) == [0, 0, [9, 0], "cuda:0", {"max_shared_mem": 1}, [0.0, 0.0, 0.0]]
     driver = TargetDriver(lambda: None, dict)
-    for ask in (lambda: driver.launcher_cls(None, None), lambda: driver.utils.load_binary("k", b"", 0, 0)):
+    requests: tuple[Callable[[], object], ...] = (
+        lambda: driver.launcher_cls(None, None),
+        lambda: driver.utils.load_binary("k", b"", 0, 0),
+    )
+    for ask in requests:
         with pytest.raises(NothingToLaunch, match="needs the device itself, and it is not here"):
             ask()

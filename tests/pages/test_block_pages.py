@@ -128,7 +128,7 @@ def test_the_file_and_the_page_of_a_profile_have_its_blocks(empty_home: Path) ->
     with PROFILE.open("rb") as file:
         add_profile(run, file)
     report = side_of_run(run).report
-    page = [*timeline(report, timeline_view(run, report))]
+    page: list[Block] = [*timeline(report, timeline_view(run, report))]
     assert missing(page, "\n".join(as_text(page))) == missing(page, html_words(as_html(run))) == []
     assert_drawn(opened(menu.TIMELINE.script, run.id), page)
 
@@ -174,8 +174,12 @@ def test_json_has_values_and_text_has_units() -> None:
 
 def test_a_long_table_is_cut_in_a_terminal_and_its_cells_are_made_for_the_window_alone() -> None:
     made: list[int] = []
-    rows = range(100_000)
-    table = Table("rows", (Column("row", lambda row: made.append(row) or row, str),), rows)
+
+    def cell(row: int) -> int:
+        made.append(row)
+        return row
+
+    table = Table("rows", (Column("row", cell, str),), range(100_000))
     lines = [*as_text([table])]
     assert lines[-1] == "… 99,900 rows more"
     assert len(made) == printed.MOST_ROWS
@@ -187,5 +191,9 @@ def test_a_list_has_lines_of_its_own_in_a_terminal() -> None:
 
 @pytest.mark.parametrize("text", ["\x1b[31mred", "a\u202eb", "\x07"])
 def test_text_for_a_terminal_has_no_control_characters(text: str) -> None:
-    page = [Text(spans("plain")), Listing("code", Code(text)), Fold(((spans(text)[0],)), (Text(spans(text)),))]
+    page: list[Block] = [
+        Text(spans("plain")),
+        Listing("code", Code(text)),
+        Fold(((spans(text)[0],)), (Text(spans(text)),)),
+    ]
     assert re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", "\n".join(as_text(page))) is None

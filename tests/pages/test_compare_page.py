@@ -10,12 +10,13 @@ from core.job.prepared import prepared
 from core.views.compare import ASPECTS, CompareView, aspects
 from pages import menu
 from pages.parts.compare import runs
-from pages.session import actions
-from tests.support.apps import assert_sound, component, keys, opened, plain, titles, words
+from pages.session import actions, server
+from tests.support.apps import assert_sound, component, keys, opened, titles, words
 from tests.support.homes import HOSTILE, IMAGE, add_run, add_scenario, hostile_log, job_of, keeper, measured_log
 from tests.support.logs import recorded_side
 from tests.support.places import TRACES
 from tests.support.sample import one_in
+from tests.support.screen import plain
 
 PAGE = menu.COMPARE.script
 SAME = "No difference: options, source, breaks, graphs, guards and kernels are the same"
@@ -54,7 +55,8 @@ def test_equal_runs_differ_in_no_aspect(empty_home: Path, aspect: str) -> None:
     assert_sound(app)
     assert title_of(app) == SAME
     assert app.query_params["aspect"] == aspect
-    compare = CompareView(*(recorded_side(TRACES / "transformer_block" / "trace.log") for _ in range(2)))
+    side = recorded_side(TRACES / "transformer_block" / "trace.log")
+    compare = CompareView(side, side)
     assert [pane.title for pane in aspects(compare, "0/0").panes] == list(ASPECTS)
 
 
@@ -191,7 +193,7 @@ def test_what_if_changes_what_it_names_and_leaves_the_rest_to_the_file(option: s
 
 @pytest.mark.parametrize("option", runs.MENU)
 def test_every_option_offers_another_job(option: str, empty_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runs.server, "environment", lambda: None)
+    monkeypatch.setattr(server, "environment", lambda: None)
     job = CompileJob(Model("sample", "mlp"))
     offered = runs.MENU[option](job)
     assert [label for label, other in offered.items() if other != job]

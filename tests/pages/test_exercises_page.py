@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -29,7 +30,7 @@ def attempt(home: Path, job: CompileJob, scenario: str | None, **fields: object)
     return run
 
 
-def page(run: str | None = None, **query: str) -> AppTest:
+def page(run: str | None = None, **query: Any) -> AppTest:
     return sound(opened(menu.EXERCISES.script, run, **query))
 
 

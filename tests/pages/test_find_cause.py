@@ -35,7 +35,12 @@ def test_a_crashed_run_climbs_a_ladder(
 ) -> None:
     """The bisector would crash with it."""
     started: list[Sweep] = []
-    monkeypatch.setattr(actions, "start_sweep", lambda sweep: started.append(sweep) or sweep)
+
+    def start(sweep: Sweep) -> Sweep:
+        started.append(sweep)
+        return sweep
+
+    monkeypatch.setattr(actions, "start_sweep", start)
     monkeypatch.setattr(sweeps, "show_sweep", lambda _: None)
     app = opened("run/overview.py", failed(empty_home, job_of("error"), "crashed"))
     next(button for button in app.button if button.label == LABEL).click().run()

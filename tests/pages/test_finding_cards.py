@@ -4,10 +4,12 @@ from pathlib import Path
 
 from core import CompileJob, CompileOptions, Model
 from core.job import Conditions
+from core.job.model import OptionValue
 from pages import menu
-from tests.support.apps import assert_sound, opened, plain, words
+from tests.support.apps import assert_sound, opened, words
 from tests.support.homes import add_run, add_scenario, job_of
 from tests.support.places import TRACES
+from tests.support.screen import plain
 
 
 def test_three_findings_are_first_and_the_others_are_folded(runs: dict[str, str]) -> None:
@@ -55,7 +57,7 @@ def test_a_setting_of_dynamo_is_tried_beside_those_that_the_job_has(
     helps = {button.help: button for button in app.button if (button.key or "").startswith("try-")}
     helps["`torch._dynamo.config.capture_dynamic_output_shape_ops = True`"].click().run()
     assert_sound(app)
-    dynamo = {"trace_numpy": True, "capture_dynamic_output_shape_ops": True}
+    dynamo: dict[str, OptionValue] = {"trace_numpy": True, "capture_dynamic_output_shape_ops": True}
     assert [found.conditions for found in submitted] == [Conditions(threads=2, dynamo=dynamo)]
 
 

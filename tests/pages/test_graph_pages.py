@@ -1,6 +1,7 @@
 """The pages of graphs without a browser: what they send to the graph view, and what they say beside it."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -49,7 +50,7 @@ def test_the_stages_are_in_the_compilers_order_each_with_its_ops(runs: dict[str,
 
 
 def test_a_deep_link_restores_compilation_stage_and_node(runs: dict[str, str]) -> None:
-    link = {"compilation": "2/0", "graph": "inductor_post_grad_graph.inference", "select": "n:mul"}
+    link: dict[str, Any] = {"compilation": "2/0", "graph": "inductor_post_grad_graph.inference", "select": "n:mul"}
     app = opened(menu.FX_GRAPH.script, runs["graph_break_zoo"], **link)
 
     assert_sound(app)
@@ -158,7 +159,7 @@ def test_every_part_of_a_hull_leads_to_its_kernel(runs: dict[str, str], select: 
     app = opened(menu.FUSION.script, runs["transformer_block"], select=select)
 
     assert_sound(app)
-    assert any(item.key.startswith("kernel-") for item in app.get("bidi_component"))
+    assert any((item.key or "").startswith("kernel-") for item in app.get("bidi_component"))
 
 
 def test_the_fusion_page_says_why_two_nodes_stayed_apart(runs: dict[str, str]) -> None:

@@ -26,7 +26,7 @@ def ask(path: str, base: str = "", accept: str = "", **query: object) -> tuple[i
     return get(graph_routes(base), path, accept, **query)
 
 
-def body_of(path: str, **query: object) -> Any:
+def body_of(path: str, **query: Any) -> Any:
     status, _, body = ask(path, **query)
     assert status == 200
     return json.loads(body)

@@ -146,7 +146,7 @@ def test_inline_code_ends_where_it_should(text: str) -> None:
 
 
 def test_texts_of_a_table_are_single_lines_of_bounded_length_and_numbers_stay() -> None:
-    rows = [{"name": "a\nlong name", "bytes": 3}, {"name": "b\x1b", "bytes": None}]
+    rows: list[dict[str, object]] = [{"name": "a\nlong name", "bytes": 3}, {"name": "b\x1b", "bytes": None}]
     assert one_line_cells(rows, 6) == [{"name": "a long…", "bytes": 3}, {"name": "b�", "bytes": None}]
     (row,) = one_line_cells([{"name": "x" * 5_000}])
     assert row["name"] == one_line("x" * 5_000, LONGEST_LINE)

@@ -1,6 +1,7 @@
 """Where a run's times are no evidence, the same job is offered to be measured again, as a run of its own."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,11 +10,11 @@ from pages import menu
 from tests.support.apps import assert_sound, opened, words
 from tests.support.homes import add_run, job_of, measured_log, record
 
-BUSY = {"load": {"others": 0.75, "waited": 0.4}}
+BUSY: dict[str, Any] = {"load": {"others": 0.75, "waited": 0.4}}
 SLOW = "TimeoutError: one call takes 2.03 s, and 3 s are there to time its kernels."
 
 
-def _offers(page: str, run: str, **query: str) -> list[str]:
+def _offers(page: str, run: str, **query: Any) -> list[str]:
     app = opened(page, run, **query)
     assert_sound(app)
     return [button.label for button in app.button if (button.key or "").startswith("measure-again")]

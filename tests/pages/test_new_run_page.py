@@ -12,7 +12,7 @@ from pages import menu
 from pages.parts.run import launch, submit
 from pages.parts.run.own_backend import IN_FILE, OWN, shipped_text
 from pages.session import actions, server
-from tests.support.apps import A_LOG, OWN_CODE, assert_sound, component, keys, opened, titles, words
+from tests.support.apps import A_LOG, OWN_CODE, assert_sound, component, elements, keys, opened, titles, words
 from tests.support.homes import NOT_LOGS, add_run, job_of, measured_log
 from tests.support.places import TRACES
 
@@ -88,7 +88,7 @@ def test_a_sample_has_its_picture_and_says_what_its_last_run_gave(
         add_run(empty_home, name, log, job=job)
     app = opened(menu.NEW_RUN.script)
     assert_sound(app)
-    links = [link.proto for link in app.get("page_link")]
+    links = [link.proto for link in elements(app, "page_link")]
     assert {link.label for link in links if link.icon == ":material/history:"} == {
         "26 → 6 kernels · 2.00×",
         "26 → 6 kernels",
@@ -114,7 +114,7 @@ def test_the_gallery_reads_stored_verdicts_and_opens_no_report(
     assert open_summary(run)
     run.report_path.unlink()
     app = opened(menu.NEW_RUN.script)
-    links = [link.proto for link in app.get("page_link")]
+    links = [link.proto for link in elements(app, "page_link")]
     assert [link.label for link in links if link.icon == ":material/history:"] == ["26 → 6 kernels · 2.00×"]
     assert not run.report_path.exists()
 
@@ -153,7 +153,7 @@ def test_a_log_is_opened_by_its_path_once_that_is_asked_for(
 def test_code_is_pasted_or_named_by_its_file(submitted: list[CompileJob], typed: str | None, model: Model) -> None:
     app = opened(menu.NEW_RUN.script, held=OWN_CODE)
     if typed is not None:
-        (way,) = (group for group in app.get("button_group") if group.label == "Where is it?")
+        (way,) = (group for group in elements(app, "button_group") if group.label == "Where is it?")
         way.select("File on this machine").run()
         next(item for item in app.text_input if item.label == "File").set_value(typed).run()
     app.button(key=f"compile-{model.kind}").click().run()
@@ -272,7 +272,7 @@ def test_where_no_code_may_be_brought_backends_that_are_open_are_offered(
 def test_a_backend_of_the_models_file_is_named(submitted: list[CompileJob]) -> None:
     app = opened(menu.NEW_RUN.script, held=OWN_CODE)
     app.selectbox(key="options-code--backend").set_value(OWN).run()
-    (way,) = (group for group in app.get("button_group") if group.label == "Where is the backend?")
+    (way,) = (group for group in elements(app, "button_group") if group.label == "Where is the backend?")
     way.select(IN_FILE).run()
     app.text_input(key="options-code--own-name").set_value("mine").run()
     assert_sound(app)

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -10,8 +11,8 @@ from streamlit.testing.v1 import AppTest
 from core import CompileJob, Model
 from core.report import Accuracy, BitComparison, GraphNumerics, NodeBits
 from pages import menu
-from tests.support.apps import add_scenario, assert_sound, code_of, component, opened, titles, words
-from tests.support.homes import IMAGE, add_run, job_of, record
+from tests.support.apps import assert_sound, code_of, component, elements, opened, titles, words
+from tests.support.homes import IMAGE, add_run, add_scenario, job_of, record
 from tests.support.numerics import EXACT, GRAPH, RIGHT, WRONG, numerics_log
 from tests.support.screen import arranged, written
 
@@ -51,7 +52,7 @@ def test_the_first_node_that_differs_is_in_the_sentence_the_code_and_the_graph(e
         *("as right as eager", "as right as eager", "not compared", "first to differ", "differs"),
     ]
     assert code_of(app, "user-numerics-0/0")["title"] == "model.py"
-    link = {"graph": "dynamo_output_graph", "select": "n:gelu", "colour": "numerics"}
+    link: dict[str, Any] = {"graph": "dynamo_output_graph", "select": "n:gelu", "colour": "numerics"}
     graph = opened(menu.FX_GRAPH.script, run, **link)
     assert_sound(graph)
     assert graph.query_params["colour"] == "numerics"
@@ -130,7 +131,7 @@ def test_the_overview_leads_to_them(empty_home: Path) -> None:
 
     assert_sound(app)
     said = "Compiled gives the same bits as eager: both are off by at most 0 of the norm in float64"
-    assert said in [link.label.replace("\\", "") for link in app.get("page_link")]
+    assert said in [link.label.replace("\\", "") for link in elements(app, "page_link")]
 
 
 BITS = BitComparison(

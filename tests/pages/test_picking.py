@@ -117,7 +117,7 @@ def test_two_runs_that_are_ticked_can_be_compared(empty_home: Path, pick: Pick) 
 
 def test_of_several_runs_those_that_have_ended_are_deleted(empty_home: Path, pick: Pick) -> None:
     job = job_of("eager_backend")
-    states = ({}, {}, {"state": "running", **keeper()}, {})
+    states: tuple[dict[str, Any], ...] = ({}, {}, {"state": "running", **keeper()}, {})
     kept, _, going, _ = (add_run(empty_home, "mlp", b"", job=job, **state) for state in states)
     pick("runs-table", 0, 1, 2)
     app = opened(menu.RUNS.script)

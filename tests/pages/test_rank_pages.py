@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,7 +22,7 @@ ZOO = (TRACES / "graph_break_zoo" / "trace.log").read_bytes()
 PATIENCE_S = 60.0
 
 
-def ranked(home: Path, *logs: bytes, **status: object) -> Run:
+def ranked(home: Path, *logs: bytes, **status: Any) -> Run:
     """A run with a log for each rank, from rank 0 on."""
     run = add_run(home, "job", None, kind="log", **status)
     for rank, log in enumerate(logs):

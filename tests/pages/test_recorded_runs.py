@@ -10,7 +10,7 @@ from core.runs.recordings import add_recording
 from pages import menu
 from pages.parts.run.submit import recorded_as
 from pages.session import server
-from tests.support.apps import assert_sound, opened
+from tests.support.apps import assert_sound, elements, opened
 from tests.support.homes import add_scenario
 
 NEEDS = "needs a CUDA device, and this machine has none."
@@ -60,7 +60,7 @@ def test_pages_of_backends_lead_from_an_imported_log_to_a_command(empty_home: Pa
     assert_sound(app)
     (command,) = (item.value for item in app.code)
     assert command.startswith("python -m core ")
-    assert "Compile a model here" in [link.label for link in app.get("page_link")]
+    assert "Compile a model here" in [link.label for link in elements(app, "page_link")]
 
 
 def test_a_sweep_is_of_the_same_sample_where_the_run_cannot_run_again(recorded: str) -> None:

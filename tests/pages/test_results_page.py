@@ -12,10 +12,16 @@ from pages import menu
 from tests.support.apps import assert_sound, component, opened, read_words, titles, words
 from tests.support.homes import IMAGE, add_run, job_of, record
 
-WRONG = {"what": "gradient of `0.weight`", "kind": "value", "same": False, "actual": "3.00 times eager's norm"}
+Row = dict[str, object]
+WRONG: Row = {
+    "what": "gradient of `0.weight`",
+    "kind": "value",
+    "same": False,
+    "actual": "3.00 times eager's norm",
+}
 LOST = {"what": "input 0", "kind": "mutation", "same": False, "expected": "changed", "actual": "unchanged"}
-UNTOLD = {"what": "output", "kind": "value", "same": None, "reason": "the call draws random numbers"}
-SAME = {"what": "output", "kind": "value", "same": True}
+UNTOLD: Row = {"what": "output", "kind": "value", "same": None, "reason": "the call draws random numbers"}
+SAME: Row = {"what": "output", "kind": "value", "same": True}
 
 
 def stored(home: Path, *differences: dict[str, object]) -> str:

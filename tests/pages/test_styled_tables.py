@@ -47,16 +47,16 @@ def test_an_equal_table_at_the_same_place_is_the_same_message() -> None:
 
 
 def test_a_column_has_its_help_and_its_width() -> None:
-    settings = columns({"time": "Median of all calls"}, {"name": "large", "time": "small"})
+    settings = columns({"time": "Median of all calls"}, {"name": "medium", "time": "small"})
 
     assert {name: (each["help"], each["width"]) for name, each in settings.items()} == {
         "time": ("Median of all calls", "small"),
-        "name": (None, "large"),
+        "name": (None, "medium"),
     }
 
 
 def test_a_plain_table_keeps_its_texts_numbers_and_gaps() -> None:
-    rows = [
+    rows: list[dict[str, object]] = [
         {"name": None, "value": 1, "at": "2026-01-01", "long": "x" * 100_000},
         {"name": "a\n√", "value": 2.5, "at": "", "long": ""},
     ]

@@ -11,9 +11,10 @@ import pytest
 
 from pages import menu
 from tests.record import normalised
-from tests.support.apps import assert_sound, component, keys, opened, plain, titles, words
+from tests.support.apps import assert_sound, component, keys, opened, titles, words
 from tests.support.homes import CREATED_S, IMAGE, add_run, add_scenario, job_of, record
 from tests.support.places import TRACES
+from tests.support.screen import plain
 
 PAGE = menu.TARGETS.script
 TRACE = TRACES / "transformer_block"

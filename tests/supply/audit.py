@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.supply import pins
+from tests.support.places import ROOT
 
-TOOL = pins.ROOT / ".audit" / "bin" / "pip-audit"
+TOOL = ROOT / ".audit" / "bin" / "pip-audit"
 PINNED = (
     pins.REQUIREMENTS,
     pins.CONSTRAINTS,
@@ -80,7 +81,7 @@ def _ask(tool: Path, answer: Path) -> str:
     lines = (f"{name}=={version}\n" for file in PINNED for name, version in pins.pins(file))
     wanted.write_text("".join(lines), encoding="utf-8")
     options = ["--no-deps", "--disable-pip", "--progress-spinner=off", "--format=json"]
-    command = [tool, *options, "--output", answer, "--requirement", wanted]
+    command = [str(tool), *options, "--output", str(answer), "--requirement", str(wanted)]
     return subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False).stderr
 
 

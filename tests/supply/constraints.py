@@ -21,6 +21,7 @@ from typing import Any
 from packaging.utils import canonicalize_name
 
 from tests.supply import pins
+from tests.support.places import ROOT
 
 RUNTIME_HEAD = """\
 # Written by `make constraints`: all that requirements.txt brings. What one build of torch alone brings is left to that build.
@@ -80,7 +81,7 @@ class Pip:
 
     def _report(self, *arguments: str) -> list[dict[str, Any]]:
         pip = [str(self.python), "-m", "pip", "install", "--dry-run", "--ignore-installed", "--quiet", "--report", "-"]
-        done = subprocess.run([*pip, *arguments], cwd=pins.ROOT, stdout=subprocess.PIPE, check=True)
+        done = subprocess.run([*pip, *arguments], cwd=ROOT, stdout=subprocess.PIPE, check=True)
         return list(json.loads(done.stdout)["install"])
 
 
@@ -99,7 +100,7 @@ def _hashed(pip: Pip, packages: Packages) -> list[str]:
 
 
 def _write(name: str, head: str, lines: list[str]) -> None:
-    (pins.ROOT / name).write_text(head + "".join(f"{line}\n" for line in lines), encoding="utf-8")
+    (ROOT / name).write_text(head + "".join(f"{line}\n" for line in lines), encoding="utf-8")
     print(f"{name}: {len(lines)} packages")
 
 

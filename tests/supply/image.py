@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.supply.dockerfile import Image
-from tests.supply.pins import ROOT
+from tests.support.places import ROOT
 
 HOME = ROOT / ".image"
 PACKAGES = "ca-certificates,python3,python3-dev,python3-venv"

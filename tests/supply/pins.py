@@ -91,7 +91,7 @@ def _environments() -> Iterator[dict[str, str]]:
     for version in PYTHONS:
         for machine in MACHINES:
             python = {"python_version": version, "python_full_version": f"{version}.0", "platform_machine": machine}
-            yield {**default_environment(), **linux, **python}
+            yield {name: str(value) for name, value in {**default_environment(), **linux, **python}.items()}
 
 
 def _version(item: Requirement) -> str:

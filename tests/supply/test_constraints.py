@@ -11,6 +11,7 @@ from packaging.utils import canonicalize_name
 
 from tests.supply import audit, pins
 from tests.support.imports import FILES, tops
+from tests.support.places import ROOT
 
 RUNTIME = (pins.REQUIREMENTS, pins.CONSTRAINTS)
 DEVELOPMENT = (*RUNTIME, pins.DEVELOPMENT, pins.DEVELOPMENT_CONSTRAINTS)
@@ -77,7 +78,7 @@ def test_constraints_hold_for_every_build_of_torch() -> None:
     constrained = names(pins.CONSTRAINTS)
     assert "torch" not in constrained
     assert [name for name in constrained if pins.is_of_a_build(name)] == []
-    assert "--hash" not in (pins.ROOT / pins.CONSTRAINTS).read_text(encoding="utf-8")
+    assert "--hash" not in (ROOT / pins.CONSTRAINTS).read_text(encoding="utf-8")
 
 
 @pytest.mark.promise("supply")
@@ -85,7 +86,7 @@ def test_the_hashes_are_of_all_pins_but_torch() -> None:
     """`hashes.txt` has a hash of every pinned package except torch's build."""
     pinned = {pin for file in RUNTIME for pin in pins.pins(file) if pin[0] != "torch"}
     assert sorted(pins.pins(pins.HASHES)) == sorted(pinned)
-    entries = (pins.ROOT / pins.HASHES).read_text(encoding="utf-8").split("==")[1:]
+    entries = (ROOT / pins.HASHES).read_text(encoding="utf-8").split("==")[1:]
     assert [entry for entry in entries if "--hash=sha256:" not in entry] == []
 
 

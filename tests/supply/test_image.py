@@ -17,8 +17,8 @@ import yaml
 from core.runs.limits import VARIABLES
 from tests.supply import dockerfile
 from tests.supply.image import Bare
-from tests.supply.pins import ROOT
 from tests.support.browser import serving
+from tests.support.places import ROOT
 
 TEXT = (ROOT / "Dockerfile").read_text(encoding="utf-8")
 COMPOSE = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))
@@ -191,7 +191,7 @@ def test_the_health_check_passes_the_gate(tmp_path: Path, allowed: str) -> None:
     A proxy in the environment is not asked.
     """
     image, _ = read()
-    base = {"STREAMLIT_SERVER_BASE_URL_PATH": "board"}
+    base: dict[str, Any] = {"STREAMLIT_SERVER_BASE_URL_PATH": "board"}
     command = [sys.executable, *image.health[1:]]
     with serving(tmp_path, "--server.address=0.0.0.0", COMPILEBOARD_ALLOW_CODE=allowed, **base) as server:
         port = str(urlsplit(server.url).port)

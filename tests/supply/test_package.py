@@ -125,7 +125,7 @@ def test_no_text_of_the_wheel_names_a_command_of_the_repository(wheel: Path) -> 
 
 def test_each_requirement_is_a_range_around_the_version_that_the_tests_run_with() -> None:
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
-    ranges = {canonicalize_name(item.name): item for item in map(Requirement, declared)}
+    ranges = {str(canonicalize_name(item.name)): item for item in map(Requirement, declared)}
     pinned = dict(pins.pins(pins.REQUIREMENTS))
     assert ranges.keys() == pinned.keys()
     assert [str(ranges[name]) for name, version in pinned.items() if version not in ranges[name].specifier] == []
@@ -135,7 +135,7 @@ def test_each_requirement_is_a_range_around_the_version_that_the_tests_run_with(
 def test_each_extra_is_a_range_around_the_version_of_its_group() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     for extra, declared in project["optional-dependencies"].items():
-        ranges = {canonicalize_name(item.name): item for item in map(Requirement, declared)}
+        ranges = {str(canonicalize_name(item.name)): item for item in map(Requirement, declared)}
         versions = dict(pins.pins(extra))
         assert ranges.keys() == versions.keys()
         assert [name for name, version in versions.items() if version not in ranges[name].specifier] == []

@@ -143,6 +143,11 @@ def opened(page: str, run: str | None = None, *, held: Mapping[str, object] | No
     return app.switch_page(page).run()
 
 
+def elements(app: AppTest, kind: str) -> list[Any]:
+    """The elements of a kind for which AppTest has no property."""
+    return list(app.get(kind))
+
+
 def titles(app: AppTest) -> list[str]:
     return [item.value for item in app.title]
 

@@ -64,7 +64,8 @@ class InMemory(Protocol):
         started_s = time.time() - TOOK_S
         run.write_status(replace(run.status(), state="running", started_s=started_s, handle=self.supervised(run)))
 
-    def cancel(self, run: Run) -> None: ...
+    def cancel(self, _: Run) -> None:
+        return
 
     def finish(self, run: Run, state: str, reason: str = "", signal: str | None = None) -> None:
         if state != KILLED:

@@ -132,7 +132,7 @@ def _unmarked(recorded: Sequence[str], lines: Sequence[str]) -> list[str]:
         mark = SHARED.fullmatch(line)
         count = int(mark[1]) if mark else 0
         starts = range(at, len(lines) - count + 1) if mark else ()
-        start = next((each for each in starts if _has(mark[2], lines[each : each + count])), None)
+        start = next((each for each in starts if mark and _has(mark[2], lines[each : each + count])), None)
         done += [line] if start is None else lines[start : start + count]
         at = at if start is None else start + count
     return done

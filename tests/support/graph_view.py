@@ -23,7 +23,8 @@ def unfolded(view: Locator) -> list[str]:
 
 def told(page: Page, name: str) -> list[Any]:
     """What the views reported to Python under this name."""
-    return page.evaluate("name => told.filter(([, known]) => known === name).map(([, , value]) => value)", name)
+    script = "name => told.filter(([, known]) => known === name).map(([, , value]) => value)"
+    return list(page.evaluate(script, name))
 
 
 def unfold_all(view: Locator) -> None:

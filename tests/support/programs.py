@@ -22,7 +22,8 @@ SECOND = StepOperand(OperandKind.FROM_INPUT, 1)
 
 def dense(storage: int, sizes: Sequence[int], name: str) -> ProgramTensor:
     """A float32 tensor without gaps."""
-    strides, extent = [], 1
+    strides: list[int] = []
+    extent = 1
     for size in reversed(sizes):
         strides.insert(0, extent)
         extent *= size

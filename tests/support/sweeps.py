@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import psutil
@@ -14,15 +15,15 @@ from core import Store, Sweep, SweepStore
 from core.analysis.interval import Interval
 from core.report import SCHEMA, How
 from core.runs.processes.handles import process_handle
-from core.sweep.store import ROWS, SweepCall, SweepRow
+from core.sweep.store import ROWS, Claim, SweepCall, SweepRow
 from core.sweep.table import VERSION
 
 FASTER, SLOWER, SAME = Interval(1.78, 1.82, 1.86), Interval(0.5, 0.5, 0.5), Interval(0.97, 1.01, 1.05)
 
 
-def timed(*at: str, ratio: Interval = FASTER, compiled_s: float = 0.001, **more: object) -> SweepRow:
+def timed(*at: str, ratio: Interval = FASTER, compiled_s: float = 0.001, **more: Any) -> SweepRow:
     """A row whose calls were timed."""
-    claim = "faster" if ratio.low > 1.02 else "slower" if ratio.high < 0.98 else "no difference seen"
+    claim: Claim = "faster" if ratio.low > 1.02 else "slower" if ratio.high < 0.98 else "no difference seen"
     eager_s = compiled_s * ratio.middle
     row = SweepRow(
         at,
@@ -36,7 +37,7 @@ def timed(*at: str, ratio: Interval = FASTER, compiled_s: float = 0.001, **more:
         compiled_quartiles_s=(compiled_s * 0.99, compiled_s * 1.01),
         results="same",
     )
-    return replace(row, **more)  # type: ignore[arg-type]
+    return replace(row, **more)
 
 
 def called(at: str, *compilations: int, how: Sequence[How] = ()) -> SweepRow:

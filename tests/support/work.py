@@ -20,5 +20,5 @@ def calls_of(action: Callable[[], object]) -> int:
         action()
     finally:
         sys.setprofile(None)
-        threading.setprofile(None)  # type: ignore[arg-type]
+        threading.setprofile(None)
     return len(counts)

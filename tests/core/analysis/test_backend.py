@@ -28,6 +28,7 @@ from core.report import (
     Script,
     Setting,
 )
+from core.report.model import Status
 from core.views.backend.run import BackendView, backend_lines, backend_sentence, strip_words
 
 NODES = (
@@ -41,7 +42,7 @@ OTHER = Guard("GLOBAL_STATE", "", "___check_global_state()", 0)
 REASON = "tensor 'x' size mismatch at index 0. expected 4, actual 6"
 
 
-def compilation(name: str, call: int, *made: Invocation, status: str = "ok") -> Compilation:
+def compilation(name: str, call: int, *made: Invocation, status: Status = "ok") -> Compilation:
     frame = Frame("m.py", 1, "f")
     guards = (OTHER, GUARD)
     return Compilation(
@@ -58,7 +59,7 @@ def compilation(name: str, call: int, *made: Invocation, status: str = "ok") -> 
         (),
         (),
         call=call,
-        invocations=made,  # type: ignore[arg-type]
+        invocations=made,
     )
 
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from core.analysis.comparison.kernels import Comparison, KernelPair, Side, compare
 from core.report import Binary, Compilation, Config, Frame, Kernel, KernelCall, Payload, Report, Setting
+from core.report.model import Language
 from core.report.nodes import Direction
 from core.views.comparison import kernels_sentence
 
@@ -20,7 +21,7 @@ def {name}(in_ptr0, XBLOCK : tl.constexpr):
 ''', device_str='cuda')"""
 
 
-def kernel(name: str, line: int, *origins: str, language: str = "triton", way: Direction = "inference") -> Kernel:
+def kernel(name: str, line: int, *origins: str, language: Language = "triton", way: Direction = "inference") -> Kernel:
     extern = language == "extern"
     return Kernel(
         id=f"0/0.{way}.{name}" + (f"#{line}" if extern else ""),

@@ -3,7 +3,7 @@
 import pytest
 
 from core.analysis.film import film, intervals
-from core.report import Compilation, Frame, FxGraph, FxNode, GraphPass, Payload, Place
+from core.report import Compilation, Frame, FxGraph, FxNode, GraphPass, Payload, Place, Stage
 from core.trace.parsers.fx_text import parse_graph
 from tests.record import SCENARIOS
 from tests.support.logs import recorded_report
@@ -44,7 +44,7 @@ def test_a_foreign_log_shows_its_graphs_as_frames() -> None:
 
 def literal(passes: tuple[GraphPass, ...], last: str = AFTER) -> tuple[Compilation, NodesOf]:
     """A compilation with the graph before and after the joint passes."""
-    texts = {"before_joint_graph": BEFORE, "after_joint_graph": last}
+    texts: dict[Stage, str] = {"before_joint_graph": BEFORE, "after_joint_graph": last}
     graphs = tuple(FxGraph(stage, stage, "joint", 0, Payload(0, 0), {}) for stage in texts)
     compilation = Compilation(
         "0/0", Frame("/m.py", 1, "f"), (), 1, "ok", "", graphs, (), None, (), (), (), passes=passes

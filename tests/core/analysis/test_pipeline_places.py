@@ -68,7 +68,7 @@ def test_refusals_are_counted_by_reason_the_most_frequent_first() -> None:
 
 
 def test_a_run_is_reported_in_numbers_without_what_torch_runs() -> None:
-    timing = SideTimes({"eager": [0.002] * 12, "compiled": [0.001] * 12})
+    timing = SideTimes({"eager": (0.002,) * 12, "compiled": (0.001,) * 12})
     assert pipeline_figures(replace(REPORT, timing=timing)) == PipelineFigures(
         ops=3,
         taken=2,

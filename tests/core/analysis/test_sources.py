@@ -8,8 +8,8 @@ from core import load_text
 from core.analysis.comparison.kernels import counterpart, kernel_ledger, opposite, side_of
 from core.analysis.kernels.ledger import ledger
 from core.report import Compilation, Payload, Report
-from tests.support.homes import TRACES
 from tests.support.logs import recorded_report
+from tests.support.places import TRACES
 from tests.support.reports.timed import GELU, ITEM, MM, REPORT
 
 LOG = TRACES / "transformer_block" / "trace.log"

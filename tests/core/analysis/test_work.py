@@ -28,6 +28,7 @@ from core.report import (
     SchedulerNode,
     Setting,
 )
+from core.report.model import Language
 from core.views.header import verdict_facts
 from core.views.verdict import counted_words, saved_words, sentence, traffic_words, work_words
 from tests.support.logs import recorded_report
@@ -50,7 +51,7 @@ def graph(direction: str = "inference", targets: dict[str, int] = TARGETS) -> Fx
 
 def kernel(name: str, *lines: int, extern: bool = False) -> Kernel:
     suffix = f"#{lines[0]}" if extern else ""
-    language = "extern" if extern else "cpp"
+    language: Language = "extern" if extern else "cpp"
     return Kernel(
         id=f"0/0.inference.{name}{suffix}",
         name=name,

@@ -36,7 +36,7 @@ async def served() -> AsyncIterator[Callable[[bytes], Awaitable[Opened]]]:
     class Limited(H11Protocol): ...
 
     limited(Limited)
-    config = uvicorn.Config(app, port=0, http=Limited, lifespan="off", log_level="critical", timeout_keep_alive=600)  # type: ignore[arg-type]
+    config = uvicorn.Config(app, port=0, http=Limited, lifespan="off", log_level="critical", timeout_keep_alive=600)
     server = uvicorn.Server(config)
     task = asyncio.create_task(server.serve())
     while not server.started:

@@ -23,10 +23,13 @@ def test_what_takes_long_to_build_is_built_once_and_a_failed_build_leaves_nothin
         place.write_text("half")
         raise OSError("no compiler")
 
+    def write(place: Path) -> None:
+        place.write_text("whole")
+
     with pytest.raises(OSError, match="no compiler"):
         build_once(path, fail)
     assert not path.exists()
-    assert build_once(path, lambda place: place.write_text("whole") and None)
+    assert build_once(path, write)
     assert not build_once(path, fail)
     assert path.read_text() == "whole"
     assert {entry.name for entry in path.parent.iterdir()} <= {"library.so", "lock"}

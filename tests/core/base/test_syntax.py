@@ -4,6 +4,7 @@ import ast
 import contextlib
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -27,7 +28,13 @@ _compiled: list[list[str]] = []
 @pytest.fixture(scope="module", autouse=True)
 def _heard() -> None:
     """Python tells of each text that it parses; a hook stays, and says nothing to nobody."""
-    sys.addaudithook(lambda event, what: event == "compile" and [texts.append(str(what[0])) for texts in _compiled])
+
+    def heard(event: str, what: tuple[Any, ...]) -> None:
+        if event == "compile":
+            for texts in _compiled:
+                texts.append(str(what[0]))
+
+    sys.addaudithook(heard)
 
 
 @pytest.fixture
@@ -70,7 +77,7 @@ def test_no_text_holds_the_interpreter(text: str, parsed: list[str]) -> None:
 
     What is parsed in one go is bounded, and all of it together is in proportion to the text.
     """
-    with contextlib.suppress(NOT_READ):
+    with contextlib.suppress(*NOT_READ):
         module(text)
     given = [marks(piece) for piece in parsed]
     assert max(given, default=0) <= MAX_STATEMENT_MARKS + 10

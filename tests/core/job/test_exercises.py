@@ -11,7 +11,7 @@ from core.job.gallery import EXERCISES, FILES, Exercise, exercise
 from core.job.prepared import prepared
 from core.runs.permission import allowed
 from core.views.exercises import CHECKS
-from tests.house.test_layers import FILES as PROJECT
+from tests.support.imports import FILES as PROJECT
 
 TOPICS = ("Graph breaks", "Recompiles", "Dynamic shapes", "Fusion", "Memory", "Backends", "Passes")
 

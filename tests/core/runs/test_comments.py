@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -98,7 +99,11 @@ def test_a_thread_is_written_answered_edited_resolved_and_deleted(run: Run) -> N
 def test_only_the_author_and_admins_change_a_comment(run: Run) -> None:
     """A comment is changed and deleted by its author and admins only."""
     first = add_comment(run, ADA, Anchor(), "mine")
-    for change in (lambda: edit_comment(run, BOB, first.id, "yours"), lambda: delete_comment(run, BOB, first.id)):
+    changes: tuple[Callable[[], object], ...] = (
+        lambda: edit_comment(run, BOB, first.id, "yours"),
+        lambda: delete_comment(run, BOB, first.id),
+    )
+    for change in changes:
         with pytest.raises(AccessError, match="only its author"):
             change()
     edit_comment(run, OWNER, first.id, "ours")

@@ -22,7 +22,7 @@ from core import (
     open_report,
 )
 from core.graph.levels import as_json
-from core.runs.runner import prepared
+from core.job.prepared import prepared
 from core.runs.stored import open_model
 from core.runs.tools.tasks import Assembly, Trouble, result, tool_run
 from pages import menu

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.big_log import write_log
-from core import Report, Run, Store, from_json, open_report, to_json, verdict
+from core import Report, ReportError, Run, Store, from_json, open_report, to_json, verdict
 from core.analysis.durations import compile_time_s
 from core.report import parts
 from core.runs import stored
@@ -133,7 +133,7 @@ def test_nothing_of_a_compilation_is_read_before_it_is_used(tmp_path: Path, of_t
     path_of(run, "parts").write_bytes(b" " * size)
     report = open_report(run)
     assert [compilation.status for compilation in report.compilations]
-    with pytest.raises(stored.ReportError, match="a part of the stored report cannot be read"):
+    with pytest.raises(ReportError, match="a part of the stored report cannot be read"):
         list(report.compilations[0].graphs)
 
 

@@ -3,6 +3,7 @@ pages.
 """
 
 import io
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from core import (
 )
 from core.base.errors import SettingError
 from core.job import GIB
+from core.runs.engine.queues import Assignment
 from core.runs.index.database import RunIndex
 from core.runs.limits import PUBLIC, VARIABLES
 from core.runs.tools.tasks import Interpret, Ladder
@@ -38,13 +40,12 @@ JOB = CompileJob(Model("sample", "mlp"), time_limit_s=60, memory_limit_bytes=GIB
 class Idle(FakeSite):
     """An engine that lets every run wait."""
 
-    def prepare(self, run: Run) -> None: ...
+    def prepare(self, assignment: Assignment) -> None: ...
 
     def lacks(self, *_: object) -> str:
         return ""
 
-    def start(self, *_: object) -> int:
-        return 0
+    def start(self, *_: object) -> None: ...
 
     def cancel(self, run: Run) -> None: ...
 
@@ -134,11 +135,12 @@ def test_a_full_store_takes_no_run_no_log_and_no_answer_of_a_tool(tmp_path: Path
     """A full store accepts no runs, logs or tool requests."""
     found = runner(tmp_path, Limits(store_bytes=1000))
     run = found.store.open(add_scenario(tmp_path, "transformer_block"))
-    for ask in (
+    requests: tuple[Callable[[], object], ...] = (
         lambda: found.submit(JOB, "ann"),
         lambda: found.add_log("x.log", io.BytesIO(b"x"), "ann"),
         lambda: found.start_tool(run, Ladder("k"), "ann"),
-    ):
+    )
+    for ask in requests:
         with pytest.raises(AccessError, match="the store of this server is full"):
             ask()
 

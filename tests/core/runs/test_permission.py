@@ -44,7 +44,7 @@ def every_option() -> Iterator[tuple[str, Any]]:
     import torch._inductor.config as inductor
 
     for module in (inductor, dynamo):
-        yield from module.get_config_copy().items()  # type: ignore[attr-defined]
+        yield from module.get_config_copy().items()
 
 
 @pytest.mark.promise("code")
@@ -88,8 +88,8 @@ def test_a_visitor_may_choose_a_recompile_limit_from_1_to_64() -> None:
     for limit in (1, 64):
         job = with_dynamo(recompile_limit=limit)
         assert allowed(job) == job
-    for limit in (0, 65, True, 8.0):
-        assert refused(with_dynamo(recompile_limit=limit)).startswith("conditions.dynamo")
+    for refusal in (0, 65, True, 8.0):
+        assert refused(with_dynamo(recompile_limit=refusal)).startswith("conditions.dynamo")
 
 
 @pytest.mark.parametrize(
@@ -250,7 +250,7 @@ class Untouched(LocalLiveness):
 
 
 def closed_runner(home: Path) -> Runner:
-    return Runner(Store(home), Untouched(), code_allowed=lambda: False)  # type: ignore[arg-type]
+    return Runner(Store(home), Untouched(), code_allowed=lambda: False)
 
 
 def test_a_runner_refuses_before_anything_is_written(tmp_path: Path) -> None:

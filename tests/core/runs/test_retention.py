@@ -136,11 +136,14 @@ def test_an_archive_that_does_not_answer_loses_nothing(store: Store, tmp_path: P
 def test_a_rule_that_is_none_is_reported_by_name(name: str) -> None:
     with pytest.raises(SettingError, match=name):
         rules_of({name: "-1"})
-    assert rules_of({name: "1"}) == replace(RetentionRules(), **{
-        "COMPILEBOARD_KEEP_DAYS": {"days": 1.0},
-        "COMPILEBOARD_KEEP_GIB": {"most_bytes": 1024**3},
-        "COMPILEBOARD_KEEP_DELETES": {"deletes": True},
-    }[name])  # fmt: skip
+    assert (
+        rules_of({name: "1"})
+        == {
+            "COMPILEBOARD_KEEP_DAYS": RetentionRules(days=1.0),
+            "COMPILEBOARD_KEEP_GIB": RetentionRules(most_bytes=1024**3),
+            "COMPILEBOARD_KEEP_DELETES": RetentionRules(deletes=True),
+        }[name]
+    )
 
 
 def test_runs_of_a_search_are_moved_by_the_command(

@@ -10,7 +10,8 @@ import pytest
 
 from core import CompileJob, CompileOptions, JobError, Model, Run, Runner, Store, WorkerError
 from core.job import FILE_SETTINGS
-from core.runs.runner import Wait, prepared
+from core.job.prepared import prepared
+from core.runs.runner import Wait
 from core.sweep.store import was_killed
 from tests.support.engines import FakeEngine, SlowToSay, until
 

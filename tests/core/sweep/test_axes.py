@@ -175,7 +175,7 @@ def test_cells_are_all_combinations_the_last_axis_the_fastest() -> None:
         ((Axis("caches", ("x",)),), "axis caches", "`x` is none of objects, cold, warm"),
         ((Axis("sweep", ("x",)),), "axis sweep", "no such field"),
         ((Axis("variant", (1,)),), "axis variant", "sets fields by name"),
-        ((Axis("variant", ({"variant": {}},)),), "axis variant", "holds no variants"),
+        ((Axis("variant", ({"variant": "x"},)),), "axis variant", "holds no variants"),
         ((Axis("stance", ("lazy",)),), "cell stance=lazy", "`lazy` is none of default, force_eager"),
         ((Axis("inputs.x", (1,)),), "cell inputs.x=1", "sizes: `x`"),
         ((Axis("mode", ("lite",)), Axis("options.a", (1,))), "cell mode=lite, options.a=1", "either mode or options"),

@@ -1,12 +1,14 @@
 """Presets: how each turns a job into axes, and what it says of rows; the rows are literal, as such runs gave them."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from core import Axis, CompileJob, Environment, Model, Sweep
 from core.analysis.interval import Interval
 from core.base.machine import BackendEntry, ConfigOption
+from core.job.model import OptionValue
 from core.sweep.presets import PRESETS, Answer, Plan, Question, answer, preset_of
 from core.sweep.presets.preset import (
     BackendFact,
@@ -25,7 +27,11 @@ from tests.support.sweeps import FASTER, SAME, SLOWER, called, timed
 
 MLP = CompileJob(Model("sample", "mlp"))
 TORCH = "2.13.0"
-MODES = {"default": {}, "reduce-overhead": {"triton.cudagraphs": True}, "lite": {"use_dce": False}}
+MODES: dict[str, dict[str, OptionValue]] = {
+    "default": {},
+    "reduce-overhead": {"triton.cudagraphs": True},
+    "lite": {"use_dce": False},
+}
 HERE = Environment(
     torch=TORCH,
     backends=("eager", "tvm", "inductor", "aot_eager", "aot_eager_decomp_partition", "relu_compile_error_TESTING_ONLY"),
@@ -115,7 +121,12 @@ def test_backends_say_where_they_stop_which_is_fastest_and_in_torchs_words_why_o
 
 
 def test_modes_say_what_they_set_what_they_changed_and_why_a_cpu_has_no_use_for_cuda_graphs() -> None:
-    common = {"torch": TORCH, "device": "cpu", "kernel_names": ("relu", "tanh", "addmm"), "passes": ("fold",)}
+    common: dict[str, Any] = {
+        "torch": TORCH,
+        "device": "cpu",
+        "kernel_names": ("relu", "tanh", "addmm"),
+        "passes": ("fold",),
+    }
     default = timed("default", made=("kernels", "calls"), generated=2, skips=0, **common)
     overhead = timed("reduce-overhead", made=("kernels", "others"), generated=2, skips=1, **common)
     lite = timed("lite", ratio=SLOWER, compiled_s=0.004, made=("library", "calls"), generated=0, skips=0, **common)
@@ -186,7 +197,7 @@ def test_stances_show_the_outcome_of_each_call() -> None:
     assert found.columns["call 1"] == ("compiled", "eager", "eager", "raised", "compiled")
 
 
-def batches(*ratios: Interval, **more: object) -> tuple[SweepRow, ...]:
+def batches(*ratios: Interval, **more: Any) -> tuple[SweepRow, ...]:
     return tuple(timed(str(2**power), ratio=ratio, **more) for power, ratio in enumerate(ratios))
 
 
@@ -304,7 +315,7 @@ def test_an_axis_of_ones_own_asks_what_the_preset_of_its_field_asks() -> None:
     )
 
 
-OPTIONS = {"epilogue_fusion": False}
+OPTIONS: dict[str, OptionValue] = {"epilogue_fusion": False}
 RUNGS = ("eager", "aot_eager", "aot_eager_decomp_partition", "inductor")
 
 
@@ -425,7 +436,7 @@ def test_the_mitigations_that_work_are_named_with_the_cost_of_the_first(
 
 
 def test_one_mode_is_no_fastest_one() -> None:
-    common = {"torch": TORCH, "device": "cpu", "kernel_names": ("relu",), "made": ("kernels", "calls")}
+    common: dict[str, Any] = {"torch": TORCH, "device": "cpu", "kernel_names": ("relu",), "made": ("kernels", "calls")}
     alone = asked("modes", timed("default", ratio=FASTER, **common))
     assert alone.sentence == "No mode is clearly the fastest."
     slow = timed("default", ratio=SAME, compiled_s=0.002, compiled_quartiles_s=(0.0019, 0.0021), **common)

@@ -78,7 +78,14 @@ def test_two_hundred_cells_survive_a_killed_server_a_killed_worker_cancel_and_re
     assert len(list(filter(None, sweep.runs))) == 31
 
     killed: list[Run] = []
-    engine = PromptEngine(lambda run: "killed" if not killed and not killed.append(run) else "done", hold_after=70)
+
+    def end(run: Run) -> str:
+        if killed:
+            return "done"
+        killed.append(run)
+        return "killed"
+
+    engine = PromptEngine(end, hold_after=70)
     second = sweeper(tmp_path, engine)
     assert second.standing(second.store.open(sweep.id)).state == "interrupted"
     assert second.resume_interrupted() == (sweep.id,)

@@ -8,6 +8,7 @@ import pytest
 from core import CompileJob, CompileOptions, Model
 from core.accelerator.program.file import write_program
 from core.accelerator.program.program import PROGRAMS
+from core.job.model import OptionValue
 from core.report import Crossing, ProgramBuffer
 from core.views.accelerator.program import ProgramFileView
 from core.views.accelerator.run import AcceleratorOptions, AcceleratorView, SegmentView, crossing_words
@@ -78,7 +79,7 @@ def test_calls_are_summed_up_and_disturbed_times_are_no_evidence() -> None:
     ],
 )
 def test_options_are_read_from_the_job_that_they_are_applied_to(
-    options: AcceleratorOptions, values: dict[str, object] | None
+    options: AcceleratorOptions, values: dict[str, OptionValue] | None
 ) -> None:
     job = options.applied(CompileJob(Model("sample", "mlp")))
     assert job.compile == CompileOptions(backend="accelerator", options=values)

@@ -144,7 +144,7 @@ def test_what_tlparse_lists_is_listed(tmp_path: Path, name: str) -> None:
         log = tmp_path / "packed.log"
         log.write_bytes(gzip.decompress((ROOT / "tests" / name).read_bytes()))
     tlparse = Path(sys.executable).with_name("tlparse")
-    command = [tlparse, log, "-o", tmp_path / "out", "--overwrite", "--no-browser"]
+    command = [str(tlparse), str(log), "-o", str(tmp_path / "out"), "--overwrite", "--no-browser"]
     subprocess.run(command, check=True, capture_output=True, timeout=240)
     listed = json.loads((tmp_path / "out" / "compile_directory.json").read_bytes())
     theirs = Counter(

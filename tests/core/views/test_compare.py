@@ -13,7 +13,7 @@ from tests.support.places import TRACES
 
 
 def compared(left: str, right: str) -> CompareView:
-    return CompareView(*(recorded_side(TRACES / name / "trace.log") for name in (left, right)))
+    return CompareView(recorded_side(TRACES / left / "trace.log"), recorded_side(TRACES / right / "trace.log"))
 
 
 def pair_of(compare: CompareView, compile_id: str) -> PairView:

@@ -33,8 +33,8 @@ def test_a_compilation_has_its_frame_and_its_number_of_ops() -> None:
 
 def test_a_failed_compilation_has_its_status() -> None:
     (compilation,) = REPORT.compilations
-    failed = replace(REPORT, compilations=(replace(compilation, status="error"),))
-    assert entries(*PaletteView(failed).compilations(1)) == [("0/0", "[0/0] TransformerBlock.forward", "error")]
+    failed = replace(REPORT, compilations=(replace(compilation, status="failed"),))
+    assert entries(*PaletteView(failed).compilations(1)) == [("0/0", "[0/0] TransformerBlock.forward", "failed")]
 
 
 def test_kernels_come_slowest_first_with_the_rest_counted() -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -99,7 +100,7 @@ def test_the_list_of_sweeps_names_each_with_its_axes() -> None:
 
 
 def test_charts_follow_the_axes_and_the_measurements() -> None:
-    phases = {"phases_s": {"dynamo": 0.1}}
+    phases: dict[str, Any] = {"phases_s": {"dynamo": 0.1}}
     memory = replace(timed("1"), eager_peak_bytes=4, compiled_peak_bytes=1)
     seeds = Axis("seed", (1,))
     views = {
@@ -140,9 +141,9 @@ def test_totals_start_with_the_cost_of_the_first_calls_and_end_at_twice_the_brea
     totals = preset_view("calls", [timed("cold", calls=CALLS), timed("warm", calls=CALLS, ratio=SAME)]).totals
     assert totals is not None
     cold, warm = totals.curves
-    assert (cold.cost_s, cold.pays, cold.last_call) == (pytest.approx(0.499), (593, 626), 1252.0)
-    assert (warm.pays, warm.last_call) == (None, pytest.approx(4990.0))
-    assert (totals.calls[0], totals.calls[-1], cold.total_s(10)) == (1.0, pytest.approx(4990.0), pytest.approx(0.509))
+    assert (cold.pays, warm.pays) == ((593, 626), None)
+    assert (cold.cost_s, cold.last_call, warm.last_call) == pytest.approx((0.499, 1252.0, 4990.0))
+    assert (totals.calls[0], totals.calls[-1], cold.total_s(10)) == pytest.approx((1.0, 4990.0, 0.509))
 
 
 def test_a_heat_map_has_a_value_a_text_and_lines_for_each_pair_of_labels() -> None:

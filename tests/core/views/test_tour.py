@@ -1,6 +1,7 @@
 """The tour: its stops have the run's own numbers, and their times are the run's compile time."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -17,7 +18,7 @@ from tests.support.places import TRACES
 from tests.support.reports.timed import kernel
 
 
-def tour(name: str, **changes: object) -> TourView:
+def tour(name: str, **changes: Any) -> TourView:
     """The tour of a recorded scenario, with fields of its report changed."""
     log = TRACES / name / "trace.log"
     report = replace(recorded_report(log), **changes)

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from tests.supply import pins
+from tests.support.places import ROOT
 
 pytestmark = pytest.mark.torch
 
@@ -22,7 +23,7 @@ def test_the_requirements_are_what_installs_the_neighbours_of_a_cpu() -> None:
 def test_the_document_names_each_neighbour_and_its_packages() -> None:
     from core.worker.neighbours.stage import NEIGHBOURS
 
-    page = (pins.ROOT / "docs/neighbours.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/neighbours.md").read_text(encoding="utf-8")
     for runtime in NEIGHBOURS:
         assert f"| {runtime.name.partition(', traced')[0].partition(', scripted')[0]} |" in page
         for package in runtime.install.replace('"mlx[cpu]"', "mlx").split()[2:]:

@@ -86,7 +86,7 @@ def test_an_op_that_torch_lacks_in_float64_is_computed_in_float32() -> None:
     one, other = (torch.rand(2, 16, 16, dtype=torch.float64) for _ in range(2))
     within = InFloat64()
     with within:
-        found = torch._grouped_mm(one, other)  # type: ignore[attr-defined]
+        found = torch._grouped_mm(one, other)
 
     assert (found.dtype, within.narrowed) == (torch.float64, {"aten::_grouped_mm"})
     assert found.tolist() == pytest.approx((one.float() @ other.float()).double().numpy())

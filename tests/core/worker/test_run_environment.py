@@ -2,6 +2,7 @@
 
 import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -27,7 +28,8 @@ def test_a_name_that_torch_has_in_another_module_is_reported() -> None:
 def test_of_a_name_that_is_nowhere_or_not_torchs_nothing_is_reported() -> None:
     from core.worker.load import suggestion
 
-    for owner in (torch._dynamo.backends, math, object()):
+    owners: tuple[Any, ...] = (torch._dynamo.backends, math, object())
+    for owner in owners:
         with pytest.raises(AttributeError) as raised:
             owner.compileboard  # noqa: B018
         assert suggestion(raised.value) == ""

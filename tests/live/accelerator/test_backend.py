@@ -83,6 +83,6 @@ def test_a_file_of_the_command_line_runs_without_torch(tmp_path: Path, monkeypat
     assert f"{len(facts.ops)} program entries, {bytes_(facts.bytes)}, equal to eager" in said["sentence"]
     assert [entry["op"] for entry in segment["entries"]] == [item.op.name.lower() for item in program.instructions]
     assert Opcode.VIEW not in {item.op for item in program.instructions}
-    command = [library.program("cb_run"), out, f"{out}.inputs", "--expect", f"{out}.expected"]
+    command = [str(library.program("cb_run")), str(out), f"{out}.inputs", "--expect", f"{out}.expected"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout.count("as expected")) == (0, 1)

@@ -118,7 +118,8 @@ def test_sizes_of_a_tensor_without_elements_do_not_overflow(tmp_path: Path) -> N
         "}\n"
     )
     units = [
-        library.SOURCES / f"{name}.cpp" for name in ("check", "crc32c", "elementwise", "file", "jobs", "lives", "names")
+        str(library.SOURCES / f"{name}.cpp")
+        for name in ("check", "crc32c", "elementwise", "file", "jobs", "lives", "names")
     ]
     checked = ["-fsanitize=undefined", "-fno-sanitize-recover=all"]
     command = [
@@ -128,7 +129,7 @@ def test_sizes_of_a_tensor_without_elements_do_not_overflow(tmp_path: Path) -> N
         "-O0",
         *checked,
         "-I",
-        library.SOURCES,
+        str(library.SOURCES),
         "main.cpp",
         *units,
         "-o",

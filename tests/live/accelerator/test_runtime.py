@@ -42,7 +42,7 @@ def _loaded(built: None) -> None:
     runtime()
 
 
-def address(memory: array.array) -> tuple[int, int]:
+def address(memory: array.array[float]) -> tuple[int, int]:
     return memory.buffer_info()[0], len(memory) * memory.itemsize
 
 
@@ -206,7 +206,7 @@ def test_cb_run_runs_a_file_prints_it_and_shows_what_differs(tmp_path: Path) -> 
     (tmp_path / "other").write_bytes(array.array("f", [1] * 15).tobytes())
 
     def cb_run(*options: str) -> tuple[int, str]:
-        command = [library.program("cb_run"), "layer.cbp", *options]
+        command = [str(library.program("cb_run")), "layer.cbp", *options]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
         return done.returncode, done.stdout + done.stderr
 
@@ -253,4 +253,5 @@ def test_two_programs_as_c_are_linked_into_one_by_their_names_and_headers(tmp_pa
 
     powers = [exp(max(value, 0) * 0.5) for value in (1, 2, 3, -1, 0.5)]
     first, size = done.stdout.split()
-    assert (float(first), size) == (pytest.approx(5 * powers[0] / sum(powers), rel=1e-5), "60")
+    assert float(first) == pytest.approx(5 * powers[0] / sum(powers), rel=1e-5)
+    assert size == "60"

@@ -131,7 +131,7 @@ def test_the_runtime_holds_the_graph_that_fx_holds(seed: int, tmp_path: Path) ->
         segment = SegmentModule(nodes, name, 0, {})
         assert segment.first is not None
         (tmp_path / "program.cbp").write_bytes(segment.first.file)
-        command = [library.program("cb_run"), tmp_path / "program.cbp", "--dot", "--passes=none"]
+        command = [str(library.program("cb_run")), str(tmp_path / "program.cbp"), "--dot", "--passes=none"]
         dot = pygraphviz.AGraph(string=subprocess.run(command, capture_output=True, text=True, check=True).stdout)
         place = {node: index for index, node in enumerate(item for item in nodes.graph.nodes if item.target != getitem)}
         flow = {(_made(source), node) for node in place for source in node.all_input_nodes}

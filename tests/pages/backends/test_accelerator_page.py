@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import streamlit as st
@@ -47,7 +48,7 @@ def run(home: Path) -> str:
     return add_pipeline(home).id
 
 
-def at(station: str, run: str, **query: str) -> AppTest:
+def at(station: str, run: str, **query: Any) -> AppTest:
     return sound(opened(PAGE, run, station=station, **query))
 
 

@@ -17,7 +17,8 @@ from pages import menu
 from pages.parts.run import launch
 from pages.session import actions
 from tests.support.apps import assert_sound, component, keys, opened, read_words, words
-from tests.support.homes import TRACES, add_run, add_scenario
+from tests.support.homes import add_run, add_scenario
+from tests.support.places import TRACES
 
 BREAKS, RECOMPILES = menu.GRAPH_BREAKS.script, menu.RECOMPILES.script
 ZOO = CompileJob(Model("sample", "graph_break_zoo"), training=False, measure=False)
@@ -33,7 +34,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, bool]]:
 
 
 def tries(app: AppTest) -> list[str]:
-    return [button.key for button in app.button if (button.key or "").startswith("try-")]
+    return [key for button in app.button if (key := button.key or "").startswith("try-")]
 
 
 def repaired(home: Path, of: str, scenario: str, **fields: Any) -> str:

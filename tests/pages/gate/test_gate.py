@@ -187,8 +187,8 @@ def test_the_kernel_says_whose_socket_it_is_until_it_is_closed() -> None:
 def test_the_tables_of_the_kernel_say_the_same_as_its_diagnosis() -> None:
     listener, client, server = connected()
     with listener, client, server:
-        ends = tuple((middleware._plain(host), port) for host, port in (client.getsockname(), server.getsockname()))
-        assert middleware._by_table(*ends) == middleware._by_diagnosis(*ends)
+        here, there = ((middleware._plain(host), port) for host, port in (client.getsockname(), server.getsockname()))
+        assert middleware._by_table(here, there) == middleware._by_diagnosis(here, there)
 
 
 HEAD = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"

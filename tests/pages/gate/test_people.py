@@ -14,7 +14,7 @@ from streamlit import auth_util, config
 from streamlit.web.server.starlette import starlette_websocket
 from streamlit.web.server.starlette.starlette_app_utils import create_signed_value
 
-from core import AccessError, CompileboardError, CompileJob, Model, Rate, StoreError
+from core import AccessError, CompileboardError, CompileJob, Model, Rate, Runner, Store, StoreError
 from core.runs.people import audit_events
 from pages.gate import people, visitor
 from pages.gate.middleware import MOST_WANTED_CHARS, VISITOR, Gate
@@ -312,10 +312,10 @@ def test_roles_allow_what_their_names_say(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.fixture
-def board(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> server.Runner:
+def board(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Runner:
     """A runner with one store, which asks whether its visitor may run code, as the dashboard's does."""
     monkeypatch.setenv("COMPILEBOARD_ALLOW_CODE", "1")
-    found = server.Runner(server.Store(tmp_path), PromptEngine(), code_allowed=visitor.may_bring_code)
+    found = Runner(Store(tmp_path), PromptEngine(), code_allowed=visitor.may_bring_code)
     for name in ("runner", "the_runner"):
         monkeypatch.setattr(server, name, lambda: found)
     return found
@@ -327,7 +327,7 @@ def visit(monkeypatch: pytest.MonkeyPatch, who: Who) -> None:
 
 
 @pytest.mark.promise("people")
-def test_code_of_a_person_runs_only_with_the_role(board: server.Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_code_of_a_person_runs_only_with_the_role(board: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
     """A person's own code runs only with the role `code` or `admin`."""
     pasted = CompileJob(Model("code", "import torch\nmodel, example_inputs = torch.relu, (torch.ones(2),)"))
     visit(monkeypatch, BOB)
@@ -340,9 +340,7 @@ def test_code_of_a_person_runs_only_with_the_role(board: server.Runner, monkeypa
 
 
 @pytest.mark.promise("people")
-def test_a_run_is_seen_by_the_audience_that_its_author_chose(
-    board: server.Runner, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_is_seen_by_the_audience_that_its_author_chose(board: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
     """A private run opens for its author, admins and the owner only; for others it does not exist."""
     run = add_run(board.store.home, "mlp", NOT_LOGS["one record"], job=job_of("eager_backend"), by=ADA.name)
     seen = {}
@@ -373,9 +371,7 @@ def test_a_run_is_seen_by_the_audience_that_its_author_chose(
     }
 
 
-def test_only_its_author_and_an_admin_choose_who_sees_a_run(
-    board: server.Runner, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_its_author_and_an_admin_choose_who_sees_a_run(board: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
     run = add_run(board.store.home, "mlp", NOT_LOGS["one record"], job=job_of("eager_backend"), by=ADA.name)
     for who in (BOB, EVE):
         visit(monkeypatch, who)
@@ -390,9 +386,7 @@ def test_only_its_author_and_an_admin_choose_who_sees_a_run(
     assert run.audience() == "private"
 
 
-def test_what_people_do_and_what_is_refused_to_them_is_logged(
-    board: server.Runner, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_people_do_and_what_is_refused_to_them_is_logged(board: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
     visit(monkeypatch, BOB)
     run = board.wait(actions.submit(CompileJob(Model("sample", "mlp"))))
     visit(monkeypatch, EVE)

@@ -73,8 +73,15 @@ class Board:
             return {"type": "http.request", "body": b"", "more_body": False}
 
         headers = [(b"host", b"board.example.org"), (b"accept-encoding", b"gzip"), (b"if-none-match", b"old")]
-        scope = {"type": "http", "method": "GET", "path": path, "raw_path": path.encode(), "scheme": "https"}
-        scope |= {"query_string": query.encode(), "headers": headers, "client": None, "server": None, "root_path": ""}
+        scope: dict[str, Any] = {
+            "type": "http",
+            "method": "GET",
+            "path": path,
+            "raw_path": path.encode(),
+            "scheme": "https",
+        }
+        scope |= {"scheme": "https", "query_string": query.encode(), "headers": headers}
+        scope |= {"client": None, "server": None, "root_path": ""}
         await self.app(scope, receive, send)
         answered = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
         return sent[0]["status"], answered, b"".join(message.get("body", b"") for message in sent[1:])

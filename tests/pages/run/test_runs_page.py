@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ from core.views import runs as run_views
 from pages import menu
 from pages.parts.run import runs_table
 from pages.session import runs as session_runs
-from pages.session import url
+from pages.session import server, url
 from tests.support.apps import assert_sound, opened
 from tests.support.homes import add_run, add_scenario, measured_log
 from tests.support.screen import written
@@ -27,7 +28,7 @@ def store(empty_home: Path) -> Store:
     return Store(empty_home)
 
 
-def shown(**parameters: str) -> list[str]:
+def shown(**parameters: Any) -> list[str]:
     """Return the names in the table."""
     app = opened(menu.RUNS.script, **parameters)
     assert_sound(app)
@@ -60,7 +61,7 @@ def test_many_runs_are_shown_page_by_page(store: Store, monkeypatch: pytest.Monk
 def test_a_large_store_says_how_far_its_index_is(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("core.runs.index.database.BATCH", 1)
     monkeypatch.setattr(run_views, "QUICK_S", 0.0)
-    view = run_views.RunLists(session_runs.server.the_runner().index).search("", within_s=0.0)
+    view = run_views.RunLists(server.the_runner().index).search("", within_s=0.0)
     assert view.indexing == "Indexing runs, newest first: 1 of 3. Older runs are not listed yet."
     assert (view.words, view.in_memory) == ("1 run", "")
 

@@ -32,6 +32,7 @@ from core.report import (
     SideTimes,
     Source,
     SourceRemark,
+    Stage,
 )
 from tests.support.logs import recorded_report
 from tests.support.places import TRACES
@@ -123,12 +124,13 @@ def asking(kind: RemarkKind = "asks whether it is compiled", line: int = 5) -> S
 def taken_apart() -> Report:
     """A call of attention that AOTAutograd has made products and a softmax of."""
     products = {"torch.ops.aten.bmm.default": 2, "torch.ops.aten.exp.default": 1}
+    stages: dict[Stage, dict[str, int]] = {
+        "dynamo_output_graph": {"torch._C._nn.scaled_dot_product_attention": 1},
+        "aot_inference_graph": products,
+    }
     graphs = tuple(
         FxGraph(stage, stage, "inference", 0, Payload(0, 0), {"call_function": 3}, targets)
-        for stage, targets in (
-            ("dynamo_output_graph", {"torch._C._nn.scaled_dot_product_attention": 1}),
-            ("aot_inference_graph", products),
-        )
+        for stage, targets in stages.items()
     )
     return replace(QUIET, compilations=(frame("0/0", graphs=graphs),))
 

@@ -45,7 +45,8 @@ def test_a_run_does_not_differ_from_itself(name: str) -> None:
     assert (found.options, found.sources or ()) == ((), ())
     assert [figure.name for figure in found.figures if figure.differs] == []
     assert all(graph.same for pair in found.compilations for graph in pair.graphs)
-    assert all(pair.both for pair in (*found.breaks, *found.recompiles))
+    assert all(pair.both for pair in found.breaks)
+    assert all(pair.both for pair in found.recompiles)
     assert {pair.differs for item in found.compilations if item.kernels for pair in item.kernels.pairs} <= {()}
 
 
@@ -80,7 +81,11 @@ def test_other_options_that_change_nothing_are_said_to() -> None:
 
 def test_what_an_older_log_does_not_hold_was_as_it_is_by_default() -> None:
     block = side("transformer_block")
-    new = {"conditions": {"threads": None, "stance": "default", "caches": "objects"}, "rival": None, "marks": []}
+    new: dict[str, Any] = {
+        "conditions": {"threads": None, "stance": "default", "caches": "objects"},
+        "rival": None,
+        "marks": [],
+    }
     assert compare_runs(block, asked(block, **new)).options == ()
     assert compare_runs(block, asked(block, from_file=("training",))).options == ()
     threads = compare_runs(block, asked(block, conditions={"threads": 1})).options

@@ -2,6 +2,7 @@
 
 from core.analysis.comparison.graphs import GraphUnion, graph_union
 from core.report import FxNode, TensorMeta
+from core.report.nodes import Op
 
 F32 = TensorMeta("f32", ("8", "4"))
 
@@ -13,7 +14,7 @@ def graph(*lines: str) -> tuple[FxNode, ...]:
         name, _, call = line.partition(" = ")
         target, _, args = call.removesuffix(")").partition("(")
         inputs = tuple(dict.fromkeys(word for word in args.split(", ") if word in {node.name for node in nodes}))
-        op = "output" if name == "output" else "call_function" if call else "placeholder"
+        op: Op = "output" if name == "output" else "call_function" if call else "placeholder"
         nodes.append(FxNode(name, op, target or name, args, inputs, F32, number))
     return tuple(nodes)
 

@@ -11,19 +11,23 @@ from core.report import (
     FxNode,
     Guard,
     GuardCosts,
+    Place,
     Recompile,
     Report,
     Setting,
     guard_family,
     module_roots,
 )
+from core.report.nodes import Op
 from tests.record import SCENARIOS
 from tests.support.logs import recorded_report
 from tests.support.places import TRACES
 
-WEIGHT = Guard("TENSOR_MATCH", "L['self'].norm.weight", "check_tensor(…)", 2, "y = self.norm(x)", "m.py:7 in forward")
+WEIGHT = Guard(
+    "TENSOR_MATCH", "L['self'].norm.weight", "check_tensor(…)", 2, "y = self.norm(x)", Place("m.py", 7, "forward")
+)
 INPUT = Guard("NO_TENSOR_ALIASING", "L['x']", "check_no_aliasing(…)", 1, hint="type dict")
-ITEM = Compilation("0/0", Frame("/m.py", 1, "f"), (), 1, "ok", "", (), (WEIGHT, INPUT), None, (), (), (), {})
+ITEM = Compilation("0/0", Frame("/m.py", 1, "f"), (), 1, "ok", "", (), (WEIGHT, INPUT), None, (), (), ())
 
 
 @pytest.mark.parametrize(
@@ -35,8 +39,8 @@ ITEM = Compilation("0/0", Frame("/m.py", 1, "f"), (), 1, "ok", "", (), (WEIGHT, 
         ("call_function", "l_x_", ()),
     ],
 )
-def test_the_guards_on_an_input_are_those_on_what_it_stands_for(op: str, name: str, found: tuple[Guard, ...]) -> None:
-    assert guards_on(ITEM, FxNode(name, op, name, "", (), None, 1)) == found  # type: ignore[arg-type]
+def test_the_guards_on_an_input_are_those_on_what_it_stands_for(op: Op, name: str, found: tuple[Guard, ...]) -> None:
+    assert guards_on(ITEM, FxNode(name, op, name, "", (), None, 1)) == found
 
 
 @pytest.mark.parametrize(("text", "found"), [("", True), ("NORM", True), ("m.py:7", True), ("dict", False)])

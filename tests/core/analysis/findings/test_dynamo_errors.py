@@ -70,7 +70,7 @@ def test_a_break_under_fullgraph_has_the_fix_of_its_line() -> None:
 
 
 def test_an_error_of_a_backend_is_still_narrowed_down_by_backend() -> None:
-    graph = FxGraph("aot_forward_graph", "", "forward", 0, Payload(0, 0), {}, {})
+    graph = FxGraph("aot_forward_graph.forward", "aot_forward_graph", "forward", 0, Payload(0, 0), {}, {})
     report, source = failing("InductorError", "no kernel", "return x", graphs=(graph,))
     assert "Try `backend='aot_eager'`" in card(report, source).advice
     assert not raised_by_dynamo(report)

@@ -270,7 +270,7 @@ def test_a_rule_fires_with_a_number_a_reason_and_advice(rule: str) -> None:
 
 def test_frames_of_one_function_have_one_finding_each() -> None:
     frames = [frame(f"{place}/{index}") for place in range(95) for index in range(7)]
-    reasons = [Recompile(found.id, "", "n == 1", "== 1", "", "", "") for found in frames if not found.id.endswith("/0")]
+    reasons = [Recompile(found.id, "", "n == 1", "== 1") for found in frames if not found.id.endswith("/0")]
     report = replace(
         QUIET,
         compilations=tuple(frames),

@@ -32,7 +32,7 @@ def test_guards_are_worth_a_thought_from_a_twentieth_of_a_call_on(warm_us: float
     found = of(report, "guards")
     assert bool(found) is fires
     if found:
-        assert (found[0].each_s, found[0].cost_s) == (pytest.approx(50e-6), pytest.approx(0.05))
+        assert (found[0].each_s, found[0].cost_s) == pytest.approx((50e-6, 0.05))
         assert "5.00 %" in found[0].title
         assert "7 guards" in found[0].reason
 
@@ -55,8 +55,9 @@ def test_a_call_is_slower_only_where_the_interval_says_so_and_the_machine_was_qu
 
 
 def test_on_a_gpu_the_clock_of_the_calls_is_named_and_guards_are_compared_with_the_wall_clock() -> None:
-    wall = {"walls": {"eager": (2e-3,) * 12, "compiled": (3e-3,) * 12}, "clock": "CUDA events"}
-    both = SideTimes({"eager": (1e-3,) * 12, "compiled": (2e-3,) * 12}, **wall)
+    walls: dict[str, tuple[float, ...]] = {"eager": (2e-3,) * 12, "compiled": (3e-3,) * 12}
+    sides: dict[str, tuple[float, ...]] = {"eager": (1e-3,) * 12, "compiled": (2e-3,) * 12}
+    both = SideTimes(sides, walls=walls, clock="CUDA events")
     (found,) = of(replace(QUIET, timing=both), "slower than eager")
     assert found.reason.endswith("is 2.00× slower in the steady state, timed by CUDA events.")
     (guards,) = of(replace(QUIET, timing=both, compilations=(frame("0/0", guard_warm_us=300.0),)), "guards")

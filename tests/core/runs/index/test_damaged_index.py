@@ -3,6 +3,7 @@
 import os
 import shutil
 import sqlite3
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,15 +20,20 @@ def store(tmp_path: Path) -> Store:
     return Store(tmp_path)
 
 
-DAMAGES = {
+DAMAGES: dict[str, Callable[[Path], object]] = {
     "garbage": lambda path: path.write_bytes(b"garbage" * 1_000),
     "empty": lambda path: path.write_bytes(b""),
     "cut off": lambda path: path.write_bytes(path.read_bytes()[:5_000]),
     "zeros within": lambda path: path.write_bytes(path.read_bytes()[:4_096] + bytes(path.stat().st_size - 4_096)),
     "deleted": lambda path: path.unlink(),
     "another table": lambda path: _replace_table(path),
-    "a directory": lambda path: (path.unlink(), path.mkdir()),
+    "a directory": lambda path: _replace_by_directory(path),
 }
+
+
+def _replace_by_directory(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
 
 
 def _replace_table(path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.report import FxNode, Place, TensorMeta
+from core.report import FxNode, Module, Place, TensorMeta
 from core.trace.parsers.fx_text import parse_graph, parse_graphs, parse_meta
 
 PLACE = Place("/m.py", 7, "forward")
@@ -141,14 +141,15 @@ def test_lambda_class_and_bare_function_are_graphs_too() -> None:
 
 def test_modules_are_given_to_their_nodes() -> None:
     text = "def forward(self, x):\n    y = x.sin()\n    return (y,)\n"
-    assert [(node.module, node.module_class) for node in parse_graph(text, {"y": ("L['self'].up", "Linear")})] == [
+    nodes = parse_graph(text, {"y": Module("L['self'].up", "Linear")})
+    assert [(node.module, node.module_class) for node in nodes] == [
         ("", ""), ("L['self'].up", "Linear"), ("", ""),
     ]  # fmt: skip
 
 
 def test_of_a_module_path_and_class_one_alone_is_kept() -> None:
     text = "def forward(self, x):\n    y = x.sin()\n    z = y.cos()\n    return (z,)\n"
-    nodes = parse_graph(text, {"y": ("", "MLP"), "z": ("L['self'].up", "")})
+    nodes = parse_graph(text, {"y": Module("", "MLP"), "z": Module("L['self'].up", "")})
     assert [(node.module, node.module_class) for node in nodes[1:3]] == [("", "MLP"), ("L['self'].up", "")]
 
 

@@ -1,7 +1,7 @@
 """What is known of a kernel: the records of a log, joined into one value."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -93,7 +93,11 @@ def test_a_binary_is_of_the_kernel_of_its_name_and_direction(tmp_path: Path, rec
 
 def test_what_autotuning_tried_is_with_its_kernel_or_in_the_reports_list(tmp_path: Path, recorded: Compilation) -> None:
     kernel, *_ = generated(recorded, FORWARD)
-    others = [("mm", "choices"), (kernel.name, "choices"), ("elsewhere", "configs")]
+    others: list[tuple[str, Literal["configs", "choices"]]] = [
+        ("mm", "choices"),
+        (kernel.name, "choices"),
+        ("elsewhere", "configs"),
+    ]
     report = read(tmp_path, *(autotuning(*names) for names in [*others, (kernel.name, "configs")]))
 
     tried = (Choice("XBLOCK: 8", 2e-6, True),)
@@ -102,7 +106,7 @@ def test_what_autotuning_tried_is_with_its_kernel_or_in_the_reports_list(tmp_pat
         Autotuning(kernel.name, "configs", tried)
     }
     assert {item.tried for item in found.kernels if item.name != kernel.name} == {None}
-    assert report.autotuned == tuple(Autotuning(*names, tried) for names in others)
+    assert report.autotuned == tuple(Autotuning(name, kind, tried) for name, kind in others)
 
 
 def test_a_kernel_has_the_time_of_triton_from_torchs_metrics(tmp_path: Path, recorded: Compilation) -> None:

@@ -184,7 +184,8 @@ def test_times_of_an_older_log_which_has_a_field_for_each_side_are_read(tmp_path
 
 
 def test_an_alternative_of_an_older_log_that_was_not_timed_has_no_times(tmp_path: Path) -> None:
-    log, empty = tmp_path / "trace.log", {"compiled_s": [], "rival_s": [], "load": None, "clock": ""}
+    log = tmp_path / "trace.log"
+    empty: dict[str, object] = {"compiled_s": [], "rival_s": [], "load": None, "clock": ""}
     log.write_bytes(record("compileboard_rival", {"schema": 1, "options": {}, **empty, "reason": "no"}))
     assert build_report(log, strict=True).rival == Alternative({}, reason="no")
 
