@@ -223,7 +223,9 @@ def test_the_promises_are_those_of_the_tests() -> None:
 
 
 def test_what_is_written_by_hand_can_be_read_in_a_day() -> None:
-    texts = [TABLE.sub("", path.read_text(encoding="utf-8")).partition(MADE)[0] for path in DOCUMENTS if path not in TOP]
+    texts = [
+        TABLE.sub("", path.read_text(encoding="utf-8")).partition(MADE)[0] for path in DOCUMENTS if path not in TOP
+    ]
     assert sum(len(text.split()) for text in texts) <= MOST_WORDS
 
 
