@@ -2,7 +2,6 @@
 meanwhile.
 """
 
-from dataclasses import astuple
 from pathlib import Path
 
 import pytest
@@ -75,7 +74,10 @@ def test_others_have_what_the_process_did_not_use() -> None:
     from core.base.machine import Reading, shares
 
     then = Reading(clock_s=10.0, busy_s=100.0, own_s=5.0, ran_s=5.0, waited_s=1.0)
-    assert astuple(shares(then, Reading(12.0, 103.5, 7.0, 7.0, 2.0), 2)) == pytest.approx((0.375, 1 / 3))
+    load = shares(then, Reading(12.0, 103.5, 7.0, 7.0, 2.0), 2)
+    assert load is not None
+    assert (load.others, load.waited) == pytest.approx((0.375, 1 / 3))
+    assert load.stolen is None
     assert shares(then, Reading(12.0, 101.9, 7.0, None, None), 2) == Load(0.0, None)
 
 

@@ -42,7 +42,7 @@ def _loaded(built: None) -> None:
     runtime()
 
 
-def address(memory: array.array[float]) -> tuple[int, int]:
+def address(memory: "array.array[float]") -> tuple[int, int]:
     return memory.buffer_info()[0], len(memory) * memory.itemsize
 
 
