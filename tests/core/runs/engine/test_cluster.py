@@ -29,7 +29,7 @@ from core.runs.runner import Wait
 from core.runs.status import OWNER_ENDED
 from core.runs.tools.tasks import Interpret, Task, create, tool_run
 from tests.support.cluster import LOG, NodeEngine, Nodes, kill, nodes_below
-from tests.support.engines import Here, PromptEngine, until
+from tests.support.engines import PromptEngine, until
 from tests.support.same_run import tree
 
 JOB = CompileJob(Model("sample", "mlp"), measure=False)
@@ -237,11 +237,7 @@ def test_a_run_whose_worker_is_stopped_says_so(nodes: Nodes) -> None:
     runner = runner_of(nodes)
     run = runner.submit(JOB)
     until(lambda: len(engine.started) == 1)
-    hosted = engine.started[0]
-    hosted.write_status(replace(hosted.status(), state="interrupted", reason=OWNER_ENDED, handle=""))
-    assert isinstance(engine.site, Here)
-    engine.site.gone(hosted)
-    engine.site.endings.pop(hosted.path)()
+    engine.site.finish(engine.started[0], "interrupted", OWNER_ENDED)
     assert (runner.wait(run).status().state, run.status().reason) == ("interrupted", "the worker on one ended")
 
 
