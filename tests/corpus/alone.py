@@ -131,8 +131,11 @@ def outcome(task: Task) -> dict[str, Any]:
 
 
 def script_outcome(task: Task) -> dict[str, Any]:
-    """Run a script, and return the counts, and whether it prints what the original script prints eagerly."""
-    printed = []
+    """Run a script, and return the counts, and whether it prints what the original script prints eagerly.
+
+    An original that raises eagerly, too, as in `torch.export`, has no results to compare with.
+    """
+    printed: list[str | None] = []
     for code, eagerly in ((task["original"], True), (task["code"], False)):
         torch._dynamo.reset()
         counters.clear()
@@ -141,10 +144,15 @@ def script_outcome(task: Task) -> dict[str, Any]:
         with contextlib.redirect_stdout(text), stance:
             for name, value in task["dynamo"].items():
                 setattr(torch._dynamo.config, name, value)
-            names = loaded(code, "__main__")
-        printed.append(text.getvalue())
+            try:
+                names = loaded(code, "__main__")
+            except Exception:
+                if not eagerly:
+                    raise
+                text = None
+        printed.append(text.getvalue() if text is not None else None)
     confirmed = names["confirmed"]() if "confirmed" in names else True
-    return {**counted(), "same": printed[0] == printed[1], "confirmed": bool(confirmed)}
+    return {**counted(), "same": printed[0] in (None, printed[1]), "confirmed": bool(confirmed)}
 
 
 def forked(task: Task) -> dict[str, Any]:

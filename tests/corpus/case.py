@@ -16,7 +16,8 @@
     model = …
 
 The product is given the file above the line `# Cured`; the code below it follows the advice in words, and replaces
-`model`, `inputs`, `calls`, `training` and `torch_compile` by definitions of the same names. A line that is indented
+`model`, `inputs`, `calls`, `training` and `torch_compile` by definitions of the same names. If it has
+`import torch`, it is a file of its own, as for a script that raises. A line that is indented
 continues the field above it; a docstring with a backslash is a raw one. The fields:
 
 `Source`   address of the report or of the page
@@ -46,6 +47,8 @@ from pathlib import Path
 DIRECTORY = Path(__file__).parent / "cases"
 FIELDS = ("Source", "Finds", "Cause", "Cure", "Expects", "Not", "Run", "Lacks")
 CURED = re.compile(r"^# Cured\b.*$", re.MULTILINE)
+# First import of a cured code that is a file of its own.
+OWN_FILE = re.compile(r"^import torch$", re.MULTILINE)
 COUNTS = ("graphs", "breaks", "recompiles", "skipped")
 
 
@@ -106,7 +109,8 @@ def read_case(path: Path) -> Case:
     unknown = [name for name in fields if name not in FIELDS]
     if not title or unknown or "Source" not in fields:
         raise ValueError(f"{path.name}: no title, no source or unknown fields {unknown}")
-    return Case(path.stem, title, fields, code, text if cured else "")
+    followed = next((part if OWN_FILE.search(part) else text for part in cured), "")
+    return Case(path.stem, title, fields, code, followed)
 
 
 def cases(prefixes: tuple[str, ...] = ()) -> list[Case]:

@@ -104,7 +104,7 @@ LEFT: dict[str, int] = {
     "core/analysis/dynamo/break_costs.py": 8,
     "core/analysis/dynamo/compilations.py": 1,
     "core/analysis/dynamo/failures.py": 3,
-    "core/analysis/findings/answers.py": 41,
+    "core/analysis/findings/answers.py": 38,
     "core/analysis/findings/break_advice.py": 29,
     "core/analysis/findings/calls.py": 46,
     "core/analysis/findings/dynamo.py": 39,

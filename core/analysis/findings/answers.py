@@ -12,22 +12,16 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from core.analysis.backend import backend_problems, problem_words
-from core.analysis.findings.finding import Finding, Rule, RunFacts
+from core.analysis.findings.finding import Finding, Rule, RunFacts, known_causes
 from core.analysis.numerics import bisection_words, opaque_words
 from core.analysis.repairs.claims import Proposal
-from core.analysis.results import difference_words, results_words
+from core.analysis.results import Results, difference_words, results_words
 from core.base.syntax import NOT_READ, module
 from core.base.words import agree, count, number
 from core.ops.costs import op_class
 from core.report import Compilation, Frame, FxGraph, RemarkKind
 
 RANDOM = "random"
-# Errors of `torch.export` and of `mark_dynamic` for a sample of size 0 or 1.
-SPECIALIZED = (
-    re.compile(r"marked (?P<name>\S+) as dynamic but your code specialized it to be a constant \((?P<size>[01])\)"),
-    re.compile(r"export 0/1 specialized due to hint of (?P<size>[01]) for dimension (?P<name>[^\s]+\])"),
-    re.compile(r"(?P<name>L\[\S+?\.size\(\)\[\d+\]) was inferred to be a constant \((?P<size>[01])\)"),
-)
 DIRECTIONS = ("aot_joint_graph", "aot_forward_graph", "aot_backward_graph")
 # Ops that draw random numbers; the first draws from a seed, which the next two make.
 SEEDED_OP, SEED_OPS = "inductor_random", ("inductor_seeds", "inductor_seed")
@@ -115,6 +109,8 @@ def differs(facts: RunFacts) -> Iterator[Finding]:
         advice, proposal = f"{asking[0].upper()}{asking[1:]}: {OF_THE_CODE}", EAGER
     elif asking:
         advice, proposal = f"{asking[0].upper()}{asking[1:]}: the difference may be intended.", None
+    elif known := _known_result(facts, compared):
+        advice, proposal = known
     elif answer := answered(facts):
         advice, proposal = answer, None
     else:
@@ -128,6 +124,21 @@ def differs(facts: RunFacts) -> Iterator[Finding]:
         weight="wrong",
         proposal=proposal,
     )
+
+
+def _known_result(facts: RunFacts, compared: Results) -> tuple[str, Proposal | None] | None:
+    """Return the advice of the book of causes for the first differing result, in words and as a job."""
+    inductor_options = facts.options.get("options") or {}
+    for cause in known_causes("result"):
+        match = re.search(cause.source, facts.source)
+        is_here = not cause.backends or backend_of(facts) in cause.backends
+        if not match or not is_here or cause.option in inductor_options:
+            continue
+        if re.search(cause.result, difference_words(compared.told[0])):
+            call = f"torch.compile(model, options={{'{cause.option}': True}})"
+            options = {"options": {**inductor_options, cause.option: True}, "mode": None}
+            return cause.advice.format(**match.groupdict()), Proposal(call, compile=options) if cause.option else None
+    return None
 
 
 SEPARATE = (
@@ -230,7 +241,9 @@ def random_numbers(facts: RunFacts) -> Iterator[Finding]:
     compared = facts.compared
     if compared is None or compared.outcome != "not comparable":
         return
-    drawn = [difference for difference in compared.untold if RANDOM in difference.reason]
+    # With equal draws, the gradients of the finding `backward draws` still differ.
+    redrawn = any(map(_redrawn, facts.report.compilations))
+    drawn = [difference for difference in compared.untold if RANDOM in difference.reason and not redrawn]
     advised = _random_advice(facts, drawn[0].reason) if drawn else None
     if advised is None:
         return
@@ -304,21 +317,24 @@ def _ops(graph: FxGraph) -> Counter[str]:
     return counts
 
 
-def sample_size(facts: RunFacts) -> Iterator[Finding]:
-    """Yield a finding for a dynamic dimension whose sample has size 0 or 1, which torch specializes."""
+def known_error(facts: RunFacts) -> Finding | None:
+    """Return the finding for the error that ended a run, if the book of causes has it."""
     error = facts.report.error
-    for pattern in SPECIALIZED if error is not None else ():
-        match = pattern.search(error.message if error else "")
+    for cause in known_causes("error") if error is not None else ():
+        match = cause.match(error.message if error else "")
         if match:
-            yield Finding(
-                rule="sample size",
-                title=f"The dynamic dimension `{match['name']}` has size {match['size']} in the sample.",
-                reason="torch makes sizes 0 and 1 constants, since broadcasting treats them in other ways.",
-                advice="Use a sample whose size there is 2 or more: the dimension then stays dynamic.",
-                page="overview",
-                weight="wrong",
+            title, reason, advice = (
+                text.format(**match.groupdict()) for text in (cause.title, cause.reason, cause.advice)
             )
-            return
+            return Finding(cause.rule, title, reason, advice, page="overview", weight="wrong")
+    return None
+
+
+def known_errors(facts: RunFacts) -> Iterator[Finding]:
+    """Yield the finding for an error of the book of causes."""
+    finding = known_error(facts)
+    if finding is not None:
+        yield finding
 
 
 def cuda_graphs(facts: RunFacts) -> Iterator[Finding]:
@@ -456,7 +472,7 @@ def next_rung(facts: RunFacts, output: str = "") -> tuple[str, Proposal | None]:
 
 RULES: tuple[Rule, ...] = (
     backward_draws,
-    sample_size,
+    known_errors,
     backend_raised,
     differs,
     other_strides,

@@ -15,7 +15,7 @@ from itertools import groupby
 from core.analysis.dynamo.failures import is_wrapper
 from core.analysis.dynamo.recompiles import local_names
 from core.analysis.dynamo.varied_sizes import InputDimension, SizeAdvice, size_advice
-from core.analysis.findings.finding import RunFacts
+from core.analysis.findings.finding import RunFacts, known_causes
 from core.analysis.findings.number_advice import OF_TEMPLATE, makes_classes
 from core.analysis.repairs.claims import Proposal, proposal_of
 from core.analysis.repairs.offers import LAST_RESORT, decides, line_of, repairs_of_break
@@ -100,7 +100,7 @@ def break_advice(facts: RunFacts, graph_break: GraphBreak) -> str:
     captured = [compile_id for compile_id in graph_break.compilations if "!" in compile_id]
     if captured and line is None:
         return OF_TEMPLATE if makes_classes(facts, captured) else IN_BACKWARD
-    setting = next((hint for hint in hints if SETTING.search(hint)), "")
+    setting = setting_hint(facts, graph_break)
     at = f"it is reached from `{line.short}`" if line else "it is reached from your call"
     code = f", `{line.text}`" if line and line.text else ""
     return (
@@ -108,6 +108,11 @@ def break_advice(facts: RunFacts, graph_break: GraphBreak) -> str:
         + (f"{setting.rstrip('.')}. Otherwise move" if setting else "Move")
         + f" that call out of the compiled function{_moved_out(facts, graph_break, line)}."
     )
+
+
+def setting_hint(facts: RunFacts, graph_break: GraphBreak) -> str:
+    """Return the first hint of a break that asks for a setting only; empty without one."""
+    return next((hint for hint in fitting_hints(facts, graph_break) if SETTING.search(hint)), "")
 
 
 def _moved_out(facts: RunFacts, graph_break: GraphBreak, line: Frame | None) -> str:
@@ -358,4 +363,5 @@ def _corrected(hint: str, graph_break: GraphBreak) -> str:
     for correction in CORRECTIONS:
         if correction.hint.search(hint) and correction.fits(graph_break):
             return correction.text.replace("{name}", builtin_name(graph_break))
-    return hint
+    matches = ((cause, cause.match(hint)) for cause in known_causes("hint"))
+    return next((cause.advice.format(**match.groupdict()) for cause, match in matches if match), hint)

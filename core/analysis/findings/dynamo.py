@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from core.analysis.dynamo.break_costs import break_costs, cost_words
 from core.analysis.dynamo.failures import Failure, FailureKind, failure_counts, failures
 from core.analysis.dynamo.recompiles import lineages_by_function
-from core.analysis.findings.answers import answered, next_rung
+from core.analysis.findings.answers import answered, known_error, next_rung
 from core.analysis.findings.break_advice import (
     break_advice,
     fix_proposal,
     fix_words,
     fixes_of_break,
     owner_in_torch,
+    setting_hint,
     size_words,
     users_name,
 )
@@ -43,11 +44,13 @@ FRAME_SKIPPED = (
     "Move the code that Dynamo cannot trace out of this function, before or after its call. In a loop, even a call to "
     "a function marked `torch.compiler.disable` makes Dynamo skip the whole frame."
 )
+# Error at the recompile limit with `fullgraph=True`.
+LIMIT_ERROR = "FailOnRecompileLimitHit"
 HIGHER_LIMIT = "Raise `torch._dynamo.config.recompile_limit` only if few more values follow: each needs a compilation."
 
 ONE_TENSOR = (
-    "Calls in which two inputs are one object are compiled separately. Pass a copy in such calls, `{other}.clone()`, "
-    "unless the code changes it in place."
+    "Calls in which two inputs are one object are compiled separately. Pass a copy in such calls, for a tensor "
+    "`{other}.clone()`, unless the code changes it in place or asks for its identity."
 )
 
 
@@ -72,6 +75,10 @@ TOOLCHAIN = (
         "There is no C compiler: install one (`apt-get install g++`), or name it in `CC` and `CXX`.",
     ),
 )
+
+
+# Container that code can fill: an attribute, or a global.
+CONTAINER = r"(?:\w+(?:\.\w+)+|G\['\w+'\](?:\.\w+)*)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +167,7 @@ CAUSES = (
         "Pass `{name}` as a tensor in every call. If you need both, two compilations are expected.",
     ),
     Cause(
-        re.compile(r"(?:not (?P<empty>\w+(?:\.\w+)+)$|len\((?P<name>\w+(?:\.\w+)+)\) == \d+)"),
+        re.compile(rf"(?:not (?P<empty>{CONTAINER})$|len\((?P<name>{CONTAINER})\) == \d+)"),
         "the container `{name}` changed its length",
         "The code fills it, and each length needs a compilation: fill it outside of the compiled function.",
     ),
@@ -220,8 +227,8 @@ def not_compiled(facts: RunFacts) -> Iterator[Finding]:
     for kind, words in failure_counts(all_failures).items():
         of_kind = [failure for failure in all_failures if failure.kind == kind]
         others = [failure for failure in of_kind if not _is_own_failure(facts, failure)]
-        if not others and not nothing:
-            # The finding of these breaks has the same sentence.
+        if (not others and not nothing) or (kind == "failed" and len(of_kind) == 1 and known_error(facts)):
+            # The finding of these breaks, or of the error, says it.
             continue
         first = next(iter(others or of_kind))
         at = f" at `{first.place.short}`" if first.place.file else ""
@@ -247,6 +254,8 @@ def _is_own_failure(facts: RunFacts, failure: Failure) -> bool:
 
 def _failure_advice(facts: RunFacts, kind: FailureKind, first: Failure) -> tuple[str, Proposal | None]:
     compilation = facts.report.compilation(first.compilation)
+    if compilation is not None and compilation.error_type == LIMIT_ERROR:
+        return _limit_advice(facts, first.compilation)
     if kind == "failed" and compilation is not None and is_of_dynamo(compilation):
         return dynamo_error_words(facts, compilation, first)
     if kind == "given up":
@@ -273,7 +282,8 @@ def _skipped_advice(facts: RunFacts, first: Failure) -> tuple[str, Proposal | No
         fix = next(iter(fixes_of_break(facts, graph_break)), None)
         if fix is not None:
             return fix_words(fix), fix_proposal(facts, graph_break)
-    return FRAME_SKIPPED, None
+    hints = (setting_hint(facts, graph_break) for graph_break in _breaks_of(facts, first.compilation))
+    return next(filter(None, hints), FRAME_SKIPPED), None
 
 
 def _toolchain_advice(facts: RunFacts, compile_id: str) -> str:
@@ -318,7 +328,8 @@ def _backend_error(facts: RunFacts, compile_id: str) -> str:
 
 def _is_own(facts: RunFacts, graph_break: GraphBreak) -> bool:
     """Return True if a break is in torch's own code, and no setting removes it."""
-    return bool(owner_in_torch(graph_break)) and not fixes_of_break(facts, graph_break)
+    removable = fixes_of_break(facts, graph_break) or setting_hint(facts, graph_break)
+    return bool(owner_in_torch(graph_break)) and not removable
 
 
 def _own_finding(facts: RunFacts, own: Sequence[GraphBreak]) -> Finding:

@@ -1,10 +1,16 @@
-"""Finding: a cost or an error of a run, with its evidence, reason and advice."""
+"""Finding: a cost or an error of a run, with its evidence, reason and advice.
+
+`known_causes` reads the book of causes, `causes.toml`: a row for each cause, with its patterns and its cure.
+"""
 
 from __future__ import annotations
 
+import re
+import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
+from pathlib import Path
 from typing import Any, Literal
 
 from core.analysis.durations import compile_seconds
@@ -119,6 +125,41 @@ class RunFacts:
 
 
 Rule = Callable[[RunFacts], Iterator[Finding]]
+
+
+@dataclass(frozen=True, slots=True)
+class KnownCause:
+    """A row of the book of causes: the patterns of a problem, the texts of its card, and its reference.
+
+    `result` is a pattern of a differing result in words, `source` of the model's file, and `option` an option of
+    Inductor that cures it. Without `backends`, it applies to all backends.
+    """
+
+    advice: str
+    reference: str
+    rule: str = ""
+    title: str = ""
+    reason: str = ""
+    patterns: tuple[str, ...] = ()
+    result: str = ""
+    source: str = ""
+    backends: tuple[str, ...] = ()
+    option: str = ""
+
+    def match(self, text: str) -> re.Match[str] | None:
+        """Return the match of the first pattern that a text has."""
+        return next(filter(None, (re.search(pattern, text) for pattern in self.patterns)), None)
+
+
+@lru_cache
+def known_causes(of: Literal["error", "result", "hint"]) -> tuple[KnownCause, ...]:
+    """Return the rows of the book of causes for errors, for differing results or for torch's hints."""
+    book = tomllib.loads(Path(__file__).with_name("causes.toml").read_text(encoding="utf-8"))
+    return tuple(KnownCause(**{name: _frozen(value) for name, value in row.items()}) for row in book[of])
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
 
 
 def _undisturbed(measured: Speed | None) -> Speed | None:

@@ -1,0 +1,107 @@
+"""The book of causes: each row has a reference, and gives its card for the problem that it describes."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from core.analysis.findings import findings
+from core.analysis.findings.break_advice import corrected_hints
+from core.analysis.findings.finding import KnownCause, known_causes
+from core.report import Difference, GraphBreak, Place, Report, RunError, Setting
+from tests.support.reports.findings import QUIET, call, failing
+
+ROWS = [*known_causes("error"), *known_causes("result"), *known_causes("hint")]
+MARKED = "You marked {} as dynamic but your code specialized it to be a constant ({})."
+STACK = '\n\nUser stack:\n  File "/home/a/m.py", line 15, in model\n    return x.view(6, 4)\n'
+FIXES = "Constraints violated (n)!\nSuggested fixes:\n  _n = Dim('_n', min=1, max=oo)\n  n = 2*_n\n\nThe error above"
+ERRORS = {
+    MARKED.format("batch", 1): "The dynamic dimension `batch` has size 1 in the sample.",
+    MARKED.format("L['x'].size()[0]", 6) + STACK: (
+        "The code makes the marked dimension `L['x'].size()[0]` the constant 6, at `m.py:15`."
+    ),
+    MARKED.format("length", 6): "The code makes the dynamic dimension `length` the constant 6.",
+    "Not all values of n = L['x'].size()[1] in the specified range n <= 8 are valid because n was inferred to be a "
+    "constant (6).": "The code makes the dynamic dimension `n` the constant 6.",
+    "The values of kept = L['mask'].size()[0] and n = L['x'].size()[0] must always be equal.": (
+        "The dimensions `kept` and `n` must be equal, and each has a `Dim` of its own."
+    ),
+    FIXES: "The code ties the dynamic dimension `n` to another one.",
+    "There was no fake impl registered for <CustomOpDef(a::b)>. Please use `b.register_fake` to add an fake impl.": (
+        "The custom op `a::b` has no fake kernel."
+    ),
+    "torch.compile with aot_autograd does not currently support double backward": (
+        "The code differentiates a gradient of compiled code."
+    ),
+    "non-generator contextlib.contextmanager": (
+        "A function without `yield` is decorated with `@contextlib.contextmanager`."
+    ),
+}
+NUMBERS = "0.5 times eager's norm"
+ALIAS = Difference("output", False, "aliasing", "memory of input 0", "its own memory")
+RESULTS = {
+    "y = x.to(torch.bfloat16) + 1": ("output", "emulate_precision_casts"),
+    "net.register_full_backward_hook(f)": ("gradient of input 0", "torch._dynamo.reset()"),
+    "@torch.compiler.nested_compile_region": ("output", "as arguments"),
+    "    if left is right:": ("output", "No guard checks `left is right`"),
+    "@functools.lru_cache": ("output", "Dynamo ignores `lru_cache`"),
+}
+
+
+def failed(message: str) -> Report:
+    """A report of a run that a failed compilation ended."""
+    error = RunError("call 0: compiled", "UserError", "", message, (), "")
+    return replace(failing("UserError", message), graph_breaks=(), error=error)
+
+
+def differing(what: str, **compiling: object) -> Report:
+    """A report of a run whose result has other numbers than eager's."""
+    job = {"compile": {"backend": "inductor", **compiling}}
+    return replace(QUIET, setting=Setting(job=job), calls=call(Difference(what, False, actual=NUMBERS)))
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.rule or row.advice[:20])
+def test_a_cause_has_a_reference_and_whole_sentences(row: KnownCause) -> None:
+    assert row.reference.startswith("https://")
+    for text in filter(None, (row.title, row.reason, row.advice)):
+        assert text.endswith(".")
+        assert text.count("`") % 2 == 0
+
+
+@pytest.mark.parametrize("message", ERRORS)
+def test_an_error_of_the_book_has_one_card_with_its_values(message: str) -> None:
+    found = findings(failed(message))
+    assert [finding.title for finding in found] == [ERRORS[message]]
+    assert "{" not in f"{found[0].reason}{found[0].advice}"
+
+
+def test_an_error_that_the_book_lacks_keeps_its_card() -> None:
+    assert [finding.rule for finding in findings(failed("something else"))] == ["not compiled: failed"]
+
+
+@pytest.mark.parametrize("source", RESULTS)
+def test_a_result_that_differs_gets_the_advice_of_the_book_for_its_source(source: str) -> None:
+    what, advice = RESULTS[source]
+    assert advice in findings(differing(what), source=source)[0].advice
+    assert advice not in findings(differing(what), source="y = x + 1")[0].advice
+
+
+def test_memory_that_dropout_shares_in_eager_only_is_a_known_cause() -> None:
+    report = replace(QUIET, calls=call(ALIAS))
+    assert "Do the in-place op on the input itself" in findings(report, source="dropout(x, 0.5, False)")[0].advice
+
+
+WITHOUT = [{"backend": "eager"}, {"options": {"emulate_precision_casts": True}}]
+
+
+@pytest.mark.parametrize("compiling", WITHOUT, ids=["eager", "with the option"])
+def test_rounding_is_no_cause_without_inductor_or_with_its_option(compiling: dict[str, object]) -> None:
+    report = differing("output", **compiling)
+    assert "emulate_precision_casts" not in findings(report, source="x.to(torch.bfloat16)")[0].advice
+
+
+def test_a_hint_of_the_book_is_replaced_by_its_advice() -> None:
+    hint = "Avoid calling the function `Random.shuffle`."
+    broken = GraphBreak("skipped", "", (hint,), "", "", Place("m.py", 3), "", (), ("0/0",))
+    (words,) = corrected_hints(broken)
+    assert re.match(r"Dynamo can't trace `random\.shuffle`: ", words)
