@@ -27,6 +27,9 @@ export class Camera {
   frame = 0;
   moved = false;
   gliding = false;
+  panning = false;
+  // The scale that the drawing has in the document.
+  at = 1;
   /** @type {"view" | "user" | "other"} */
   by = "view";
   width = 0;
@@ -193,8 +196,16 @@ export class Camera {
     this.touched();
   }
 
-  // At rest, the drawing is painted sharply, at its scale.
+  // From the second frame of a pan on, the drawing is a layer of its own, which need not be painted anew. At another
+  // scale it is: its texts are laid out for the size that they have on the screen.
+  layer() {
+    const pans = this.by === "user" && !this.gliding && this.at === this.k;
+    this.stage.style.willChange = pans && this.panning ? "transform" : "";
+    [this.panning, this.at] = [pans, this.k];
+  }
+
   rest() {
+    this.panning = false;
     this.stage.style.willChange = "";
   }
 
@@ -272,8 +283,7 @@ export class Camera {
     if (this.frame) return;
     this.frame = requestAnimationFrame(() => {
       this.frame = 0;
-      // While the user moves it, the drawing is a layer of its own, which the browser need not paint anew.
-      if (this.by === "user" && !this.gliding) this.stage.style.willChange = "transform";
+      this.layer();
       this.stage.style.transform = `translate(${this.x}px, ${this.y}px) scale(${this.k})`;
       this.onMove();
     });
