@@ -16,7 +16,7 @@
                       /report.json    the report, rebuilt when the log is newer; summary-*.json: its summary
                       /report.*       for a large log: its index and outline, and the report's head and parts
                       /profile.json   a profile by torch.profiler, as it was added
-                      /graphs/*.json  the nodes and models of large graphs, rebuilt like the report
+                      /graphs/        the nodes and models of large graphs, rebuilt like the report
                       /programs/*     the accelerator's programs
                       /aoti/*         AOTInductor's package
                       /tools/*        results of kernel tools

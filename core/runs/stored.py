@@ -23,9 +23,9 @@ from core.analysis.comparison.matching import RunSide
 from core.analysis.profile import JoinedProfile, join_profile
 from core.analysis.repairs.claims import NO_TRIALS, RunTrials
 from core.analysis.verdict import Summary, summary
-from core.base.decoder import decoded_as
+from core.base.decoder import decoded_as, unpacked_as
 from core.base.errors import DecodeError, ReportError, StoreError, TraceError
-from core.base.files import in_words, read, regular, remove, write_atomically, writing
+from core.base.files import MOST_BYTES, in_words, read, regular, remove, write_atomically, writing
 from core.base.machine import PROJECT_DIR, own_process
 from core.base.words import gib, number, ranges_words
 from core.graph.fx import NodesOf, recorded_model
@@ -247,12 +247,14 @@ def _cached(run: Run, log: Path, graph: FxGraph, name: str, kind: type[Made], ma
     """
     if not _is_large(graph):
         return make()
-    stored = run.graphs_dir / f"{graph.payload.offset}.{name}-{VERSION}.json"
+    stored = run.graphs_dir / f"{graph.payload.offset}.{name}-{VERSION}.msgpack"
     if _as_new(stored, log):
         with suppress(DecodeError, OSError), collection_paused():
-            return decoded_as(read(stored), kind)
+            result: Made = unpacked_as(read(stored), kind, MOST_BYTES)
+            return result
     result = make()
-    _keep(run, stored, lambda: msgspec.json.encode(result))
+    # JSON would take several times as long to read.
+    _keep(run, stored, lambda: msgspec.msgpack.encode(result))
     return result
 
 
@@ -260,7 +262,8 @@ def _keep(run: Run, path: Path, encoded: Callable[[], bytes]) -> None:
     """Store a result of an ended run; errors are ignored, since the result can be computed again."""
     if run.standing().live:
         return
-    with suppress(OSError):
+    # MessagePack has integers of 64 bits alone.
+    with suppress(OSError, OverflowError):
         if regular(path) is None:
             remove(path)
         path.parent.mkdir(exist_ok=True, parents=True)

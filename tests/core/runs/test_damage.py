@@ -147,7 +147,7 @@ def test_damaged_graphs_are_made_again(tmp_path: Path, graphed: Graphed, name: s
     run = Run(whole.id, shutil.copytree(whole.path, tmp_path / whole.id))
     compilation = report.compilations[0]
     graph = compilation.graphs[0]
-    (stored,) = run.graphs_dir.glob(f"*.{name}-*.json")
+    (stored,) = run.graphs_dir.glob(f"*.{name}-*.msgpack")
     DAMAGE[kind](stored)
     assert open_graph(run, compilation, graph) == nodes
     assert as_json(open_model(run, report, compilation, graph)) == model

@@ -46,8 +46,13 @@ ADDED_IN_LISTS: dict[str, dict[str, Any]] = {
 
 def stored(run: Run, name: str) -> Path:
     """The one file in which nodes or models are stored."""
-    (found,) = run.graphs_dir.glob(f"*.{name}-*.json")
+    (found,) = run.graphs_dir.glob(f"*.{name}-*.msgpack")
     return found
+
+
+def stored_model(run: Run) -> bytes:
+    """The stored model, as JSON."""
+    return as_json(msgspec.msgpack.decode(stored(run, "model").read_bytes(), type=GraphModel))
 
 
 def test_the_nodes_of_a_large_graph_are_parsed_once(tmp_path: Path) -> None:
@@ -56,7 +61,7 @@ def test_the_nodes_of_a_large_graph_are_parsed_once(tmp_path: Path) -> None:
     log = run.log_path()
     assert log is not None
 
-    nodes = msgspec.json.decode(stored(run, "nodes").read_bytes(), type=tuple[FxNode, ...])
+    nodes = msgspec.msgpack.decode(stored(run, "nodes").read_bytes(), type=tuple[FxNode, ...])
     assert nodes == load_graph(log, compilation, graph) == open_graph(run, compilation, graph)
     assert len(nodes) == LARGE_GRAPH_NODES + 2
 
@@ -67,7 +72,7 @@ def test_the_model_of_a_large_graph_is_made_once(tmp_path: Path) -> None:
     made = fx_model(open_graph(run, compilation, graph))
     stored(run, "nodes").unlink()
 
-    assert as_json(open_model(run, report, compilation, graph)) == as_json(made) == stored(run, "model").read_bytes()
+    assert as_json(open_model(run, report, compilation, graph)) == as_json(made) == stored_model(run)
     assert [path.suffixes[0][:6] for path in run.graphs_dir.iterdir()] == [".model"]
 
 
@@ -146,24 +151,26 @@ def test_a_store_of_an_older_version_opens_as_it_did(tmp_path: Path) -> None:
     assert (report.problems, len(report.kinds)) == ((), 38)
 
 
-@pytest.mark.parametrize("damage", [b'[{"name": 1}]', b'{"nodes": [', b'["\xff"]'])
+@pytest.mark.parametrize(
+    "damage", [b'[{"name": 1}]', msgspec.msgpack.encode([{"name": 1}]), b"\x84\xa5nod", b'["\xff"]']
+)
 def test_what_is_damaged_is_made_again(tmp_path: Path, damage: bytes) -> None:
     run, report, compilation, graph = chain(tmp_path, LARGE_GRAPH_NODES)
     nodes, model = open_graph(run, compilation, graph), open_model(run, report, compilation, graph)
     for name in ("nodes", "model"):
         stored(run, name).write_bytes(damage)
 
-    assert as_json(open_model(run, report, compilation, graph)) == as_json(model) == stored(run, "model").read_bytes()
+    assert as_json(open_model(run, report, compilation, graph)) == as_json(model) == stored_model(run)
     assert open_graph(run, compilation, graph) == nodes
 
 
 def test_what_is_older_than_the_log_is_made_again(tmp_path: Path) -> None:
     run, report, compilation, graph = chain(tmp_path, LARGE_GRAPH_NODES)
     model = open_model(run, report, compilation, graph)
-    stored(run, "model").write_bytes(as_json(GraphModel((), ())))
+    stored(run, "model").write_bytes(msgspec.msgpack.encode(GraphModel((), ())))
     os.utime(stored(run, "model"), ns=(0, 0))
 
-    assert as_json(open_model(run, report, compilation, graph)) == as_json(model) == stored(run, "model").read_bytes()
+    assert as_json(open_model(run, report, compilation, graph)) == as_json(model) == stored_model(run)
 
 
 def test_a_small_graph_is_read_from_the_log(tmp_path: Path) -> None:

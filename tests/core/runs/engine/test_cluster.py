@@ -438,7 +438,7 @@ def test_a_sent_file_never_comes_back(name: str) -> None:
 FORGED = (
     *("comments.json", "pinned", "name.txt", "note.txt", "tags.txt", "audience.txt", "preview.txt", "archived.json"),
     *("profile.json", "rows.json", "summary-5.json", "report.json", "job.json", "model.py", "original.py", "any"),
-    *("tools/x/status.json", "graphs/1.nodes-5.json", "trace/x.json", "programs/x.py", "aoti/x"),
+    *("tools/x/status.json", "graphs/1.nodes-5.msgpack", "trace/x.json", "programs/x.py", "aoti/x"),
 )
 
 
