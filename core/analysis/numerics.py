@@ -38,7 +38,6 @@ GraphStanding = Literal["not compared", "not told", "as right as eager", "differ
 STANDINGS: tuple[GraphStanding, ...] = get_args(GraphStanding)
 NAMED = 300
 DIFFERS = "differs"
-LOWERINGS = "lowerings"
 ALLOWED, EXPLAINED = "within what its dtype allows", "as far as rounding explains"
 
 
@@ -238,17 +237,9 @@ def _cause(bisection: Bisection) -> str:
     return f"The cause is {where}{what and f': `{what}`'}"
 
 
-def opaque_words(bisection: Bisection) -> str:
-    """Return a sentence on how to avoid a faulty Inductor lowering; empty if the fault is elsewhere."""
-    if bisection.mitigation:
-        return f"With `options={bisection.mitigation}`, all results equal eager's."
-    if bisection.subsystem != LOWERINGS or not bisection.what:
-        return ""
-    node = _named(bisection.what)
-    return (
-        f"Until it is fixed: Inductor does not lower an op inside `torch.library.custom_op`; put `{node}` into one. "
-        "Compare again: other nodes may be lowered wrongly, too."
-    )
+def cure_words(bisection: Bisection) -> str:
+    """Return the options with which a trial gave eager's results; empty if none did."""
+    return f"With `options={bisection.mitigation}`, all results equal eager's." if bisection.mitigation else ""
 
 
 def _named(what: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from core.analysis.durations import compile_time_s
-from core.analysis.dynamo.failures import Failure, failures
+from core.analysis.dynamo.failures import Failure, Phase, failed_phase, failures
 from core.analysis.dynamo.recompiles import recompiled
 from core.analysis.kernels.kernel import kernels_disturbed
 from core.analysis.numerics import Numerics, numerics
@@ -40,8 +40,8 @@ class Verdict:
     Inductor's graphs in a log without records of Dynamo, None for other logs. `breaks` counts the recorded graph
     breaks, `break_hits` their hits; `break_record` says whether these are all. `records_lost` is True if torch's later
     records are missing. `work` is Inductor's work on the ops.
-    `error` ended the run, `failures` are the code that was not compiled, and `uncompiled_calls` the calls without
-    compiled code. `outside` is what captured the graphs if Dynamo compiled nothing. `captures` counts compiled
+    `error` ended the run in `phase`, `failures` are the code that was not compiled, and `uncompiled_calls` the calls
+    without compiled code. `outside` is what captured the graphs if Dynamo compiled nothing. `captures` counts compiled
     autograd's captures of a backward. `accuracy` compares the results with float64.
     """
 
@@ -62,6 +62,7 @@ class Verdict:
     outside: Outside | None = None
     captures: int = 0
     accuracy: Numerics | None = None
+    phase: Phase = ""
 
 
 @stored
@@ -85,6 +86,7 @@ def verdict(report: Report) -> Verdict:
         outside=_outside(report),
         captures=sum(compilation.is_capture for compilation in report.compilations),
         accuracy=numerics(report),
+        phase=failed_phase(report),
     )
 
 

@@ -37,6 +37,7 @@ from core.runs.runner import Runner, Wait
 from core.runs.store import Run, Store
 from core.runs.stored import open_report, read_trials
 from core.trace.parsers.build import GrowingReport
+from core.views.overview import OutcomeView
 from core.views.printed import as_data, as_text
 from core.views.progress import answers_words, silent_words, waiting_words
 from core.views.proofs import TrialsView, trials_page
@@ -131,9 +132,8 @@ def _bisect(arguments: argparse.Namespace) -> int:
 
 def _finish_bisection(run: Run, arguments: argparse.Namespace) -> int:
     code = _finish(run, arguments)
-    bisection = open_report(run).bisection if run.log_path() else None
-    if bisection is not None and bisection.script and not arguments.json:
-        print(f"\n{bisection.script}", end="")
+    if run.log_path() and not arguments.json and (script := OutcomeView(run.status(), open_report(run), run).script):
+        print(f"\n{script}", end="")
     return code
 
 

@@ -12,9 +12,9 @@ from core.analysis.comparison.run import RunComparison
 from core.analysis.interval import Interval
 from core.analysis.numerics import (
     bisection_words,
+    cure_words,
     minified_words,
     nan_words,
-    opaque_words,
 )
 from core.analysis.pipeline import pipelines
 from core.analysis.repairs.claims import Proof
@@ -161,7 +161,7 @@ def _tool_lines(report: Report) -> Iterator[str]:
     """Yield what bisection, packaging and other tools showed; empty lines for what was not run."""
     yield from (f"call {call.index} raised: {call.raised.splitlines()[0]}" for call in refused_calls(report))
     if report.bisection is not None:
-        for words in (bisection_words, opaque_words, minified_words, nan_words):
+        for words in (bisection_words, cure_words, minified_words, nan_words):
             yield words(report.bisection)
     if report.bits is not None:
         yield bits_words(report.bits)

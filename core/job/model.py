@@ -320,3 +320,37 @@ def fingerprint(job: CompileJob, code: str, torch_version: str) -> str:
     fields = msgspec.to_builtins(same)
     del fields["from_file"], fields["model"]["as_model"]
     return hashlib.sha256(msgspec.json.encode([fields, code, torch_version])).hexdigest()[:16]
+
+
+OF_INDUCTOR = "options."
+# Each mitigation's settings, from the least to the most that is given up.
+MITIGATIONS: dict[str, dict[str, OptionValue | tuple[str, ...]]] = {
+    "emulate_precision_casts": {"options.emulate_precision_casts": True},
+    "fallback_random": {"options.fallback_random": True},
+    "no pattern matching": {"options.pattern_matcher": False},
+    "no reuse of buffers": {"options.inplace_buffers": False, "options.allow_buffer_reuse": False},
+    "no vector code": {"options.cpp.simdlen": 1},
+    "no CUDA graphs": {"options.triton.cudagraphs": False},
+    "no fusion": {"options.max_fusion_size": 1, "options.epilogue_fusion": False},
+    "ATen instead of lowerings": {"options.fallback_by_default": True},
+    "suppress_errors": {"dynamo.suppress_errors": True},
+    "aot_eager": {"backend": "aot_eager"},
+}
+# They are no use elsewhere: for code on a CPU, and for CUDA graphs.
+CPU_ONLY, CUDA_ONLY = ("no vector code",), ("no CUDA graphs",)
+
+
+def mitigations(device: str) -> dict[str, dict[str, OptionValue | tuple[str, ...]]]:
+    """Return name → settings of the mitigations that have an effect on a device."""
+    unsuited = CUDA_ONLY if device == "cpu" else CPU_ONLY
+    return {name: settings for name, settings in MITIGATIONS.items() if name not in unsuited}
+
+
+def inductor_mitigations(device: str) -> tuple[dict[str, OptionValue], ...]:
+    """Return the mitigations for a device that are `options` of torch.compile alone."""
+    suited = [list(settings.items()) for settings in mitigations(device).values()]
+    return tuple(
+        {path.removeprefix(OF_INDUCTOR): value for path, value in settings if not isinstance(value, tuple)}
+        for settings in suited
+        if all(path.startswith(OF_INDUCTOR) for path, _ in settings)
+    )

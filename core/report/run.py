@@ -208,6 +208,8 @@ class RunError(Record):
     """the user's own lines of the traceback"""
     traceback: str
     """the whole traceback, its last 40,000 characters"""
+    eager_raises: bool | None = None
+    """true if eager, without the stance `force_eager`, raises it, too; null if it was not tried"""
 
     @property
     def explanation(self) -> str:

@@ -13,11 +13,10 @@ from functools import cached_property
 from typing import ClassVar
 
 from core.analysis.dynamo.compilations import Entry, compilation_tree, flattened
-from core.analysis.dynamo.failures import failures
+from core.analysis.dynamo.failures import failed_phase, failures
 from core.analysis.findings import FIRST, Finding, findings
 from core.analysis.findings.calls import printed_lines
-from core.analysis.findings.dynamo_errors import raised_by_dynamo
-from core.analysis.numerics import bisection_words, minified_words, nan_words, opaque_words
+from core.analysis.numerics import bisection_words, cure_words, minified_words, nan_words
 from core.analysis.repairs.claims import Proof
 from core.analysis.results import results
 from core.analysis.verdict import doubts, records_dynamo, verdict
@@ -25,6 +24,7 @@ from core.analysis.work import lowered_ops
 from core.base import words as fmt
 from core.graph.fx import source_path
 from core.job import CompileJob, Model
+from core.job.prepared import checked_script
 from core.report import Report, stored
 from core.runs.progress import ending_words
 from core.runs.status import Status
@@ -49,11 +49,14 @@ from core.views.markdown import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, 
 from core.views.numerics import result_blocks
 from core.views.progress import WAITING, FailureView, ScriptView, evidence
 from core.views.proofs import WITHOUT_EFFECT, tried_words
+from core.views.texts import line_in
 from core.views.verdict import ended_words, error_title, sentence, title
 
 __all__ = ["FindingView", "OutcomeView", "OverviewView"]
 
 ENDED_BY_CHOICE = ("cancelled", "interrupted")
+# Phases of torch.compile before Inductor, and eager itself.
+FIRST_PHASES = ("eager", "capture", "AOTAutograd")
 FAULTS = ("failed", "crashed", "timed out", "out of memory")
 MOST_FAILURES = 5  #: limit: failures listed on *Overview*
 # Parts of torch's messages that differ between equal failures: temporary paths and addresses.
@@ -153,8 +156,8 @@ class OutcomeView:
             return WAITING
         if status.live or status.state == "done" or status.kind == "log":
             return prose(sentence(verdict(self.report))) if self.report else "This log cannot be read."
-        if error is not None:
-            return prose(title(error_title(error)))
+        if error is not None and self.report is not None:
+            return prose(title(error_title(error, failed_phase(self.report))))
         if status.state in ENDED_BY_CHOICE:
             return f"The run was {status.state}."
         if status.state == "timed out" and self.report and self.report.steps:
@@ -167,15 +170,22 @@ class OutcomeView:
         return plain(self.status.origin, LONGEST_TEXT)
 
     @property
-    def asks_where(self) -> bool:
-        """True if a job failed or its results differ: the preset `ladder` can then find the faulty part.
-
-        An error of Dynamo has its line, and is the same with each backend.
-        """
-        if self.status.kind == "log" or (self.report is not None and raised_by_dynamo(self.report)):
+    def is_fault(self) -> bool:
+        """True if a job failed or its results differ."""
+        if self.status.kind == "log":
             return False
         found = results(self.report) if self.report and self.status.state == "done" else None
         return self.status.state in FAULTS or (found is not None and found.outcome == "differs")
+
+    @property
+    def asks_where(self) -> bool:
+        """True for a fault of an unknown part of torch.compile, which a bisection or a ladder can find.
+
+        An error of the first phases is the same with each later backend, and a bisection has its answer.
+        """
+        phase = failed_phase(self.report) if self.report else ""
+        found = self.report.bisection if self.report else None
+        return self.is_fault and phase not in FIRST_PHASES and not (found is not None and found.backend)
 
     def bisecting(self, job: CompileJob) -> CompileJob | None:
         """Return the job with torch's bisector, which looks for the cause; None if it can't run this job.
@@ -191,7 +201,7 @@ class OutcomeView:
     def bisection(self) -> str:
         """The result of torch's bisector, as Markdown; empty if the bisector did not run."""
         found = self.report.bisection if self.report else None
-        words = (bisection_words(found), opaque_words(found)) if found is not None else ()
+        words = (bisection_words(found), cure_words(found)) if found is not None else ()
         return prose(" ".join(filter(None, words)))
 
     @property
@@ -200,15 +210,18 @@ class OutcomeView:
         found = self.report.bisection if self.report else None
         return prose(" ".join(filter(None, (minified_words(found), nan_words(found))))) if found is not None else ""
 
-    @property
+    @cached_property
     def script(self) -> str:
-        """The minified graph as a model's file; empty if there is none."""
-        return self.report.bisection.script if self.report and self.report.bisection else ""
+        """The minified graph as a script that fails by itself; empty if there is none."""
+        found = self.report.bisection if self.report else None
+        job = self.run.job() if self.run and found is not None and found.reproduces else None
+        return checked_script(job, found.script, minified=True) if found is not None and job is not None else ""
 
     def minified_job(self, job: CompileJob) -> CompileJob:
         """Return the job that compiles the minified graph instead of the model."""
         plain = replace(job, calls=(), sizes={}, marks=(), repairs=(), repairs_of="", bisect=False, measure=False)
-        return replace(plain, model=Model("code", self.script), from_file=None)
+        found = self.report.bisection if self.report else None
+        return replace(plain, model=Model("code", found.script if found else ""), from_file=None)
 
     @property
     def ended_by_choice(self) -> bool:
@@ -335,6 +348,13 @@ class OverviewView:
             FindingView(finding, shown.get(finding.proposal.key) if finding.proposal else None)
             for finding in findings(self.report, self.output, self.source)
         )
+
+    @property
+    def guilty_line(self) -> str:
+        """Id of the line of the user's file that raised the run's error; empty if none is known."""
+        error = self.report.error
+        line = line_in(error.frames, source_path(self.report)) if error is not None else None
+        return f"l:{line}" if line is not None else ""
 
     @cached_property
     def failures(self) -> list[FailureView]:

@@ -5,10 +5,11 @@ A title has room in four lines of a phone. Chips and lines have all that it leav
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from core.analysis.dynamo.failures import failure_counts
+from core.analysis.dynamo.failures import Phase, failure_counts
 from core.analysis.interval import Interval
 from core.analysis.kernels.kernel import ALONE
 from core.analysis.kernels.ledger import ledger
@@ -40,7 +41,23 @@ UNCOMPILED = {
     "no graph": "ran eagerly, because no graph was compiled",
 }
 
-
+FAILED: dict[Phase, str] = {
+    "": "the run",
+    "eager": "eager",
+    "capture": "Dynamo",
+    "AOTAutograd": "AOTAutograd",
+    "Inductor": "Inductor",
+    "generated code": "Inductor's code",
+    "run time": "compiled code",
+}
+# The cause within torch's errors, whose first line is equal for all causes.
+CAUSE = re.compile(
+    r"Got graph break/error:\s*(.+)|^  Explanation: Dynamo failed to run FX node .*: got \w+\(['\"](.+?)['\"]\)$"
+    r"|^backend='\w+' raised:\n(.+)|: error: (.+)",
+    re.MULTILINE,
+)
+# Types of errors before the type of their cause.
+WRAPPED = re.compile(r"^(?:(?:BackendCompilerFailed|InductorError|LoweringException): )+(?=\w+: )")
 # Defaults of torch.compile, which are left out of the call.
 DEFAULTS = {name: getattr(CompileOptions(), name) for name in PARAMETERS}
 
@@ -85,15 +102,17 @@ def _cut(word: str) -> str:
     return word if len(word) <= MOST_WORD_CHARS else f"{word[: half - 1]}…{word[-half:]}"
 
 
-def error_title(error: RunError) -> str:
-    """Return how a run failed: the line of the user's code, the error, and its message's first line."""
+def error_title(error: RunError, phase: Phase) -> str:
+    """Return which phase of a run failed, the line of the user's code, and the error's cause."""
     line = f" on line {error.frames[-1].line} of your code" if error.frames else ""
-    message = error.message.strip().partition("\n")[0].rstrip(".")
-    return f"the run failed{line}: {error.type}{message and f': {message}'}"
+    match = CAUSE.search(error.message)
+    message = (next(filter(None, match.groups())) if match else error.message).strip().partition("\n")[0].rstrip(".")
+    cause = WRAPPED.sub("", f"{error.type}{message and f': {message}'}")
+    return f"{FAILED[phase]} failed{line}: {cause}"
 
 
 def _failed(summary: Verdict) -> str:
-    return error_title(summary.error) if summary.error is not None else ""
+    return error_title(summary.error, summary.phase) if summary.error is not None else ""
 
 
 def _wrong(summary: Verdict) -> str:

@@ -30,6 +30,7 @@ from torch.utils._pytree import tree_leaves
 from core.base.errors import JobError
 from core.base.words import count
 from core.job import CompileJob, Conditions, Model
+from core.job.model import inductor_mitigations
 from core.job.prepared import checked_script
 from core.report import Bisection, Call, Difference
 from core.worker.backends.selection import INDUCTOR, Compiler, compiled_side, compiler_of, is_compiled
@@ -44,12 +45,6 @@ NOT_REPRODUCED = "compiled once more, the model neither fails nor differs"
 OUT_OF_TIME = "the run's time limit was near"
 MAX_WHAT_CHARS = 2_000  #: the bisector's result or error
 DIFFERS = "differs"
-LOWERINGS = "lowerings"
-# Options of Inductor that avoid many wrong kernels, from the least to the most that is given up.
-MITIGATIONS: tuple[dict[str, Any], ...] = (
-    {"cpp.simdlen": 1},
-    {"max_fusion_size": 1, "epilogue_fusion": False},
-)
 # That of torch._dynamo.config.repro_tolerance.
 TOLERANCE = 1e-3
 MAX_SCRIPT_CHARS = 200_000  #: limit: a minified script; of a longer one only the reason is recorded
@@ -93,6 +88,20 @@ class ComparedCompilation:
         self._job = replace(job, numerics="", measure=False)
         self._original, self._path, self._until_s = original, path, until_s
         self.count = 0
+
+    def cured(self) -> str:
+        """Return the first options of Inductor with which all results equal eager's; empty if there are none."""
+        plain = self._job
+        try:
+            for options in inductor_mitigations(plain.device):
+                self._job = plain.with_settings(mode=None, options={**(plain.compile.options or {}), **options})
+                if self():
+                    return repr(self._job.compile.options)
+        except OutOfTimeError:
+            pass
+        finally:
+            self._job = plain
+        return ""
 
     def __call__(self) -> bool:
         if time.monotonic() > self._until_s:
@@ -156,9 +165,9 @@ def _bisected(trial: ComparedCompilation) -> Bisection:
             if trial():
                 return Bisection(problem=NOT_REPRODUCED)
             result = CompilerBisector.do_bisect(trial)
-            if result is not None and result.subsystem == LOWERINGS:
+            if result is not None and result.backend == INDUCTOR:
                 _end_bisection()
-                mitigation = _mitigation(trial)
+                mitigation = trial.cured()
     except OutOfTimeError:
         return Bisection(problem=OUT_OF_TIME)
     except Exception as error:
@@ -166,18 +175,6 @@ def _bisected(trial: ComparedCompilation) -> Bisection:
     finally:
         _end_bisection()
     return Bisection() if result is None else replace(_reported(result), mitigation=mitigation)
-
-
-def _mitigation(trial: ComparedCompilation) -> str:
-    """Return the first options of Inductor with which all results equal eager's; empty if there are none."""
-    for options in MITIGATIONS:
-        try:
-            with torch._inductor.config.patch(options):
-                if trial():
-                    return repr(options)
-        except OutOfTimeError:
-            return ""
-    return ""
 
 
 def _end_bisection() -> None:

@@ -23,8 +23,8 @@ from core.worker.backends.selection import compiled_side, load_backend
 from core.worker.backends.watch import marking_call
 from core.worker.conditions import Mode, Stance, force_eager, mark_dynamic, refused, set_dynamo, set_threads, stance_of
 from core.worker.environment import synchronize
-from core.worker.load import Arguments, Generators, ModelCopy, described, rng_state, seed
-from core.worker.record import emit, silence
+from core.worker.load import Arguments, Generators, ModelCopy, described, first_line, rng_state, seed
+from core.worker.record import emit, silence, unrecorded
 from core.worker.recorders.bytecode import CodeReuse, watching_reuse
 from core.worker.results.accuracy import call_numerics
 from core.worker.results.effects import CallEffects, PrintedText, StateBefore, differences, print_difference, unlike
@@ -123,13 +123,20 @@ class Inputs:
 class ModelCalls:
     """All calls of a model copy, one after the other."""
 
-    def __init__(self, job: CompileJob, model_copy: ModelCopy, function: Callable[..., Any], eager: bool) -> None:
+    def __init__(
+        self,
+        job: CompileJob,
+        model_copy: ModelCopy,
+        function: Callable[..., Any],
+        eager: bool,
+        stance: Stance | None = None,
+    ) -> None:
         self._job = job
         self._model_copy = model_copy
         self._inputs = Inputs(job, model_copy)
         self._function = function
         self._eager = eager
-        self._stance = force_eager if eager else stance_of(job.conditions)
+        self._stance = stance or (force_eager if eager else stance_of(job.conditions))
         self.call: Arguments = ((), {})
 
     def next(self, index: int) -> PreparedCall | None:
@@ -212,6 +219,24 @@ def make_calls(
             )
         )
         index += 1
+
+
+def eager_raises(job: CompileJob, model_copy: ModelCopy, index: int, error: BaseException) -> bool:
+    """Return True if call `index` of a model copy raises an error of compiled code, too.
+
+    It is made eagerly without the stance `force_eager`, in which operators such as `cond` compile nothing.
+    """
+    side = ModelCalls(job, model_copy, model_copy.model, True, nullcontext)
+    with silence(), unrecorded():
+        try:
+            call = None
+            for at in range(index + 1):
+                call = side.next(at)
+            if call is not None:
+                side.make(index, call, side.before())
+        except Exception as raised:
+            return first_line(raised) == first_line(error)
+    return False
 
 
 def make_compiled_calls(job: CompileJob, path: Path) -> None:

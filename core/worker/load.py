@@ -391,30 +391,33 @@ NO_MLX = (
     "compiles functions of torch alone; the page Neighbours compares both"
 )
 # The traced lines in a message of Dynamo, outermost first.
-TRACED, LINE = "from user code:", re.compile(r'File "([^"]+)", line (\d+), in (\S+)\n\s+(.+)')
+TRACED = re.compile("from user code:|Found from ?:|Original traceback:")
+LINE = re.compile(r'File "([^"]+)", line (\d+), in (\S+)\n\s+(.+)')
 NOT_IN = re.compile(r"cannot import name '(\w+)'")
 
 
 def user_frames(paths: Collection[Path], error: BaseException) -> tuple[Frame, ...]:
     """Return the lines of the user's files in an error's traceback, outermost first.
 
-    An error of Dynamo has the traced lines in its message.
+    An error of Dynamo has the traced lines in its message, as an error of a later phase has those of its op.
     """
     files = {str(path) for path in paths}
     frames = [
         Frame(frame.filename, frame.lineno or 0, frame.name, frame.line or "")
         for frame in traceback.TracebackException.from_exception(error).stack
-        if frame.filename in files
+        # The frame of compiled code has the line of its `def`.
+        if frame.filename in files and not (frame.line or "").startswith("def ")
     ]
     if isinstance(error, SyntaxError) and error.filename in files:
         line = error.lineno or 0
         frames.append(Frame(error.filename, line, "", linecache.getline(error.filename, line).strip()))
-    _, _, traced = str(error).partition(TRACED)
-    frames += [Frame(file, int(line), name, text) for file, line, name, text in LINE.findall(traced) if file in files]
+    traced = TRACED.split(str(error), maxsplit=1)[1:]
+    lines = LINE.findall(traced[0]) if traced else []
+    frames += [Frame(file, int(line), name, text) for file, line, name, text in lines if file in files]
     return tuple(frames)
 
 
-def first_line(error: Exception) -> str:
+def first_line(error: BaseException) -> str:
     """Return an error's type and the first line of its message."""
     return f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[0]}"[:LONGEST_REASON]
 

@@ -10,6 +10,7 @@ import errno
 import faulthandler
 import os
 import platform
+import re
 import signal
 import statistics
 import sys
@@ -49,6 +50,7 @@ from core.worker.backends.selection import (
     compiled_side,
     defines,
     effective_job,
+    is_compiled,
     load_backend,
     register_built_in,
     rival_file,
@@ -57,7 +59,7 @@ from core.worker.backends.selection import (
 from core.worker.backends.watch import watching_backends
 from core.worker.bisection import bisection
 from core.worker.bits.compare import bit_comparison
-from core.worker.calls import Pair, make_calls, make_compiled_calls
+from core.worker.calls import Pair, eager_raises, make_calls, make_compiled_calls
 from core.worker.capture import CAPTURING, emit_captures
 from core.worker.conditions import cache_hit_words, fill_caches, lookups, set_dynamo, set_threads, use_run_caches
 from core.worker.environment import device_name, devices, has_device
@@ -151,7 +153,7 @@ def work(run: Run, job: CompileJob) -> int:
             emit(NoteRecord(text=f"{filling} {cache_hit_words()}"))
         code = DONE
     except BaseException as error:
-        emit_error(step.name, files, error)
+        emit_error(step.name, files, error, _eager_raises(state, error))
         code = OUT_OF_MEMORY if _is_out_of_memory(error) else DISK_FULL if _is_disk_full(error) else FAILED
     if job.bisect and not job.target and code in (DONE, FAILED):
         step.enter("bisecting")
@@ -204,7 +206,8 @@ class Sides:
 class RunState:
     """A run's job with its files and standby processes, and the sides after its calls.
 
-    `made` is None for a script, for a target, and if the last call was not made compiled.
+    `eager` is the model copy of eager calls, once it is loaded. `made` is None for a script, for a target, and if the
+    last call was not made compiled.
     """
 
     run: Run
@@ -214,6 +217,7 @@ class RunState:
     memory: MemoryWatch
     neighbours: NeighbourStage
     step: RunStep
+    eager: ModelCopy | None = None
     made: Sides | None = None
 
     @property
@@ -270,7 +274,7 @@ def _make_calls(state: RunState) -> None:
         run_script(job, path, emit)
         return
     step.enter("loading the model")
-    eager = ModelCopy(state.original, job, "compileboard_eager")
+    eager = state.eager = ModelCopy(state.original, job, "compileboard_eager")
     compiled = ModelCopy(path, job, "compileboard_model")
     for text in compile_notes(job, compiled):
         emit(NoteRecord(text=text))
@@ -414,7 +418,19 @@ def emit_counters() -> None:
     )
 
 
-def emit_error(stage: str, paths: Collection[Path], error: BaseException) -> None:
+COMPILED_CALL = re.compile(r"^call (\d+): compiled$")
+
+
+def _eager_raises(state: RunState, error: BaseException) -> bool | None:
+    """Return True if eager raises the error of a compiled call, too; None if it is not tried."""
+    match = COMPILED_CALL.match(state.step.name)
+    is_early = state.left_s > state.job.time_limit_s / 2
+    if match is None or state.eager is None or not is_early or is_compiled(state.eager.model):
+        return None
+    return eager_raises(state.job, state.eager, int(match[1]), error)
+
+
+def emit_error(stage: str, paths: Collection[Path], error: BaseException, raises: bool | None = None) -> None:
     """Record an error with the lines of the user's files and the full traceback."""
     trace = traceback.TracebackException.from_exception(error)
     emit(
@@ -425,6 +441,7 @@ def emit_error(stage: str, paths: Collection[Path], error: BaseException) -> Non
             message=f"{error}{suggestion(error)}"[:MAX_TRACEBACK_CHARS],
             frames=user_frames(paths, error),
             traceback="".join(trace.format())[-MAX_TRACEBACK_CHARS:],
+            eager_raises=raises,
         )
     )
 

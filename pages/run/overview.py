@@ -55,6 +55,7 @@ elif shown.going:
 with st.container(horizontal=True, vertical_alignment="center"):
     if ending.asks_where:
         find_cause(shown, ending)
+    if ending.is_fault:
         report_issue(shown)
     edit_and_run_again(shown)
     if shown.report is not None:

@@ -1,5 +1,6 @@
 """The search for the cause of a wrong result: torch's CompilerBisector over real runs."""
 
+import ast
 import subprocess
 import sys
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from core import CompileJob, CompileOptions, LocalEngine, Model, Run, Runner, Store, open_report
-from core.analysis.numerics import bisection_words, minified_words, nan_words, opaque_words
+from core.analysis.numerics import bisection_words, cure_words, minified_words, nan_words
 from core.report import Bisection
 from core.views.sharing import issue_of
 from tests.live.test_presets import RELU, WRONG_PASS
@@ -18,16 +19,6 @@ WRONG_LOWERING = f"""{RELU}
 from torch._inductor.lowering import lowerings
 
 lowerings[torch.ops.aten.sin.default] = lambda x: lowerings[torch.ops.aten.cos.default](x)
-"""
-OPAQUE = """
-@torch.library.custom_op("planted::sin", mutates_args=())
-def opaque_sin(x: torch.Tensor) -> torch.Tensor:
-    return x.sin()
-
-opaque_sin.register_fake(torch.empty_like)
-
-def model(x):
-    return torch.relu(opaque_sin(x)) * 2
 """
 # Eager code that has another result while Dynamo captures it.
 WRONG_CAPTURE = """import torch
@@ -100,12 +91,13 @@ def test_a_wrong_lowering_is_named_with_its_node(wrong_lowering: Bisection) -> N
 
 
 @pytest.mark.long
-def test_an_opaque_custom_op_avoids_a_wrong_lowering_as_it_is_advised(
+def test_the_options_that_are_advised_for_a_wrong_lowering_give_eagers_results(
     runner: Runner, wrong_lowering: Bisection
 ) -> None:
-    assert f"put `{wrong_lowering.what}` into one." in opaque_words(wrong_lowering)
-    opaque = f"{WRONG_LOWERING}\n{OPAQUE}"
-    run = runner.wait(runner.submit(CompileJob(Model("code", opaque), measure=False)))
+    assert cure_words(wrong_lowering) == f"With `options={wrong_lowering.mitigation}`, all results equal eager's."
+    options = ast.literal_eval(wrong_lowering.mitigation)
+    job = CompileJob(Model("code", WRONG_LOWERING), compile=CompileOptions(options=options), measure=False)
+    run = runner.wait(runner.submit(job))
     report = open_report(run)
     # What ended a run early is in the message of the failed test.
     assert (run.status().state, run.status().reason, report.error, run.output_tail(2_000)) == ("done", "", None, "")

@@ -18,9 +18,17 @@ from tests.support.places import TRACES
 LABEL = "Find out where"
 
 
-def failed(home: Path, job: dict[str, Any], state: str = "failed") -> str:
-    log = (TRACES / "error" / "trace.log").read_bytes()
+def failed(home: Path, job: dict[str, Any], state: str = "failed", side: str = "compiled") -> str:
+    """A run whose compiled call raised, or its eager call."""
+    log = (TRACES / "error" / "trace.log").read_bytes().replace(b'"call 1: eager"', f'"call 1: {side}"'.encode())
     return add_run(home, "error", log, job=job, state=state).id
+
+
+def test_an_error_of_eager_asks_for_no_cause_and_its_line_is_in_the_url(empty_home: Path) -> None:
+    app = opened("run/overview.py", failed(empty_home, job_of("error"), side="eager"))
+    assert LABEL not in [button.label for button in app.button]
+    assert app.query_params["item"] == "l:7"
+    assert app.title[0].value.startswith("Eager failed on line 7 of your code")
 
 
 def test_a_failed_run_is_run_again_with_the_bisector(empty_home: Path, submitted: list[CompileJob]) -> None:
@@ -63,7 +71,8 @@ def test_a_minified_script_is_shown_run_and_reported(empty_home: Path, submitted
     run = add_run(empty_home, "error", log, job=job_of("error"), state="failed")
     run.model_path.write_text(script)
     app = opened("run/overview.py", run.id)
-    assert script.rstrip() in [block.value.rstrip() for block in app.code]
+    (shown,) = [block.value for block in app.code if block.value.startswith(script)]
+    assert "torch.compile(model" in shown
     first, second = (info.value for info in app.info)
     assert first.startswith("No backend that torch's bisector tries")
     assert "left 1 of 4 ops" in second

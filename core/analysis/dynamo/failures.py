@@ -1,4 +1,4 @@
-"""Failed compilations, frames left to eager, and readable frame names.
+"""Failed compilations and their phase, frames left to eager, and readable frame names.
 
 Dynamo's own names do not say which model a `forward` or a decorator's `wrapper` belongs to. A resume function is named
 `torch_dynamo_resume_in_forward_at_31`.
@@ -69,13 +69,15 @@ def failures(report: Report) -> tuple[Failure, ...]:
     """Return all failures of a report, the most severe kind first."""
     broken = {compilation_id for graph_break in report.graph_breaks for compilation_id in graph_break.compilations}
     failed = [compilation for compilation in report.compilations if compilation.status == "failed"]
-    all_failures = [_failure(compilation, compilation.id in broken) for compilation in failed]
+    all_failures = [
+        _failure(compilation, compilation.id in broken, _own_line(report, compilation)) for compilation in failed
+    ]
     all_failures += _eager_calls(report)
     return tuple(sorted(all_failures, key=lambda failure: list(WORDS).index(failure.kind)))
 
 
-def _failure(compilation: Compilation, broken: bool) -> Failure:
-    """Return the failure of a compilation.
+def _failure(compilation: Compilation, broken: bool, at: Frame | None) -> Failure:
+    """Return the failure of a compilation, at a line of the user's code if one is known.
 
     With `fullgraph`, torch raises an error and logs no graph break.
     """
@@ -87,9 +89,62 @@ def _failure(compilation: Compilation, broken: bool) -> Failure:
     if limit and kind == "over the limit":
         value = LIMIT_VALUE.search(compilation.error)
         reason = f"torch._dynamo hit config.{limit.group(1)}" + (f" ({value.group(1)})" if value else "")
-    where = compilation.error_place or compilation.frame
+    where = at or compilation.error_place or compilation.frame
     place = Place(where.file, where.line)
     return Failure(compilation.id, compilation.frame.name, kind, reason[:MAX_REASON_CHARS], place)
+
+
+def _own_line(report: Report, compilation: Compilation) -> Frame | None:
+    """Return the user's line of a compilation's error that ended a run; None if torch names it."""
+    error, place = report.error, compilation.error_place
+    if error is None or not error.frames or error.type != compilation.error_type:
+        return None
+    return None if place is not None and place.file == error.frames[-1].file else error.frames[-1]
+
+
+Phase = Literal["", "eager", "capture", "AOTAutograd", "Inductor", "generated code", "run time"]
+# Errors of backends, and of what they call.
+OF_BACKENDS = frozenset({"BackendCompilerFailed", "InductorError", "LoweringException"})
+# Errors of the compilers of generated code: C++, Triton, ptxas.
+OF_COMPILER = re.compile(r"\b(?:CppCompileError|CUDACompileError|CompilationError|PTXASError)\b")
+RAISED_BY = re.compile(r"backend='(?:inductor|aot_[a-z_]+)' raised")
+EAGER_CALL, COMPILED_CALL = re.compile(r"^call \d+: eager$"), re.compile(r"^call \d+: compiled$")
+
+
+def is_of_dynamo(compilation: Compilation) -> bool:
+    """Return True if Dynamo failed before it called a backend."""
+    called = compilation.invocations or any(graph.stage != "dynamo_output_graph" for graph in compilation.graphs)
+    raised = compilation.error_type in OF_BACKENDS or compilation.error.startswith("backend=")
+    return compilation.status == "failed" and not called and not raised
+
+
+def phase_of(compilation: Compilation) -> Phase:
+    """Return the phase in which a compilation failed; empty if it did not fail, or in another backend."""
+    if compilation.status != "failed" or is_of_dynamo(compilation):
+        return "capture" if compilation.status == "failed" else ""
+    if OF_COMPILER.search(compilation.error):
+        return "generated code"
+    if compilation.error_type in ("InductorError", "LoweringException"):
+        return "Inductor"
+    if not RAISED_BY.match(compilation.error):
+        return ""
+    stages = {graph.stage for graph in compilation.graphs}
+    # Inductor's passes on Dynamo's graph come before AOTAutograd.
+    is_in_pass = "before_pre_grad_graph" in stages and "after_pre_grad_graph" not in stages
+    return "Inductor" if is_in_pass or not all(graph.early for graph in compilation.graphs) else "AOTAutograd"
+
+
+def failed_phase(report: Report) -> Phase:
+    """Return the phase of the error that ended a run; empty if there is none, or if it is unknown."""
+    error = report.error
+    if error is None:
+        return ""
+    if EAGER_CALL.match(error.stage):
+        return "eager"
+    failed = [each for each in report.compilations if each.status == "failed" and each.error_type == error.type]
+    if failed:
+        return phase_of(failed[-1])
+    return "run time" if report.compilations and COMPILED_CALL.match(error.stage) else ""
 
 
 def _eager_calls(report: Report) -> list[Failure]:

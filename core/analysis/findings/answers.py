@@ -13,10 +13,10 @@ from collections.abc import Iterator, Sequence
 
 from core.analysis.backend import backend_problems, problem_words
 from core.analysis.findings.finding import Finding, Rule, RunFacts, known_causes
-from core.analysis.numerics import bisection_words, opaque_words
-from core.analysis.repairs.claims import Proposal
+from core.analysis.numerics import bisection_words, cure_words
+from core.analysis.repairs.claims import Proposal, with_options
 from core.analysis.results import Results, difference_words, results_words
-from core.base.syntax import NOT_READ, module
+from core.base.syntax import NOT_READ, expression, module
 from core.base.words import agree, count, number
 from core.ops.costs import op_class
 from core.report import Compilation, Frame, FxGraph, RemarkKind
@@ -106,13 +106,13 @@ def differs(facts: RunFacts) -> Iterator[Finding]:
         return
     asking = _asks_words(facts)
     if asking and backend_of(facts) != "eager":
-        advice, proposal = f"{asking[0].upper()}{asking[1:]}: {OF_THE_CODE}", EAGER
+        advice, proposal = f"{asking}: {OF_THE_CODE}", EAGER
     elif asking:
-        advice, proposal = f"{asking[0].upper()}{asking[1:]}: the difference may be intended.", None
+        advice, proposal = f"{asking}: the difference may be intended.", None
     elif known := _known_result(facts, compared):
         advice, proposal = known
     elif answer := answered(facts):
-        advice, proposal = answer, None
+        advice, proposal = answer, cure(facts)
     else:
         advice, proposal = next_rung(facts, compared.told[0].what)
     yield Finding(
@@ -145,6 +145,7 @@ SEPARATE = (
     "Dynamo calls the returned callable with the graph's inputs as separate arguments: `def run(*args)`. One list of "
     "inputs, with `_boxed_call`, is how AOTAutograd calls a compiler's callable."
 )
+SEE_OUTPUT = " The page Backend shows its output ({evidence})."
 SEE_BACKEND = "The page Backend shows the graph that it received, and this execution."
 
 
@@ -173,7 +174,7 @@ def asks_whether_compiled(facts: RunFacts) -> Iterator[Finding]:
     results_differ = compared is not None and compared.outcome == "differs"
     yield Finding(
         rule="asks whether it is compiled",
-        title=f"The code branches on being compiled, at {places(lines)}.",
+        title=f"{_asks_words(facts)}.",
         reason=f"`{lines[0].text}` is true only under torch.compile, so compiled may run different lines than eager.",
         advice="If the branches compute different things, results and times are not comparable. Use the test only for "
         "side effects such as `print`.",
@@ -184,7 +185,7 @@ def asks_whether_compiled(facts: RunFacts) -> Iterator[Finding]:
 
 def _asks_words(facts: RunFacts) -> str:
     lines = remarks(facts, "asks whether it is compiled")
-    return f"the code branches on being compiled, at {places(lines)}" if lines else ""
+    return f"The code branches on being compiled, at {places(lines)}" if lines else ""
 
 
 def logs_set_too_late(facts: RunFacts) -> Iterator[Finding]:
@@ -442,7 +443,17 @@ def answered(facts: RunFacts) -> str:
     bisection = facts.report.bisection
     if bisection is None or bisection.problem or not bisection.backend:
         return ""
-    return " ".join(filter(None, (bisection_words(bisection), opaque_words(bisection))))
+    return " ".join(filter(None, (bisection_words(bisection), cure_words(bisection))))
+
+
+def cure(facts: RunFacts) -> Proposal | None:
+    """Return the options with which a trial of the bisector gave eager's results; None without one."""
+    bisection = facts.report.bisection
+    try:
+        options = ast.literal_eval(expression(bisection.mitigation)) if bisection is not None else None
+    except NOT_READ:
+        return None
+    return with_options(options) if isinstance(options, dict) else None
 
 
 def next_rung(facts: RunFacts, output: str = "") -> tuple[str, Proposal | None]:
@@ -451,23 +462,14 @@ def next_rung(facts: RunFacts, output: str = "") -> tuple[str, Proposal | None]:
     `output` is the first differing result.
     """
     backend = backend_of(facts)
-    if backend in ("inductor", ""):
-        advice = "Try `backend='aot_eager'`: if the problem is gone, Inductor causes it."
-        return advice, AOT_EAGER if backend else None
     if backend == "eager":
-        return (
-            "No backend is involved: `eager` runs the graph as Dynamo captured it. Compare the graph with the model's "
-            "code.",
-            None,
-        )
-    if backend in AOT:
-        return "Try `backend='eager'`: if the problem is gone, AOTAutograd causes it.", EAGER
-    evidence = f"execution 0, {output}" if output else "its error"
-    return (
-        f"Inductor was not used: look at the output of the backend `{backend}` ({evidence}). Try `backend='eager'`: if "
-        f"the problem is gone, `{backend}` causes it.",
-        EAGER,
-    )
+        return "No backend is involved: compare the graph that Dynamo captured with the model's code.", None
+    is_inductor = backend in ("inductor", "")
+    part = "Inductor" if is_inductor else "AOTAutograd" if backend in AOT else f"`{backend}`"
+    lower = "aot_eager" if is_inductor else "eager"
+    look = "" if part[0] != "`" else SEE_OUTPUT.format(evidence=f"execution 0, {output}" if output else "its error")
+    advice = f"Try `backend='{lower}'`: if the problem is gone, {part} causes it."
+    return f"{advice}{look}", (AOT_EAGER if backend else None) if is_inductor else EAGER
 
 
 RULES: tuple[Rule, ...] = (

@@ -7,9 +7,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from core.analysis.dynamo.break_costs import break_costs, cost_words
-from core.analysis.dynamo.failures import Failure, FailureKind, failure_counts, failures
+from core.analysis.dynamo.failures import Failure, FailureKind, failure_counts, failures, is_of_dynamo
 from core.analysis.dynamo.recompiles import lineages_by_function
-from core.analysis.findings.answers import answered, known_error, next_rung
+from core.analysis.findings.answers import answered, cure, known_error, next_rung
 from core.analysis.findings.break_advice import (
     break_advice,
     fix_proposal,
@@ -20,7 +20,7 @@ from core.analysis.findings.break_advice import (
     size_words,
     users_name,
 )
-from core.analysis.findings.dynamo_errors import dynamo_error_words, is_of_dynamo
+from core.analysis.findings.errors import dynamo_error_words, phase_words
 from core.analysis.findings.finding import Finding, Rule, RunFacts
 from core.analysis.findings.number_advice import (
     CREATE_ONCE,
@@ -269,7 +269,10 @@ def _failure_advice(facts: RunFacts, kind: FailureKind, first: Failure) -> tuple
         return backend_error, None
     answer = answered(facts)
     if answer:
-        return answer, None
+        return answer, cure(facts)
+    words, other = phase_words(compilation, first) if compilation is not None else ("", None)
+    if words:
+        return words, other
     advice, proposal = next_rung(facts)
     return f"torch's full error is below. {advice}", proposal
 

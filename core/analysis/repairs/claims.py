@@ -79,6 +79,11 @@ class Proposal:
         return replace(changed, repairs=(*job.repairs, self.repairs)) if self.repairs else changed
 
 
+def with_options(options: Mapping[str, Any]) -> Proposal:
+    """Return options of Inductor as a proposal; torch.compile takes no mode beside them."""
+    return Proposal(f"torch.compile(model, options={dict(options)!r})", compile={"options": {**options}, "mode": None})
+
+
 DYNAMIC_SIZES = Proposal("torch.compile(model, dynamic=True)", compile={"dynamic": True})
 
 

@@ -9,7 +9,8 @@ from dataclasses import replace
 
 from core.base.machine import Environment
 from core.base.words import agree, count
-from core.job import CompileJob, OptionValue
+from core.job import CompileJob
+from core.job.model import MITIGATIONS, mitigations
 from core.sweep.model import Axis, AxisValue
 from core.sweep.presets.preset import (
     Answer,
@@ -108,21 +109,6 @@ LADDER = Preset(
 
 
 AS_IT_IS = "as it is"
-# Each mitigation's settings, from the least to the most that is given up.
-MITIGATIONS: dict[str, dict[str, OptionValue | tuple[str, ...]]] = {
-    "emulate_precision_casts": {"options.emulate_precision_casts": True},
-    "fallback_random": {"options.fallback_random": True},
-    "no pattern matching": {"options.pattern_matcher": False},
-    "no reuse of buffers": {"options.inplace_buffers": False, "options.allow_buffer_reuse": False},
-    "no vector code": {"options.cpp.simdlen": 1},
-    "no CUDA graphs": {"options.triton.cudagraphs": False},
-    "no fusion": {"options.max_fusion_size": 1, "options.epilogue_fusion": False},
-    "ATen instead of lowerings": {"options.fallback_by_default": True},
-    "suppress_errors": {"dynamo.suppress_errors": True},
-    "aot_eager": {"backend": "aot_eager"},
-}
-# They are no use elsewhere: for code on a CPU, and for CUDA graphs.
-CPU_ONLY, CUDA_ONLY = ("no vector code",), ("no CUDA graphs",)
 WORKS = "same"
 
 
@@ -132,11 +118,10 @@ def mitigation_plan(base: CompileJob, environment: Environment) -> Plan:
     A mitigation is available if the installed torch has its settings, and if it has an effect on the job's
     device.
     """
-    unsuited = CUDA_ONLY if base.device == "cpu" else CPU_ONLY
     offered = {
         name: settings
-        for name, settings in MITIGATIONS.items()
-        if name not in unsuited and all(_is_here(path, value, environment) for path, value in settings.items())
+        for name, settings in mitigations(base.device).items()
+        if all(_is_here(path, value, environment) for path, value in settings.items())
     }
     plain = replace(base, target="", rival=None, bisect=False)
     values: list[AxisValue] = [{}, *({**settings} for settings in offered.values())]

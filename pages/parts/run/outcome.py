@@ -118,7 +118,9 @@ def model_code(view: RunView, overview: views.OverviewView) -> None:
     if picture is None:
         st.write(overview.missing_code)
         return
-    code_view(picture, key="overview-code", height=TALL)
+    if overview.guilty_line and url.selected() is None:
+        url.put(url.ITEM, overview.guilty_line)
+    code_view(picture, key="overview-code", height=TALL, selected=url.selected())
 
 
 def report_issue(shown: ShownRun) -> None:

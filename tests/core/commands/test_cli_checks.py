@@ -78,7 +78,7 @@ def test_a_report_of_a_model_that_raised_begins_with_the_error_and_its_lines(
     assert error is not None
     assert main(["report", run.id]) == FAILED
     first, stage, at, *_ = capsys.readouterr().out.splitlines()
-    assert first == f"The run failed on line 7 of your code: {error.type}: {error.message}."
+    assert first == f"Eager failed on line 7 of your code: {error.type}: {error.message}."
     assert stage == f"  Failed while {error.stage} ({error.type}: {error.message})."
     assert at == f"  at {error.frames[0].file}:{error.frames[0].line} in {error.frames[0].name}"
 
@@ -86,8 +86,8 @@ def test_a_report_of_a_model_that_raised_begins_with_the_error_and_its_lines(
 def test_a_log_with_an_error_is_no_success_either(capsys: pytest.CaptureFixture[str]) -> None:
     log = str(TRACES / "error" / "trace.log")
     assert main(["report", log]) == FAILED
-    assert capsys.readouterr().out.startswith("The run failed on line 7 of your code: ")
-    assert sentence(verdict(build_report(Path(log)))).startswith("The run failed on line 7 of your code: ")
+    assert capsys.readouterr().out.startswith("Eager failed on line 7 of your code: ")
+    assert sentence(verdict(build_report(Path(log)))).startswith("Eager failed on line 7 of your code: ")
 
 
 def test_a_run_that_ended_before_it_recorded_anything_says_why(home: Path, capsys: pytest.CaptureFixture[str]) -> None:

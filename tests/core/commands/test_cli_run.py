@@ -191,7 +191,7 @@ def test_an_error_of_the_model_is_reported_with_what_was_recorded(
     assert "the last words" not in printed.err
     assert printed.err.splitlines()[-1].startswith("failed: ValueError while ")
     first, stage, _, _, facts, *_ = printed.out.splitlines()
-    assert first == "The run failed on line 7 of your code: ValueError: at most four rows."
+    assert first == "Eager failed on line 7 of your code: ValueError: at most four rows."
     assert stage == "  Failed while call 1: eager (ValueError: at most four rows)."
     assert facts.startswith("  1 graph break · ")
 

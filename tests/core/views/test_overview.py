@@ -99,6 +99,10 @@ def test_a_run_that_failed_or_differs_is_asked_where() -> None:
     assert ended("done", differs).asks_where
     assert not ended("done", same).asks_where
     assert not ended("done", differs, "log").asks_where
+    answered = replace(differs, bisection=Bisection("inductor", "lowerings", 2, "sin", trials=9, seconds=2.0))
+    assert (ended("done", answered).asks_where, ended("done", answered).is_fault) == (False, True)
+    of_eager = replace(same, error=RunError("call 0: eager", "ValueError", "", "no", (), ""))
+    assert (ended("failed", of_eager).asks_where, ended("failed", of_eager).is_fault) == (False, True)
 
 
 def test_the_bisector_is_offered_where_it_can_work_and_a_ladder_elsewhere() -> None:

@@ -200,7 +200,7 @@ def worst_to_best() -> list[tuple[str, Report]]:
     wrong = replace(failed, calls=(Call(0, "f32[2]", 1.0, 2.0, (WRONG,)),))
     error = replace(wrong, error=RunError("call 1: eager", "ValueError", "", "no rows", (Frame("m.py", 7, "f"),), ""))
     return [
-        ("The run failed on line 7 of your code: ValueError: no rows.", error),
+        ("Eager failed on line 7 of your code: ValueError: no rows.", error),
         ("Compiled gives other numbers in output[0]: off by 0.450.", wrong),
         ("1 compilation failed: : no kernel.", failed),
         ("1 frame is over the recompile limit.", limited),

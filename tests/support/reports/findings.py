@@ -198,6 +198,11 @@ FIRES: dict[str, Report] = {
     "TF32 off": with_tf32(),
     "missed fusion": unfused("numel/rnumel mismatch (reduce) (64, 1), (10, 64)"),
     "first call": replace(QUIET, phases=compiling(a0_0=5.0)),
+    "raised at run time": replace(
+        QUIET,
+        compilations=(frame("0/0"),),
+        error=RunError("call 0: compiled", "AssertionError", "", "wrong stride\nError in op: torch.ops.mine", (), ""),
+    ),
     "backend raised": replace(
         QUIET, executions=(Execution("0/0", 0, 0, 1e-3, (), (), "raised TypeError: run() takes 1 positional argument"),)
     ),

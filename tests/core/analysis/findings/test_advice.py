@@ -96,8 +96,8 @@ def test_a_call_of_size_one_keeps_a_compilation_of_its_own() -> None:
     [
         ("inductor", "Try `backend='aot_eager'`: if the problem is gone, Inductor causes it.", "aot_eager"),
         ("aot_eager", "Try `backend='eager'`: if the problem is gone, AOTAutograd causes it.", "eager"),
-        ("eager", "No backend is involved: `eager` runs the graph", None),
-        ("mine", "look at the output of the backend `mine` (execution 0, output)", "eager"),
+        ("eager", "No backend is involved: compare the graph that Dynamo captured", None),
+        ("mine", "`mine` causes it. The page Backend shows its output (execution 0, output).", "eager"),
     ],
 )
 def test_the_next_backend_to_try_is_below_the_one_that_ran(backend: str, words: str, tried: str | None) -> None:

@@ -199,7 +199,7 @@ def test_a_run_with_fullgraph_shows_its_result_without_it() -> None:
 def test_what_a_backend_raised_is_corrected_in_its_own_line() -> None:
     report = FIRES["not compiled: failed"]
     (found,) = of(report, "not compiled")
-    assert "Inductor was not used: look at the output of the backend `broken` (its error)." in found.advice
+    assert "The page Backend shows its output (its error)." in found.advice
     raised = Invocation("mine", (), (), 0, "", "", 0.1, "raised ValueError: no", ("/models/mine.py", 7))
     compilations = tuple(replace(item, invocations=(raised,)) for item in report.compilations)
     (found,) = of(replace(report, compilations=compilations), "not compiled")

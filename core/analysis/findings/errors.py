@@ -1,23 +1,24 @@
-"""Advice for errors that Dynamo raises while it traces, before any backend.
+"""Advice for errors, by the phase that raised them: no question is asked whose answer the phase is.
 
-Their text has the form of a graph break: reason, explanation, hints, the line. So fixes of breaks apply to them, too.
+The text of Dynamo's errors has the form of a graph break: reason, explanation, hints, the line. So fixes of breaks
+apply to them, too.
 """
 
 from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 
-from core.analysis.dynamo.failures import Failure
+from core.analysis.dynamo.failures import Failure, Phase, failed_phase, phase_of
+from core.analysis.findings.answers import AOT_EAGER, EAGER
 from core.analysis.findings.break_advice import NO_CHANGE, fitting_hints, fix_words, fixes_of_break
-from core.analysis.findings.finding import RunFacts
+from core.analysis.findings.finding import Finding, Rule, RunFacts
 from core.analysis.repairs.claims import Proposal
 from core.analysis.repairs.source import read_code
 from core.base.syntax import expression
-from core.report import Compilation, GraphBreak, Report
+from core.report import Compilation, GraphBreak
 
-# Errors of backends, and of what they call.
-OF_BACKENDS = frozenset({"BackendCompilerFailed", "InductorError", "LoweringException"})
 HINT = re.compile(r"^\s*Hint: (.+)$", re.MULTILINE)
 EXPLANATION = re.compile(r"^\s*Explanation: (.+)$", re.MULTILINE)
 REGISTRY = re.compile(r"/gb(\d+)\.html")
@@ -28,7 +29,18 @@ COMPILES_ITSELF = re.compile(r"\b(?:cond|while_loop|scan|map)(?:_impl)?$")
 OF_DATA = "data-dependent expression"
 FIRST_LINE = "return "
 BEFORE_BACKENDS = "Dynamo raised it while it traced{at}, before any backend: no other backend helps."
-EAGER_TOO = "`{name}` raises it without `torch.compile`, too: it always compiles its functions."
+EAGER_TOO = "{name} raises it without `torch.compile`, too: it compiles code by itself."
+RAISED = "{part} raised it{at}. With `backend='{lower}'`, it is not used."
+# What raised an error after capture, and the job without it.
+PARTS: dict[Phase, tuple[str, Proposal]] = {
+    "AOTAutograd": ("AOTAutograd", EAGER),
+    "Inductor": ("Inductor", AOT_EAGER),
+    "generated code": ("Inductor's compiler", AOT_EAGER),
+}
+OP = re.compile(r"^\s*target: (\S+)$", re.MULTILINE)
+# Torch's hint about an op whose fake kernel has wrong sizes or strides.
+OPCHECK = re.compile(r"^Use torch\.library\.opcheck .+", re.MULTILINE)
+BISECT = "`python -m core bisect` finds the part of `torch.compile` without which it is gone."
 WITHOUT_FULLGRAPH = "Without `fullgraph=True`, Dynamo breaks the graph here, compiles the rest and runs this eagerly."
 LOGICAL = "Python's `and`, `or` and `not` need a bool. Write `{code}`."
 CHECK = (
@@ -37,19 +49,31 @@ CHECK = (
 )
 
 
-def is_of_dynamo(compilation: Compilation) -> bool:
-    """Return True if Dynamo failed before it called a backend."""
-    called = compilation.invocations or any(graph.stage != "dynamo_output_graph" for graph in compilation.graphs)
-    raised = compilation.error_type in OF_BACKENDS or compilation.error.startswith("backend=")
-    return compilation.status == "failed" and not called and not raised
-
-
-def raised_by_dynamo(report: Report) -> bool:
-    """Return True if an error of Dynamo ended the run."""
-    error = report.error
-    return error is not None and any(
-        is_of_dynamo(compilation) and compilation.error_type == error.type for compilation in report.compilations
+def raised_at_run_time(facts: RunFacts) -> Iterator[Finding]:
+    """Yield a finding for an error that compiled code raised in a call."""
+    error = facts.report.error
+    if error is None or failed_phase(facts.report) != "run time":
+        return
+    hint = OPCHECK.search(error.message)
+    yield Finding(
+        rule="raised at run time",
+        title=f"Compiled code raised `{error.type}` in 1 call that eager made.",
+        reason=f"{'. '.join(error.message.strip().splitlines()[:2]).rstrip('.')}.",
+        advice=hint[0] if hint else BISECT,
+        page="overview",
+        weight="wrong",
     )
+
+
+def phase_words(compilation: Compilation, first: Failure) -> tuple[str, Proposal | None]:
+    """Return what raised a compilation's error after capture, and a job without it; empty if unknown."""
+    phase = phase_of(compilation)
+    if phase not in PARTS:
+        return "", None
+    op, place = OP.search(compilation.error), f"`{first.place.short}`" if first.place.file else ""
+    at = ", ".join(filter(None, (f"`{op[1]}`" if op and phase == "Inductor" else "", place)))
+    part, without = PARTS[phase]
+    return RAISED.format(part=part, at=f" at {at}" if at else "", lower=without.compile["backend"]), without
 
 
 def dynamo_error_words(facts: RunFacts, compilation: Compilation, first: Failure) -> tuple[str, Proposal | None]:
@@ -57,8 +81,8 @@ def dynamo_error_words(facts: RunFacts, compilation: Compilation, first: Failure
     broken, operator = _as_break(facts, compilation, first), _operator(facts, compilation)
     at = f" `{first.place.short}`" if first.place.file else ""
     words = [BEFORE_BACKENDS.format(at=at), _change(facts, compilation, broken)]
-    if COMPILES_ITSELF.search(operator):
-        words.append(EAGER_TOO.format(name=operator))
+    if _eager_raises(facts, operator):
+        words.append(EAGER_TOO.format(name=f"`{operator}`" if operator else "The code"))
     fullgraph = bool(facts.options.get("fullgraph")) and not operator
     if fullgraph:
         words.append(WITHOUT_FULLGRAPH)
@@ -78,6 +102,12 @@ def _change(facts: RunFacts, compilation: Compilation, broken: GraphBreak) -> st
     if fix is not None:
         return fix_words(fix)
     return next((hint for hint in fitting_hints(facts, broken) if not NO_CHANGE.search(hint)), "")
+
+
+def _eager_raises(facts: RunFacts, operator: str) -> bool:
+    """Return True if eager raises the error, too: as the run tried, or else by the operator."""
+    tried = facts.report.error.eager_raises if facts.report.error else None
+    return bool(COMPILES_ITSELF.search(operator)) if tried is None else tried
 
 
 def _operator(facts: RunFacts, compilation: Compilation) -> str:
@@ -149,3 +179,6 @@ class _Logical(ast.NodeTransformer):
         if not isinstance(node.op, ast.Not):
             return ast.UnaryOp(node.op, operand)
         return ast.Call(expression("torch.logical_not"), [operand], [])
+
+
+RULES: tuple[Rule, ...] = (raised_at_run_time,)

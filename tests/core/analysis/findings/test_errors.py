@@ -1,0 +1,150 @@
+"""Errors are advised by their phase and their line, and no later phase is blamed for them."""
+
+from dataclasses import replace
+from typing import Any, cast
+
+import pytest
+
+from core.analysis.dynamo.failures import Phase, failed_phase
+from core.analysis.findings import Finding, findings
+from core.report import (
+    Bisection,
+    Compilation,
+    Difference,
+    Frame,
+    FxGraph,
+    Payload,
+    Place,
+    Report,
+    RunError,
+    Setting,
+    Source,
+    Stage,
+)
+from tests.support.reports.findings import QUIET, call, frame
+
+INDUCTOR = {"compile": {"backend": "inductor", "fullgraph": True}}
+UNCAPTURED = "UncapturedHigherOrderOpError"
+HINTS = "Data-dependent branching\n  Hint: This graph break is fundamental.\n  Hint: Use `torch.cond` to express it.\n"
+
+
+def failing(error_type: str, error: str, line: str, message: str = "", **fields: Any) -> tuple[Report, str]:
+    """A compilation that failed at line 2 of the model's file."""
+    lost: Compilation = frame("0/0", status="failed", error=error, error_type=error_type, error_place=Place("m.py", 2))
+    return (
+        replace(
+            QUIET,
+            setting=Setting(job=INDUCTOR),
+            sources=(Source("m.py", Payload(0, 0)),),
+            compilations=(replace(lost, **fields),),
+            error=RunError("call 0: compiled", error_type, "", message or error, (), ""),
+        ),
+        f"def f(x):\n    {line}\n",
+    )
+
+
+def card(report: Report, source: str) -> Finding:
+    (found,) = [finding for finding in findings(report, "", source) if finding.rule == "not compiled: failed"]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("return budget > 0 and moving", "torch.logical_and(budget > 0, moving)"),
+        ("return a or b and not c", "torch.logical_or(a, torch.logical_and(b, torch.logical_not(c)))"),
+    ],
+)
+def test_logical_operators_in_a_function_of_while_loop_have_torchs_functions(line: str, code: str) -> None:
+    message = f"Got graph break/error:\nHigher Order Operator: torch.while_loop\n{HINTS}"
+    found = card(*failing(UNCAPTURED, HINTS, line, message))
+    assert found.advice == (
+        "Dynamo raised it while it traced `m.py:2`, before any backend: no other backend helps. Python's `and`, `or` "
+        f"and `not` need a bool. Write `{code}`. `torch.while_loop` raises it without `torch.compile`, too: it "
+        "compiles code by itself."
+    )
+    assert found.proposal is None
+
+
+def test_a_guard_on_data_names_the_condition_to_check_and_the_option_to_drop() -> None:
+    error = "Could not guard on data-dependent expression u0 > 0"
+    found = card(*failing("UserError", error, "if rows.numel() > 0:\n        x = x + 1\n    return x"))
+    assert "write `torch._check(rows.numel() > 0)` before it; otherwise" in found.advice
+    assert found.proposal is not None
+    assert dict(found.proposal.compile) == {"fullgraph": False}
+
+
+def test_a_break_under_fullgraph_has_the_fix_of_its_line() -> None:
+    error = (
+        f"Data-dependent branching\n{HINTS}\n https://meta-pytorch.github.io/compile-graph-break-site/gb/gb0170.html"
+    )
+    found = card(*failing("Unsupported", error, "return x if x.sum() > 0 else -x"))
+    assert "Choose with `torch.where`." in found.advice
+
+
+CAPTURED = ("dynamo_output_graph", "before_pre_grad_graph")
+OF_AOT = "backend='inductor' raised:\nRuntimeError: no"
+
+
+@pytest.mark.parametrize(
+    ("error_type", "error", "stages", "phase"),
+    [
+        ("UserError", "no", CAPTURED[:0], "capture"),
+        ("UserError", "no", CAPTURED[:1], "capture"),
+        ("BackendCompilerFailed", OF_AOT, CAPTURED, "Inductor"),
+        ("BackendCompilerFailed", OF_AOT, (*CAPTURED, "after_pre_grad_graph"), "AOTAutograd"),
+        ("BackendCompilerFailed", OF_AOT.replace("inductor", "aot_eager"), CAPTURED[:1], "AOTAutograd"),
+        ("BackendCompilerFailed", OF_AOT.replace("inductor", "mine"), CAPTURED[:1], ""),
+        ("InductorError", "LoweringException: no", ("aot_inference_graph",), "Inductor"),
+        ("InductorError", "CppCompileError: C++ compile error", ("aot_inference_graph",), "generated code"),
+    ],
+)
+def test_the_phase_of_an_error_follows_from_its_type_and_the_graphs_before_it(
+    error_type: str, error: str, stages: tuple[str, ...], phase: Phase
+) -> None:
+    graphs = tuple(FxGraph(stage, cast(Stage, stage), "forward", 0, Payload(0, 0), {}, {}) for stage in stages)
+    report, source = failing(error_type, error, "return x", graphs=graphs)
+    assert failed_phase(report) == phase
+    assert ("Try `backend=" in card(report, source).advice) is (phase == "")
+
+
+def test_a_call_that_fails_without_a_failed_compilation_is_a_phase_of_its_own() -> None:
+    report, _ = failing("AssertionError", "wrong stride", "return x")
+    report = replace(report, compilations=(frame("0/0"),))
+    assert failed_phase(report) == "run time"
+    assert report.error is not None
+    eager = replace(report, error=replace(report.error, stage="call 2: eager"))
+    assert [failed_phase(each) for each in (eager, replace(report, compilations=()), QUIET)] == ["eager", "", ""]
+    (found,) = [finding for finding in findings(report) if finding.rule == "raised at run time"]
+    assert found.title == "Compiled code raised `AssertionError` in 1 call that eager made."
+
+
+@pytest.mark.parametrize(
+    ("raises", "says"), [(None, True), (True, True), (False, False)], ids=["not tried", "raises", "does not"]
+)
+def test_eager_is_blamed_as_tried_and_otherwise_by_the_operator(raises: bool | None, says: bool) -> None:
+    message = f"Got graph break/error:\nHigher Order Operator: torch.while_loop\n{HINTS}"
+    report, source = failing(UNCAPTURED, HINTS, "return a and b", message)
+    assert report.error is not None
+    report = replace(report, error=replace(report.error, eager_raises=raises))
+    assert ("raises it without `torch.compile`, too" in card(report, source).advice) is says
+
+
+def test_the_line_of_a_failure_is_the_users_and_not_the_librarys() -> None:
+    report, source = failing("TorchRuntimeError", "no fake kernel", "return x", error_place=Place("torch/ops.py", 863))
+    assert "`torch/ops.py:863`" in card(report, source).reason.replace("ops.py", "torch/ops.py")
+    assert report.error is not None
+    report = replace(report, error=replace(report.error, frames=(Frame("m.py", 2, "f"),)))
+    assert "at `m.py:2`" in card(report, source).reason
+
+
+def test_the_bisectors_answer_takes_the_place_of_the_next_backend() -> None:
+    report = replace(QUIET, calls=call(Difference("output", False, actual="off")), setting=Setting(job=INDUCTOR))
+    (found,) = findings(replace(report, bisection=Bisection(backend="aot_eager", trials=4, seconds=2.0)))
+    assert (found.advice, found.proposal) == (
+        "`aot_eager` is the first backend that fails or differs; no single part of it is the cause (torch's "
+        "CompilerBisector, 4 trials in 2.00 s).",
+        None,
+    )
+    (found,) = findings(replace(report, bisection=Bisection(problem="it took too long")))
+    assert found.advice.startswith("Try `backend='aot_eager'`")
