@@ -261,6 +261,43 @@ def groups_after(schedule: Schedule, count: int) -> tuple[tuple[str, ...], ...]:
     return tuple(dict.fromkeys(group_of[name] for name in order))
 
 
+def moved_bytes(schedule: Schedule) -> tuple[int, ...]:
+    """Return the bytes that all nodes move after each fusion; empty if the counts are not comparable.
+
+    Nodes that are final are counted as recorded. Others count each buffer once, and neither reads of their own writes
+    nor writes that no other node needs.
+    """
+    if not schedule.one_count:
+        return ()
+    nodes = {node.name: node for node in schedule.before}
+    final = {frozenset(node.nodes): node.bytes_accessed for node in schedule.after}
+    kept = {buffer for node in schedule.after for buffer, _ in node.writes}
+    readers: dict[str, set[str]] = {}
+    for node in schedule.before:
+        for buffer, _ in node.reads:
+            readers.setdefault(buffer, set()).add(node.name)
+
+    def moved(group: frozenset[str]) -> int:
+        if group in final or len(group) < 2:
+            return final[group] if group in final else sum(nodes[name].bytes_accessed for name in group)
+        written = dict(pair for name in group for pair in nodes[name].writes)
+        needed = [size for buffer, size in written.items() if buffer in kept or readers.get(buffer, set()) - group]
+        read = dict(sorted(pair for name in group for pair in nodes[name].reads if pair[0] not in written))
+        return sum(needed) + sum(read.values())
+
+    group_of = {name: frozenset((name,)) for name in nodes}
+    order = dict.fromkeys(nodes, 0)
+    total = sum(node.bytes_accessed for node in schedule.before)
+    totals = []
+    for step in steps(schedule):
+        parts = {group_of[leaf] for name in (step.first, step.second) for leaf in leaves(name, order)}
+        merged = frozenset(name for part in parts for name in part)
+        total += moved(merged) - sum(map(moved, parts))
+        group_of.update(dict.fromkeys(merged, merged))
+        totals.append(total)
+    return tuple(totals)
+
+
 # Inductor's class of a node that is one of several outputs of a library call.
 OUTPUT_OF_A_CALL = ("MultiOutput",)
 

@@ -8,7 +8,7 @@ were recorded, a frame with them comes first. No position changes.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -29,14 +29,17 @@ from core.graph.launches import (
     replay,
     saved_bytes,
 )
-from core.graph.model import GraphModel, Node, collection_paused
+from core.graph.model import GraphModel, Largest, Node, collection_paused
 from core.graph.modules import Branch, Origin, Trait, classes_of, module_at, shape_words
+from core.graph.overlays import launch_costs, op_shares
 from core.graph.placing import placed_paths
 from core.ops.costs import CALLS, Cost, FxCosts, aten_name
 from core.report import Kernel, Module, ModulePath, Schedule, SchedulerNode, module_path, tensor_text
 
 RECORDED = "Bytes that the scheduler counts for each launch, split over its ops by their estimates."
 LONGEST_KERNEL = 32  #: characters of a kernel's name before its module is omitted
+# Torch's reason for two nodes without an equal access, even if both access one buffer.
+NO_SHARED_DATA = "no shared data"
 MOST_REFUSALS = 2  #: refusals named on a launch
 MOST_VIA = 3  #: views named on an edge
 
@@ -78,6 +81,7 @@ class _Drawing:
         self._times = launch_seconds([launch.nodes for launch in self._launches], kernels, seconds)
         self._total_s = sum(time or 0.0 for time in self._times)
         self._saved = saved_bytes(schedule, drawn)
+        self._launch_costs, self._shares = launch_costs(schedule, drawn), op_shares(drawn, nodes)
         self._members: list[Member] = [
             (place, name) for place, launch in enumerate(self._launches) for name in launch.members
         ]
@@ -122,7 +126,42 @@ class _Drawing:
             parameters={},
             costs_note=RECORDED,
         )
-        return assemble(material, lambda index, group: self._node(self._members[index], group), root)
+        model = assemble(material, lambda index, group: self._node(self._members[index], group), root)
+        return replace(model, largest=tuple(self._largest()))
+
+    def _largest(self) -> Iterator[Largest]:
+        """Yield the launches that lead in time, bytes and saved bytes, and the largest missed fusion."""
+        times = [time or 0.0 for time in self._times] if self._total_s else self._estimates
+        moved = [cost.bytes or 0 for cost in self._launch_costs]
+        saved = [size or 0 for size in self._saved]
+        kinds: list[tuple[str, Sequence[float], Callable[[int], str]]] = [
+            ("most time", times, self._time_words),
+            ("most bytes", moved, lambda place: bytes_(moved[place])),
+            ("saved most", saved, lambda place: bytes_(saved[place])),
+        ]
+        for name, amounts, words in kinds:
+            places = [place for place, launch in enumerate(self._launches) if launch.kernel and amounts]
+            best = max(places, key=lambda place: (amounts[place], -place), default=None)
+            if best is None or amounts[best] <= 0:
+                continue
+            kernel = self._launches[best].kernel
+            same = sum(amounts[place] == amounts[best] for place in places if self._launches[place].kernel == kernel)
+            each = words(best).removesuffix(" of time") + (f" × {number(same)}" if same > 1 else "")
+            yield Largest(name, self._badge(best), self._labels[best], each, (self._launches[best].id,))
+        pair = max(self._refused, key=lambda pair: self._refused[pair][0], default=None)
+        if pair is not None and self._refused[pair][0]:
+            ids = tuple(self._launches[place].id for place in pair)
+            both = f"{self._labels[pair[0]]} with {self._title(pair[1])}"
+            shared = bytes_(self._refused[pair][0])
+            yield Largest("largest missed fusion", self._badge(pair[0]), both, shared, ids)
+
+    def _title(self, place: int) -> str:
+        """Return the number and the name of a launch."""
+        return f"{self._badge(place)} {self._labels[place]}".strip()
+
+    def _badge(self, place: int) -> str:
+        kernel = self._launches[place].kernel
+        return number(self._kernel_number[kernel]) if kernel in self._kernel_number else ""
 
     def _enclose(self, branch: Branch) -> None:
         """Put the hull of each launch in the place of its number."""
@@ -141,7 +180,7 @@ class _Drawing:
             members=[self._number[place, name] for name in launch.members],
             links=tuple(f"s:{node.name}" for node in launch.nodes) + ((f"k:{kernel.id}",) if kernel else ()),
             facts=(*self._layers(launch), *self._eager_calls(launch), *self._refusals(place)),
-            badge=number(self._kernel_number[launch.kernel]) if launch.kernel in self._kernel_number else "",
+            badge=self._badge(place),
         )
 
     def _layers(self, launch: Launch) -> Iterator[tuple[str, str]]:
@@ -161,8 +200,12 @@ class _Drawing:
         """Yield why torch did not fuse a launch with another, the most shared bytes first."""
         for size, pair in sorted(self._refused_of.get(place, ()), reverse=True)[:MOST_REFUSALS]:
             second = pair[1] if pair[0] == place else pair[0]
-            shared = f"; both access {bytes_(size)}" if size else ""
-            yield f"not fused with {self._labels[second]}", f"{self._refused[pair][1]}{shared}"
+            reason = self._refused[pair][1]
+            if size:
+                shared = f"both access {bytes_(size)}"
+                parts = reason.startswith(NO_SHARED_DATA)
+                reason = f"{shared}, but other parts or in another order" if parts else f"{reason}; {shared}"
+            yield f"not fused with {self._title(second)}", reason
 
     @cached_property
     def _refused(self) -> dict[tuple[int, int], tuple[int, str]]:
@@ -197,13 +240,9 @@ class _Drawing:
 
     def _facts(self, place: int) -> Iterator[str]:
         """Yield time, saved bytes and ops of a launch."""
-        seconds, saved = self._times[place], self._saved[place]
-        if seconds is not None:
-            share = f" ({percent(seconds / self._total_s)})" if self._total_s else ""
-            yield f"{duration_s(seconds)}{share}"
-        elif self._estimates and self._launches[place].kernel:
-            estimate = round(100 * self._estimates[place])
-            yield f"about {estimate} % of time" if estimate else "under 1 % of time"
+        saved = self._saved[place]
+        if words := self._time_words(place):
+            yield words
         if saved:
             yield f"saves {bytes_(saved)}" if saved > 0 else f"moves {bytes_(-saved)} more"
         kernel = self._kernels.get(self._launches[place].kernel)
@@ -213,17 +252,16 @@ class _Drawing:
             yield f"all {count(len(kernel.calls), 'launch', 'launches')}"
         yield count(len(self._launches[place].members), "op")
 
-    @cached_property
-    def _launch_costs(self) -> list[Cost]:
-        """Bytes and FLOPs of each launch, as the scheduler counts them after fusion."""
-        fused = {name: node for node in self._schedule.after for name in node.nodes}
-        costs = []
-        for launch in self._launches:
-            nodes = {after.name: after for node in launch.nodes for after in (fused.get(node.name, node),)}.values()
-            flops = [node.flops for node in nodes if node.flops is not None]
-            moved = sum(node.bytes_accessed for node in nodes) if self._schedule.one_count else None
-            costs.append(Cost(moved, sum(flops) if flops else None))
-        return costs
+    def _time_words(self, place: int) -> str:
+        """Return the measured time of a launch, otherwise its estimated share; empty if neither is known."""
+        seconds = self._times[place]
+        if seconds is not None:
+            share = f" ({percent(seconds / self._total_s)})" if self._total_s else ""
+            return f"{duration_s(seconds)}{share}"
+        if not self._estimates or not self._launches[place].kernel:
+            return ""
+        estimate = round(100 * self._estimates[place])
+        return f"about {estimate} % of time" if estimate else "under 1 % of time"
 
     @cached_property
     def _estimates(self) -> list[float]:
@@ -281,18 +319,6 @@ class _Drawing:
             # A module counts an op once, in whichever launch.
             op=self._home[name] == place,
         )
-
-    @cached_property
-    def _shares(self) -> list[dict[str, float]]:
-        """Each op's part of its launch, in proportion to the estimated times of the ops by themselves."""
-        costs = FxCosts(dict(self._nodes))
-        shares = []
-        for launch in self._launches:
-            known = {name: self._nodes[name] for name in launch.members if name in self._nodes}
-            weights = {name: costs.cost(known[name]).weight or 0.0 if name in known else 0.0 for name in launch.members}
-            total = sum(weights.values())
-            shares.append({name: weight / total if total else 1 / len(weights) for name, weight in weights.items()})
-        return shares
 
     def _node(self, member: Member, group: int) -> Node:
         place, name = member

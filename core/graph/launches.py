@@ -6,12 +6,22 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from core.analysis.kernels.kernel import time_s
-from core.analysis.work import OUTPUT_OF_A_CALL, distinct_kernels, launch_groups, leaves, steps, working_ops
-from core.base.words import bytes_, count, first_of, number
+from core.analysis.work import (
+    OUTPUT_OF_A_CALL,
+    distinct_kernels,
+    launch_groups,
+    leaves,
+    moved_bytes,
+    steps,
+    working_ops,
+)
+from core.base.words import count, first_of, number
 from core.ops.costs import CALLS, aten_name, op_class
 from core.report import Compilation, Direction, FxNode, Kernel, Schedule, SchedulerNode
 
 NOT_RECORDED = "the scheduler's steps between ops and kernels were not recorded"
+# Titles of the first and the last frame, which can be measured.
+EAGER_STEP, KERNELS_STEP = "Eager", "Kernels"
 MOST_OPS_NAMED = 3  #: ops or calls that are named in a text
 # Inductor's class of a node that is a call, not a loop.
 CALL = "ExternKernelSchedulerNode"
@@ -180,16 +190,25 @@ def _shares(kernel: Kernel | None, times: int) -> list[float]:
 def launch_words(drawn: Sequence[Launch], kernels: Kernels) -> str:
     """Return the numbers of launches and of distinct kernels; a launch without a kernel does not count."""
     launched = [launch.kernel for launch in drawn if launch.kernel]
-    distinct = distinct_kernels(kernels[name] for name in set(launched) if name in kernels)
-    return f"{count(len(launched), 'launch', 'launches')} of {count(distinct, 'kernel')}"
+    return f"{count(len(launched), 'launch', 'launches')} of {count(_distinct(launched, kernels), 'kernel')}"
+
+
+def _distinct(launched: Collection[str], kernels: Kernels) -> int:
+    return distinct_kernels(kernels[name] for name in set(launched) if name in kernels)
 
 
 @dataclass(frozen=True, slots=True)
 class FusionStep:
-    """Text of a frame."""
+    """A frame: its text, the number of its units (calls, nodes or launches), and the bytes they move.
+
+    Numbers are None where there is nothing to count.
+    """
 
     title: str
     detail: str
+    units: int | None = None
+    unit: str = "node"
+    moved: int | None = None
 
 
 @dataclass(slots=True)
@@ -239,39 +258,33 @@ def fusion_frames(
     ops = {name for launch in drawn for name in launch.members}
     fusions, named = steps(schedule), working_ops(schedule, nodes)
     left = len(schedule.before)
-    before, after = (_moved_words(size) for size in (schedule.bytes_before, schedule.bytes_after))
-    eager = f"; eager about {_eager_bytes(schedule)}" if schedule.eager_calls else ""
-    kernels_step = FusionStep("Kernels", launch_words(drawn, kernels) + after + eager)
+    launched = [launch.kernel for launch in drawn if launch.kernel]
+    distinct = f"{count(_distinct(launched, kernels), 'kernel')}; each hull is one launch"
+    kernels_step = FusionStep(KERNELS_STEP, distinct, len(launched), "launch", schedule.bytes_after)
     if not is_recorded(schedule):
         return FusionStep("Ops", f"{count(len(ops), 'op')}; {NOT_RECORDED}"), kernels_step
-    inlined = f"{count(left, 'node')}{before}: lowering inlined ops into the loops that read them"
+    inlined = "loops and calls: lowering inlined ops into the loops that read them"
+    moved = moved_bytes(schedule) or (None,) * len(fusions)
     frames = [
         *_eager_frame(schedule),
         FusionStep("Ops", f"{count(len(ops), 'op')} after decomposition; views are on the edges"),
-        FusionStep("Scheduler nodes", inlined),
+        FusionStep("Scheduler nodes", inlined, left, moved=schedule.bytes_before),
     ]
     order = {node.name: index for index, node in enumerate(schedule.before)}
     for index, step in enumerate(fusions, 1):
         first, second = (_named(leaves(name, order), named) for name in (step.first, step.second))
         title = f"Fusion {number(index)} of {number(len(fusions))}, round {number(step.round)}"
-        frames.append(FusionStep(title, f"{first} with {second}: {count(left - index, 'node')} left"))
+        frames.append(FusionStep(title, f"{first} with {second}", left - index, moved=moved[index - 1]))
     if replay(schedule, drawn)[1]:
-        frames.append(FusionStep("Code generation", "fused nodes that share one kernel"))
+        joined = "fused nodes that share one kernel"
+        frames.append(FusionStep("Code generation", joined, len(drawn), "launch", schedule.bytes_after))
     return (*frames, kernels_step)
 
 
 def _eager_frame(schedule: Schedule) -> Iterator[FusionStep]:
     if schedule.eager_calls:
-        calls = count(len(schedule.eager_calls), "call")
-        yield FusionStep("Eager", f"{calls} of ATen ops, about {_eager_bytes(schedule)} moved")
-
-
-def _eager_bytes(schedule: Schedule) -> str:
-    return bytes_(sum(call.bytes for call in schedule.eager_calls))
-
-
-def _moved_words(size: int | None) -> str:
-    return f", {bytes_(size)} moved" if size else ""
+        moved = sum(call.bytes for call in schedule.eager_calls)
+        yield FusionStep(EAGER_STEP, "ATen ops; bytes are estimated", len(schedule.eager_calls), "call", moved)
 
 
 def _named(names: Sequence[str], ops: Mapping[str, tuple[str, ...]]) -> str:

@@ -103,6 +103,20 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
+class Largest:
+    """The group that is the largest of a graph in one respect, or a pair of groups.
+
+    `name` is the respect, `badge` the number of the first group, `text` their names, and `ids` their ids.
+    """
+
+    name: str
+    badge: str
+    text: str
+    value: str
+    ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Overlay:
     """A value for each node: a number, or the index of a category.
 
@@ -131,6 +145,7 @@ class GraphModel:
     edges: tuple[Edge, ...]
     groups: tuple[Group, ...] = ()
     overlays: tuple[Overlay, ...] = ()
+    largest: tuple[Largest, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from core.analysis.backend import NodeValues, node_values
 from core.analysis.numerics import STANDINGS
+from core.graph.launches import Launch
 from core.graph.model import Node, Overlay
 from core.graph.modules import Trait
-from core.report import Report
+from core.ops.costs import Cost, FxCosts
+from core.report import FxNode, Report, Schedule
 
 ONE_BY_ONE = "From shapes and dtypes, without fusion; views move no bytes. Symbolic shapes are not counted."
 ESTIMATED = "Estimated share of the total: the larger of bytes and FLOPs of each op, at 20 FLOPs per byte."
@@ -82,6 +84,30 @@ def standard_overlays(nodes: Sequence[Node], traits: Sequence[Trait], costs_note
         time,
         category("shapes", "dynamic shapes", [trait.shapes for trait in traits], "Where torch recorded a shape."),
     ]
+
+
+def launch_costs(schedule: Schedule, drawn: Sequence[Launch]) -> list[Cost]:
+    """Return bytes and FLOPs of each launch, as the scheduler counts them after fusion."""
+    fused = {name: node for node in schedule.after for name in node.nodes}
+    costs = []
+    for launch in drawn:
+        nodes = {after.name: after for node in launch.nodes for after in (fused.get(node.name, node),)}.values()
+        flops = [node.flops for node in nodes if node.flops is not None]
+        moved = sum(node.bytes_accessed for node in nodes) if schedule.one_count else None
+        costs.append(Cost(moved, sum(flops) if flops else None))
+    return costs
+
+
+def op_shares(drawn: Sequence[Launch], nodes: Mapping[str, FxNode]) -> list[dict[str, float]]:
+    """Return each op's part of its launch, in proportion to the estimated times of the ops by themselves."""
+    costs = FxCosts(dict(nodes))
+    shares = []
+    for launch in drawn:
+        known = {name: nodes[name] for name in launch.members if name in nodes}
+        weights = {name: costs.cost(known[name]).weight or 0.0 if name in known else 0.0 for name in launch.members}
+        total = sum(weights.values())
+        shares.append({name: weight / total if total else 1 / len(weights) for name, weight in weights.items()})
+    return shares
 
 
 def named_overlays(

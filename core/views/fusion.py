@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
@@ -11,6 +11,7 @@ from typing import ClassVar
 from core.analysis.comparison.kernels import node_ops
 from core.analysis.dynamo.compilations import scope_words
 from core.analysis.kernels.kernel import kernel_names, kernel_seconds, node_op
+from core.analysis.speed import speed
 from core.analysis.work import (
     nodes_between,
     refusal_reasons,
@@ -24,6 +25,8 @@ from core.base import words as fmt
 from core.graph.fusion import fusion_model
 from core.graph.fx import source_path
 from core.graph.launches import (
+    EAGER_STEP,
+    KERNELS_STEP,
     Launch,
     fusion_frames,
     fusion_schedules,
@@ -145,14 +148,19 @@ class FusionView:
         return schedule_name(self.schedule)
 
     @property
+    def graph_id(self) -> str:
+        """Id of the graph that has the schedule's FX nodes; empty if it was not recorded."""
+        graph = self.compilation.lowered(self.schedule.direction)
+        return graph.id if graph is not None else ""
+
+    @property
     def title(self) -> str:
         """Counts of ops, launches and kernels, with the change of memory traffic if it is comparable."""
         traffic = traffic_within(self.schedule)
-        ops = len({name for launch in self._launches for name in launch.members})
         after = launch_words(self._launches, self._kernels)
         change = change_words(traffic)
         saved = f"; fusion: {change} traffic" if change else ""
-        return f"{scope_words(self.report, self.compilation)}{fmt.count(ops, 'op')} → {after}{saved}."
+        return f"{scope_words(self.report, self.compilation)}{fmt.count(self._ops_drawn, 'op')} → {after}{saved}."
 
     @property
     def help(self) -> str:
@@ -186,10 +194,44 @@ class FusionView:
         source, kernels = source_path(self.report), self._kernels
         schedule, nodes, drawn = self._drawn, self._nodes, self._launches
         model = fusion_model(schedule, nodes, kernels, source=source, seconds=self._seconds, drawn=drawn)
-        steps_of = fusion_frames(schedule, nodes, kernels, drawn)
-        frames = (GraphFrame(step.title, step.detail) for step in steps_of)
+        copies = len(model.nodes) - self._ops_drawn
+        again = f", {fmt.count(copies, 'copy', 'copies')} (computed in several launches)" if copies else ""
+        caption = f"{fmt.count(self._ops_drawn, 'op')}{again}"
         names = kernel_names(self.compilation, {launch.kernel for launch in drawn})
-        return GraphView(model, names, tuple(frames))
+        return GraphView(model, names, tuple(self._frames()), caption)
+
+    @cached_property
+    def _ops_drawn(self) -> int:
+        """Number of distinct ops in the launches."""
+        return len({name for launch in self._launches for name in launch.members})
+
+    def _frames(self) -> Iterator[GraphFrame]:
+        """Yield the frames of the film, each with its amounts."""
+        frames = fusion_frames(self._drawn, self._nodes, self._kernels, self._launches)
+        most_units = max((step.units or 0 for step in frames), default=0)
+        most_moved = max((step.moved or 0 for step in frames), default=0)
+        times = self._call_seconds
+        for step in frames:
+            amounts = []
+            if step.units is not None:
+                plural = "launches" if step.unit == "launch" else f"{step.unit}s"
+                amounts.append(("count", fmt.count(step.units, step.unit, plural), step.units / (most_units or 1)))
+            if step.moved is not None:
+                about = "about " if step.title == EAGER_STEP else ""
+                amounts.append(("traffic", f"{about}{fmt.bytes_(step.moved)} moved", step.moved / (most_moved or 1)))
+            if step.title in times:
+                seconds = times[step.title]
+                amounts.append(("time of a call", fmt.duration_s(seconds), seconds / max(times.values())))
+            yield GraphFrame(step.title, step.detail, amounts=tuple(amounts))
+
+    @cached_property
+    def _call_seconds(self) -> dict[str, float]:
+        """Measured seconds of an eager and a compiled call, by frame; empty if a call is more than this graph."""
+        measured = speed(self.report.timing)
+        alone = len(self.report.compilations) == len(fusion_schedules(self.compilation)) == 1
+        if measured is None or measured.doubt or not alone:
+            return {}
+        return {EAGER_STEP: measured.eager_s, KERNELS_STEP: measured.compiled_s}
 
     @cached_property
     def node_titles(self) -> dict[str, str]:

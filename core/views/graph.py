@@ -45,13 +45,14 @@ MOST_OPENED_ITEMS = 400  #: items of a drawing when it opens
 
 @dataclass(frozen=True, slots=True)
 class GraphFrame:
-    """A frame of a film: its text, and the ids of the nodes that it changed from the frame before."""
+    """A frame of a film: its text, ids of changed nodes, and amounts (name, text, part of the largest)."""
 
     title: str
     detail: str = ""
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
     rewritten: tuple[str, ...] = ()
+    amounts: tuple[tuple[str, str, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,6 +67,7 @@ class GraphView:
     model: GraphModel
     kernel_names: Mapping[str, str] = field(default_factory=dict)
     frames: tuple[GraphFrame, ...] = ()
+    caption: str = ""
 
     def level(self, group: int = TOP) -> Level:
         """Return the layout of a group's direct members, cached; raises IndexError if there is no such group."""

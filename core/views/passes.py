@@ -255,8 +255,10 @@ def _line(node: FxNode) -> str:
 
 
 def _frame(step: FilmStep) -> GraphFrame:
-    changes = (tuple(f"n:{name}" for name in names) for names in (step.added, step.removed, step.rewritten))
-    return GraphFrame(one_line(step.title, LONGEST_LINE), _step_words(step), *changes)
+    added, removed, rewritten = (
+        tuple(f"n:{name}" for name in names) for names in (step.added, step.removed, step.rewritten)
+    )
+    return GraphFrame(one_line(step.title, LONGEST_LINE), _step_words(step), added, removed, rewritten)
 
 
 def _step_words(step: FilmStep) -> str:

@@ -7,7 +7,7 @@ sent, and fields that occur thousands of times have short names.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any, Literal
 
 import msgspec
@@ -136,15 +136,34 @@ class OverlayData(msgspec.Struct, frozen=True):
     note: str
 
 
-class SizeData(msgspec.Struct, frozen=True):
-    """The size of a graph."""
+class SizeData(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The size of a graph; a caption says it in other words."""
 
     nodes: int
     edges: int
     groups: int
+    caption: str = ""
 
 
-class FrameData(msgspec.Struct, frozen=True):
+class AmountData(msgspec.Struct, frozen=True):
+    """An amount in a frame, with its part of the largest in the film."""
+
+    name: str
+    text: str
+    share: float
+
+
+class LargestData(msgspec.Struct, frozen=True):
+    """Groups that are the greatest of a graph: in what, number and names, the amount, and their ids."""
+
+    name: str
+    badge: str
+    text: str
+    value: str
+    ids: tuple[str, ...]
+
+
+class FrameData(msgspec.Struct, frozen=True, omit_defaults=True):
     """A frame of a film, with the nodes that it changed."""
 
     title: str
@@ -152,6 +171,7 @@ class FrameData(msgspec.Struct, frozen=True):
     added: tuple[int, ...]
     removed: tuple[int, ...]
     rewritten: tuple[int, ...]
+    amounts: tuple[AmountData, ...] = ()
 
 
 class ShownData(msgspec.Struct, frozen=True, kw_only=True):
@@ -186,6 +206,7 @@ class GraphData(ShownData, frozen=True, kw_only=True):
     classes: Mapping[str, str]
     metrics: MetricsData
     frames: tuple[FrameData, ...]
+    largest: tuple[LargestData, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -213,6 +234,7 @@ def graph_data(graph: StoredGraph) -> GraphData:
         classes=CLASSES,
         metrics=msgspec.convert(graph.view.metrics, MetricsData),
         frames=tuple(_frames(graph.view)),
+        largest=tuple(LargestData(*astuple(each)) for each in graph.view.model.largest),
     )
 
 
@@ -235,7 +257,7 @@ def _shown(graph: StoredGraph) -> dict[str, Any]:
         "digest": graph.digest,
         "root": level_data(graph),
         "opened": {str(level.group): level_data(graph, level.group) for level in graph.view.opened()},
-        "size": SizeData(len(model.nodes), len(model.edges), len(model.groups)),
+        "size": SizeData(len(model.nodes), len(model.edges), len(model.groups), graph.view.caption),
         "overlays": tuple(_overlays(graph)),
     }
 
@@ -345,8 +367,9 @@ def _segment_colour(text: str) -> dict[str, str]:
 
 def _frames(view: GraphView) -> Iterator[FrameData]:
     for frame in view.frames:
-        changes = (_nodes(view, ids) for ids in (frame.added, frame.removed, frame.rewritten))
-        yield FrameData(frame.title, frame.detail, *changes)
+        added, removed, rewritten = (_nodes(view, ids) for ids in (frame.added, frame.removed, frame.rewritten))
+        amounts = tuple(AmountData(*amount) for amount in frame.amounts)
+        yield FrameData(frame.title, frame.detail, added, removed, rewritten, amounts)
 
 
 def _nodes(view: GraphView, ids: Sequence[str]) -> tuple[int, ...]:

@@ -52,7 +52,7 @@ if same is not None:
     url.set_state(url.PART, same.in_fusion(fusion_drawn(view, index).graph.view))
 place = stage()
 with place.container(key="drawing"):
-    selected = draw_fusion(view, index, fusion) if shape == VIEWS[0] else draw_both(view, index)
+    selected = draw_fusion(view, index, fusion) if shape == VIEWS[0] else draw_both(view, index, fusion)
 open_kernel(fusion)
 with drawer(place, [KERNEL, WHY, IR], selected) as tab:
     if tab == KERNEL:

@@ -150,6 +150,24 @@ def test_no_op_moves_in_any_step_of_fusion_and_eagers_calls_have_names(server: S
         expect(view.locator(".joint text")).to_have_count(0)
 
 
+def test_the_largest_launch_and_the_largest_missed_fusion_are_one_click_away(
+    server: Server, transformer: str, page: Page
+) -> None:
+    view = opened(page, server.link("fusion", run=transformer, frame="0"))
+    view.get_by_role("button", name="Fold all groups", exact=True).click()
+    largest = view.get_by_role("group", name="Largest launches").get_by_role("button")
+    expect(largest).to_contain_text(["most time", "most bytes", "saved most", "largest missed fusion"])
+    largest.nth(2).click()
+    expect(page).to_have_url(re.compile("select=g%3Aop9"))
+    expect(item(view, "g:op9")).to_be_visible()
+    expect(view.locator(".amount")).to_have_text(["9 launches", "22.6 MB moved"])
+
+    largest.nth(3).click()
+    expect(page).to_have_url(re.compile("drawer=why"))
+    expect(page.locator(".st-key-drawer")).to_contain_text("They share 1.05 MB of buffers")
+    expect(view.locator(".outlined")).to_have_count(2)
+
+
 def test_both_sides_of_fusion_move_and_fold_in_step(server: Server, transformer: str, page: Page) -> None:
     before = opened(page, server.link("fusion", run=transformer, fusion="side by side"))
     after = page.locator(".view").nth(1)

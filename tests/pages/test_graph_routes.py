@@ -178,7 +178,7 @@ def test_the_first_message_is_json_and_says_the_same_twice(graph: StoredGraph) -
     assert msgspec.json.encode(first) == msgspec.json.encode(second)
     sent = msgspec.to_builtins(first)
     assert set(sent) == {
-        "digest", "classes", "metrics", "root", "opened", "size", "overlays", "frames",
+        "digest", "classes", "metrics", "root", "opened", "size", "overlays", "frames", "largest",
     }  # fmt: skip
 
 

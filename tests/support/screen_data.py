@@ -203,8 +203,12 @@ def _command(_: str, data: Data) -> str:
 
 
 def _graph(name: str, data: Data) -> str:
-    size = {key: f"{count:,}" for key, count in (data.get("size") or {}).items()}
-    lines = [f"- {name}: {', '.join(f'{count} {key}' for key, count in size.items())}"]
+    size = dict(data.get("size") or {})
+    caption = f"; {text}" if (text := size.pop("caption", "")) else ""
+    lines = [f"- {name}: {', '.join(f'{count:,} {key}' for key, count in size.items())}{caption}"]
+    lines += [
+        f"  - {each['name']}: {each['value']} · {each['badge']} {each['text']}" for each in data.get("largest", [])
+    ]
     lines += [f"  - colours by {listed([_overlay(overlay) for overlay in data['overlays']], MAX_LIST, ' · ')}"]
     lines += [indented(_level("root", data["root"]))]
     lines += [indented(_inside(key, level)) for key, level in data.get("opened", {}).items()]
@@ -248,7 +252,8 @@ def _edge(edge: Data, items: list[Data]) -> str:
 
 def _frame(frame: Data) -> str:
     changes = f"+{len(frame['added'])} −{len(frame['removed'])} ~{len(frame['rewritten'])}"
-    return clipped(f"{frame['title']}: {frame['detail']} ({changes} nodes)".replace("\n", "⏎"))
+    amounts = "".join(f"; {amount['text']}" for amount in frame.get("amounts", []))
+    return clipped(f"{frame['title']}: {frame['detail']}{amounts} ({changes} nodes)".replace("\n", "⏎"))
 
 
 def _code(_: str, data: Data) -> str:

@@ -61,11 +61,12 @@ export interface LevelData {
   edges: EdgeData[];
 }
 
-/** The size of a graph. */
+/** The size of a graph; a caption says it in other words. */
 export interface SizeData {
   nodes: number;
   edges: number;
   groups: number;
+  caption?: string;
 }
 
 /** A value of an overlay, with its colours on light and on dark background. */
@@ -101,6 +102,13 @@ export interface MetricsData {
   foldSign: number;
 }
 
+/** An amount in a frame, with its part of the largest in the film. */
+export interface AmountData {
+  name: string;
+  text: string;
+  share: number;
+}
+
 /** A frame of a film, with the nodes that it changed. */
 export interface FrameData {
   title: string;
@@ -108,6 +116,16 @@ export interface FrameData {
   added: number[];
   removed: number[];
   rewritten: number[];
+  amounts?: AmountData[];
+}
+
+/** Groups that are the greatest of a graph: in what, number and names, the amount, and their ids. */
+export interface LargestData {
+  name: string;
+  badge: string;
+  text: string;
+  value: string;
+  ids: string[];
 }
 
 /** The graph view's main message, without PlaceData; `classes` are the labels of op classes. */
@@ -120,6 +138,7 @@ export interface GraphData {
   classes: Record<string, string>;
   metrics: MetricsData;
   frames: FrameData[];
+  largest: LargestData[];
 }
 
 /** Settings of a graph view: its key, height, channel and step, and its initial overlay and frame. Without `frame`, a

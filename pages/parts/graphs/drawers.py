@@ -6,7 +6,7 @@ import streamlit as st
 
 from core.report import FxGraph, Kernel
 from core.views import capture
-from core.views.fusion import FusionView, fusion_schedules
+from core.views.fusion import FusionView
 from core.views.fx_graph import FxGraphView
 from core.views.passes import PartitionView, PassesView
 from pages import menu
@@ -155,7 +155,7 @@ def draw_fusion(view: View, index: int, fusion: FusionView) -> str | None:
         picture,
         name,
         frame=_frame(picture),
-        graph=_lowered(view, index),
+        graph=fusion.graph_id,
         outlined=fusion.hulls(*pair),
         on_activate=_activated,
     )
@@ -163,7 +163,7 @@ def draw_fusion(view: View, index: int, fusion: FusionView) -> str | None:
     return chosen.id
 
 
-def draw_both(view: View, index: int) -> str | None:
+def draw_both(view: View, index: int, fusion: FusionView) -> str | None:
     """Draw the fusion twice, beside each other; return the selected id, None without one.
 
     The left view begins with the ops, the right one with the launches. They have one camera and the same folds, and a
@@ -181,15 +181,9 @@ def draw_both(view: View, index: int) -> str | None:
         right_choice = show(picture, f"after-{name}", step=name, own=own[1], frame=frame, on_activate=_activated)
     _keep_frame(picture, right_choice.frame)
     newest = _newest(left_choice.id, right_choice.id)
-    if newest != selected and url.select(newest, _lowered(view, index)):
+    if newest != selected and url.select(newest, fusion.graph_id):
         st.rerun()
     return newest
-
-
-def _lowered(view: View, index: int) -> str:
-    """Return the id of the graph that has the FX nodes of a schedule."""
-    graph = view.compilation.lowered(fusion_schedules(view.compilation)[index].direction)
-    return graph.id if graph is not None else ""
 
 
 def _frame(picture: GraphDrawing) -> int:
@@ -204,7 +198,11 @@ def _keep_frame(picture: GraphDrawing, frame: int | None) -> None:
 
 
 def _activated(item_id: str) -> None:
-    set_state(OPENED, item_id)
+    # Two launches that torch did not fuse.
+    if item_id == "why":
+        url.put(url.DRAWER, WHY)
+    else:
+        set_state(OPENED, item_id)
 
 
 def _newest(left: str | None, right: str | None) -> str | None:

@@ -7,10 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from core.analysis.work import groups_after, steps
+from core.analysis.work import groups_after, moved_bytes, steps
 from core.code.output_code import find_kernels
 from core.graph.fusion import fusion_model
 from core.graph.launches import (
+    FusionStep,
     Kernels,
     Launch,
     fusion_frames,
@@ -21,7 +22,7 @@ from core.graph.launches import (
     ops_without_launch,
     saved_bytes,
 )
-from core.graph.model import HULLS, GraphModel
+from core.graph.model import HULLS, GraphModel, Largest
 from core.ops.costs import CALLS, op_class
 from core.report import Compilation, EagerCall, FxNode, Kernel, KernelCall, Schedule, SchedulerNode
 from core.trace.parsers.build import load_graph, load_text
@@ -223,14 +224,32 @@ def test_measured_seconds_are_reported_to_be_and_are_split_over_a_kernels_ops() 
 def test_frames_begin_with_the_ops_and_end_with_the_kernels() -> None:
     compilation, schedule, nodes = schedules("training_step")[1]
     frames = fusion_frames(schedule, nodes, of(compilation))
-    assert [(frame.title, frame.detail) for frame in frames] == [
-        ("Ops", "40 ops after decomposition; views are on the edges"),
-        ("Scheduler nodes", "11 nodes, 988 kB moved: lowering inlined ops into the loops that read them"),
-        ("Fusion 1 of 2, round 1", "sub, mul, sum with sum: 10 nodes left"),
-        ("Fusion 2 of 2, round 2", "div, ne, full +6 with div, ne, full +7: 9 nodes left"),
-        ("Code generation", "fused nodes that share one kernel"),
-        ("Kernels", "7 launches of 4 kernels, 954 kB moved"),
+    assert [(frame.title, frame.detail, frame.units, frame.moved) for frame in frames] == [
+        ("Ops", "40 ops after decomposition; views are on the edges", None, None),
+        ("Scheduler nodes", "loops and calls: lowering inlined ops into the loops that read them", 11, 988_216),
+        ("Fusion 1 of 2, round 1", "sub, mul, sum with sum", 10, 955_448),
+        ("Fusion 2 of 2, round 2", "div, ne, full +6 with div, ne, full +7", 9, 954_416),
+        ("Code generation", "fused nodes that share one kernel", 7, 954_416),
+        ("Kernels", "4 kernels; each hull is one launch", 7, 954_416),
     ]
+
+
+def test_the_bytes_of_each_step_go_from_the_count_before_fusion_to_the_count_after_it() -> None:
+    for scenario in ("training_step", "transformer_block", "target_h100"):
+        for _, schedule, _ in schedules(scenario):
+            moved = [schedule.bytes_before, *moved_bytes(schedule)]
+            assert moved == sorted(moved, reverse=True)
+            assert moved[-1] == schedule.bytes_after
+
+
+def test_the_launches_that_lead_are_named_with_their_ids() -> None:
+    compilation, schedule, nodes = schedules("transformer_block")[0]
+    assert fusion_model(schedule, nodes, of(compilation)).largest == (
+        Largest("most time", "", "up · addmm", "about 26 %", ("g:op13",)),
+        Largest("most bytes", "3", "gelu", "4.19 MB", ("g:op14",)),
+        Largest("saved most", "2", "norm2 · layer_norm, add", "2.11 MB", ("g:op9",)),
+        Largest("largest missed fusion", "2", "norm2 · layer_norm, add with 4 add", "1.05 MB", ("g:op9", "g:op16")),
+    )
 
 
 def test_a_graph_without_recorded_ops_shows_its_scheduler_nodes() -> None:
@@ -337,8 +356,8 @@ def test_a_launch_names_the_launches_that_torch_refused_to_fuse_it_with() -> Non
         group.label: [fact for fact in group.facts if fact.name.startswith("not fused")] for group in model.groups
     }
     assert [(fact.name, fact.value) for fact in refusals["norm2 · layer_norm, add"]] == [
-        ("not fused with add", "intermediate nodes between node1 & node2; both access 1.05 MB"),
-        ("not fused with norm1 · layer_norm", "intermediate nodes between node1 & node2; both access 524 kB"),
+        ("not fused with 4 add", "intermediate nodes between node1 & node2; both access 1.05 MB"),
+        ("not fused with 1 norm1 · layer_norm", "intermediate nodes between node1 & node2; both access 524 kB"),
     ]
     assert not refusals["gelu"]
 
@@ -352,7 +371,9 @@ def test_an_edge_between_launches_that_torch_refused_to_fuse_is_marked() -> None
     assert len(marked) == 2
     for edge in marked:
         target = place[model.nodes[edge.target].id]
-        assert f"not fused with {target.label}" in [fact.name for fact in place[model.nodes[edge.source].id].facts]
+        assert f"not fused with {target.badge} {target.label}" in [
+            fact.name for fact in place[model.nodes[edge.source].id].facts
+        ]
 
 
 @pytest.mark.parametrize(("scenario", "compilation", "schedule", "nodes"), CASES)
@@ -425,8 +446,7 @@ def test_eagers_calls_are_the_first_frame_and_hold_the_ops_that_they_became() ->
     calls = (EagerCall("aten.gelu.default", ("mul_4", "erf", "add_4"), 2_100_000), EagerCall("aten.add.Tensor", (), 0))
     schedule, kernels = replace(recorded, eager_calls=calls), of(compilation)
     frames = fusion_frames(schedule, nodes, kernels)
-    assert (frames[0].title, frames[0].detail) == ("Eager", "2 calls of ATen ops, about 2.10 MB moved")
-    assert frames[-1].detail == "9 launches of 6 kernels, 22.6 MB moved; eager about 2.10 MB"
+    assert frames[0] == FusionStep("Eager", "ATen ops; bytes are estimated", 2, "call", 2_100_000)
     assert [frame.title for frame in frames[1:]] == [frame.title for frame in fusion_frames(recorded, nodes, kernels)]
     model = fusion_model(schedule, nodes, kernels)
     joins = {node.id: node.joins for node in model.nodes}

@@ -271,12 +271,12 @@ export class Drawing {
   }
 
   describe() {
-    const { nodes, edges, groups } = this.graph.size;
+    const { nodes, edges, groups, caption } = this.graph.size;
     const notes = new Set([...this.picture.levels.keys()].map((gid) => this.graph.levels.get(gid)?.note ?? ""));
     const always = this.picture.items.every(({ item }) => !item.f?.length);
     const said = [this.film.on && !always ? "all steps together" : "", ...notes].filter(Boolean);
     const grouped = groups ? `, ${counted(groups, "group")}` : "";
-    const size = `${counted(nodes, "node")}, ${counted(edges, "edge")}${grouped}`;
+    const size = caption || `${counted(nodes, "node")}, ${counted(edges, "edge")}${grouped}`;
     this.status.replaceChildren();
     make("span", { class: "size" }, this.status, size);
     if (said.length) make("span", {}, this.status, said.join(" · "));

@@ -68,10 +68,12 @@ export class Film {
     this.ticks = make("div", { class: "ticks", "aria-hidden": "true" }, track);
     this.slider = make("input", { type: "range", min: 0, step: 1, "aria-label": "Step" }, track);
     this.slider.oninput = () => (this.stop(), this.go(Number(this.slider.value)));
-    const words = make("div", { class: "words" }, this.bar);
+    const line = make("div", { class: "line-of-step" }, this.bar);
+    const words = make("div", { class: "words" }, line);
     this.count = make("span", { class: "number" }, words);
     this.title = make("b", {}, words);
     this.detail = make("span", {}, words);
+    this.amounts = make("div", { class: "amounts" }, line);
   }
 
   /** @param {Graph} graph @param {number | null} [start] */
@@ -89,6 +91,9 @@ export class Film {
     }));
     this.slider.max = String(Math.max(0, this.frames.length - 1));
     this.drawTicks();
+    this.amounts.replaceChildren();
+    const names = new Set(this.frames.flatMap(({ amounts = [] }) => amounts.map(({ name }) => name)));
+    for (const name of names) make("div", { class: "amount", title: name }, this.amounts);
     this.at = this.bound(start ?? this.frames.length - 1);
     this.tell();
   }
@@ -174,7 +179,14 @@ export class Film {
     this.title.textContent = frame.title;
     this.detail.textContent = frame.detail;
     this.detail.title = frame.detail;
-    this.slider.setAttribute("aria-valuetext", `${frame.title}. ${frame.detail}`);
+    const amounts = frame.amounts ?? [];
+    const texts = amounts.map(({ text }) => text).join(", ");
+    this.slider.setAttribute("aria-valuetext", [frame.title, frame.detail, texts].filter(Boolean).join(". "));
+    for (const meter of /** @type {Iterable<HTMLElement>} */ (this.amounts.children)) {
+      const amount = amounts.find(({ name }) => name === meter.title);
+      meter.textContent = amount?.text ?? "–";
+      meter.style.setProperty("--share", String(amount?.share ?? 0));
+    }
     this.slider.style.setProperty("--done", `${(100 * this.at) / Math.max(1, this.frames.length - 1)}%`);
   }
 

@@ -3,6 +3,7 @@ import { toggleFull } from "../../js/room.js";
 import { button, closest, make } from "./dom.js";
 import { saveFromServer, savePng, saveSvg } from "./export.js";
 import { iconButton } from "./icons.js";
+import { Largest } from "./largest.js";
 /** @import { Picture } from "./types.d.ts" */
 /** @import { Graph } from "./model.js" */
 /** @import { GraphView } from "./view.js" */
@@ -11,6 +12,7 @@ export class Tools {
   /** @param {GraphView} view @param {HTMLElement} parent */
   constructor(view, parent) {
     this.view = view;
+    this.largest = new Largest(view, parent);
     this.bar = make("div", { class: "tools", role: "toolbar", "aria-label": "Graph" }, parent);
     this.bar.append(view.search.box);
     this.bar.append(view.overlays.field);
@@ -76,6 +78,7 @@ export class Tools {
   // Only tools that this graph can use.
   /** @param {Graph} graph @param {Picture} picture */
   suit(graph, picture) {
+    this.largest.suit();
     this.wide.hidden = !picture.edges.some(({ edge }) => edge.bytes);
     for (const element of this.foldButtons) element.hidden = !graph.size.groups;
     for (const element of this.served) element.hidden = !graph.source.hasServer;

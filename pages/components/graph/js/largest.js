@@ -1,0 +1,56 @@
+// Largest: the launches that take most time, move most bytes and saved most, and the largest missed fusion. A click
+// selects them and brings them into view, whatever is folded.
+import { make } from "./dom.js";
+/** @import { LargestData } from "../../js/wire.d.ts" */
+/** @import { GraphView } from "./view.js" */
+
+// Two launches that torch did not fuse: Python then shows why.
+const WHY = "why";
+const LEAST_HEIGHT = 400;
+
+export class Largest {
+  digest = "";
+
+  /** @param {GraphView} view @param {HTMLElement} parent */
+  constructor(view, parent) {
+    this.view = view;
+    this.root = make("div", { class: "largest", role: "group", "aria-label": "Largest launches" }, parent);
+  }
+
+  // Two synchronised views have none: they show what changes. A drawing of little height has no room for them.
+  suit() {
+    const { data } = this.view;
+    if (this.digest === data.digest) return;
+    this.digest = data.digest;
+    this.root.replaceChildren();
+    const none = data.step || (data.height && data.height < LEAST_HEIGHT);
+    for (const each of none ? [] : data.largest ?? []) this.add(each);
+  }
+
+  /** @param {LargestData} each */
+  add(each) {
+    const { name, badge, text, value } = each;
+    const title = `${name}: ${value} · ${badge} ${text}`;
+    const element = make("button", { type: "button", title }, this.root);
+    make("span", {}, element, name);
+    element.append(" ");
+    const line = make("span", { class: "value" }, element);
+    make("b", {}, line, value);
+    line.append(" ");
+    if (badge) make("i", {}, line, badge);
+    line.append(` ${text}`);
+    element.onclick = () => this.go(each);
+  }
+
+  /** @param {LargestData} each */
+  async go({ ids: [first, ...others] }) {
+    const { view } = this;
+    view.film.go(view.film.frames.length - 1, true);
+    for (const id of others) await view.goTo(id, { quiet: true, reveal: false });
+    await view.goTo(first, { toMiddle: true });
+    if (!others.length) return;
+    view.elsewhere.outline([first, ...others]);
+    view.elsewhere.reveal();
+    view.python.trigger("activated", WHY);
+  }
+}
