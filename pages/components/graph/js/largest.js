@@ -45,7 +45,8 @@ export class Largest {
   /** @param {LargestData} each */
   async go({ ids: [first, ...others] }) {
     const { view } = this;
-    view.film.go(view.film.frames.length - 1, true);
+    const last = view.film.frames.length - 1;
+    if (view.film.at !== last) view.film.go(last, true), view.python.report("frame", last);
     for (const id of others) await view.goTo(id, { quiet: true, reveal: false });
     await view.goTo(first, { toMiddle: true });
     if (!others.length) return;
