@@ -232,7 +232,7 @@ class Fusions:
 
 
 def replay(schedule: Schedule, drawn: Sequence[Launch]) -> tuple[Fusions, bool]:
-    """Return the replayed fusions, and True if code generation then put several groups into one launch."""
+    """Return the replayed fusions, and True if code generation put several groups into one launch."""
     order = {node.name: index for index, node in enumerate(schedule.before)}
     start = 2 if schedule.eager_calls else 1
     replayed = Fusions(order, {name: [name] for name in order}, {name: [(start, name)] for name in order})
