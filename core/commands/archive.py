@@ -12,13 +12,13 @@ from pathlib import Path
 
 from core.base.errors import JobError, StoreError
 from core.base.files import open_regular
-from core.base.words import bytes_, count
 from core.commands.output import FAILED, OK
 from core.commands.runs import exact_runs
 from core.runs.sharing import import_archive, write_archive
 from core.runs.store import Run, Store
 from core.runs.stored import add_profile, open_report
 from core.views.printed import as_text
+from core.views.sharing import archived_words, imported_words
 from core.views.timeline import HOW, NO_PROFILE, failed_profile, timeline, timeline_view
 
 
@@ -45,7 +45,7 @@ def _archive(arguments: argparse.Namespace) -> int:
     if not runs:
         raise JobError("archive", "no run that has ended matches")
     write_archive(runs, target)
-    print(f"{target}: {count(len(runs), 'run')}, {bytes_(target.stat().st_size)}")
+    print(archived_words(target, len(runs)))
     return OK
 
 
@@ -55,8 +55,7 @@ def _import(arguments: argparse.Namespace) -> int:
         print(problem, file=sys.stderr)
     for run in imported.added:
         print(run.id)
-    known = f", {count(len(imported.known), 'run')} already here" if imported.known else ""
-    print(f"{count(len(imported.added), 'run')} added{known}", file=sys.stderr)
+    print(imported_words(imported), file=sys.stderr)
     return FAILED if imported.problems else OK
 
 

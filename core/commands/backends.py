@@ -14,7 +14,6 @@ from tempfile import TemporaryDirectory
 
 import msgspec
 
-from core.base.words import count, number
 from core.commands.output import OK, add_json_option, add_node_options, print_start
 from core.commands.run import exit_code, run_job
 from core.job import CompileJob, Model, add_job_options, job_of
@@ -24,6 +23,7 @@ from core.runs.store import Run, Store
 from core.runs.stored import open_report
 from core.sweep.presets import PRESETS, BackendFact, Question, answer
 from core.sweep.runner import SweepRunner, new_sweep
+from core.views.backend.run import tried_lines
 from core.views.neighbours import neighbours
 from core.views.printed import as_text
 
@@ -43,16 +43,7 @@ def _list(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps(msgspec.to_builtins(backends), indent=2))
         return OK
-    width = max(len(backend.name) for backend in backends)
-    for backend in backends:
-        tags = f" ({', '.join(backend.tags)})" if backend.tags else ""
-        stands = f"runs, up to {backend.stops}" if backend.runs else f"cannot run here: {backend.reason}"
-        print(f"{backend.name:<{width}}  {stands}")
-        print(
-            f"{'':<{width}}  {backend.does or 'no description in torch'}{tags}{backend.place and f', {backend.place}'}"
-        )
-    ran = sum(backend.runs for backend in backends)
-    print(f"{number(ran)} of {count(len(backends), 'backend')} run `x.sin() + 1` here.")
+    print("\n".join(tried_lines(backends)))
     return OK
 
 

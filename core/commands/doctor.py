@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import textwrap
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import get_args
@@ -16,8 +15,7 @@ from typing import get_args
 import msgspec
 
 from core.base.errors import CompileboardError
-from core.base.machine import ConfigModule, ConfigOption, Environment, default_home
-from core.base.words import count, duration_s, number
+from core.base.machine import ConfigModule, Environment, default_home
 from core.commands.backends import CODE
 from core.commands.output import FAILED, OK, add_json_option, complain, print_start
 from core.job import CompileJob, Model
@@ -26,9 +24,8 @@ from core.runs.engine.opening import environment_here, open_local_engine
 from core.runs.runner import Runner
 from core.runs.store import Store
 from core.views.printed import as_text
-from core.views.setup import doctor, matching
+from core.views.setup import compiling_check, doctor, matching, option_text, options_words
 
-COMPILES = "Compiling"
 # With empty caches, a slow disk and a busy machine, a first compilation takes a minute.
 COMPILE_LIMIT_S = 180.0
 
@@ -74,10 +71,7 @@ def _compiled(store: Store) -> tuple[Environment, tuple[Check, ...]]:
         status = runner.wait(runner.submit(job)).status()
     finally:
         engine.close()
-    if status.state == "done":
-        seconds = duration_s((status.ended_s or 0.0) - (status.started_s or 0.0))
-        return environment, (Check(COMPILES, "ok", f"`x.sin() + 1` was compiled and run in {seconds}"),)
-    return environment, (Check(COMPILES, "problem", status.reason, "torch.compile does not work here."),)
+    return environment, (compiling_check(status),)
 
 
 def add_options_command(command: argparse.ArgumentParser) -> None:
@@ -102,22 +96,6 @@ def _list(arguments: argparse.Namespace) -> int:
         print(json.dumps(msgspec.to_builtins(options), indent=2))
         return OK
     for option in options:
-        print(_text(option))
-    print(f"{number(len(options))} of {count(len(environment.options), 'option')} of torch {environment.torch}.")
+        print(option_text(option))
+    print(options_words(options, environment))
     return OK
-
-
-def _text(option: ConfigOption) -> str:
-    """Return an option as lines of text.
-
-    The order is name and value, default, deprecation, environment variables, torch's comment.
-    """
-    head = option.full_name + (f": alias of {option.alias}" if option.alias else f" = {option.value}")
-    facts = [
-        f"default {option.default}" if option.changed else "",
-        f"deprecated: {option.deprecated}" if option.deprecated else "",
-        f"environment variables: {', '.join(option.variables)}" if option.variables else "",
-        f"set here: {', '.join(option.environment)}" if option.environment else "",
-    ]
-    lines = [head, *filter(None, facts), *option.comment.splitlines()]
-    return textwrap.indent("\n".join(lines), "    ").removeprefix("    ")

@@ -14,11 +14,12 @@ OK, FAILED, USAGE, MISSING, CANCELLED = 0, 1, 2, 3, 130
 WRONG, SLOW, NO_NODE = 4, 5, 6
 # Seconds to wait for a node; a worker that was disconnected needs up to 30 to connect again.
 NODE_WAIT_S = 60.0
+JSON_HELP = "JSON on standard output, and nothing else"
 
 
 def add_json_option(command: argparse.ArgumentParser) -> None:
     """Add `--json`."""
-    command.add_argument("--json", action="store_true", help="JSON on standard output, and nothing else")
+    command.add_argument("--json", action="store_true", help=JSON_HELP)
 
 
 def add_engine_option(command: argparse.ArgumentParser) -> None:

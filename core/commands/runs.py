@@ -11,15 +11,14 @@ import sys
 from collections.abc import Sequence
 
 from core.base.errors import JobError, StoreError
-from core.base.words import bytes_, count, number
 from core.commands.output import OK, add_json_option
-from core.runs.comments import Anchor, Author, add_comment, set_pinned, set_tags, tags_of, talk_of
+from core.runs.comments import Anchor, Author, add_comment, set_pinned, set_tags, tags_of
 from core.runs.index.database import RunIndex
 from core.runs.remote import VARIABLE, ArchiveError, RemoteArchive, remote_archive
 from core.runs.retention import DAYS, DELETES, SIZE, retain
 from core.runs.store import Run, Store
 from core.views.run_history import retention_view
-from core.views.runs import ListedRun, RunLists, RunListView
+from core.views.runs import ListedRun, RunLists, RunListView, freed_words, marks_words, size_words
 
 LISTED = 50
 EVERYTHING = 10_000_000
@@ -93,8 +92,7 @@ def _list(arguments: argparse.Namespace) -> int:
         return OK
     for run in view.runs:
         print(run.line)
-    left = f", {number(len(view.runs))} listed (--most N)" if len(view.runs) < view.total else ""
-    print(f"{view.total_words}{left}", file=sys.stderr)
+    print(view.listed_words, file=sys.stderr)
     return OK
 
 
@@ -108,9 +106,7 @@ def _mark(arguments: argparse.Namespace) -> int:
     if arguments.comment:
         add_comment(run, Author(), Anchor(), arguments.comment)
     RunIndex(store).update([run.path.name])
-    threads = talk_of(run).open_threads
-    marks = [*tags_of(run), *(["pinned"] if run.pinned else []), *([count(threads, "open thread")] if threads else [])]
-    print(" · ".join(marks) or "no tags, no open threads, not pinned")
+    print(marks_words(run))
     return OK
 
 
@@ -127,19 +123,12 @@ def _prune(arguments: argparse.Namespace) -> int:
     if not arguments.delete:
         for run in candidates:
             print(run.line)
-        print(
-            f"{count(len(candidates), 'run')}, {_size(candidates)}; add --delete to delete them, or --move",
-            file=sys.stderr,
-        )
+        print(f"{size_words(candidates)}; add --delete to delete them, or --move", file=sys.stderr)
         return OK
     store = Store()
     deleted = [run for run in candidates if _delete(store, run)]
-    print(f"{count(len(deleted), 'run')} deleted, {_size(deleted)}", file=sys.stderr)
+    print(size_words(deleted, " deleted"), file=sys.stderr)
     return OK
-
-
-def _size(runs: Sequence[ListedRun]) -> str:
-    return bytes_(sum(run.entry.size_bytes or 0 for run in runs))
 
 
 def _prune_due(arguments: argparse.Namespace) -> int:
@@ -163,7 +152,7 @@ def _prune_due(arguments: argparse.Namespace) -> int:
     if arguments.move:
         _archive(index.store)
     runs, freed = retain(index, view.rules, view.archive)
-    print(f"{count(runs, 'run')} {'moved' if arguments.move else 'deleted'}, {bytes_(freed)} freed", file=sys.stderr)
+    print(freed_words(runs, "moved" if arguments.move else "deleted", freed), file=sys.stderr)
     return OK
 
 
@@ -191,7 +180,7 @@ def _move(runs: Sequence[Run]) -> int:
         except StoreError as error:
             print(f"{run.id}: {error}", file=sys.stderr)
     archive.remove_deleted()
-    print(f"{count(moved, 'run')} moved, {bytes_(freed)} freed", file=sys.stderr)
+    print(freed_words(moved, "moved", freed), file=sys.stderr)
     return OK
 
 

@@ -8,32 +8,29 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
 from core.base.errors import JobError, NodeWaitError
 from core.base.machine import Environment
-from core.base.words import bytes_, count, duration_s, estimate_s, number
-from core.commands.output import CANCELLED, FAILED, OK, add_json_option, add_node_options
+from core.base.words import number
+from core.commands.output import CANCELLED, FAILED, JSON_HELP, OK, add_json_option, add_node_options
 from core.commands.run import NodeWatch
 from core.job import add_job_options, job_of
 from core.runs.engine.opening import open_engine, open_local_engine
 from core.runs.runner import Runner
 from core.runs.store import Store
-from core.sweep.model import BACKEND, VARIANT, Sweep, check_backends, parse_axes
+from core.sweep.model import BACKEND, Sweep, check_backends, parse_axes
 from core.sweep.presets import PRESETS, Question, answer
-from core.sweep.presets.preset import reason, seconds, speed_words
 from core.sweep.runner import SweepRunner, new_sweep
-from core.sweep.store import SweepRow, SweepStore
+from core.sweep.store import SweepStore
 from core.sweep.table import SweepStanding, as_csv, as_json
-from core.views.blocks import TextTable
 from core.views.printed import table_lines
-from core.views.sweep import answer_lines
+from core.views.sweep.view import answer_lines, ended_line, progress_words, resume_words, text_table
 
 POLL_S = 0.5
-LONGEST_CELL = 60  #: characters of a cell of a table in text
 
 
 def add_sweep_command(command: argparse.ArgumentParser) -> None:
@@ -54,7 +51,7 @@ def add_sweep_command(command: argparse.ArgumentParser) -> None:
     add("--resume", default="", metavar="ID", help="resume a sweep; finished cells are not measured again")
     add("--again", action="store_true", help="with --resume: its failed cells, too")
     output = command.add_mutually_exclusive_group()
-    output.add_argument("--json", action="store_true", help="JSON on standard output, and nothing else")
+    output.add_argument("--json", action="store_true", help=JSON_HELP)
     output.add_argument("--csv", action="store_true", help="the table as CSV on standard output, and nothing else")
 
 
@@ -84,7 +81,7 @@ def _run_sweep(arguments: argparse.Namespace) -> int:
             sweeps.cancel(sweep.id)
             sweeps.wait(sweep.id)
             if isinstance(reason, NodeWaitError):
-                raise NodeWaitError(f"{reason}; resume with --resume {sweep.id}") from None
+                raise NodeWaitError(resume_words(str(reason), sweep)) from None
         environment = engine.environment() if sweep.preset else None
         return _finish(sweeps, sweeps.store.open(sweep.id), arguments, environment)
     finally:
@@ -151,14 +148,8 @@ def _print_settled(sweeps: SweepRunner, sweep: Sweep, printed: set[int]) -> None
     for place, row in enumerate(rows):
         if row.settled and place not in printed:
             printed.add(place)
-            left = left_words(sweeps.standing(sweep, rows))
-            words = "; ".join(filter(None, [row_words(row), left]))
-            print(f"  [{number(len(printed))}/{number(len(rows))}] {_at(sweep, row)}: {words}", file=sys.stderr)
-
-
-def _at(sweep: Sweep, row: SweepRow) -> str:
-    named = zip(sweep.axes, row.at, strict=True)
-    return ", ".join(name if axis.field == VARIANT else f"{axis.field}={name}" for axis, name in named)
+            line = ended_line(sweep, row, sweeps.standing(sweep, rows))
+            print(f"  [{number(len(printed))}/{number(len(rows))}] {line}", file=sys.stderr)
 
 
 def _finish(sweeps: SweepRunner, sweep: Sweep, arguments: argparse.Namespace, environment: Environment | None) -> int:
@@ -166,7 +157,7 @@ def _finish(sweeps: SweepRunner, sweep: Sweep, arguments: argparse.Namespace, en
     progress = sweeps.standing(sweep)
     if progress.state == "done":
         return OK if progress.done else FAILED
-    print(f"{progress_words(progress)}; resume with --resume {sweep.id}", file=sys.stderr)
+    print(resume_words(progress_words(progress), sweep), file=sys.stderr)
     return CANCELLED if progress.state == "cancelled" else FAILED
 
 
@@ -183,8 +174,7 @@ def _print_sweep(
         sys.stdout.write(as_csv(sweep.axes, rows))
     else:
         print("\n".join(answer_lines(sweep, rows, result)))
-        fields = [sweep.preset or VARIANT if axis.field == VARIANT else axis.field for axis in sweep.axes]
-        print("\n".join(table_lines(sweep_table(fields, rows, result.columns))))
+        print("\n".join(table_lines(text_table(sweep, rows, result.columns))))
     return OK
 
 
@@ -192,64 +182,3 @@ def _entry(store: SweepStore, sweep: Sweep, progress: SweepStanding) -> dict[str
     entry: dict[str, Any] = {"id": sweep.id, "title": sweep.title, "name": store.name(sweep.id)}
     entry |= {"preset": sweep.preset, "fields": [axis.field for axis in sweep.axes], "created_s": sweep.created_s}
     return {**entry, **msgspec.to_builtins(progress)}
-
-
-def progress_words(progress: SweepStanding) -> str:
-    """Return the progress in words: `going, 3 of 10 cells done, about 2 min 5 s left, an estimate`."""
-    parts = [progress.state, f"{number(progress.done)} of {count(progress.total, 'cell')} done"]
-    if progress.failed:
-        parts.append(f"{number(progress.failed)} failed")
-    return ", ".join([*parts, *filter(None, [left_words(progress), progress.reason])])
-
-
-def left_words(progress: SweepStanding) -> str:
-    """Return the remaining time in words; empty if it is unknown."""
-    if not progress.left_s:
-        return ""
-    if progress.untried:
-        return f"at least {duration_s(progress.left_s)} left: no cell with {progress.untried} has ended yet"
-    return f"{estimate_s(progress.left_s)} left, an estimate"
-
-
-def row_words(row: SweepRow) -> str:
-    """Return the outcome of a cell, in words."""
-    if row.state not in ("done", "waiting"):
-        return f"{row.state}: {reason(row)}" if row.error else row.state
-    disturbed = f"; {row.disturbed}" if row.disturbed else ""
-    return (speed_words(row) or row.state) + disturbed
-
-
-def sweep_table(fields: Sequence[str], rows: Sequence[SweepRow], more: Mapping[str, Sequence[str]]) -> TextTable:
-    """Return the table with a preset's columns; empty columns are left out."""
-    columns: dict[str, list[str]] = {field: [row.at[place] for row in rows] for place, field in enumerate(fields)}
-    columns |= {title: [words(row) for row in rows] for title, words in COLUMNS.items()}
-    columns |= {title: list(cells) for title, cells in more.items()}
-    columns |= {"": [row.disturbed if row.state == "done" else row_words(row) for row in rows]}
-    shown = {title: list(map(_short, cells)) for title, cells in columns.items() if any(cells)}
-    return TextTable(tuple(shown), tuple(zip(*shown.values(), strict=True)))
-
-
-def _short(cell: str) -> str:
-    """Return a text in one printable line, cut if it is long."""
-    text = " ".join("".join(letter if letter.isprintable() else " " for letter in cell).split())
-    return text if len(text) <= LONGEST_CELL else f"{text[: LONGEST_CELL - 1]}…"
-
-
-def _count(name: str) -> Callable[[SweepRow], str]:
-    return lambda row: "" if (value := getattr(row, name)) is None else number(value)
-
-
-COLUMNS: dict[str, Callable[[SweepRow], str]] = {
-    "eager": lambda row: seconds(row.eager_s),
-    "compiled": lambda row: seconds(row.compiled_s),
-    "compiled against eager": speed_words,
-    "first compiled call": lambda row: seconds(row.first_compiled_s),
-    "compile time": lambda row: seconds(row.compile_s),
-    "compilations": _count("compilations"),
-    "graphs": _count("graphs"),
-    "breaks": _count("breaks"),
-    "kernels": _count("kernels"),
-    "results": lambda row: row.outcome,
-    "peak eager": lambda row: "" if row.eager_peak_bytes is None else bytes_(row.eager_peak_bytes),
-    "peak compiled": lambda row: "" if row.compiled_peak_bytes is None else bytes_(row.compiled_peak_bytes),
-}

@@ -18,7 +18,7 @@ from core.base import words as fmt
 from core.base.errors import CompileboardError, StoreError
 from core.job import CompileJob
 from core.job.model import REPAIRED
-from core.runs.comments import set_pinned, set_tags
+from core.runs.comments import set_pinned, set_tags, tags_of, talk_of
 from core.runs.index.database import QUICK_S, IndexProgress, RunIndex
 from core.runs.index.entry import IndexedRun, read_entry
 from core.runs.index.query import NEWEST_FIRST, RunQuery
@@ -162,6 +162,24 @@ def picture_words(title: str) -> str:
     return f"The graph of {title}"
 
 
+def marks_words(run: Run) -> str:
+    """Return the marks of a run: its tags, whether it is pinned, and its open threads."""
+    threads = talk_of(run).open_threads
+    marks = [*tags_of(run), *["pinned"] * run.pinned, *([fmt.count(threads, "open thread")] if threads else [])]
+    return " · ".join(marks) or "no tags, no open threads, not pinned"
+
+
+def size_words(runs: Sequence[ListedRun], done: str = "") -> str:
+    """Return the number of runs, what was done to them, and their bytes."""
+    size = sum(run.entry.size_bytes or 0 for run in runs)
+    return f"{fmt.count(len(runs), 'run')}{done}, {fmt.bytes_(size)}"
+
+
+def freed_words(runs: int, done: str, freed_bytes: int) -> str:
+    """Return the number of runs that were moved or deleted, and the bytes that this freed."""
+    return f"{fmt.count(runs, 'run')} {done}, {fmt.bytes_(freed_bytes)} freed"
+
+
 def rank_label(run: Run) -> str:
     """Return the label of another rank of a shown run."""
     return f"rank {run.rank} of this run"
@@ -194,6 +212,12 @@ class RunListView:
     def total_words(self) -> str:
         """The number of matching runs."""
         return fmt.count(self.total, "run") if self.total else "No run matches"
+
+    @property
+    def listed_words(self) -> str:
+        """The number of matching runs, and of those that a list on the command line has."""
+        listed = f", {fmt.number(len(self.runs))} listed (--most N)" if len(self.runs) < self.total else ""
+        return f"{self.total_words}{listed}"
 
     @property
     def indexing(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -16,6 +17,7 @@ from core.code.torch_source import ConfigUse, config_uses
 from core.job import CompileJob
 from core.job.text import options_from_text
 from core.runs.doctor import Check, CheckState, checks, compiler_check, summary
+from core.runs.status import Status
 from core.views.blocks import Data, Drawn, InLine, PageBlock, Text, Title, paragraph, spans
 from core.views.markdown import LONGEST_LINE, LONGEST_TEXT, code, one_line, plain
 
@@ -231,6 +233,27 @@ def matching(
     return tuple(sorted(chosen, key=lambda option: not all(word in option.name.lower() for word in words)))
 
 
+def option_text(option: ConfigOption) -> str:
+    """Return an option as lines of text.
+
+    The order is name and value, default, deprecation, environment variables, torch's comment.
+    """
+    head = option.full_name + (f": alias of {option.alias}" if option.alias else f" = {option.value}")
+    facts = [
+        f"default {option.default}" if option.changed else "",
+        f"deprecated: {option.deprecated}" if option.deprecated else "",
+        f"environment variables: {', '.join(option.variables)}" if option.variables else "",
+        f"set here: {', '.join(option.environment)}" if option.environment else "",
+    ]
+    lines = [head, *filter(None, facts), *option.comment.splitlines()]
+    return textwrap.indent("\n".join(lines), "    ").removeprefix("    ")
+
+
+def options_words(shown: Sequence[ConfigOption], environment: Environment) -> str:
+    """Return the number of options that a search matches, of all options of this torch."""
+    return f"{fmt.number(len(shown))} of {fmt.count(len(environment.options), 'option')} of torch {environment.torch}."
+
+
 def _searched(option: ConfigOption) -> str:
     return "\n".join((option.full_name, option.alias, *option.variables, option.comment)).lower()
 
@@ -255,6 +278,14 @@ def doctor(results: tuple[Check, ...], is_starting: bool = False) -> Iterator[Pa
         yield from paragraph("\n".join([head, *lines]) if lines else "")
     works = Text(spans("A run of the sample `sin_cos` shows whether torch.compile works here."), "quiet")
     yield InLine((Drawn(COMPILE), works, Data("doctor", results)))
+
+
+def compiling_check(status: Status) -> Check:
+    """Return the check that torch.compile works, from the status of a run that compiled `x.sin() + 1`."""
+    if status.state != "done":
+        return Check("Compiling", "problem", status.reason, "torch.compile does not work here.")
+    took = fmt.duration_s((status.ended_s or 0.0) - (status.started_s or 0.0))
+    return Check("Compiling", "ok", f"`x.sin() + 1` was compiled and run in {took}")
 
 
 def _line(check: Check) -> str:

@@ -27,7 +27,7 @@ from core.job.prepared import checked_script
 from core.report import Place, Report, Setting
 from core.runs.doctor import collected_environment, is_torch_here
 from core.runs.progress import ending_words
-from core.runs.sharing import may_preview, preview_token, set_preview
+from core.runs.sharing import ImportedRuns, may_preview, preview_token, set_preview
 from core.runs.status import Status
 from core.runs.store import Run
 from core.runs.stored import is_stored, open_graph, open_report
@@ -411,3 +411,14 @@ def _escaped(text: str, escapes: dict[str, str] = ESCAPES) -> str:
 def _xml(text: str) -> str:
     """Return a text without the characters that XML does not have."""
     return CONTROL.sub("�", text)
+
+
+def archived_words(path: Path, runs: int) -> str:
+    """Return the number of runs in an archive, and its size."""
+    return f"{path}: {count(runs, 'run')}, {bytes_(path.stat().st_size)}"
+
+
+def imported_words(imported: ImportedRuns) -> str:
+    """Return the numbers of runs that an import added, and of those that were already here."""
+    known = f", {count(len(imported.known), 'run')} already here" if imported.known else ""
+    return f"{count(len(imported.added), 'run')} added{known}"

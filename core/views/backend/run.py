@@ -20,6 +20,7 @@ from core.analysis.dynamo.failures import frame_names
 from core.base import words as fmt
 from core.base.words import NOT_RECORDED
 from core.report import Call, Compilation, Invocation, Payload, Place, Report
+from core.sweep.presets import BackendFact
 from core.views.backend.compilation import LEGEND, BackendCompilationView, no_executions, node_count, seconds_of
 from core.views.blocks import Beside, Column, Data, Drawn, InLine, PageBlock, PageLink, Table, Title, paragraph, spans
 from core.views.glossary import GLOSSARY
@@ -311,3 +312,17 @@ def _invocation_words(compilation: Compilation, invocation: Invocation) -> str:
     took = fmt.duration_s(invocation.seconds)
     nodes = f"{fmt.count(len(invocation.nodes), 'node')}{more} ({kinds})"
     return f"`{invocation.backend}` received {nodes}{inputs}{returned}, in {took}"
+
+
+def tried_lines(backends: Sequence[BackendFact]) -> Iterator[str]:
+    """Yield the last stage and the purpose of each backend that was tried on `x.sin() + 1`, and a sum."""
+    width = max(len(backend.name) for backend in backends)
+    for backend in backends:
+        tags = f" ({', '.join(backend.tags)})" if backend.tags else ""
+        place = f", {backend.place}" if backend.place else ""
+        yield f"{backend.name:<{width}}  " + (
+            f"runs, up to {backend.stops}" if backend.runs else f"cannot run here: {backend.reason}"
+        )
+        yield f"{'':<{width}}  {backend.does or 'no description in torch'}{tags}{place}"
+    ran = fmt.number(sum(backend.runs for backend in backends))
+    yield f"{ran} of {fmt.count(len(backends), 'backend')} run `x.sin() + 1` here."

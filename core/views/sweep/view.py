@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 from core.base import words as fmt
 from core.base.machine import Environment
-from core.sweep.model import Axis, Sweep
+from core.sweep.model import VARIANT, Axis, Sweep
 from core.sweep.presets import Answer, BreakEven, Crossover, Question, answer, preset_of, reason
-from core.sweep.presets.preset import label, listed
+from core.sweep.presets.preset import label, listed, seconds, speed_words
 from core.sweep.store import SweepRow
 from core.sweep.table import SweepStanding, as_csv, as_json
+from core.views.blocks import TextTable
 from core.views.markdown import LONGEST_LINE, LONGEST_TEXT, one_line, plain, prose
 from core.views.progress import at_words, reached_words
 from core.views.speedup import ratio_words
@@ -31,6 +32,7 @@ from core.views.sweep.charts import (
 )
 from core.views.verdict import first_parts, title
 
+LONGEST_CELL = 60  #: characters of a cell of a table in text
 MOST_BARS = 40  #: limit: cells drawn as bars
 AXIS_TITLES = {"batch": "batch size", "threads": "threads"}
 WHY_ENDED = {"cancelled": "Cancelled. ", "interrupted": "Interrupted: its server ended. "}
@@ -121,9 +123,7 @@ class SweepView:
         `left_s` is an estimate of that time, None without one. `waits` is the reason why a queued cell waits.
         """
         progress = self.standing
-        parts = [f"{fmt.number(progress.done)} of {fmt.count(progress.total, 'cell')} done"]
-        if progress.failed:
-            parts.append(f"{fmt.number(progress.failed)} failed")
+        parts = [*_done(progress)]
         if progress.live and progress.now:
             parts.append("now " + "; ".join(map(", ".join, progress.now)))
         if progress.live and self.sweep.waits is not None:
@@ -135,9 +135,9 @@ class SweepView:
         return plain(" · ".join(parts), LONGEST_TEXT)
 
     def _time_left(self, left_s: float) -> str:
-        left, untried = f"{fmt.duration_s(round(left_s))} left", self.standing.untried
-        known = f"about {left}, estimated by the cells so far"
-        return f"at least {left}: no cell with {untried} has ended yet" if untried else known
+        if self.standing.untried:
+            return at_least_words(round(left_s), self.standing)
+        return f"about {fmt.duration_s(round(left_s))} left, estimated by the cells so far"
 
     @property
     def ending(self) -> str:
@@ -355,3 +355,90 @@ def sweep_rows(sweeps: Sequence[Sweep], read_name: Callable[[str], str], now_s: 
 
 def _axis_words(axis: Axis) -> str:
     return f"{axis.field}={', '.join(axis.named())}"
+
+
+def progress_words(progress: SweepStanding) -> str:
+    """Return the progress in words: `going, 3 of 10 cells done, about 2 min 5 s left, an estimate`."""
+    return ", ".join([progress.state, *_done(progress), *filter(None, [left_words(progress), progress.reason])])
+
+
+def resume_words(words: str, sweep: Sweep) -> str:
+    """Return words about a stopped sweep, and the option that resumes it."""
+    return f"{words}; resume with --resume {sweep.id}"
+
+
+def ended_line(sweep: Sweep, row: SweepRow, progress: SweepStanding) -> str:
+    """Return a cell that has ended with its outcome, and the time left."""
+    named = zip(sweep.axes, row.at, strict=True)
+    at = ", ".join(name if axis.field == VARIANT else f"{axis.field}={name}" for axis, name in named)
+    return f"{at}: {'; '.join(filter(None, [row_words(row), left_words(progress)]))}"
+
+
+def _done(progress: SweepStanding) -> Iterator[str]:
+    yield f"{fmt.number(progress.done)} of {fmt.count(progress.total, 'cell')} done"
+    if progress.failed:
+        yield f"{fmt.number(progress.failed)} failed"
+
+
+def left_words(progress: SweepStanding) -> str:
+    """Return the remaining time in words; empty if it is unknown."""
+    if not progress.left_s:
+        return ""
+    if progress.untried:
+        return at_least_words(progress.left_s, progress)
+    return f"{fmt.estimate_s(progress.left_s)} left, an estimate"
+
+
+def at_least_words(left_s: float, progress: SweepStanding) -> str:
+    """Return a time left that is too short, since no cell of one kind has ended."""
+    return f"at least {fmt.duration_s(left_s)} left: no cell with {progress.untried} has ended yet"
+
+
+def row_words(row: SweepRow) -> str:
+    """Return the outcome of a cell, in words."""
+    if row.state not in ("done", "waiting"):
+        return f"{row.state}: {reason(row)}" if row.error else row.state
+    disturbed = f"; {row.disturbed}" if row.disturbed else ""
+    return (speed_words(row) or row.state) + disturbed
+
+
+def text_table(sweep: Sweep, rows: Sequence[SweepRow], more: Mapping[str, Sequence[str]]) -> TextTable:
+    """Return the table in text, with a preset's columns; empty columns are left out."""
+    fields = [sweep.preset or VARIANT if axis.field == VARIANT else axis.field for axis in sweep.axes]
+    columns: dict[str, list[str]] = {field: [row.at[place] for row in rows] for place, field in enumerate(fields)}
+    columns |= {title: [words(row) for row in rows] for title, words in TEXTS.items()}
+    columns |= {title: list(cells) for title, cells in more.items()}
+    columns |= {"": [row.disturbed if row.state == "done" else row_words(row) for row in rows]}
+    shown = {title: list(map(_short, cells)) for title, cells in columns.items() if any(cells)}
+    return TextTable(tuple(shown), tuple(zip(*shown.values(), strict=True)))
+
+
+def _short(cell: str) -> str:
+    """Return a text in one printable line, cut if it is long."""
+    text = " ".join("".join(letter if letter.isprintable() else " " for letter in cell).split())
+    return text if len(text) <= LONGEST_CELL else f"{text[: LONGEST_CELL - 1]}…"
+
+
+def _count(name: str) -> Callable[[SweepRow], str]:
+    return lambda row: "" if (value := getattr(row, name)) is None else fmt.number(value)
+
+
+def _bytes(name: str) -> Callable[[SweepRow], str]:
+    return lambda row: "" if (value := getattr(row, name)) is None else fmt.bytes_(value)
+
+
+# Columns of the table in text.
+TEXTS: dict[str, Callable[[SweepRow], str]] = {
+    "eager": lambda row: seconds(row.eager_s),
+    "compiled": lambda row: seconds(row.compiled_s),
+    "compiled against eager": speed_words,
+    "first compiled call": lambda row: seconds(row.first_compiled_s),
+    "compile time": lambda row: seconds(row.compile_s),
+    "compilations": _count("compilations"),
+    "graphs": _count("graphs"),
+    "breaks": _count("breaks"),
+    "kernels": _count("kernels"),
+    "results": lambda row: row.outcome,
+    "peak eager": _bytes("eager_peak_bytes"),
+    "peak compiled": _bytes("compiled_peak_bytes"),
+}

@@ -54,6 +54,12 @@ def job_again(of: ShownRun | RunView) -> CompileJob | None:
     return None if job is None or missing_device(job) else job
 
 
+def job_on_device(of: ShownRun | RunView) -> CompileJob | None:
+    """Return the job of a run; None as for `job_again`, and for a job with a target."""
+    job = job_again(of)
+    return None if job is None or job.target else job
+
+
 def job_here(of: RunView, command: str) -> CompileJob | None:
     """Return the job of a run as it can run here; the page says if that is on another device.
 
@@ -133,7 +139,6 @@ def submit_or_open(job: CompileJob, page: menu.Page = menu.OVERVIEW) -> None:
 
 
 HELP = JobForm.again_help
-HERE = "this machine's device"
 
 
 def measure_now(of: RunView) -> None:
@@ -141,8 +146,8 @@ def measure_now(of: RunView) -> None:
 
     Draw nothing if the job may not run again here, or has a target.
     """
-    job = job_again(of)
-    if job is None or job.measure or job.target:
+    job = job_on_device(of)
+    if job is None or job.measure:
         return
     if pressed("Measure now", key="measure-now", icon=":material/speed:", help=HELP["measure"]):
         submit_or_open(replace(job, measure=True))
@@ -166,10 +171,8 @@ def time_kernels(of: RunView) -> None:
 
 
 def _again(of: ShownRun | RunView, label: str, key: str) -> None:
-    job = job_again(of)
-    if job is None or job.target:
-        return
-    if pressed(label, key=key, icon=":material/replay:", help=HELP["again"]):
+    job = job_on_device(of)
+    if job is not None and pressed(label, key=key, icon=":material/replay:", help=HELP["again"]):
         submit(measured_again(job))
 
 
@@ -195,14 +198,9 @@ def find_cause(shown: ShownRun, ending: OutcomeView) -> None:
 
 def edit_and_run_again(shown: ShownRun) -> None:
     """Offer to edit the run's job; draw nothing for an imported log and for code that may not run here."""
-    if job_to_edit(shown) is None:
-        return
-    st.page_link(
-        menu.NEW_RUN.script,
-        label="Edit and run again",
-        icon=":material/edit:",
-        query_params={url.AGAIN: shown.run.id},
-    )
+    if job_to_edit(shown) is not None:
+        query = {url.AGAIN: shown.run.id}
+        st.page_link(menu.NEW_RUN.script, label="Edit and run again", icon=":material/edit:", query_params=query)
 
 
 def measure_memory(of: RunView) -> None:
@@ -210,10 +208,8 @@ def measure_memory(of: RunView) -> None:
 
     Draw nothing if the job may not run again here, already measures memory, or has a target.
     """
-    job = job_again(of)
-    if job is None or job.memory or job.target:
-        return
-    if pressed("Measure memory", key="measure-memory", icon=menu.MEMORY.icon, help=HELP["memory"]):
+    job, icon = job_on_device(of), menu.MEMORY.icon
+    if job and not job.memory and pressed("Measure memory", key="measure-memory", icon=icon, help=HELP["memory"]):
         submit_or_open(replace(job, memory=True))
 
 
@@ -222,10 +218,8 @@ def record_profile(of: RunView) -> None:
 
     Draw nothing if the job may not run again here, or has a target.
     """
-    job = job_again(of)
-    if job is None or job.target or job.model.is_script:
-        return
-    if pressed("Record a profile", key="record-profile", icon=menu.TIMELINE.icon, help=HELP["profile"]):
+    job, icon = job_on_device(of), menu.TIMELINE.icon
+    if job and pressed("Record a profile", key="record-profile", icon=icon, help=HELP["profile"]):
         submit_or_open(replace(job, profile=True), menu.TIMELINE)
 
 
@@ -252,8 +246,8 @@ def numerics_now(of: RunView, label: str) -> None:
 
     Draw nothing if the job may not run again here, already compares nodes, or has a target.
     """
-    job = job_again(of)
-    if job is None or job.target or job.numerics == "nodes":
+    job = job_on_device(of)
+    if job is None or job.numerics == "nodes":
         return
     if pressed(label, key="numerics-now", icon=":material/exposure:", help=HELP["numerics"]):
         submit_or_open(replace(job, numerics="nodes"), menu.NUMERICS)
@@ -296,7 +290,9 @@ def retarget(of: ShownRun | RunView) -> None:
     if job is None:
         return
     with st.popover("Generate for…", icon=":material/memory:", help=HELP["target"]):
-        if (job.target or missing_device(job)) and pressed(HERE, key="retarget-here", type="tertiary"):
+        if (job.target or missing_device(job)) and pressed(
+            "this machine's device", key="retarget-here", type="tertiary"
+        ):
             submit_or_open(replace(job, target="", device="cpu" if missing_device(job) else job.device))
         for key, target in TARGETS.items():
             if key != job.target and pressed(target.title, key=f"retarget-{key}", type="tertiary"):

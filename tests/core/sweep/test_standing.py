@@ -2,9 +2,9 @@
 
 from itertools import product
 
-from core.commands.sweep import left_words
 from core.sweep.store import SweepRow
 from core.sweep.table import standing_of
+from core.views.sweep.view import left_words
 
 BACKENDS, BATCHES = ("eager", "aot_eager", "inductor"), ("1", "2", "4", "8")
 SECONDS = {"eager": 2.0, "aot_eager": 2.5, "inductor": 19.0}

@@ -11,12 +11,12 @@ import pytest
 from core import Axis, CompileJob, Model, Report, Status, Store, Sweep, SweepStore, from_json, new_sweep
 from core.analysis.interval import Interval
 from core.analysis.speed import speed
-from core.commands.sweep import progress_words, row_words, sweep_table
 from core.report import Compilation, SideTimes, WrapperTime
 from core.sweep.presets.modes import stop
 from core.sweep.store import SETTLED, SweepRow
 from core.sweep.table import as_csv, as_json, directions_s, row, standing_of, table
 from core.sweep.table import rows as rows_of
+from core.views.sweep.view import progress_words, row_words, text_table
 from tests.support.homes import add_run
 from tests.support.places import TRACES
 from tests.support.reports.timed import ITEM
@@ -124,7 +124,11 @@ def test_table_of_text_leaves_out_what_says_nothing_and_cannot_be_printed() -> N
         )
     ]
     rows += [SweepRow(("b",), "s", "failed", "ImportError: no\ntvm")]
-    made = sweep_table(["backend"], rows, {"stops after": ["", "Dynamo"]})
+    made = text_table(
+        new_sweep(CompileJob(Model("sample", "mlp")), (Axis("backend", ("a", "b")),)),
+        rows,
+        {"stops after": ["", "Dynamo"]},
+    )
     assert made.head == ("backend", "eager", "compiled", "compiled against eager", "stops after", "")
     assert made.rows == (
         ("a [31m", "1.00 ms", "500 µs", "2.00× (1.90–2.10) faster than eager", "", ""),
