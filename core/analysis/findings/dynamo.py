@@ -49,8 +49,8 @@ LIMIT_ERROR = "FailOnRecompileLimitHit"
 HIGHER_LIMIT = "Raise `torch._dynamo.config.recompile_limit` only if few more values follow: each needs a compilation."
 
 ONE_TENSOR = (
-    "Calls in which two inputs are one object are compiled separately. Pass a copy in such calls, for a tensor "
-    "`{other}.clone()`, unless the code changes it in place or asks for its identity."
+    "Calls in which two inputs are one object are compiled separately. Pass a copy in such calls, `{other}.clone()` "
+    "for a tensor, unless the code changes it in place or asks for its identity."
 )
 
 

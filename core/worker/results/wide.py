@@ -19,6 +19,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map_only
 
 NARROW = {torch.float32, torch.float16, torch.bfloat16}
+# Namespaces of torch's own ops.
+OF_TORCH = ("aten", "prims")
 # Ops that read the bits of a number, which differ in float64.
 OF_BITS = ("aten::view.dtype",)
 # Ops that only select, copy or compare numbers, so that they never round.
@@ -91,7 +93,9 @@ class Widening(TorchDispatchMode):
         if not isinstance(func, OpOverload) or func.name() in OF_BITS or is_as_written():
             return func(*args, **kwargs)
         args, kwargs = tree_map_only(torch.dtype, wider, (args, kwargs))
-        if self._rounding and not func.is_view and not EXACT.fullmatch(func._opname):
+        # A custom op may write arguments without saying so: it gets them, and no copies with errors.
+        rounds = func.namespace in OF_TORCH and not func.is_view and not EXACT.fullmatch(func._opname)
+        if self._rounding and rounds:
             args, kwargs = self._with_errors(func, args, kwargs)
         try:
             return func(*args, **kwargs)

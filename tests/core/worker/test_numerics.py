@@ -118,3 +118,14 @@ def test_of_whole_numbers_the_part_that_differs_is_the_error() -> None:
     )
 
     assert (found.same, found.eager_error, found.compiled_error) == (False, 0.0, 0.25)
+
+
+def test_a_custom_op_that_writes_without_saying_so_writes_among_rounding_errors_too() -> None:
+    @torch.library.custom_op("numerics::doubled_into", mutates_args=())
+    def doubled_into(rows: torch.Tensor, out: torch.Tensor) -> None:
+        out.copy_(rows * 2)
+
+    out = torch.zeros(3, dtype=torch.float64)
+    with InFloat64(rounding=1e-7):
+        doubled_into(torch.ones(3, dtype=torch.float64), out)
+    assert out.tolist() == pytest.approx([2.0] * 3)

@@ -1,7 +1,7 @@
 """The code changes a view of its input in place, and the caller reads the input afterwards.
 
 Source: https://github.com/pytorch/pytorch/issues/94693
-Run: --backend inductor
+Run: --backend aot_eager
 """
 
 import torch

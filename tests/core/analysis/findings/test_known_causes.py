@@ -33,6 +33,11 @@ ERRORS = {
     "torch.compile with aot_autograd does not currently support double backward": (
         "The code differentiates a gradient of compiled code."
     ),
+    "got RuntimeError(\"When merging two branches' output in torch.cond,  expected same dim but got 1 and 0.\")": (
+        "The branches of `torch.cond` return tensors of different kinds."
+    ),
+    "a::b (with implementation in <module 'm' from '/m.py'>): The output of this custom operator (1) must not also be an "
+    "input": "The custom op `a::b` returns one of its inputs.",
     "non-generator contextlib.contextmanager": (
         "A function without `yield` is decorated with `@contextlib.contextmanager`."
     ),
@@ -40,6 +45,7 @@ ERRORS = {
 NUMBERS = "0.5 times eager's norm"
 ALIAS = Difference("output", False, "aliasing", "memory of input 0", "its own memory")
 RESULTS = {
+    '@torch.library.custom_op("a::b", mutates_args=())': ("output", "must name it"),
     "y = x.to(torch.bfloat16) + 1": ("output", "emulate_precision_casts"),
     "net.register_full_backward_hook(f)": ("gradient of input 0", "torch._dynamo.reset()"),
     "@torch.compiler.nested_compile_region": ("output", "as arguments"),
