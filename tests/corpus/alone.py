@@ -154,8 +154,9 @@ def script_outcome(task: Task) -> dict[str, Any]:
             except Exception:
                 if not eagerly:
                     raise
-                text = None
-        printed.append(text.getvalue() if text is not None else None)
+                printed.append(None)
+                continue
+        printed.append(text.getvalue())
     confirmed = names["confirmed"]() if "confirmed" in names else True
     return {**counted(), "same": printed[0] in (None, printed[1]), "confirmed": bool(confirmed)}
 

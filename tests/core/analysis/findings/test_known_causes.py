@@ -33,11 +33,12 @@ ERRORS = {
     "torch.compile with aot_autograd does not currently support double backward": (
         "The code differentiates a gradient of compiled code."
     ),
-    "got RuntimeError(\"When merging two branches' output in torch.cond,  expected same dim but got 1 and 0.\")": (
+    'got RuntimeError("When merging two branches\' output in torch.cond,  expected same dim but got 1 and 0.")': (
         "The branches of `torch.cond` return tensors of different kinds."
     ),
-    "a::b (with implementation in <module 'm' from '/m.py'>): The output of this custom operator (1) must not also be an "
-    "input": "The custom op `a::b` returns one of its inputs.",
+    "a::b (with implementation in <module 'm'>): The output of this custom operator (1) must not also be an input": (
+        "The custom op `a::b` returns one of its inputs."
+    ),
     "non-generator contextlib.contextmanager": (
         "A function without `yield` is decorated with `@contextlib.contextmanager`."
     ),
